@@ -20,6 +20,8 @@ class Calibration:
     """The merge bands (B §4, §13)."""
     topic_similarity: float
     """What a message about the same topic has at least with what was said lately (E §Episode Lifecycle's 0.70)."""
+    nothing_below: float = -1.0
+    """A best match below this has nothing to do with the question. Cautious; -1 if it was not measured."""
 
 
 # The specifications' own figures are for this model (A §6.3, E §Episode Lifecycle). They give none for bands and links:

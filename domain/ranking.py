@@ -35,15 +35,18 @@ def fuse(vector: Mapping[Id, float], text: Mapping[Id, float]) -> dict[Id, float
     return fused
 
 
-def bullet(found: Mapping[str, Any]) -> str:
+def bullet(found: Mapping[str, Any], *, former: bool = False) -> str:
     """A bullet with the day it was said: `[tasks] ... (2026-03-01)` (B §6) or `[message] Ana: ... (2026-03-01)`.
 
-    A newer memory that contradicts it is named after the day.
+    A newer memory that contradicts it is named after the day, or else `former` marks what is no longer current. `when`
+    is for what holds or is due at a time.
     """
-    day = f"{found['occurred_at']:%Y-%m-%d}"
+    note = contradiction_of(found) or ("former" if former else "")
+    dated = "; ".join(filter(None, (found.get("when") or f"{found['occurred_at']:%Y-%m-%d}", note)))
+    label, text = found["category"], found["text"]
     if found["kind"] == message.KIND:
-        return f"[{message.KIND}] {found['line']} ({day})"
-    return f"[{found['category']}] {found['text']} ({'; '.join(filter(None, (day, contradiction_of(found))))})"
+        label, text = message.KIND, found["line"]
+    return f"[{label}] {text} ({dated})"
 
 
 def within_budget(hits: Iterable[Hit], budget_tokens: int | None, text_of: Callable[[Hit], str]) -> Sequence[Hit]:

@@ -22,6 +22,9 @@ class Viewer:
         """The agent, as a reader of its library."""
         return cls(tenant, "", agent_id, library=True)
 
+    def may_read(self, category: str) -> bool:
+        return self.categories is None or category in self.categories
+
     def within(self, categories: frozenset[str] | None) -> Self:
         """The same viewer, restricted to these categories."""
         if categories is None:

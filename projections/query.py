@@ -1,25 +1,36 @@
 """memory.query: allowlist and filters in the store, hybrid search, budget, delta header (B §6, design §6)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
+from pydantic import BaseModel, ConfigDict, Field, Strict, WithJsonSchema, model_validator
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import delta, ranking
 from mnemolog.domain.anaphora import Reference
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.memory import Kind
+from mnemolog.domain.message import KIND as MESSAGE
+from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, StreamId
-from mnemolog.events.fields import WHOLE, Id, Tenant, Text
+from mnemolog.events.fields import WHOLE, Id, Tenant, Text, checked_by
 from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.graph import reader as entities
+from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.memories.filters import Candidates, Filters
-from mnemolog.projections.retrieval import Hit, hybrid
+from mnemolog.projections.retrieval import Hit
+from mnemolog.projections.sources.every import KINDS, SOURCES, known_kind
+from mnemolog.projections.sources.ranked import ranked
+from mnemolog.projections.sources.recorded import RECORDED
+from mnemolog.projections.sources.source import Asked, Source
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
+
+FoundKind = Annotated[str, checked_by(known_kind), WithJsonSchema({"type": "string", "enum": sorted(KINDS)})]
 
 
 class Searching(BaseModel):
@@ -43,6 +54,14 @@ class Searching(BaseModel):
     threshold: Annotated[
         float | None, Strict(), Field(ge=-1, le=1, description="The minimum cosine similarity to the query.")
     ] = None
+    kinds: Annotated[
+        tuple[FoundKind, ...],
+        Field(description="Only these kinds; by default everything but procedures."),
+    ] = ()
+    superseded: Annotated[
+        Literal["include", "exclude"],
+        Field(description="Whether to show what a newer or more authoritative item replaced, marked, below that item."),
+    ] = "include"
     thread_id: Annotated[
         Id, Field(description="The thread of `since_rev`, and of the conversation that pronouns refer to.")
     ] = DEFAULT_THREAD
@@ -92,14 +111,30 @@ class MemoryQuery(Searching):
 class Answer:
     """The delta header ("" if nothing changed or it was not requested), the thread's revision, and the hits.
 
-    `references` is what its pronouns were taken to mean. `skipped` is what the answer is made without.
+    `unknown` are the names in the query that are not known. `references` is what its pronouns were taken to mean.
+    `skipped` is what the answer is made without.
     """
 
     header: str
     rev: int
     hits: Sequence[Hit]
+    unknown: Sequence[str] = ()
     skipped: Sequence[str] = ()
     references: Sequence[Reference] = ()
+
+
+def sources(request: MemoryQuery) -> Sequence[Source]:
+    """The sources that can answer a request: of its kinds and categories, and able to apply all its filters."""
+    filters = request.filters.model_dump(exclude_defaults=True).keys()
+    categories = {*request.categories, *([request.filters.category] if request.filters.category else [])}
+    return [
+        one
+        for one in SOURCES
+        if (not request.kinds or one.kinds & set(request.kinds))
+        and (not categories or one is RECORDED or one.category in categories)
+        and filters <= one.filters
+        and (request.threshold is None or one.similar)
+    ]
 
 
 async def answer(
@@ -107,16 +142,34 @@ async def answer(
     viewer: Viewer,
     request: MemoryQuery,
     policy: CategoryPolicy,
+    predicates: PredicatePolicy,
+    point: Point,
+    referred: Collection[UUID],
     index: VectorIndex,
     question: Question,
 ) -> Answer:
-    """Search one user's memories as one agent. CategoryNotAllowed for a category outside its allowlist."""
+    """Search what is known of one user, as one agent. CategoryNotAllowed for a category outside its allowlist."""
     within = viewer.within(categories(request, policy))
-    among = await _candidates(connection, within, request.filters)
-    hits = await hybrid(connection, within, index, question, request.top_k, among, request.threshold)
-    kept = ranking.within_budget(hits, request.budget_tokens, lambda hit: hit.bullet)
+    asked = Asked(
+        connection=connection,
+        viewer=within,
+        question=question,
+        index=index,
+        predicates=predicates,
+        point=point,
+        among=await _candidates(connection, within, request),
+        limit=request.top_k,
+        threshold=request.threshold,
+        entity_ids={*request.filters.entity_ids, *referred},
+        former=request.superseded == "include",
+        kinds=frozenset(request.kinds),
+    )
+    able = [one for one in sources(request) if one.category is None or within.may_read(one.category)]
+    found = await ranked(asked, able, request.top_k)
+    kept = ranking.within_budget(found.hits, request.budget_tokens, lambda hit: hit.bullet)
     rev = await changes.revision(connection, viewer, request.thread_id)
-    return Answer(await _header(connection, viewer, request, rev), rev, kept, question.skipped)
+    header = await _header(connection, viewer, request, rev)
+    return Answer(header, rev, kept, found.unknown, question.skipped)
 
 
 def categories(request: MemoryQuery, policy: CategoryPolicy) -> frozenset[str] | None:
@@ -135,10 +188,14 @@ async def _header(connection: AsyncConnection, viewer: Viewer, request: MemoryQu
     return delta.header(request.since_rev, entries)
 
 
-async def _candidates(connection: AsyncConnection, viewer: Viewer, filters: Filters) -> Candidates:
-    """The requested entities, with all that were merged with them."""
-    if not filters.entity_ids:
-        return Candidates(filters=filters, messages=True)
-    known = await entities.survivors(connection, viewer, await entities.by_ids(connection, viewer, filters.entity_ids))
+async def _candidates(connection: AsyncConnection, viewer: Viewer, request: MemoryQuery) -> Candidates:
+    """The memories and messages of the kinds and about the entities requested, with all that were merged with these."""
+    kinds = frozenset(one for one in Kind if one in request.kinds) if request.kinds else None
+    messages = not request.kinds or MESSAGE in request.kinds
+    among = Candidates(filters=request.filters, messages=messages, kinds=kinds)
+    if not request.filters.entity_ids:
+        return among
+    rows = await entities.by_ids(connection, viewer, request.filters.entity_ids)
+    known = await entities.survivors(connection, viewer, rows)
     kin = await entities.kin(connection, viewer, {row["entity_id"] for row in known.values()})
-    return Candidates(filters=filters, messages=True, about=frozenset(kin))
+    return replace(among, about=frozenset(kin))

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -25,9 +26,10 @@ EVERYTHING = Candidates(messages=True)
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A memory or a message in the result. `score` in [0, 1] is the fused rank; `similarity` the cosine.
+    """One thing in the result. `score` in [0, 1] is the fused rank; `similarity` the cosine.
 
-    `row` is the complete memory or message.
+    `row` is the complete memory or message; of other kinds, what all kinds have in common, with the item as `details`.
+    `superseded_by` is the id of what is current instead, if that is known. `parts` are what the score was made of.
     """
 
     id: str
@@ -38,10 +40,18 @@ class Hit:
     similarity: float | None
     text_rank: float | None
     row: Mapping[str, Any] = field(repr=False)
+    current: bool = True
+    superseded_by: str | None = None
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def date(self) -> datetime:
+        """When it was said, or since when it has held."""
+        return cast("datetime", self.row["occurred_at"])
 
     @property
     def bullet(self) -> str:
-        return ranking.bullet(self.row)
+        return ranking.bullet(self.row, former=not self.current)
 
 
 async def hybrid(

@@ -13,7 +13,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from mnemolog.adapters.operations.results import Written
+from mnemolog.adapters.operations.results import AnyHit, MemoryHit, Written
 from mnemolog.domain.contradiction import marked
 from mnemolog.domain.errors import AmbiguousEntity, MnemologError
 from mnemolog.domain.message import KIND as MESSAGE
@@ -77,6 +77,25 @@ def memories(rows: Sequence[Mapping[str, Any]], *, title: str = "") -> None:
         for row in rows
     ]
     show((*(["score"] if scored else []), "date", "category", "text", "id"), cells, title=title, short=True)
+
+
+def hits(found: Sequence[AnyHit]) -> None:
+    """The result of a search as a table, the best first."""
+    told = [
+        (
+            f"{hit.score:.2f}",
+            day(hit.date),
+            hit.kind if hit.kind == MESSAGE else hit.category,
+            f"{_text(hit)}{'' if hit.current else ' (former)'}",
+            id_of(hit.id),
+        )
+        for hit in found
+    ]
+    show(("score", "date", "category", "text", "id"), told, nothing="nothing is known of this", short=True)
+
+
+def _text(hit: AnyHit) -> str:
+    return marked(hit.model_dump()) if isinstance(hit, MemoryHit) else str(hit)
 
 
 def _id(row: Mapping[str, Any]) -> UUID | str:

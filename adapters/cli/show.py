@@ -74,8 +74,14 @@ def _summaries(page: Page[SummaryView]) -> None:
 def _search(found: SearchResult) -> None:
     if found.header:
         output.header(found.header)
-    output.memories([one.model_dump() for one in found])
+    output.hits(found.hits)
+    _unknown(found)
     _made_with(found)
+
+
+def _unknown(found: SearchResult | Bullets) -> None:
+    for name in found.unknown:
+        output.line("unknown:", name)
 
 
 def _made_with(found: SearchResult | Bullets | Context) -> None:
@@ -89,7 +95,9 @@ def _made_with(found: SearchResult | Bullets | Context) -> None:
 def _bullets(found: Bullets) -> None:
     if found.header:
         output.header(found.header)
-    output.show(("text", "id"), [(one.text, output.id_of(one.id)) for one in found.bullets], short=True)
+    lines = [(one.text, output.id_of(one.id)) for one in found.bullets]
+    output.show(("text", "id"), lines, nothing="nothing is known of this", short=True)
+    _unknown(found)
     _made_with(found)
 
 

@@ -55,6 +55,7 @@ class MiniLM:
         link_min=0.28,
         bands=Bands(auto=0.93, check_low=0.75, fallback_low=0.50),
         topic_similarity=0.20,
+        nothing_below=0.12,
     )
 
     def __init__(self, threads: int | None = None, folder: Traversable | None = None) -> None:

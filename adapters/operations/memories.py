@@ -82,7 +82,7 @@ class HistoryRead(PagedRead):
 
 
 class Search(Read, Searching):
-    """A search of a user's memories (B §6)."""
+    """A search of all that is known of a user (B §6)."""
 
 
 class ContextRead(Read, ContextRequest):
@@ -183,17 +183,19 @@ async def list_(engine: Engine, request: List) -> Page[MemoryView]:
 
 @operation("search", "POST /search", tag="recall", arguments=("query",), example=SEARCH_EXAMPLE)
 async def search(engine: Engine, request: Search) -> Bullets | SearchResult:
-    """Search a user's memories and messages (memory.query).
+    """Search all that is known of a user (memory.query).
 
-    Searches by meaning and by keywords. Filters and the agent's allowlist are applied in the database.
+    One ranked answer over memories, messages, facts, entities, the profile, the agent's todos and summaries, and
+    artifacts. What was superseded is marked, and stands below what is current. Filters and the agent's allowlist are
+    applied in the database.
     """
     fields = request.model_dump(include=set(Searching.model_fields), exclude_unset=True)
     context_fields = {"tenant": engine.settings.tenant, "user_id": request.user_id, "agent_id": request.agent_id}
     answer = await engine.reads.query(validated(MemoryQuery, {**fields, **context_fields}), request.moment())
-    found: dict[str, Any] = {"header": answer.header, "rev": answer.rev, "skipped": answer.skipped}
+    found: dict[str, Any] = {name: getattr(answer, name) for name in ("header", "rev", "unknown", "skipped")}
     found["references"] = list(map(ReferenceView.model_validate, answer.references))
     if request.returns == "bullets":
-        return Bullets(**found, bullets=[Bullet.of(hit.row) for hit in answer.hits])
+        return Bullets(**found, bullets=[Bullet.of_hit(hit) for hit in answer.hits])
     return SearchResult(**found, hits=list(map(hit_view, answer.hits)))
 
 

@@ -34,6 +34,13 @@ class Result(BaseModel):
     model_config = ConfigDict(from_attributes=True, frozen=True)
 
 
+KIND = "The kind of a memory, `message`, `relation` for a fact, `entity`, `profile`, `todo`, `summary` or `artifact`."
+DATE = "When it was said; of a fact, since when it has held."
+CURRENT = "Whether nothing newer or more authoritative is known instead."
+SUPERSEDED_BY = "The id of what is current instead, if that is known."
+UNKNOWN = "The names in the query that are not known: no entity has them and nothing found mentions them."
+
+
 class Page(Result, Generic[T]):
     """A page of a list. Pass `next_cursor` to get the next page; it is null on the last one."""
 
@@ -77,16 +84,32 @@ class Created(Written):
 
 
 class Bullet(Result):
-    """One memory or message as a line for a prompt."""
+    """One hit as a line for a prompt."""
 
     id: str
-    kind: str = Field(description="The kind of memory, or `message`.")
+    kind: str = Field(description=KIND)
     category: str
+    date: Instant = Field(description=DATE)
+    current: bool = Field(True, description=CURRENT)
+    superseded_by: str | None = Field(None, description=SUPERSEDED_BY)
     text: str = Field(examples=["[tasks] Ship v1 by September (2026-03-01)"])
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Self:
-        return cls(id=found_id(row), kind=row["kind"], category=row["category"], text=bullet(row))
+        newer = row.get("contradicted_by")
+        return cls(
+            id=found_id(row),
+            kind=row["kind"],
+            category=row["category"],
+            date=row["occurred_at"],
+            current=newer is None,
+            superseded_by=str(newer) if newer else None,
+            text=bullet(row),
+        )
+
+    @classmethod
+    def of_hit(cls, hit: Hit) -> Self:
+        return cls.model_validate({**_common(hit), "text": hit.bullet})
 
 
 class MemoryView(ContentFields, Result):
@@ -193,9 +216,14 @@ class MessageView(Result):
 
 
 class Scored(Result):
-    """How well a hit matches a query."""
+    """How well a hit matches a query, when it was said, and whether it is current."""
 
+    id: str
+    date: Instant = Field(description=DATE)
+    current: bool = Field(description=CURRENT)
+    superseded_by: str | None = Field(description=SUPERSEDED_BY)
     score: float = Field(description="The fused score, in [0, 1].")
+    parts: dict[str, float] = Field(description="What the score was made of.")
     similarity: float | None = Field(description="The cosine similarity to the query.")
     text_rank: float | None = Field(description="The keyword (BM25) score.")
 
@@ -208,10 +236,41 @@ class MessageHit(MessageView, Scored):
     """A message that matches a query, with its scores."""
 
 
-def hit_view(hit: Hit) -> MemoryHit | MessageHit:
+class KnownHit(Scored):
+    """A fact, an entity, a profile field, a todo, a summary or an artifact that matches a query, with its scores."""
+
+    def __str__(self) -> str:
+        return self.text
+
+    kind: str = Field(description=KIND)
+    category: str
+    text: str = Field(examples=["Ana lives in Leipzig"])
+    source_turn_ids: list[str] = Field(description="The turns that it comes from.")
+    details: dict[str, Any] = Field(description="All of it, as the operation that reads it shows it.")
+
+
+AnyHit = MemoryHit | MessageHit | KnownHit
+
+
+def hit_view(hit: Hit) -> AnyHit:
+    scores = {"score": hit.score, "similarity": hit.similarity, "text_rank": hit.text_rank, "parts": hit.parts}
+    if details := hit.row.get("details"):
+        turns = details.get("source_turn_ids", ())
+        found = {**_common(hit), **scores, "text": hit.text, "details": details, "source_turn_ids": turns}
+        return KnownHit.model_validate(found)
     view = MessageHit if hit.kind == MESSAGE else MemoryHit
-    scores = {"score": hit.score, "similarity": hit.similarity, "text_rank": hit.text_rank}
-    return view.model_validate({**hit.row, **scores})
+    return view.model_validate({**hit.row, **_common(hit), **scores})
+
+
+def _common(hit: Hit) -> dict[str, Any]:
+    return {
+        "id": hit.id,
+        "kind": hit.kind,
+        "category": hit.category,
+        "date": hit.date,
+        "current": hit.current,
+        "superseded_by": hit.superseded_by,
+    }
 
 
 class ReferenceView(Result):
@@ -229,26 +288,28 @@ class Bullets(Result):
     header: str = Field(description='What changed since `since_rev`, or "".')
     rev: int = Field(description="The thread's revision: the next `since_rev`.")
     bullets: list[Bullet]
+    unknown: list[str] = Field(description=UNKNOWN)
     skipped: list[str] = Field(description="What the answer was made without, such as similarity while a model fails.")
     references: list[ReferenceView] = Field(description=REFERENCES)
 
 
 class SearchResult(Result):
-    """Search results as whole memories and messages, the best first."""
+    """Search results with all their fields, the best first."""
 
     header: str = Field(description='What changed since `since_rev`, or "".')
     rev: int = Field(description="The thread's revision: the next `since_rev`.")
-    hits: list[MemoryHit | MessageHit]
+    hits: list[AnyHit]
+    unknown: list[str] = Field(description=UNKNOWN)
     skipped: list[str] = Field(description="What the answer was made without, such as similarity while a model fails.")
     references: list[ReferenceView] = Field(description=REFERENCES)
 
-    def __iter__(self) -> Iterator[MemoryHit | MessageHit]:  # type: ignore[override]
+    def __iter__(self) -> Iterator[AnyHit]:  # type: ignore[override]
         return iter(self.hits)
 
     def __len__(self) -> int:
         return len(self.hits)
 
-    def __getitem__(self, place: int) -> MemoryHit | MessageHit:
+    def __getitem__(self, place: int) -> AnyHit:
         return self.hits[place]
 
 

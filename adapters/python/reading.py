@@ -85,6 +85,8 @@ class ReadVerbs(Asking):
         filters: Mapping[str, Any] | None = None,
         budget_tokens: int | None = None,
         threshold: float | None = None,
+        kinds: Sequence[str] | None = None,
+        superseded: Literal["include", "exclude"] | None = None,
         thread_id: str | None = None,
         since_rev: int | None = None,
         user_id: str | None = None,
@@ -94,7 +96,12 @@ class ReadVerbs(Asking):
         deadline: float | None = None,
         consistency: Literal["strong", "eventual"] | None = None,
     ) -> SearchResult:
-        """Search a user's memories, best first; with `as_of`, with the results of that time.
+        """Search all that is known of a user, best first; with `as_of`, as it was known at that time.
+
+        A hit is a memory, a message, a fact (kind `relation`), an entity, a profile field, a todo, a summary or an
+        artifact, with its `date`, whether it is `current`, and the `parts` of its score; `kinds` chooses some. What was
+        superseded stands below what is current, or is left out with `superseded="exclude"`. `unknown` are the names in
+        the query that are not known.
 
         `filters` are those of B §6 (`run_id`, `role`, `category`, `pinned`, `importance_min`, `updated_after`, ...).
         `as_of` is a time with its offset, or a sequence number of the user's stream. `after` is a write, or its token,

@@ -136,6 +136,21 @@ async def facts(
     return sorted(shown, key=_priority)
 
 
+async def former(
+    connection: AsyncConnection,
+    viewer: Viewer,
+    point: Point,
+    predicates: PredicatePolicy,
+    subject_ids: Collection[UUID],
+    names: Collection[str],
+) -> Sequence[Row]:
+    """The facts about these subjects that have ended, with one of these predicates."""
+    same = one_of(relations.c.subject_id, subject_ids) & one_of(relations.c.predicate, names)
+    read = _Reading(connection, viewer, replace(point, always=True), predicates)
+    rows = await read.rows(same & (periods.c.valid_to <= point.valid_at))
+    return [_fact(row, predicates, None) for row in rows if row["state"] is State.ENDED]
+
+
 def entity_card(entity: Row, about: Iterable[Row]) -> str:
     """The first facts of an entity in one line (D06), of those that hold and are not overridden."""
     held = (fact for fact in about if fact["state"] is State.ACTIVE and fact["overridden_by"] is None)

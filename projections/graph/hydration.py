@@ -79,6 +79,7 @@ async def hydrate(
     *,
     entity_ids: Collection[UUID] = (),
     similar: Mapping[UUID, float] | None = None,
+    known: Sequence[Row] | None = None,
     limit: int = hydration.MAX_EDGES,
 ) -> Hydration:
     """The current facts at `point` that answer a question, of those that the viewer sees.
@@ -87,11 +88,12 @@ async def hydrate(
     that a pronoun means. From these it follows the graph over two hops. Facts whose predicate or value it mentions are
     found without an entity too. At most `limit` facts, of which critical ones are never cut.
 
-    `similar`: the similarity of facts to the question, in [0, 1].
+    `similar`: the similarity of facts to the question, in [0, 1]. `known`: all the facts at `point`, if they were read
+    already; without them, each hop is read.
     """
     seeds = await _seeds(connection, viewer, text, entity_ids)
     asked = hydration.question_stems(text, [one.said for one in seeds if one.said])
-    walk = _Walk(connection, viewer, predicates, point, asked, similar or {})
+    walk = _Walk(connection, viewer, predicates, point, asked, similar or {}, known)
     await walk.from_seeds(seeds)
     await walk.by_words()
     best = sorted(walk.found.values(), key=_best_first)
@@ -141,20 +143,20 @@ class _Walk:
     point: Point
     asked: frozenset[str]
     similar: Mapping[UUID, float]
+    known: Sequence[Row] | None
     found: dict[UUID, FactHit] = field(default_factory=dict)
 
     async def from_seeds(self, seeds: Sequence[Seed]) -> None:
         if not seeds:
             return
         ids = {one.entity_id: one for one in seeds}
-        first = await facts.facts(self.connection, self.viewer, self.point, self.predicates, ids)
-        for row in first:
+        for row in await self._facts(about=ids):
             seed = row["subject_id"] if row["subject_id"] in ids else row["object_id"]
             self._add(row, 1, seed)
         frontier = self._frontier(ids)
         if not frontier:
             return
-        for row in await facts.facts(self.connection, self.viewer, self.point, self.predicates, frontier):
+        for row in await self._facts(about=frontier):
             ends = [end for end in (row["subject_id"], row["object_id"]) if end in frontier]
             if row["relation_id"] not in self.found and ends:
                 before = frontier[ends[0]]
@@ -171,14 +173,32 @@ class _Walk:
 
     async def by_words(self) -> None:
         """Facts whose predicate the question mentions, or which are similar to it."""
-        column = relations.c
-        used = select(column.predicate).distinct().where(owned(relations, self.viewer), shared(relations, self.viewer))
-        predicates = [one for one in await self.connection.scalars(used) if self._mentions(one)]
+        predicates = [one for one in await self._used() if self._mentions(one)]
         if predicates:
-            rows = await facts.facts(self.connection, self.viewer, self.point, self.predicates, predicate=predicates)
-            for row in rows:
+            for row in await self._facts(predicate=predicates):
                 if row["relation_id"] not in self.found:
                     self._add(row, 0, None)
+
+    async def _used(self) -> Collection[str]:
+        """The predicates of all facts."""
+        if self.known is not None:
+            return {row["predicate"] for row in self.known}
+        column = relations.c
+        used = select(column.predicate).distinct().where(owned(relations, self.viewer), shared(relations, self.viewer))
+        return list(await self.connection.scalars(used))
+
+    async def _facts(
+        self, about: Collection[UUID] | None = None, predicate: Collection[str] | None = None
+    ) -> Sequence[Row]:
+        if self.known is None:
+            read = facts.facts(self.connection, self.viewer, self.point, self.predicates, about, predicate=predicate)
+            return await read
+        return [
+            row
+            for row in self.known
+            if (about is None or row["subject_id"] in about or row["object_id"] in about)
+            and (predicate is None or row["predicate"] in predicate)
+        ]
 
     def _mentions(self, predicate: str) -> bool:
         stems = _predicate_stems(predicate)

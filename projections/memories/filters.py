@@ -147,7 +147,7 @@ class Candidates:
         """The conditions on messages; None if the filters exclude all: a message has no importance and no pin."""
         column, asked = messages.c, self.filters
         weighed = asked.pinned or asked.importance_min is not None or asked.importance_max is not None
-        if weighed or self.kinds is not None or asked.category not in (None, CATEGORY):
+        if weighed or asked.category not in (None, CATEGORY):
             return None
         found = [*message_reader.visible_to(viewer), message_reader.active(), ~column.remembered, *asked.of(column)]
         if self.about is not None:

@@ -14,7 +14,6 @@ from mnemolog.domain import delta
 from mnemolog.domain.anaphora import Candidate, Resolved, resolve
 from mnemolog.domain.errors import AmbiguousId, NotFound, ReadTimeout, ServerFailed
 from mnemolog.domain.identity import identifier
-from mnemolog.domain.message import KIND
 from mnemolog.domain.patrol import Node
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.viewer import Viewer
@@ -75,12 +74,21 @@ class MemoryReads(GraphReads):
 
     async def query(self, request: query.MemoryQuery, moment: Moment = NOW) -> query.Answer:
         """memory.query (B §6)."""
-        viewer, graph = request.viewer, (GRAPH,) if request.filters.entity_ids else ()
+        viewer = request.viewer
         self._admitted(viewer)
         query.categories(request, self._policy)
         resolved = await self._resolved(viewer, request.thread_id, request.query, moment)
-        ask = partial(query.answer, request=request, policy=self._policy)
-        _, answer = await self._by_meaning(viewer, moment, (*RECALLED, CHANGES, *graph), resolved.text, ask)
+        graph = {GRAPH} if request.filters.entity_ids else set()
+        read = {CHANGES, *graph, *(name for one in query.sources(request) for name in one.projections)}
+        ask = partial(
+            query.answer,
+            request=request,
+            policy=self._policy,
+            predicates=self._predicates,
+            point=await self._point(viewer, When(), moment),
+            referred=resolved.entity_ids,
+        )
+        _, answer = await self._by_meaning(viewer, moment, sorted(read), resolved.text, ask)
         self._used(request.viewer, moment, (hit.row for hit in answer.hits))
         return replace(answer, references=resolved.references, skipped=[*answer.skipped, *resolved.skipped])
 
@@ -244,7 +252,10 @@ class MemoryReads(GraphReads):
     def _used(self, viewer: Viewer, moment: Moment, rows: Iterable[Mapping[str, Any]]) -> None:
         """Record that memories shown to an agent are in use, once per read, so that they do not fade (B §7, D13)."""
         if moment.as_of is None:
-            self.recalled(viewer, list(dict.fromkeys(row["memory_id"] for row in rows if row["kind"] != KIND)))
+            self.recalled(
+                viewer,
+                list(dict.fromkeys(row["memory_id"] for row in rows if "memory_id" in row)),
+            )
 
 
 async def _show_artifacts(connection: AsyncConnection, viewer: Viewer, messages: Sequence[dict[str, Any]]) -> None:

@@ -54,8 +54,8 @@ async def test_a_memory_is_changed_undone_and_seen_as_it_was(engine: Engine, use
     updated = await run(engine, "update", memory_id, "-u", user, "--text", "Prefers coffee")
     answer = await run(engine, "search", "coffee", "-u", user, "--since-rev", "1", "--after", updated["token"])
     text = f"[preferences] Prefers coffee ({datetime.now(UTC):%Y-%m-%d})"
-    bullet = {"id": memory_id, "kind": "fact", "category": "preferences", "text": text}
-    assert answer["bullets"] == [bullet]
+    [bullet] = answer["bullets"]
+    assert (bullet["id"], bullet["text"], bullet["current"]) == (memory_id, text, True)
     assert answer["header"] == "Memory updates since rev 1:\n- ↑updated: [Preferences] Prefers coffee"
     await run(engine, "undo", memory_id, "-u", user)
     history, earlier, changes = await asyncio.gather(

@@ -18,8 +18,11 @@ async def test_query_answers_with_bullets(api: Api) -> None:
     made = await api.remember("Ship the release by September", category="tasks")
     found = await api.query("release", params=after(made))
     text = f"[tasks] Ship the release by September ({datetime.now(UTC):%Y-%m-%d})"
-    bullet = {"id": made["memory_id"], "kind": "fact", "category": "tasks", "text": text}
-    assert found == {"header": "", "rev": 1, "bullets": [bullet], "skipped": [], "references": []}
+    [bullet] = found.pop("bullets")
+    assert bullet.pop("date").startswith(f"{datetime.now(UTC):%Y-%m-%d}")
+    current = {"current": True, "superseded_by": None}
+    assert bullet == {"id": made["memory_id"], "kind": "fact", "category": "tasks", "text": text, **current}
+    assert found == {"header": "", "rev": 1, "unknown": [], "skipped": [], "references": []}
 
 
 @pytest.mark.spec("B06")

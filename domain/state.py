@@ -1,0 +1,118 @@
+"""States that people speak of, such as a home or a job: of several statements, the latest is current.
+
+For what is said in plain sentences, without a key or a fact. It knows English sentences; others are left as they are.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from mnemolog.domain.text import normalize_name
+
+_FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'll|me|my|mine|we|we're|we've|our|us)\b")
+# Not what is the case now: earlier, later, or only imagined.
+_NOT_NOW = re.compile(
+    r"\?|\b(?:used to|formerly|previously|years ago|months ago|as a (?:child|kid|teenager|student)|when i was|grew up"
+    r"|going to|will|would|might|could|should|if|want(?:s|ed)? to|plan(?:s|ning)? to|hop(?:e|es|ing) to"
+    r"|thinking (?:of|about)|consider(?:s|ing)|dream(?:s|ing)?|wish(?:es)?|next (?:week|month|year)"
+    r"|visit(?:s|ed|ing)?)\b"
+)
+_PAST_QUESTION = re.compile(
+    r"\b(?:used to|before|previous(?:ly)?|former(?:ly)?|first|earlier|originally|old|ago|in \d{4}|did|was|were|had"
+    r"|since when|how long|history|ever)\b"
+)
+_STATES: Mapping[str, re.Pattern[str]] = {
+    "home": re.compile(
+        r"\b(?:live[sd]?|living|based) in\b"
+        r"|(?<!been )(?<!was )(?<!got )\b(?:moved|relocated|settled|moving) (?:back )?(?:to|in|into|from)\b"
+        r"|\b(?:new|my|our) (?:home|flat|apartment|house|address|place)\b"
+    ),
+    "job": re.compile(
+        r"\bwork(?:s|ed|ing)? (?:at|for|as|in)\b|\b(?:new|my|her|his) (?:job|employer|position)\b|\bjoined\b"
+        r"|\b(?:started|starting) (?:at|as|working|a (?:new )?job)\b|\bpromoted\b|\bhired\b|\bquit\b|\bresigned\b"
+        r"|\bgot (?:a|the) job\b|\blaid off\b|\bfreelanc\w+"
+    ),
+    "diet": re.compile(
+        r"\b(?:vegan|vegetarian|pescatarian|omnivore|keto|gluten[- ]free|eat(?:s|ing)? (?:meat|fish))\b"
+    ),
+    "partner": re.compile(
+        r"\b(?:married|engaged|divorced|dating|broke up|split up|girlfriend|boyfriend|husband|wife|fianc\w+)\b"
+    ),
+}
+_ASKED: Mapping[str, re.Pattern[str]] = {
+    "home": re.compile(r"\b(?:lives?|living|home|address|resides?|based)\b|\b(?:which|what) (?:city|town|country)\b"),
+    "job": re.compile(r"\b(?:works?|working|job|employer|company|profession|occupation|for a living|employed)\b"),
+    "diet": re.compile(r"\b(?:diet|eats?|eating|vegan|vegetarian|meat|fish)\b"),
+    "partner": re.compile(r"\b(?:partner|girlfriend|boyfriend|husband|wife|dating|married|relationship)\b"),
+}
+# `My manager is Carla`, `the wedding is now on 3 May`, `Ana's favourite tea is oolong`.
+_VALUED = re.compile(
+    r"\b(?:my|our|the|\w+'s) (?:new |current )?((?:\w+ ){0,2}?\w+)"
+    r" (?:is|are|has been|was|got|have been)"
+    r" (?:now |called |named |on |at |moved |postponed |rescheduled |pushed |changed )"
+    r"|\b(?:my|our|\w+'s) (?:new |current )?((?:\w+ ){0,2}?\w+) (?:is|are) "
+)
+_STATE_OF = {
+    **dict.fromkeys(("lives_in", "based_in", "home", "address", "city"), "home"),
+    **dict.fromkeys(("works_at", "works_for", "works_as", "job_title", "job", "employer"), "job"),
+    **dict.fromkeys(("diet", "diet_plan"), "diet"),
+    **dict.fromkeys(("married_to", "partner_of", "engaged_to", "dating"), "partner"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What was said: by or about whom (normalised), of which state, and when."""
+
+    id: str
+    subject: str
+    state: str
+    text: str
+    at: datetime
+
+
+def asked_states(question: str) -> frozenset[str]:
+    """The states that a question asks for as they are now; a noun such as `manager` is a state too."""
+    plain = normalize_name(question)
+    if _PAST_QUESTION.search(plain):
+        return frozenset()
+    named = {state for state, pattern in _ASKED.items() if pattern.search(plain)}
+    return frozenset(named | {f"={word}" for word in re.findall(r"\w+", plain)})
+
+
+def statement(id_: str, speaker: str, text: str, at: datetime) -> Statement | None:
+    """A sentence about a state that holds when it is said, if it is one. `speaker` is "" for a memory."""
+    plain = normalize_name(text)
+    if _NOT_NOW.search(plain):
+        return None
+    state = next((state for state, pattern in _STATES.items() if pattern.search(plain)), None)
+    if state is None and (valued := _VALUED.search(plain)):
+        state = f"={(valued[1] or valued[2]).split()[-1]}"
+    if state is None:
+        return None
+    if _FIRST_PERSON.search(plain):
+        return Statement(id_, normalize_name(speaker) or "me", state, plain, at)
+    name = re.match(r"[^\W\d_][\w-]*", plain)
+    return Statement(id_, name[0], state, plain, at) if name and (text[0].isupper() or name[0] == "the") else None
+
+
+def state_of(predicate: str) -> str | None:
+    """The state that a fact with this predicate is about."""
+    return _STATE_OF.get(predicate)
+
+
+def superseded(statements: Sequence[Statement], asked: frozenset[str]) -> Mapping[str, str]:
+    """Of the statements about one state of one subject that is asked for, the earlier ones, each with the latest."""
+    latest: dict[tuple[str, str], Statement] = {}
+    about = [one for one in statements if one.state in asked]
+    for one in sorted(about, key=lambda one: one.at):
+        latest[one.subject, one.state] = one
+    by = {one.id: latest[one.subject, one.state] for one in about}
+    return {one.id: by[one.id].id for one in about if by[one.id].at > one.at and by[one.id].text != one.text}
+
+
+def former_of(one: Statement, subject: str, state: str, value: str, since: datetime) -> bool:
+    """Whether a statement says what was the case before a fact: another value of the same state, and said earlier."""
+    same = one.subject in (subject, "me") if subject else False
+    return one.state == state and same and one.at < since and normalize_name(value) not in one.text

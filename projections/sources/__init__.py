@@ -1,0 +1,1 @@
+"""What a search reads: a source for each kind of thing that is known."""

@@ -1,0 +1,121 @@
+"""Facts and entities as sources of a search."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sqlalchemy import ColumnElement, func, select, union_all
+
+from mnemolog.domain import hydration
+from mnemolog.domain.card import TOP_FACTS, reference
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.graph import facts, reader
+from mnemolog.projections.graph.hydration import FactHit, Hydration, fact_sentence, hydrate
+from mnemolog.projections.graph.tables import NAME, entities, relations
+from mnemolog.projections.retrieval import Hit
+from mnemolog.projections.rows import Row
+from mnemolog.projections.sources.source import Asked, Found, Source, hit_of
+from mnemolog.projections.visibility import owned, shared
+
+# Facts are relations of the graph; `fact` is a kind of memory.
+FACT, ENTITY = "relation", "entity"
+RELEVANT = 0.3
+"""More than the score of a fact that shares only its entity with the question."""
+NAMED = 0.9
+"""The score of an entity if the question does no more than name it."""
+
+
+READ_WHOLE = 300
+"""A graph with so many facts at most is read whole, which takes fewer statements than a read for each hop."""
+
+
+def _holds(viewer: Viewer) -> ColumnElement[int]:
+    """How many facts and entities there are, up to one more than are read whole."""
+    tables = (relations, entities)
+    rows = (
+        select(one.c.user_id).where(owned(one, viewer), shared(one, viewer)).limit(READ_WHOLE + 1) for one in tables
+    )
+    known = union_all(*(one.subquery().select() for one in rows)).subquery()
+    return select(func.count()).select_from(known).scalar_subquery()
+
+
+async def _find(asked: Asked) -> Found:
+    """The facts that a question asks for and what they replaced, or the entities that it only names."""
+    known = None
+    if asked.held <= READ_WHOLE:
+        known = await facts.facts(asked.connection, asked.viewer, asked.point, asked.predicates)
+    found = await hydrate(
+        asked.connection,
+        asked.viewer,
+        asked.question.text,
+        asked.predicates,
+        asked.point,
+        entity_ids=asked.entity_ids,
+        known=known,
+    )
+    relevant = [one for one in found.facts if one.score > RELEVANT]
+    hits = [*map(fact_hit, relevant), *await _former(asked, relevant), *await _only_named(asked, found)]
+    return Found(hits=hits, named=[one.said for one in found.seeds if one.said], unborne=found.unborne)
+
+
+def fact_hit(fact: FactHit) -> Hit:
+    """A fact in the result of a search."""
+    until = f" until {fact.until:%Y-%m-%d}" if fact.until else ""
+    return _hit(fact.row, f"since {fact.since:%Y-%m-%d}{until}", fact.score, {**fact.parts, "hops": float(fact.hops)})
+
+
+def _hit(row: Row, when: str, score: float, parts: Mapping[str, float]) -> Hit:
+    return hit_of(
+        FACT,
+        str(row["relation_id"]),
+        "fact",
+        fact_sentence(row),
+        date=row["valid_from"],
+        when=when,
+        score=score,
+        parts=parts,
+        details=row,
+    )
+
+
+async def _former(asked: Asked, relevant: Sequence[FactHit]) -> Sequence[Hit]:
+    """The earlier values of facts whose predicate has one value at a time."""
+    single = asked.predicates.rule
+    current = {
+        (one.row["subject_id"], one.row["predicate"]): one for one in relevant if single(one.row["predicate"]).single
+    }
+    if not current or not asked.former:
+        return []
+    subjects, predicates = {subject for subject, _ in current}, {predicate for _, predicate in current}
+    rows = await facts.former(asked.connection, asked.viewer, asked.point, asked.predicates, subjects, predicates)
+    found: list[Hit] = []
+    for row in rows:
+        now = current.get((row["subject_id"], row["predicate"]))
+        if now and now.id != row["relation_id"]:
+            held = f"{row['valid_from']:%Y-%m-%d} to {row['valid_to']:%Y-%m-%d}"
+            hit = _hit(row, held, now.score, now.parts)
+            found.append(replace(hit, current=False, superseded_by=str(now.id)))
+    return found
+
+
+async def _only_named(asked: Asked, found: Hydration) -> Sequence[Hit]:
+    """What is known of the entities, if the question does no more than name them: `Who is Marta?`"""
+    named = {one.entity_id: one for one in found.seeds if one.said}
+    if not named or hydration.question_stems(asked.question.text, [one.said for one in named.values()]):
+        return []
+    hits = []
+    for row in await reader.by_ids(asked.connection, asked.viewer, named.keys()):
+        about = [one.sentence for one in found.facts if one.hops == 1 and one.seed == row["entity_id"]]
+        label = reference(row["category"], row["name"])
+        text = "; ".join(about[:TOP_FACTS]) or f"{row['name']} ({row['category']})"
+        id_, details = str(row["entity_id"]), reader.shown(row)
+        hits.append(hit_of(ENTITY, id_, label, text, date=row["last_seen"], score=NAMED, details=details))
+    return hits
+
+
+FACTS = Source(
+    kinds=frozenset({FACT, ENTITY}),
+    projections=(NAME,),
+    holds=_holds,
+    find=_find,
+    filters=frozenset({"entity_ids"}),
+)

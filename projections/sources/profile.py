@@ -1,0 +1,52 @@
+"""The profile and todos as sources of a search."""
+
+from sqlalchemy import ColumnElement, func, select
+
+from mnemolog.domain import hydration
+from mnemolog.domain.profile import CATEGORY
+from mnemolog.domain.todo import TodoStatus
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.profile import reader
+from mnemolog.projections.profile.tables import NAME, profile_fields, todos
+from mnemolog.projections.sources.source import Asked, Found, Source, hit_of
+from mnemolog.projections.visibility import owned
+
+FIELD, TODO = "profile", "todo"
+_TODO_WORDS = hydration.stems("todo task open due")
+
+
+def _has_fields(viewer: Viewer) -> ColumnElement[bool]:
+    held = func.cardinality(profile_fields.c.held) > 0
+    return select(profile_fields.c.field).where(owned(profile_fields, viewer), held).exists()
+
+
+async def _fields(asked: Asked) -> Found:
+    """The fields whose name or value the question mentions."""
+    hits = []
+    for row in await reader.fields(asked.connection, asked.viewer):
+        value = row["value"] if isinstance(row["value"], str) else ", ".join(row["value"])
+        text = f"{row['field'].replace('_', ' ')}: {value}"
+        if score := asked.match(text):
+            hits.append(hit_of(FIELD, row["field"], FIELD, text, date=row["updated_at"], score=score, details=row))
+    return Found(hits=hits)
+
+
+def _has_todos(viewer: Viewer) -> ColumnElement[bool]:
+    own = (todos.c.agent_id == viewer.agent_id) & (todos.c.status == TodoStatus.OPEN)
+    return select(todos.c.todo_id).where(owned(todos, viewer), own).exists()
+
+
+async def _todos(asked: Asked) -> Found:
+    """The agent's open todos that the question mentions, or all of them if it asks for todos."""
+    hits = []
+    for row in await reader.own_todos(asked.connection, asked.viewer, TodoStatus.OPEN, limit=1000):
+        score = 1.0 if asked.stems and asked.stems <= _TODO_WORDS else asked.match(row["text"])
+        if score:
+            when = f"due {row['due']:%Y-%m-%d}" if row["due"] else None
+            id_, date = str(row["todo_id"]), row["created_at"]
+            hits.append(hit_of(TODO, id_, TODO, row["text"], date=date, when=when, score=score, details=row))
+    return Found(hits=hits)
+
+
+FIELDS = Source(kinds=frozenset({FIELD}), projections=(NAME,), holds=_has_fields, find=_fields, category=CATEGORY)
+TODOS = Source(kinds=frozenset({TODO}), projections=(NAME,), holds=_has_todos, find=_todos)

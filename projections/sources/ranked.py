@@ -1,0 +1,114 @@
+"""One ranked answer from all sources, in which nothing superseded stands above what is current."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import select
+
+from mnemolog.domain import hydration, state
+from mnemolog.domain.text import normalize_name
+from mnemolog.projections.memories import reader as memories
+from mnemolog.projections.memories.filters import UNFILTERED
+from mnemolog.projections.retrieval import Hit
+from mnemolog.projections.sources.graph import FACT
+from mnemolog.projections.sources.source import Asked, Found, Source
+
+FEWEST = 10
+"""The hits that are compared with each other, however few are wanted: the current one may not be the best match."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Hits, best first, and the names in the question that are not known."""
+
+    hits: Sequence[Hit]
+    unknown: Sequence[str] = ()
+
+
+async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
+    """The best hits of all sources."""
+    if not sources:
+        return Ranked([])
+    there = select(*(source.holds(asked.viewer).label(f"s{place}") for place, source in enumerate(sources)))
+    held = (await asked.connection.execute(there)).one()
+    asked = replace(asked, limit=max(limit, FEWEST))
+    found = [
+        await source.find(replace(asked, held=int(holds))) for source, holds in zip(sources, held, strict=True) if holds
+    ]
+    hits = sorted((hit for one in found for hit in one.hits if asked.wants(hit.kind)), key=lambda hit: -hit.score)
+    unknown = _unknown(asked, found, hits)
+    if unknown and not any(one.named for one in found) and _tells_people_apart(asked, found):
+        return Ranked([], unknown)
+    settled = await _settled(asked, hits)
+    kept = settled if asked.former else [hit for hit in settled if hit.current]
+    return Ranked(kept[:limit], unknown)
+
+
+def _unknown(asked: Asked, found: Sequence[Found], hits: Sequence[Hit]) -> Sequence[str]:
+    """The names in the question that no entity bears and nothing found mentions."""
+    unborne = [one.unborne for one in found if one.unborne is not None]
+    names = unborne[0] if unborne else hydration.capitalised_names(asked.question.text)
+    said = {word for hit in hits for word in normalize_name(hit.text).split()}
+    words = {"".join(filter(str.isalnum, word)) for word in said}
+    words.add(normalize_name(asked.viewer.user_id))
+    begin = asked.question.text.split(maxsplit=1)[0]
+    return [name for name in names if name != begin and not words & set(normalize_name(name).split())]
+
+
+def _tells_people_apart(asked: Asked, found: Sequence[Found]) -> bool:
+    """Whether an unknown name is somebody else's: entities are known, and the question is not about the user."""
+    return any(one.unborne is not None for one in found) and not hydration.asks_about_user(asked.question.text)
+
+
+async def _settled(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """The hits with what superseded them, each former one below the current one."""
+    by = _superseded(asked, hits)
+    marked = [replace(hit, current=False, superseded_by=by[hit.id]) if hit.id in by else hit for hit in hits]
+    there = {hit.id: hit for hit in marked}
+    missing = {UUID(id_) for hit in marked if (id_ := hit.superseded_by) and id_ not in there}
+    if missing and asked.among.filters == UNFILTERED:
+        rows = await memories.by_ids(asked.connection, asked.viewer, missing)
+        there |= {str(id_): _memory(row) for id_, row in rows.items()}
+    placed: dict[str, Hit] = {}
+    for hit in marked:
+        for one in reversed(_line(hit, there)):
+            placed.setdefault(one.id, replace(one, score=max(one.score, hit.score)))
+    return list(placed.values())
+
+
+def _line(hit: Hit, there: Mapping[str, Hit]) -> Sequence[Hit]:
+    """A hit, what superseded it, what superseded that, and so on."""
+    line = [hit]
+    while (later := line[-1].superseded_by) and later in there and there[later] not in line:
+        line.append(there[later])
+    return line
+
+
+def _memory(row: Mapping[str, Any]) -> Hit:
+    newer = row["contradicted_by"]
+    hit = Hit(str(row["memory_id"]), row["kind"], row["category"], row["text"], 0.0, None, None, row)
+    return replace(hit, current=newer is None, superseded_by=str(newer) if newer else None)
+
+
+def _superseded(asked: Asked, hits: Sequence[Hit]) -> Mapping[str, str]:
+    """What superseded each hit: a contradiction, a later statement about the same state, or a fact about it."""
+    by = {hit.id: str(newer) for hit in hits if (newer := hit.row.get("contradicted_by"))}
+    if not (states := state.asked_states(asked.question.text)):
+        return by
+    said = [one for hit in hits if hit.kind != FACT and (one := _statement(hit))]
+    by = {**state.superseded(said, states), **by}
+    for fact in (hit for hit in hits if hit.kind == FACT and hit.current):
+        row = fact.row["details"]
+        of = state.state_of(row["predicate"])
+        if of in states and asked.predicates.rule(row["predicate"]).single:
+            value, subject = str(row["object"] or row["value"]), normalize_name(row["subject"])
+            late = [one for one in said if state.former_of(one, subject, of, value, fact.date)]
+            by |= {one.id: fact.id for one in late}
+    return by
+
+
+def _statement(hit: Hit) -> state.Statement | None:
+    text = hit.row["text"]
+    return state.statement(hit.id, hit.row.get("speaker") or "", text, hit.date)

@@ -1,0 +1,106 @@
+"""A source of a search: what is known of one kind, and how a question finds it."""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain import hydration
+from mnemolog.domain.hydration import Match
+from mnemolog.domain.predicates import PredicatePolicy
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.graph.facts import Point
+from mnemolog.projections.memories.filters import Candidates
+from mnemolog.projections.retrieval import Hit
+from mnemolog.projections.vectors.index import VectorIndex
+from mnemolog.projections.vectors.question import Question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question, who asks it of what, and at which point in time.
+
+    `among`: the memories and messages that it may find. `entity_ids`: what it is about, beside what it names.
+    `former`: whether superseded values are wanted. `kinds`: the kinds that are wanted; all if empty.
+    `held`: how much the source that is asked said that it holds.
+    """
+
+    connection: AsyncConnection
+    viewer: Viewer
+    question: Question
+    index: VectorIndex
+    predicates: PredicatePolicy
+    point: Point
+    among: Candidates
+    limit: int
+    threshold: float | None = None
+    entity_ids: Collection[UUID] = ()
+    former: bool = True
+    held: int = 1
+    kinds: frozenset[str] = frozenset()
+
+    def wants(self, kind: str) -> bool:
+        return not self.kinds or kind in self.kinds
+
+    @property
+    def stems(self) -> frozenset[str]:
+        """The stems of what it asks for."""
+        return hydration.question_stems(self.question.text)
+
+    def match(self, text: str) -> float:
+        """How well a text without a similarity answers, in [0, 1]: by the words that it has of the question.
+
+        0 without any; more if the question is about the user.
+        """
+        words = hydration.stems(text) & self.stems
+        about_user = hydration.asks_about_user(self.question.text)
+        return Match(words).score(self.stems, 1 if about_user else 0) if words else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Hits in any order. A source that knows entities tells those that the question names, and the other names."""
+
+    hits: Sequence[Hit] = ()
+    named: Sequence[str] = ()
+    unborne: Sequence[str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A search asks it if it `holds` something and if it can apply all that the request filters by.
+
+    `category` is that of everything in it, or None: then only a search without categories asks it. `filters` are the
+    names of the filters that it applies. `similar`: its hits have a cosine similarity.
+    """
+
+    kinds: frozenset[str]
+    projections: tuple[str, ...]
+    holds: Callable[[Viewer], ColumnElement[Any]]
+    find: Callable[[Asked], Awaitable[Found]]
+    category: str | None = None
+    filters: frozenset[str] = field(default_factory=frozenset)
+    similar: bool = False
+
+
+def hit_of(
+    kind: str,
+    id_: str,
+    category: str,
+    text: str,
+    *,
+    date: datetime,
+    score: float,
+    details: Mapping[str, Any],
+    when: str | None = None,
+    parts: Mapping[str, float] | None = None,
+    similarity: float | None = None,
+    text_rank: float | None = None,
+) -> Hit:
+    """A hit that is neither a memory nor a message. `when` stands for the date in its bullet."""
+    row = {"kind": kind, "category": category, "text": text, "occurred_at": date, "when": when, "details": details}
+    return Hit(id_, kind, category, text, score, similarity, text_rank, row, parts=parts or {})

@@ -1,0 +1,34 @@
+"""Summaries of conversations as a source of a search."""
+
+from sqlalchemy import ColumnElement, select
+
+from mnemolog.domain.message import CATEGORY
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.sources.source import Asked, Found, Source, hit_of
+from mnemolog.projections.summaries import reader
+from mnemolog.projections.summaries.tables import NAME, summaries
+
+SUMMARY = "summary"
+LATEST = 50
+"""How many summaries a search looks through, the newest first."""
+
+
+def _holds(viewer: Viewer) -> ColumnElement[bool]:
+    return select(summaries.c.summary_id).where(*reader.visible_to(viewer), summaries.c.text != "").exists()
+
+
+async def _find(asked: Asked) -> Found:
+    """Of each thread and kind, the newest summary that the question mentions something of."""
+    hits = []
+    seen: set[tuple[object, ...]] = set()
+    for row in await reader.newest(asked.connection, asked.viewer, None, None, LATEST, None):
+        place = (row["thread_id"], row["kind"], row.get("episode_id"))
+        if place in seen or not (score := asked.match(row["text"])):
+            continue
+        seen.add(place)
+        id_, text = str(row["summary_id"]), row["text"]
+        hits.append(hit_of(SUMMARY, id_, SUMMARY, text, date=row["created_at"], score=score, details=row))
+    return Found(hits=hits)
+
+
+SUMMARIES = Source(kinds=frozenset({SUMMARY}), projections=(NAME,), holds=_holds, find=_find, category=CATEGORY)

@@ -1,0 +1,145 @@
+"""One ranked answer over all that is known of a life that changes: the right answer is first, and current."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.projections.query import Answer
+from mnemolog.projections.retrieval import Hit
+from tests.engine.teller import Teller
+from tests.testkit.settings import settings_in
+
+
+@pytest.fixture(scope="module")
+async def model(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
+    """An engine with the shipped embedding model."""
+    async with open_engine(settings_in(tmp_path_factory.mktemp("data"), embedder="minilm")) as engine:
+        yield engine
+
+
+def day(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+SAID = (
+    ("2025-01-05", "Hi! I live in Berlin, near the canal."),
+    ("2025-01-09", "I work as a nurse at the Charité."),
+    ("2025-02-02", "My best friend is Lena, we met at school."),
+    ("2025-02-11", "My dentist is Dr. Hahn."),
+    ("2025-03-01", "I adopted a cat, she is called Miso."),
+    ("2025-03-20", "We visited Rome, the food was wonderful."),
+    ("2025-05-02", "I am a vegetarian and cook a lot of lentils."),
+    ("2025-06-17", "The wedding of my sister is on 12 September."),
+    ("2025-07-04", "I run along the river every Tuesday."),
+    ("2025-09-30", "Big news: we moved to Leipzig last weekend!"),
+    ("2025-10-02", "The new flat has a balcony full of tomatoes."),
+    ("2025-10-12", "I started working at a school clinic, it is calmer than the hospital."),
+    ("2025-11-08", "I eat fish again, so I am a pescatarian now."),
+    ("2025-12-01", "My dentist is now Dr. Okafor."),
+    ("2026-01-10", "The wedding of my sister got postponed to 3 October."),
+    ("2026-01-15", "Miso broke a vase."),
+)
+
+
+async def life(engine: Engine, user: str) -> Teller:
+    """Turns, memories and facts of a year, in which a home, a job, a diet and other things change."""
+    ana = Teller(engine, user)
+    for date, text in SAID:
+        await ana.says(text, occurred_at=day(date))
+    await ana.tells("me", "married_to", "Jonas", since=day("2024-05-01"))
+    await ana.tells("me", "manager", "Priya", since=day("2025-10-12"))
+    await ana.tells("Priya", "office_city", "Halle", since=day("2025-10-12"))
+    await ana.tells("me", "allergy", "peanuts")
+    await ana.tells("me", "drives", "a red Skoda")
+    await ana.tells("Lena", "lives_in", "Hamburg", since=day("2025-01-01"))
+    await ana.tells("Lena", "lives_in", "Oslo", since=day("2025-12-01"))
+    await ana.creates("Ana plays the violin", category="interests")
+    await ana.creates("Ana's favourite tea is oolong", category="preferences")
+    await ana.creates("Ana's favourite tea is rooibos", category="preferences")
+    todo = {"user_id": user, "agent_id": ana.agent, "tenant": ana.tenant, "text": "renew the passport"}
+    await engine.writes.open_todo(todo)
+    await engine.settled(60)
+    return ana
+
+
+ANSWERS = (
+    ("Where do I live?", "Leipzig"),
+    ("Where do I work now?", "school clinic"),
+    ("Am I a vegetarian?", "pescatarian"),
+    ("Who is my dentist?", "Okafor"),
+    ("When is the wedding of my sister?", "3 October"),
+    ("Who is my best friend?", "Lena"),
+    ("Where does Lena live?", "Oslo"),
+    ("What is my cat called?", "Miso"),
+    ("Who am I married to?", "Jonas"),
+    ("Which city is the office of my manager in?", "Halle"),
+    ("What am I allergic to?", "peanuts"),
+    ("What car do I drive?", "Skoda"),
+    ("What is Ana's favourite tea?", "rooibos"),
+    ("Which instrument does Ana play?", "violin"),
+    ("What do I have to renew?", "passport"),
+)
+
+
+@pytest.mark.spec_part("B06")
+async def test_the_right_answer_is_first_and_current_however_it_was_told(model: Engine) -> None:
+    ana = await life(model, "life")
+    wrong = []
+    for question, want in ANSWERS:
+        found = (await ana.asks(question, top_k=5)).hits
+        if not found or want not in found[0].text or not found[0].current:
+            wrong.append((question, [(hit.text, round(hit.score, 2), hit.current) for hit in found]))
+    assert wrong == []
+
+
+async def test_what_was_superseded_is_marked_and_below_or_left_out(model: Engine) -> None:
+    ana = await life(model, "former")
+    for question, old, new in (
+        ("Where do I live?", "Berlin", "Leipzig"),
+        ("Where does Lena live?", "Hamburg", "Oslo"),
+        ("What is Ana's favourite tea?", "oolong", "rooibos"),
+    ):
+        found = (await ana.asks(question, top_k=8)).hits
+        now, before = place(found, new), place(found, old)
+        assert now < before, question
+        assert (found[now].current, found[before].current) == (True, False), question
+        assert found[before].superseded_by == found[now].id, question
+        assert "former" in found[before].bullet or "contradicted by" in found[before].bullet, question
+        without = (await ana.asks(question, top_k=8, superseded="exclude")).hits
+        assert all(hit.current for hit in without), question
+        assert new in without[0].text, question
+
+
+def place(hits: Any, text: str) -> int:
+    return next(place for place, hit in enumerate(hits) if text in hit.text)
+
+
+async def test_an_unknown_name_is_said_to_be_unknown(model: Engine) -> None:
+    ana = await life(model, "unknown")
+
+    nobody: Answer = await ana.asks("Where does Zoltan live?")
+    assert (list(nobody.hits), list(nobody.unknown)) == ([], ["Zoltan"])
+    somebody = await ana.asks("Does Lena know Zoltan?", top_k=3)
+    assert list(somebody.unknown) == ["Zoltan"]
+    assert list((await ana.asks("Where does Lena live?")).unknown) == []
+
+
+async def test_nothing_is_known_instead_of_a_weak_guess(model: Engine) -> None:
+    ana = await life(model, "nothing")
+    for question in ("How is a transistor doped?", "Which algorithm sorts an array fastest?"):
+        assert list((await ana.asks(question)).hits) == [], question
+
+
+async def test_every_hit_says_when_what_and_why(model: Engine) -> None:
+    ana = await life(model, "reasons")
+    hits: list[Hit] = []
+    for question in ("Where do I live?", "What am I allergic to?", "Who is Lena?", "todos"):
+        hits += (await ana.asks(question)).hits
+    assert {"message", "relation", "entity", "todo"} <= {hit.kind for hit in hits}
+    assert all(hit.date <= datetime.now(UTC) and hit.id for hit in hits)
+    [tea] = (await ana.asks("What am I allergic to?", kinds=["relation"], top_k=1)).hits
+    assert tea.bullet.startswith("[fact] reasons is allergic to peanuts (since 20")
+    assert tea.parts["words"] == 1
