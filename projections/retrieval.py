@@ -12,8 +12,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain import ranking
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.message import KIND, found_id
+from mnemolog.domain.relevance import Found, relevance
 from mnemolog.domain.text import same_text
 from mnemolog.domain.viewer import Viewer
+from mnemolog.projections import full_text
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.filters import Candidates
@@ -63,29 +65,52 @@ async def hybrid(
     among: Candidates = EVERYTHING,
     threshold: float | None = None,
 ) -> Sequence[Hit]:
-    """The results of vector and keyword search, fused, best first; `threshold` is a cosine similarity.
+    """What vector and keyword search find, with what stands beside it in a conversation, the most relevant first.
 
-    Without a vector of the query it searches by keywords alone; with a threshold it raises the model's error instead.
-    A message is left out if a memory extracted from it says the same.
+    Without a vector of the query it searches by keywords alone; with a `threshold`, a cosine similarity, it raises the
+    model's error instead. A message is left out if a memory extracted from it says the same.
     """
-    at_most = max(CANDIDATES, limit)
-    near = dict[UUID, float]()
-    if threshold is not None or question.vector is not None:
-        nearest = partial(index.search, connection, viewer, model=question.model, vector=question.meaning())
-        near |= await nearest(among, limit=at_most)
-    worded = await memories.by_text(connection, among, viewer, question.text, at_most)
+    found, pool = await _found(connection, viewer, index, question, among, max(CANDIDATES, limit), threshold)
     if threshold is not None:
-        if far := worded.keys() - near.keys():  # Found by words only, but maybe similar enough.
-            near |= await nearest(replace(among, ids=frozenset(far)), limit=len(far))
-        near = {id_: score for id_, score in near.items() if score >= threshold}
-        worded = {id_: score for id_, score in worded.items() if id_ in near}
-    fused = ranking.fuse(near, worded)
-    best = sorted(fused, key=lambda id_: (-fused[id_], id_))[: 2 * limit]
+        pool = {id_ for id_ in pool if found.near.get(id_, -1.0) >= threshold}
+    scores = relevance(question.text, found, pool)
+    best = sorted(scores, key=lambda id_: (-scores[id_], id_))[: 2 * limit]
     rows = await memories.by_ids(connection, viewer, set(best))
     rows |= await conversation.found(connection, viewer, set(best) - rows.keys())
-    hits = [_hit(rows[id_], fused[id_], near.get(id_), worded.get(id_)) for id_ in best if _still_visible(rows, id_)]
+    hits = [
+        _hit(rows[id_], scores[id_], found.near.get(id_), found.words(id_)) for id_ in best if _still_visible(rows, id_)
+    ]
     remembered = {(turn_id, same_text(hit.text)) for hit in hits for turn_id in hit.row.get("source_turn_ids", ())}
     return [hit for hit in hits if (hit.id, same_text(hit.text)) not in remembered][:limit]
+
+
+async def _found(
+    connection: AsyncConnection,
+    viewer: Viewer,
+    index: VectorIndex,
+    question: Question,
+    among: Candidates,
+    limit: int,
+    threshold: float | None,
+) -> tuple[Found[UUID], set[UUID]]:
+    """All that the ranking looks at, and which of it may be a hit: what was found, and the messages beside it."""
+    near = dict[UUID, float]()
+    by_meaning = threshold is not None or question.vector is not None
+    if by_meaning:
+        nearest = partial(index.search, connection, viewer, model=question.model, vector=question.meaning())
+        near |= await nearest(among, limit=limit)
+    worded = await full_text.search(connection, among, viewer, question.text, limit)
+    first = near.keys() | worded.scores.keys()
+    runs = await among.runs(connection, viewer, first)
+    pool = set(first)
+    for run in runs:
+        ids = [one.id for one in run]
+        pool |= {beside for n, id_ in enumerate(ids) if id_ in first for beside in ids[max(0, n - 1) : n + 2]}
+    everything = replace(among, ids=frozenset(pool.union(*([one.id for one in run] for run in runs))))
+    if by_meaning and (far := pool - near.keys()):
+        near |= await nearest(replace(among, ids=frozenset(far)), limit=len(far))
+    documents = await full_text.documents(connection, everything, viewer, question.text)
+    return Found(near, worded.collection, documents, runs), pool
 
 
 def _still_visible(rows: Mapping[UUID, Mapping[str, Any]], id_: UUID) -> bool:

@@ -22,8 +22,8 @@ from mnemolog.domain.artifact import (
 from mnemolog.domain.memory import VISIBLE, Status
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import USER, StreamId
+from mnemolog.projections import full_text
 from mnemolog.projections.artifacts.tables import artifact_texts, artifacts
-from mnemolog.projections.memories.reader import by_text
 from mnemolog.projections.owner import OWNER, stream_of
 from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.rows import Row, fetch, stored
@@ -226,7 +226,7 @@ async def search(
     """The texts of artifacts that answer, best first: by meaning and by words, fused."""
     at_most = max(CANDIDATES, limit)
     near = await index.search(connection, viewer, among, question.model, question.meaning(), at_most)
-    worded = await by_text(connection, among, viewer, question.text, at_most)
+    worded = (await full_text.search(connection, among, viewer, question.text, at_most)).scores
     fused = ranking.fuse(near, worded)
     best = sorted(fused, key=lambda id_: (-fused[id_], id_))[:limit]
     wanted = replace(among, text_ids=frozenset(best)).conditions(viewer)

@@ -1,14 +1,16 @@
 """Reads messages: by id, by thread, and as candidates of a search."""
 
 from collections.abc import Collection, Sequence
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, select, tuple_
+from sqlalchemy import ARRAY, ColumnElement, Uuid, any_, func, literal, select, true, tuple_, union_all
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.message import CATEGORY, KIND, erased_message, full_text, no_such_message
+from mnemolog.domain.relevance import Said
 from mnemolog.domain.turn import Shown
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
@@ -21,6 +23,8 @@ from mnemolog.projections.visibility import owned
 Row = dict[str, Any]
 
 NEWEST = ("-seq", "message_id")
+BESIDE = 2
+QUESTION_MARKS = ("?", "？", "؟")
 _INTERNAL = frozenset({"document", "tenant", "stream_kind", "subject_id", "remembered"})
 
 
@@ -89,6 +93,30 @@ async def found(connection: AsyncConnection, viewer: Viewer, subject_ids: Collec
     wanted = messages.c.subject_id.in_(sorted(subject_ids))
     rows = await fetch(connection, messages, select(*stored(messages)).where(*visible_to(viewer), active(), wanted))
     return {row["subject_id"]: _shown(row) for row in rows}
+
+
+async def runs(
+    connection: AsyncConnection, viewer: Viewer, around: Collection[UUID], among: Sequence[ColumnElement[bool]]
+) -> Sequence[Sequence[Said[UUID]]]:
+    """The messages with these ids in the index, each with two before and two after it in its thread, in order."""
+    column, center = messages.c, messages.alias("center")
+    asks = func.right(func.rtrim(column.text), 1).in_(QUESTION_MARKS)
+    shown = select(
+        column.subject_id, column.thread_id, column.agent_id, column.seq, column.occurred_at, column.speaker, asks
+    )
+    beside = shown.where(*among, column.thread_id == center.c.thread_id, column.agent_id == center.c.agent_id)
+    parts = (
+        beside.where(column.seq <= center.c.seq).order_by(column.seq.desc()).limit(BESIDE + 1).lateral("before"),
+        beside.where(column.seq > center.c.seq).order_by(column.seq).limit(BESIDE).lateral("after"),
+    )
+    wanted = owned(center, viewer) & (center.c.subject_id == any_(literal(list(around), ARRAY(Uuid))))
+    statement = union_all(
+        *(select(center.c.subject_id.label("center"), *part.c).join(part, true()).where(wanted) for part in parts)
+    )
+    found = dict[UUID, list[Said[UUID]]]()
+    for middle, id_, thread, agent, seq, at, speaker, asking in await connection.execute(statement):
+        found.setdefault(middle, []).append(Said(id_, (thread, agent), seq, at, speaker, asking))
+    return [sorted(run, key=attrgetter("seq")) for run in found.values()]
 
 
 def _shown(row: Row) -> Row:

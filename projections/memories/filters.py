@@ -1,7 +1,7 @@
 """The filters of a query, applied in the database (B §6, §6.1, B06)."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
@@ -15,6 +15,7 @@ from sqlalchemy import (
     Select,
     Uuid,
     and_,
+    any_,
     cast,
     func,
     literal,
@@ -23,6 +24,7 @@ from sqlalchemy import (
     union_all,
 )
 from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from mnemolog.domain import identity
@@ -32,6 +34,7 @@ from mnemolog.domain.json_value import checked_json
 from mnemolog.domain.memory import VISIBLE, Kind
 from mnemolog.domain.memory_key import MAX_REFS, MemoryType
 from mnemolog.domain.message import CATEGORY
+from mnemolog.domain.relevance import Said
 from mnemolog.domain.turn import Role
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events import fields
@@ -128,7 +131,7 @@ class Candidates:
         if self.about is not None:
             found.append(about(self.about))
         if self.ids is not None:
-            found.append(memories.c.memory_id.in_(sorted(self.ids)))
+            found.append(memories.c.memory_id == any_(literal(list(self.ids), ARRAY(Uuid))))
         if self.other_than is not None:
             found.append(memories.c.memory_id != self.other_than)
         return found
@@ -143,6 +146,13 @@ class Candidates:
         said = select(messages.c.subject_id, messages.c.search).where(*among)
         return union_all(found, said)
 
+    async def runs(
+        self, connection: AsyncConnection, viewer: Viewer, around: Collection[UUID]
+    ) -> Sequence[Sequence[Said[UUID]]]:
+        """Each of these ids that is a message, with its neighbours in the thread that are candidates too."""
+        among = replace(self, ids=None)._messages(viewer) if self.messages else None
+        return await message_reader.runs(connection, viewer, around, among) if among is not None else []
+
     def _messages(self, viewer: Viewer) -> Sequence[ColumnElement[bool]] | None:
         """The conditions on messages; None if the filters exclude all: a message has no importance and no pin."""
         column, asked = messages.c, self.filters
@@ -153,7 +163,7 @@ class Candidates:
         if self.about is not None:
             found.append(column.speaker_entity_id.in_(sorted(self.about)))
         if self.ids is not None:
-            found.append(column.subject_id.in_(sorted(self.ids)))
+            found.append(column.subject_id == any_(literal(list(self.ids), ARRAY(Uuid))))
         return found
 
 

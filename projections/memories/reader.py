@@ -1,4 +1,4 @@
-"""Reads memories: by full text, by id."""
+"""Reads memories: by id, by time, by their links."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -6,15 +6,13 @@ from itertools import permutations
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Uuid, any_, func, literal, or_, select, true
+from sqlalchemy import ARRAY, Uuid, any_, literal, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.contradiction import CONTRADICTS
 from mnemolog.domain.importance import to_five, to_level
 from mnemolog.domain.memory import VISIBLE, Kind, erased_memory, no_such_memory
-from mnemolog.domain.text import search_terms
 from mnemolog.domain.viewer import Viewer
-from mnemolog.projections.full_text import CONFIGURATION, Searchable
 from mnemolog.projections.memories.filters import active, identified, unasked, visible_to
 from mnemolog.projections.memories.tables import links, memories
 from mnemolog.projections.paging import Slice, page_of, sliced
@@ -22,50 +20,11 @@ from mnemolog.projections.rows import fetch, stored
 from mnemolog.projections.visibility import owned
 
 Row = dict[str, Any]
-K1, B = 1.5, 0.75
 FOUNDATION = 20  # D §pinned
 
 _INTERNAL = frozenset({"document", "tenant", "stream_kind", "recalls"})
 
 NEWEST = ("-seq", "memory_id")
-
-
-async def by_text(
-    connection: AsyncConnection, candidates: Searchable, viewer: Viewer, query: str, limit: int
-) -> dict[UUID, float]:
-    """BM25 scores of the candidates with any word of the query, over all candidates.
-
-    Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), with an idf that is never negative.
-    """
-    terms = search_terms(query)
-    if not terms:
-        return {}
-    wanted = func.to_tsquery(CONFIGURATION, " | ".join(terms))
-    lexemes = func.tsvector_to_array(func.to_tsvector(CONFIGURATION, " ".join(terms)))
-    document = candidates.documents(viewer).subquery()
-    among = select(func.count().label("n"), func.avg(func.length(document.c.search)).label("length"))
-    # Computed once, even by a cached plan that was made for users with few memories.
-    collection = among.cte("collection").prefix_with("MATERIALIZED")
-    word = func.unnest(document.c.search).table_valued("lexeme", "positions", "weights").render_derived()
-    matches = (
-        select(
-            document.c.id,
-            func.cardinality(word.c.positions).label("tf"),
-            (func.length(document.c.search) / collection.c.length).label("length"),
-            func.count().over(partition_by=word.c.lexeme).label("df"),
-            collection.c.n,
-        )
-        .select_from(document)
-        .join(word, true())
-        .join(collection, true())
-        .where(document.c.search.op("@@")(wanted), word.c.lexeme == any_(lexemes))
-        .subquery()
-    )
-    idf = func.ln(1 + (matches.c.n - matches.c.df + 0.5) / (matches.c.df + 0.5))
-    frequency = matches.c.tf * (K1 + 1) / (matches.c.tf + K1 * (1 - B + B * matches.c.length))
-    score = func.sum(idf * frequency)
-    statement = select(matches.c.id, score).group_by(matches.c.id).order_by(score.desc(), matches.c.id).limit(limit)
-    return {row[0]: float(row[1]) for row in await connection.execute(statement)}
 
 
 async def by_ids(connection: AsyncConnection, viewer: Viewer, memory_ids: set[UUID]) -> dict[UUID, Row]:

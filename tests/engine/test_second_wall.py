@@ -11,6 +11,7 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.postgres.confinement import READER, confine_to
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.viewer import Viewer
+from mnemolog.projections import full_text
 from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.graph import reader as graph
 from mnemolog.projections.history import reader as history
@@ -65,7 +66,7 @@ async def _told(connection: AsyncConnection, viewer: Viewer, memory_id: UUID) ->
     found: list[object] = [
         await memories.by_ids(connection, viewer, {memory_id}),
         await memories.newest(connection, viewer, 10),
-        await memories.by_text(connection, Candidates(), viewer, "tea", 10),
+        (await full_text.search(connection, Candidates(), viewer, "tea", 10)).scores,
         await changes.between(connection, viewer, "main", 0, 10),
         await graph.known(connection, viewer),
     ]

@@ -1,0 +1,161 @@
+"""How well a text answers a question: by meaning, by words, and by its place in a conversation (B §6).
+
+Chosen on LoCoMo, conversations 26, 30, 41; `tests.bench.recall` measures it, docs/explanation/retrieval.md explains it.
+"""
+
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import pairwise
+from math import log
+from typing import Generic, TypeVar
+
+from mnemolog.domain.text import normalize_name
+
+Id = TypeVar("Id", bound=Hashable)
+
+K1, B = 1.5, 0.75  # Robertson and Zaragoza, The Probabilistic Relevance Framework (2009)
+
+MEANING = 2.0
+WORDS = 0.7
+WINDOW = 0.7
+"""The words of a message together with those of the messages before and after it."""
+ANSWER = 0.5
+"""The relevance of a question that somebody else has just asked."""
+SUBSTANCE = 0.6
+SPEAKER = 0.2
+"""A speaker whom the question names, if it names no other."""
+ASKS = -0.3
+"""A message that ends as a question tells little."""
+SESSION = 0.4
+"""The mean of the best three of the same session."""
+
+PERFECT = (1 + SESSION) * (MEANING + WORDS + WINDOW + 2 * ANSWER + SUBSTANCE + SPEAKER)
+HALF_SUBSTANCE = 6  # different words
+SILENCE = timedelta(hours=8)  # As between episodes (E §Episode Lifecycle).
+_BEST_OF_SESSION = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text: its number of different words, and how often it has each word of the question."""
+
+    length: int
+    words: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """What BM25 knows of the texts that may be found: how many, how long on average, and the idf of each word."""
+
+    length: float = 1.0
+    idf: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, texts: int, length: float, having: Mapping[str, int]) -> "Collection":
+        """`having`: how many texts have each word. The idf is never negative."""
+        idf = {word: log(1 + (max(texts, n) - n + 0.5) / (n + 0.5)) for word, n in having.items()}
+        return cls(max(length, 1.0), idf)
+
+    def score(self, texts: Sequence[Document]) -> float:
+        """BM25 of some texts as if they were one, among texts of as many parts."""
+        counts: Mapping[str, int] = texts[0].words
+        for one in texts[1:]:
+            if one.words:
+                counts = {word: counts.get(word, 0) + one.words.get(word, 0) for word in counts.keys() | one.words}
+        if not counts:
+            return 0.0
+        length = sum(one.length for one in texts) / (len(texts) * self.length)
+        norm = K1 * (1 - B + B * length)
+        return sum(self.idf.get(word, 0.0) * count * (K1 + 1) / (count + norm) for word, count in counts.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Said(Generic[Id]):
+    """A message where it stands in its thread."""
+
+    id: Id
+    thread: Hashable
+    seq: int
+    at: datetime
+    speaker: str
+    asks: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Generic[Id]):
+    """What a search found. `runs` are stretches of threads around its messages, in order; `documents` covers them."""
+
+    near: Mapping[Id, float]
+    collection: Collection
+    documents: Mapping[Id, Document]
+    runs: Sequence[Sequence[Said[Id]]] = ()
+
+    def words(self, id_: Id) -> float | None:
+        """The BM25 score of a text; None if it has no word of the question."""
+        return self.collection.score([self.documents[id_]]) or None
+
+
+def relevance(question: str, found: Found[Id], among: Iterable[Id]) -> dict[Id, float]:
+    """The relevance of each, in [0, 1]. It compares the answers to one question, not those to two."""
+    said = {one.id: one for run in found.runs for one in run}
+    before, after = _neighbours(found.runs)
+    own = {id_: found.collection.score([document]) for id_, document in found.documents.items()}
+    meaning, words = _of_best(found.near), _of_best(own)
+    pool = [(id_, found.documents[id_]) for id_ in among if id_ in found.documents]
+    window = dict[Id, float]()
+    for id_, document in pool:
+        beside = [found.documents.get(one) for one in (before.get(id_), after.get(id_)) if one is not None]
+        window[id_] = found.collection.score([document, *filter(None, beside)]) if beside else own[id_]
+    window = _of_best(window)
+    named = {speaker for speaker in {one.speaker for one in said.values()} if _names(question, speaker)}
+    scores = dict[Id, float]()
+    for id_, document in pool:
+        score = MEANING * meaning.get(id_, 0.0) + WORDS * words[id_] + WINDOW * window[id_]
+        score += SUBSTANCE * document.length / (document.length + HALF_SUBSTANCE)
+        if message := said.get(id_):
+            score += ASKS * message.asks + SPEAKER * (named == {message.speaker})
+            asked = said.get(before[id_]) if id_ in before else None
+            if asked is not None and asked.asks and asked.speaker != message.speaker:
+                score += ANSWER * (meaning.get(asked.id, 0.0) + words.get(asked.id, 0.0))
+        scores[id_] = score
+    return {id_: min(1.0, max(0.0, score / PERFECT)) for id_, score in _with_session(scores, said).items()}
+
+
+def _of_best(scores: Mapping[Id, float]) -> dict[Id, float]:
+    """Each as a part of the best; a negative cosine is none. It keeps how much better one is than the next."""
+    best = max(scores.values(), default=0.0)
+    return {id_: max(0.0, score) / best if best > 0 else 0.0 for id_, score in scores.items()}
+
+
+def _neighbours(runs: Iterable[Sequence[Said[Id]]]) -> tuple[dict[Id, Id], dict[Id, Id]]:
+    """The message before and the message after each, unless a silence lies between."""
+    before, after = dict[Id, Id](), dict[Id, Id]()
+    for run in runs:
+        for one, other in pairwise(run):
+            if other.at - one.at <= SILENCE:
+                before[other.id], after[one.id] = one.id, other.id
+    return before, after
+
+
+def _names(question: str, speaker: str) -> bool:
+    """Whether the question contains the name, as whole words."""
+    name = normalize_name(speaker)
+    return bool(name and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", normalize_name(question)))
+
+
+def _with_session(scores: Mapping[Id, float], said: Mapping[Id, Said[Id]]) -> dict[Id, float]:
+    """With what the session of each contributes. Whatever is no message is a session of its own."""
+    sessions = list[list[Id]]()
+    last: Said[Id] | None = None
+    for one in sorted((said[id_] for id_ in scores if id_ in said), key=lambda one: (str(one.thread), one.seq)):
+        if last is None or last.thread != one.thread or one.at - last.at > SILENCE:
+            sessions.append([])
+        sessions[-1].append(one.id)
+        last = one
+    told = {id_: (1 + SESSION) * score for id_, score in scores.items()}
+    for session in sessions:
+        best = sorted((scores[id_] for id_ in session), reverse=True)[:_BEST_OF_SESSION]
+        told |= {id_: scores[id_] + SESSION * sum(best) / len(best) for id_ in session}
+    return told

@@ -1,0 +1,90 @@
+"""How well a text answers a question: meaning, words, and the conversation around it."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemolog.domain.relevance import SILENCE, Collection, Document, Found, Said, relevance
+
+NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
+COLLECTION = Collection.of(100, 8.0, {"tea": 10, "pot": 3})
+
+
+def said(id_: str, seq: int, *, speaker: str = "Ana", asks: bool = False, at: datetime = NOON) -> Said[str]:
+    return Said(id_, "chat", seq, at + timedelta(minutes=seq), speaker, asks)
+
+
+def documents(**words: dict[str, int]) -> dict[str, Document]:
+    return {id_: Document(8, counts) for id_, counts in words.items()}
+
+
+def best(question: str, found: Found[str]) -> str:
+    scores = relevance(question, found, found.documents)
+    return max(scores, key=lambda id_: scores[id_])
+
+
+scores = st.dictionaries(st.sampled_from("abcdef"), st.floats(-1, 1))
+
+
+@given(scores, st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 9), min_size=1), st.permutations("abcdef"))
+def test_every_candidate_has_a_score_from_zero_to_one(
+    near: dict[str, float], counts: dict[str, int], order: list[str]
+) -> None:
+    run = [said(id_, place, asks=place % 2 == 0, speaker=id_) for place, id_ in enumerate(order)]
+    found = Found(near, COLLECTION, documents(**{id_: {"tea": n} for id_, n in counts.items()}), [run])
+
+    told = relevance("tea for a", found, counts)
+
+    assert told.keys() == counts.keys()
+    assert all(0 <= score <= 1 for score in told.values())
+
+
+def test_a_hit_that_is_better_by_meaning_and_by_words_is_better() -> None:
+    found = Found({"a": 0.6, "b": 0.5}, COLLECTION, documents(a={"tea": 1, "pot": 1}, b={"tea": 1}))
+
+    assert best("tea pot", found) == "a"
+
+
+def test_the_answer_to_a_question_is_found_by_the_words_of_the_question() -> None:
+    run = [said("asked", 1, speaker="Ben", asks=True), said("answer", 2), said("later", 3, speaker="Ben")]
+    found = Found({}, COLLECTION, documents(asked={"tea": 1, "pot": 1}, answer={}, later={}), [run])
+
+    scores = relevance("tea pot", found, found.documents)
+
+    assert scores["answer"] > scores["later"]
+    assert scores["answer"] > relevance("tea pot", Found({}, COLLECTION, found.documents), found.documents)["answer"]
+
+
+def test_nobody_answers_their_own_question() -> None:
+    def score(speaker: str) -> float:
+        run = [said("asked", 1, speaker=speaker, asks=True), said("next", 2, speaker="Ana")]
+        found = Found({}, COLLECTION, documents(asked={"tea": 1}, next={}), [run])
+        return relevance("tea", found, found.documents)["next"]
+
+    assert score("Ben") > score("Ana")
+
+
+def test_words_of_the_messages_beside_it_count_for_a_message_unless_a_silence_lies_between() -> None:
+    def score(silence: timedelta) -> float:
+        run = [said("a", 1), said("b", 2, at=NOON + silence)]
+        found = Found({}, COLLECTION, documents(a={"pot": 1}, b={"tea": 1}), [run])
+        return relevance("tea pot", found, found.documents)["b"]
+
+    assert score(timedelta()) > score(SILENCE)
+
+
+@pytest.mark.parametrize(("question", "first"), [("Ana's tea", "ana"), ("Ben's tea", "ben"), ("Benno's tea", "ana")])
+def test_a_speaker_whom_the_question_names_comes_first(question: str, first: str) -> None:
+    runs = [[said("ana", 1, speaker="Ana")], [said("ben", 9, speaker="Ben")]]
+    found = Found({"ana": 0.5, "ben": 0.4999}, COLLECTION, documents(ana={"tea": 1}, ben={"tea": 1}), runs)
+
+    assert best(question, found) == first
+
+
+def test_a_collection_knows_a_rare_word_from_a_common_one() -> None:
+    def score(length: int, **words: int) -> float:
+        return COLLECTION.score([Document(length, words)])
+
+    assert score(8, pot=1) > score(8, tea=1) > score(16, tea=1) > 0
