@@ -12,8 +12,8 @@ from mnemolog.domain import ranking
 from mnemolog.domain.document import erased_document, no_such_document
 from mnemolog.domain.memory import VISIBLE, Status
 from mnemolog.domain.viewer import Viewer
+from mnemolog.projections import full_text
 from mnemolog.projections.knowledge.tables import chunks, documents
-from mnemolog.projections.memories.reader import by_text
 from mnemolog.projections.owner import OWNER
 from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.rows import Row, fetch, stored
@@ -103,7 +103,7 @@ async def search(
     near: Mapping[UUID, float] = {}
     if question.vector is not None:
         near = await index.search(connection, viewer, among, question.model, question.vector, at_most)
-    worded = await by_text(connection, among, viewer, question.text, at_most)
+    worded = (await full_text.search(connection, among, viewer, question.text, at_most)).scores
     fused = ranking.fuse(near, worded)
     best = sorted(fused, key=lambda id_: (-fused[id_], id_))[:limit]
     wanted = replace(among, chunk_ids=frozenset(best)).conditions(viewer)

@@ -21,6 +21,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from math import log, log2
 from pathlib import Path
 from typing import Any
@@ -318,15 +319,16 @@ def embedded(corpora: Sequence[Corpus], kept: Path | None) -> Mapping[str, Vecto
     """The vectors of turns, windows and questions, for the plain methods: the engine embeds its own."""
     known: dict[str, Vectors] = {}
     if kept is not None and kept.exists():
-        with np.load(kept, allow_pickle=False) as file:
-            known = dict(zip(map(str, file["texts"]), file["vectors"], strict=True))
+        with np.load(kept) as file:
+            known = dict(zip(map(str, file["digests"]), file["vectors"], strict=True))
     texts = {one for corpus in corpora for one in (*corpus.texts, *corpus.windows())}
     texts |= {asked.text for corpus in corpora for asked in corpus.asked}
-    if missing := sorted(texts - known.keys(), key=len):
-        known |= zip(missing, MiniLM().embed(missing), strict=True)
+    digests = {one: sha256(one.encode()).hexdigest() for one in texts}
+    if missing := sorted((one for one in texts if digests[one] not in known), key=len):
+        known |= zip((digests[one] for one in missing), MiniLM().embed(missing), strict=True)
         if kept is not None:
-            np.savez(kept, texts=np.array([*known]), vectors=np.stack([*known.values()]))
-    return known
+            np.savez(kept, digests=np.array([*known]), vectors=np.stack([*known.values()]))
+    return {one: known[digest] for one, digest in digests.items()}
 
 
 def show(console: Console, told: Mapping[str, Any]) -> None:
