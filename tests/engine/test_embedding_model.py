@@ -95,7 +95,7 @@ async def test_while_the_server_is_away_memories_are_written_and_embedded_when_i
         server.replies.extend([error(503)] * 9)
         found = await ana.asks("a cat, another question")
         assert [(hit.text, hit.similarity) for hit in found.hits] == [("Ana has a cat", None)]
-        assert found.skipped == ("similarity: the embedding model gives no vector (model_unavailable)",)
+        assert [*found.skipped] == ["similarity: the embedding model gives no vector (model_unavailable)"]
         told = await engine.reads.context(ana.viewer, ContextRequest(query="yet another cat"))
         assert ([undated(one) for one in told.bullets], told.skipped) == (["[note] Ana has a cat"], found.skipped)
         with pytest.raises(ModelUnavailable) as unavailable:
