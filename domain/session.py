@@ -11,6 +11,7 @@ SLOT_CONTRACT_VERSION = "1.0"
 KEPT_TURNS = 20
 LIFETIME = timedelta(hours=24)
 SAID = "said"
+LAST_SESSION = "last_session"
 FOCUS = frozenset({"topic_focus", "mode", "pending_questions"})
 USER = "user"
 
@@ -20,7 +21,7 @@ class Session:
     """A session. `turns` holds the last twenty turns, oldest first, each `{"role": ..., "text": ...}`.
 
     `scratch["said"]` has `[turn_id, entity_id, ...]` of each turn, its speaker and the entities that it mentions (or
-    null), so that a turn can be removed again.
+    null), so that a turn can be removed again. `scratch["last_session"]` is the summary of the session before (D09).
 
     Forgotten turns are kept but not shown until the session ends, so that they can be restored: `numbers` numbers the
     turns in `said`, `mentions` has the last number of each active entity, `forgotten` the number of turns at each
@@ -108,10 +109,25 @@ class Session:
 
     def summarized(self, summary: str, last_turn_id: str) -> "Session":
         """The session with a summary of its turns up to this one; unchanged if that was forgotten meanwhile."""
-        shown = self.shown()
-        if self.since and (shown is None or last_turn_id not in {one[0] for one in shown._said()}):
+        return replace(self, summary=summary) if self._shows(last_turn_id) else self
+
+    def following(self, last_session: Mapping[str, Any], last_turn_id: str) -> "Session":
+        """The session with the summary of the one that ended with this turn; unchanged if that was forgotten."""
+        if not self._shows(last_turn_id):
             return self
-        return replace(self, summary=summary)
+        return replace(self, scratch={**self.scratch, LAST_SESSION: last_session})
+
+    def without_summaries(self) -> "Session":
+        """The session without its own summary and that of the session before."""
+        if not self.summary and LAST_SESSION not in self.scratch:
+            return self
+        scratch = {name: value for name, value in self.scratch.items() if name != LAST_SESSION}
+        return replace(self, summary="", scratch=scratch)
+
+    def _shows(self, turn_id: str) -> bool:
+        """Whether a turn is not forgotten."""
+        shown = self.shown() if self.since else self
+        return not self.since or (shown is not None and turn_id in {one[0] for one in shown._said()})
 
     def forgetting(self, entity_id: str) -> "Session":
         """The session without an active entity; unchanged if the entity is not active."""
@@ -123,7 +139,7 @@ class Session:
     def forgotten_by(self, event_id: str) -> "Session":
         """The session with all turns up to now hidden."""
         then = self if self.forgotten else self._counted()
-        scratch = {name: value for name, value in self.scratch.items() if name not in FOCUS}
+        scratch = {name: value for name, value in self.scratch.items() if name not in {*FOCUS, LAST_SESSION}}
         forgotten = {**self.forgotten, event_id: self.msg_count}
         return replace(then, forgotten=forgotten, since=event_id, scratch=scratch, affect=None, summary="")
 

@@ -1,32 +1,38 @@
-"""Summaries: their forms (D §SessionSummary, E §3), and a writer that needs no model.
+"""Summaries: their kinds, their forms (D §SessionSummary, §SummarySpine; E §3), and how long they may be."""
 
-The writer extracts: it chooses sentences that were said, and changes none. What it writes begins with "Extract:", and
-the events that keep it name `EXTRACTIVE` as the model. The same messages give the same summary.
-"""
-
-import re
-from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
-from heapq import nsmallest
+from typing import Any
 
-from mnemolog.domain.text import normalize_name, search_terms
 from mnemolog.domain.turn import Role
 
 
 class SummaryKind(StrEnum):
-    """What a summary is of: the current session, in at most 600 characters."""
+    """What a summary is of. A spine is of all that a user said, in every thread."""
 
     ROLLING = "rolling"
+    RUNNING = "running"
+    CHUNK = "chunk"
+    SESSION = "session"
+    FINAL = "final"
+    SPINE = "spine"
 
 
-EXTRACTIVE = "extractive-1"
-"""The name of this writer, with the version of its rules."""
-MARK = "Extract:"
 ROLLING_LIMIT = 600
 """Characters of a rolling summary (D §SessionState)."""
+ONE_LINE = 160
+LIMITS: Mapping[SummaryKind, int] = {
+    SummaryKind.ROLLING: ROLLING_LIMIT,
+    SummaryKind.RUNNING: 1200,
+    SummaryKind.CHUNK: ROLLING_LIMIT,
+    SummaryKind.SESSION: ONE_LINE,
+    SummaryKind.FINAL: 1200,
+}
+"""Characters of a text. That of a spine is made of its items."""
+ITEM, ITEMS = 200, 12
+"""Characters of an item in a list, and items in a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,21 @@ class Message:
     speaker: str
     text: str
     at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PlainSummary:
+    """A rolling summary, or one of a chunk."""
+
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunningSummary:
+    """An open episode up to now (E §Summarization Strategy)."""
+
+    summary: str
+    open_loops: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,152 +101,79 @@ class EpisodeSummary:
     open_questions: tuple[str, ...] = ()
 
 
-def extracted(messages: Sequence[Message], limit: int = ROLLING_LIMIT) -> str:
-    """The most central sentences, in the order in which they were said; at most `limit` characters. "" of nothing.
+@dataclass(frozen=True, slots=True)
+class FinalSummary(EpisodeSummary):
+    """A closed episode: the same as a short text."""
 
-    >>> ana = Message(Role.USER, "Ana", "Hi! I moved to Lisbon.", datetime(2026, 5, 1))
-    >>> extracted([ana])
-    'Extract: Ana: I moved to Lisbon.'
-    """
-    chosen: list[_Sentence] = []
-    for sentence in _by_weight(_sentences(messages)):
-        if len(_told([*chosen, sentence])) <= limit:
-            chosen.append(sentence)
-    if not chosen and (first := next(_by_weight(_sentences(messages)), None)):
-        return shortened(_told([first]), limit)
-    return _told(chosen) if chosen else ""
-
-
-def extracted_session(messages: Sequence[Message], names: Collection[str] = ()) -> SessionSummary:
-    """Without a tone, which rules cannot determine. `people`: users who speak, and mentioned `names`."""
-    sentences = _sentences(messages)
-    best = [_named(one) for one, _ in zip(_by_weight(sentences), range(LISTED), strict=False)]
-    speakers = [one.speaker for one in messages if one.speaker and one.role is Role.USER]
-    return SessionSummary(
-        one_liner=shortened(f"{MARK} {best[0]}", ONE_LINE) if best else "",
-        what_mattered=tuple(best),
-        open_loops=_unanswered(sentences),
-        commitments=_matching(sentences, PROMISES),
-        people=tuple(dict.fromkeys([*speakers, *_mentioned(messages, names)])),
-    )
-
-
-def extracted_episode(messages: Sequence[Message], names: Collection[str] = ()) -> EpisodeSummary:
-    """Without candidates for facts, which rules cannot judge. `entities` are the mentioned `names`."""
-    sentences = _sentences(messages)
-    first = next(_by_weight(sentences), None)
-    return EpisodeSummary(
-        topic=shortened(f"{MARK} {first.text}", ONE_LINE) if first else "",
-        decisions=_matching(sentences, DECISIONS),
-        todos=_matching(sentences, NEEDS),
-        entities=_mentioned(messages, names),
-        artifacts=tuple(
-            ArtifactNote(found["id"], found["note"].strip())
-            for one in messages
-            for found in _SURROGATE.finditer(one.text)
-        ),
-        open_questions=_unanswered(sentences),
-    )
-
-
-LISTED = 5
-CONSIDERED = 200
-ONE_LINE = 160
-# Greetings and assent: sentences with fewer meaningful words are only chosen if there is nothing else.
-WORDS = 2
-# A sentence that shares more of its words with a chosen one says the same.
-SAME = 0.6
-# What users say counts for more than what assistants say; tools and instructions do not count.
-ROLES = {Role.USER: 1.0, Role.ASSISTANT: 0.5}
-
-
-def _forms(*patterns: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(patterns[:-1])})\b|{patterns[-1]}")
-
-
-# English, Russian, Polish, Spanish, German; Japanese last, without limits of words. As `normalize_name` leaves them.
-PROMISES = _forms(
-    "i ?(?:will|'ll)|i(?: am|'m) going to|i promise",
-    "обещаю|я (?:сделаю|буду)|собираюсь",
-    "obiecuje|zrobie|zamierzam",
-    "voy a|prometo",
-    "ich werde|ich verspreche",
-    "約束|つもり",
-)
-NEEDS = _forms(
-    "(?:need|needs|have|has|ought) to|must|should|remind me|don't forget",
-    "нужно|надо|должен|должна|должны|напомни(?:те)?|не забыть",
-    "musze|musimy|trzeba|powinienem|powinnam|przypomnij",
-    "tengo que|tenemos que|hay que|necesito|recuerdame",
-    "muss|mussen|soll|sollte|sollten|erinnere mich",
-    "なければ|忘れない|必要",
-)
-DECISIONS = _forms(
-    "(?:decided|agreed|chose|settled on)|let's",
-    "решил[аи]?|договорились|выбрал[аи]?|давай(?:те)?",
-    "zdecydowal\\w*|postanowil\\w*|ustalil\\w*|umowil\\w*",
-    "decidi|decidimos|decidido|acordamos|quedamos",
-    "entschieden|beschlossen|vereinbart|abgemacht",
-    "決め|決定|ことにし",
-)
-_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\s*\n+\s*")
-_ASKING = ("?", "？", "؟")
-_SURROGATE = re.compile(r"\[(?:image|file|audio|video|link)#(?P<id>[\w-]+)\](?P<note>[^\[\n]*)")
+    summary: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class _Sentence:
-    """`place` is that of its message and its own within it; `terms` are its meaningful words."""
+class Spine:
+    """What a user is about, over all conversations (D §SummarySpine)."""
 
-    place: tuple[int, int]
-    role: Role
-    speaker: str
+    profile: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()
+    open_loops: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, summary_json: Mapping[str, Any]) -> "Spine":
+        """The spine that a `summary_json` stands for."""
+        return cls(**{name.lower(): tuple(items) for name, items in summary_json.items()})
+
+
+Form = PlainSummary | RunningSummary | SessionSummary | FinalSummary | Spine
+FORMS: Mapping[SummaryKind, type[Form]] = {
+    SummaryKind.ROLLING: PlainSummary,
+    SummaryKind.RUNNING: RunningSummary,
+    SummaryKind.CHUNK: PlainSummary,
+    SummaryKind.SESSION: SessionSummary,
+    SummaryKind.FINAL: FinalSummary,
+    SummaryKind.SPINE: Spine,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A summary as it is recorded: a text, and for some kinds the same in fields."""
+
     text: str
-    terms: frozenset[str]
+    summary_json: dict[str, Any]
 
 
-def _sentences(messages: Sequence[Message]) -> Sequence[_Sentence]:
-    return [
-        _Sentence((at, number), message.role, message.speaker, text, frozenset(search_terms(text)))
-        for at, message in enumerate(messages)
-        if message.role in ROLES
-        for number, text in enumerate(" ".join(one.split()) for one in _END.split(message.text))
-        if any(character.isalnum() for character in text)
-    ]
+def summary_of(kind: SummaryKind, form: Form) -> Summary:
+    """A summary within the limits of its kind. "" is the text of one that says nothing.
+
+    >>> summary_of(SummaryKind.SPINE, Spine(people=("Marta",))).text
+    'PEOPLE\\n- Marta'
+    """
+    fields: dict[str, Any] = {name: _bounded(value) for name, value in asdict(form).items() if name != "summary"}
+    match form:
+        case Spine():
+            sections = {name.upper(): items for name, items in fields.items()}
+            return Summary("\n\n".join(_section(*one) for one in sections.items() if one[1]), sections)
+        case SessionSummary():
+            text = shortened(form.one_liner.strip(), LIMITS[kind])
+            return Summary(text, {**fields, "one_liner": text})
+        case _:
+            return Summary(shortened(form.summary.strip(), LIMITS[kind]), fields)
 
 
-def _by_weight(sentences: Sequence[_Sentence]) -> Iterator[_Sentence]:
-    """The most central sentences first, which share words with many messages; none that repeats an earlier one."""
-    spread = Counter(term for _, term in {(one.place[0], term) for one in sentences for term in one.terms})
-
-    def weight(sentence: _Sentence) -> float:
-        shared = sum(spread[term] for term in sentence.terms) / (len(sentence.terms) + WORDS)
-        asks = 0.5 if sentence.text.endswith(_ASKING) else 1.0
-        return shared * asks * ROLES[sentence.role]
-
-    chosen: list[_Sentence] = []
-    worth = [one for one in sentences if len(one.terms) >= WORDS] or sentences
-    for sentence in nsmallest(CONSIDERED, worth, key=lambda one: (-weight(one), one.place)):
-        if not any(_same(sentence, one) for one in chosen):
-            chosen.append(sentence)
-            yield sentence
+def _bounded(value: Any) -> Any:
+    match value:
+        case str():
+            return shortened(value.strip(), ITEM)
+        case float():
+            return min(1.0, max(0.0, value))
+        case dict():
+            return {name: _bounded(one) for name, one in value.items()}
+        case _:
+            return [one for one in map(_bounded, value) if one][:ITEMS]
 
 
-def _same(one: _Sentence, other: _Sentence) -> bool:
-    return len(one.terms & other.terms) > SAME * min(len(one.terms), len(other.terms)) or one.text == other.text
-
-
-def _told(sentences: Sequence[_Sentence]) -> str:
-    """As text: the speaker is named whenever it changes."""
-    said, speaker = [MARK], ""
-    for sentence in sorted(sentences, key=lambda one: one.place):
-        said.append(_named(sentence) if sentence.speaker != speaker else sentence.text)
-        speaker = sentence.speaker
-    return " ".join(said)
-
-
-def _named(sentence: _Sentence) -> str:
-    return f"{sentence.speaker}: {sentence.text}" if sentence.speaker else sentence.text
+def _section(name: str, items: list[str]) -> str:
+    return "\n".join([name, *(f"- {item}" for item in items)])
 
 
 def shortened(text: str, limit: int) -> str:
@@ -235,29 +183,3 @@ def shortened(text: str, limit: int) -> str:
     cut = text[: max(0, limit - 1)]
     words = cut.rpartition(" ")[0]
     return f"{words if len(words) > 0.8 * len(cut) else cut}…"[:limit]
-
-
-def _unanswered(sentences: Sequence[_Sentence]) -> tuple[str, ...]:
-    """The questions after which nobody else said anything."""
-    last = {speaker: at for at, speaker in enumerate((one.role, one.speaker) for one in sentences)}
-    return tuple(
-        dict.fromkeys(
-            _named(one)
-            for at, one in enumerate(sentences)
-            if one.text.endswith(_ASKING)
-            and all(spoke < at for speaker, spoke in last.items() if speaker != (one.role, one.speaker))
-        )
-    )[-LISTED:]
-
-
-def _matching(sentences: Sequence[_Sentence], markers: re.Pattern[str]) -> tuple[str, ...]:
-    """The latest sentences that contain a marker and are not questions."""
-    stated = (one for one in sentences if not one.text.endswith(_ASKING))
-    found = (one for one in stated if markers.search(normalize_name(one.text.replace("’", "'"))))
-    return tuple(dict.fromkeys(_named(one) for one in found))[-LISTED:]
-
-
-def _mentioned(messages: Sequence[Message], names: Collection[str]) -> tuple[str, ...]:
-    """The names that occur in the messages as whole words."""
-    said = f" {' '.join(' '.join(search_terms(one.text)) for one in messages)} "
-    return tuple(name for name in names if (terms := " ".join(search_terms(name))) and f" {terms} " in said)

@@ -154,6 +154,10 @@ def thread_scope(thread_id: str) -> str:
     return f"thread:{escaped(thread_id)}"
 
 
+EVERY_THREAD = ""
+"""In place of a thread: of summaries that are made of the messages of all threads."""
+
+
 def summaries_scope(thread_id: str) -> str:
     """Covers the summaries of the thread, which go when any of its messages is erased, or the thread."""
     return f"{thread_scope(thread_id)}/summaries"

@@ -5,7 +5,15 @@ from typing import ClassVar
 from uuid import UUID
 
 from mnemolog.domain.memory import Cause, Status
-from mnemolog.events.conversation import TurnEvent, extracts_scope, summaries_scope, turn_scope, turn_tag
+from mnemolog.events.conversation import (
+    EVERY_THREAD,
+    TurnEvent,
+    extracts_scope,
+    summaries_scope,
+    summaries_tag,
+    turn_scope,
+    turn_tag,
+)
 from mnemolog.events.event import Event, PersonalText
 
 
@@ -38,8 +46,11 @@ class MessageReverted(MessageEvent):
 class MessagesErased(Event):
     """The text of these messages of one thread is destroyed. `cause`: `ttl` when their retention ended.
 
-    The summaries of the thread go with them, because they may contain their words; after a retention they stay.
+    The summaries of the thread and the spine go with them, because they may contain their words; after a retention
+    they stay.
     """
+
+    version: ClassVar[int] = 2
 
     MAX: ClassVar[int] = 200
 
@@ -48,7 +59,7 @@ class MessagesErased(Event):
     cause: Cause
 
     def tags(self) -> frozenset[str]:
-        return frozenset(map(turn_tag, self.turn_ids))
+        return frozenset({*map(turn_tag, self.turn_ids), summaries_tag(EVERY_THREAD)})
 
     def key_scope(self) -> str:
         return turn_scope(self.thread_id, self.turn_ids[0])
@@ -56,4 +67,4 @@ class MessagesErased(Event):
     def shreds(self) -> frozenset[str]:
         turns = frozenset(turn_scope(self.thread_id, turn_id) for turn_id in self.turn_ids)
         scope = extracts_scope if self.cause is Cause.TTL else summaries_scope
-        return turns | {scope(self.thread_id)}
+        return turns | {scope(self.thread_id), scope(EVERY_THREAD)}

@@ -175,6 +175,11 @@ REGISTRY = Registry(
         ("RelationObserved", 2): dict,
         ("MemorySoftDeleted", 1): dict,
         ("MemoryErased", 1): dict,
+        ("SummaryWritten", 1): dict,
+        # They got a tag, by which later ones are found.
+        ("MemoryErased", 2): dict,
+        ("MessagesErased", 1): dict,
+        ("ThreadErased", 1): dict,
         ("MemoryObserved", 1): dict,
     },
 )

@@ -1,6 +1,7 @@
 """Events of summaries (D §SessionState, E §Summarization Strategy)."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
+from uuid import UUID
 
 from pydantic import JsonValue
 
@@ -17,8 +18,13 @@ class SummaryWritten(Event):
     written without a model, from sentences that were said.
 
     The summaries of a thread share one key, which is destroyed when a message of the thread is erased. Mechanical ones
-    have another below it, which is also destroyed when the retention of a message ends.
+    have another below it, which is also destroyed when the retention of a message ends. A spine has `EVERY_THREAD` and
+    no agent; its key is destroyed when a message of any thread is erased.
+
+    `session_id`: of which session it is; `episode_id`: of which episode.
     """
+
+    version: ClassVar[int] = 2
 
     kind: SummaryKind
     agent_id: str
@@ -29,6 +35,8 @@ class SummaryWritten(Event):
     messages: int
     mechanical: bool
     generation: Generation
+    session_id: UUID | None = None
+    episode_id: UUID | None = None
     text: PersonalText = ""
     summary_json: Annotated[dict[str, JsonValue], Personal()] = {}  # noqa: RUF012
 

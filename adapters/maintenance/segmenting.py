@@ -9,7 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from mnemolog.adapters.jobs.job import Attempt, Kind, Payload
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.adapters.jobs.job import Kind
+from mnemolog.adapters.maintenance.threads import enqueue_threads, of_threads
 from mnemolog.adapters.services import Services
 from mnemolog.commands.episodes import EPISODES, SegmentThread, undecided_from
 from mnemolog.domain.episode import Place
@@ -20,8 +23,6 @@ from mnemolog.events.conversation import TurnRecorded, thread_tag, turn_tag
 from mnemolog.events.envelope import Receipt, Recorded, StreamId
 from mnemolog.events.erasure import USER, ThreadErased, UserErased
 from mnemolog.events.fields import validated
-from mnemolog.projections.episodes.reader import due
-from mnemolog.projections.owner import stream_of
 from mnemolog.projections.rows import Row
 from mnemolog.projections.vectors.embedder import Embedder
 
@@ -32,32 +33,17 @@ QUIET, LONGEST, AGAIN = timedelta(minutes=1), timedelta(minutes=10), timedelta(m
 
 
 def segmenting(engine: Services) -> list[Kind]:
-    """The sweep, and the job of one thread. Each decides again under the guard of the log."""
-
-    async def sweep(attempt: Attempt) -> None:
-        await attempt.save({"enqueued": await enqueue_due(engine, engine.writes.now())})
-
-    async def thread(attempt: Attempt) -> None:
-        stream = StreamId(attempt.job.tenant, attempt.job.stream)
-        payload = attempt.job.payload
-        await segment(engine, stream, payload["agent_id"], payload["thread_id"])
-
-    return [Kind(name=SWEEP, every=EVERY_SECONDS, run=sweep), Kind(name=THREAD, run=thread)]
+    """The sweep, and the job of one thread, which decides again under the guard of the log."""
+    return of_threads(engine, SWEEP, THREAD, EVERY_SECONDS, enqueue_due, segment)
 
 
 async def enqueue_due(engine: Services, now: datetime) -> int:
     """A job for each thread that is due, once for the same reason; how many are due."""
-    found = 0
-    async with engine.projections.live.connect() as connection:
-        async for page in due(connection):
-            await connection.commit()  # No transaction stays open while jobs are enqueued.
-            for row in page:
-                if reason := _reason(engine, row, now):
-                    payload: Payload = {"agent_id": row["agent_id"], "thread_id": row["thread_id"]}
-                    key = f"{row['agent_id']}\n{row['thread_id']}\n{reason}"
-                    await engine.jobs.enqueue(THREAD, payload, stream=stream_of(row), unique_key=key)
-                    found += 1
-    return found
+
+    async def reasons(_: AsyncConnection, page: Sequence[Row]) -> Sequence[str | None]:
+        return [_reason(engine, row, now) for row in page]
+
+    return await enqueue_threads(engine, THREAD, reasons)
 
 
 def _reason(engine: Services, row: Row, now: datetime) -> str | None:

@@ -27,13 +27,18 @@ class SummaryList(PagedRead):
 
 
 class SummaryView(Result):
-    """A summary of an agent's messages in a thread."""
+    """A summary of an agent's messages in a thread. A spine is of all messages of the user: it names neither."""
 
     user_id: str
     summary_id: UUID
-    kind: SummaryKind
+    kind: SummaryKind = Field(
+        description="`rolling`: the latest messages; `running` and `chunk`: an open episode, and parts of it; "
+        "`session`: one that ended; `final`: a closed episode; `spine`: the user."
+    )
     agent_id: str
     thread_id: str
+    session_id: UUID | None = Field(description="The session that ended.")
+    episode_id: UUID | None = Field(description="The episode, of running, chunk and final summaries.")
     version: int = Field(description="Its number among the agent's summaries of this kind in the thread, from 1.")
     text: str
     summary_json: dict[str, Any] = Field(description="The same in fields, for kinds that have them.")
@@ -54,7 +59,7 @@ class SummaryView(Result):
 async def list_summaries(engine: Engine, request: SummaryList) -> Page[SummaryView]:
     """List the summaries of an agent's conversations, newest first.
 
-    Earlier versions are kept. The summaries of a thread are erased with any of its messages.
+    Earlier versions are kept. The summaries of a thread, and the spine, are erased with any of its messages.
     """
     viewer, moment = viewer_of(engine, request), request.moment()
     rows = await engine.reads.summaries(viewer, request.thread_id, request.kind, request.limit, moment, request.cursor)

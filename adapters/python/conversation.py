@@ -200,7 +200,7 @@ class ConversationVerbs(Asking):
         self,
         *,
         thread_id: str | None = None,
-        kind: str | None = None,
+        kind: Literal["rolling", "running", "chunk", "session", "final", "spine"] | None = None,
         limit: int | None = None,
         cursor: str | None = None,
         user_id: str | None = None,
@@ -213,7 +213,7 @@ class ConversationVerbs(Asking):
         """List the summaries of conversations, newest first. Jobs write them; earlier versions are kept.
 
         Example:
-            [summary.text for summary in memory.list_summaries(user_id="ana", kind="rolling")]
+            [summary.text for summary in memory.list_summaries(user_id="ana", kind="session")]
         """
         return await self._ask(summaries.list_summaries, locals())
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import MetaData, select, tuple_
+from sqlalchemy import MetaData
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.memory import Status
@@ -17,8 +17,9 @@ from mnemolog.events.message import MessageEvent, MessagesErased
 from mnemolog.events.message_fold import MESSAGE
 from mnemolog.projections.conversation.tables import NAME, READABLE_FROM, VERSION, messages, metadata
 from mnemolog.projections.kinds import Kinds
-from mnemolog.projections.owner import indexed, owner, owner_row
-from mnemolog.projections.rows import Key, Row, fetch, load, primary_key, stored, upsert
+from mnemolog.projections.owner import owner, owner_row
+from mnemolog.projections.rows import Key, Row, load, upsert
+from mnemolog.projections.threads import rows_of_threads
 
 _ERASED = {"speaker": "", "text": "", "attachments": [], "metadata": {}, "document": ""}
 
@@ -33,23 +34,17 @@ class ConversationProjector:
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         touched = {(*owner(event), id_) for event in batch for id_ in MESSAGE.touched(event.payload)}
-        known = {**await load(connection, messages, touched), **await _in_erased_threads(connection, batch)}
+        threads = {(*owner(one), one.payload.thread_id) for one in batch if isinstance(one.payload, ThreadErased)}
+        known = {
+            **await load(connection, messages, touched),
+            **await rows_of_threads(connection, messages, threads),
+        }
         rows, changed = dict(known), dict[Key, Row]()
         for event in batch:
             after = _changed(rows, event)
             rows |= after
             changed |= after
         await upsert(connection, messages, list(changed.values()), known)
-
-
-async def _in_erased_threads(connection: AsyncConnection, batch: Sequence[Recorded]) -> Mapping[Key, Row]:
-    """The messages of threads that this batch erases, because the event only names the thread."""
-    threads = {(*owner(one), one.payload.thread_id) for one in batch if isinstance(one.payload, ThreadErased)}
-    if not threads:
-        return {}
-    of_them = tuple_(*indexed(messages), messages.c.thread_id).in_(sorted(threads))
-    rows = await fetch(connection, messages, select(*stored(messages)).where(of_them))
-    return {primary_key(messages)(row): row for row in rows}
 
 
 def _changed(rows: Mapping[Key, Row], event: Recorded) -> dict[Key, Row]:

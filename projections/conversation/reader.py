@@ -1,11 +1,24 @@
 """Reads messages: by id, by thread, and as candidates of a search."""
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, ColumnElement, Uuid, any_, func, literal, select, true, tuple_, union_all
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    ScalarSelect,
+    Uuid,
+    any_,
+    func,
+    literal,
+    select,
+    true,
+    tuple_,
+    union_all,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.memory import VISIBLE
@@ -15,7 +28,7 @@ from mnemolog.domain.turn import Shown
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.conversation.tables import messages
-from mnemolog.projections.owner import indexed, owner_of
+from mnemolog.projections.owner import OWNER, indexed, owner_of
 from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.rows import fetch, stored
 from mnemolog.projections.visibility import owned
@@ -79,6 +92,51 @@ async def last_of_thread(
     mine = whose == tuple_(*owner_of(stream), thread_id, agent_id)
     statement = select(*stored(messages)).where(mine, active()).order_by(column.seq.desc()).limit(limit)
     return (await fetch(connection, messages, statement))[::-1]
+
+
+async def between(
+    connection: AsyncConnection,
+    stream: StreamId,
+    agent_id: str,
+    thread_id: str,
+    first_id: str,
+    last_id: str | None,
+    limit: int,
+) -> list[Row]:
+    """The messages of an agent's part of a thread from one to another, the last of them, in order: for jobs."""
+    column = messages.c
+    mine = tuple_(*indexed(messages), column.thread_id, column.agent_id) == tuple_(
+        *owner_of(stream), thread_id, agent_id
+    )
+    wanted = [mine, active(), column.seq >= _seq_of(stream, first_id)]
+    if last_id is not None:
+        wanted.append(column.seq <= _seq_of(stream, last_id))
+    statement = select(*stored(messages)).where(*wanted).order_by(column.seq.desc()).limit(limit)
+    return (await fetch(connection, messages, statement))[::-1]
+
+
+async def after(connection: AsyncConnection, stream: StreamId, message_id: str | None, limit: int) -> list[Row]:
+    """The next messages of a user after one, of all agents and threads; without one, the last. In order: for jobs."""
+    column = messages.c
+    statement = select(*stored(messages)).where(tuple_(*indexed(messages)) == tuple_(*owner_of(stream)), active())
+    if message_id is None:
+        return (await fetch(connection, messages, statement.order_by(column.seq.desc()).limit(limit)))[::-1]
+    later = statement.where(column.seq > _seq_of(stream, message_id)).order_by(column.seq).limit(limit)
+    return await fetch(connection, messages, later)
+
+
+async def hidden_since(connection: AsyncConnection, stream: StreamId, moment: datetime) -> bool:
+    """Whether a message of a user was hidden after a moment, and still is: for jobs."""
+    column = messages.c
+    mine = tuple_(*indexed(messages)) == tuple_(*owner_of(stream))
+    there = select(column.message_id).where(mine, column.purge_at.is_not(None), column.updated_at > moment).exists()
+    return bool((await connection.execute(select(there))).scalar_one())
+
+
+def _seq_of(stream: StreamId, message_id: str) -> ScalarSelect[int]:
+    one = messages.alias()
+    mine = tuple_(*(one.c[name] for name in OWNER), one.c.message_id) == tuple_(*owner_of(stream), message_id)
+    return select(one.c.seq).where(mine).scalar_subquery()
 
 
 def any_of(viewer: Viewer) -> ColumnElement[bool]:

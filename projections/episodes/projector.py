@@ -1,12 +1,16 @@
 """Counts the turns of threads, and notes where they divide. Exactly once: rows and progress share a transaction."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
-from sqlalchemy import MetaData, Table, select, tuple_
+from sqlalchemy import MetaData, Table
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.domain.episode import EpisodeStatus
+from mnemolog.domain.episode import Boundary, EpisodeStatus
+from mnemolog.domain.memory import Cause
+from mnemolog.domain.summary import SummaryKind
 from mnemolog.domain.turn import Role
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded
@@ -21,7 +25,9 @@ from mnemolog.events.episodes import (
     Started,
     ThreadEvent,
 )
-from mnemolog.events.erasure import ThreadErased
+from mnemolog.events.erasure import MemoryErased, ThreadErased
+from mnemolog.events.message import MessagesErased
+from mnemolog.events.summaries import SummaryWritten
 from mnemolog.projections.episodes.tables import (
     NAME,
     READABLE_FROM,
@@ -32,8 +38,12 @@ from mnemolog.projections.episodes.tables import (
     threads,
 )
 from mnemolog.projections.kinds import Kinds
-from mnemolog.projections.owner import indexed, owner, owner_row
-from mnemolog.projections.rows import Key, Row, fetch, load, primary_key, stored, upsert
+from mnemolog.projections.owner import owner, owner_row
+from mnemolog.projections.rows import Key, Row, load, primary_key, upsert
+from mnemolog.projections.threads import rows_of_threads
+
+# The summaries of sessions and episodes that ended longer ago are not written again after an erasure.
+REWRITTEN = timedelta(days=30)
 
 
 class EpisodesProjector:
@@ -42,7 +52,7 @@ class EpisodesProjector:
     readable_from = READABLE_FROM
     variant = ""
     tables: MetaData = metadata
-    kinds = Kinds((ThreadEvent, ThreadErased), shapes=TurnRecorded)
+    kinds = Kinds((ThreadEvent, ThreadErased), shapes=TurnRecorded | SummaryWritten | MessagesErased | MemoryErased)
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         fold = _Fold(await _rows(connection, batch))
@@ -63,12 +73,23 @@ async def _rows(connection: AsyncConnection, batch: Sequence[Recorded]) -> Rows:
         episodes: {key for event in batch for key in _episodes(event)},
     }
     found: Rows = {table: await load(connection, table, keys) for table, keys in held.items()}
-    places = [(*owner(event), event.payload.thread_id) for event in batch if isinstance(event.payload, ThreadErased)]
-    for table in found if places else ():
-        take_key, place = primary_key(table), tuple_(*indexed(table), table.c.thread_id)
-        for row in await fetch(connection, table, select(*stored(table)).where(place.in_(places))):
-            found[table].setdefault(take_key(row), row)
+    places = {(*owner(event), thread_id) for event in batch for thread_id in _erased_threads(event)}
+    for table, rows in found.items():
+        rows |= await rows_of_threads(connection, table, places)
     return found
+
+
+def _erased_threads(event: Recorded) -> Sequence[str]:
+    """The threads of which something is erased, and the summaries with it."""
+    match event.payload:
+        case ThreadErased(thread_id=thread_id):
+            return [thread_id]
+        case MessagesErased(thread_id=thread_id, cause=cause) if cause is not Cause.TTL:
+            return [thread_id]
+        case MemoryErased(turns=turns):
+            return [turn.thread_id for turn in turns]
+        case _:
+            return []
 
 
 def _thread(event: Recorded) -> Key:
@@ -78,13 +99,24 @@ def _thread(event: Recorded) -> Key:
 
 
 def _session(event: Recorded) -> Key | None:
-    ids = isinstance(event.payload, SessionStarted | SessionEnded)
-    return (*owner(event), event.payload.session_id) if ids else None  # type: ignore[attr-defined]
+    match event.payload:
+        case (
+            SessionStarted(session_id=session_id)
+            | SessionEnded(session_id=session_id)
+            | SummaryWritten(session_id=UUID() as session_id)
+        ):
+            return (*owner(event), session_id)
+        case _:
+            return None
 
 
 def _episodes(event: Recorded) -> Sequence[Key]:
     match event.payload:
-        case EpisodeStarted(episode_id=episode_id) | EpisodeClosed(episode_id=episode_id):
+        case (
+            EpisodeStarted(episode_id=episode_id)
+            | EpisodeClosed(episode_id=episode_id)
+            | SummaryWritten(kind=SummaryKind.FINAL, episode_id=UUID() as episode_id)
+        ):
             return [(*owner(event), episode_id)]
         case EpisodesReverted(episodes=states):
             return [(*owner(event), one.episode_id) for one in states]
@@ -119,8 +151,14 @@ class _Fold:
                 self._note(event, active_episode_id=None, episode_last=payload.last_number)
             case EpisodesReverted():
                 self._reverted(event, payload)
+            case SummaryWritten(kind=SummaryKind.SESSION):
+                self._set(sessions, (*owner(event), payload.session_id), {"summary_due_at": None})
+            case SummaryWritten(kind=SummaryKind.FINAL):
+                self._set(episodes, (*owner(event), payload.episode_id), {"summary_due_at": None})
             case ThreadErased():
                 self._erased(event, payload.thread_id)
+            case MessagesErased() | MemoryErased():
+                self._without_summaries(event, _erased_threads(event))
 
     def _turn(self, event: Recorded, turn: TurnRecorded) -> None:
         key, at = _thread(event), event.occurred_at
@@ -155,6 +193,7 @@ class _Fold:
             "carried_turn_ids": list(payload.carried_turn_ids),
             "closed_by": None,
             "erased": thread is not None and payload.first_number <= thread["erased_turns"],
+            "summary_due_at": None,
             "seq": event.seq,
         }
 
@@ -179,8 +218,18 @@ class _Fold:
         for table, rows in self._rows.items():
             for key, row in list(rows.items()):
                 if key[: len(whose)] == whose and row["thread_id"] == thread_id:
-                    gone = {"erased_turns": row["turns"]} if table is threads else {"erased": True}
+                    shape = {"erased": True, "summary_due_at": None}
+                    gone = {"erased_turns": row["turns"]} if table is threads else shape
                     self._put(table, key, {**row, **gone, "seq": event.seq})
+
+    def _without_summaries(self, event: Recorded, threads: Sequence[str]) -> None:
+        """The summaries of these threads were destroyed: those of the last weeks are to be written again."""
+        whose, since = owner(event), event.recorded_at - REWRITTEN
+        for table in (sessions, episodes):
+            for key, row in list(self._rows[table].items()):
+                ended = row["status"] == EpisodeStatus.CLOSED and row["ended_at"] >= since
+                if key[: len(whose)] == whose and row["thread_id"] in threads and ended and not row["erased"]:
+                    self._put(table, key, {**row, "summary_due_at": event.recorded_at})
 
     def _set(self, table: Table, key: Key, values: Row) -> None:
         if row := self._rows[table].get(key):
@@ -230,6 +279,7 @@ def _ended(event: Recorded, payload: Ended) -> Row:
         "last_number": payload.last_number,
         "ended_at": payload.ended_at,
         "closed_by": payload.closed_by,
+        "summary_due_at": event.recorded_at if payload.closed_by is not Boundary.ERASED else None,
         "seq": event.seq,
     }
 
@@ -243,5 +293,6 @@ def _state(event: Recorded, state: EpisodeState) -> Row:
         "closed_by": state.closed_by,
         "merged_into": state.merged_into,
         "reopened_at": state.reopened_at,
+        "summary_due_at": event.recorded_at if state.status is EpisodeStatus.CLOSED else None,
         "seq": event.seq,
     }

@@ -3,11 +3,12 @@
 from sqlalchemy import BigInteger, Boolean, Column, DateTime, Double, Index, MetaData, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from mnemolog.projections.former import added
 from mnemolog.projections.owner import OWNER, owner_columns
 from mnemolog.projections.seal import mac_column
 
 NAME = "episodes"
-VERSION = 1
+VERSION = 2
 READABLE_FROM = 1
 metadata = MetaData(schema=NAME)
 
@@ -55,6 +56,8 @@ def _stretch_columns() -> tuple[Column[object], ...]:
         Column("carried_turn_ids", ARRAY(Text), nullable=False),
         Column("closed_by", Text),
         Column("erased", Boolean, nullable=False),
+        # Since when its summary is to be written, or to be written again; none once it is, and while it is open.
+        Column("summary_due_at", DateTime(timezone=True), info=added(2, reads=None)),
         Column("seq", BigInteger, nullable=False),
     )
 
@@ -92,4 +95,9 @@ for _table in (sessions, episodes):
         _table.c.agent_id,
         _table.c.thread_id,
         _table.c.started_at,
+    )
+    Index(
+        f"{_table.name}_summary_due",
+        *(_table.c[name] for name in OWNER),
+        postgresql_where=_table.c.summary_due_at.is_not(None),
     )

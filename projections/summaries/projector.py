@@ -2,19 +2,21 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import MetaData, select, tuple_
+from sqlalchemy import MetaData
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.memory import Cause
+from mnemolog.events.conversation import EVERY_THREAD
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased, ThreadErased
 from mnemolog.events.event import Event
 from mnemolog.events.message import MessagesErased
 from mnemolog.events.summaries import SummaryWritten
 from mnemolog.projections.kinds import Kinds
-from mnemolog.projections.owner import indexed, owner, owner_row
-from mnemolog.projections.rows import Key, Row, fetch, primary_key, stored, upsert
+from mnemolog.projections.owner import owner, owner_row
+from mnemolog.projections.rows import Key, Row, primary_key, upsert
 from mnemolog.projections.summaries.tables import NAME, READABLE_FROM, VERSION, metadata, summaries
+from mnemolog.projections.threads import rows_of_threads
 
 _ERASED = {"text": "", "summary_json": {}}
 
@@ -30,7 +32,7 @@ class SummariesProjector:
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         """An erased summary keeps its row, without its words."""
         threads = {(*owner(event), thread_id) for event in batch for thread_id in _erased_threads(event)}
-        known = await _of_threads(connection, threads)
+        known = await rows_of_threads(connection, summaries, threads)
         rows, changed = dict(known), dict[Key, Row]()
         for event in batch:
             after: dict[Key, Row] = {}
@@ -47,14 +49,12 @@ class SummariesProjector:
 
 
 def _erased_threads(event: Recorded) -> Sequence[str]:
-    """The threads whose summaries an event destroys: as `shreds` says."""
+    """The threads whose summaries an event destroys, and the place of the spine: as `shreds` says."""
     match event.payload:
-        case MessagesErased(thread_id=thread_id):
-            return [thread_id]
-        case MemoryErased(turns=turns):
-            return list(dict.fromkeys(turn.thread_id for turn in turns))
-        case ThreadErased(thread_id=thread_id):
-            return [thread_id]
+        case MessagesErased(thread_id=thread_id) | ThreadErased(thread_id=thread_id):
+            return [thread_id, EVERY_THREAD]
+        case MemoryErased(turns=turns) if turns:
+            return [*dict.fromkeys(turn.thread_id for turn in turns), EVERY_THREAD]
         case _:
             return []
 
@@ -62,14 +62,6 @@ def _erased_threads(event: Recorded) -> Sequence[str]:
 def _expires(payload: Event) -> bool:
     """Whether messages are erased at the end of their retention: only the summaries that quote them go then."""
     return isinstance(payload, MessagesErased) and payload.cause is Cause.TTL
-
-
-async def _of_threads(connection: AsyncConnection, threads: set[tuple[str, str, str, str]]) -> dict[Key, Row]:
-    if not threads:
-        return {}
-    of_them = tuple_(*indexed(summaries), summaries.c.thread_id).in_(sorted(threads))
-    rows = await fetch(connection, summaries, select(*stored(summaries)).where(of_them))
-    return {primary_key(summaries)(row): row for row in rows}
 
 
 def _row(event: Recorded, summary: SummaryWritten) -> Row:
@@ -84,4 +76,5 @@ def _row(event: Recorded, summary: SummaryWritten) -> Row:
     }
 
 
-_TAKEN = {"kind", "agent_id", "thread_id", "first_turn_id", "last_turn_id", "messages", "mechanical"} | set(_ERASED)
+_PLACE = {"kind", "agent_id", "thread_id", "session_id", "episode_id"}
+_TAKEN = {*_PLACE, "first_turn_id", "last_turn_id", "messages", "mechanical", *_ERASED}

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, select, tuple_
+from sqlalchemy import ColumnElement, or_, select, tuple_
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -22,9 +22,9 @@ _INTERNAL = frozenset({"tenant", "stream_kind"})
 
 
 def visible_to(viewer: Viewer) -> list[ColumnElement[bool]]:
-    """The agent's own summaries, if it may read messages (B §5)."""
+    """The agent's own summaries and the spines, if it may read messages (B §5)."""
     within = viewer.categories is None or CATEGORY in viewer.categories
-    own = owned(summaries, viewer) & (summaries.c.agent_id == viewer.agent_id)
+    own = owned(summaries, viewer) & or_(summaries.c.agent_id == viewer.agent_id, summaries.c.kind == SummaryKind.SPINE)
     return [own, *([] if within else [summaries.c.summary_id.is_(None)])]
 
 
@@ -70,6 +70,14 @@ async def latest(connection: AsyncConnection, kind: SummaryKind, threads: Collec
     statement = select(*stored(summaries)).ext(distinct_on(*place)).where(of_them, column.kind == kind)
     rows = await fetch(connection, summaries, statement.order_by(*place, column.seq.desc()))
     return {(*(row[name] for name in OWNER), row["agent_id"], row["thread_id"]): row for row in rows}
+
+
+async def chunks_since(connection: AsyncConnection, thread: Key, seq: int) -> list[Row]:
+    """The readable chunk summaries of a (tenant, stream kind, user, agent, thread) after an event, oldest first."""
+    column = summaries.c
+    of_thread = tuple_(*indexed(summaries), column.agent_id, column.thread_id) == tuple_(*thread)
+    there = (column.kind == SummaryKind.CHUNK) & (column.seq > seq) & (column.text != "")
+    return await fetch(connection, summaries, select(*stored(summaries)).where(of_thread, there).order_by(column.seq))
 
 
 def _shown(row: Row) -> Row:

@@ -2,11 +2,12 @@
 
 from sqlalchemy import BigInteger, Boolean, Column, DateTime, Index, MetaData, Table, Text, Uuid
 
+from mnemolog.projections.former import added
 from mnemolog.projections.owner import OWNER, owner_columns
 from mnemolog.projections.seal import JsonText, mac_column
 
 NAME = "summaries"
-VERSION = 1
+VERSION = 2
 READABLE_FROM = 1
 metadata = MetaData(schema=NAME)
 
@@ -18,6 +19,8 @@ summaries = Table(
     Column("kind", Text, nullable=False),
     Column("agent_id", Text, nullable=False),
     Column("thread_id", Text, nullable=False),
+    Column("session_id", Uuid, info=added(2, reads=None)),
+    Column("episode_id", Uuid, info=added(2, reads=None)),
     Column("version", BigInteger, nullable=False),
     Column("first_turn_id", Text, nullable=False),
     Column("last_turn_id", Text, nullable=False),

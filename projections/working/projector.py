@@ -1,7 +1,7 @@
 """Folds turns into sessions. Pure: the store reads the sessions before and writes them after."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
@@ -89,7 +89,7 @@ def place_of(event: Recorded) -> SessionPlace | None:
             return SessionPlace.of(event.stream, event.meta.agent_id, chat_id)
         case SessionForgotten() | SessionReverted() | AffectSet() | FocusSet() as one:
             return SessionPlace.of(event.stream, one.agent_id, one.chat_id)
-        case SummaryWritten(kind=SummaryKind.ROLLING) as one:
+        case SummaryWritten(kind=SummaryKind.ROLLING | SummaryKind.SESSION) as one:
             return SessionPlace.of(event.stream, one.agent_id, one.thread_id)
         case _:
             return None
@@ -142,6 +142,8 @@ def _left(current: Session | None, place: SessionPlace, event: Recorded) -> Kept
         focus = turn.model_dump(include=set(session.FOCUS))
         active = None if turn.active_entity_ids is None else [str(one) for one in turn.active_entity_ids]
         left = current.focused(focus, active, at)
+    elif isinstance(turn, SummaryWritten) and turn.kind is SummaryKind.SESSION:
+        left = current.following(turn.summary_json, turn.last_turn_id) if turn.text else current
     elif isinstance(turn, SummaryWritten):
         left = current.summarized(turn.text, turn.last_turn_id)
     elif isinstance(turn, SessionReverted):
@@ -193,8 +195,5 @@ def _erased(current: Session, event: Recorded) -> Kept:
 
 
 def _without(current: Session, turn_ids: Collection[str]) -> Session:
-    """Without these turns, nor the summary, which may contain their words."""
-    if not turn_ids:
-        return current
-    left = current.without(turn_ids)
-    return replace(left, summary="") if left.summary else left
+    """Without these turns, nor the summaries, which may contain their words."""
+    return current.without(turn_ids).without_summaries() if turn_ids else current

@@ -1,6 +1,7 @@
 """Summaries without a model: sentences that were said, chosen by rule, and marked as an extract."""
 
 import doctest
+import json
 import re
 import time
 from datetime import UTC, datetime
@@ -9,18 +10,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemolog.domain import extract as extract_module
 from mnemolog.domain import summary
-from mnemolog.domain.summary import (
+from mnemolog.domain.extract import (
     DECISIONS,
+    MARK,
     NEEDS,
+    OF_ONESELF,
     PROMISES,
-    ArtifactNote,
-    EpisodeSummary,
-    Message,
-    SessionSummary,
+    extract,
     extracted,
     extracted_episode,
     extracted_session,
+)
+from mnemolog.domain.summary import (
+    ITEM,
+    ITEMS,
+    LIMITS,
+    ArtifactNote,
+    EpisodeSummary,
+    FactCandidate,
+    FinalSummary,
+    Form,
+    Message,
+    PlainSummary,
+    RunningSummary,
+    SessionSummary,
+    Spine,
+    SummaryKind,
+    summary_of,
 )
 from mnemolog.domain.text import normalize_name
 from mnemolog.domain.turn import Role
@@ -166,5 +184,103 @@ def test_a_long_session_takes_no_long_time() -> None:
     assert time.process_time() - began < 5
 
 
-def test_the_example_is_true() -> None:
-    assert doctest.testmod(summary).failed == 0
+KINDS = st.sampled_from(SummaryKind)
+texts = st.text(max_size=1500)
+items = st.lists(texts, max_size=30).map(tuple)
+forms = st.one_of(
+    st.tuples(st.just(SummaryKind.ROLLING), st.builds(PlainSummary, texts)),
+    st.tuples(st.just(SummaryKind.CHUNK), st.builds(PlainSummary, texts)),
+    st.tuples(st.just(SummaryKind.RUNNING), st.builds(RunningSummary, texts, items)),
+    st.tuples(st.just(SummaryKind.SESSION), st.builds(SessionSummary, texts, items, items, items, items, texts)),
+    st.tuples(
+        st.just(SummaryKind.FINAL),
+        st.builds(
+            FinalSummary,
+            texts,
+            decisions=items,
+            facts_candidates=st.lists(st.builds(FactCandidate, texts, st.floats())).map(tuple),
+            artifacts=st.lists(st.builds(ArtifactNote, texts, texts)).map(tuple),
+            summary=texts,
+        ),
+    ),
+    st.tuples(st.just(SummaryKind.SPINE), st.builds(Spine, items, items, items, items)),
+)
+
+
+@given(forms)
+def test_whatever_a_model_answers_is_within_the_limits(answered: tuple[SummaryKind, Form]) -> None:
+    kind, form = answered
+    made = summary_of(kind, form)
+
+    if kind in LIMITS:
+        assert len(made.text) <= LIMITS[kind]
+    for value in made.summary_json.values():
+        assert isinstance(value, str) or len(value) <= ITEMS
+        for one in [value] if isinstance(value, str) else value:
+            for text in one.values() if isinstance(one, dict) else [one]:
+                assert (0.0 <= text <= 1.0) if isinstance(text, float) else len(text) <= ITEM
+    json.dumps(made.summary_json, allow_nan=False)
+
+
+@given(KINDS, messages, st.builds(Spine, items, items, items, items))
+def test_an_extract_of_any_kind_says_something_and_repeats_itself(
+    kind: SummaryKind, given_messages: list[Message], before: Spine
+) -> None:
+    made = extract(kind, given_messages, ["a b"], before)
+
+    assert made.text.startswith(MARK)
+    assert made == extract(kind, given_messages, ["a b"], before)
+    assert len(made.text) <= LIMITS.get(kind, len(made.text))
+
+
+@pytest.mark.spec("E03")
+def test_a_final_summary_has_exactly_the_fields_of_the_specification() -> None:
+    expected = ["topic", "decisions", "todos", "facts_candidates", "entities", "artifacts", "open_questions"]
+    final = FinalSummary("moving", facts_candidates=(FactCandidate("Ana lives in Lisbon", 0.8),), summary="Ana moved.")
+
+    for made in (extract(SummaryKind.FINAL, MOVING), summary_of(SummaryKind.FINAL, final)):
+        assert list(made.summary_json) == expected
+    assert made.text == "Ana moved."
+    assert made.summary_json["facts_candidates"] == [{"text": "Ana lives in Lisbon", "confidence": 0.8}]
+
+
+@pytest.mark.spec("D10")
+def test_each_spine_continues_the_one_before() -> None:
+    first = extract(SummaryKind.SPINE, MOVING, ["Marta"])
+    assert first.summary_json == {
+        "PROFILE": ["Ana: I moved to Lisbon last week."],
+        "PROJECTS": ["Ana: We decided to keep the car.", "Ana: I\u2019ll paint it with Marta."],
+        "PEOPLE": ["Ana", "Marta"],
+        "OPEN_LOOPS": ["Ana: I need to call the landlord.", "Ana: Do you know a good painter?"],
+    }
+    assert first.text.startswith("Extract:\n\nPROFILE\n- Ana: I moved to Lisbon last week.\n\nPROJECTS\n")
+
+    before = Spine.of(first.summary_json)
+    second = extract(SummaryKind.SPINE, [said("Ana", "I work at the port. I must buy a bike.")], ["Marta"], before)
+    assert second.summary_json == {
+        **first.summary_json,
+        "PROFILE": ["Ana: I moved to Lisbon last week.", "Ana: I work at the port."],
+        "PEOPLE": ["Marta", "Ana"],
+        "OPEN_LOOPS": [*first.summary_json["OPEN_LOOPS"], "Ana: I must buy a bike."],
+    }
+
+
+def test_a_spine_forgets_its_oldest_items_first() -> None:
+    before = Spine(profile=tuple(f"item {n}" for n in range(ITEMS)))
+    made = extract(SummaryKind.SPINE, [said("Ana", "I live in Porto.")], before=before)
+    assert made.summary_json["PROFILE"] == [*before.profile[1:], "Ana: I live in Porto."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("I live in Porto.", "My name is Ana.", "Я живу в Риге.", "Меня зовут Аня.", "Mieszkam w Krakowie."),
+        *("Vivo en Madrid.", "Me gusta el té.", "Ich heiße Eva.", "Ich wohne in Köln.", "私は東京に住んでいます。"),
+    ],
+)
+def test_what_users_say_of_themselves_is_known_in_six_languages(text: str) -> None:
+    assert OF_ONESELF.search(normalize_name(text))
+
+
+def test_the_examples_are_true() -> None:
+    assert [doctest.testmod(one).failed for one in (extract_module, summary)] == [0, 0]

@@ -15,11 +15,11 @@ START_SECONDS = 300.0
 
 
 @asynccontextmanager
-async def another(engine: Engine, data_dir: Path) -> AsyncIterator[warm.Process]:
+async def another(engine: Engine, data_dir: Path, **environment: str) -> AsyncIterator[warm.Process]:
     """Runs `mnemolog up` until the end, and has its first line when it begins."""
     process = await warm.spawn(
         *("mnemolog", "up", "--json", "--port", "0"),
-        env={**os.environ, **_environment(engine, data_dir)},
+        env={**os.environ, **_environment(engine, data_dir), **environment},
         stdout=asyncio.subprocess.PIPE,
     )
     try:

@@ -9,12 +9,13 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.maintenance import summarizing
-from mnemolog.adapters.maintenance.summarizing import ROLLING, enqueue_due, summarize
+from mnemolog.adapters.maintenance.summarizing import THREAD, enqueue_due, summarize
 from mnemolog.commands.erasure import Erase, EraseMessages, EraseThread
 from mnemolog.commands.sessions import SESSIONS, ForgetSession
 from mnemolog.domain.errors import Erased, NotFound
+from mnemolog.domain.extract import EXTRACTIVE
 from mnemolog.domain.memory import Cause
-from mnemolog.domain.summary import EXTRACTIVE, ROLLING_LIMIT
+from mnemolog.domain.summary import ROLLING_LIMIT
 from mnemolog.events.summaries import SummaryWritten
 from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_replayed
@@ -209,7 +210,7 @@ async def test_a_model_that_is_away_delays_the_summary(tmp_path: Path) -> None:
             assert (summary["text"], summary["mechanical"]) == ("Ana lives in Lisbon now.", False)
             assert (summary["model"], summary["prompt"], summary["prompt_version"]) == ("m-1", "rolling_summary", 1)
             assert (summary["input_tokens"], summary["output_tokens"]) == (100, 20)
-            assert len(await engine.jobs.list(kind=ROLLING)) == 1
+            assert len(await engine.jobs.list(kind=THREAD)) == 1
             asked = server.asked
             await assert_live_equals_replayed(engine, ana.stream)
             await summarized(ana)

@@ -40,7 +40,7 @@ class Reply:
 
 
 class ModelServer:
-    """Answers while it is `free`, and lets others wait; `requests` are those that it got.
+    """Answers while it is `free`, and lets those wait that it is to `hold`; `requests` are those that it got.
 
     `replies` come first, one for each request; then what a good server says: `chat` gives the content of an answer.
     """
@@ -49,8 +49,10 @@ class ModelServer:
         self.address, self.requests, self.free = "", list[Asked](), asyncio.Event()
         self.replies: deque[Reply] = deque()
         self.models = ["m-1", "m-2:latest"]
+        self.hold: Callable[[Json], bool] = lambda request: True
         self.chat: Callable[[Json], str] = lambda request: filled(schema_of(request))
         self.free.set()
+        self._open = set[asyncio.StreamWriter]()
 
     @property
     def url(self) -> str:
@@ -61,12 +63,27 @@ class ModelServer:
     def asked(self) -> int:
         return len(self.requests)
 
+    async def start(self) -> None:
+        """Listen: on a free port, or again on the same."""
+        port = int(self.address.rpartition(":")[2] or 0)
+        self._server = await asyncio.start_server(self.answer, "127.0.0.1", port)
+        self.address = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    async def stop(self) -> None:
+        """As if killed: nobody listens, and who was asked says nothing more."""
+        self._server.close()
+        for writer in self._open:
+            writer.transport.abort()
+        self.free.set()
+
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One request, and the end of the connection."""
+        self._open.add(writer)
         try:
             request = await _read(reader)
             self.requests.append(request)
-            await self.free.wait()
+            if self.hold(request.json):
+                await self.free.wait()
             reply = self.replies.popleft() if self.replies else self.good(request)
             await asyncio.sleep(reply.delay)
             body = json.dumps(reply.body).encode() if isinstance(reply.body, dict) else reply.body
@@ -82,6 +99,7 @@ class ModelServer:
         except (OSError, asyncio.IncompleteReadError):
             pass  # Whoever asked is gone.
         finally:
+            self._open.discard(writer)
             writer.close()
 
     def good(self, request: Asked) -> Reply:
@@ -160,9 +178,8 @@ class OverHttp:
 async def model_server() -> AsyncIterator[ModelServer]:
     """On a free port."""
     model = ModelServer()
-    server = await asyncio.start_server(model.answer, "127.0.0.1", 0)
-    async with server:
-        host, port = server.sockets[0].getsockname()[:2]
-        model.address = f"http://{host}:{port}"
+    await model.start()
+    try:
         yield model
-        model.free.set()
+    finally:
+        await model.stop()

@@ -1,0 +1,53 @@
+"""Jobs of threads: a sweep over the open ones enqueues a job for each that is due."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.adapters.jobs.job import Attempt, Kind
+from mnemolog.adapters.services import Services
+from mnemolog.events.envelope import StreamId
+from mnemolog.projections.episodes.reader import due
+from mnemolog.projections.owner import stream_of
+from mnemolog.projections.rows import Row
+
+Sweep = Callable[[Services, datetime], Awaitable[int]]
+# Why each of these threads is due, or None: a job has its reason in its key, so the same reason enqueues one job.
+Reasons = Callable[[AsyncConnection, Sequence[Row]], Awaitable[Sequence[str | None]]]
+
+
+def of_threads(
+    engine: Services,
+    sweep_name: str,
+    job_name: str,
+    every: float,
+    enqueue_due: Sweep,
+    work: Callable[[Services, StreamId, str, str], Awaitable[object]],
+) -> list[Kind]:
+    """The sweep, and the job of one thread: `work` gets its stream, agent and id."""
+
+    async def sweep(attempt: Attempt) -> None:
+        await attempt.save({"enqueued": await enqueue_due(engine, engine.writes.now())})
+
+    async def thread(attempt: Attempt) -> None:
+        stream, payload = StreamId(attempt.job.tenant, attempt.job.stream), attempt.job.payload
+        await work(engine, stream, payload["agent_id"], payload["thread_id"])
+
+    return [Kind(name=sweep_name, every=every, run=sweep), Kind(name=job_name, run=thread)]
+
+
+async def enqueue_threads(engine: Services, job_name: str, reasons: Reasons) -> int:
+    """A job for each open thread that has a reason; how many have one."""
+    found = 0
+    async with engine.projections.live.connect() as connection:
+        async for page in due(connection):
+            why = await reasons(connection, page)
+            await connection.commit()  # No transaction stays open while jobs are enqueued.
+            for row, reason in zip(page, why, strict=True):
+                if reason is not None:
+                    payload = {"agent_id": row["agent_id"], "thread_id": row["thread_id"]}
+                    key = f"{row['agent_id']}\n{row['thread_id']}\n{reason}"
+                    await engine.jobs.enqueue(job_name, payload, stream=stream_of(row), unique_key=key)
+                    found += 1
+    return found

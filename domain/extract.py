@@ -1,0 +1,261 @@
+"""A writer of summaries that needs no model.
+
+It extracts: it chooses sentences that were said, and changes none. What it writes begins with "Extract:", and the
+events that keep it name `EXTRACTIVE` as the model. The same messages give the same summary.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from heapq import nsmallest
+
+from mnemolog.domain.summary import (
+    ITEMS,
+    LIMITS,
+    ONE_LINE,
+    ROLLING_LIMIT,
+    ArtifactNote,
+    EpisodeSummary,
+    FinalSummary,
+    Message,
+    PlainSummary,
+    RunningSummary,
+    SessionSummary,
+    Spine,
+    Summary,
+    SummaryKind,
+    shortened,
+    summary_of,
+)
+from mnemolog.domain.text import normalize_name, search_terms
+from mnemolog.domain.turn import Role
+
+EXTRACTIVE = "extractive-1"
+"""The name of this writer, with the version of its rules."""
+MARK = "Extract:"
+NOTHING = f"{MARK} nothing was said in words."
+
+
+def extract(
+    kind: SummaryKind, messages: Sequence[Message], names: Collection[str] = (), before: Spine | None = None
+) -> Summary:
+    """A summary of any kind. `names` are those of known people and things; a spine continues the one `before`."""
+    match kind:
+        case SummaryKind.SESSION:
+            brief = extracted_session(messages, names)
+            return summary_of(kind, replace(brief, one_liner=brief.one_liner or NOTHING))
+        case SummaryKind.SPINE:
+            whole = summary_of(kind, extracted_spine(messages, names, before or Spine()))
+            return replace(whole, text=f"{MARK}\n\n{whole.text}" if whole.text else NOTHING)
+    text = extracted(messages, LIMITS[kind]) or NOTHING
+    if kind is SummaryKind.RUNNING:
+        return summary_of(kind, RunningSummary(text, _open_loops(_sentences(messages))))
+    if kind is SummaryKind.FINAL:
+        return summary_of(kind, FinalSummary(**asdict(extracted_episode(messages, names)), summary=text))
+    return summary_of(kind, PlainSummary(text))
+
+
+def extracted(messages: Sequence[Message], limit: int = ROLLING_LIMIT) -> str:
+    """The most central sentences, in the order in which they were said; at most `limit` characters. "" of nothing.
+
+    >>> from datetime import datetime
+    >>> ana = Message(Role.USER, "Ana", "Hi! I moved to Lisbon.", datetime(2026, 5, 1))
+    >>> extracted([ana])
+    'Extract: Ana: I moved to Lisbon.'
+    """
+    chosen: list[_Sentence] = []
+    for sentence in _by_weight(_sentences(messages)):
+        if len(_told([*chosen, sentence])) <= limit:
+            chosen.append(sentence)
+    if not chosen and (first := next(_by_weight(_sentences(messages)), None)):
+        return shortened(_told([first]), limit)
+    return _told(chosen) if chosen else ""
+
+
+def extracted_session(messages: Sequence[Message], names: Collection[str] = ()) -> SessionSummary:
+    """Without a tone, which rules cannot determine. `people`: users who speak, and mentioned `names`."""
+    sentences = _sentences(messages)
+    best = [_named(one) for one, _ in zip(_by_weight(sentences), range(LISTED), strict=False)]
+    speakers = [one.speaker for one in messages if one.speaker and one.role is Role.USER]
+    return SessionSummary(
+        one_liner=shortened(f"{MARK} {best[0]}", ONE_LINE) if best else "",
+        what_mattered=tuple(best),
+        open_loops=_unanswered(sentences),
+        commitments=_matching(sentences, PROMISES),
+        people=tuple(dict.fromkeys([*speakers, *_mentioned(messages, names)])),
+    )
+
+
+def extracted_spine(messages: Sequence[Message], names: Collection[str], before: Spine) -> Spine:
+    """The spine `before`, with what is new; the oldest items go first. Rules do not notice that something is done."""
+    sentences = _sentences(messages)
+    own = [one for one in sentences if one.role is Role.USER]
+    undone = {*_matching(own, NEEDS), *_matching(own, PROMISES)}
+    return Spine(
+        profile=_continued(before.profile, (one for one in _matching(own, OF_ONESELF) if one not in undone)),
+        projects=_continued(before.projects, (*_matching(sentences, DECISIONS), *_matching(sentences, PROMISES))),
+        people=_continued(before.people, extracted_session(messages, names).people),
+        open_loops=_continued(before.open_loops, _open_loops(sentences)),
+    )
+
+
+def extracted_episode(messages: Sequence[Message], names: Collection[str] = ()) -> EpisodeSummary:
+    """Without candidates for facts, which rules cannot judge. `entities` are the mentioned `names`."""
+    sentences = _sentences(messages)
+    first = next(_by_weight(sentences), None)
+    return EpisodeSummary(
+        topic=shortened(f"{MARK} {first.text}", ONE_LINE) if first else "",
+        decisions=_matching(sentences, DECISIONS),
+        todos=_matching(sentences, NEEDS),
+        entities=_mentioned(messages, names),
+        artifacts=tuple(
+            ArtifactNote(found["id"], found["note"].strip())
+            for one in messages
+            for found in _SURROGATE.finditer(one.text)
+        ),
+        open_questions=_unanswered(sentences),
+    )
+
+
+LISTED = 5
+CONSIDERED = 200
+# Greetings and assent: sentences with fewer meaningful words are only chosen if there is nothing else.
+WORDS = 2
+# A sentence that shares more of its words with a chosen one says the same.
+SAME = 0.6
+# What users say counts for more than what assistants say; tools and instructions do not count.
+ROLES = {Role.USER: 1.0, Role.ASSISTANT: 0.5}
+
+
+def _forms(*patterns: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(patterns[:-1])})\b|{patterns[-1]}")
+
+
+# English, Russian, Polish, Spanish, German; Japanese last, without limits of words. As `normalize_name` leaves them.
+PROMISES = _forms(
+    "i ?(?:will|'ll)|i(?: am|'m) going to|i promise",
+    "обещаю|я (?:сделаю|буду)|собираюсь",
+    "obiecuje|zrobie|zamierzam",
+    "voy a|prometo",
+    "ich werde|ich verspreche",
+    "約束|つもり",
+)
+NEEDS = _forms(
+    "(?:need|needs|have|has|ought) to|must|should|remind me|don't forget",
+    "нужно|надо|должен|должна|должны|напомни(?:те)?|не забыть",
+    "musze|musimy|trzeba|powinienem|powinnam|przypomnij",
+    "tengo que|tenemos que|hay que|necesito|recuerdame",
+    "muss|mussen|soll|sollte|sollten|erinnere mich",
+    "なければ|忘れない|必要",
+)
+DECISIONS = _forms(
+    "(?:decided|agreed|chose|settled on)|let's",
+    "решил[аи]?|договорились|выбрал[аи]?|давай(?:те)?",
+    "zdecydowal\\w*|postanowil\\w*|ustalil\\w*|umowil\\w*",
+    "decidi|decidimos|decidido|acordamos|quedamos",
+    "entschieden|beschlossen|vereinbart|abgemacht",
+    "決め|決定|ことにし",
+)
+OF_ONESELF = _forms(
+    "i(?: am|'m|'ve)|i (?:live|work|study|like|love|prefer|hate|have|moved)|my \\w+ (?:is|are)|call me",
+    "я (?:живу|работаю|учусь|люблю|предпочитаю|переехала?)|меня зовут|у меня|мо[йяи]",
+    "jestem|mieszkam|pracuje|lubie|wole|mam|nazywam sie",
+    "soy|vivo|trabajo|prefiero|tengo|me (?:gusta|gustan|llamo|mude)|mi \\w+ (?:es|son)",
+    "ich (?:bin|wohne|lebe|arbeite|mag|habe|heisse|liebe)|meine? \\w+ (?:ist|sind)",
+    "私は|住んで|好き|働いて",
+)
+_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\s*\n+\s*")
+_ASKING = ("?", "？", "؟")
+_SURROGATE = re.compile(r"\[(?:image|file|audio|video|link)#(?P<id>[\w-]+)\](?P<note>[^\[\n]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """`place` is that of its message and its own within it; `terms` are its meaningful words."""
+
+    place: tuple[int, int]
+    role: Role
+    speaker: str
+    text: str
+    terms: frozenset[str]
+
+
+def _sentences(messages: Sequence[Message]) -> Sequence[_Sentence]:
+    return [
+        _Sentence((at, number), message.role, message.speaker, text, frozenset(search_terms(text)))
+        for at, message in enumerate(messages)
+        if message.role in ROLES
+        for number, text in enumerate(" ".join(one.split()) for one in _END.split(message.text))
+        if any(character.isalnum() for character in text)
+    ]
+
+
+def _by_weight(sentences: Sequence[_Sentence]) -> Iterator[_Sentence]:
+    """The most central sentences first, which share words with many messages; none that repeats an earlier one."""
+    spread = Counter(term for _, term in {(one.place[0], term) for one in sentences for term in one.terms})
+
+    def weight(sentence: _Sentence) -> float:
+        shared = sum(spread[term] for term in sentence.terms) / (len(sentence.terms) + WORDS)
+        asks = 0.5 if sentence.text.endswith(_ASKING) else 1.0
+        return shared * asks * ROLES[sentence.role]
+
+    chosen: list[_Sentence] = []
+    worth = [one for one in sentences if len(one.terms) >= WORDS] or sentences
+    for sentence in nsmallest(CONSIDERED, worth, key=lambda one: (-weight(one), one.place)):
+        if not any(_same(sentence, one) for one in chosen):
+            chosen.append(sentence)
+            yield sentence
+
+
+def _same(one: _Sentence, other: _Sentence) -> bool:
+    return len(one.terms & other.terms) > SAME * min(len(one.terms), len(other.terms)) or one.text == other.text
+
+
+def _told(sentences: Sequence[_Sentence]) -> str:
+    """As text: the speaker is named whenever it changes."""
+    said, speaker = [MARK], ""
+    for sentence in sorted(sentences, key=lambda one: one.place):
+        said.append(_named(sentence) if sentence.speaker != speaker else sentence.text)
+        speaker = sentence.speaker
+    return " ".join(said)
+
+
+def _named(sentence: _Sentence) -> str:
+    return f"{sentence.speaker}: {sentence.text}" if sentence.speaker else sentence.text
+
+
+def _unanswered(sentences: Sequence[_Sentence]) -> tuple[str, ...]:
+    """The questions after which nobody else said anything."""
+    last = {speaker: at for at, speaker in enumerate((one.role, one.speaker) for one in sentences)}
+    return tuple(
+        dict.fromkeys(
+            _named(one)
+            for at, one in enumerate(sentences)
+            if one.text.endswith(_ASKING)
+            and all(spoke < at for speaker, spoke in last.items() if speaker != (one.role, one.speaker))
+        )
+    )[-LISTED:]
+
+
+def _matching(sentences: Sequence[_Sentence], markers: re.Pattern[str]) -> tuple[str, ...]:
+    """The latest sentences that contain a marker and are not questions."""
+    stated = (one for one in sentences if not one.text.endswith(_ASKING))
+    found = (one for one in stated if markers.search(normalize_name(one.text.replace("’", "'"))))
+    return tuple(dict.fromkeys(_named(one) for one in found))[-LISTED:]
+
+
+def _open_loops(sentences: Sequence[_Sentence]) -> tuple[str, ...]:
+    """What is to be done, and the questions without an answer."""
+    return tuple(dict.fromkeys([*_matching(sentences, NEEDS), *_unanswered(sentences)]))
+
+
+def _continued(before: Sequence[str], new: Iterable[str]) -> tuple[str, ...]:
+    added = tuple(dict.fromkeys(new))
+    return (*(one for one in before if one not in added), *added)[-ITEMS:]
+
+
+def _mentioned(messages: Sequence[Message], names: Collection[str]) -> tuple[str, ...]:
+    """The names that occur in the messages as whole words."""
+    said = f" {' '.join(' '.join(search_terms(one.text)) for one in messages)} "
+    return tuple(name for name in names if (terms := " ".join(search_terms(name))) and f" {terms} " in said)
