@@ -82,8 +82,8 @@ def _reason(row: Row, rolling: Row | None, running: Row | None, now: datetime) -
     """Why a thread is due, as part of its job's key. Once a summary is erased, the same messages need another job."""
     if row["turns"] < EVERY or now - row["recorded_at"] > LIFETIME:
         return None
-    episode_id = row["active_episode_id"]
-    begun = episode_id is None or row["turns"] < RUNNING_EVERY or (running and running["episode_id"] == episode_id)
+    episode_id = row["active_episode_id"] if row["turns"] >= RUNNING_EVERY else None
+    begun = episode_id is None or (running and running["episode_id"] == episode_id)
     if begun and rolling and rolling["text"] and rolling["created_at"] > row["recorded_at"]:
         return None
     erased = f"after {rolling['summary_id']}" if rolling and not rolling["text"] else ""
