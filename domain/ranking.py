@@ -41,12 +41,15 @@ def bullet(found: Mapping[str, Any], *, former: bool = False) -> str:
     A newer memory that contradicts it is named after the day, or else `former` marks what is no longer current. `when`
     is for what holds or is due at a time.
     """
+    label = message.KIND if found["kind"] == message.KIND else found["category"]
+    return f"[{label}] {dated(found, former=former)}"
+
+
+def dated(found: Mapping[str, Any], *, former: bool = False) -> str:
+    """The text of a bullet without its label."""
     note = contradiction_of(found) or ("former" if former else "")
-    dated = "; ".join(filter(None, (found.get("when") or f"{found['occurred_at']:%Y-%m-%d}", note)))
-    label, text = found["category"], found["text"]
-    if found["kind"] == message.KIND:
-        label, text = message.KIND, found["line"]
-    return f"[{label}] {text} ({dated})"
+    when = "; ".join(filter(None, (found.get("when") or f"{found['occurred_at']:%Y-%m-%d}", note)))
+    return f"{found['line' if found['kind'] == message.KIND else 'text']} ({when})"
 
 
 def within_budget(hits: Iterable[Hit], budget_tokens: int | None, text_of: Callable[[Hit], str]) -> Sequence[Hit]:

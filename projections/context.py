@@ -1,7 +1,7 @@
 """The context of an agent: entity cards, pinned memories, and each category in its mode (B §5, D06)."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Annotated
 from uuid import UUID
@@ -13,26 +13,36 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain import ranking
 from mnemolog.domain.anaphora import Reference
 from mnemolog.domain.card import reference
-from mnemolog.domain.category import CategoryPolicy, Context, ContextMode
+from mnemolog.domain.category import CategoryPolicy, Context, ContextMode, label
 from mnemolog.domain.mention import phrases
 from mnemolog.domain.message import CATEGORY, found_id
 from mnemolog.domain.predicates import PredicatePolicy
+from mnemolog.domain.text import count_tokens, normalize_name
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_THREAD
 from mnemolog.events.fields import WHOLE, Id, Text
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.graph import reader as entities
 from mnemolog.projections.graph.facts import Point, entity_card, facts
+from mnemolog.projections.graph.hydration import critical
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.memories.filters import active, unasked, visible_to
 from mnemolog.projections.memories.reader import Row
 from mnemolog.projections.memories.tables import memories as table
-from mnemolog.projections.retrieval import hybrid
+from mnemolog.projections.retrieval import EVERYTHING, Hit, hybrid
+from mnemolog.projections.sources.every import SOURCES
+from mnemolog.projections.sources.graph import ENTITY, fact_hit
+from mnemolog.projections.sources.ranked import ranked, settled
+from mnemolog.projections.sources.recorded import RECORDED
+from mnemolog.projections.sources.source import Asked, Source
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
 
 MOST_ENTITIES = 5
+MOST_KNOWN = 10
+"""The facts, todos and so on that a context shows, beside critical facts."""
+CRITICAL = "Always consider"
 
 
 class ContextRequest(BaseModel):
@@ -73,13 +83,18 @@ class EntityCard:
     line: str
 
 
+Shown = EntityCard | Card | Hit | Row
+
+
 @dataclass(frozen=True, slots=True)
 class AgentContext:
     """`foundation` are pinned memories, which are also in their sections; `rows` has each row once, in order.
 
     `entities` are those that the query names or refers to. `cards` are those of what the query and the memories of the
-    sections are about. `references` is what pronouns of the query were taken to mean. `skipped` is what the context is
-    made without.
+    sections are about. `critical` are facts that are in every context, such as allergies; `known` are facts, profile
+    fields, todos, summaries and artifacts that the query asks for, without superseded ones. `unknown` are names in the
+    query that are not known. `text` is all of it for a prompt: grouped, dated, within the budget. `references` is what
+    pronouns of the query were taken to mean. `skipped` is what the context is made without.
     """
 
     entities: Sequence[EntityCard]
@@ -87,6 +102,10 @@ class AgentContext:
     foundation: Sequence[Row]
     sections: Sequence[Section]
     rows: Sequence[Row]
+    critical: Sequence[Hit] = ()
+    known: Sequence[Hit] = ()
+    unknown: Sequence[str] = ()
+    text: str = ""
     skipped: Sequence[str] = ()
     references: Sequence[Reference] = ()
 
@@ -98,8 +117,10 @@ class AgentContext:
     @property
     def bullets(self) -> list[str]:
         return [
+            *(hit.bullet for hit in self.critical),
             *(one.line for one in self.entities),
             *(card.line for card in self.cards),
+            *(hit.bullet for hit in self.known),
             *map(ranking.bullet, self.rows),
         ]
 
@@ -117,12 +138,26 @@ async def gather(
 ) -> AgentContext:
     """CategoryNotAllowed if the request names a category outside the agent's allowlist."""
     viewer = viewer.within(policy.allowed(viewer.agent_id, request.categories))
+    asked = Asked(
+        connection=connection,
+        viewer=viewer,
+        question=question,
+        index=index,
+        predicates=predicates,
+        point=point,
+        among=EVERYTHING,
+        limit=MOST_KNOWN,
+        entity_ids=referred,
+        former=False,
+    )
+    always = list(map(fact_hit, await critical(connection, viewer, predicates, point)))
     spoken_of: Sequence[EntityCard] = []
     if not request.categories:  # Facts are of no category.
         spoken_of = await _spoken_of(connection, viewer, question.text, referred, point, predicates)
+    found = await ranked(asked, answering(viewer, request.categories), MOST_KNOWN)
     foundation = await memories.foundation(connection, viewer)
     sections = [
-        Section(category, policy.mode(category), await _section(connection, viewer, category, policy, index, question))
+        Section(category, policy.mode(category), await _section(asked, category, policy.mode(category)))
         for category in await _categories(connection, viewer)
     ]
     told = {found_id(row): row for rows in (foundation, *(one.rows for one in sections)) for row in rows}
@@ -130,27 +165,61 @@ async def gather(
     about = await cards(
         connection, viewer, [*refs, *(ref for row in told.values() for ref in row.get("entity_refs", ()))]
     )
-    block: list[EntityCard | Card | Row] = [*(one for one in spoken_of if one.line), *about, *told.values()]
-    within = ranking.within_budget(block, request.budget_tokens, _line)
+    shown = {hit.id for hit in always}
+    known = [hit for hit in found.hits if hit.id not in shown and hit.kind != ENTITY]
+    block: list[Shown] = [*(one for one in spoken_of if one.line), *about, *known, *told.values()]
+    budget = request.budget_tokens
+    left = None if budget is None else budget - sum(count_tokens(hit.bullet) for hit in always)
+    within = ranking.within_budget(block, left, _line)
+    words = {word for row in told.values() for word in normalize_name(row["text"]).split()}
     return AgentContext(
         [one for one in within if isinstance(one, EntityCard)],
         [one for one in within if isinstance(one, Card)],
         foundation,
         [one for one in sections if one.rows],
-        [one for one in within if not isinstance(one, EntityCard | Card)],
-        question.skipped,
+        [one for one in within if not isinstance(one, EntityCard | Card | Hit)],
+        critical=always,
+        known=[one for one in within if isinstance(one, Hit)],
+        unknown=[name for name in found.unknown if not words & set(normalize_name(name).split())],
+        text=_text(always, within, budget),
+        skipped=question.skipped,
     )
 
 
-async def _section(
-    connection: AsyncConnection,
-    viewer: Viewer,
-    category: str,
-    policy: CategoryPolicy,
-    index: VectorIndex,
-    question: Question,
-) -> Sequence[Row]:
-    viewer, mode = viewer.within(frozenset({category})), policy.mode(category)
+def answering(viewer: Viewer, categories: Collection[str]) -> Sequence[Source]:
+    """The sources of a context besides memories and messages."""
+    able = (one for one in SOURCES if one is not RECORDED and (not categories or one.category in categories))
+    return [one for one in able if one.category is None or viewer.may_read(one.category)]
+
+
+def _text(always: Sequence[Hit], within: Sequence[Shown], budget: int | None) -> str:
+    """Lines under a heading for each group. Critical facts are in it whatever the budget."""
+    text, heading = "", ""
+    left = float("inf") if budget is None else budget
+    for place, one in enumerate([*always, *sorted(within, key=_group)]):
+        group = CRITICAL if place < len(always) else _group(one)[1]
+        lines = f"- {one.line if isinstance(one, EntityCard | Card) else _dated(one)}\n"
+        if group != heading:
+            lines = ("\n" if text else "") + f"{group}:\n{lines}"
+        if place >= len(always) and count_tokens(text + lines) > left:
+            break
+        text, heading = text + lines, group
+    return text
+
+
+def _dated(one: Hit | Row) -> str:
+    return ranking.dated(one.row) if isinstance(one, Hit) else ranking.dated(one)
+
+
+def _group(one: Shown) -> tuple[int, str]:
+    """The heading of what is shown, and its place: entities, then what is known, then the categories in their order."""
+    if isinstance(one, EntityCard | Card):
+        return 0, "People, places and things"
+    return (1, "Facts and plans") if isinstance(one, Hit) else (2, label(one["category"]))
+
+
+async def _section(asked: Asked, category: str, mode: ContextMode) -> Sequence[Row]:
+    viewer, connection = asked.viewer.within(frozenset({category})), asked.connection
     if mode.context is Context.ALL:
         # Pinned ones first, then by importance, then the newest.
         order = (table.c.pinned.desc(), table.c.importance.desc(), table.c.created_at.desc(), table.c.memory_id)
@@ -158,7 +227,8 @@ async def _section(
         ids: list[UUID] = list((await connection.execute(wanted)).scalars())
         rows = await memories.by_ids(connection, viewer, set(ids))
         return [rows[id_] for id_ in ids if id_ in rows and rows[id_]["text"]]
-    return [dict(hit.row) for hit in await hybrid(connection, viewer, index, question, mode.rag_length)]
+    hits = await hybrid(connection, viewer, asked.index, asked.question, mode.rag_length)
+    return [dict(hit.row) for hit in await settled(replace(asked, viewer=viewer), hits)][: mode.rag_length]
 
 
 async def _categories(connection: AsyncConnection, viewer: Viewer) -> Sequence[str]:
@@ -187,5 +257,7 @@ async def _spoken_of(
     return [EntityCard(row, entity_card(row, about[id_])) for id_, row in list(rows.items())[:MOST_ENTITIES]]
 
 
-def _line(one: EntityCard | Card | Row) -> str:
-    return one.line if isinstance(one, EntityCard | Card) else ranking.bullet(one)
+def _line(one: Shown) -> str:
+    if isinstance(one, EntityCard | Card):
+        return one.line
+    return one.bullet if isinstance(one, Hit) else ranking.bullet(one)

@@ -248,18 +248,26 @@ class KnownHit(Scored):
     source_turn_ids: list[str] = Field(description="The turns that it comes from.")
     details: dict[str, Any] = Field(description="All of it, as the operation that reads it shows it.")
 
+    @classmethod
+    def of(cls, hit: Hit) -> Self:
+        details = hit.row["details"]
+        turns = details.get("source_turn_ids", ())
+        said = {"text": hit.text, "details": details, "source_turn_ids": turns}
+        return cls.model_validate({**_common(hit), **_scores(hit), **said})
+
 
 AnyHit = MemoryHit | MessageHit | KnownHit
 
 
 def hit_view(hit: Hit) -> AnyHit:
-    scores = {"score": hit.score, "similarity": hit.similarity, "text_rank": hit.text_rank, "parts": hit.parts}
-    if details := hit.row.get("details"):
-        turns = details.get("source_turn_ids", ())
-        found = {**_common(hit), **scores, "text": hit.text, "details": details, "source_turn_ids": turns}
-        return KnownHit.model_validate(found)
+    if "details" in hit.row:
+        return KnownHit.of(hit)
     view = MessageHit if hit.kind == MESSAGE else MemoryHit
-    return view.model_validate({**hit.row, **_common(hit), **scores})
+    return view.model_validate({**hit.row, **_common(hit), **_scores(hit)})
+
+
+def _scores(hit: Hit) -> dict[str, Any]:
+    return {"score": hit.score, "similarity": hit.similarity, "text_rank": hit.text_rank, "parts": hit.parts}
 
 
 def _common(hit: Hit) -> dict[str, Any]:
@@ -441,21 +449,29 @@ class Context(Result):
 
     entities: list[EntityCardView] = Field(description="The entities that the query names or refers to.")
     cards: list[CardView] = Field(description="Cards of the entities in these memories; put them first in the prompt.")
+    critical: list[KnownHit] = Field(
+        description="Facts that are in every context, whatever the budget, such as allergies and medication."
+    )
+    known: list[KnownHit] = Field(
+        description="Facts, profile fields, todos, summaries and artifacts that the query asks for, best first."
+    )
     foundation: list[MemoryView]
     categories: list[SectionView]
-    bullets: list[Bullet] = Field(description="What fits into `budget_tokens`: foundation first, then by category.")
+    bullets: list[Bullet] = Field(
+        description="Critical facts, and what fits into `budget_tokens`: what is known, foundation, then by category."
+    )
+    text: str = Field(description="Everything for a prompt: grouped, dated, within `budget_tokens`.")
+    unknown: list[str] = Field(description=UNKNOWN)
     skipped: list[str] = Field(description="What the answer was made without, such as similarity while a model fails.")
     references: list[ReferenceView] = Field(description=REFERENCES)
     served_id: UUID | None = Field(default=None, description="The event that records it, with `record`.")
 
     @property
     def lines(self) -> list[str]:
-        """Cards and bullets as text for a prompt."""
-        return [
-            *(one.line for one in self.entities),
-            *(card.line for card in self.cards),
-            *(one.text for one in self.bullets),
-        ]
+        """Cards and bullets as lines for a prompt, critical facts first."""
+        bullets, first = [one.text for one in self.bullets], len(self.critical)
+        cards = [*(one.line for one in self.entities), *(card.line for card in self.cards)]
+        return [*bullets[:first], *cards, *bullets[first:]]
 
     @classmethod
     def of(cls, found: AgentContext) -> Self:
@@ -464,7 +480,11 @@ class Context(Result):
             cards=[CardView.of(card) for card in found.cards],
             foundation=[MemoryView.model_validate(row) for row in found.foundation],
             categories=[SectionView.of(section) for section in found.sections],
-            bullets=list(map(Bullet.of, found.rows)),
+            critical=list(map(KnownHit.of, found.critical)),
+            known=list(map(KnownHit.of, found.known)),
+            bullets=[*map(Bullet.of_hit, (*found.critical, *found.known)), *map(Bullet.of, found.rows)],
+            text=found.text,
+            unknown=list(found.unknown),
             skipped=list(found.skipped),
             references=list(map(ReferenceView.model_validate, found.references)),
         )

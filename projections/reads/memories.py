@@ -105,7 +105,9 @@ class MemoryReads(GraphReads):
             point=await self._point(viewer, When(), moment),
             referred=resolved.entity_ids,
         )
-        _, found = await self._by_meaning(viewer, moment, (*RECALLED, GRAPH), resolved.text, gather)
+        sources = context.answering(viewer, request.categories)
+        names = sorted({*RECALLED, GRAPH, *(name for one in sources for name in one.projections)})
+        _, found = await self._by_meaning(viewer, moment, names, resolved.text, gather)
         self._used(viewer, moment, found.shown)
         return replace(found, references=resolved.references, skipped=[*found.skipped, *resolved.skipped])
 

@@ -41,8 +41,8 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     unknown = _unknown(asked, found, hits)
     if unknown and not any(one.named for one in found) and _tells_people_apart(asked, found):
         return Ranked([], unknown)
-    settled = await _settled(asked, hits)
-    kept = settled if asked.former else [hit for hit in settled if hit.current]
+    in_order = await settled(asked, hits)
+    kept = in_order if asked.former else [hit for hit in in_order if hit.current]
     return Ranked(kept[:limit], unknown)
 
 
@@ -62,7 +62,7 @@ def _tells_people_apart(asked: Asked, found: Sequence[Found]) -> bool:
     return any(one.unborne is not None for one in found) and not hydration.asks_about_user(asked.question.text)
 
 
-async def _settled(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
+async def settled(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     """The hits with what superseded them, each former one below the current one."""
     by = _superseded(asked, hits)
     marked = [replace(hit, current=False, superseded_by=by[hit.id]) if hit.id in by else hit for hit in hits]

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.domain.text import count_tokens
+from mnemolog.projections.context import AgentContext, ContextRequest
 from mnemolog.projections.query import Answer
 from mnemolog.projections.retrieval import Hit
 from tests.engine.teller import Teller
@@ -143,3 +145,30 @@ async def test_every_hit_says_when_what_and_why(model: Engine) -> None:
     [tea] = (await ana.asks("What am I allergic to?", kinds=["relation"], top_k=1)).hits
     assert tea.bullet.startswith("[fact] reasons is allergic to peanuts (since 20")
     assert tea.parts["words"] == 1
+
+
+async def test_critical_facts_are_in_every_context_whatever_the_budget(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("me", "allergy", "peanuts")
+    await ana.tells("me", "lives_in", "Berlin", since=day("2025-01-01"))
+    await ana.tells("me", "lives_in", "Leipzig", since=day("2026-01-01"))
+    await ana.creates("Ana plays the violin", category="interests")
+
+    async def context(agent: Teller, query: str, **fields: Any) -> AgentContext:
+        request = ContextRequest.model_validate({"query": query, **fields})
+        return await engine.reads.context(agent.viewer, request, await ana.caught_up())
+
+    for agent, fields in ((ana, {"budget_tokens": 1}), (ana, {"categories": ["interests"]}), (planner(ana), {})):
+        found = await context(agent, "What shall we cook?", **fields)
+        assert [hit.text for hit in found.critical] == [f"{user} is allergic to peanuts"]
+        assert f"- {user} is allergic to peanuts (since" in found.text
+    found = await context(ana, "Where do I live?")
+    assert [hit.text for hit in found.known] == [f"{user} lives in Leipzig"]
+    assert "Berlin" not in found.text
+    assert "Interests:\n- Ana plays the violin (20" in found.text
+    small = await context(ana, "Where do I live?", budget_tokens=60)
+    assert count_tokens(small.text) <= 60
+
+
+def planner(ana: Teller) -> Teller:
+    return Teller(ana.engine, ana.user, agent="planner")
