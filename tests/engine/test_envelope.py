@@ -91,7 +91,7 @@ async def test_critical_facts_are_never_cut(engine: Engine, user: str) -> None:
     assert 30 <= len(found.envelope.GRAPH.relations) <= 34
 
 
-@pytest.mark.spec("A03")
+@pytest.mark.spec_part("A03")
 async def test_what_contradicts_the_graph_stays_and_is_marked(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("me", "lives_in", "Berlin", since=datetime(2025, 1, 1, tzinfo=UTC))
