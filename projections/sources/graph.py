@@ -20,6 +20,8 @@ from mnemolog.projections.visibility import owned, shared
 FACT, ENTITY = "relation", "entity"
 RELEVANT = 0.3
 """More than the score of a fact that shares only its entity with the question."""
+ELSEWHERE = 0.5
+"""The weight of a fact that has the words of a question, but is about none of those whom it is about."""
 NAMED = 0.9
 """The score of an entity if the question does no more than name it."""
 
@@ -52,7 +54,10 @@ async def _find(asked: Asked) -> Found:
         entity_ids=asked.entity_ids,
         known=known,
     )
-    relevant = [one for one in found.facts if one.score > RELEVANT]
+    # `Where do I live?` is not a question about where somebody else lives.
+    anchored = bool(found.seeds) or hydration.asks_about_user(asked.question.text)
+    weighed = [replace(one, score=ELSEWHERE * one.score) if anchored and not one.hops else one for one in found.facts]
+    relevant = [one for one in weighed if one.score > RELEVANT]
     hits = [*map(fact_hit, relevant), *await _former(asked, relevant), *await _only_named(asked, found)]
     return Found(hits=hits, named=[one.said for one in found.seeds if one.said], unborne=found.unborne)
 
