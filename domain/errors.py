@@ -217,7 +217,11 @@ class MalformedEvent(LogError):
 
 
 class ProjectionPoisoned(LogError):
-    """A projection stopped at an event it cannot apply."""
+    """A projection stopped at an event it cannot apply. `projection` is its name, if a read waited for it."""
+
+    def __init__(self, message: str = "", *, field: str = "", fix: str = "", projection: str = "") -> None:
+        super().__init__(message, field=field, fix=fix)
+        self.projection = projection
 
 
 class Tampered(MnemologError):
@@ -262,6 +266,10 @@ class ReadTimeout(MnemologError):
 
 class ProjectionPaused(ReadTimeout):
     """A projection that the read waits for is paused."""
+
+    def __init__(self, message: str = "", *, field: str = "", fix: str = "", projection: str = "") -> None:
+        super().__init__(message, field=field, fix=fix)
+        self.projection = projection
 
 
 class AppendTimeout(MnemologError):

@@ -14,6 +14,8 @@ MAX_EDGES = 60
 EXPANDED = 24
 """The entities that the second hop starts from."""
 
+# Not a question about where somebody lives.
+_LIVING = re.compile(r"\bfor a living\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
 _POSSESSIVE = re.compile(r"['’]s?$")
 
@@ -98,6 +100,13 @@ def capitalised_names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(" ".join(run) for run in found))
 
 
+def capitalised_words(text: str) -> frozenset[str]:
+    """The capitalised words, normalised, without those that only ask: also one that begins a sentence."""
+    words = (_POSSESSIVE.sub("", match[0]) for match in islice(_WORD.finditer(text), WORDS_READ))
+    named = {normalize_name(one) for one in words if one[:1].isupper()}
+    return frozenset(named - _SELF - _CALENDAR - _ASKING)
+
+
 def _is_name(text: str, match: re.Match[str], after: re.Match[str] | None) -> bool:
     name = _POSSESSIVE.sub("", match[0])
     if not name or not name[0].isupper() or name.lower() in _SELF | _CALENDAR | _ASKING:
@@ -110,7 +119,7 @@ def _is_name(text: str, match: re.Match[str], after: re.Match[str] | None) -> bo
 def question_stems(text: str, names: Collection[str] = ()) -> frozenset[str]:
     """The stems of what is asked for, without the names that anchor it."""
     named = {stem(word) for name in names for word in search_terms(name)}
-    return frozenset(stem(one) for one in search_terms(text) if one not in _GENERIC) - named
+    return frozenset(stem(one) for one in search_terms(_LIVING.sub("as a job", text)) if one not in _GENERIC) - named
 
 
 def stems(text: str) -> frozenset[str]:

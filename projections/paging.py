@@ -46,17 +46,17 @@ def slice_of(rows: Sequence[Mapping[str, Any]], id_: str, limit: int | None, cur
     `id_` and `ids` are the columns that identify a row.
     """
 
-    def key(row: Mapping[str, Any]) -> list[str]:
-        return [str(row[name]) for name in (id_, *ids)]
+    def key(row: Mapping[str, Any]) -> str:
+        return "\n".join(str(row[name]) for name in (id_, *ids))
 
     start = 0
     if cursor is not None:
-        last = _read(cursor, [str] * len((id_, *ids)))
+        [last] = _read(cursor, [str])
         start = next((place + 1 for place, row in enumerate(rows) if key(row) == last), len(rows))
     end = len(rows) if limit is None else start + limit
     page = Slice(dict(row) for row in rows[start:end])
     if end < len(rows):
-        page.next_cursor = _written(key(page[-1]))
+        page.next_cursor = _written([key(page[-1])])
     return page
 
 

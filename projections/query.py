@@ -145,10 +145,14 @@ async def answer(
     predicates: PredicatePolicy,
     point: Point,
     referred: Collection[UUID],
+    sources: Sequence[Source],
     index: VectorIndex,
     question: Question,
 ) -> Answer:
-    """Search what is known of one user, as one agent. CategoryNotAllowed for a category outside its allowlist."""
+    """Search these sources for what is known of one user, as one agent.
+
+    CategoryNotAllowed for a category outside its allowlist.
+    """
     within = viewer.within(categories(request, policy))
     asked = Asked(
         connection=connection,
@@ -164,7 +168,7 @@ async def answer(
         former=request.superseded == "include",
         kinds=frozenset(request.kinds),
     )
-    able = [one for one in sources(request) if one.category is None or within.may_read(one.category)]
+    able = [one for one in sources if one.category is None or within.may_read(one.category)]
     found = await ranked(asked, able, request.top_k)
     kept = ranking.within_budget(found.hits, request.budget_tokens, lambda hit: hit.bullet)
     rev = await changes.revision(connection, viewer, request.thread_id)

@@ -233,6 +233,7 @@ class Watch:
                             f"{name} was paused by {pause.by} at {pause.at:%Y-%m-%d %H:%M:%SZ}",
                             field="projection",
                             fix=f"run `mnemolog projection resume {name}`, or read with `eventual` consistency",
+                            projection=name,
                         )
                     )
                 elif stop:
@@ -246,4 +247,5 @@ def _stopped(name: str, stream: StreamId, seq: int, reason: str) -> ProjectionPo
         field="projection",
         fix=f"see `mnemolog projection status`, then run `mnemolog projection retry {name}`; a read with `eventual` "
         "consistency returns what was applied before",
+        projection=name,
     )

@@ -12,7 +12,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import delta
 from mnemolog.domain.anaphora import Candidate, Resolved, resolve
-from mnemolog.domain.errors import AmbiguousId, NotFound, ReadTimeout, ServerFailed
+from mnemolog.domain.errors import (
+    AmbiguousId,
+    NotFound,
+    ProjectionPaused,
+    ProjectionPoisoned,
+    ReadTimeout,
+    ServerFailed,
+)
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.patrol import Node
 from mnemolog.domain.scope import Scope
@@ -47,6 +54,7 @@ from mnemolog.projections.reads.reading import (
     VECTORS,
 )
 from mnemolog.projections.reads.why import Inquiry, Why
+from mnemolog.projections.sources.recorded import RECORDED
 from mnemolog.projections.vectors import neighbours
 from mnemolog.projections.vectors.question import Question
 from mnemolog.projections.visibility import viewed
@@ -78,8 +86,8 @@ class MemoryReads(GraphReads):
         self._admitted(viewer)
         query.categories(request, self._policy)
         resolved = await self._resolved(viewer, request.thread_id, request.query, moment)
-        graph = {GRAPH} if request.filters.entity_ids else set()
-        read = {CHANGES, *graph, *(name for one in query.sources(request) for name in one.projections)}
+        needed = {CHANGES, *([GRAPH] if request.filters.entity_ids else [])}
+        sources, skipped = query.sources(request), list(resolved.skipped)
         ask = partial(
             query.answer,
             request=request,
@@ -88,9 +96,20 @@ class MemoryReads(GraphReads):
             point=await self._point(viewer, When(), moment),
             referred=resolved.entity_ids,
         )
-        _, answer = await self._by_meaning(viewer, moment, sorted(read), resolved.text, ask)
+        while True:
+            names = sorted(needed.union(*(one.projections for one in sources)))
+            try:
+                _, answer = await self._by_meaning(viewer, moment, names, resolved.text, partial(ask, sources=sources))
+                break
+            except (ProjectionPoisoned, ProjectionPaused) as error:  # Whatever does not need it is found.
+                left = [one for one in sources if error.projection not in one.projections or one is RECORDED]
+                if len(left) == len(sources):
+                    raise
+                kinds = sorted(set().union(*(one.kinds for one in sources if one not in left)))
+                skipped.append(f"{', '.join(kinds)}: {error.message}")
+                sources = left
         self._used(request.viewer, moment, (hit.row for hit in answer.hits))
-        return replace(answer, references=resolved.references, skipped=[*answer.skipped, *resolved.skipped])
+        return replace(answer, references=resolved.references, skipped=[*answer.skipped, *skipped])
 
     async def context(self, viewer: Viewer, request: context.ContextRequest, moment: Moment = NOW) -> AgentContext:
         """The context for an agent's answer: pinned memories, and each category in its mode (B §5)."""

@@ -38,21 +38,27 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
         await source.find(replace(asked, held=int(holds))) for source, holds in zip(sources, held, strict=True) if holds
     ]
     hits = sorted((hit for one in found for hit in one.hits if asked.wants(hit.kind)), key=lambda hit: -hit.score)
-    unknown = _unknown(asked, found, hits)
-    if unknown and not any(one.named for one in found) and _tells_people_apart(asked, found):
+    words = _words_of(asked, hits)
+    unknown = _unknown(asked, found, words)
+    named = any(one.named for one in found) or not words.isdisjoint(hydration.capitalised_words(asked.question.text))
+    if unknown and not named and _tells_people_apart(asked, found):
         return Ranked([], unknown)
     in_order = await settled(asked, hits)
     kept = in_order if asked.former else [hit for hit in in_order if hit.current]
     return Ranked(kept[:limit], unknown)
 
 
-def _unknown(asked: Asked, found: Sequence[Found], hits: Sequence[Hit]) -> Sequence[str]:
+def _words_of(asked: Asked, hits: Sequence[Hit]) -> frozenset[str]:
+    """The words of what was found, and the user's id."""
+    said = {word for hit in hits for word in normalize_name(hit.text).split()}
+    words = {"".join(filter(str.isalnum, word)) for word in said}
+    return frozenset({*words, normalize_name(asked.viewer.user_id)})
+
+
+def _unknown(asked: Asked, found: Sequence[Found], words: frozenset[str]) -> Sequence[str]:
     """The names in the question that no entity bears and nothing found mentions."""
     unborne = [one.unborne for one in found if one.unborne is not None]
     names = unborne[0] if unborne else hydration.capitalised_names(asked.question.text)
-    said = {word for hit in hits for word in normalize_name(hit.text).split()}
-    words = {"".join(filter(str.isalnum, word)) for word in said}
-    words.add(normalize_name(asked.viewer.user_id))
     begin = asked.question.text.split(maxsplit=1)[0]
     return [name for name in names if name != begin and not words & set(normalize_name(name).split())]
 

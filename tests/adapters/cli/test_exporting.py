@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mnemolog.adapters.clock import now
 from mnemolog.adapters.engine.engine import Engine
 from tests.adapters.cli.command import Ran, mnemolog
 from tests.engine.person import Person
@@ -80,7 +81,7 @@ async def test_context_prints_a_bullet_for_each_memory(engine: Engine, user: str
     told = await run(engine, "context", "where to eat?", "-u", user)
     value = (await run(engine, "context", "where to eat?", "-u", user, "--json")).value
 
-    assert told.out.strip() == "• [profile] Ana is lactose intolerant"
+    assert told.out.strip() == f"• [profile] Ana is lactose intolerant ({now():%Y-%m-%d})"
     assert [(one["category"], one["context"]) for one in value["categories"]] == [("profile", "all")]
 
 

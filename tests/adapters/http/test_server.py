@@ -136,6 +136,7 @@ async def test_the_document_shows_the_query_of_the_specification_without_a_tenan
         "header": "",
         "rev": 0,
         "bullets": [],
+        "unknown": [],
         "skipped": [],
         "references": [],
     }
