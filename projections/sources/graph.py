@@ -110,10 +110,10 @@ async def _only_named(asked: Asked, found: Hydration) -> Sequence[Hit]:
     hits = []
     for row in await reader.by_ids(asked.connection, asked.viewer, named.keys()):
         about = [one.sentence for one in found.facts if one.hops == 1 and one.seed == row["entity_id"]]
-        label = reference(row["category"], row["name"])
-        text = "; ".join(about[:TOP_FACTS]) or f"{row['name']} ({row['category']})"
-        id_, details = str(row["entity_id"]), reader.shown(row)
-        hits.append(hit_of(ENTITY, id_, label, text, date=row["last_seen"], score=NAMED, details=details))
+        if about:
+            label, text = reference(row["category"], row["name"]), "; ".join(about[:TOP_FACTS])
+            id_, details = str(row["entity_id"]), reader.shown(row)
+            hits.append(hit_of(ENTITY, id_, label, text, date=row["last_seen"], score=NAMED, details=details))
     return hits
 
 

@@ -53,15 +53,23 @@ class Names:
     def match(self, shown: str, printed: str) -> bool:
         """Whether the output is as shown; its UUIDs are remembered when it is."""
         drawn: list[str] = []
-        pattern = "".join(self._part(token, drawn) for token in _TOKEN.split(shown.strip()) if token)
-        found = re.fullmatch(pattern, printed.strip(), re.DOTALL)
+        first, *parts = [""]
+        for token in filter(None, _TOKEN.split(shown.strip())):
+            if token == "...":
+                parts.append("")
+            elif parts:
+                parts[-1] += self._part(token, drawn)
+            else:
+                first += self._part(token, drawn)
+        # Atomic groups: without them, a page with many gaps that does not match would be tried for hours.
+        between = "".join(f"(?>.*?{part})" for part in parts[:-1])
+        last = f".*?{parts[-1]}" if parts else ""
+        found = re.fullmatch(first + between + last, printed.strip(), re.DOTALL)
         if found:
             self.known |= dict(zip(drawn, found.groups(), strict=True))
         return found is not None
 
     def _part(self, token: str, drawn: list[str]) -> str:
-        if token == "...":
-            return r"(?:.*?)"
         if token.isspace():
             return r"\s+"
         if not re.fullmatch(_UUID, token):

@@ -36,6 +36,7 @@ JUDGED_THERE = {
     r"/v1/rollback (of_run|of_batch|of_thread)": "exactly one of them",
     r"/v1/undo (memory_id|event_id)": "exactly one of them",
     r"/v1/prove-erased (\w+_id|field)": "one thing at a time is proved to be erased",
+    r"/v1/envelope/validate .*": "the fault of an envelope is the answer",
     r"/v1/why/\{id\} id": "a UUID, or the name of a field of the profile",
 }
 _JUDGED, _JUDGED_THERE = (
