@@ -71,7 +71,7 @@ class Names:
 
     def _part(self, token: str, drawn: list[str]) -> str:
         if token.isspace():
-            return r"\s+"
+            return r"\s+?"  # Leaves some for a gap that follows.
         if not re.fullmatch(_UUID, token):
             return re.escape(token)
         if token in self.known:
