@@ -269,11 +269,13 @@ async def test_a_read_answers_the_same_in_every_face(faces: Faces, user: str) ->
     ids = await known(faces.memory, user)
     for name, asked in READS:
         fields = _of(user, name, {key: _filled(value, ids) for key, value in asked.items()})
-        answers = [await ask(BY_NAME[name], fields) for ask in (faces.python, faces.http, faces.command)]
-        while (again := await faces.python(BY_NAME[name], fields)) != answers[0]:  # A job changed it meanwhile.
-            answers = [again, *[await ask(BY_NAME[name], fields) for ask in (faces.http, faces.command)]]
-        assert "error" not in again, (name, again)
-        assert answers == [again] * 3, name
+        for last in (False, False, True):  # A job may change an answer meanwhile.
+            found = await faces.python(BY_NAME[name], fields)
+            assert "error" not in found, (name, found)
+            others = [await faces.http(BY_NAME[name], fields), await faces.command(BY_NAME[name], fields)]
+            if others == [found, found]:
+                break
+            assert not last, (name, found, others)
 
 
 NOBODY = "01942b6e-7c00-7000-8000-000000000000"
