@@ -98,7 +98,9 @@ class Response:
     skipped: list[str] = field(default_factory=list)
 
 
-async def respond(engine: Engine, viewer: Viewer, turn_id: str, request: PromptRequest, speaker: str) -> Response:
+async def respond(
+    engine: Engine, viewer: Viewer, turn_id: str, request: PromptRequest, speaker: str, run_id: str | None = None
+) -> Response:
     """Record the message, assemble the prompt, ask the chat model once, record its answer and what it plans.
 
     A message that was answered before gives the same answer. If the model fails, the message stays recorded, and the
@@ -109,6 +111,7 @@ async def respond(engine: Engine, viewer: Viewer, turn_id: str, request: PromptR
         "user_id": viewer.user_id,
         "agent_id": viewer.agent_id,
         "thread_id": request.thread_id,
+        "run_id": run_id,
     }
     said = {**who, "turn_id": turn_id, "role": "user", "speaker": speaker, "text": request.message, "actor": "user"}
     receipt = await engine.writes.record_turn(said)

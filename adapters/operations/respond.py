@@ -91,7 +91,8 @@ async def respond(engine: Engine, request: Respond) -> Responded:
         turn_id = str(uuid5(KEYED, f"{request.agent_id}\n{request.idempotency_key}"))
     wanted = PromptRequest.model_validate(request.model_dump(include=set(PromptRequest.model_fields)))
     viewer = viewer_of(engine, request)
-    done = await answered(engine, viewer, turn_id or engine.writes.new_turn_id(), wanted, request.speaker)
+    turn_id = turn_id or engine.writes.new_turn_id()
+    done = await answered(engine, viewer, turn_id, wanted, request.speaker, request.run_id)
     prompted = done.prompted
     return Responded.model_validate(
         {
