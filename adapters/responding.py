@@ -10,13 +10,15 @@ from pydantic import BaseModel, Field
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.commands.attention import SetAffect, SetFocus
+from mnemolog.commands.models import ChatModel
 from mnemolog.commands.prompts import Prompt as Instructions
 from mnemolog.commands.prompts import load
 from mnemolog.commands.serving import RecordServed
 from mnemolog.domain.authority import names
 from mnemolog.domain.errors import EngineError, IdempotencyConflict, MnemologError, NotFound
+from mnemolog.domain.prompt import Prompt
 from mnemolog.domain.viewer import Viewer
-from mnemolog.events.envelope import Position, Receipt
+from mnemolog.events.envelope import Position, Receipt, StreamId
 from mnemolog.events.fields import validated
 from mnemolog.events.generation import Generation
 from mnemolog.events.serving import Purpose
@@ -89,6 +91,7 @@ class Response:
 
     message_id: str
     answer_id: str
+    token: str
     answer: str = ""
     prompted: Prompted | None = None
     served_id: UUID | None = None
@@ -117,12 +120,39 @@ async def respond(
     receipt = await engine.writes.record_turn(said)
     message_id, answer_turn = engine.writes.handler.turn_id(turn_id), str(uuid5(ANSWERS, turn_id))
     answer_id = engine.writes.handler.turn_id(answer_turn)
-    if earlier := await _answered(engine, viewer, message_id, answer_id):
+    if receipt.already and (earlier := await _answered(engine, viewer, message_id, answer_id)):
         return earlier
-    moment = Moment(after=Position(receipt.stream, receipt.last_seq))
+    moment = Moment(after=receipt.position)
     prompted = await engine.reads.prompt(viewer, request, engine.writes.now(), moment, message_id)
+    served = await engine.writes.record_served(_served(who, prompted, message_id, answer_id))
+    shown = Response(
+        message_id=message_id,
+        answer_id=answer_id,
+        token=served.token,
+        prompted=prompted,
+        served_id=served.event_ids[0],
+        skipped=list(prompted.assembled.skipped),
+    )
+    if engine.models.chat is None:
+        shown.skipped.append(NO_MODEL)
+        return shown
+    plan, used = await _asked(engine.models.chat, viewer.tenant, prompted.prompt, turn_id)
+    # The answer comes last: a request that ends before it is repeated whole, and what is known then is not doubled.
+    writes = [await _written(one, request.message) for one in _planned(engine, who, message_id, plan)]
+    answer = {**who, "turn_id": answer_turn, "role": "assistant", "text": plan.answer, "actor": "assistant"}
+    try:
+        last = await engine.writes.record_turn({**answer, "metadata": {"generation": used.model_dump(mode="json")}})
+    except IdempotencyConflict:  # The same request was answered meanwhile.
+        if earlier := await _answered(engine, viewer, message_id, answer_id):
+            return earlier
+        raise
+    return replace(shown, answer=plan.answer, token=last.token, writes=writes, generation=used)
+
+
+def _served(who: Mapping[str, Any], prompted: Prompted, message_id: str, answer_id: str) -> RecordServed:
+    """What the prompt shows, for the log."""
     gate = prompted.assembled.gate
-    served = {
+    fields = {
         **who,
         "purpose": Purpose.RESPONSE,
         "items": tuple(prompted.items),
@@ -132,38 +162,18 @@ async def respond(
         "question_id": message_id,
         "answer_id": answer_id,
     }
-    served_id = (await engine.writes.record_served(validated(RecordServed, served))).event_ids[0]
-    shown = Response(
-        message_id=message_id,
-        answer_id=answer_id,
-        prompted=prompted,
-        served_id=served_id,
-        skipped=list(prompted.assembled.skipped),
-    )
-    chat = engine.models.chat
-    if chat is None:
-        shown.skipped.append(NO_MODEL)
-        return shown
+    return validated(RecordServed, fields)
+
+
+async def _asked(chat: ChatModel, tenant: str, prompt: Prompt, turn_id: str) -> tuple[Answer, Generation]:
     rules = load("answer")
-    instructions = Instructions(rules.name, rules.version, f"{rules.text}\n\n{prompted.prompt.system}")
+    instructions = Instructions(rules.name, rules.version, f"{rules.text}\n\n{prompt.system}")
     try:
-        done = await chat.complete(
-            viewer.tenant, instructions, prompted.prompt.user, Answer, max_tokens=MAX_ANSWER_TOKENS
-        )
+        done = await chat.complete(tenant, instructions, prompt.user, Answer, max_tokens=MAX_ANSWER_TOKENS)
     except EngineError as error:
         error.fix = f"{error.fix}; the message is recorded: repeat the request with message_id {turn_id}"
         raise
-    plan, used = done.output, done.generation
-    # The answer comes last: a request that ends before it is repeated whole, and what is known then is not doubled.
-    writes = [await _written(one, request.message) for one in _planned(engine, who, message_id, plan)]
-    answered = {**who, "turn_id": answer_turn, "role": "assistant", "text": plan.answer, "actor": "assistant"}
-    try:
-        await engine.writes.record_turn({**answered, "metadata": {"generation": used.model_dump(mode="json")}})
-    except IdempotencyConflict:  # The same request was answered meanwhile.
-        if earlier := await _answered(engine, viewer, message_id, answer_id):
-            return earlier
-        raise
-    return replace(shown, answer=plan.answer, writes=writes, generation=used)
+    return done.output, done.generation
 
 
 async def _answered(engine: Engine, viewer: Viewer, message_id: str, answer_id: str) -> Response | None:
@@ -171,7 +181,8 @@ async def _answered(engine: Engine, viewer: Viewer, message_id: str, answer_id: 
         row = await engine.reads.message(viewer, answer_id, Moment())
     except NotFound:
         return None
-    return Response(message_id=message_id, answer_id=answer_id, answer=row["text"], already=True)
+    token = Position(StreamId.of_user(viewer.user_id, viewer.tenant), row["seq"]).token
+    return Response(message_id=message_id, answer_id=answer_id, token=token, answer=row["text"], already=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,9 +186,14 @@ class Receipt:
     erased: bool = False
 
     @property
+    def position(self) -> "Position":
+        """Where the last event of this write stands in its stream."""
+        return Position(self.stream, self.last_seq)
+
+    @property
     def token(self) -> str:
         """The consistency token: a read that gets it waits until it sees this write (X10)."""
-        return f"{self.stream.tenant}/{self.stream.name}@{self.last_seq}"
+        return self.position.token
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -204,10 +209,14 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A position in one stream, parsed from a consistency token."""
+    """A position in one stream, which a consistency token names."""
 
     stream: StreamId
     seq: int = field(default=0)
+
+    @property
+    def token(self) -> str:
+        return f"{self.stream.tenant}/{self.stream.name}@{self.seq}"
 
     @classmethod
     def of_token(cls, token: str) -> Self:

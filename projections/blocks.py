@@ -8,7 +8,6 @@ from pydantic import Field, Strict
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.domain import delta
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.profile import CATEGORY as PROFILE
 from mnemolog.domain.prompt import RECENT_NODES, RECENT_TURNS, Contents
@@ -52,15 +51,10 @@ async def contents(
     now: datetime,
 ) -> tuple[Contents, Sequence[ServedItem]]:
     """The contents of the prompt for a message, and what they show beside the envelope."""
-    readable = viewer.categories is None or PROFILE in viewer.categories
-    fields = await profile.fields(connection, viewer) if readable else []
+    fields = await profile.fields(connection, viewer) if viewer.may_read(PROFILE) else []
     pinned = await memories.foundation(connection, viewer)
     todos = await profile.own_todos(connection, viewer, TodoStatus.OPEN)
-    header = ""
-    if request.since_rev is not None:
-        rev = await changes.revision(connection, viewer, request.thread_id)
-        entries = await changes.last_of_each(connection, viewer, request.thread_id, request.since_rev, rev)
-        header = delta.header(request.since_rev, entries)
+    header, _ = await changes.header(connection, viewer, request.thread_id, request.since_rev)
     mood = envelope.AFFECT.affect
     hits = [(f"[{one.date:%Y-%m-%d}] {one.text}", one.overruled_by) for one in envelope.EPISODE.hits]
     diary, recent = await _diary(connection, viewer, request.thread_id, now), await _recent(connection, viewer)

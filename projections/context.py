@@ -195,20 +195,23 @@ def answering(viewer: Viewer, categories: Collection[str]) -> Sequence[Source]:
 def _text(always: Sequence[Hit], within: Sequence[Shown], budget: int | None) -> str:
     """Lines under a heading for each group. Critical facts are in it whatever the budget."""
     text, heading = "", ""
-    left = float("inf") if budget is None else budget
+    used, most = 0, float("inf") if budget is None else budget
     for place, one in enumerate([*always, *sorted(within, key=_group)]):
         group = CRITICAL if place < len(always) else _group(one)[1]
-        lines = f"- {one.line if isinstance(one, EntityCard | Card) else _dated(one)}\n"
+        lines = f"- {_dated(one)}\n"
         if group != heading:
             lines = ("\n" if text else "") + f"{group}:\n{lines}"
-        if place >= len(always) and count_tokens(text + lines) > left:
+        used += count_tokens(f"\n{lines}")  # With the end of the line before: a blank line counts.
+        if place >= len(always) and used > most:
             break
         text, heading = text + lines, group
     return text
 
 
-def _dated(one: Hit | Row) -> str:
-    return ranking.dated(one.row) if isinstance(one, Hit) else ranking.dated(one)
+def _dated(one: Shown) -> str:
+    if isinstance(one, EntityCard | Card):
+        return one.line
+    return ranking.dated(one.row if isinstance(one, Hit) else one)
 
 
 def _group(one: Shown) -> tuple[int, str]:

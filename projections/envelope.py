@@ -121,9 +121,8 @@ async def local_graph(
         connection, viewer, request.message, predicates, point, entity_ids=given, limit=4 * request.edges
     )
     about = {one.entity_id for one in wide.seeds}
-    holding = await facts.facts(connection, viewer, point, predicates, about) if about else []
     ever = await facts.facts(connection, viewer, replace(point, always=True), predicates, about) if about else []
-    one_hop = [row for row in holding if row["overridden_by"] is None]
+    one_hop = [row for row in wide.near if row["overridden_by"] is None]
     known = {row["relation_id"] for row in one_hop}
     further = [one.row for one in wide.facts if one.id not in known][: request.edges // 4]
     vital = [one.row for one in await critical(connection, viewer, predicates, point)]
@@ -134,7 +133,7 @@ async def local_graph(
         wide.seeds,
         me,
         list(kept.values()),
-        [row for row in holding if row["overridden_by"] in kept],
+        [row for row in wide.near if row["overridden_by"] in kept],
         [row for row in ever if row["state"] in (State.ENDED, State.RETIRED)],
     )
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, Strict, WithJsonSchema, model_validator
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.domain import delta, ranking
+from mnemolog.domain import ranking
 from mnemolog.domain.anaphora import Reference
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import InvalidInput
@@ -171,8 +171,7 @@ async def answer(
     able = [one for one in sources if one.category is None or within.may_read(one.category)]
     found = await ranked(asked, able, request.top_k)
     kept = ranking.within_budget(found.hits, request.budget_tokens, lambda hit: hit.bullet)
-    rev = await changes.revision(connection, viewer, request.thread_id)
-    header = await _header(connection, viewer, request, rev)
+    header, rev = await changes.header(connection, viewer, request.thread_id, request.since_rev)
     return Answer(header, rev, kept, found.unknown, question.skipped)
 
 
@@ -183,13 +182,6 @@ def categories(request: MemoryQuery, policy: CategoryPolicy) -> frozenset[str] |
     named = policy.allowed(request.agent_id, [request.filters.category], "filters.category")
     asked = policy.allowed(request.agent_id, request.categories or [request.filters.category])
     return named if named is None or asked is None else named & asked
-
-
-async def _header(connection: AsyncConnection, viewer: Viewer, request: MemoryQuery, rev: int) -> str:
-    if request.since_rev is None or request.since_rev >= rev:
-        return ""
-    entries = await changes.last_of_each(connection, viewer, request.thread_id, request.since_rev, rev)
-    return delta.header(request.since_rev, entries)
 
 
 async def _candidates(connection: AsyncConnection, viewer: Viewer, request: MemoryQuery) -> Candidates:

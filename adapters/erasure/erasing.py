@@ -79,7 +79,7 @@ async def erase(engine: Services, command: Erase | EraseUser, idempotency_key: s
         set_aside = waiting  # A retry by its key: the user came back since, which it does not cover.
     messages = await purge_turns(engine.nats.jetstream(), waiting, set_aside)
     try:
-        held_up = await _forgotten(engine, Position(stream, receipt.last_seq))
+        held_up = await _forgotten(engine, receipt.position)
     finally:
         gone = _gone(command, before)
         texts = await _texts(engine, stream, gone) if gone else ()

@@ -60,6 +60,7 @@ class Responded(Result):
     message_id: str
     answer_id: str = Field(description="The id of the answer, also for one that you make from the prompt.")
     answer: str = Field(description="Empty without a chat model.")
+    token: str = Field(description="Pass it as `after` to a read that must see what was recorded.")
     already: bool = Field(description="The message was answered before: the answer is that one, without the rest.")
     envelope: Envelope | None
     gate: GateView | None
@@ -96,10 +97,11 @@ async def respond(engine: Engine, request: Respond) -> Responded:
     prompted = done.prompted
     return Responded.model_validate(
         {
-            **{name: getattr(done, name) for name in ("message_id", "answer_id", "answer", "already", "writes")},
+            **{name: getattr(done, name) for name in ("message_id", "answer_id", "answer", "token", "already")},
             "envelope": prompted.assembled.envelope if prompted else None,
             "gate": prompted.assembled.gate if prompted else None,
             "prompt": prompted.prompt if prompted else None,
+            "writes": done.writes,
             "model": done.generation.model if done.generation else "",
             "served_id": done.served_id,
             "skipped": done.skipped,

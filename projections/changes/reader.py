@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from mnemolog.domain import delta
 from mnemolog.domain.category import PROCEDURAL
 from mnemolog.domain.delta import MAX_BULLETS, Change, Entry
 from mnemolog.domain.memory import VISIBLE, Kind
@@ -91,6 +92,14 @@ async def last_of_each(
     rows = await fetch(connection, change_log, statement)
     seen = await memories.by_ids(connection, viewer, {row["memory_id"] for row in rows})
     return [_entry(row, seen[row["memory_id"]]) for row in rows if _is_reported(row, seen.get(row["memory_id"]))]
+
+
+async def header(connection: AsyncConnection, viewer: Viewer, thread_id: str, since: int | None) -> tuple[str, int]:
+    """The delta header of what changed in a thread since a revision, "" without one, and the current revision."""
+    rev = await revision(connection, viewer, thread_id)
+    if since is None or since >= rev:
+        return "", rev
+    return delta.header(since, await last_of_each(connection, viewer, thread_id, since, rev)), rev
 
 
 def _of_thread(viewer: Viewer, thread_id: str) -> list[ColumnElement[bool]]:

@@ -43,8 +43,7 @@ _INTERNAL = frozenset({"document", "tenant", "stream_kind", "subject_id", "remem
 
 def visible_to(viewer: Viewer) -> list[ColumnElement[bool]]:
     """The conditions of every read of messages: one user, and an agent that may read their category (B §5)."""
-    within = viewer.categories is None or CATEGORY in viewer.categories
-    return [owned(messages, viewer), *([] if within else [messages.c.message_id.is_(None)])]
+    return [owned(messages, viewer), *([] if viewer.may_read(CATEGORY) else [messages.c.message_id.is_(None)])]
 
 
 def active() -> ColumnElement[bool]:

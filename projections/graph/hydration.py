@@ -63,11 +63,15 @@ class FactHit:
 
 @dataclass(frozen=True, slots=True)
 class Hydration:
-    """Facts, best first; the entities that the question names; the names in it that no entity bears."""
+    """Facts, best first; the entities that the question names; the names in it that no entity bears.
+
+    `near`: all facts at either end of which one of these entities stands, as they were read.
+    """
 
     facts: Sequence[FactHit]
     seeds: Sequence[Seed]
     unborne: Sequence[str]
+    near: Sequence[Row]
 
 
 async def hydrate(
@@ -101,7 +105,7 @@ async def hydrate(
     said = " ".join(one.said for one in seeds)
     borne = {word for one in seeds for word in _words(one.name) | _words(said)}
     unborne = [name for name in hydration.capitalised_names(text) if not _words(name) & borne]
-    return Hydration(kept, seeds, unborne)
+    return Hydration(kept, seeds, unborne, walk.near)
 
 
 async def critical(
@@ -145,12 +149,14 @@ class _Walk:
     similar: Mapping[UUID, float]
     known: Sequence[Row] | None
     found: dict[UUID, FactHit] = field(default_factory=dict)
+    near: Sequence[Row] = ()
 
     async def from_seeds(self, seeds: Sequence[Seed]) -> None:
         if not seeds:
             return
         ids = {one.entity_id: one for one in seeds}
-        for row in await self._facts(about=ids):
+        self.near = await self._facts(about=ids)
+        for row in self.near:
             seed = row["subject_id"] if row["subject_id"] in ids else row["object_id"]
             self._add(row, 1, seed)
         frontier = self._frontier(ids)

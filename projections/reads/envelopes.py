@@ -54,6 +54,17 @@ class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads):
         """
         self._admitted(viewer)
         session = await self._session_or_new(viewer, request.thread_id, moment)
+        return await self._assembled(viewer, request, session, now, moment, without)
+
+    async def _assembled(
+        self,
+        viewer: Viewer,
+        request: EnvelopeRequest,
+        session: Session,
+        now: datetime,
+        moment: Moment,
+        without: Collection[str],
+    ) -> Assembled:
         point = await self._point(viewer, When(), moment)
         around = partial(
             envelope.local_graph,
@@ -84,7 +95,7 @@ class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads):
         self._admitted(viewer)
         session = await self._session_or_new(viewer, request.thread_id, moment)
         shown = {*blocks.shown_turns(session), message_id}
-        assembled = await self.envelope(viewer, request, now, moment, shown)
+        assembled = await self._assembled(viewer, request, session, now, moment, shown)
         gather = partial(blocks.contents, request=request, envelope=assembled.envelope, session=session, now=now)
         names = (MEMORIES, PROFILE, SUMMARIES, CHANGES)
         contents, beside = await self._read(viewer, moment, names, gather)

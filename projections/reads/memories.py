@@ -202,10 +202,8 @@ class MemoryReads(GraphReads):
         """What changed in a thread since a revision (B §1)."""
 
         async def ask(connection: AsyncConnection, viewer: Viewer) -> Changes:
-            rev = await changes.revision(connection, viewer, thread_id)
-            latest = await changes.last_of_each(connection, viewer, thread_id, since, rev)
-            entries = await changes.between(connection, viewer, thread_id, since, rev)
-            return Changes(delta.header(since, latest), rev, entries)
+            header, rev = await changes.header(connection, viewer, thread_id, since)
+            return Changes(header, rev, await changes.between(connection, viewer, thread_id, since, rev))
 
         return await self._read(viewer, moment, (MEMORIES, CHANGES), ask)
 

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +21,7 @@ from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Asked:
     """A question, who asks it of what, and at which point in time.
 
@@ -46,10 +47,15 @@ class Asked:
     def wants(self, kind: str) -> bool:
         return not self.kinds or kind in self.kinds
 
-    @property
+    @cached_property
     def stems(self) -> frozenset[str]:
         """The stems of what it asks for."""
         return hydration.question_stems(self.question.text)
+
+    @cached_property
+    def about_user(self) -> bool:
+        """Whether it asks about the user."""
+        return hydration.asks_about_user(self.question.text)
 
     def match(self, text: str) -> float:
         """How well a text without a similarity answers, in [0, 1]: by the words that it has of the question.
@@ -57,8 +63,7 @@ class Asked:
         0 without any; more if the question is about the user.
         """
         words = hydration.stems(text) & self.stems
-        about_user = hydration.asks_about_user(self.question.text)
-        return Match(words).score(self.stems, 1 if about_user else 0) if words else 0.0
+        return Match(words).score(self.stems, 1 if self.about_user else 0) if words else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.viewer import Viewer
-from mnemolog.events.envelope import Position
 from mnemolog.events.fields import validated
 from mnemolog.projections.query import MemoryQuery
 from mnemolog.projections.reads.moment import Moment
@@ -17,7 +16,7 @@ from mnemolog.projections.reads.moment import Moment
 async def test_what_an_agent_may_not_read_shows_in_no_read_of_it(engine: Engine, user: str) -> None:
     fields = {"user_id": user, "category": "profile", "text": "Ana has diabetes"}
     memory_id, receipt = await engine.writes.create(fields)
-    moment = Moment(after=Position(receipt.stream, receipt.last_seq))
+    moment = Moment(after=receipt.position)
     planner = Viewer(receipt.stream.tenant, user, "planner")
     request = {"agent": "planner", "query": "diabetes", "filters": {"user_id": user}, "since_rev": 0}
     answer = await engine.reads.query(validated(MemoryQuery, request), moment)

@@ -137,7 +137,7 @@ async def test_forgetting_a_session_keeps_its_turns(engine: Engine, user: str) -
 
     done = await forget(engine, forgetting(ana, Reach.SESSION, thread_id=ana.thread))
     assert done.receipt
-    after = Moment(after=Position(ana.stream, done.receipt.last_seq))
+    after = Moment(after=done.receipt.position)
 
     with pytest.raises(NotFound):
         await engine.reads.session(ana.viewer, ana.thread, after)

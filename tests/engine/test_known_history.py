@@ -9,7 +9,6 @@ from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.commands.erasure import EraseKnown
 from mnemolog.domain.errors import Conflict, NotFound, UndoConflict
 from mnemolog.domain.viewer import Viewer
-from mnemolog.events.envelope import Position
 from mnemolog.projections.reads.moment import Moment
 from tests.engine.person import Person
 
@@ -36,7 +35,7 @@ async def test_the_history_of_a_field_tells_each_proposal_and_value(engine: Engi
     assert (newest["meta"]["values"], newest["meta"]["undoes"]) == (["brief"], rows[0]["meta"]["event_id"])
     then = await engine.reads.field_history(ana.viewer, "tone", moment=Moment(as_of=set_at))
     assert then[0]["meta"]["values"] == ["dry"]
-    seen = Moment(after=Position(ana.stream, undone.last_seq))
+    seen = Moment(after=undone.position)
     assert await engine.reads.field_history(ana.viewer, "tone", moment=seen)
     assert await engine.reads.field_history(ana.viewer, "humour") == []
     assert first.patch_id

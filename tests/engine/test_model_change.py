@@ -27,7 +27,7 @@ async def found(directory: Path, embedder: str, text: str) -> list[str]:
     async with open_engine(settings) as engine:
         _, receipt = await engine.writes.create({"user_id": "ana", "text": text})
         request = validated(MemoryQuery, {"query": "kitten", "filters": {"user_id": "ana"}, "top_k": 10})
-        answer = await engine.reads.query(request, Moment(after=Position(STREAM, receipt.last_seq)))
+        answer = await engine.reads.query(request, Moment(after=receipt.position))
         return sorted(hit.text for hit in answer.hits if hit.similarity is not None)
 
 

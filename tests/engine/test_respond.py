@@ -10,6 +10,7 @@ from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.operations.respond import Respond, Responded, respond
 from mnemolog.adapters.responding import NO_MODEL
 from mnemolog.domain.errors import IdempotencyConflict, ModelUnavailable
+from mnemolog.events.envelope import Position
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.teller import Teller
 from tests.testkit.model_server import ModelServer, error, model_server
@@ -62,6 +63,7 @@ async def test_without_a_model_the_prompt_is_returned_and_no_answer(engine: Engi
     assert done.prompt.system.startswith("You are Deanna.")
     assert f"- {user} lives in Leipzig" in done.prompt.user
     assert await said(ana) == [("user", "Do you remember where I live?")]
+    assert Position.of_token(done.token) == Position(ana.stream, await engine.log.head(ana.stream))
     [serving] = await engine.reads.served(ana.viewer, done.answer_id)
     assert (serving["event_id"], serving["question_id"]) == (done.served_id, done.message_id)
     await assert_live_equals_replayed(engine, ana.stream)
@@ -98,12 +100,18 @@ async def test_one_call_answers_and_writes_what_was_planned(answering: Engine, s
     written, refused = outcomes["fact", "me likes go"]
     assert (written, refused.startswith("since: ")) == (False, True)
     assert await said(ana) == [("user", "I am furious! Where do I live?"), ("assistant", "You live in Leipzig.")]
+    assert Position.of_token(done.token) == Position(ana.stream, await answering.log.head(ana.stream))
     mood = await answering.reads.affect(ana.viewer, ana.thread, answering.writes.now(), await ana.caught_up())
     assert mood["affect"]["label"] == "furious"
 
     again = await says(ana, "I am furious! Where do I live?", idempotency_key="k-1")
 
-    assert (again.answer, again.already, again.answer_id) == (done.answer, True, done.answer_id)
+    assert (again.answer, again.already, again.answer_id, again.token) == (
+        done.answer,
+        True,
+        done.answer_id,
+        done.token,
+    )
     assert server.asked == asked + 1
     with pytest.raises(IdempotencyConflict):
         await says(ana, "Something else", idempotency_key="k-1")

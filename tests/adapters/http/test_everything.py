@@ -239,7 +239,7 @@ async def play(life: Life, name: str, drawn: Drawn) -> None:
     receipt = told if "token" in told else told.get("receipt")
     if name != "import_user" and receipt:
         life.token = max(life.token, receipt["token"], key=_seq)  # What changes nothing has the token of what stood.
-        life.ids.setdefault("event", []).extend(receipt["event_ids"])
+        life.ids.setdefault("event", []).extend(receipt.get("event_ids", ()))
     for kind in ("memory_id", "relation_id", "entity_id", "patch_id", "todo_id"):
         if kind in told:
             life.ids.setdefault(kind, []).append(told[kind])

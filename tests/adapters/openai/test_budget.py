@@ -70,7 +70,8 @@ async def test_the_next_day_has_a_budget_of_its_own(pool: Pool, tenant: str, end
     budget = TokenBudget(pool, lambda: now, 100)
     await use(budget, tenant, endpoint, 100, 100)
     now = datetime(2026, 5, 2, tzinfo=UTC)
-    await use(budget, tenant, endpoint, 100, 100)
+    await use(budget, tenant, endpoint, 100, 70)
+    assert await budget.of_today(tenant) == [Usage("chat", "m-1", 1, 70, 0, 0)]
 
 
 async def test_what_was_not_used_is_given_back_and_a_cancelled_call_keeps_its_reservation(
