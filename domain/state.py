@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from mnemolog.domain.entity import ME
+from mnemolog.domain.extraction.candidate import Action, Candidate
+from mnemolog.domain.extraction.extractor import extract
 from mnemolog.domain.text import normalize_name
 
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'll|me|my|mine|we|we're|we've|our|us)\b")
@@ -53,6 +56,7 @@ _VALUED = re.compile(
     r" (?:now |called |named |on |at |moved |postponed |rescheduled |pushed |changed )"
     r"|\b(?:my|our|\w+'s) (?:new |current )?((?:\w+ ){0,2}?\w+) (?:is|are) "
 )
+_ONE_AT_A_TIME = frozenset({"lives_in", "works_at", "diet_plan", "married_to", "partner_of"})
 _STATE_OF = {
     **dict.fromkeys(("lives_in", "based_in", "home", "address", "city"), "home"),
     **dict.fromkeys(("works_at", "works_for", "works_as", "job_title", "job", "employer"), "job"),
@@ -61,15 +65,20 @@ _STATE_OF = {
 }
 
 
+# States of which the rules of extraction know what is said.
+_EXTRACTED = frozenset({"home", "job", "diet", "partner", "=trip", "=holiday", "=vacation", "=journey"})
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What was said: by or about whom (normalised), of which state, and when."""
+    """What was said: by or about whom (normalised), of which state, and when. `ended`: what it says is over."""
 
     id: str
     subject: str
     state: str
     text: str
     at: datetime
+    ended: str | None = None
 
 
 def asked_states(question: str) -> frozenset[str]:
@@ -81,15 +90,21 @@ def asked_states(question: str) -> frozenset[str]:
     return frozenset(named | {f"={word}" for word in re.findall(r"\w+", plain)})
 
 
-def statement(id_: str, speaker: str, text: str, at: datetime) -> Statement | None:
-    """A sentence about a state that holds when it is said, if it is one. `speaker` is "" for a memory."""
+def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[str]) -> Statement | None:
+    """A sentence about a state that is asked for and holds when it is said. `speaker` is "" for a memory."""
     plain = normalize_name(text)
+    if asked & _EXTRACTED:
+        for one in extract(text, at, normalize_name(speaker) or ME):
+            state = _extracted_state(one)
+            if state in asked and (one.since is None or one.since <= at):
+                ended = normalize_name(one.object or "") if one.action is Action.END else None
+                return Statement(id_, normalize_name(one.subject), state, plain, at, ended)
     if _NOT_NOW.search(plain):
         return None
-    state = next((state for state, pattern in _STATES.items() if pattern.search(plain)), None)
-    if state is None and (valued := _VALUED.search(plain)):
+    state = next((state for state, pattern in _STATES.items() if pattern.search(plain)), "")
+    if not state and (valued := _VALUED.search(plain)):
         state = f"={(valued[1] or valued[2]).split()[-1]}"
-    if state is None:
+    if not state:
         return None
     if _FIRST_PERSON.search(plain):
         return Statement(id_, normalize_name(speaker) or "me", state, plain, at)
@@ -97,9 +112,14 @@ def statement(id_: str, speaker: str, text: str, at: datetime) -> Statement | No
     return Statement(id_, name[0], state, plain, at) if name and (text[0].isupper() or name[0] == "the") else None
 
 
-def state_of(predicate: str) -> str | None:
-    """The state that a fact with this predicate is about."""
-    return _STATE_OF.get(predicate)
+def state_of(predicate: str) -> str:
+    """The state that a fact with this predicate is about; of `next_trip`, a trip."""
+    return _STATE_OF.get(predicate) or f"={predicate.removesuffix('_date').rpartition('_')[2]}"
+
+
+def _extracted_state(one: Candidate) -> str:
+    """An occupation says nothing about an employer, and who has several has one more."""
+    return state_of(one.predicate) if one.single or one.predicate in _ONE_AT_A_TIME else ""
 
 
 def superseded(statements: Sequence[Statement], asked: frozenset[str]) -> Mapping[str, str]:
@@ -107,9 +127,15 @@ def superseded(statements: Sequence[Statement], asked: frozenset[str]) -> Mappin
     latest: dict[tuple[str, str], Statement] = {}
     about = [one for one in statements if one.state in asked]
     for one in sorted(about, key=lambda one: one.at):
-        latest[one.subject, one.state] = one
+        before = latest.get((one.subject, one.state))
+        if not one.ended or before is None or one.ended in before.text:
+            latest[one.subject, one.state] = one
     by = {one.id: latest[one.subject, one.state] for one in about}
-    return {one.id: by[one.id].id for one in about if by[one.id].at > one.at and by[one.id].text != one.text}
+    return {
+        one.id: by[one.id].id
+        for one in about
+        if by[one.id] is not one and (by[one.id].at > one.at or one.ended) and by[one.id].text != one.text
+    }
 
 
 def former_of(one: Statement, subject: str, state: str, value: str, since: datetime) -> bool:

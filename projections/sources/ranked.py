@@ -103,7 +103,7 @@ def _superseded(asked: Asked, hits: Sequence[Hit]) -> Mapping[str, str]:
     by = {hit.id: str(newer) for hit in hits if (newer := hit.row.get("contradicted_by"))}
     if not (states := state.asked_states(asked.question.text)):
         return by
-    said = [one for hit in hits if hit.kind != FACT and (one := _statement(hit))]
+    said = [one for hit in hits if hit.kind != FACT and (one := _statement(hit, states))]
     by = {**state.superseded(said, states), **by}
     for fact in (hit for hit in hits if hit.kind == FACT and hit.current):
         row = fact.row["details"]
@@ -115,6 +115,5 @@ def _superseded(asked: Asked, hits: Sequence[Hit]) -> Mapping[str, str]:
     return by
 
 
-def _statement(hit: Hit) -> state.Statement | None:
-    text = hit.row["text"]
-    return state.statement(hit.id, hit.row.get("speaker") or "", text, hit.date)
+def _statement(hit: Hit, states: frozenset[str]) -> state.Statement | None:
+    return state.statement(hit.id, hit.row.get("speaker") or "", hit.row["text"], hit.date, states)

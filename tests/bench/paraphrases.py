@@ -3,7 +3,9 @@
 No rule may be made from these sentences: they measure how well the rules do on wordings that they were not made for.
 """
 
-HELD_OUT = {
+from collections.abc import Mapping
+
+HELD_OUT: Mapping[str, tuple[str, ...]] = {
     "home": (
         "I've relocated to {}.",
         "My new place is in {}.",
@@ -53,7 +55,7 @@ HELD_OUT = {
         "The next holiday will be in {}.",
     ),
 }
-CORRECTED = {
+CORRECTED: Mapping[str, tuple[str, ...]] = {
     "home": ("Actually, I moved to {}.", "Sorry, it is {} that I moved to.", "No, I meant I moved to {}."),
     "job": ("Actually I work at {}.", "Sorry, I meant that I work at {}.", "To be exact, my employer is {}."),
     "diet": ("Actually I'm on a {} diet.", "Sorry, I meant {}, that is my diet.", "To be exact, my diet is {}."),

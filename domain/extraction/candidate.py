@@ -1,0 +1,45 @@
+"""A candidate: what one sentence of a user says, before it is decided on."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from mnemolog.domain.entity import ME, THING
+
+EXTRACTOR = "rules-1"
+"""The name of the extractor, with the version of its rules."""
+CONFIDENCE = 0.8
+MOST_CANDIDATES = 5  # B13: of one turn.
+MOST_WRITES = 3  # B13: of one turn.
+MOST_A_DAY = 100
+"""Writes of one user and day; B13 gives no figure."""
+
+
+class Action(StrEnum):
+    """What a sentence does to a fact: states it, ends it, corrects the latest value, or proposes a profile field."""
+
+    STATE = "state"
+    END = "end"
+    CORRECT = "correct"
+    PROPOSE = "propose"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A fact as it was said. An end without an `object` is that of whatever holds.
+
+    `single` and `category` apply if the policy has no such predicate. `changes`: the sentence says that something
+    changed, as in "I moved to", so that it may end what somebody recorded.
+    """
+
+    predicate: str
+    object: str | None
+    subject: str = ME
+    action: Action = Action.STATE
+    literal: bool | None = None
+    single: bool = False
+    category: str = THING
+    changes: bool = False
+    since: datetime | None = None
+    until: datetime | None = None
+    confidence: float = field(default=CONFIDENCE)

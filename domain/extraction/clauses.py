@@ -1,0 +1,76 @@
+"""The clauses in which a user states something: no questions, conditions, quotes or speculation (E06)."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+LONGEST = 2000
+"""The characters of a message that are read: what is longer is a document, and its author may be somebody else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """`corrects`: the sentence says that something before was wrong."""
+
+    text: str
+    corrects: bool = False
+
+
+def clauses(text: str) -> Iterator[Clause]:
+    """The clauses of a message that may state something about its author, without what leads up to them."""
+    plain = _QUOTED.sub(' "" ', text[:LONGEST].translate(_TYPOGRAPHY))
+    for sentence in _END.split(plain):
+        stated, corrects = _opened(sentence.strip())
+        if not stated or stated.endswith("?") or _SPECULATION.search(stated):
+            continue
+        for part in _JOINT.split(stated):
+            clause, again = _opened(part)
+            if clause:
+                yield Clause(clause.strip(" .!,;:"), corrects or again)
+
+
+def _opened(sentence: str) -> tuple[str, bool]:
+    """A sentence without its interjections, and whether one of them announces a correction."""
+    corrects = False
+    while found := _OPENING.match(sentence):
+        corrects = corrects or found["corrects"] is not None
+        sentence = sentence[found.end() :].strip()
+    return sentence, corrects
+
+
+_TYPOGRAPHY = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "«": '"', "»": '"', "–": "-", "—": "-", "…": "."})
+_QUOTED = re.compile(
+    r"```.*?(?:```|$)|`[^`\n]*`|\"[^\"]*(?:\"|$)|(?<![\w])'[^'\n]{3,}?'(?!\w)|^>.*$|^\w+: .*\n", re.S | re.M
+)
+_END = re.compile(r"(?<!\b(?:Dr|St|Mr|Ms))(?<!\bMrs)(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
+_JOINT = re.compile(
+    r",? (?:and|but|so|because|since|although|though|while|as) (?=(?:now |then |recently |also )?(?:I|i|we|my|We|My)\b)"
+    r"|, (?=(?:I|i|we|my)\b)|,? (?:but|because|although|though|while|whereas|however) "
+    r"|,? and (?=(?:have|has|am|'m|live|work|moved|started|joined|left|quit|love|hate|like|prefer|speak|study|take)\b)"
+)
+_OPENING = re.compile(
+    r"(?:(?P<corrects>(?:(?:oh |oops,? |wait,? )?(?:no|sorry|apologies|correction|a correction|my mistake|my bad)[,:;.-]+ "
+    r"(?:that'?s wrong[,:;.-]+ )?)?(?:i meant(?: to say)?(?: that)?|what i meant (?:is|was)(?: that)?"
+    r"|i misspoke|i (?:said|told you|wrote|put) (?:that|it|this) wrong(?:ly)?|i (?:mixed|messed) (?:that|it|this) up"
+    r"|that was (?:wrong|a mistake)|not what i said(?: before)?|to correct myself|correction|a correction"
+    r"|to be (?:exact|precise))|(?:sorry|apologies)[,:]? (?=it (?:is|was)|it's|i meant))"
+    r"|well|so|oh|hey|hi|hello|yes|yeah|yep|ok|okay|wow|haha|lol|btw|by the way|fyi|just fyi|also|and|but|then|anyway"
+    r"|actually|honestly|in fact|finally|guess what|good news|great news|big news|bad news|news|update|small update"
+    r"|quick update|as (?:you know|i said|i mentioned)|just so you know|for (?:the record|your information)"
+    r"|please (?:note|remember)(?: that)?|note that|remember(?: that)?|don't forget(?: that)?|change of plans?"
+    r"|(?:we|i) (?:have )?changed (?:our|my) (?:plans?|minds?)|i (?:forgot|wanted|should) to (?:say|mention)(?: that)?"
+    r"|it turns out(?: that)?|turns out|from now on|these days|nowadays|right now|currently|at the moment|at present"
+    r"|now|lately|recently|as it happens|long story short|unfortunately|luckily|sadly|happily|instead|no|sorry|today)"
+    r"\b(?!')(?:[\s,:;.!-]+|$)",
+    re.IGNORECASE,
+)
+_SPECULATION = re.compile(
+    r"\b(?:if|unless|whether|suppose|supposing|imagine[ds]?|imagining|pretend(?:s|ing)?|hypothetically|would|could|might"
+    r"|should|maybe|perhaps|probably|possibly|almost|nearly|wish(?:es|ed)?|dream(?:s|ed|t)?|daydream\w*|jok(?:e|es|ing)|kidding"
+    r"|may (?:be|have|move|go|get|not|well|become|start|try|need)|(?:said|says|told|tells|asked|asks|wrote|writes|claims|claimed)"
+    r"|heard|supposedly|allegedly|reportedly|apparently|i (?:think|guess|bet|suspect|doubt|believe|hope)|not sure|as though"
+    r"|thinking (?:of|about)|thought (?:of|about|i)|consider(?:s|ed|ing)?|(?:want|wants|wanted|hope|hopes|hoping|love|like|tempted|supposed) to"
+    r"|in (?:my|the|a|this) (?:novel|book|story|film|movie|game|play|screenplay|dream|essay)|role[- ]?play|example|for instance"
+    r"|e\.g\.|feels? like|as a (?:child|kid|teenager)|when i was|back when|i'd|we'd|ought to|used by|never)\b",
+    re.IGNORECASE,
+)

@@ -1,0 +1,55 @@
+"""The extractor: the facts that a message states about its author (B13)."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from mnemolog.domain.entity import ME
+from mnemolog.domain.extraction.candidate import MOST_CANDIDATES, Action, Candidate
+from mnemolog.domain.extraction.clauses import clauses
+from mnemolog.domain.extraction.forms import DATES, RULES
+from mnemolog.domain.extraction.rule import Said
+from mnemolog.domain.extraction.times import Dated, dated
+from mnemolog.domain.extraction.validation import valid
+
+
+def extract(text: str, at: datetime, author: str = ME) -> Sequence[Candidate]:
+    """The facts that a message states, at most five, in the order in which they are said.
+
+    >>> from datetime import UTC
+    >>> [one] = extract("Hi! I moved to Lisbon last week.", datetime(2026, 5, 13, tzinfo=UTC))
+    >>> one.predicate, one.object, one.since.date().isoformat()
+    ('lives_in', 'Lisbon', '2026-05-04')
+    """
+    found: list[Candidate] = []
+    for clause in clauses(text):
+        for one in _said_in(clause.text, at):
+            if clause.corrects and one.action is Action.STATE:
+                one = replace(one, action=Action.CORRECT)
+            if one.subject == ME:
+                one = replace(one, subject=author)
+            if valid(one, at) and one not in found:
+                found.append(one)
+    return found[:MOST_CANDIDATES]
+
+
+def _said_in(clause: str, at: datetime) -> Sequence[Candidate]:
+    """What the first rule that a clause matches says; nothing if it matches none."""
+    lower = clause.lower()
+    whole, plain = Dated(clause), None
+    for rules, timed in ((DATES, False), (RULES, True)):
+        for one in rules:
+            if not any(hint in lower for hint in one.hints):
+                continue
+            plain = plain or dated(clause, at, future=_TO_COME.search(clause) is not None)
+            stated = plain if timed else whole
+            if match := one.form.match(stated.text):
+                return one.make(Said(match, stated, at))
+    return ()
+
+
+_TO_COME = re.compile(
+    r"(?:'m|am|'re|are)(?: \w+)? (?:starting|joining|moving|relocating|leaving|going)\b|(?:'ll|\bwill|\bshall)\b",
+    re.IGNORECASE,
+)

@@ -1,0 +1,134 @@
+"""The forms of clauses that the rules know, one a line; of several that match, the first counts."""
+
+from mnemolog.domain.entity import PERSON
+from mnemolog.domain.extraction import times
+from mnemolog.domain.extraction.makers import (
+    age,
+    born,
+    called,
+    diet,
+    ends,
+    event,
+    likes,
+    lives_in,
+    married_to,
+    moved_to,
+    moving,
+    names,
+    no_longer,
+    occupied,
+    planned,
+    related,
+    started_at,
+    trip,
+    values,
+    works_at,
+)
+from mnemolog.domain.extraction.rule import Rule, rule
+
+_EVENT = (
+    r"(?:the|my|our) (?:new )?(?P<noun>wedding|(?:job )?interview|appointment|exam|flight|surgery|operation|graduation"
+    r"|concert|party|conference|deadline|due date|reunion|marathon|recital|ceremony|move|meeting|trip|holiday|vacation"
+    r"|(?:dentist|doctor|dentist's|doctor's) appointment|housewarming|birthday party|driving test)"
+)
+_MOVED = r"(?:(?:was|got|is|has been|is now|has)(?: been)? )?(?:moved|postponed|rescheduled|pushed(?: back)?|brought forward|changed|delayed)"
+
+# fmt: off
+# In these, a date is what is said, not since when it holds.
+DATES: tuple[Rule, ...] = (
+    rule("birthday", rf"my (?:birthday|date of birth) (?:is|falls)(?: on)? (?P<value>{times.DAY_AND_MONTH})", born),
+    rule("born on", rf"i was born on (?P<value>{times.DAY_AND_MONTH})", born),
+    rule("'m |am |turned", r"{I}(?: turned)? (?P<value>[1-9]\d) (?:years old|today)", age),
+    rule("turned", r"{I} turned (?P<value>[1-9]\d)(?=$|[,.!])", age),
+    rule("on |for |will be", rf"{_EVENT} (?:is|will be|takes place|is set|is scheduled|is planned)(?: now)?(?: (?:on|for))? (?P<when>{times.POINT})", event),
+    rule("to |until|till", rf"{_EVENT} {_MOVED} (?:to|until|till|for) (?P<when>{times.POINT})", event),
+    rule("to |until|till", rf"{{I}} (?:moved|postponed|rescheduled|pushed|delayed|changed) {_EVENT}(?: back)? (?:to|until|till) (?P<when>{times.POINT})", event),
+)
+
+RULES: tuple[Rule, ...] = (
+    # Home.
+    rule("mov|relocat", r"{AM} (?:going to move|moving|relocating)(?: (?:over|back|down|up|out))? to {NAME}{END}", moving),
+    rule("will|'ll", r"(?:i|we)(?:'ll| will) (?:move|be moving|relocate) to {NAME}{END}", moving),
+    rule("moved|relocated", r"{I} (?:moved|relocated)(?: (?:back|over|out|down|up|house|home))?(?: here)? (?:to|into) {NAME}{END}", moved_to),
+    rule("settled", r"{I} settled(?: down)? in {NAME}{END}", moved_to),
+    rule("moved", r"{I} moved (?:out of|away from) {NAME}{END}", ends("lives_in")),
+    rule("live", r"(?:i|we) (?:don't|do not) live in {NAME}{NO_MORE}", ends("lives_in")),
+    rule("longer", r"(?:i|we)(?:'m| am|'re| are)? no longer (?:live|living) in {NAME}{END}", ends("lives_in")),
+    rule("used to", r"(?:i|we) used to live in {NAME}{END}", ends("lives_in")),
+    rule("live|living|based|resid", r"{I} (?:live|living|based|reside|residing) in {NAME}{END}", lives_in),
+    rule(" in ", r"{AM} in {NAME} now\b(?! for\b)", moved_to),
+    rule("home|place|flat|apartment|house", r"(?:home|(?:my|our)(?: new)? (?:home|place|flat|apartment|house)) is(?: now)?(?: in)? {NAME}{END}", moved_to),
+    rule("place|city|town|country|village", r"the (?:place|city|town|country|village)(?: that| where| which)? (?:i|we)(?:'ve| have)?(?: just| now)? (?:live in|live|moved to|moved into|moved|relocated to) (?:is|was) {NAME}{END}", lives_in),
+    rule("it is|it's|it was", r"(?:it is|it's|it was) {NAME} (?:that|where) (?:i|we) (?:live|moved|relocated)(?: in| to)?$", lives_in),
+    # Work.
+    rule("work", r"i (?:don't|do not) work (?:at|for) {NAME}{NO_MORE}", ends("works_at")),
+    rule("longer|not", r"i(?:'m| am)? (?:no longer|not) (?:work|working|employed|with)(?: at| for| by)? {NAME}{NO_MORE}?{END}", ends("works_at")),
+    rule("used to", r"i used to work (?:at|for) {NAME}{END}", ends("works_at")),
+    rule("quit|left|resigned|leaving|retired", r"{I} (?:quit|left|resigned from|leaving|retired from)(?: (?:my|the) (?:job|position|role) (?:at|with))? {NAME}{END}", ends("works_at")),
+    rule("fired|laid off|let go", r"{I} (?:got |was |were )?(?:fired|laid off|let go) (?:from|by|at) {NAME}{END}", ends("works_at")),
+    rule("job|position", r"{I} (?:quit|left|lost|resigned from) my (?:job|position)(?=$|[,.!])", ends("works_at")),
+    rule("fired|laid off|redundant", r"{I}(?: got| was)? (?:fired|laid off|made redundant)(?=$|[,.!])", ends("works_at")),
+    rule("resigned|unemployed|out of work|between jobs|retired", r"{I} (?:resigned|unemployed|out of work|between jobs|retired)(?=$|[,.!]| now\b)", ends("works_at")),
+    rule("work", r"{I} (?:work|working) as an? {OCCUPATION}(?: (?:at|for|with) {NAME}{END})?", occupied),
+    rule("work", r"{I} (?:work|working|started working|began working)(?: (?:full[- ]time|part[- ]time|remotely|again))? (?:at|for) {NAME}{END}", works_at),
+    rule("job|position|role", r"{I} (?:started|starting|began|got|taken|took|accepted|landed|have)(?: (?:a|the|my|an))?(?: (?:new|great|full[- ]time|part[- ]time))* (?:job|position|role) (?:at|with|for) {NAME}{END}", started_at),
+    rule("start|join", r"{I} (?:(?:started|starting) (?:at|with)|joined|joining) {NAME}{END}", started_at),
+    rule("hired|employed", r"{I} (?:(?:got |was )?hired (?:by|at)|employed (?:at|by|with)) {NAME}{END}", started_at),
+    rule(" at ", r"{AM} at {NAME} now\b", started_at),
+    rule("hired me", r"{NAME} (?:has |have )?(?:just )?hired me", started_at),
+    rule("first", r"(?:today (?:is|was) )?(?:my|the) first (?:day|week|month)(?: of work)? (?:at|with) (?!.*\b(?:university|school|college|gym)\b){NAME}(?=$|[,.!]| (?:was|is|went|has)\b)", started_at),
+    rule("employer|company|firm", r"(?:my|the)(?: new| current)? (?:employer|company|firm)(?: (?:(?:that|where|which) )?i(?:'m| am)?(?: now)? work(?:ing)?(?: (?:at|for|in))?)? is(?: now| called| named)? {NAME}{END}", works_at),
+    rule("m a|am a|became", r"{I}(?: became)? an? {OCCUPATION}(?: (?:at|for|with) {NAME}{END}|(?=$|[,.!]| (?:now|by|and|in|from|these|here|with)\b))", occupied),
+    # Study and languages.
+    rule("stud", r"{AM} a student (?:at|of) {NAME}{END}", names("studies_at", category="Organization", single=True)),
+    rule("stud", r"{I} (?:study|studying) at {NAME}{END}", names("studies_at", category="Organization", single=True)),
+    rule("stud|major", r"{I} (?:study|studying|majoring in) (?P<value>(?!(?:for|hard|at|in|with|abroad|all|the|my|a|this|it|every|together|some|how)\b)[\w-]+(?: (?!(?:at|in|for|with|because|hard|right|here|now|together)\b)[\w-]+){0,2})(?=$|[,.!]| (?:at|in|with|here|now)\b)", values("studies")),
+    rule("speak", r"i(?: can| also| now)? speak(?: fluent| some| a little| a bit of)? {LANGUAGES}(?! \w*(?:food|music))", values("speaks")),
+    # Health.
+    rule("allerg", r"{AM}(?: (?:very|severely|extremely|highly|deathly|mildly))* allergic to {FOOD}(?=$|[,.!(]| (?:so|because|since|now|too)\b)", values("allergy")),
+    rule("allerg", r"{I}(?: (?:got|developed|been diagnosed with))? an? (?:(?:severe|serious|bad|mild|strong|life-threatening) )?(?P<value>(?!(?:food|skin|new|seasonal)\b)[a-z]+(?: [a-z]+)?) allergy", values("allergy")),
+    rule("allerg", r"{I}(?: (?:got|developed))? an? (?:(?:severe|serious|bad|mild|strong) )?allergy to {FOOD}(?=$|[,.!(])", values("allergy")),
+    rule("intoleran", r"{AM} (?P<value>[a-z]+)[- ]intolerant", values("intolerance")),
+    rule("tak| off", r"{I} (?:(?:stopped|quit|no longer) (?:taking|take)|(?:came |come )?off)(?: my| the)? {DRUG}", ends("medication")),
+    rule("tak| on |prescribed", r"{I} (?:take|taking|on|started taking|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUG}", values("medication")),
+    rule("put me on|prescribed", r"my (?:doctor|gp|psychiatrist|cardiologist)(?: has)?(?: just)? (?:prescribed me|prescribed|put me on)(?: {DOSE})? {DRUG}", values("medication")),
+    rule("tak| on ", r"{I} (?:take|taking|on) {DOSE} (?P<value>[a-z][\w-]{3,30})\b", values("medication")),
+    # Diet.
+    rule(" any", r"{I} not(?: an?)? {DIETS}{NO_MORE}", ends("diet_plan")),
+    rule("longer", r"{I} no longer(?: an?)? {DIETS}\b", ends("diet_plan")),
+    rule("stopped|gave up|given up|quit", r"{I} (?:stopped|gave up|given up|quit)(?: being)?(?: an?| the| my)? {DIETS}(?: diet)?(?=$|[,.!])", ends("diet_plan")),
+    rule("eat", r"{I} (?:eat|eating|started eating|started to eat) (?:meat|fish|everything|meat and fish|fish and meat) again", ends("diet_plan")),
+    rule("e|a", r"{I}(?: (?:switched to|switching to|went|going|gone|turned|become|became|decided to go|started eating|eat|eating|started|follow|following|doing|on|keep|trying|adopted|sticking to|committed to))?(?: an?| the| my)?(?: (?:strict|strictly|fully|new|completely|mostly|totally))? {DIET}", diet),
+    rule(" me on", r"my (?:doctor|dietitian|dietician|nutritionist|gp)(?: has)?(?: just)? (?:put|placed) me on(?: an?| the)? {DIET}", diet),
+    rule("my", r"my (?:new |current )?diet is(?: now)?(?: an?)? {DIET}", diet),
+    rule("diet", r"{I} (?:on|following|follow|switched to|started) an? (?P<value>(?!(?:new|strict|different|better|special|bad|healthy|balanced|proper)\b)[\w-]+) diet\b", diet),
+    # People and animals.
+    rule("divorced|separated", r"{I} (?:got )?(?:divorced|separated)(?=$|[,.!]| (?:from|now)\b)", ends("married_to")),
+    rule("broke up|split up", r"{I} (?:broke up|split up) with {NAME}", ends("partner_of")),
+    rule("broke|split|broken", r"{NAME} and i (?:have )?(?:broke up|broken up|split up)", ends("partner_of")),
+    rule("married", r"{AM} married to {NAME}{END}", married_to),
+    rule("married", r"{NAME} and i (?:just )?(?:got |are )married", names("married_to", category=PERSON, changes=True)),
+    rule("married", r"i (?:just )?(?:got )?married(?: to)? {NAME}{STOP}", names("married_to", category=PERSON, changes=True)),
+    rule("engaged", r"{I} (?:got )?engaged to {NAME}{END}", names("engaged_to", category=PERSON, single=True)),
+    rule("dating|seeing", r"{AM} (?:dating|seeing) {NAME}{STOP}", names("partner_of", category=PERSON)),
+    rule("call|name", r"(?:my|our){SORT} {ONE}(?:'s name is|'s called| is called| is named|, whose name is| named| called) {NAME}{END}", related),
+    rule("my|our", r"(?:my|our){SORT} {ONE}(?:,| is)? {NAME}(?=$|[,.!]| (?:is|was|has|had|lives|works|moved|likes|loves|and|got|joined|now|just|came|will|who|with|wants|started)\b)", related),
+    rule("called|named|name", r"{I}(?: (?:got|have|adopted|bought))? (?:an?|one|another){SORT} {ONE},? (?:called|named|whose name is) {NAME}{END}", related),
+    rule(" is my", r"{NAME} is my{SORT} {ONE}(?=$|[,.!])", related),
+    # Name and birth.
+    rule("call", r"(?:(?:please|you can|just|everyone|everybody|people|friends) )*calls? me {NAME}{STOP}", called),
+    rule("go by", r"i go by {NAME}{STOP}", called),
+    rule("born in", r"i was born in {NAME}{END}", names("born_in", category="Location")),
+    # Plans.
+    rule("planning to", r"{AM} planning to (?P<value>(?:move|relocate|emigrate|marry|get married|get divorced|retire|quit|resign|change (?:jobs|careers)|study|pursue|enroll?|apply|adopt|learn|propose|have (?:kids|children|a baby)|buy an? (?:house|flat|home|apartment|car)|sell (?:my|our|the) (?:house|flat|home|apartment|car)|open an?|found|launch)\b(?: (?!(?:and|but|so|because)\b)[\w'-]+){0,6})(?=$|[,.!]| (?:and|but|so|because)\b)", planned),
+    rule("next", r"(?:(?:my|our|the) )?{NEXT_TRIP}(?: now)?(?::| is to| will be(?: to| in)?| goes(?: to)?| is going(?: to be)?(?: to| in)?| will go to| leads to| is)(?: now)?(?: to| in)? {NAME}{END}", trip),
+    rule("next", r"{I} (?:booked|planned|decided on|settled on|chosen|chose|picked) (?:the|our|my) {NEXT_TRIP}(?::| to) {NAME}{END}", trip),
+    rule("next", r"{I} (?:booked|planned|decided on|settled on|chosen|chose|picked) {NAME} (?:for|as) (?:our|my|the) {NEXT_TRIP}", trip),
+    rule("next", r"{AM} (?:going|flying|travelling|traveling) to {NAME} (?:next$|for (?:my|our|the) {NEXT_TRIP})", trip),
+    rule("trip|holiday|vacation", r"{AM} planning (?:a|our|my|the)(?: next)? (?:trip|holiday|vacation) to {NAME}{END}", trip),
+    # Preferences.
+    rule("any", r"i (?:don't|do not)(?: really)? (?:like|love|enjoy) (?P<value>(?:[\w'-]+ ){1,4}?)(?:any ?more|any longer)", no_longer),
+    rule("longer|stopped", r"i (?:no longer (?:like|love|enjoy)|stopped (?:liking|enjoying)) {LIKED}", no_longer),
+    rule("prefer", r"i(?: (?:really|also|still|now|just|much))* (?P<verb>prefer) (?P<value>(?!(?:it|that|this|to|not|the|a|an|your|you|them|if|when)\b)[\w'-]+(?: (?!(?:to|over|than|and|but|because|so|if|when|as|it|that|with|for)\b)[\w'-]+){0,3})(?=$|[.!,]| (?:to|over|than|because)\b)", likes),
+    rule("like|love|enjoy|hate|detest|dislike|stand|adore", r"i(?: (?:really|also|still|now|just|absolutely|truly|actually|much))*(?P<not> (?:don't|do not)(?: really)?)? (?P<verb>like|love|enjoy|hate|detest|dislike|can't stand|adore) {LIKED}", likes),
+)

@@ -1,0 +1,157 @@
+"""What a clause says that has the form of a rule: candidates."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mnemolog.domain.entity import PERSON, THING
+from mnemolog.domain.extraction import times
+from mnemolog.domain.extraction.candidate import Action, Candidate
+from mnemolog.domain.extraction.rule import Make, Said, rule
+from mnemolog.domain.extraction.vocabulary import ONE_OF, PETS, RELATIONS
+
+
+def names(predicate: str, *, category: str = THING, single: bool = False, changes: bool = False) -> Make:
+    """A fact about what is named."""
+    return lambda said: (
+        Candidate(
+            predicate=predicate,
+            object=said.name,
+            category=category,
+            single=single,
+            changes=changes or said.changes,
+            since=said.clause.since,
+            until=said.clause.until,
+        ),
+    )
+
+
+def values(predicate: str) -> Make:
+    """A fact for each value that is enumerated."""
+    return lambda said: tuple(
+        Candidate(
+            predicate=predicate,
+            object=one,
+            literal=True,
+            changes=said.changes,
+            since=said.clause.since,
+            until=said.clause.until,
+        )
+        for one in said.values
+    )
+
+
+def ends(predicate: str) -> Make:
+    """The end of what is named, or of whatever holds if nothing is."""
+
+    def make(said: Said) -> Sequence[Candidate]:
+        groups: Mapping[str, Any] = said.match.groupdict()
+        ended = said.name if groups.get("name") else groups.get("value")
+        when = said.clause.until or said.clause.since
+        return (Candidate(predicate=predicate, object=ended, action=Action.END, changes=True, until=when),)
+
+    return make
+
+
+lives_in = names("lives_in", category="Location")
+moved_to = names("lives_in", category="Location", changes=True)
+works_at = names("works_at", category="Organization")
+started_at = names("works_at", category="Organization", changes=True)
+married_to = names("married_to", category=PERSON)
+
+
+def moving(said: Said) -> Sequence[Candidate]:
+    """A move that is to come holds from its date; without one it is a plan."""
+    if said.clause.since and said.clause.since > said.at:
+        return moved_to(said)
+    return (Candidate(predicate="plans", object=f"to move to {said.name}", literal=True),)
+
+
+def occupied(said: Said) -> Sequence[Candidate]:
+    title = said.match["value"].lower()
+    since, changes = said.clause.since, said.changes
+    job = Candidate(predicate="job_title", object=title, literal=True, since=since, changes=changes)
+    return (job, *works_at(said)) if said.match["name"] else (job,)
+
+
+def diet(said: Said) -> Sequence[Candidate]:
+    value = said.match["value"].lower()
+    since, until = said.clause.since, said.clause.until
+    return (Candidate(predicate="diet_plan", object=value, literal=True, changes=True, since=since, until=until),)
+
+
+def related(said: Said) -> Sequence[Candidate]:
+    """Somebody and his name; and where he lives or works, if the clause says so."""
+    word = said.match["who"].lower()
+    tie = Candidate(
+        predicate=RELATIONS.get(word, word),
+        object=said.name,
+        category="Animal" if re.fullmatch(PETS, word) else PERSON,
+        single=re.fullmatch(ONE_OF, word) is not None,
+        literal=False,
+    )
+    rest = said.match.string[said.match.end("name") :]
+    for form, make in _OF_OTHERS:
+        if match := form.match(rest):
+            [about] = make(Said(match, said.clause, said.at))
+            return (tie, replace(about, subject=said.name))
+    return (tie,)
+
+
+def trip(said: Said) -> Sequence[Candidate]:
+    """Its date is not that since which it is planned."""
+    return (Candidate(predicate="next_trip", object=said.name, category="Location", single=True, changes=True),)
+
+
+def planned(said: Said) -> Sequence[Candidate]:
+    return (Candidate(predicate="plans", object=f"to {said.match['value'].strip(' .')}", literal=True),)
+
+
+def likes(said: Said) -> Sequence[Candidate]:
+    """What somebody likes, which ends that he disliked it, and the other way round."""
+    verb, value = said.match["verb"].lower(), said.match["value"].strip(" .")
+    if verb == "prefer":
+        return (Candidate(predicate="prefers", object=value, literal=True),)
+    liked = verb in ("like", "love", "enjoy", "adore") and not said.match["not"]
+    if said.match["not"] and verb not in ("like", "love", "enjoy"):
+        return ()
+    now, before = ("likes", "dislikes") if liked else ("dislikes", "likes")
+    end = Candidate(predicate=before, object=value, literal=True, action=Action.END, changes=True)
+    return (Candidate(predicate=now, object=value, literal=True), end)
+
+
+def no_longer(said: Said) -> Sequence[Candidate]:
+    value = said.match["value"].strip(" .")
+    return (Candidate(predicate="likes", object=value, literal=True, action=Action.END, changes=True),)
+
+
+def called(said: Said) -> Sequence[Candidate]:
+    return (Candidate(predicate="preferred_name", object=said.name, action=Action.PROPOSE),)
+
+
+def born(said: Said) -> Sequence[Candidate]:
+    return (Candidate(predicate="birthday", object=said.match["value"].strip(" ."), literal=True),)
+
+
+def age(said: Said) -> Sequence[Candidate]:
+    return (Candidate(predicate="age", object=said.match["value"], literal=True, changes=True),)
+
+
+def event(said: Said) -> Sequence[Candidate]:
+    """The date of something that is planned, such as a wedding."""
+    day = times.day_of(said.match["when"], said.at)
+    if day is None or day < said.at.replace(hour=0, minute=0, second=0, microsecond=0):
+        return ()
+    noun = "_".join(said.match["noun"].lower().split())
+    date = day.date().isoformat()
+    return (Candidate(predicate=f"{noun}_date", object=date, literal=True, single=True, changes=True),)
+
+
+_OF_OTHERS = (
+    (
+        rule("", r" (?:(?:has )?(?:just )?(?:moved|relocated) to|(?:now )?lives in) {NAME}{END}", moved_to).form,
+        moved_to,
+    ),
+    (rule("", r" (?:(?:now )?works (?:at|for)|(?:has )?(?:just )?joined) {NAME}{END}", started_at).form, started_at),
+)

@@ -1,0 +1,112 @@
+"""A rule: the form of a clause, and what a clause of this form says.
+
+A rule matches a clause from its start, so that a sentence which merely contains the words of a rule says nothing. In a
+form, `{I}` is the author with an auxiliary, `{NAME}` a name in capitals, and `{END}` the end of what is named.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from mnemolog.domain.extraction.candidate import Candidate
+from mnemolog.domain.extraction.times import Dated
+from mnemolog.domain.extraction.vocabulary import DIETS, LANGUAGES, OCCUPATIONS, ONE_OF, PETS, SOME_OF
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A clause that matched a rule, and the time of its message."""
+
+    match: re.Match[str]
+    clause: Dated
+    at: datetime
+
+    @property
+    def name(self) -> str:
+        return re.sub(r"'s$|[.'&-]+$", "", self.match["name"]).strip()
+
+    @property
+    def values(self) -> Sequence[str]:
+        """The value, or several that are enumerated."""
+        parts = re.split(r",? and |, | or ", self.match["value"])
+        return tuple(dict.fromkeys(plain for part in parts if (plain := part.strip(" .'"))))[:3]
+
+    @property
+    def changes(self) -> bool:
+        """Whether the clause says that this is new."""
+        return _NEW.search(self.match.string) is not None
+
+
+Make = Callable[[Said], Sequence[Candidate]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`hints`: one of these is in each clause of this form, in lower case."""
+
+    hints: tuple[str, ...]
+    form: re.Pattern[str]
+    make: Make
+
+
+def rule(hints: str, form: str, make: Make) -> Rule:
+    for name, fragment in _FRAGMENTS.items():
+        form = form.replace(f"{{{name}}}", fragment)
+    return Rule(tuple(hints.split("|")), re.compile(form, re.IGNORECASE), make)
+
+
+_NEW = re.compile(r"\b(?:now|these days|again|instead|new|since|started)\b", re.IGNORECASE)
+_ADVERBS = "just|now|finally|recently|also|both|already|currently|actually|really|officially|since|still"
+_NOT_A_NAME = (
+    "I|I'm|I've|The|My|Our|A|An|This|That|It|He|She|They|We|You|God|Christmas|Easter|Halloween|Monday|Tuesday|Wednesday"
+    "|Thursday|Friday|Saturday|Sunday|January|February|March|April|May|June|July|August|September|October|November"
+    "|December|Earth|English|TV|PM|AM|OK"
+)
+_FRAGMENTS = {
+    # With "have", "am" or "are".
+    "I": rf"(?:i|we)(?:'ve| have|'re| are|'m| am)?(?: (?:{_ADVERBS}))*(?: been)?",
+    "AM": rf"(?:i|we)(?:'m| am|'re| are)(?: (?:{_ADVERBS}))*",
+    "NAME": (
+        rf"(?-i:(?P<name>(?!(?:{_NOT_A_NAME})(?![\w'&-]))[A-Z][\w'&.-]*"
+        r"(?: (?:(?:of|de|da|do|del|la|le|the|and|&|van|von|der|y) )?[A-Z0-9][\w'&.-]*){0,4}))"
+    ),
+    # What may follow a name; another word means that the name is only a part of something.
+    "END": (
+        r"(?=$|[,.!;:(]| (?:now|too|again|with|for|as|in|on|at|where|which|who|after|before|by|from|next|instead|to"
+        r"|together|permanently|full[- ]time|part[- ]time|right|these|already|today|currently|because|though|and|or|since"
+        r"|alone|until|while|when)\b)"
+    ),
+    "STOP": r"(?=$|[,.!;:(]| (?:now|too|again|these days|as well|so far|at the moment|right now|already)\b)",
+    "NO_MORE": r"(?: any ?more| any longer)",
+    "NEXT_TRIP": r"(?:next (?:trip|holiday|vacation|journey))",
+    "DIET": rf"(?P<value>{DIETS})\b(?! (?!(?:diet|now|again|because|since|and|for|these|so|but|at|too|as|in|from|by|with|myself)\b)\w)",
+    "DIETS": f"(?P<value>{DIETS})",
+    "LANGUAGES": rf"(?P<value>(?:{LANGUAGES})(?:(?:, and |, | and )(?:{LANGUAGES}))*)\b",
+    "OCCUPATION": (
+        r"(?P<value>(?:(?!(?:bad|terrible|good|great|better|big|huge|natural|born|the|if|not|pretty|very|cautious|careful|slow|fast|safe|nervous|quick|picky|daily|former|ex|retired|so|such|decent|amateur|hobby|home|real|new|first-time|frequent|one-time|wannabe)\b)[\w-]+ ){0,2}"
+        rf"(?:{OCCUPATIONS}))\b"
+    ),
+    "DRUG": (
+        r"(?P<value>[a-z]+(?:pril|sartan|statin|azole|azepam|azolam|mycin|cillin|formin|oxetine|pram|lukast|olol"
+        r"|thyroxine|parin|profen|tidine|semide|gliptin|dipine|zepine|triptan|setron)|insulin|aspirin|paracetamol"
+        r"|acetaminophen|warfarin|xarelto|eliquis|prozac|zoloft|lexapro|xanax|ritalin|adderall|lithium|methotrexate"
+        r"|prednisone|sertraline|melatonin|antidepressants|antihistamines|birth control|beta[- ]blockers)\b"
+    ),
+    "DOSE": r"(?:\d+(?:\.\d+)? ?(?:mg|mcg|µg|ml|g|iu|units?|drops|pills?|tablets?)(?: of)?)",
+    "ONE": f"(?P<who>{ONE_OF}|{SOME_OF}|{PETS})",
+    "SORT": r"(?: (?:new|older|younger|big|little|elder|best|eldest|youngest|good|old|close|dear|twin|baby|lovely|cute))*",
+    "FOOD": (
+        r"(?P<value>(?!(?:the|this|that|it|any|some|my|your|anything|everything)\b)[a-z][\w'-]*(?: (?!and\b|or\b|so\b)[\w'-]+)?"
+        r"(?:(?:, and |, | and | or )[a-z][\w'-]*(?: (?!and\b|or\b|so\b)[\w'-]+)?)*)"
+    ),
+    "LIKED": (
+        r"(?P<value>(?!(?:it|its|it's|that|this|these|those|them|you|your|yours|him|her|his|their|how|what|when|where|who"
+        r"|why|to|being|having|my|our|the|a|an|some|any|no|one|both|all|everything|anything|nothing|something|everyone"
+        r"|every|and|but|so|as|on|in|at|with|about|for|most|more|much|us|me|myself|each|seeing|hearing|knowing|doing"
+        r"|going|getting|making|anyone|nobody|if|talking|chatting|thinking|watching you)\b)[\w'-]+"
+        r"(?: (?!(?:and|but|because|so|when|that|which|who|since|too|as|if|it|you|your|this|these|more|most|than|very|her"
+        r"|his|him|them|their|a|lot|my|our|me|us|here|there|over|these|now|again|those|some|what|how|also|especially)\b)[\w'-]+){0,3})"
+        r"(?=$|[.!,]| (?:too|a lot|so much|very much|the most|these days|now|more than|over|as well|again|because|but)\b)"
+    ),
+}

@@ -1,0 +1,195 @@
+"""When something is said to have begun or ended, resolved against the date of the message (X13)."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+_MONTH_NAMES = "january february march april may june july august september october november december"
+_DAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
+_NUMBER_NAMES = "zero one two three four five six seven eight nine ten"
+_MONTHS, _DAYS = _MONTH_NAMES.split(), _DAY_NAMES.split()
+_NUMBERS = {word: number for number, word in enumerate(_NUMBER_NAMES.split())}
+_NUMBERS |= {"a": 1, "an": 1, "a couple of": 2, "a few": 3, "several": 3}
+_MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTHS if name != "may") + "|may|sept)"
+_DAY = "(?:" + "|".join(_DAYS) + ")"
+_COUNT = rf"(?:\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
+_UNIT = r"(?:day|week|month|year)s?"
+_DATE = (
+    rf"\d{{4}}-\d\d-\d\d|(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? \d{{4}})?"
+    rf"|{_MONTH}(?: the)? \d{{1,2}}(?:st|nd|rd|th)?(?!\d)(?:,? \d{{4}})?|{_MONTH}(?:,? \d{{4}})?|(?:19|20)\d\d"
+)
+DAY_AND_MONTH = (
+    rf"(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?)(?:,? \d{{4}})?"
+)
+POINT = (
+    rf"(?:{_COUNT} {_UNIT} ago|(?:last|this|next) (?:week|month|year|{_DAY}|{_MONTH})"
+    rf"|yesterday|today|tomorrow|this (?:morning|afternoon|evening)|(?:the )?(?:start|beginning|end) of (?:{_DATE})"
+    rf"|{_DAY}|{_DATE})"
+)
+_ON = rf"(?:in|on|at) (?:{_DATE}|{_DAY}|(?:the )?(?:start|beginning|end) of (?:{_DATE}))"
+_PHRASE = re.compile(
+    rf"(?P<until>\b(?:until|till|up to) (?P<end>{POINT})\b)"
+    rf"|(?P<from>\b(?:ever since|since|from|as of|as from|starting|effective|beginning) (?:(?:on|in) )?"
+    rf"(?P<start>{POINT})\b(?: on(?:wards?)?\b)?)"
+    rf"|(?P<in>\bin {_COUNT} {_UNIT}\b(?! of))"
+    rf"|(?P<for>\bfor (?:about |around |over |almost )?{_COUNT} {_UNIT}(?: now)?\b)"
+    rf"|(?P<at>\b(?:{_ON}|{_COUNT} {_UNIT} ago|(?:last|this|next) (?:week|month|year|{_DAY}|{_MONTH})"
+    rf"|yesterday|today|tomorrow|this (?:morning|afternoon|evening))\b)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dated:
+    """A clause without its phrases of time, and what these say. `since` may lie in the future."""
+
+    text: str
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
+    """Take the phrases of time out of a clause; with `future` it is about what is to come.
+
+    >>> dated("I live in Porto since March", datetime(2026, 5, 10, tzinfo=UTC))
+    Dated(text='I live in Porto', since=datetime.datetime(2026, 3, 1, 0, 0, tzinfo=datetime.timezone.utc), until=None)
+    """
+    since = until = None
+    for found in _PHRASE.finditer(clause):
+        phrase = found[0]
+        if found["until"]:
+            until = until or point(found["end"], at, future=True)
+        elif found["from"]:
+            since = since or point(found["start"], at, future=future)
+        elif found["in"]:
+            since = since or _shifted(at, phrase.split(maxsplit=1)[1], 1)
+        elif found["for"]:
+            counted = re.sub(r"^for (?:about |around |over |almost )?| now$", "", phrase, flags=re.IGNORECASE)
+            since = since or _shifted(at, counted, -1)
+        else:
+            since = since or point(re.sub(r"^(?:in|on|at) ", "", phrase, flags=re.IGNORECASE), at, future=future)
+    text = " ".join(_PHRASE.sub(" ", clause).split())
+    return Dated(re.sub(r"\s+([,.!;:])", r"\1", text).strip(" ,"), since, until)
+
+
+def point(phrase: str, at: datetime, *, future: bool = False) -> datetime | None:
+    """The start of the day, month or year that a phrase names; None for a date that does not exist.
+
+    A month or day without a year is the last one before the message; with `future`, or after "next", the next one.
+    """
+    said = phrase.lower().removeprefix("the ")
+    today = _day(at)
+    for pattern, resolve in _RESOLVERS:
+        if found := re.fullmatch(pattern, said):
+            try:
+                return resolve(found, today, future)
+            except (ValueError, OverflowError):
+                return None
+    return None
+
+
+def day_of(phrase: str, at: datetime) -> datetime | None:
+    """The next day with this date, as of an event that is planned; None without a day."""
+    said = phrase.lower().removeprefix("the ")
+    return point(said, at, future=True) if re.search(rf"\d|{_DAY}|tomorrow|today", said) else None
+
+
+def _shifted(at: datetime, counted: str, sign: int) -> datetime | None:
+    count, unit = counted.lower().rsplit(maxsplit=1)
+    number = int(count) if count.isdigit() else _NUMBERS[count]
+    try:
+        return _moved(_day(at), number * sign, unit.rstrip("s"))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _day(at: datetime) -> datetime:
+    return at.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _moved(day: datetime, count: int, unit: str) -> datetime:
+    if unit in ("day", "week"):
+        return day + timedelta(days=count * (7 if unit == "week" else 1))
+    months = day.year * 12 + day.month - 1 + count * (12 if unit == "year" else 1)
+    year, month = divmod(months, 12)
+    last = (datetime(year + (month == 11), (month + 1) % 12 + 1, 1, tzinfo=UTC) - timedelta(days=1)).day
+    return day.replace(year=year, month=month + 1, day=min(day.day, last))
+
+
+def _began(unit: str, day: datetime, sign: int) -> datetime:
+    """The start of the week, month or year before or after that of a day."""
+    if unit == "week":
+        return day + timedelta(days=7 * sign - day.weekday())
+    return (
+        _moved(day.replace(day=1), sign, unit) if unit == "month" else day.replace(year=day.year + sign, month=1, day=1)
+    )
+
+
+def _weekday(name: str, day: datetime, *, future: bool) -> datetime:
+    ahead = (_DAYS.index(name) - day.weekday()) % 7
+    return day + timedelta(days=ahead or 7) if future else day + timedelta(days=ahead - 7 if ahead else 0)
+
+
+def _month(name: str) -> int:
+    return next(n for n, one in enumerate(_MONTHS, 1) if one.startswith(name[:3]))
+
+
+def _calendar(day: datetime, year: str | None, month: int, number: int, *, future: bool) -> datetime:
+    if year:
+        return day.replace(year=int(year), month=month, day=number)
+    here = day.replace(month=month, day=number)
+    if future:
+        return here if here >= day else here.replace(year=day.year + 1)
+    return here if here <= day else here.replace(year=day.year - 1)
+
+
+def _named(found: re.Match[str], day: datetime, future: bool) -> datetime:
+    which, unit = found[1], found[2]
+    sign = {"last": -1, "this": 0, "next": 1}[which]
+    if unit in ("week", "month", "year"):
+        return _began(unit, day, sign)
+    if unit in _DAYS:
+        return _weekday(unit, day, future=sign > 0 or (sign == 0 and future))
+    return _calendar(day, None, _month(unit), 1, future=sign > 0 or (sign == 0 and future))
+
+
+def _edge(found: re.Match[str], day: datetime, future: bool) -> datetime:
+    start = point(found[2], day, future=future)
+    if start is None:
+        raise ValueError(found[2])
+    return (
+        start if found[1] != "end" else _moved(start, 1, "year" if found[2].isdigit() else "month") - timedelta(days=1)
+    )
+
+
+_Resolver = Callable[[re.Match[str], datetime, bool], datetime]
+_RESOLVERS: tuple[tuple[str, _Resolver], ...] = (
+    (r"today|this (?:morning|afternoon|evening)", lambda it, day, future: day),
+    (r"yesterday", lambda it, day, future: day - timedelta(days=1)),
+    (r"tomorrow", lambda it, day, future: day + timedelta(days=1)),
+    (
+        rf"({_COUNT}) ({_UNIT}) ago",
+        lambda it, day, future: _moved(day, -(int(it[1]) if it[1].isdigit() else _NUMBERS[it[1]]), it[2].rstrip("s")),
+    ),
+    (rf"(last|this|next) (week|month|year|{_DAY}|{_MONTH})", _named),
+    (rf"(start|beginning|end) of ({_DATE})", _edge),
+    (rf"({_DAY})", lambda it, day, future: _weekday(it[1], day, future=future)),
+    (
+        r"(\d{4})-(\d\d)-(\d\d)",
+        lambda it, day, future: day.replace(year=int(it[1]), month=int(it[2]), day=int(it[3])),
+    ),
+    (
+        rf"(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})(?:,? (\d{{4}}))?",
+        lambda it, day, future: _calendar(day, it[3], _month(it[2]), int(it[1]), future=future),
+    ),
+    (
+        rf"({_MONTH})(?: the)? (\d{{1,2}})(?:st|nd|rd|th)?(?:,? (\d{{4}}))?",
+        lambda it, day, future: _calendar(day, it[3], _month(it[1]), int(it[2]), future=future),
+    ),
+    (
+        rf"({_MONTH})(?:,? (\d{{4}}))?",
+        lambda it, day, future: _calendar(day, it[2], _month(it[1]), 1, future=future),
+    ),
+    (r"((?:19|20)\d\d)", lambda it, day, future: day.replace(year=int(it[1]), month=1, day=1)),
+)

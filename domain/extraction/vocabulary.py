@@ -1,0 +1,55 @@
+"""The words that the rules know: diets, occupations, languages, relations."""
+
+DIETS = (
+    "vegan|vegetarian|pescatarian|flexitarian|keto|ketogenic|paleo|low[- ]carb|low[- ]fat|low[- ]fodmap|gluten[- ]free"
+    "|dairy[- ]free|lactose[- ]free|sugar[- ]free|plant[- ]based|mediterranean|omnivore|carnivore|halal|kosher|raw vegan"
+    "|whole30|dash"
+)
+LANGUAGES = (
+    "Arabic|Bengali|Bulgarian|Cantonese|Catalan|Chinese|Croatian|Czech|Danish|Dutch|English|Estonian|Farsi|Finnish"
+    "|French|Galician|German|Greek|Hebrew|Hindi|Hungarian|Icelandic|Indonesian|Irish|Italian|Japanese|Korean|Latvian"
+    "|Lithuanian|Malay|Mandarin|Norwegian|Persian|Polish|Portuguese|Punjabi|Romanian|Russian|Serbian|Slovak|Slovene"
+    "|Spanish|Swahili|Swedish|Tagalog|Tamil|Thai|Turkish|Ukrainian|Urdu|Vietnamese|Welsh"
+)
+_OCCUPATION_WORDS = (
+    "accountant actor actress analyst animator anesthetist architect artist astronomer baker banker barista bartender"
+    " beekeeper biologist bookkeeper botanist bricklayer builder butcher carpenter cashier chef chemist coach comedian"
+    " composer conductor consultant cook copywriter counsellor counselor courier dancer dentist designer detective"
+    " developer dietitian diplomat director doctor driver economist editor electrician engineer entrepreneur farmer"
+    " firefighter fisherman florist freelancer gardener geologist goldsmith guide hairdresser historian illustrator"
+    " interpreter journalist judge lawyer lecturer librarian lifeguard linguist locksmith luthier manager mason"
+    " mathematician mechanic meteorologist midwife model musician nanny neurologist notary novelist nurse nutritionist"
+    " optician painter paramedic pediatrician pharmacist photographer physician physicist physiotherapist pilot plumber"
+    " poet policeman politician postdoc potter producer professor programmer psychiatrist psychologist realtor"
+    " receptionist recruiter referee reporter researcher roofer sailor salesman scientist sculptor secretary singer"
+    " soldier solicitor statistician steward surgeon surveyor tailor teacher technician therapist tiler translator"
+    " tutor undertaker veterinarian vet waiter waitress web designer welder winemaker writer zoologist"
+)
+OCCUPATIONS = "|".join(_OCCUPATION_WORDS.split())
+# One at a time; the others may be several.
+ONE_OF = (
+    "wife|husband|fiancee?|girlfriend|boyfriend|partner|boss|manager|supervisor|landlord|landlady|dentist|doctor|gp"
+    "|therapist|mother|father|mom|mum|dad"
+)
+SOME_OF = (
+    "sister|brother|son|daughter|cousin|aunt|uncle|niece|nephew|grandmother|grandfather|grandma|grandpa|friend"
+    "|colleague|coworker|neighbour|neighbor|roommate|flatmate|stepsister|stepbrother|stepson|stepdaughter"
+)
+PETS = "dog|cat|puppy|kitten|parrot|hamster|rabbit|horse|pony|guinea pig|turtle|tortoise|goldfish|ferret|budgie|snake"
+RELATIONS = {
+    "wife": "married_to",
+    "husband": "married_to",
+    "fiance": "engaged_to",
+    "fiancee": "engaged_to",
+    "girlfriend": "partner_of",
+    "boyfriend": "partner_of",
+    "partner": "partner_of",
+    "friend": "friend_of",
+    "mum": "mother",
+    "mom": "mother",
+    "dad": "father",
+    "neighbor": "neighbour",
+    "puppy": "dog",
+    "kitten": "cat",
+}
+"""The predicates of relations whose own word is not one."""

@@ -1,0 +1,44 @@
+"""Of several statements about one state, the latest counts; an end counts for what it says is over."""
+
+from datetime import UTC, datetime, timedelta
+
+from mnemolog.domain import state
+
+BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def current(question: str, *said: str) -> list[str]:
+    """What is not superseded of things that were said a day after the other."""
+    asked = state.asked_states(question)
+    told = [state.statement(text, "", text, BEGAN + timedelta(days=at), asked) for at, text in enumerate(said)]
+    gone = state.superseded([one for one in told if one], asked)
+    return [text for text in said if text not in gone]
+
+
+def test_the_latest_statement_about_a_state_is_current() -> None:
+    said = ("I live in Porto.", "I joined Acme on Monday.", "We relocated to Ghent", "I'm in Oslo now.")
+    assert current("Where do I live?", *said) == [said[1], said[3]]
+    assert current("Where do I work?", *said) == list(said)
+
+
+def test_an_end_supersedes_what_ended_and_nothing_else() -> None:
+    left, joined, quit_ = "I left Acme last month.", "I joined Globex.", "I quit my job."
+    assert current("Where do I work?", "I work at Acme.", left) == [left]
+    assert current("Where do I work?", "I work at Acme.", joined, left) == [joined]
+    assert current("Where do I work?", "I work at Acme.", joined, quit_) == [quit_]
+
+
+def test_a_plan_to_move_does_not_supersede_a_home() -> None:
+    said = ("I live in Porto.", "I'm moving to Ghent next month.", "If I moved to Rome, I would need a car.")
+    assert current("Where do I live?", *said) == list(said)
+
+
+def test_an_occupation_says_nothing_about_an_employer() -> None:
+    said = ("I work at Acme.", "I'm a nurse.")
+    assert current("Where do I work?", *said) == list(said)
+
+
+def test_trips_and_diets_have_a_current_one_as_well() -> None:
+    trips = ("I'm planning a trip to Crete.", "Change of plans, the next trip is Malta.")
+    assert current("Where does my next trip go?", *trips) == [trips[1]]
+    assert current("What is my diet?", "I'm vegan now.", "I eat meat again.") == ["I eat meat again."]
