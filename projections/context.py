@@ -21,16 +21,17 @@ from mnemolog.domain.text import count_tokens, normalize_name
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_THREAD
 from mnemolog.events.fields import WHOLE, Id, Text
+from mnemolog.projections.candidates import candidates, categories
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.graph import reader as entities
 from mnemolog.projections.graph.facts import Point, entity_card, facts
 from mnemolog.projections.graph.hydration import critical
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
-from mnemolog.projections.memories.filters import active, unasked, visible_to
+from mnemolog.projections.memories.filters import Filters, active, unasked, visible_to
 from mnemolog.projections.memories.reader import Row
 from mnemolog.projections.memories.tables import memories as table
-from mnemolog.projections.retrieval import EVERYTHING, Hit, hybrid
+from mnemolog.projections.retrieval import Hit, hybrid
 from mnemolog.projections.sources.every import SOURCES
 from mnemolog.projections.sources.graph import ENTITY, fact_hit
 from mnemolog.projections.sources.ranked import ranked, settled
@@ -54,6 +55,7 @@ class ContextRequest(BaseModel):
     categories: Annotated[
         tuple[str, ...], Field(description="Only these categories; by default all that the agent may read.")
     ] = ()
+    filters: Annotated[Filters, Field(description="Only this, besides what is in every context.")] = Filters()
     thread_id: Annotated[Id, Field(description="The thread whose conversation pronouns refer to.")] = DEFAULT_THREAD
     budget_tokens: Annotated[
         int | None,
@@ -137,7 +139,7 @@ async def gather(
     question: Question,
 ) -> AgentContext:
     """CategoryNotAllowed if the request names a category outside the agent's allowlist."""
-    viewer = viewer.within(policy.allowed(viewer.agent_id, request.categories))
+    viewer = viewer.within(categories(policy, viewer.agent_id, request.categories, request.filters))
     asked = Asked(
         connection=connection,
         viewer=viewer,
@@ -145,16 +147,16 @@ async def gather(
         index=index,
         predicates=predicates,
         point=point,
-        among=EVERYTHING,
+        among=await candidates(connection, viewer, request.filters),
         limit=MOST_KNOWN,
-        entity_ids=referred,
+        entity_ids={*request.filters.entity_ids, *referred},
         former=False,
     )
     always = list(map(fact_hit, await critical(connection, viewer, predicates, point)))
     spoken_of: Sequence[EntityCard] = []
     if not request.categories:  # Facts are of no category.
         spoken_of = await _spoken_of(connection, viewer, question.text, referred, point, predicates)
-    found = await ranked(asked, answering(viewer, request.categories), MOST_KNOWN)
+    found = await ranked(asked, answering(viewer, request), MOST_KNOWN)
     foundation = await memories.foundation(connection, viewer)
     sections = [
         Section(category, policy.mode(category), await _section(asked, category, policy.mode(category)))
@@ -186,10 +188,12 @@ async def gather(
     )
 
 
-def answering(viewer: Viewer, categories: Collection[str]) -> Sequence[Source]:
+def answering(viewer: Viewer, request: ContextRequest) -> Sequence[Source]:
     """The sources of a context besides memories and messages."""
-    able = (one for one in SOURCES if one is not RECORDED and (not categories or one.category in categories))
-    return [one for one in able if one.category is None or viewer.may_read(one.category)]
+    named = {*request.categories, *filter(None, [request.filters.category])}
+    able = (one for one in SOURCES if one is not RECORDED and (not named or one.category in named))
+    readable = (one for one in able if one.category is None or viewer.may_read(one.category))
+    return [one for one in readable if one.applies(request.filters)]
 
 
 def _text(always: Sequence[Hit], within: Sequence[Shown], budget: int | None) -> str:
@@ -226,11 +230,12 @@ async def _section(asked: Asked, category: str, mode: ContextMode) -> Sequence[R
     if mode.context is Context.ALL:
         # Pinned ones first, then by importance, then the newest.
         order = (table.c.pinned.desc(), table.c.importance.desc(), table.c.created_at.desc(), table.c.memory_id)
-        wanted = select(table.c.memory_id).where(*visible_to(viewer), active()).order_by(*order)
+        wanted = select(table.c.memory_id).where(*visible_to(viewer), active(), *asked.among.narrowed(viewer))
+        wanted = wanted.order_by(*order)
         ids: list[UUID] = list((await connection.execute(wanted)).scalars())
         rows = await memories.by_ids(connection, viewer, set(ids))
         return [rows[id_] for id_ in ids if id_ in rows and rows[id_]["text"]]
-    hits = await hybrid(connection, viewer, asked.index, asked.question, mode.rag_length)
+    hits = await hybrid(connection, viewer, asked.index, asked.question, mode.rag_length, asked.among)
     return [dict(hit.row) for hit in await settled(replace(asked, viewer=viewer), hits)][: mode.rag_length]
 
 

@@ -1,7 +1,7 @@
 """memory.query: allowlist and filters in the store, hybrid search, budget, delta header (B §6, design §6)."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -12,16 +12,14 @@ from mnemolog.domain import ranking
 from mnemolog.domain.anaphora import Reference
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.domain.memory import Kind
-from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, StreamId
 from mnemolog.events.fields import WHOLE, Id, Tenant, Text, checked_by
+from mnemolog.projections.candidates import candidates, categories
 from mnemolog.projections.changes import reader as changes
-from mnemolog.projections.graph import reader as entities
 from mnemolog.projections.graph.facts import Point
-from mnemolog.projections.memories.filters import Candidates, Filters
+from mnemolog.projections.memories.filters import Filters
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.sources.every import KINDS, SOURCES, known_kind
 from mnemolog.projections.sources.ranked import ranked
@@ -125,14 +123,13 @@ class Answer:
 
 def sources(request: MemoryQuery) -> Sequence[Source]:
     """The sources that can answer a request: of its kinds and categories, and able to apply all its filters."""
-    filters = request.filters.model_dump(exclude_defaults=True).keys()
-    categories = {*request.categories, *([request.filters.category] if request.filters.category else [])}
+    named = {*request.categories, *filter(None, [request.filters.category])}
     return [
         one
         for one in SOURCES
         if (not request.kinds or one.kinds & set(request.kinds))
-        and (not categories or one is RECORDED or one.category in categories)
-        and filters <= one.filters
+        and (not named or one is RECORDED or one.category in named)
+        and one.applies(request.filters)
         and (request.threshold is None or one.similar)
     ]
 
@@ -153,7 +150,7 @@ async def answer(
 
     CategoryNotAllowed for a category outside its allowlist.
     """
-    within = viewer.within(categories(request, policy))
+    within = viewer.within(categories(policy, viewer.agent_id, request.categories, request.filters))
     asked = Asked(
         connection=connection,
         viewer=within,
@@ -161,7 +158,7 @@ async def answer(
         index=index,
         predicates=predicates,
         point=point,
-        among=await _candidates(connection, within, request),
+        among=await candidates(connection, within, request.filters, request.kinds),
         limit=request.top_k,
         threshold=request.threshold,
         entity_ids={*request.filters.entity_ids, *referred},
@@ -173,25 +170,3 @@ async def answer(
     kept = ranking.within_budget(found.hits, request.budget_tokens, lambda hit: hit.bullet)
     header, rev = await changes.header(connection, viewer, request.thread_id, request.since_rev)
     return Answer(header, rev, kept, found.unknown, question.skipped)
-
-
-def categories(request: MemoryQuery, policy: CategoryPolicy) -> frozenset[str] | None:
-    """The categories that a request may search. One named by a filter counts as requested, and may be refused."""
-    if request.filters.category is None:
-        return policy.allowed(request.agent_id, request.categories)
-    named = policy.allowed(request.agent_id, [request.filters.category], "filters.category")
-    asked = policy.allowed(request.agent_id, request.categories or [request.filters.category])
-    return named if named is None or asked is None else named & asked
-
-
-async def _candidates(connection: AsyncConnection, viewer: Viewer, request: MemoryQuery) -> Candidates:
-    """The memories and messages of the kinds and about the entities requested, with all that were merged with these."""
-    kinds = frozenset(one for one in Kind if one in request.kinds) if request.kinds else None
-    messages = not request.kinds or MESSAGE in request.kinds
-    among = Candidates(filters=request.filters, messages=messages, kinds=kinds)
-    if not request.filters.entity_ids:
-        return among
-    rows = await entities.by_ids(connection, viewer, request.filters.entity_ids)
-    known = await entities.survivors(connection, viewer, rows)
-    kin = await entities.kin(connection, viewer, {row["entity_id"] for row in known.values()})
-    return replace(among, about=frozenset(kin))

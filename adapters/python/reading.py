@@ -103,7 +103,8 @@ class ReadVerbs(Asking):
         superseded stands below what is current, or is left out with `superseded="exclude"`. `unknown` are the names in
         the query that are not known.
 
-        `filters` are those of B §6 (`run_id`, `role`, `category`, `pinned`, `importance_min`, `updated_after`, ...).
+        `filters` are those of B §6 (`run_id`, `role`, `category`, `pinned`, `importance_min`, `updated_after`, ...),
+        and when and where it was said (`since`, `until`, `thread_id`, `session_id`, `episode_id`).
         `as_of` is a time with its offset, or a sequence number of the user's stream. `after` is a write, or its token,
         that the result must include, waiting at most `deadline` seconds (ReadTimeout).
 
@@ -159,6 +160,7 @@ class ReadVerbs(Asking):
         query: str,
         *,
         categories: Sequence[str] | None = None,
+        filters: Mapping[str, Any] | None = None,
         budget_tokens: int | None = None,
         thread_id: str | None = None,
         record: bool | None = None,
@@ -171,6 +173,8 @@ class ReadVerbs(Asking):
         consistency: Literal["strong", "eventual"] | None = None,
     ) -> Context:
         """Read the context for an agent's answer: pinned memories, and each category in its mode (B §5).
+
+        `filters` are those of `search`; critical facts, pinned memories and cards are in it whatever they say.
 
         Example:
             print("\\n".join(memory.context("where to eat?", user_id="ana").lines))

@@ -187,12 +187,16 @@ def _told(text: Row) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextCandidates:
-    """Which texts of artifacts a search may find, of those that its viewer sees. None leaves nothing out."""
+    """Which texts of artifacts a search may find, of those that its viewer sees. None leaves nothing out.
+
+    `where`: conditions on their artifacts.
+    """
 
     artifact_id: UUID | None = None
     type: ArtifactType | None = None
     kind: TextKind | None = None
     text_ids: frozenset[UUID] | None = None
+    where: tuple[ColumnElement[bool], ...] = ()
 
     def documents(self, viewer: Viewer) -> Select[Any]:
         """The candidates: each `id` with the terms that a full-text search finds it by, as `search`."""
@@ -202,7 +206,7 @@ class TextCandidates:
     def conditions(self, viewer: Viewer) -> list[ColumnElement[bool]]:
         """As a statement over texts says it."""
         column = artifact_texts.c
-        of = [*seen(viewer), artifacts.c.status.in_(sorted(VISIBLE)), _same_artifact(), _standing()]
+        of = [*seen(viewer), artifacts.c.status.in_(sorted(VISIBLE)), _same_artifact(), _standing(), *self.where]
         if self.type is not None:
             of.append(artifacts.c.type == self.type)
         found = [owned(artifact_texts, viewer), select(artifacts.c.artifact_id).where(*of).exists()]

@@ -1,6 +1,7 @@
 """Reads messages: by id, by thread, and as candidates of a search."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
 from typing import Any
@@ -39,6 +40,24 @@ NEWEST = ("-seq", "message_id")
 BESIDE = 2
 QUESTION_MARKS = ("?", "？", "؟")
 _INTERNAL = frozenset({"document", "tenant", "stream_kind", "subject_id", "remembered"})
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Part of an agent's part of a thread, such as a session: from one message to another, or to its end."""
+
+    agent_id: str
+    thread_id: str
+    first_id: str
+    last_id: str | None
+
+    def messages(self, stream: StreamId) -> ColumnElement[bool]:
+        """The condition that a message is in it."""
+        column = messages.c
+        place = tuple_(*indexed(messages), column.thread_id, column.agent_id)
+        within = place == tuple_(*owner_of(stream), self.thread_id, self.agent_id)
+        within &= column.seq >= _seq_of(stream, self.first_id)
+        return within if self.last_id is None else within & (column.seq <= _seq_of(stream, self.last_id))
 
 
 def visible_to(viewer: Viewer) -> list[ColumnElement[bool]]:
@@ -103,14 +122,8 @@ async def between(
     limit: int,
 ) -> list[Row]:
     """The messages of an agent's part of a thread from one to another, the last of them, in order: for jobs."""
-    column = messages.c
-    mine = tuple_(*indexed(messages), column.thread_id, column.agent_id) == tuple_(
-        *owner_of(stream), thread_id, agent_id
-    )
-    wanted = [mine, active(), column.seq >= _seq_of(stream, first_id)]
-    if last_id is not None:
-        wanted.append(column.seq <= _seq_of(stream, last_id))
-    statement = select(*stored(messages)).where(*wanted).order_by(column.seq.desc()).limit(limit)
+    wanted = Stretch(agent_id, thread_id, first_id, last_id).messages(stream)
+    statement = select(*stored(messages)).where(wanted, active()).order_by(messages.c.seq.desc()).limit(limit)
     return (await fetch(connection, messages, statement))[::-1]
 
 

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, or_, select, true
+from sqlalchemy import ColumnElement, and_, func, or_, select, true
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import card
@@ -107,10 +107,11 @@ async def facts(
     about: Collection[UUID] | None = None,
     *,
     predicate: Collection[str] | None = None,
+    where: Sequence[ColumnElement[bool]] = (),
 ) -> Sequence[Row]:
     """The facts that an agent may see, in the order of A §6.4; with `about`, those of these entities, at either end.
 
-    `predicate`: only those with one of these predicates.
+    `predicate`: only those with one of these predicates. `where`: further conditions on relations and their periods.
 
     Facts about a merged entity are facts about its survivor. `overridden_by` is the fact of another scope that takes
     precedence, if any (A09). For a `point` that is `always`, the timelines: one row for each time that a value held,
@@ -118,7 +119,7 @@ async def facts(
     """
     read = _Reading(connection, viewer, point, predicates)
     kin = None if about is None else await reader.kin(connection, viewer, about)
-    conditions = [] if kin is None else [await read.about(kin)]
+    conditions = [*where, *([] if kin is None else [await read.about(kin)])]
     if predicate is not None:
         conditions.append(one_of(relations.c.predicate, predicate))
     found = await read.rows(and_(true(), *conditions))
@@ -126,7 +127,7 @@ async def facts(
         found = [row for row in found if not kin.isdisjoint(row["ends"])]
     if point.always:
         return sorted((_fact(row, predicates, None) for row in found), key=_in_time)
-    rivals = found if kin is None else await read.slots_of(found)
+    rivals = found if kin is None and not where else await read.slots_of(found)
     distinct = _distinct(rivals)
     winners = overridden([_scoped(row) for row in distinct], predicates)
     wanted = {row["relation_id"] for row in found}
@@ -143,12 +144,18 @@ async def former(
     predicates: PredicatePolicy,
     subject_ids: Collection[UUID],
     names: Collection[str],
+    where: Sequence[ColumnElement[bool]] = (),
 ) -> Sequence[Row]:
     """The facts about these subjects that have ended, with one of these predicates."""
     same = one_of(relations.c.subject_id, subject_ids) & one_of(relations.c.predicate, names)
     read = _Reading(connection, viewer, replace(point, always=True), predicates)
-    rows = await read.rows(same & (periods.c.valid_to <= point.valid_at))
+    rows = await read.rows(and_(same, periods.c.valid_to <= point.valid_at, *where))
     return [_fact(row, predicates, None) for row in rows if row["state"] is State.ENDED]
+
+
+def learned() -> ColumnElement[datetime]:
+    """When it was said that a fact holds."""
+    return func.coalesce(periods.c.learned_at, periods.c.known_from)
 
 
 def entity_card(entity: Row, about: Iterable[Row]) -> str:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import hydration
@@ -84,6 +84,7 @@ async def hydrate(
     entity_ids: Collection[UUID] = (),
     similar: Mapping[UUID, float] | None = None,
     known: Sequence[Row] | None = None,
+    where: Sequence[ColumnElement[bool]] = (),
     limit: int = hydration.MAX_EDGES,
 ) -> Hydration:
     """The current facts at `point` that answer a question, of those that the viewer sees.
@@ -93,11 +94,11 @@ async def hydrate(
     found without an entity too. At most `limit` facts, of which critical ones are never cut.
 
     `similar`: the similarity of facts to the question, in [0, 1]. `known`: all the facts at `point`, if they were read
-    already; without them, each hop is read.
+    already; without them, each hop is read. `where`: only facts of which this holds, also on the way to others.
     """
     seeds = await _seeds(connection, viewer, text, entity_ids)
     asked = hydration.question_stems(text, [one.said for one in seeds if one.said])
-    walk = _Walk(connection, viewer, predicates, point, asked, similar or {}, known)
+    walk = _Walk(connection, viewer, predicates, point, asked, similar or {}, known, where)
     await walk.from_seeds(seeds)
     await walk.by_words()
     best = sorted(walk.found.values(), key=_best_first)
@@ -148,6 +149,7 @@ class _Walk:
     asked: frozenset[str]
     similar: Mapping[UUID, float]
     known: Sequence[Row] | None
+    where: Sequence[ColumnElement[bool]]
     found: dict[UUID, FactHit] = field(default_factory=dict)
     near: Sequence[Row] = ()
 
@@ -197,8 +199,8 @@ class _Walk:
         self, about: Collection[UUID] | None = None, predicate: Collection[str] | None = None
     ) -> Sequence[Row]:
         if self.known is None:
-            read = facts.facts(self.connection, self.viewer, self.point, self.predicates, about, predicate=predicate)
-            return await read
+            at = (self.connection, self.viewer, self.point, self.predicates)
+            return await facts.facts(*at, about, predicate=predicate, where=self.where)
         return [
             row
             for row in self.known

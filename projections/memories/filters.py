@@ -43,7 +43,7 @@ from mnemolog.events.shapes import DAY
 from mnemolog.projections.conversation import reader as message_reader
 from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.memories.tables import memories
-from mnemolog.projections.visibility import owned, shared
+from mnemolog.projections.visibility import owned, shared, viewed
 
 Moment = Annotated[datetime, checked_by(identity.day_or_instant), WithJsonSchema(DAY)]
 Level = Annotated[float, Strict(), WithJsonSchema({"type": "number", "minimum": 1, "maximum": 5})]
@@ -69,6 +69,11 @@ class Filters(BaseModel):
     metadata: Annotated[
         dict[str, JsonValue] | None, checked_by(checked_json), Field(description="With these metadata values.")
     ] = None
+    since: Annotated[Moment | None, Field(description="Said at this time or later, or from this day on.")] = None
+    until: Annotated[Moment | None, Field(description="Said before this time or day.")] = None
+    thread_id: Annotated[Id | None, Field(description="Said in this thread.")] = None
+    session_id: Annotated[fields.Uuid | None, Field(description="Said in this session of the agent.")] = None
+    episode_id: Annotated[fields.Uuid | None, Field(description="Said in this episode of the agent.")] = None
     updated_after: Annotated[Moment | None, Field(description="Updated after this time or day.")] = None
     updated_before: Annotated[Moment | None, Field(description="Updated before this time or day.")] = None
     entity_ids: Annotated[
@@ -92,15 +97,25 @@ class Filters(BaseModel):
 
     def of(self, column: ReadOnlyColumnCollection[str, Any]) -> list[ColumnElement[bool]]:
         """The caller's filters on properties that memories and messages share."""
-        equal: dict[str, Any] = self.model_dump(include={"agent_id", "run_id", "actor_id", "role"}, exclude_none=True)
+        names = {"agent_id", "run_id", "actor_id", "role", "thread_id"}
+        equal: dict[str, Any] = self.model_dump(include=names, exclude_none=True)
         found: list[ColumnElement[bool]] = [column[name] == value for name, value in equal.items()]
+        found += self.said(column["occurred_at"])
         if self.metadata is not None:
-            found.append(cast(column["metadata"], JSONB).contains(self.metadata))
+            found.append(self.with_metadata(column["metadata"]))
         if self.updated_after is not None:
             found.append(column["updated_at"] > self.updated_after)
         if self.updated_before is not None:
             found.append(column["updated_at"] < self.updated_before)
         return found
+
+    def with_metadata(self, column: ColumnElement[Any]) -> ColumnElement[bool]:
+        return cast(column, JSONB).contains(self.metadata)
+
+    def said(self, at: ColumnElement[datetime]) -> list[ColumnElement[bool]]:
+        """The caller's filters on the time when it was said."""
+        found = [] if self.since is None else [at >= self.since]
+        return found if self.until is None else [*found, at < self.until]
 
 
 UNFILTERED = Filters()
@@ -110,30 +125,38 @@ UNFILTERED = Filters()
 class Candidates:
     """The memories that a search may find, among those visible to its viewer, and with `messages` also messages.
 
-    `about`: about any of these entities; `kinds`: of these kinds; without it, procedures that were not requested and
-    open loops are left out; `ids`: with these ids.
+    `about`: about any of these entities; `stretches`: said in all of these; `kinds`: of these kinds; without it,
+    procedures that were not requested and open loops are left out; `ids`: with these ids.
     """
 
     filters: Filters = UNFILTERED
     messages: bool = False
     about: frozenset[UUID] | None = None
+    stretches: tuple[message_reader.Stretch, ...] = ()
     ids: frozenset[UUID] | None = None
     other_than: UUID | None = None
     kinds: frozenset[Kind] | None = None
 
     def conditions(self, viewer: Viewer) -> list[ColumnElement[bool]]:
         """The conditions in a statement over memories."""
-        found = [*visible_to(viewer), active(), *self.filters.conditions()]
+        found = [*visible_to(viewer), active(), *self.narrowed(viewer)]
         if self.kinds is None:
             found += [retrievable(), unasked(viewer.categories or frozenset())]
         else:
             found.append(memories.c.kind.in_(sorted(self.kinds)))
-        if self.about is not None:
-            found.append(about(self.about))
         if self.ids is not None:
             found.append(memories.c.memory_id == any_(literal(list(self.ids), ARRAY(Uuid))))
         if self.other_than is not None:
             found.append(memories.c.memory_id != self.other_than)
+        return found
+
+    def narrowed(self, viewer: Viewer) -> list[ColumnElement[bool]]:
+        """What the filters say of memories."""
+        found = self.filters.conditions()
+        if self.about is not None:
+            found.append(about(self.about))
+        if self.stretches:
+            found.append(self._came_from(viewer, memories.c.source_turn_ids))
         return found
 
     def documents(self, viewer: Viewer) -> Select[Any] | CompoundSelect[Any]:
@@ -160,11 +183,27 @@ class Candidates:
         if weighed or asked.category not in (None, CATEGORY):
             return None
         found = [*message_reader.visible_to(viewer), message_reader.active(), ~column.remembered, *asked.of(column)]
+        found += [one.messages(viewed(viewer)) for one in self.stretches]
         if self.about is not None:
             found.append(column.speaker_entity_id.in_(sorted(self.about)))
         if self.ids is not None:
             found.append(column.subject_id == any_(literal(list(self.ids), ARRAY(Uuid))))
         return found
+
+    def said(
+        self, viewer: Viewer, at: ColumnElement[datetime], turn_ids: ColumnElement[Any]
+    ) -> list[ColumnElement[bool]]:
+        """The filters by time and by conversation, on rows of another kind that name the messages they came from."""
+        placed = self.stretches or self.filters.thread_id is not None
+        return [*self.filters.said(at), *([self._came_from(viewer, turn_ids)] if placed else [])]
+
+    def _came_from(self, viewer: Viewer, turn_ids: ColumnElement[Any]) -> ColumnElement[bool]:
+        """Whether one of these messages was said in the thread and in the stretches asked for."""
+        found = [owned(messages, viewer), messages.c.message_id == any_(turn_ids)]
+        if self.filters.thread_id is not None:
+            found.append(messages.c.thread_id == self.filters.thread_id)
+        found += [one.messages(viewed(viewer)) for one in self.stretches]
+        return select(messages.c.message_id).where(*found).exists()
 
 
 def about(entity_ids: Collection[UUID]) -> ColumnElement[bool]:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import select, tuple_
+from sqlalchemy import ColumnElement, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.consent import PatchStatus
@@ -26,10 +26,13 @@ _INTERNAL = frozenset(OWNER)
 NEWEST = ("-seq", "patch_id")
 
 
-async def fields(connection: AsyncConnection, viewer: Viewer) -> Sequence[dict[str, Any]]:
+async def fields(
+    connection: AsyncConnection, viewer: Viewer, where: Sequence[ColumnElement[bool]] = ()
+) -> Sequence[dict[str, Any]]:
     """The values that are set, by field: `value` is a text, or a list of texts if the field collects values."""
     require_profile(viewer)
-    statement = select(*stored(profile_fields)).where(owned(profile_fields, viewer)).order_by(profile_fields.c.field)
+    statement = select(*stored(profile_fields)).where(owned(profile_fields, viewer), *where)
+    statement = statement.order_by(profile_fields.c.field)
     return [_field(row) for row in await fetch(connection, profile_fields, statement) if row["held"]]
 
 
@@ -56,10 +59,11 @@ async def own_todos(
     kind: TodoKind | None = None,
     limit: int = 100,
     cursor: str | None = None,
+    where: Sequence[ColumnElement[bool]] = (),
 ) -> Slice:
     """The viewing agent's todos: those due first come first, then the oldest."""
     column = todos.c
-    statement = select(*stored(todos)).where(owned(todos, viewer), column.agent_id == viewer.agent_id)
+    statement = select(*stored(todos)).where(owned(todos, viewer), column.agent_id == viewer.agent_id, *where)
     statement = statement.where(column.text != "").order_by(
         column.due.asc().nulls_last(), column.created_at, column.todo_id
     )

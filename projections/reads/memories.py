@@ -25,13 +25,13 @@ from mnemolog.domain.patrol import Node
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
-from mnemolog.projections import context, extent, query
+from mnemolog.projections import candidates, context, extent, query
 from mnemolog.projections.artifacts import reader as artifacts
 from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.context import AgentContext
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.extent import Extent
-from mnemolog.projections.graph.candidates import candidates
+from mnemolog.projections.graph import candidates as meant
 from mnemolog.projections.history import changed, from_log
 from mnemolog.projections.history import reader as history
 from mnemolog.projections.id_prefix import ids_beginning
@@ -84,9 +84,9 @@ class MemoryReads(GraphReads):
         """memory.query (B §6)."""
         viewer = request.viewer
         self._admitted(viewer)
-        query.categories(request, self._policy)
+        candidates.categories(self._policy, viewer.agent_id, request.categories, request.filters)
         resolved = await self._resolved(viewer, request.thread_id, request.query, moment)
-        needed = {CHANGES, *([GRAPH] if request.filters.entity_ids else [])}
+        needed = {CHANGES, *candidates.needed(request.filters)}
         sources, skipped = query.sources(request), list(resolved.skipped)
         ask = partial(
             query.answer,
@@ -114,7 +114,7 @@ class MemoryReads(GraphReads):
     async def context(self, viewer: Viewer, request: context.ContextRequest, moment: Moment = NOW) -> AgentContext:
         """The context for an agent's answer: pinned memories, and each category in its mode (B §5)."""
         self._admitted(viewer)
-        self._policy.allowed(viewer.agent_id, request.categories)
+        candidates.categories(self._policy, viewer.agent_id, request.categories, request.filters)
         resolved = await self._resolved(viewer, request.thread_id, request.query, moment)
         gather = partial(
             context.gather,
@@ -124,8 +124,9 @@ class MemoryReads(GraphReads):
             point=await self._point(viewer, When(), moment),
             referred=resolved.entity_ids,
         )
-        sources = context.answering(viewer, request.categories)
-        names = sorted({*RECALLED, GRAPH, *(name for one in sources for name in one.projections)})
+        sources = context.answering(viewer, request)
+        reading = (name for one in sources for name in one.projections)
+        names = sorted({*RECALLED, GRAPH, *candidates.needed(request.filters), *reading})
         _, found = await self._by_meaning(viewer, moment, names, resolved.text, gather)
         self._used(viewer, moment, found.shown)
         return replace(found, references=resolved.references, skipped=[*found.skipped, *resolved.skipped])
@@ -145,7 +146,7 @@ class MemoryReads(GraphReads):
             return Resolved(text, skipped=[f"pronouns: working memory is not available ({error.code})"])
         known: Sequence[Candidate] = ()
         if found.pronouns:
-            ask = partial(candidates, text=text, active=[UUID(one) for one in session.active_entity_ids])
+            ask = partial(meant.candidates, text=text, active=[UUID(one) for one in session.active_entity_ids])
             known = await self._read(viewer, moment, (GRAPH,), ask)
         return resolve(text, found, session, known)
 

@@ -7,7 +7,7 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.artifacts import reader
 from mnemolog.projections.artifacts.tables import NAME, artifacts
 from mnemolog.projections.retrieval import Hit
-from mnemolog.projections.sources.source import Asked, Found, Source, hit_of
+from mnemolog.projections.sources.source import SAID, Asked, Found, Source, hit_of
 from mnemolog.projections.vectors.projector import NAME as VECTORS
 
 ARTIFACT = "artifact"
@@ -22,7 +22,8 @@ async def _find(asked: Asked) -> Found:
     """The best text of each artifact that resembles the question, or has a word of it."""
     if asked.question.vector is None:
         return Found()
-    among = reader.TextCandidates()
+    said = asked.among.said(asked.viewer, artifacts.c.created_at, artifacts.c.source_turn_ids)
+    among = reader.TextCandidates(where=tuple(said))
     texts = await reader.search(asked.connection, asked.viewer, among, asked.limit, asked.index, asked.question)
     hits: dict[str, Hit] = {}
     for row in texts:
@@ -47,4 +48,6 @@ async def _find(asked: Asked) -> Found:
     return Found(hits=list(hits.values()))
 
 
-ARTIFACTS = Source(kinds=frozenset({ARTIFACT}), projections=(NAME, VECTORS), holds=_holds, find=_find, similar=True)
+ARTIFACTS = Source(
+    kinds=frozenset({ARTIFACT}), projections=(NAME, VECTORS), holds=_holds, find=_find, filters=SAID, similar=True
+)

@@ -13,7 +13,7 @@ from mnemolog.projections.graph.hydration import FactHit, Hydration, fact_senten
 from mnemolog.projections.graph.tables import NAME, entities, relations
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.rows import Row
-from mnemolog.projections.sources.source import Asked, Found, Source, hit_of
+from mnemolog.projections.sources.source import SAID, Asked, Found, Source, hit_of
 from mnemolog.projections.visibility import owned, shared
 
 # Facts are relations of the graph; `fact` is a kind of memory.
@@ -42,9 +42,9 @@ def _holds(viewer: Viewer) -> ColumnElement[int]:
 
 async def _find(asked: Asked) -> Found:
     """The facts that a question asks for and what they replaced, or the entities that it only names."""
-    known = None
-    if asked.held <= READ_WHOLE:
-        known = await facts.facts(asked.connection, asked.viewer, asked.point, asked.predicates)
+    known, about, where = None, asked.among.filters.entity_ids or None, _where(asked)
+    if about or asked.held <= READ_WHOLE:
+        known = await facts.facts(asked.connection, asked.viewer, asked.point, asked.predicates, about, where=where)
     found = await hydrate(
         asked.connection,
         asked.viewer,
@@ -53,6 +53,7 @@ async def _find(asked: Asked) -> Found:
         asked.point,
         entity_ids=asked.entity_ids,
         known=known,
+        where=where,
     )
     # `Where do I live?` is not a question about where somebody else lives.
     anchored = bool(found.seeds) or hydration.asks_about_user(asked.question.text)
@@ -60,6 +61,13 @@ async def _find(asked: Asked) -> Found:
     relevant = [one for one in weighed if one.score > RELEVANT]
     hits = [*map(fact_hit, relevant), *await _former(asked, relevant), *await _only_named(asked, found)]
     return Found(hits=hits, named=[one.said for one in found.seeds if one.said], unborne=found.unborne)
+
+
+def _where(asked: Asked) -> list[ColumnElement[bool]]:
+    """The filters that facts have, as conditions."""
+    filters = asked.among.filters
+    found = asked.among.said(asked.viewer, facts.learned(), relations.c.source_turn_ids)
+    return [*found, *([] if filters.metadata is None else [filters.with_metadata(relations.c.metadata)])]
 
 
 def fact_hit(fact: FactHit) -> Hit:
@@ -91,7 +99,8 @@ async def _former(asked: Asked, relevant: Sequence[FactHit]) -> Sequence[Hit]:
     if not current or not asked.former:
         return []
     subjects, predicates = {subject for subject, _ in current}, {predicate for _, predicate in current}
-    rows = await facts.former(asked.connection, asked.viewer, asked.point, asked.predicates, subjects, predicates)
+    at = (asked.connection, asked.viewer, asked.point, asked.predicates)
+    rows = await facts.former(*at, subjects, predicates, where=_where(asked))
     found: list[Hit] = []
     for row in rows:
         now = current.get((row["subject_id"], row["predicate"]))
@@ -103,9 +112,13 @@ async def _former(asked: Asked, relevant: Sequence[FactHit]) -> Sequence[Hit]:
 
 
 async def _only_named(asked: Asked, found: Hydration) -> Sequence[Hit]:
-    """What is known of the entities, if the question does no more than name them: `Who is Marta?`"""
+    """What is known of the entities, if the question does no more than name them: `Who is Marta?`
+
+    Nobody said an entity: one is no answer to a question about what was said at some time or place.
+    """
     named = {one.entity_id: one for one in found.seeds if one.said}
-    if not named or hydration.question_stems(asked.question.text, [one.said for one in named.values()]):
+    stems = hydration.question_stems(asked.question.text, [one.said for one in named.values()])
+    if not named or stems or _where(asked):
         return []
     hits = []
     for row in await reader.by_ids(asked.connection, asked.viewer, named.keys()):
@@ -122,5 +135,5 @@ FACTS = Source(
     projections=(NAME,),
     holds=_holds,
     find=_find,
-    filters=frozenset({"entity_ids"}),
+    filters=SAID | {"entity_ids", "metadata"},
 )

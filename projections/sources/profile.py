@@ -8,7 +8,7 @@ from mnemolog.domain.todo import TodoStatus
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.profile import reader
 from mnemolog.projections.profile.tables import NAME, profile_fields, todos
-from mnemolog.projections.sources.source import Asked, Found, Source, hit_of
+from mnemolog.projections.sources.source import SAID, Asked, Found, Source, hit_of
 from mnemolog.projections.visibility import owned
 
 FIELD, TODO = "profile", "todo"
@@ -23,7 +23,9 @@ def _has_fields(viewer: Viewer) -> ColumnElement[bool]:
 async def _fields(asked: Asked) -> Found:
     """The fields whose name or value the question mentions."""
     hits = []
-    for row in await reader.fields(asked.connection, asked.viewer):
+    column = profile_fields.c
+    where = asked.among.said(asked.viewer, column.updated_at, column.source_turn_ids)
+    for row in await reader.fields(asked.connection, asked.viewer, where):
         value = row["value"] if isinstance(row["value"], str) else ", ".join(row["value"])
         text = f"{row['field'].replace('_', ' ')}: {value}"
         if score := asked.match(text):
@@ -39,7 +41,8 @@ def _has_todos(viewer: Viewer) -> ColumnElement[bool]:
 async def _todos(asked: Asked) -> Found:
     """The agent's open todos that the question mentions, or all of them if it asks for todos."""
     hits = []
-    for row in await reader.own_todos(asked.connection, asked.viewer, TodoStatus.OPEN, limit=1000):
+    where = asked.among.said(asked.viewer, todos.c.created_at, todos.c.source_turn_ids)
+    for row in await reader.own_todos(asked.connection, asked.viewer, TodoStatus.OPEN, limit=1000, where=where):
         score = 1.0 if asked.stems and asked.stems <= _TODO_WORDS else asked.match(row["text"])
         if score:
             when = f"due {row['due']:%Y-%m-%d}" if row["due"] else None
@@ -48,5 +51,7 @@ async def _todos(asked: Asked) -> Found:
     return Found(hits=hits)
 
 
-FIELDS = Source(kinds=frozenset({FIELD}), projections=(NAME,), holds=_has_fields, find=_fields, category=CATEGORY)
-TODOS = Source(kinds=frozenset({TODO}), projections=(NAME,), holds=_has_todos, find=_todos)
+FIELDS = Source(
+    kinds=frozenset({FIELD}), projections=(NAME,), holds=_has_fields, find=_fields, category=CATEGORY, filters=SAID
+)
+TODOS = Source(kinds=frozenset({TODO}), projections=(NAME,), holds=_has_todos, find=_todos, filters=SAID)

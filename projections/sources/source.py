@@ -15,10 +15,13 @@ from mnemolog.domain.hydration import Match
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.graph.facts import Point
-from mnemolog.projections.memories.filters import Candidates
+from mnemolog.projections.memories.filters import Candidates, Filters
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
+
+# The filters by time and by conversation.
+SAID = frozenset({"since", "until", "thread_id", "session_id", "episode_id"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +93,10 @@ class Source:
     category: str | None = None
     filters: frozenset[str] = field(default_factory=frozenset)
     similar: bool = False
+
+    def applies(self, filters: Filters) -> bool:
+        """Whether it can apply all of these."""
+        return filters.model_dump(exclude_defaults=True).keys() <= self.filters
 
 
 def hit_of(

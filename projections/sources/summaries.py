@@ -4,13 +4,14 @@ from sqlalchemy import ColumnElement, select
 
 from mnemolog.domain.message import CATEGORY
 from mnemolog.domain.viewer import Viewer
-from mnemolog.projections.sources.source import Asked, Found, Source, hit_of
+from mnemolog.projections.sources.source import SAID, Asked, Found, Source, hit_of
 from mnemolog.projections.summaries import reader
 from mnemolog.projections.summaries.tables import NAME, summaries
 
 SUMMARY = "summary"
 LATEST = 50
 """How many summaries a search looks through, the newest first."""
+STRETCHES = ("session_id", "episode_id")
 
 
 def _holds(viewer: Viewer) -> ColumnElement[bool]:
@@ -21,7 +22,10 @@ async def _find(asked: Asked) -> Found:
     """Of each thread and kind, the newest summary that the question mentions something of."""
     hits = []
     seen: set[tuple[object, ...]] = set()
-    for row in await reader.newest(asked.connection, asked.viewer, None, None, LATEST, None):
+    filters, column = asked.among.filters, summaries.c
+    where = filters.said(column.created_at)
+    where += [column[name] == value for name in STRETCHES if (value := getattr(filters, name)) is not None]
+    for row in await reader.newest(asked.connection, asked.viewer, filters.thread_id, None, LATEST, None, where):
         place = (row["thread_id"], row["kind"], row.get("episode_id"))
         if place in seen or not (score := asked.match(row["text"])):
             continue
@@ -31,4 +35,6 @@ async def _find(asked: Asked) -> Found:
     return Found(hits=hits)
 
 
-SUMMARIES = Source(kinds=frozenset({SUMMARY}), projections=(NAME,), holds=_holds, find=_find, category=CATEGORY)
+SUMMARIES = Source(
+    kinds=frozenset({SUMMARY}), projections=(NAME,), holds=_holds, find=_find, category=CATEGORY, filters=SAID
+)

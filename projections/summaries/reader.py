@@ -1,6 +1,6 @@
 """Reads summaries: by id, by thread and kind, and the latest ones for jobs."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, or_, select, tuple_
@@ -48,10 +48,11 @@ async def newest(
     kind: SummaryKind | None,
     limit: int,
     cursor: str | None,
+    where: Sequence[ColumnElement[bool]] = (),
 ) -> Slice:
     """The summaries of the viewing agent, the newest first, without those that were erased."""
     column = summaries.c
-    listed = select(*stored(summaries)).where(*visible_to(viewer), column.text != "")
+    listed = select(*stored(summaries)).where(*visible_to(viewer), column.text != "", *where)
     if thread_id is not None:
         listed = listed.where(column.thread_id == thread_id)
     if kind is not None:
