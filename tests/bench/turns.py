@@ -8,6 +8,7 @@ servers; bytes are those of all tables and indexes of the log and the projection
 """
 
 import asyncio
+import gc
 import json
 import random
 import sys
@@ -99,6 +100,7 @@ async def measured(asked: Namespace, turns: Any) -> dict[str, float]:
     with tempfile.TemporaryDirectory(prefix="mnemolog-turns-") as directory:
         settings = load(data_dir=directory, embedder=asked.embedder, http_port=0)
         async with open_engine(settings) as engine:
+            gc.freeze()  # As `mnemolog up` does.
             with patch.object(heard, "TURNS", turns):
                 return await _of(engine, asked, watched)
 
