@@ -1,7 +1,7 @@
 """Which phrases of a text may be names of entities that are mentioned in passing (A07, A12)."""
 
 import re
-from collections.abc import Collection, Set
+from collections.abc import Collection, Sequence, Set
 from itertools import islice
 
 from mnemolog.domain.text import name_key, normalize_name
@@ -19,12 +19,11 @@ _UNSPACED_NAME = range(2, 7)
 
 def phrases(text: str) -> frozenset[str]:
     """Every run of one to four words; of scripts without spaces, of two to six characters. Compared as names are."""
-    words = [_POSSESSIVE.sub("", one[0]) for one in islice(_WORD.finditer(normalize_name(text)), WORDS_READ)]
-    spaced = {
-        " ".join(words[start : start + length])
-        for length in range(1, LONGEST_NAME + 1)
-        for start in range(len(words) - length + 1)
-    }
+    normal = normalize_name(text)
+    words = [_POSSESSIVE.sub("", one[0]) for one in islice(_WORD.finditer(normal), WORDS_READ)]
+    if normal.isascii():  # A shortcut with the same result: of ASCII words, only the hyphens are left to compare.
+        return frozenset(one for one in _runs([word.replace("-", " ") for word in words]) if len(one) > 1)
+    spaced = _runs(words)
     runs = (run[0] for word in words for run in _UNSPACED.finditer(word))
     unspaced = {
         run[start : start + length]
@@ -33,6 +32,14 @@ def phrases(text: str) -> frozenset[str]:
         for start in range(len(run) - length + 1)
     }
     return frozenset(one for one in map(name_key, spaced | unspaced) if len(one) > 1)
+
+
+def _runs(words: Sequence[str]) -> set[str]:
+    return {
+        " ".join(words[start : start + length])
+        for length in range(1, LONGEST_NAME + 1)
+        for start in range(len(words) - length + 1)
+    }
 
 
 def longest(names: Collection[str]) -> Set[str]:

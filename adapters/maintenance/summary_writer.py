@@ -81,9 +81,9 @@ async def write(engine: Services, stream: StreamId, draft: Draft) -> None:
             "text": "",
         },
     )
-    state = await engine.writes.handler.read(SUMMARIES, command)
-    if not state.needs(command):
-        return  # Such as after a crash between the summary and the end of its job.
+    # Such as after a crash between the summary and the end of its job. An extract costs less than this read.
+    if engine.models.chat is not None and not (await engine.writes.handler.read(SUMMARIES, command)).needs(command):
+        return
     summary, generation = await _made(engine, stream.tenant, draft)
     made = {**asdict(summary), "generation": generation, "mechanical": generation.model == EXTRACTIVE}
     await engine.writes.handler.handle(SUMMARIES, command.model_copy(update=made))

@@ -20,6 +20,10 @@ BATCH = 500
 # Readers soon ask for what was written, so a batch waits less for more events than turns do on their way into the log.
 # Under load enough events arrive while the previous batch is applied.
 LONGEST_SECONDS = 0.002
+# After a batch of at least so many events, a worker rests for as long as the batch took, but at most this long: writers
+# wait for their receipts in the same loop, and the next batch is larger, which costs less for each event.
+BURST = 4
+LONGEST_REST_SECONDS = 0.02
 RETRY_SECONDS = 0.5
 SWEEP_SECONDS = 2.0
 # The pause is fifty times as long as the check before it, which takes longer with many streams; but at most this, or
@@ -164,7 +168,10 @@ class ProjectionWorker:
         """Apply deliveries until cancelled."""
         while True:
             batch = await self._batches.take()
+            began = time.monotonic()
             await self._persist(partial(self._apply, batch))
+            if len(batch) >= BURST:
+                await asyncio.sleep(min(LONGEST_REST_SECONDS, time.monotonic() - began))
 
     async def _apply(self, batch: Sequence[Delivered]) -> None:
         going = [sweeper for sweeper in self._sweepers if not sweeper.paused]

@@ -22,6 +22,7 @@ from mnemolog.domain.errors import TamperedEvent
 from mnemolog.domain.session import Session
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.log import EventLog, Head
+from mnemolog.events.stored_json import read_json
 from mnemolog.projections.kinds import Need
 from mnemolog.projections.projector import Lag, Skipped, Stop, reached_by
 from mnemolog.projections.working.projector import KINDS, NAME, Kept, SessionPlace, erases, fold, place_of
@@ -292,8 +293,8 @@ class WorkingStore:
 
 
 def _session(blob: bytes | str, affect: bytes | str | None) -> Session:
-    session = Session.from_stored(json.loads(blob))
-    return replace(session, affect=Affect.from_dict(json.loads(affect))) if affect is not None else session
+    session = Session.from_stored(read_json(blob))
+    return replace(session, affect=Affect.from_dict(read_json(affect))) if affect is not None else session
 
 
 def _over(blob: dict[str, Any], now: datetime) -> bool:

@@ -35,6 +35,11 @@ def test_no_phrase_is_longer_than_a_name_may_be(text: str) -> None:
     assert all(1 <= len(one.split()) <= LONGEST_NAME for one in phrases(text))
 
 
+@given(st.text(max_size=300) | st.text("ab-_'. &1", max_size=30))
+def test_phrases_have_the_form_in_which_names_are_compared(text: str) -> None:
+    assert all(name_key(one) == one for one in phrases(text))
+
+
 def test_a_long_text_is_read_up_to_a_limit() -> None:
     assert len(phrases(" ".join(f"w{number}" for number in range(2 * WORDS_READ)))) <= LONGEST_NAME * WORDS_READ
 
