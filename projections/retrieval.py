@@ -1,9 +1,8 @@
 """Hybrid search: what a question finds among memories and messages by meaning and by words, best first (B §6)."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import Any, cast
 from uuid import UUID
 
@@ -12,10 +11,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain import ranking
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.message import KIND, found_id
-from mnemolog.domain.relevance import Found, relevance
+from mnemolog.domain.relevance import Document, Found, relevance
 from mnemolog.domain.text import same_text
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections import full_text
+from mnemolog.projections.asking import together
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.filters import Candidates
@@ -94,23 +94,30 @@ async def _found(
     threshold: float | None,
 ) -> tuple[Found[UUID], set[UUID]]:
     """All that the ranking looks at, and which of it may be a hit: what was found, and the messages beside it."""
-    near = dict[UUID, float]()
     by_meaning = threshold is not None or question.vector is not None
-    if by_meaning:
-        nearest = partial(index.search, connection, viewer, model=question.model, vector=question.meaning())
-        near |= await nearest(among, limit=limit)
-    worded = await full_text.search(connection, among, viewer, question.text, limit)
+    vector = question.meaning() if by_meaning else None
+
+    async def nearest(limit: int, only: Collection[UUID] | None = None) -> Mapping[UUID, float]:
+        if vector is None or (only is not None and not only):
+            return {}
+        return await index.search(connection, viewer, among, question.model, vector, limit, only)
+
+    async def documents(ids: Collection[UUID]) -> Mapping[UUID, Document]:
+        return await full_text.documents(connection, among, viewer, question.text, ids) if ids else {}
+
+    worded, near = await together(full_text.search(connection, among, viewer, question.text, limit), nearest(limit))
     first = near.keys() | worded.scores.keys()
-    runs = await among.runs(connection, viewer, first)
+    far = first - near.keys()
+    runs, texts, others = await together(
+        among.runs(connection, viewer, first), documents(first), nearest(len(far), only=far)
+    )
     pool = set(first)
     for run in runs:
         ids = [one.id for one in run]
         pool |= {beside for n, id_ in enumerate(ids) if id_ in first for beside in ids[max(0, n - 1) : n + 2]}
-    everything = replace(among, ids=frozenset(pool.union(*([one.id for one in run] for run in runs))))
-    if by_meaning and (far := pool - near.keys()):
-        near |= await nearest(replace(among, ids=frozenset(far)), limit=len(far))
-    documents = await full_text.documents(connection, everything, viewer, question.text)
-    return Found(near, worded.collection, documents, runs), pool
+    around, beside = {one.id for run in runs for one in run} - first, pool - first
+    more_texts, more = await together(documents(around), nearest(len(beside), only=beside))
+    return Found({**near, **others, **more}, worded.collection, {**texts, **more_texts}, runs), pool
 
 
 def _still_visible(rows: Mapping[UUID, Mapping[str, Any]], id_: UUID) -> bool:

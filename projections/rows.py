@@ -1,6 +1,6 @@
 """Rows of a projection's table: read those that a batch touches, write them back, all at once, each under its MAC."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
 from typing import Any
@@ -79,8 +79,12 @@ async def fetch(connection: AsyncConnection, table: Table, statement: Select[Any
 
 async def fetch_raw(connection: AsyncConnection, table: Table, statement: bytes, values: Sequence[Any]) -> list[Row]:
     """Like `fetch`, for a statement that returns the `stored` columns in their order, with `%s` for each value."""
+    return genuine(connection, table, await fetch_all(connection, statement, values))
+
+
+def genuine(connection: AsyncConnection, table: Table, found: Iterable[Sequence[Any]]) -> list[Row]:
+    """Rows of the `stored` columns in their order, without their MACs; TamperedRow like `fetch`."""
     shown = plain_names(stored(table))
-    found = await fetch_all(connection, statement, values)
     return _genuine(connection, table, [dict(zip(shown, one, strict=True)) for one in found])
 
 

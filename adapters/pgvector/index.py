@@ -7,12 +7,13 @@ from operator import attrgetter
 from uuid import UUID
 
 from pgvector import HalfVector
-from sqlalchemy import Column, LargeBinary, MetaData, Table, any_, delete, func, select, true, tuple_
+from sqlalchemy import Column, LargeBinary, MetaData, Table, delete, true, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.pgvector import statements
 from mnemolog.adapters.pgvector.tables import embeddings, metadata, vectors
 from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.asking import ask
 from mnemolog.projections.former import as_written
 from mnemolog.projections.full_text import Searchable
 from mnemolog.projections.owner import Owner, indexed
@@ -22,14 +23,13 @@ from mnemolog.projections.seal import MAC, RowSeal, seal_of
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.index import KEEPS, Point, Text
 from mnemolog.projections.vectors.projector import NAME
-from mnemolog.projections.visibility import owned
 
 
 class PgVectorIndex:
     """Implements `mnemolog.projections.vectors.index.VectorIndex`. Exactly once: it writes in the caller's transaction.
 
-    Search is exact: of the viewer's vectors those that the filters leave, then their distances. Numbers have half
-    precision. An embedding stands once, in the live index or among the replaced ones; a shadow is filled from both.
+    Search is exact. Numbers have half precision. An embedding stands once, in the live index or among the replaced
+    ones; a shadow is filled from both.
     """
 
     tables: MetaData = metadata
@@ -80,19 +80,22 @@ class PgVectorIndex:
         model: str,
         vector: Vectors,
         limit: int,
+        only: Collection[UUID] | None = None,
     ) -> Mapping[UUID, float]:
-        """The ids are sent as an array: without statistics, a join of the two tables becomes quadratic."""
-        distance = vectors.c.embedding.cosine_distance(vector)
-        wanted = func.array(select(candidates.documents(viewer).subquery().c.id).scalar_subquery())
-        statement = (
-            select(vectors.c.subject_id, (1 - distance).label("score"))
-            .where(owned(vectors, viewer), vectors.c.model == model)
-            .where(vectors.c.subject_id == any_(wanted))
-            .order_by(distance, vectors.c.subject_id)
-            .limit(limit)
-        )
-        return {row[0]: float(row[1]) for row in await connection.execute(statement)}
+        """Of all that the viewer owns, the nearest first: mostly, enough of these are candidates."""
+        told = {"model": model, "vector": HalfVector(vector).to_text(), "limit": limit}
+        if only is None:
+            found = await ask(connection, viewer, statements.nearest, candidates, **told, first=max(FIRST, 4 * limit))
+            near = {id_: float(score) for id_, score, is_candidate, _ in found if is_candidate}
+            if len(near) == limit or not found or found[0][-1] < max(FIRST, 4 * limit):
+                return near
+        narrowed = {} if only is None else {"only": list(only)}
+        rows = await ask(connection, viewer, statements.among, candidates, only is not None, **told, **narrowed)
+        return {id_: float(score) for id_, score in rows}
 
+
+FIRST = 200
+"""How many of the nearest are looked at before what is no candidate is left out."""
 
 # What the MAC of an embedding covers. 128 bits of it are stored.
 _SEALED = Table(

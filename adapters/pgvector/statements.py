@@ -5,12 +5,34 @@ from enum import Enum, auto
 from functools import cache
 from typing import Any
 
+from pgvector.sqlalchemy import HALFVEC
 from psycopg.sql import SQL, Composable, Identifier
-from sqlalchemy import Column, Delete, MetaData, Table, and_, delete
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Column,
+    ColumnElement,
+    Delete,
+    MetaData,
+    Select,
+    Table,
+    Text,
+    Uuid,
+    and_,
+    any_,
+    cast,
+    delete,
+    func,
+    select,
+)
 
 from mnemolog.adapters.pgvector.tables import embeddings, vectors
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.asking import given
+from mnemolog.projections.full_text import Searchable
 from mnemolog.projections.owner import indexed
 from mnemolog.projections.raw_sql import names, one_each, relation
+from mnemolog.projections.visibility import owned
 
 Columns = Sequence[Column[Any]]
 
@@ -96,6 +118,54 @@ def _keeping(place: Identifier, kept: Kept) -> Sequence[Composable]:
         moved = SQL("ARRAY(SELECT found.ctid FROM wanted CROSS JOIN {})").format(there)
         steps.append(SQL("moved AS (DELETE FROM mnemolog.embeddings WHERE ctid = ANY({}))").format(moved))
     return steps
+
+
+def nearest(viewer: Viewer, candidates: Searchable) -> Select[Any]:
+    """Of the `first` nearest that the viewer owns, up to `limit`: the candidates, then others.
+
+    Each with its similarity, whether it is a candidate, and how many were looked at.
+    """
+    distance = _distance()
+    first = (
+        select(vectors.c.subject_id, distance.label("distance"))
+        .where(owned(vectors, viewer), vectors.c.model == given("model", Text()))
+        .order_by(distance)
+        .limit(given("first", BigInteger()))
+        .cte("first")
+        .prefix_with("MATERIALIZED")
+    )
+    document = candidates.documents(viewer).subquery()
+    known = func.array(select(first.c.subject_id).scalar_subquery())
+    able = func.array(select(document.c.id).where(document.c.id == any_(known)).scalar_subquery())
+    is_candidate = first.c.subject_id == any_(able)
+    return (
+        select(first.c.subject_id, 1 - first.c.distance, is_candidate, func.count().over())
+        .order_by(is_candidate.desc(), first.c.distance, first.c.subject_id)
+        .limit(given("limit", BigInteger()))
+    )
+
+
+def among(viewer: Viewer, candidates: Searchable, narrowed: bool) -> Select[Any]:
+    """The `limit` nearest candidates, or with `narrowed` of those in `only`, each with its similarity.
+
+    The ids are sent as an array: without statistics, a join of the two tables becomes quadratic.
+    """
+    distance, document = _distance(), candidates.documents(viewer).subquery()
+    ids = select(document.c.id)
+    if narrowed:
+        ids = ids.where(document.c.id == any_(given("only", ARRAY(Uuid))))
+    return (
+        select(vectors.c.subject_id, 1 - distance)
+        .where(owned(vectors, viewer), vectors.c.model == given("model", Text()))
+        .where(vectors.c.subject_id == any_(func.array(ids.scalar_subquery())))
+        .order_by(distance, vectors.c.subject_id)
+        .limit(given("limit", BigInteger()))
+    )
+
+
+def _distance() -> ColumnElement[Any]:
+    distance: ColumnElement[Any] = vectors.c.embedding.cosine_distance(cast(given("vector", Text()), HALFVEC))
+    return distance
 
 
 @cache

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, or_, select
+from sqlalchemy import ColumnElement, Select, Text, func, or_, select
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -12,6 +12,7 @@ from mnemolog.domain.category import PROCEDURAL
 from mnemolog.domain.delta import MAX_BULLETS, Change, Entry
 from mnemolog.domain.memory import VISIBLE, Kind
 from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.asking import fetch_asked, given
 from mnemolog.projections.changes.tables import change_log
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.filters import unasked, visible_to
@@ -29,15 +30,19 @@ async def revision(connection: AsyncConnection, viewer: Viewer, thread_id: str) 
     Memories are another projection. A change that it has not applied yet is left for the next read, because a caller
     that gets this revision asks for what comes after it.
     """
+    rows = await fetch_asked(connection, change_log, viewer, _last, thread_id=thread_id)
+    return int(rows[0]["rev"]) if rows else 0
+
+
+def _last(viewer: Viewer) -> Select[Any]:
     applied = select(func.max(memory_table.c.seq)).where(owned(memory_table, viewer))
-    statement = (
+    return (
         select(*stored(change_log))
-        .where(*_of_thread(viewer, thread_id), change_log.c.seq <= applied.scalar_subquery())
+        .where(owned(change_log, viewer), change_log.c.thread_id == given("thread_id", Text()))
+        .where(change_log.c.seq <= applied.scalar_subquery())
         .order_by(change_log.c.rev.desc())
         .limit(1)
     )
-    rows = await fetch(connection, change_log, statement)
-    return int(rows[0]["rev"]) if rows else 0
 
 
 async def between(

@@ -1,6 +1,6 @@
 """Reads messages: by id, by thread, and as candidates of a search."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
@@ -10,6 +10,7 @@ from uuid import UUID
 from sqlalchemy import (
     ARRAY,
     ColumnElement,
+    CompoundSelect,
     ScalarSelect,
     Uuid,
     any_,
@@ -28,6 +29,7 @@ from mnemolog.domain.relevance import Said
 from mnemolog.domain.turn import Shown
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
+from mnemolog.projections.asking import given
 from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.owner import OWNER, indexed, owner_of
 from mnemolog.projections.paging import Slice, page_of, sliced
@@ -160,15 +162,13 @@ async def found(connection: AsyncConnection, viewer: Viewer, subject_ids: Collec
     """The messages in a search result, by their ids in the index."""
     if not subject_ids:
         return {}
-    wanted = messages.c.subject_id.in_(sorted(subject_ids))
+    wanted = messages.c.subject_id == any_(literal(sorted(subject_ids), ARRAY(Uuid)))
     rows = await fetch(connection, messages, select(*stored(messages)).where(*visible_to(viewer), active(), wanted))
     return {row["subject_id"]: _shown(row) for row in rows}
 
 
-async def runs(
-    connection: AsyncConnection, viewer: Viewer, around: Collection[UUID], among: Sequence[ColumnElement[bool]]
-) -> Sequence[Sequence[Said[UUID]]]:
-    """The messages with these ids in the index, each with two before and two after it in its thread, in order."""
+def runs(viewer: Viewer, among: Sequence[ColumnElement[bool]]) -> CompoundSelect[Any]:
+    """The messages whose ids in the index are `around`, each with two before and two after it in its thread."""
     column, center = messages.c, messages.alias("center")
     asks = func.right(func.rtrim(column.text), 1).in_(QUESTION_MARKS)
     shown = select(
@@ -179,12 +179,16 @@ async def runs(
         beside.where(column.seq <= center.c.seq).order_by(column.seq.desc()).limit(BESIDE + 1).lateral("before"),
         beside.where(column.seq > center.c.seq).order_by(column.seq).limit(BESIDE).lateral("after"),
     )
-    wanted = owned(center, viewer) & (center.c.subject_id == any_(literal(list(around), ARRAY(Uuid))))
-    statement = union_all(
+    wanted = owned(center, viewer) & (center.c.subject_id == any_(given("around", ARRAY(Uuid()))))
+    return union_all(
         *(select(center.c.subject_id.label("center"), *part.c).join(part, true()).where(wanted) for part in parts)
     )
+
+
+def in_runs(rows: Iterable[Sequence[Any]]) -> Sequence[Sequence[Said[UUID]]]:
+    """What `runs` found, by the message in the middle, in order."""
     found = dict[UUID, list[Said[UUID]]]()
-    for middle, id_, thread, agent, seq, at, speaker, asking in await connection.execute(statement):
+    for middle, id_, thread, agent, seq, at, speaker, asking in rows:
         found.setdefault(middle, []).append(Said(id_, (thread, agent), seq, at, speaker, asking))
     return [sorted(run, key=attrgetter("seq")) for run in found.values()]
 

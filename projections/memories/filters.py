@@ -1,18 +1,20 @@
 """The filters of a query, applied in the database (B §6, §6.1, B06)."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, Strict, WithJsonSchema
+from pydantic_core import to_json
 from sqlalchemy import (
     ARRAY,
     ColumnElement,
     CompoundSelect,
     FromClause,
     Select,
+    Text,
     Uuid,
     and_,
     any_,
@@ -40,6 +42,7 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.events import fields
 from mnemolog.events.fields import Flag, Id, checked_by
 from mnemolog.events.shapes import DAY
+from mnemolog.projections.asking import ask
 from mnemolog.projections.conversation import reader as message_reader
 from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.memories.tables import memories
@@ -110,7 +113,7 @@ class Filters(BaseModel):
         return found
 
     def with_metadata(self, column: ColumnElement[Any]) -> ColumnElement[bool]:
-        return cast(column, JSONB).contains(self.metadata)
+        return cast(column, JSONB).contains(cast(literal(to_json(self.metadata).decode(), Text), JSONB))
 
     def said(self, at: ColumnElement[datetime]) -> list[ColumnElement[bool]]:
         """The caller's filters on the time when it was said."""
@@ -126,15 +129,13 @@ class Candidates:
     """The memories that a search may find, among those visible to its viewer, and with `messages` also messages.
 
     `about`: about any of these entities; `stretches`: said in all of these; `kinds`: of these kinds; without it,
-    procedures that were not requested and open loops are left out; `ids`: with these ids.
+    procedures that were not requested and open loops are left out.
     """
 
     filters: Filters = UNFILTERED
     messages: bool = False
     about: frozenset[UUID] | None = None
     stretches: tuple[message_reader.Stretch, ...] = ()
-    ids: frozenset[UUID] | None = None
-    other_than: UUID | None = None
     kinds: frozenset[Kind] | None = None
 
     def conditions(self, viewer: Viewer) -> list[ColumnElement[bool]]:
@@ -144,10 +145,6 @@ class Candidates:
             found += [retrievable(), unasked(viewer.categories or frozenset())]
         else:
             found.append(memories.c.kind.in_(sorted(self.kinds)))
-        if self.ids is not None:
-            found.append(memories.c.memory_id == any_(literal(list(self.ids), ARRAY(Uuid))))
-        if self.other_than is not None:
-            found.append(memories.c.memory_id != self.other_than)
         return found
 
     def narrowed(self, viewer: Viewer) -> list[ColumnElement[bool]]:
@@ -173,8 +170,9 @@ class Candidates:
         self, connection: AsyncConnection, viewer: Viewer, around: Collection[UUID]
     ) -> Sequence[Sequence[Said[UUID]]]:
         """Each of these ids that is a message, with its neighbours in the thread that are candidates too."""
-        among = replace(self, ids=None)._messages(viewer) if self.messages else None
-        return await message_reader.runs(connection, viewer, around, among) if among is not None else []
+        if not around or not self.messages or self._messages(viewer) is None:
+            return []
+        return message_reader.in_runs(await ask(connection, viewer, _runs, self, around=list(around)))
 
     def _messages(self, viewer: Viewer) -> Sequence[ColumnElement[bool]] | None:
         """The conditions on messages; None if the filters exclude all: a message has no importance and no pin."""
@@ -186,8 +184,6 @@ class Candidates:
         found += [one.messages(viewed(viewer)) for one in self.stretches]
         if self.about is not None:
             found.append(column.speaker_entity_id.in_(sorted(self.about)))
-        if self.ids is not None:
-            found.append(column.subject_id == any_(literal(list(self.ids), ARRAY(Uuid))))
         return found
 
     def said(
@@ -206,6 +202,12 @@ class Candidates:
         return select(messages.c.message_id).where(*found).exists()
 
 
+def _runs(viewer: Viewer, candidates: Candidates) -> CompoundSelect[Any]:
+    among = candidates._messages(viewer)
+    assert among is not None, "messages are candidates"
+    return message_reader.runs(viewer, among)
+
+
 def about(entity_ids: Collection[UUID]) -> ColumnElement[bool]:
     """Rows about any of these entities; the partial index covers rows with entities."""
     column = memories.c.entity_ids
@@ -214,7 +216,11 @@ def about(entity_ids: Collection[UUID]) -> ColumnElement[bool]:
 
 def visible_to(viewer: Viewer, table: FromClause = memories) -> list[ColumnElement[bool]]:
     """The conditions of every read of memories: one user of a tenant, and what the agent may see (A §5, B §5)."""
-    within = true() if viewer.categories is None else table.c.category.in_(sorted(viewer.categories))
+    within = (
+        true()
+        if viewer.categories is None
+        else table.c.category == any_(literal(sorted(viewer.categories), ARRAY(Text)))
+    )
     return [owned(table, viewer), shared(table, viewer), within]
 
 
@@ -236,4 +242,4 @@ def active() -> ColumnElement[bool]:
 
 
 def identified(memory_ids: set[UUID]) -> ColumnElement[bool]:
-    return memories.c.memory_id.in_(sorted(memory_ids))
+    return memories.c.memory_id == any_(literal(sorted(memory_ids), ARRAY(Uuid)))

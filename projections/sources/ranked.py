@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 
 from mnemolog.domain import hydration, state
 from mnemolog.domain.text import normalize_name
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.asking import ask
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.filters import UNFILTERED
 from mnemolog.projections.retrieval import Hit
@@ -31,8 +33,7 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     """The best hits of all sources."""
     if not sources:
         return Ranked([])
-    there = select(*(source.holds(asked.viewer).label(f"s{place}") for place, source in enumerate(sources)))
-    held = (await asked.connection.execute(there)).one()
+    [held] = await ask(asked.connection, asked.viewer, _held, tuple(sources))
     asked = replace(asked, limit=max(limit, FEWEST))
     found = [
         await source.find(replace(asked, held=int(holds))) for source, holds in zip(sources, held, strict=True) if holds
@@ -46,6 +47,10 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     in_order = await settled(asked, hits)
     kept = in_order if asked.former else [hit for hit in in_order if hit.current]
     return Ranked(kept[:limit], unknown)
+
+
+def _held(viewer: Viewer, sources: Sequence[Source]) -> Select[Any]:
+    return select(*(source.holds(viewer).label(f"s{place}") for place, source in enumerate(sources)))
 
 
 def _words_of(asked: Asked, hits: Sequence[Hit]) -> frozenset[str]:

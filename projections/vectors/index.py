@@ -79,8 +79,11 @@ class VectorIndex(Protocol):
         model: str,
         vector: Vectors,
         limit: int,
+        only: Collection[UUID] | None = None,
     ) -> Mapping[UUID, float]:
         """The nearest of the candidates that the viewer sees, nearest first, with their cosine similarity in [-1, 1].
+
+        `only`: of the subjects with these ids.
 
         To three digits: an index may hold half-precision numbers.
 

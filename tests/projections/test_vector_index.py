@@ -1,6 +1,6 @@
 """What every vector index owes behind the port: near ones first, filters in the index, erasure, rebuild and swap."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -132,11 +132,12 @@ class Indexed:
         vector: Vectors = NORTH,
         model: str = MODEL,
         *,
+        only: Collection[UUID] | None = None,
         in_shadow: bool = False,
     ) -> dict[UUID, float]:
         viewer = (by or self.person).viewer
         async with self.place.shadow() if in_shadow else self.place.live() as connection:
-            return dict(await self.place.index.search(connection, viewer, candidates, model, vector, limit))
+            return dict(await self.place.index.search(connection, viewer, candidates, model, vector, limit, only))
 
 
 @pytest.fixture
@@ -218,9 +219,9 @@ async def test_candidates_are_narrowed_to_ids_kinds_and_entities(ana: Indexed) -
     one, other = await ana.has(0, kind="fact"), await ana.has(10, kind="fact")
     episode = await ana.has(20, kind="episode")
 
-    assert set(await ana.finds(Candidates(ids=frozenset({other})))) == {other}
-    assert await ana.finds(Candidates(ids=frozenset())) == {}
-    assert set(await ana.finds(Candidates(other_than=one))) == {other, episode}
+    assert set(await ana.finds(only=[other])) == {other}
+    assert set(await ana.finds(Candidates(kinds=SEMANTIC), only=[one, episode])) == {one}
+    assert await ana.finds(only=[]) == {}
     assert set(await ana.finds(Candidates(kinds=SEMANTIC))) == {one, other}
     assert await ana.finds(Candidates(about=frozenset({one}))) == {}
 

@@ -1,0 +1,84 @@
+"""Statements that are compiled once for all viewers, and asked of the driver, several in one round trip.
+
+For what every search asks: to build and compile an expression costs more than the statement itself.
+"""
+
+from asyncio import gather
+from collections.abc import Awaitable, Callable, Hashable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import BindParameter, Table, bindparam
+from sqlalchemy.dialects.postgresql import psycopg as psycopg_dialect
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.sql import ClauseElement
+from sqlalchemy.types import TypeEngine
+
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.raw_sql import fetch_all, options_of
+from mnemolog.projections.rows import Row, genuine
+
+# Stand for the viewer's names in a compiled statement. No caller's text contains them, because they are private use.
+_STANDING = {f"\ue000{name}\ue000": name for name in ("tenant", "user_id", "agent_id")}
+_TENANT, _USER, _AGENT = _STANDING
+_DIALECT = psycopg_dialect.dialect()  # type: ignore[no-untyped-call]
+
+
+def given(name: str, kind: TypeEngine[Any]) -> BindParameter[Any]:
+    """A parameter whose value `ask` is given by its name."""
+    return bindparam(name, None, type_=kind)
+
+
+async def ask(
+    connection: AsyncConnection,
+    viewer: Viewer,
+    build: Callable[..., ClauseElement],
+    *args: Hashable,
+    **values: Any,
+) -> list[tuple[Any, ...]]:
+    """The rows of `build(viewer, *args)`, with these values of its named parameters.
+
+    `build` uses the viewer's names only as values in conditions: what it returns is kept for other viewers with the
+    same categories. Statements that are asked concurrently share a round trip.
+    """
+    schemas = options_of(connection).get("schema_translate_map", {})
+    shape = replace(viewer, tenant=_TENANT, user_id=_USER, agent_id=_AGENT)
+    try:
+        statement, fixed, named = _compiled(build, args, shape, tuple(schemas.items()))
+    except TypeError:  # A filter by metadata has no hash.
+        statement, fixed, named = _compiled.__wrapped__(build, args, shape, tuple(schemas.items()))
+    given = {**fixed, **{place: getattr(viewer, name) for place, name in named.items()}, **values}
+    return await fetch_all(connection, statement, given)
+
+
+async def fetch_asked(
+    connection: AsyncConnection, table: Table, viewer: Viewer, build: Callable[..., ClauseElement], **values: Any
+) -> list[Row]:
+    """Like `rows.fetch`, for what `build(viewer)` selects: the `stored` columns, in their order."""
+    return genuine(connection, table, await ask(connection, viewer, build, **values))
+
+
+async def together(*asked: Awaitable[Any]) -> list[Any]:
+    """The results of questions that are asked concurrently. None is left running after an error."""
+    results = await gather(*asked, return_exceptions=True)
+    for one in results:
+        if isinstance(one, BaseException):
+            raise one
+    return results
+
+
+@lru_cache(maxsize=512)
+def _compiled(
+    build: Callable[..., ClauseElement], args: tuple[Hashable, ...], shape: Viewer, schemas: tuple[tuple[str, str], ...]
+) -> tuple[bytes, Mapping[str, Any], Mapping[str, str]]:
+    """The statement, the values that are always the same, and the names of the viewer by parameter."""
+    compiled = build(shape, *args).compile(
+        dialect=_DIALECT,
+        schema_translate_map=dict(schemas),
+        render_schema_translate=True,
+        compile_kwargs={"render_postcompile": True},
+    )
+    fixed = dict(compiled.params)
+    named = {place: _STANDING[one] for place, one in fixed.items() if isinstance(one, str) and one in _STANDING}
+    return str(compiled).encode(), fixed, named
