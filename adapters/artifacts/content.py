@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
+from mnemolog.adapters.artifacts.uploads import discard, keep, upload
 from mnemolog.adapters.blobs.store import blob_name
 from mnemolog.adapters.encryption import KEY_BYTES, unsealed, wrapped
 from mnemolog.adapters.services import Services
@@ -53,24 +54,24 @@ async def store(
         "sha256": sha256(content if content is not None else url.encode()).hexdigest(),
     }
     command = engine.writes.admitted(validated(StoreArtifact, {**fields, **own}))
-    blob = ""
+    uploaded = None
     if content is not None and same_content(await engine.writes.handler.read(ARTIFACTS, command), command) is None:
         key = os.urandom(KEY_BYTES)
         box = await asyncio.to_thread(wrapped, key, content, _context(command.artifact_id), os.urandom)
         blob = sha256(box).hexdigest()
-        await engine.blobs.put(blob_name(command.stream(), blob), box)
+        uploaded = await upload(engine, command.stream(), blob, box)
         command = command.model_copy(update={"blob": blob, "content_key": b64encode(key).decode()})
     try:
         receipt = await engine.writes.handler.handle(ARTIFACTS, command, idempotency_key=idempotency_key)
     except Conflict:  # Nothing was written.
-        if blob:
-            await engine.blobs.delete(blob_name(command.stream(), blob))
+        if uploaded:
+            await discard(engine, uploaded)
         raise
     first = await engine.log.find(receipt.stream, receipt.event_ids[0])
     assert first
     assert isinstance(first.payload, ArtifactEvent)
-    if blob and first.payload.artifact_id != command.artifact_id:  # The same content was stored first.
-        await engine.blobs.delete(blob_name(command.stream(), blob))
+    if uploaded:  # The same content may have been stored first.
+        await (keep if first.payload.artifact_id == command.artifact_id else discard)(engine, uploaded)
     return first.payload.artifact_id, receipt
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 from uuid import UUID
 
-from mnemolog.adapters.blobs.store import blob_name
+from mnemolog.adapters.artifacts.uploads import Upload, discard, keep, upload
 from mnemolog.adapters.checkpoints.transfer import Check, Part, Started, take_in
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.export.exporting import require_admin
@@ -118,17 +118,19 @@ async def imported(
             await engine.policies.keep(text, engine.writes.now())
     parts = (part for _, part in _parts(file.source, file.head))
     also = partial(take_in, engine.checkpoints, stream, parts)
-    put = list[str]()
+    uploads = list[Upload]()
     try:
         for blob, content in file.blobs():
-            put.append(blob_name(stream, blob))
-            await engine.blobs.put(put[-1], content)
-        return await engine.log.append_whole(stream, _counted(file.batches(), progressed), also)
+            uploads.append(await upload(engine, stream, blob, content))
+        receipt = await engine.log.append_whole(stream, _counted(file.batches(), progressed), also)
     except BaseException:
         if not await engine.log.head(stream):
-            for name in put:
-                await engine.blobs.delete(name)
+            for one in uploads:
+                await discard(engine, one)
         raise
+    for one in uploads:
+        await keep(engine, one)
+    return receipt
 
 
 def head_of(source: Source) -> Head:

@@ -96,6 +96,16 @@ SET status = CASE status WHEN 'queued' THEN 'cancelled' ELSE status END,
 WHERE job_id = %(job_id)s AND status IN ('queued', 'running')
 RETURNING *;
 
+-- withdraw_job --
+DELETE FROM mnemolog.jobs WHERE job_id = %(job_id)s AND status = 'queued';
+
+-- has_later_job --
+SELECT EXISTS (
+    SELECT FROM mnemolog.jobs
+    WHERE (kind, tenant, stream) = (%(kind)s, %(tenant)s, %(stream)s) AND payload = %(payload)s
+        AND status IN ('queued', 'running') AND (enqueued_at, job_id) > (%(enqueued_at)s, %(job_id)s)
+) AS found;
+
 -- retry_job --
 UPDATE mnemolog.jobs
 SET status = 'queued', run_at = %(now)s, attempts = 0, finished_at = NULL, cancel_requested = false

@@ -77,6 +77,16 @@ class JobQueue:
             raise Conflict(f"the job is already {finished.status}", field="job_id", fix="there is nothing to cancel")
         return found
 
+    async def withdraw(self, job_id: UUID) -> None:
+        """Delete a job that has become needless; has no effect once a worker has begun it."""
+        await self._do("withdraw_job", {"job_id": job_id})
+
+    async def has_later(self, job: Job) -> bool:
+        """Whether the same work was enqueued again after this job, and is not done yet."""
+        about = {name: getattr(job, name) for name in ("kind", "tenant", "stream", "enqueued_at", "job_id")}
+        [row] = await self._rows("has_later_job", {**about, "payload": Jsonb(job.payload)})
+        return bool(row["found"])
+
     async def retry(self, job_id: UUID) -> Job:
         """Queue a failed or cancelled job again, with all its attempts. Conflict in any other state."""
         found = await self._one("retry_job", {"job_id": job_id, "now": self.now()})

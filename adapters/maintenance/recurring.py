@@ -1,6 +1,7 @@
 """The jobs over all users, and of threads."""
 
 from mnemolog.adapters.artifacts.extraction import extractions
+from mnemolog.adapters.artifacts.uploads import discarding
 from mnemolog.adapters.jobs.job import Attempt, Kind
 from mnemolog.adapters.maintenance.expiring import expire
 from mnemolog.adapters.maintenance.patrol import Patrol
@@ -34,6 +35,7 @@ def recurring(engine: Services) -> list[Kind]:
         Kind(name="expire-proposals", every=HOUR, run=proposals),
         Kind(name="patrol", every=FIVE_MINUTES, run=cycles),
         *extractions(engine),
+        discarding(engine),
         *segmenting(engine),
         *summarizing(engine),
     ]
