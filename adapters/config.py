@@ -1,6 +1,7 @@
 """Settings: defaults that work, then `mnemolog.toml`, then the environment (`MNEMOLOG_*`)."""
 
 import os
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -31,17 +32,18 @@ def _origin(text: str, name: str) -> str:
     return text
 
 
-def _model_url(value: Any, name: str) -> Any:
+def _api_url(value: Any, name: str, example: str) -> Any:
     try:
         known = value is None or (value.startswith(("http://", "https://")) and urlsplit(value).hostname)
         if known and (value is None or urlsplit(value).port != 0):
             return value
     except (ValueError, AttributeError):
         pass
-    raise InvalidInput("is not the URL of an API", field=name, fix="write it as http://localhost:11434/v1")
+    raise InvalidInput("is not the URL of an API", field=name, fix=f"write it as {example}")
 
 
-ModelUrl = Annotated[str, checked_by(_model_url)]
+ModelUrl = Annotated[str, checked_by(partial(_api_url, example="http://localhost:11434/v1"))]
+QdrantUrl = Annotated[str, checked_by(partial(_api_url, example="http://localhost:6333"))]
 Origin = Annotated[str, checked_by(_origin)]
 
 
@@ -104,6 +106,21 @@ class Settings(BaseSettings):
     artifact_max_bytes: Annotated[
         int, Field(ge=1, le=64 * 1024 * 1024, description="Maximum bytes of an artifact's file.")
     ] = 32 * 1024 * 1024
+    vectors_url: Annotated[
+        QdrantUrl | None,
+        Field(
+            description="A Qdrant server that finds nearest neighbours: http://HOST:6333; needs `mnemolog[qdrant]`. "
+            "Default: Postgres."
+        ),
+    ] = None
+    vectors_api_key: Annotated[str | None, Field(description="The API key for vectors_url.", repr=False)] = None
+    vectors_prefix: Annotated[
+        str,
+        Field(
+            pattern=r"^[a-z0-9_]{1,40}$",
+            description="What the names of its collections begin with: one for each installation.",
+        ),
+    ] = "mnemolog"
     embedder: Annotated[
         Literal["minilm", "lexical"], Field(description="minilm searches by meaning; lexical by words, for tests.")
     ] = "minilm"

@@ -30,6 +30,7 @@ from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.policies import Policies
 from mnemolog.adapters.projecting.filling import FillEndpoints, FillProcesses
 from mnemolog.adapters.projecting.projections import Projections
+from mnemolog.adapters.qdrant.opening import vector_index
 from mnemolog.adapters.reads.limits import ReadLimits
 from mnemolog.adapters.reads.neighbours import Neighbours
 from mnemolog.adapters.reads.reads import Reads
@@ -48,6 +49,7 @@ from mnemolog.domain.policy import Policy
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import NewEvent, StreamId
 from mnemolog.projections.vectors.embedder import Embedder
+from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.projector import embedded_text
 
 
@@ -87,6 +89,7 @@ async def wire(
         to,
         log,
         embedder,
+        vector_index(stack, settings),
     )
     services = await _services(stack, settings, policy, endpoints, to, delivery, log, projections, embedder)
     stack.push_async_callback(services.reads.aclose)
@@ -133,13 +136,18 @@ async def _run_roles(
 
 
 def _projections(
-    settings: Settings, place: FillEndpoints, to: Connections, log: PostgresLog, embedder: Embedder
+    settings: Settings,
+    place: FillEndpoints,
+    to: Connections,
+    log: PostgresLog,
+    embedder: Embedder,
+    index: VectorIndex,
 ) -> Projections:
     former = [embedder_named(one) for one in EMBEDDERS if settings.embedding_model or one != settings.embedder]
     processes = FillProcesses(place)
     beside_log = None if to.beside_log is to.rows else to.beside_log
     projections = Projections(
-        to.rows, to.redis, log, embedder, settings.strategy, to.writing, processes, former, beside_log
+        to.rows, to.redis, log, embedder, settings.strategy, to.writing, processes, former, beside_log, index
     )
     for name in settings.projection_strategies:
         projections.require(name)

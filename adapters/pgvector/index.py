@@ -69,8 +69,9 @@ class PgVectorIndex:
             of_owner = tuple_(*indexed(table)) == tuple_(*owner)
             await connection.execute(delete(table).where(of_owner & which))
 
-    async def drop_duplicates(self, connection: AsyncConnection) -> None:
+    async def settle(self, connection: AsyncConnection, *, rebuilt: bool) -> None:
         await connection.execute(statements.duplicates(_live(connection)))
+        await connection.commit()
 
     async def search(
         self,

@@ -82,10 +82,11 @@ class Projections:
         processes: FillProcesses | None = None,
         former_embedders: Sequence[Embedder] = (),
         beside_log: AsyncEngine | None = None,
+        index: VectorIndex | None = None,
     ) -> None:
         self._log, self._engine, self._processes = log, engine, processes
         self.split, self.beside_log = beside_log is not None, beside_log or engine
-        self.index: VectorIndex = PgVectorIndex()
+        self.index = index or PgVectorIndex()
         self.projectors: Sequence[Projector] = (
             MemoriesProjector(),
             GraphProjector(),
@@ -198,7 +199,7 @@ class Projections:
             targets = [await self._target(name) for name in wanted]
             rebuilt = await self._built(targets, progressed)
         if VECTORS in wanted:
-            await self.drop_duplicates()
+            await self.settle_vectors(rebuilt=True)
         return rebuilt
 
     async def upgrade(self, now: Callable[[], datetime]) -> list[Rebuilt]:
@@ -221,10 +222,10 @@ class Projections:
                         await upgrades.fail(self._shadows[name], error.message)
                 raise
 
-    async def drop_duplicates(self) -> None:
+    async def settle_vectors(self, *, rebuilt: bool = False) -> None:
         """Keep no embedding that stands in the index of vectors: shadows are filled before what is live goes."""
-        async with self.live.begin() as connection:
-            await self.index.drop_duplicates(connection)
+        async with self.live.connect() as connection:
+            await self.index.settle(connection, rebuilt=rebuilt)
 
     async def _built(
         self, targets: Sequence[Target], progressed: Callable[[int], None] = lambda count: None

@@ -29,7 +29,7 @@ async def upgrade(projections: Projections) -> None:
         try:
             for one in await projections.upgrade(now):
                 _logger.info("%s is of the present version now, after %d events", one.name, one.events)
-            await projections.drop_duplicates()
+            await projections.settle_vectors()
             return
         except ProjectionPoisoned as error:
             _logger.error("%s: %s", error.message, error.fix)

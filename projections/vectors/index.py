@@ -67,8 +67,12 @@ class VectorIndex(Protocol):
         """Delete all vectors of this owner, and kept embeddings of texts from events before this seq."""
         ...
 
-    async def drop_duplicates(self, connection: AsyncConnection) -> None:
-        """Delete kept embeddings that the live index has, which a rebuild or an upgrade may leave."""
+    async def settle(self, connection: AsyncConnection, *, rebuilt: bool) -> None:
+        """Once the tables are there, and after they were `rebuilt`; in transactions of its own.
+
+        Delete kept embeddings that the live index has, which a rebuild or an upgrade may leave. An index outside
+        Postgres copies what it lacks.
+        """
         ...
 
     async def search(

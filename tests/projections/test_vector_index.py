@@ -9,6 +9,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
+from qdrant_client import AsyncQdrantClient
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.engine.engine import Engine
@@ -16,6 +17,7 @@ from mnemolog.adapters.minilm import InThread, Lexical
 from mnemolog.adapters.pgvector import PgVectorIndex
 from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
 from mnemolog.adapters.postgres.store import PostgresStore
+from mnemolog.adapters.qdrant.index import QdrantIndex
 from mnemolog.domain.memory import SEMANTIC
 from mnemolog.projections.memories.filters import Candidates, Filters
 from mnemolog.projections.owner import owner_of
@@ -23,6 +25,8 @@ from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.index import Point, Text, VectorIndex
 from mnemolog.projections.vectors.projector import VectorsProjector
 from tests.engine.person import Person
+
+pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
 
 DIMENSIONS = 8
 MODEL = "a model"
@@ -46,9 +50,11 @@ class Place(Protocol):
     async def swap(self) -> None: ...
 
 
-class OnPgVector:
-    def __init__(self, engine: Engine) -> None:
-        self.index: VectorIndex = PgVectorIndex()
+class InPostgres:
+    """The tables of every adapter are in Postgres, whatever it has elsewhere."""
+
+    def __init__(self, engine: Engine, index: VectorIndex) -> None:
+        self.index = index
         rows = engine.projections.live
         self._memories = rows.get_execution_options()["schema_translate_map"]
         self.store = PostgresStore(rows, VectorsProjector(InThread(Named()), self.index))
@@ -66,22 +72,40 @@ class OnPgVector:
         async with store.writing.execution_options(schema_translate_map=schemas).begin() as connection:
             yield connection
 
+    async def settle(self, *, rebuilt: bool = False) -> None:
+        async with self.store.engine.connect() as connection:
+            await self.index.settle(connection, rebuilt=rebuilt)
+
     async def swap(self) -> None:
         async with self.beside.quiet():
             await self.beside.swap()
+        await self.settle(rebuilt=True)
 
 
 @asynccontextmanager
-async def pgvector(engine: Engine) -> AsyncIterator[Place]:
-    place = OnPgVector(engine)
+async def opened(engine: Engine, index: VectorIndex) -> AsyncIterator[Place]:
+    place = InPostgres(engine, index)
     await place.store.create()
     await place.beside.shadow()
+    await place.settle()
     yield place
     await place.store.drop()
     await place.beside.place.drop()
 
 
-ADAPTERS: Sequence[Callable[[Engine], AbstractAsyncContextManager[Place]]] = [pgvector]
+def pgvector(engine: Engine) -> AbstractAsyncContextManager[Place]:
+    return opened(engine, PgVectorIndex())
+
+
+@asynccontextmanager
+async def qdrant(engine: Engine) -> AsyncIterator[Place]:
+    client = AsyncQdrantClient(":memory:")
+    async with opened(engine, QdrantIndex(client, "conformance")) as place:
+        yield place
+    await client.close()
+
+
+ADAPTERS: Sequence[Callable[[Engine], AbstractAsyncContextManager[Place]]] = [pgvector, qdrant]
 
 
 @pytest.fixture(scope="module", params=ADAPTERS, ids=lambda adapter: adapter.__name__)

@@ -1,0 +1,1 @@
+"""Qdrant: nearest neighbours from a server of its own, for users with very many memories."""

@@ -1,0 +1,249 @@
+"""The vector index on Qdrant: it proposes the nearest subjects, and the rows in Postgres decide (ADR 69)."""
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+from uuid import UUID, uuid5
+
+import numpy as np
+from qdrant_client import AsyncQdrantClient
+from qdrant_client.common.client_exceptions import QdrantException
+from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
+from qdrant_client.models import (
+    CreateAlias,
+    CreateAliasOperation,
+    Distance,
+    FieldCondition,
+    Filter,
+    HnswConfigDiff,
+    KeywordIndexParams,
+    KeywordIndexType,
+    MatchValue,
+    PayloadSchemaType,
+    PointIdsList,
+    PointStruct,
+    VectorParams,
+)
+from sqlalchemy import MetaData, select, tuple_
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.adapters.pgvector import PgVectorIndex
+from mnemolog.adapters.pgvector.tables import vectors
+from mnemolog.domain.viewer import Viewer
+from mnemolog.events.envelope import StreamId
+from mnemolog.projections.full_text import Searchable
+from mnemolog.projections.owner import Owner, indexed
+from mnemolog.projections.raw_sql import live_key, options_of, schema_of
+from mnemolog.projections.rows import Key
+from mnemolog.projections.vectors.embedder import Vectors
+from mnemolog.projections.vectors.index import Point, Text
+from mnemolog.projections.vectors.projector import NAME
+from mnemolog.projections.visibility import viewed
+
+POINTS = UUID("5d0f6a35-7d1f-5c43-9b5e-2f1b8c0d9a17")  # Derives the id of a point from its owner and subject.
+WIDER = 4  # How many more it asks for than are wanted, and again each time that filters leave too few.
+PAGE = 500
+FAILURES = (ApiException, QdrantException, OSError)
+
+_logger = logging.getLogger("mnemolog.projections")
+
+
+class QdrantIndex:
+    """Implements `mnemolog.projections.vectors.index.VectorIndex`.
+
+    The embeddings stand in Postgres as ever: sealed, rebuilt and compared there. The live ones are copied to a
+    collection, which a search asks for the nearest of one user; Postgres filters and orders these. So an index that is
+    late, or was changed by somebody, finds too little, but shows nothing that it must not. Until a collection is
+    complete, and if the server does not answer, Postgres searches alone.
+    """
+
+    def __init__(self, client: AsyncQdrantClient, prefix: str) -> None:
+        self._client, self._prefix, self._rows = client, prefix, PgVectorIndex()
+        self._there, self._complete, self._settled = set[str](), set[str](), set[str]()
+        self.tables: MetaData = self._rows.tables
+
+    async def put(self, connection: AsyncConnection, model: str, points: Sequence[Point]) -> None:
+        await self._rows.put(connection, model, points)
+        await self._copy(connection, model, {one.key: one.vector for one in points})
+
+    async def put_kept(self, connection: AsyncConnection, model: str, wanted: Sequence[Text]) -> Collection[Key]:
+        keys = await self._rows.put_kept(connection, model, wanted)
+        if keys and _is_live(connection):
+            key = (*indexed(vectors), vectors.c.subject_id)
+            found = select(*key, vectors.c.embedding).where(tuple_(*key).in_(sorted(keys)))
+            rows = (await connection.execute(found)).all()
+            await self._copy(connection, model, {tuple(row[:-1]): row[-1] for row in rows})
+        return keys
+
+    async def remove(self, connection: AsyncConnection, keys: Collection[Key]) -> None:
+        await self._rows.remove(connection, keys)
+        if keys and _is_live(connection):
+            await self._delete(self._collection(connection), PointIdsList(points=[str(_id(key)) for key in keys]))
+
+    async def forget(self, connection: AsyncConnection, owner: Owner, before: int) -> None:
+        await self._rows.forget(connection, owner, before)
+        if _is_live(connection):
+            await self._delete(self._collection(connection), Filter(must=[_is("owner", _stream(owner))]))
+
+    async def settle(self, connection: AsyncConnection, *, rebuilt: bool) -> None:
+        """Copy every live vector, unless that was done; an alias of the collection says so. A crash repeats it."""
+        await self._rows.settle(connection, rebuilt=rebuilt)
+        name = self._collection(connection)
+        try:
+            if rebuilt:
+                self._there.discard(name)
+                self._complete.discard(name)
+                await self._client.delete_collection(name)
+            if not await self._is_complete(name):
+                await self._copy_all(connection, name)
+        except FAILURES as error:
+            raise _unavailable(error) from error
+
+    async def _copy_all(self, connection: AsyncConnection, name: str) -> None:
+        """Each page is locked until it is copied: a vector that is replaced meanwhile is copied after it."""
+        key = [*indexed(vectors), vectors.c.subject_id]
+        page = select(*key, vectors.c.model, vectors.c.embedding).order_by(*key).limit(PAGE).with_for_update()
+        last: tuple[Any, ...] | None = None
+        while True:
+            beyond = page if last is None else page.where(tuple_(*key) > last)
+            rows = (await connection.execute(beyond)).all()
+            for model in {row.model for row in rows}:
+                found = {tuple(row[: len(key)]): row.embedding for row in rows if row.model == model}
+                await self._copy(connection, model, found)
+            await connection.commit()
+            if len(rows) < PAGE:
+                break
+            last = tuple(rows[-1][: len(key)])
+        self._settled.add(name)
+        if name in self._there:
+            await self._name_complete(name)
+
+    async def _name_complete(self, name: str) -> None:
+        alias = CreateAliasOperation(create_alias=CreateAlias(collection_name=name, alias_name=_alias(name)))
+        await self._client.update_collection_aliases([alias])
+        self._complete.add(name)
+
+    async def search(
+        self,
+        connection: AsyncConnection,
+        viewer: Viewer,
+        candidates: Searchable,
+        model: str,
+        vector: Vectors,
+        limit: int,
+        only: Collection[UUID] | None = None,
+    ) -> Mapping[UUID, float]:
+        name = self._collection(connection)
+        try:
+            if only is not None or not _is_live(connection) or not await self._is_complete(name):
+                return await self._rows.search(connection, viewer, candidates, model, vector, limit, only)
+            wanted = limit
+            while True:
+                wanted *= WIDER
+                near = await self._near(name, viewer, model, vector, wanted)
+                found = await self._rows.search(connection, viewer, candidates, model, vector, limit, near)
+                if len(found) == limit or len(near) < wanted:
+                    return found
+        except FAILURES as error:
+            _logger.warning("Qdrant does not answer (%s): Postgres searches instead", type(error).__name__)
+            return await self._rows.search(connection, viewer, candidates, model, vector, limit)
+
+    async def _near(self, name: str, viewer: Viewer, model: str, vector: Vectors, limit: int) -> Sequence[UUID]:
+        """The subjects of one user nearest to a vector, filtered in the index by its payload."""
+        asked = await self._client.query_points(
+            _alias(name),
+            query=np.asarray(vector, dtype=np.float32).tolist(),
+            query_filter=Filter(must=[_is("owner", str(viewed(viewer))), _is("model", model)]),
+            limit=limit,
+            with_payload=["subject"],
+        )
+        return [UUID(one.payload["subject"]) for one in asked.points if one.payload]
+
+    async def _copy(self, connection: AsyncConnection, model: str, found: Mapping[Key, Vectors]) -> None:
+        if not found or not _is_live(connection):
+            return
+        name = self._collection(connection)
+        points = [
+            PointStruct(
+                id=str(_id(key)),
+                vector=np.asarray(vector, dtype=np.float32).tolist(),
+                payload={"owner": _stream(key[:3]), "model": model, "subject": str(key[3])},
+            )
+            for key, vector in found.items()
+        ]
+        try:
+            await self._create(name, len(next(iter(found.values()))))
+            await self._client.upsert(name, points, wait=True)
+        except FAILURES as error:
+            raise _unavailable(error) from error
+
+    async def _create(self, name: str, dimensions: int) -> None:
+        """Create the collection unless it is there: one graph of neighbours for each owner, and none across them."""
+        if name in self._there:
+            return
+        if not await self._client.collection_exists(name):
+            try:
+                await self._client.create_collection(
+                    name,
+                    vectors_config=VectorParams(size=dimensions, distance=Distance.COSINE),
+                    hnsw_config=HnswConfigDiff(m=0, payload_m=16),
+                )
+            except (UnexpectedResponse, ValueError):  # Another process created it meanwhile.
+                if not await self._client.collection_exists(name):
+                    raise
+            of_owner = KeywordIndexParams(type=KeywordIndexType.KEYWORD, is_tenant=True)
+            await self._client.create_payload_index(name, "owner", of_owner, wait=True)
+            await self._client.create_payload_index(name, "model", PayloadSchemaType.KEYWORD, wait=True)
+            if name in self._settled:  # It has the first vector of all.
+                await self._name_complete(name)
+        self._there.add(name)
+
+    async def _is_complete(self, name: str) -> bool:
+        if name not in self._complete:
+            aliases = (await self._client.get_aliases()).aliases
+            if not any((one.alias_name, one.collection_name) == (_alias(name), name) for one in aliases):
+                return False
+            self._complete.add(name)
+        return True
+
+    def _collection(self, connection: AsyncConnection) -> str:
+        return f"{self._prefix}-{_live(connection)}"
+
+    async def _delete(self, name: str, which: PointIdsList | Filter) -> None:
+        try:
+            if name in self._there or await self._client.collection_exists(name):
+                await self._client.delete(name, which, wait=True)
+        except FAILURES as error:
+            raise _unavailable(error) from error
+
+
+def _live(connection: AsyncConnection) -> str:
+    return str(options_of(connection)["schema_translate_map"][live_key(NAME)])
+
+
+def _is_live(connection: AsyncConnection) -> bool:
+    """Neither a shadow, nor a replay's tables, nor those of another model or version."""
+    return schema_of(connection, vectors) == _live(connection)
+
+
+def _alias(collection: str) -> str:
+    """Its name once it is complete."""
+    return f"{collection}-complete"
+
+
+def _stream(owner: Sequence[Any]) -> str:
+    tenant, kind, whose = owner
+    return str(StreamId(tenant, f"{kind}:{whose}"))
+
+
+def _id(key: Key) -> UUID:
+    """Two users may have a subject of the same id, since one may import what the other exported."""
+    return uuid5(POINTS, f"{_stream(key[:3])}\n{key[3]}")
+
+
+def _is(name: str, value: str) -> FieldCondition:
+    return FieldCondition(key=name, match=MatchValue(value=value))
+
+
+def _unavailable(error: Exception) -> ConnectionError:
+    return ConnectionError(f"Qdrant does not answer ({type(error).__name__}): see the setting vectors_url")

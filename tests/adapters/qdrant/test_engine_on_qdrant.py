@@ -1,0 +1,155 @@
+"""An engine whose nearest neighbours come from Qdrant: copied, erased, forged and down."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from qdrant_client import AsyncQdrantClient
+from qdrant_client.models import PointStruct, Record
+
+from mnemolog.adapters.config import load
+from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.commands.erasure import EraseMemory, EraseUser
+from mnemolog.domain.errors import InvalidInput
+from tests.engine.equality import assert_live_equals_rebuilt
+from tests.engine.person import Person
+from tests.testkit.eventually import eventually
+from tests.testkit.settings import settings_in
+
+pytestmark = [
+    pytest.mark.spec_part("X11"),
+    pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant"),
+]
+URL = "http://localhost:6333"
+
+
+class Server:
+    """One local Qdrant, for every client that is opened."""
+
+    def __init__(self) -> None:
+        self.local = AsyncQdrantClient(":memory:")
+        self.down, self.asked = False, 0
+
+    def __call__(self, url: str, **settings: Any) -> "Server":
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if self.down:
+            raise ConnectionRefusedError
+        self.asked += name == "query_points"
+        return getattr(self.local, name)
+
+    async def close(self) -> None:
+        """Outlives its clients."""
+
+    async def points(self, user: str) -> list[Record]:
+        [one] = (await self.local.get_collections()).collections
+        points, _ = await self.local.scroll(one.name, limit=1000, with_vectors=True)
+        return [one for one in points if one.payload and one.payload["owner"] == f"default/user:{user}"]
+
+
+@pytest.fixture
+async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Server]:
+    one = Server()
+    monkeypatch.setattr("qdrant_client.AsyncQdrantClient", one)
+    yield one
+    await one.local.close()
+
+
+@asynccontextmanager
+async def on_qdrant(directory: Path, server: Server) -> AsyncIterator[Engine]:
+    """With all vectors copied."""
+    async with open_engine(settings_in(directory, vectors_url=URL)) as engine:
+
+        async def complete() -> bool:
+            return bool((await server.local.get_aliases()).aliases)
+
+        await eventually(complete)
+        yield engine
+
+
+async def test_vectors_that_were_made_before_are_copied_and_a_search_asks_for_the_nearest(
+    tmp_path: Path, server: Server
+) -> None:
+    async with open_engine(settings_in(tmp_path)) as engine:
+        await Person(engine, "ana").creates("Ana grows tomatoes")
+    async with on_qdrant(tmp_path, server) as engine:
+        ana, bob = Person(engine, "ana"), Person(engine, "bob")
+        memory_id = await ana.creates("Ana plays the violin")
+        await bob.creates("Bob grows tomatoes")
+        assert (await ana.finds("tomatoes"))[0] == "Ana grows tomatoes"
+        assert server.asked
+        assert len(await server.points("ana")) == 2
+
+        await ana.updates(memory_id, text="Ana plays the cello")
+        assert (await ana.finds("cello"))[0] == "Ana plays the cello"
+        await ana.deletes(memory_id)
+        assert await ana.finds("cello") == ["Ana grows tomatoes"]
+        assert await bob.finds("tomatoes") == ["Bob grows tomatoes"]
+        await assert_live_equals_rebuilt(engine)
+        await engine.projections.rebuild("vectors")
+        assert len(await server.points("ana")) == 2
+        asked = server.asked
+        assert (await ana.finds("tomatoes"))[0] == "Ana grows tomatoes"
+        assert server.asked > asked
+
+
+@pytest.mark.spec_part("X07")
+async def test_what_is_erased_leaves_no_point(tmp_path: Path, server: Server) -> None:
+    async with on_qdrant_with_ana(tmp_path, server) as ana:
+        memory_id = await ana.creates("Ana is afraid of spiders")
+        assert "Ana is afraid of spiders" in await ana.finds("spiders")
+        [kept] = [one for one in await server.points("ana") if one.payload and one.payload["subject"] != str(memory_id)]
+        erasing = EraseMemory(user_id="ana", memory_id=memory_id, keep_turns=False)
+        await erase(ana.engine, erasing)
+        assert [one.id for one in await server.points("ana")] == [kept.id]
+        await erase(ana.engine, EraseUser(user_id="ana"))
+        assert await server.points("ana") == []
+
+
+async def test_points_of_others_are_proposed_in_vain(tmp_path: Path, server: Server) -> None:
+    async with on_qdrant_with_ana(tmp_path, server) as ana:
+        bob = Person(ana.engine, "bob")
+        await bob.creates("Bob keeps a secret")
+        await bob.finds("secret")
+        [one] = await server.points("bob")
+        stolen = {**(one.payload or {}), "owner": "default/user:ana"}
+        [collection] = (await server.local.get_collections()).collections
+        assert isinstance(one.vector, list)
+        near = [float(number) for number in one.vector if isinstance(number, float)]
+        await server.local.upsert(collection.name, [PointStruct(id=one.id, vector=near, payload=stolen)])
+        assert await ana.finds("secret") == ["Ana grows tomatoes"]
+
+
+async def test_while_the_server_is_down_postgres_searches_and_vectors_are_copied_later(
+    tmp_path: Path, server: Server
+) -> None:
+    async with on_qdrant_with_ana(tmp_path, server) as ana:
+        server.down = True
+        assert (await ana.finds("What does Ana grow?"))[0] == "Ana grows tomatoes"
+        await ana.creates("Ana plays the violin")
+        server.down = False
+
+        async def copied() -> bool:
+            return len(await server.points("ana")) == 2
+
+        await eventually(copied)
+        assert "Ana plays the violin" in await ana.finds("violin")
+
+
+@asynccontextmanager
+async def on_qdrant_with_ana(directory: Path, server: Server) -> AsyncIterator[Person]:
+    async with open_engine(settings_in(directory)) as engine:
+        await Person(engine, "ana").creates("Ana grows tomatoes")
+    async with on_qdrant(directory, server) as engine:
+        yield Person(engine, "ana")
+
+
+def test_the_url_is_checked() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        load(vectors_url="localhost:6333")
+    assert refused.value.field == "vectors_url"
+    assert "http://localhost:6333" in refused.value.fix
