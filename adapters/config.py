@@ -207,6 +207,10 @@ class Settings(BaseSettings):
     recall_seconds: Annotated[
         float, Field(ge=0, description="Interval in seconds at which recalls are recorded; 0 means never.")
     ] = 60.0
+    extraction: Annotated[
+        Literal["rules", "off"],
+        Field(description="Whether facts are extracted from plain English statements of users, by rules."),
+    ] = "rules"
     jobs_at_once: Annotated[
         int, Field(ge=1, le=64, description="Jobs of one kind that a worker runs concurrently.")
     ] = 4

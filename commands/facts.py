@@ -127,9 +127,9 @@ def decide(state: Graph, command: Remember) -> Sequence[Event]:
         message = f"{command.told_at.isoformat()} is in the future"
         raise InvalidInput(message, field="told_at", fix="give the time when it was said; `since` may be later")
     said = command.said
-    subject = _subject(state, command)
+    subject = subject_of(state, command)
     subject_id = subject.entity_id if subject else command.subject_id
-    found = _object_of(state, command, subject_id)
+    found = object_of(state, command, subject_id)
     told = _told(state, command, said, (command.scope, command.owner, subject_id, command.predicate), found)
     news = [] if subject else [_first_seen(command, subject_id, command.subject, command.rule.subject)]
     if found.new and found.entity_id:
@@ -137,12 +137,12 @@ def decide(state: Graph, command: Remember) -> Sequence[Event]:
     return [*news, *told]
 
 
-def _subject(state: Graph, command: Remember) -> Entity | None:
+def subject_of(state: Graph, command: Remember) -> Entity | None:
     rule = command.rule
     return meant(state, command, command.subject, command.scope, command.seen, path="subject", category=rule.subject)
 
 
-def _object_of(state: Graph, command: Remember, subject_id: UUID) -> Object:
+def object_of(state: Graph, command: Remember, subject_id: UUID) -> Object:
     if command.kind is ObjectKind.LITERAL:
         return Object(literal=True)
     if not isinstance(command.object, str):
@@ -244,7 +244,7 @@ def _tags(state: Graph, command: Remember) -> frozenset[str]:
     if isinstance(command.object, str) and command.kind is not ObjectKind.LITERAL:
         names |= name_reads(command, command.object)
     try:
-        subject = _subject(state, command)
+        subject = subject_of(state, command)
     except MnemologError:
         return entity_reads(state) | names  # The decision raises the error.
     if subject is None:

@@ -18,6 +18,8 @@ copy_clusters()
 gc.disable()  # Until all tests are collected: what is imported stays.
 # Tests run their engines themselves, unless they are about the one in the background.
 os.environ["MNEMOLOG_ENGINE"] = "in-process"
+# Facts appear when a test records them, unless it is about their extraction.
+os.environ["MNEMOLOG_EXTRACTION"] = "off"
 _users: Iterator[int] = count(1)
 LONGEST = (
     "tests/faults/test_run.py",

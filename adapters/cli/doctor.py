@@ -25,6 +25,7 @@ from mnemolog.adapters.openai.client import ModelClient
 from mnemolog.adapters.openai.endpoint import FEATURES, endpoint_of
 from mnemolog.adapters.unreachable import UNREACHABLE, own_words
 from mnemolog.domain.errors import MnemologError
+from mnemolog.domain.extraction.candidate import EXTRACTOR
 
 LITTLE_SPACE = 1 << 30
 PATIENCE = 15.0
@@ -48,7 +49,13 @@ class Finding:
 
 def examine(settings: Settings) -> list[Finding]:
     """Check every component; starts an engine unless one is running."""
-    return [*_machine(settings), *_binaries(settings), _model(), *asyncio.run(_connected(settings))]
+    return [
+        *_machine(settings),
+        *_binaries(settings),
+        _model(),
+        _extraction(settings),
+        *asyncio.run(_connected(settings)),
+    ]
 
 
 async def _connected(settings: Settings) -> list[Finding]:
@@ -114,6 +121,13 @@ async def _feature(settings: Settings, feature: ModelFeature) -> Finding:
     finally:
         await client.aclose()
     return Finding(feature, True, f"{endpoint.model} at {endpoint.host}")
+
+
+def _extraction(settings: Settings) -> Finding:
+    off = settings.extraction == "off"
+    return Finding(
+        "extraction", True, "off (extraction)" if off else f"{EXTRACTOR}: facts from what users say in English"
+    )
 
 
 async def _tokens(engine: Engine) -> Finding:

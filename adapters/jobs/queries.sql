@@ -117,3 +117,10 @@ DELETE FROM mnemolog.jobs WHERE finished_at < %(before)s;
 
 -- delete_jobs_of_stream --
 DELETE FROM mnemolog.jobs WHERE (tenant, stream) = (%(tenant)s, %(stream)s);
+
+-- sum_up_jobs --
+-- Of the jobs of one kind and stream: how far those with this payload got, and what all have written since a time.
+SELECT coalesce(max((progress->>'through')::bigint) FILTER (WHERE payload @> %(payload)s), 0) AS through,
+       coalesce(sum((progress->>'written')::bigint) FILTER (WHERE enqueued_at >= %(since)s), 0)::bigint AS written
+FROM mnemolog.jobs
+WHERE (kind, tenant, stream) = (%(kind)s, %(tenant)s, %(stream)s) AND unique_key IS NOT NULL;

@@ -4,6 +4,7 @@ from mnemolog.adapters.artifacts.extraction import extractions
 from mnemolog.adapters.artifacts.uploads import discarding
 from mnemolog.adapters.jobs.job import Attempt, Kind
 from mnemolog.adapters.maintenance.expiring import expire
+from mnemolog.adapters.maintenance.extracting import extracting
 from mnemolog.adapters.maintenance.patrol import Patrol
 from mnemolog.adapters.maintenance.retention import retain
 from mnemolog.adapters.maintenance.segmenting import segmenting
@@ -36,6 +37,7 @@ def recurring(engine: Services) -> list[Kind]:
         Kind(name="patrol", every=FIVE_MINUTES, run=cycles),
         *extractions(engine),
         discarding(engine),
+        *extracting(engine),
         *segmenting(engine),
         *summarizing(engine),
     ]

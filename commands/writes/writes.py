@@ -8,6 +8,7 @@ from uuid import UUID
 
 from mnemolog.commands.decider import Command
 from mnemolog.commands.episodes import EPISODES, SegmentThread
+from mnemolog.commands.extraction import EXTRACTION, ExtractTurn
 from mnemolog.commands.handler import C, Handler
 from mnemolog.commands.heard import HEARD, HearTurn, TurnRefused, together
 from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, UndoChange, UpdateMemory
@@ -263,6 +264,10 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites, DocumentWrites):
     async def segment(self, command: SegmentThread) -> Receipt:
         """Divide a thread into sessions and episodes (D07, E02)."""
         return await self._handler.handle(EPISODES, command)
+
+    async def extract(self, command: ExtractTurn) -> Receipt:
+        """Record what a message states (B13)."""
+        return await self._handler.handle(EXTRACTION, command, occurred_at=command.said_at)
 
     async def record_recalls(self, command: RecordRecalls) -> Receipt:
         """That memories were found."""

@@ -11,8 +11,8 @@ EXTRACTOR = "rules-1"
 CONFIDENCE = 0.8
 MOST_CANDIDATES = 5  # B13: of one turn.
 MOST_WRITES = 3  # B13: of one turn.
-MOST_A_DAY = 100
-"""Writes of one user and day; B13 gives no figure."""
+MOST_A_DAY = 200
+"""Events of one user and day (UTC); B13 gives no figure."""
 
 
 class Action(StrEnum):

@@ -44,7 +44,7 @@ class Operation(NamedTuple):
 
 
 # The actors of background jobs.
-WORKERS = frozenset({"patrol", "retention"})
+WORKERS = frozenset({"extractor", "patrol", "retention"})
 _OPS = {
     "ADD": "create",
     "UPDATE": "update",

@@ -1,0 +1,152 @@
+"""Extracts facts from what users say, off the path of writes (B13, E06): a job a thread, by rules, without a model.
+
+A sweep over the open threads enqueues a job for each with new messages. A job reads the messages since the last one,
+and records what they state. Only what users say is read: nothing of assistants, tools, or attachments.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.adapters.jobs.job import Attempt, Kind
+from mnemolog.adapters.maintenance.threads import enqueue_threads
+from mnemolog.adapters.services import Services
+from mnemolog.commands.extraction import ACTOR, ExtractTurn
+from mnemolog.commands.facts import Remember
+from mnemolog.domain.entity import ME, PERSON
+from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_A_DAY, MOST_WRITES, Action, Candidate
+from mnemolog.domain.extraction.extractor import extract
+from mnemolog.domain.predicates import Predicate
+from mnemolog.domain.turn import Role
+from mnemolog.events.conversation import TurnRecorded, thread_tag
+from mnemolog.events.envelope import Recorded, StreamId
+from mnemolog.projections.rows import Row
+
+SWEEP, THREAD = "sweep-extraction", "extract-thread"
+EVERY_SECONDS = 15.0
+# Older messages are not read again, such as after an upgrade, or when the last job is no longer known.
+READ_FOR = timedelta(days=7)
+WINDOW = 1000
+
+
+def extracting(engine: Services) -> list[Kind]:
+    """The sweep, and the job of one thread, which decides again under the guard of the log."""
+
+    async def sweep(attempt: Attempt) -> None:
+        await attempt.save({"enqueued": await enqueue_due(engine, engine.writes.now())})
+
+    async def thread(attempt: Attempt) -> None:
+        await extract_thread(engine, attempt)
+
+    return [Kind(name=SWEEP, every=EVERY_SECONDS, run=sweep), Kind(name=THREAD, run=thread)]
+
+
+async def enqueue_due(engine: Services, now: datetime) -> int:
+    """A job for each open thread with messages that no job has read; how many there are."""
+    if engine.settings.extraction == "off":
+        return 0
+
+    async def reasons(_: AsyncConnection, page: Sequence[Row]) -> Sequence[str | None]:
+        return [
+            str(row["seq"]) if row["last_user_message_at"] and now - row["recorded_at"] < READ_FOR else None
+            for row in page
+        ]
+
+    return await enqueue_threads(engine, THREAD, reasons)
+
+
+async def extract_thread(engine: Services, attempt: Attempt) -> None:
+    """Record what the messages of a thread state, from where the last job ended."""
+    job = attempt.job
+    stream, payload = StreamId(job.tenant, job.stream), dict(job.payload)
+    now = engine.writes.now()
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    before, written_today = await engine.jobs.sum_up(THREAD, stream, payload, today)
+    through, written = max(before, job.progress.get("through", 0)), job.progress.get("written", 0)
+    left = MOST_A_DAY - written_today
+    head = await engine.log.head(stream)
+    while through < head:
+        until = min(through + WINDOW, head)
+        events = await engine.log.read(stream, after=through, until=until, tags=[thread_tag(payload["thread_id"])])
+        said = [one for one in events if _speaks(one, payload["agent_id"], now - READ_FOR)]
+        found = await asyncio.to_thread(lambda turns: list(map(_candidates, turns)), said)
+        for event, candidates in zip(said, found, strict=True):
+            if candidates and left > 0:
+                recorded = await _record(engine, stream, event, candidates, f"extraction-{job.job_id}", left)
+                written, left = written + recorded, left - recorded
+        through = until
+        await attempt.save({"through": through, "written": written, "extractor": EXTRACTOR})
+
+
+def _speaks(event: Recorded, agent_id: str, since: datetime) -> bool:
+    turn = event.payload
+    if not isinstance(turn, TurnRecorded) or turn.role is not Role.USER or not turn.text:
+        return False
+    return event.meta.agent_id == agent_id and event.recorded_at >= since
+
+
+def _candidates(event: Recorded) -> Sequence[Candidate]:
+    turn = event.payload
+    assert isinstance(turn, TurnRecorded)
+    return extract(turn.text, event.occurred_at, turn.speaker or ME)
+
+
+async def _record(
+    engine: Services, stream: StreamId, event: Recorded, candidates: Sequence[Candidate], run_id: str, most: int
+) -> int:
+    """Record what a message states; how many events that took."""
+    turn = event.payload
+    assert isinstance(turn, TurnRecorded)
+    who: dict[str, Any] = {
+        "tenant": stream.tenant,
+        "user_id": stream.owner,
+        "agent_id": event.meta.agent_id,
+        "thread_id": event.meta.thread_id,
+        "run_id": run_id,
+        "actor": ACTOR,
+    }
+    proposed = [one for one in candidates if one.action is Action.PROPOSE]
+    stated = [one for one in candidates if one.action is not Action.PROPOSE]
+    written = 0
+    for one in proposed[:MOST_WRITES] if not turn.speaker else ():
+        field = {"field": one.predicate, "value": one.object, "confidence": one.confidence, "source": EXTRACTOR}
+        done = await engine.writes.propose({**who, **field, "turn_id": turn.turn_id})
+        written += 0 if done.receipt.already else len(done.receipt.event_ids)
+    if not stated:
+        return written
+    facts = tuple(_fact(engine, who, event, turn.turn_id, one) for one in stated)
+    command = ExtractTurn(
+        **who,
+        turn_id=turn.turn_id,
+        candidates=tuple(stated),
+        facts=facts,
+        said_at=event.occurred_at,
+        most=min(MOST_WRITES, most),
+        at=engine.writes.now(),
+    )
+    receipt = await engine.writes.extract(command)
+    return written + (0 if receipt.already else len(receipt.event_ids))
+
+
+def _fact(engine: Services, who: Mapping[str, Any], event: Recorded, turn_id: str, one: Candidate) -> Remember:
+    """The command that records a candidate, with what the policy says of the predicate, or else the candidate."""
+    fields = {
+        "subject": one.subject,
+        "predicate": one.predicate,
+        "object": one.object or "*",
+        "literal": one.literal if one.object else True,
+        "since": one.since,
+        "until": one.until if one.action is not Action.END else None,
+        "confidence": one.confidence,
+        "metadata": {"extractor": EXTRACTOR},
+        "told_at": event.occurred_at,
+        "source_turn_ids": (turn_id,),
+    }
+    command = engine.writes.fact({**who, **fields})
+    if command.predicate in engine.policy.predicates.predicates:
+        return command
+    own = Predicate(command.predicate, single=one.single, category=one.category, subject=PERSON)
+    return command.model_copy(update={"rule": own})

@@ -1,0 +1,169 @@
+"""Record what a message states about its author: facts, their ends, and corrections, in one append (B13, E06).
+
+What somebody recorded outranks what was extracted: only a later sentence that tells of a change supersedes or ends it,
+and no rule ends an allergy or another critical fact that somebody recorded.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import reduce
+from typing import ClassVar
+from uuid import UUID
+
+from mnemolog.commands.decider import Decider
+from mnemolog.commands.fact_changes import EndFact, RetireFact
+from mnemolog.commands.fact_changes import decide as change_fact
+from mnemolog.commands.facts import FACTS, Remember, object_of, subject_of
+from mnemolog.commands.graph import Graph, GraphCommand, SlotKey, applied, evolve
+from mnemolog.domain.errors import MnemologError
+from mnemolog.domain.extraction.candidate import MOST_WRITES, Action, Candidate
+from mnemolog.domain.memory import Status
+from mnemolog.domain.message import Message
+from mnemolog.domain.relation import Relation
+from mnemolog.events.conversation import turn_tag
+from mnemolog.events.envelope import Happened
+from mnemolog.events.erasure import USER, UserErased
+from mnemolog.events.event import Event, sources_of
+from mnemolog.events.graph import RelationAsserted, RelationObserved, RelationRestored
+from mnemolog.events.message_fold import MESSAGE
+
+ACTOR = "extractor"
+
+
+class ExtractTurn(GraphCommand):
+    """Records the candidates of one message. `facts` are their commands, in the same order; `said_at` its date."""
+
+    generated: ClassVar[frozenset[str]] = frozenset({"at", "facts"})
+
+    turn_id: str
+    candidates: tuple[Candidate, ...]
+    facts: tuple[Remember, ...]
+    said_at: datetime
+    most: int = MOST_WRITES
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """`recorded`: when somebody other than the extractor last told each fact. `extracted`: the messages that were
+    extracted, whether or not that was undone.
+    """
+
+    graph: Graph = field(default_factory=Graph)
+    messages: Mapping[str, Message] = field(default_factory=dict)
+    recorded: Mapping[UUID, datetime] = field(default_factory=dict)
+    extracted: frozenset[str] = frozenset()
+
+
+def _evolve(state: Extraction, event: Happened) -> Extraction:
+    payload = event.payload
+    if isinstance(payload, UserErased):
+        return Extraction()
+    messages = {**state.messages, **MESSAGE.evolve(state.messages, payload)}
+    state = replace(state, graph=evolve(state.graph, event), messages=messages)
+    if event.meta.actor == ACTOR:
+        return replace(state, extracted=state.extracted.union(sources_of(payload) or ()))
+    if isinstance(payload, RelationAsserted | RelationObserved):
+        told = payload.told_at or event.occurred_at
+        return replace(state, recorded={**state.recorded, payload.relation_id: told})
+    if isinstance(payload, RelationRestored):
+        return replace(state, recorded={**state.recorded, payload.relation_id: event.occurred_at})
+    return state
+
+
+def _decide(state: Extraction, command: ExtractTurn) -> Sequence[Event]:
+    """Each candidate is decided on the result of the previous ones. One that cannot be told apart is left out."""
+    message = state.messages.get(command.turn_id)
+    if message is None or not message.visible or command.turn_id in state.extracted:
+        return []
+    events: list[Event] = []
+    writes = 0
+    for candidate, fact in zip(command.candidates, command.facts, strict=True):
+        if writes == command.most:
+            break
+        try:
+            news = _ended(state, command, candidate, fact) if candidate.action is Action.END else ()
+            news = news or (_stated(state, command, candidate, fact) if candidate.action is not Action.END else ())
+        except MnemologError:
+            continue
+        if news:
+            writes += 1
+            events += news
+            state = _after(state, news)
+    return events
+
+
+def _stated(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
+    slot, same = _slot(state, fact)
+    before = [one for one in slot if _holds(one, command.said_at)]
+    if any(one in same and one.relation_id in state.recorded for one in before):
+        return []
+    if not fact.rule.single:
+        return FACTS.decide(state.graph, fact)
+    others = [one for one in before if one not in same]
+    if any(not _outranked(state, command, candidate, one) for one in others):
+        return []
+    retired: list[Event] = []
+    for one in others:
+        began = one.validity.periods[-1].valid_from
+        if candidate.action is Action.CORRECT and one.relation_id not in state.recorded:
+            who = command.model_dump(include={"tenant", "user_id", "agent_id", "thread_id", "actor"})
+            retired += change_fact(state.graph, RetireFact(**who, relation_id=one.relation_id))
+            fact = fact.model_copy(update={"since": fact.since or began})
+        elif fact.since is not None and fact.since <= began and fact.until is None:
+            fact = fact.model_copy(update={"since": None})  # Later than what it supersedes: since when is not known.
+    after = _after(state, retired)
+    return [*retired, *FACTS.decide(after.graph, fact)]
+
+
+def _ended(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
+    slot, same = _slot(state, fact)
+    ended = [one for one in (slot if candidate.object is None else same) if _holds(one, command.said_at)]
+    who = command.model_dump(include={"tenant", "user_id", "agent_id", "thread_id", "actor"})
+    until = candidate.until or command.said_at
+    return [
+        event
+        for one in ended
+        if _outranked(state, command, candidate, one) and not (fact.rule.critical and one.relation_id in state.recorded)
+        for event in change_fact(state.graph, EndFact(**who, relation_id=one.relation_id, until=until, at=command.at))
+    ]
+
+
+def _outranked(state: Extraction, command: ExtractTurn, candidate: Candidate, one: Relation) -> bool:
+    """Whether a message may supersede or end a fact: one that was extracted, or that was recorded before a change."""
+    recorded = state.recorded.get(one.relation_id)
+    return recorded is None or (candidate.changes and recorded < command.said_at)
+
+
+def _slot(state: Extraction, fact: Remember) -> tuple[Sequence[Relation], Sequence[Relation]]:
+    """The facts with the subject and the predicate, and those of them that have this object."""
+    subject = subject_of(state.graph, fact)
+    if subject is None:
+        return (), ()
+    place: SlotKey = (fact.scope, fact.owner, subject.entity_id, fact.predicate)
+    slot = [one for one in state.graph.slot(place) if one.status is Status.ACTIVE]
+    found = object_of(state.graph, fact, subject.entity_id)
+    return slot, [one for one in slot if found.is_of(state.graph, one, fact.object)]
+
+
+def _holds(one: Relation, at: datetime) -> bool:
+    return any(period.lasts_beyond(at) for period in one.validity.periods)
+
+
+def _after(state: Extraction, news: Sequence[Event]) -> Extraction:
+    return replace(state, graph=reduce(applied, news, state.graph))
+
+
+def _tags(state: Extraction, command: ExtractTurn) -> frozenset[str]:
+    own = frozenset({USER, turn_tag(command.turn_id)})
+    return own.union(*(FACTS.tags(state.graph, fact) for fact in command.facts))
+
+
+EXTRACTION: Decider[ExtractTurn, Extraction] = Decider(
+    initial=Extraction(),
+    subject=lambda command: turn_tag(command.turn_id),
+    tags=_tags,
+    evolve=_evolve,
+    decide=_decide,
+)

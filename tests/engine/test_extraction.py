@@ -1,0 +1,219 @@
+"""Facts from what users say: recorded by jobs, under the guards of what a person writes, and undone as one batch."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine, now, open_engine
+from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.adapters.jobs.job import Status
+from mnemolog.adapters.maintenance import extracting
+from mnemolog.adapters.maintenance.extracting import THREAD, enqueue_due
+from mnemolog.commands.erasure import EraseMessages
+from mnemolog.commands.extraction import ACTOR
+from mnemolog.commands.messages import DeleteMessage
+from mnemolog.commands.rollback import Rollback
+from mnemolog.domain.extraction import candidate
+from mnemolog.domain.extraction.candidate import EXTRACTOR
+from mnemolog.events.fields import validated
+from tests.engine.equality import assert_live_equals_replayed
+from tests.engine.teller import Teller, sentence
+from tests.testkit.eventually import eventually
+from tests.testkit.settings import settings_in
+
+pytestmark = pytest.mark.spec_part("B13")
+
+
+@pytest.fixture(scope="module")
+async def engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
+    """An engine of their own, whose sweep leaves these users alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(extracting, "EVERY_SECONDS", 24 * 3600.0)
+        async with open_engine(settings_in(tmp_path_factory.mktemp("extraction"), extraction="rules")) as opened:
+            yield opened
+
+
+@pytest.fixture
+def ana(engine: Engine, user: str) -> Teller:
+    return Teller(engine, user)
+
+
+def day(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+async def hears(ana: Teller, *texts: str, **fields: Any) -> list[str]:
+    """What the user says, a day after the other from 1 March 2026, and its extraction; the ids of the messages."""
+    head = await ana.engine.log.head(ana.stream)
+    ids = [f"{ana.user}-{head}-{number}" for number in range(len(texts))]
+    for number, (turn_id, text) in enumerate(zip(ids, texts, strict=True)):
+        said = {"speaker": "", "occurred_at": day(f"2026-03-{number + 1:02}"), **fields}
+        await ana.says(text, turn_id=turn_id, **said)
+    await extracted(ana.engine)
+    return ids
+
+
+async def extracted(engine: Engine) -> None:
+    """Once the jobs of all threads are done."""
+    await engine.settled(60)
+    await enqueue_due(engine, now())
+    await eventually(lambda: _done(engine))
+
+
+async def _done(engine: Engine) -> bool:
+    jobs = await engine.jobs.list(kind=THREAD, limit=1000)
+    return all(job.status not in (Status.QUEUED, Status.RUNNING) for job in jobs)
+
+
+async def told(ana: Teller, **when: Any) -> set[str]:
+    return {line.replace(ana.user, "ana", 1) for line in await ana.told(**when)}
+
+
+async def run_of(ana: Teller) -> str:
+    [run] = {one.meta.run_id for one in await ana.engine.log.read(ana.stream) if one.meta.actor == ACTOR}
+    assert run
+    return run
+
+
+async def test_a_statement_becomes_a_fact_that_names_its_extractor_and_its_message(ana: Teller) -> None:
+    [turn_id] = await hears(ana, "Hi! I moved to Lisbon last month, and I love hiking.")
+    facts = {row["predicate"]: row for row in await ana.facts()}
+    assert facts.keys() == {"lives_in", "likes"}
+    home = facts["lives_in"]
+    assert (home["object"], home["valid_from"]) == ("Lisbon", day("2026-02-01"))
+    assert home["metadata"] == {"extractor": EXTRACTOR}
+    assert list(home["source_turn_ids"]) == [turn_id]
+    assert {one.meta.actor for one in await ana.engine.log.read(ana.stream)} == {"user", ACTOR}
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+async def test_a_newer_statement_ends_the_older_one(ana: Teller) -> None:
+    await hears(ana, "I live in Porto.", "I work at Acme.", "We relocated to Ghent.", "I left Acme yesterday.")
+    assert await told(ana) == {"ana lives_in Ghent"}
+    assert await told(ana, valid_at=day("2026-03-02")) == {"ana lives_in Porto", "ana works_at Acme"}
+
+
+async def test_a_correction_means_that_the_former_value_never_held(ana: Teller) -> None:
+    await hears(ana, "I joined Acme.", "No, I meant I joined Globex.")
+    assert await told(ana) == {"ana works_at Globex"}
+    assert await told(ana, valid_at=day("2026-03-01")) == {"ana works_at Globex"}
+
+
+async def test_what_is_said_again_is_an_observation(ana: Teller) -> None:
+    await hears(ana, "I live in Porto.", "I live in Porto, near the river.")
+    [fact] = await ana.facts()
+    assert fact["confidence"] > candidate.CONFIDENCE
+
+
+async def test_a_longer_stay_does_not_leave_the_older_value_current(ana: Teller) -> None:
+    await hears(ana, "I live in Porto.", "I've been living in Ghent for ten years.")
+    assert await told(ana) == {"ana lives_in Ghent"}
+
+
+async def test_what_somebody_recorded_outranks_what_does_not_tell_of_a_change(ana: Teller) -> None:
+    await ana.tells("me", "lives_in", "Porto", told_at=day("2026-02-01"))
+    await hears(ana, "I live in Ghent.")
+    assert await told(ana) == {"ana lives_in Porto"}
+    await hears(ana, "I moved to Ghent.")
+    assert await told(ana) == {"ana lives_in Ghent"}
+
+
+async def test_what_was_recorded_later_than_a_message_stays(ana: Teller) -> None:
+    await ana.tells("me", "works_at", "Acme", told_at=day("2026-03-20"))
+    await hears(ana, "I joined Globex.", "I quit my job.")
+    assert await told(ana) == {"ana works_at Acme"}
+
+
+async def test_no_rule_ends_a_critical_fact_that_somebody_recorded(ana: Teller) -> None:
+    await ana.tells("me", "medication", "aspirin", told_at=day("2026-02-01"))
+    await hears(ana, "I take ibuprofen.", "I stopped taking ibuprofen.", "I stopped taking aspirin.")
+    assert await told(ana) == {"ana medication aspirin"}
+
+
+@pytest.mark.spec_part("E06")
+async def test_only_what_users_say_is_read(ana: Teller) -> None:
+    shown = [{"type": "image", "caption": "I live in Rome."}]
+    await hears(ana, "I live in Rome.", role="assistant")
+    await hears(ana, "I live in Rome.", role="tool")
+    await hears(ana, "Look at this.", attachments=shown)
+    assert await ana.facts() == []
+
+
+async def test_a_named_speaker_speaks_of_himself(ana: Teller) -> None:
+    await hears(ana, "I live in Rome.", speaker="Bruno")
+    assert await told(ana) == {"Bruno lives_in Rome"}
+
+
+async def test_a_message_leaves_at_most_three_writes(ana: Teller) -> None:
+    await hears(ana, "I live in Rome. I work at Acme. I love jazz. I speak Danish. I'm vegan.")
+    assert await told(ana) == {"ana lives_in Rome", "ana works_at Acme", "ana likes jazz"}
+
+
+async def test_a_day_has_a_limit(ana: Teller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extracting, "MOST_A_DAY", 3)  # The user, and two facts.
+    await hears(ana, "I love jazz.", "I love tea.", "I love rain.")
+    await hears(ana, "I love snow.")
+    assert len(await ana.facts()) == 2
+
+
+async def test_a_name_waits_for_consent(ana: Teller) -> None:
+    await hears(ana, "Please call me Bea.")
+    [patch] = await ana.engine.reads.consent(ana.viewer, moment=await ana.caught_up())
+    assert (patch["field"], patch["value"], patch["status"]) == ("preferred_name", "Bea", "proposed")
+
+
+async def test_the_same_messages_again_change_nothing(ana: Teller) -> None:
+    await hears(ana, "I live in Porto.", "I quit my job.", "Call me Bea.")
+    head = await ana.engine.log.head(ana.stream)
+    await ana.engine.jobs.forget(ana.stream)  # As if the last job had never been.
+    await extracted(ana.engine)
+    assert await ana.engine.log.head(ana.stream) == head
+
+
+async def test_a_job_is_undone_as_one_batch_and_its_messages_are_not_extracted_again(ana: Teller) -> None:
+    await hears(ana, "I live in Porto.", "I moved to Ghent.", "I love jazz.")
+    command = validated(Rollback, {"user_id": ana.user, "of_run": await run_of(ana), "at": now()})
+    await ana.engine.writes.rollback(command)
+    assert await ana.facts() == []
+    await ana.engine.jobs.forget(ana.stream)
+    await extracted(ana.engine)
+    assert await ana.facts() == []
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+async def test_a_hidden_message_leaves_nothing(ana: Teller) -> None:
+    await ana.says("I live in Porto.", turn_id=f"{ana.user}-hidden", speaker="")
+    fields = {"user_id": ana.user, "message_id": f"{ana.user}-hidden", "at": now()}
+    await ana.engine.writes.change_message(validated(DeleteMessage, fields))
+    await extracted(ana.engine)
+    assert await ana.facts() == []
+
+
+async def test_the_erasure_of_a_message_takes_its_facts_along(ana: Teller) -> None:
+    [turn_id] = await hears(ana, "I live in Porto.")
+    await erase(ana.engine, EraseMessages.model_validate({"user_id": ana.user, "message_ids": (turn_id,)}))
+    assert await ana.facts() == []
+
+
+async def test_it_can_be_turned_off(tmp_path: Path, user: str) -> None:
+    async with open_engine(settings_in(tmp_path, extraction="off")) as engine:
+        ana = Teller(engine, user)
+        await ana.says("I live in Porto.", speaker="")
+        await engine.settled(60)
+        assert await enqueue_due(engine, now()) == 0
+
+
+async def test_an_engine_extracts_by_itself(tmp_path: Path, user: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(extracting, "EVERY_SECONDS", 1.0)
+        async with open_engine(settings_in(tmp_path, extraction="rules")) as engine:
+            ana = Teller(engine, user)
+            await ana.says("I live in Porto.", speaker="")
+
+            async def known() -> bool:
+                return {sentence(row) for row in await ana.facts()} == {f"{user} lives_in Porto"}
+
+            await eventually(known)
