@@ -1,6 +1,8 @@
-"""Ranking: fuse the two parts of a search, cut to a budget, and render hits as bullets (B §6)."""
+"""Ranking: fuse the two parts of a search, weigh hits by a profile, cut to a budget, and render bullets (B §6)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, TypeVar
 
 from mnemolog.domain import message
@@ -13,6 +15,72 @@ Hit = TypeVar("Hit")
 # A min-max sum keeps score differences, unlike reciprocal rank fusion (see docs/explanation/retrieval.md).
 VECTOR_WEIGHT = 0.5
 TEXT_WEIGHT = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signals:
+    """What a profile weighs of a hit, each in [0, 1]. `similarity`: None if the hit has no cosine.
+
+    `relevance`: how well it answers; `frequency`: how often its entities occur among the hits, compared with the one
+    that occurs most; `links`: the strength of its strongest link.
+    """
+
+    relevance: float
+    similarity: float | None = None
+    age: timedelta = timedelta()
+    frequency: float = 0.0
+    links: float = 0.0
+    insight: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """A way to rank. The weights of `match`, `recency` and `frequency` make 1; `links` is a boost on top (B §2).
+
+    `match` is the similarity, or the relevance for hits without one and if `by_meaning` is off. `insights` is a factor.
+    """
+
+    name: str
+    by_meaning: bool = True
+    match: float = 1.0
+    recency: float = 0.0
+    frequency: float = 0.0
+    links: float = 0.0
+    insights: float = 1.0
+    half_life: timedelta = timedelta(days=14)
+
+    def parts(self, of: Signals) -> Mapping[str, float]:
+        """What each weighted signal adds to the score, by name; those of weight 0 are left out."""
+        similar = self.by_meaning and of.similarity is not None
+        match = max(0.0, of.similarity or 0.0) if similar else of.relevance
+        recency = 0.5 ** max(0.0, of.age / self.half_life)
+        weighed = (
+            ("similarity" if similar else "relevance", self.match, match),
+            ("recency", self.recency, recency),
+            ("frequency", self.frequency, of.frequency),
+            ("links", self.links, of.links),
+        )
+        factor = self.insights if of.insight else 1.0
+        return {name: factor * weight * value for name, weight, value in weighed if weight}
+
+    def score(self, of: Signals) -> float:
+        """In [0, 1]."""
+        return min(1.0, sum(self.parts(of).values()))
+
+
+# B §2 and §3 give no figure for `w_rel` and for the "low weight" of insights. The link boost is "small": it decides
+# between hits that are nearly equal.
+DEFAULT = Profile(name="default", by_meaning=False, links=0.05)
+PROFILES: Mapping[str, Profile] = {
+    one.name: one
+    for one in (
+        DEFAULT,
+        Profile(name="twin"),  # A §6.3: by similarity alone.
+        Profile(name="delta", links=0.1, insights=0.5),  # B §2 and §3.
+        Profile(name="being"),  # C §Recall Flow: by similarity alone.
+        Profile(name="persona", match=0.4, recency=0.3, frequency=0.3),  # D §Memory Retrieval.
+    )
+}
 
 
 def min_max(scores: Mapping[Id, float]) -> dict[Id, float]:

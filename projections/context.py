@@ -17,6 +17,7 @@ from mnemolog.domain.category import CategoryPolicy, Context, ContextMode, label
 from mnemolog.domain.mention import phrases
 from mnemolog.domain.message import CATEGORY, found_id
 from mnemolog.domain.predicates import PredicatePolicy
+from mnemolog.domain.ranking import DEFAULT
 from mnemolog.domain.text import count_tokens, normalize_name
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_THREAD
@@ -31,12 +32,13 @@ from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.memories.filters import Filters, active, unasked, visible_to
 from mnemolog.projections.memories.reader import Row
 from mnemolog.projections.memories.tables import memories as table
-from mnemolog.projections.retrieval import Hit, hybrid
+from mnemolog.projections.retrieval import CANDIDATES, Hit, hybrid
 from mnemolog.projections.sources.every import SOURCES
 from mnemolog.projections.sources.graph import ENTITY, fact_hit
 from mnemolog.projections.sources.ranked import ranked, settled
 from mnemolog.projections.sources.recorded import RECORDED
 from mnemolog.projections.sources.source import Asked, Source
+from mnemolog.projections.sources.weighing import RankingProfile, weighed
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
 
@@ -56,6 +58,7 @@ class ContextRequest(BaseModel):
         tuple[str, ...], Field(description="Only these categories; by default all that the agent may read.")
     ] = ()
     filters: Annotated[Filters, Field(description="Only this, besides what is in every context.")] = Filters()
+    profile: RankingProfile = "default"
     thread_id: Annotated[Id, Field(description="The thread whose conversation pronouns refer to.")] = DEFAULT_THREAD
     budget_tokens: Annotated[
         int | None,
@@ -151,6 +154,7 @@ async def gather(
         limit=MOST_KNOWN,
         entity_ids={*request.filters.entity_ids, *referred},
         former=False,
+        profile=ranking.PROFILES[request.profile],
     )
     always = list(map(fact_hit, await critical(connection, viewer, predicates, point)))
     spoken_of: Sequence[EntityCard] = []
@@ -235,8 +239,13 @@ async def _section(asked: Asked, category: str, mode: ContextMode) -> Sequence[R
         ids: list[UUID] = list((await connection.execute(wanted)).scalars())
         rows = await memories.by_ids(connection, viewer, set(ids))
         return [rows[id_] for id_ in ids if id_ in rows and rows[id_]["text"]]
-    hits = await hybrid(connection, viewer, asked.index, asked.question, mode.rag_length, asked.among)
-    return [dict(hit.row) for hit in await settled(replace(asked, viewer=viewer), hits)][: mode.rag_length]
+    asked, limit = replace(asked, viewer=viewer), mode.rag_length
+    if asked.profile is DEFAULT:
+        hits = await hybrid(connection, viewer, asked.index, asked.question, limit, asked.among)
+    else:
+        found = await hybrid(connection, viewer, asked.index, asked.question, max(limit, CANDIDATES), asked.among)
+        hits = await weighed(asked, found)
+    return [dict(hit.row) for hit in await settled(asked, hits)][:limit]
 
 
 async def _categories(connection: AsyncConnection, viewer: Viewer) -> Sequence[str]:

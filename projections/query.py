@@ -25,6 +25,7 @@ from mnemolog.projections.sources.every import KINDS, SOURCES, known_kind
 from mnemolog.projections.sources.ranked import ranked
 from mnemolog.projections.sources.recorded import RECORDED
 from mnemolog.projections.sources.source import Asked, Source
+from mnemolog.projections.sources.weighing import RankingProfile
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
 
@@ -52,6 +53,7 @@ class Searching(BaseModel):
     threshold: Annotated[
         float | None, Strict(), Field(ge=-1, le=1, description="The minimum cosine similarity to the query.")
     ] = None
+    profile: RankingProfile = "default"
     kinds: Annotated[
         tuple[FoundKind, ...],
         Field(description="Only these kinds; by default everything but procedures."),
@@ -110,7 +112,7 @@ class Answer:
     """The delta header ("" if nothing changed or it was not requested), the thread's revision, and the hits.
 
     `unknown` are the names in the query that are not known. `references` is what its pronouns were taken to mean.
-    `skipped` is what the answer is made without.
+    `skipped` is what the answer is made without. `profile` is how the hits are ranked.
     """
 
     header: str
@@ -119,6 +121,7 @@ class Answer:
     unknown: Sequence[str] = ()
     skipped: Sequence[str] = ()
     references: Sequence[Reference] = ()
+    profile: str = ranking.DEFAULT.name
 
 
 def sources(request: MemoryQuery) -> Sequence[Source]:
@@ -164,9 +167,10 @@ async def answer(
         entity_ids={*request.filters.entity_ids, *referred},
         former=request.superseded == "include",
         kinds=frozenset(request.kinds),
+        profile=ranking.PROFILES[request.profile],
     )
     able = [one for one in sources if one.category is None or within.may_read(one.category)]
     found = await ranked(asked, able, request.top_k)
     kept = ranking.within_budget(found.hits, request.budget_tokens, lambda hit: hit.bullet)
     header, rev = await changes.header(connection, viewer, request.thread_id, request.since_rev)
-    return Answer(header, rev, kept, found.unknown, question.skipped)
+    return Answer(header, rev, kept, found.unknown, question.skipped, profile=request.profile)

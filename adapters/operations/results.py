@@ -38,6 +38,7 @@ KIND = "The kind of a memory, `message`, `relation` for a fact, `entity`, `profi
 DATE = "When it was said; of a fact, since when it has held."
 CURRENT = "Whether nothing newer or more authoritative is known instead."
 SUPERSEDED_BY = "The id of what is current instead, if that is known."
+PROFILE = "How the hits are ranked."
 UNKNOWN = "The names in the query that are not known: no entity has them and nothing found mentions them."
 
 
@@ -299,6 +300,7 @@ class Bullets(Result):
     unknown: list[str] = Field(description=UNKNOWN)
     skipped: list[str] = Field(description="What the answer was made without, such as similarity while a model fails.")
     references: list[ReferenceView] = Field(description=REFERENCES)
+    profile: str = Field(description=PROFILE)
 
 
 class SearchResult(Result):
@@ -310,6 +312,7 @@ class SearchResult(Result):
     unknown: list[str] = Field(description=UNKNOWN)
     skipped: list[str] = Field(description="What the answer was made without, such as similarity while a model fails.")
     references: list[ReferenceView] = Field(description=REFERENCES)
+    profile: str = Field(description=PROFILE)
 
     def __iter__(self) -> Iterator[AnyHit]:  # type: ignore[override]
         return iter(self.hits)

@@ -85,6 +85,7 @@ class ReadVerbs(Asking):
         filters: Mapping[str, Any] | None = None,
         budget_tokens: int | None = None,
         threshold: float | None = None,
+        profile: Literal["default", "twin", "delta", "being", "persona"] | None = None,
         kinds: Sequence[str] | None = None,
         superseded: Literal["include", "exclude"] | None = None,
         thread_id: str | None = None,
@@ -103,8 +104,10 @@ class ReadVerbs(Asking):
         superseded stands below what is current, or is left out with `superseded="exclude"`. `unknown` are the names in
         the query that are not known.
 
-        `filters` are those of B §6 (`run_id`, `role`, `category`, `pinned`, `importance_min`, `updated_after`, ...),
-        and when and where it was said (`since`, `until`, `thread_id`, `session_id`, `episode_id`).
+        `profile` chooses how hits are ranked. `filters` are those of B §6 (`run_id`, `role`, `category`, `pinned`,
+        `importance_min`, `updated_after`, ...), and when and where it was said (`since`, `until`, `thread_id`,
+        `session_id`, `episode_id`).
+
         `as_of` is a time with its offset, or a sequence number of the user's stream. `after` is a write, or its token,
         that the result must include, waiting at most `deadline` seconds (ReadTimeout).
 
@@ -161,6 +164,7 @@ class ReadVerbs(Asking):
         *,
         categories: Sequence[str] | None = None,
         filters: Mapping[str, Any] | None = None,
+        profile: Literal["default", "twin", "delta", "being", "persona"] | None = None,
         budget_tokens: int | None = None,
         thread_id: str | None = None,
         record: bool | None = None,

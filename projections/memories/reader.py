@@ -6,7 +6,7 @@ from itertools import permutations
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Uuid, any_, literal, or_, select
+from sqlalchemy import ARRAY, ColumnElement, Uuid, any_, literal, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.contradiction import CONTRADICTS
@@ -75,6 +75,15 @@ async def linked(connection: AsyncConnection, viewer: Viewer, memory_id: UUID) -
     return sorted(seen, key=lambda link: (-link["strength"], link["memory_id"]))
 
 
+async def link_strengths(connection: AsyncConnection, viewer: Viewer, memory_ids: set[UUID]) -> dict[UUID, float]:
+    """The strength of the strongest link of each memory (B §2); contradictions are none."""
+    strongest: dict[UUID, float] = {}
+    for edge in await _links_of(connection, viewer, memory_ids, links.c.relation_type != CONTRADICTS):
+        for end in memory_ids & {edge["from_id"], edge["to_id"]}:
+            strongest[end] = max(strongest.get(end, 0.0), edge["strength"])
+    return strongest
+
+
 def _far(edge: Row, memory_id: UUID) -> UUID:
     far: UUID = edge["to_id"] if edge["from_id"] == memory_id else edge["from_id"]
     return far
@@ -137,9 +146,14 @@ def _said(row: Row) -> tuple[datetime, datetime, UUID]:
 
 
 async def _contradicting(connection: AsyncConnection, viewer: Viewer, memory_ids: set[UUID]) -> Sequence[Row]:
+    return await _links_of(connection, viewer, memory_ids, links.c.relation_type == CONTRADICTS)
+
+
+async def _links_of(
+    connection: AsyncConnection, viewer: Viewer, memory_ids: set[UUID], of_type: ColumnElement[bool]
+) -> Sequence[Row]:
     if not memory_ids:
         return []
     wanted = literal(sorted(memory_ids), ARRAY(Uuid))
     either = or_(links.c.from_id == any_(wanted), links.c.to_id == any_(wanted))
-    statement = select(*stored(links)).where(owned(links, viewer), links.c.relation_type == CONTRADICTS, either)
-    return await fetch(connection, links, statement)
+    return await fetch(connection, links, select(*stored(links)).where(owned(links, viewer), of_type, either))

@@ -8,14 +8,16 @@ from uuid import UUID
 from sqlalchemy import Select, select
 
 from mnemolog.domain import hydration, state
+from mnemolog.domain.ranking import DEFAULT
 from mnemolog.domain.text import normalize_name
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.asking import ask
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.filters import UNFILTERED
-from mnemolog.projections.retrieval import Hit
+from mnemolog.projections.retrieval import CANDIDATES, Hit
 from mnemolog.projections.sources.graph import FACT
 from mnemolog.projections.sources.source import Asked, Found, Source
+from mnemolog.projections.sources.weighing import weighed
 
 FEWEST = 10
 """The hits that are compared with each other, however few are wanted: the current one may not be the best match."""
@@ -34,11 +36,11 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     if not sources:
         return Ranked([])
     [held] = await ask(asked.connection, asked.viewer, _held, tuple(sources))
-    asked = replace(asked, limit=max(limit, FEWEST))
+    asked = replace(asked, limit=max(limit, FEWEST if asked.profile is DEFAULT else CANDIDATES))
     found = [
         await source.find(replace(asked, held=int(holds))) for source, holds in zip(sources, held, strict=True) if holds
     ]
-    hits = sorted((hit for one in found for hit in one.hits if asked.wants(hit.kind)), key=lambda hit: -hit.score)
+    hits = await weighed(asked, [hit for one in found for hit in one.hits if asked.wants(hit.kind)])
     words = _words_of(asked, hits)
     unknown = _unknown(asked, found, words)
     named = any(one.named for one in found) or not words.isdisjoint(hydration.capitalised_words(asked.question.text))

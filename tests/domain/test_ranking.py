@@ -1,12 +1,13 @@
 """Ranking: two legs fused, a budget kept."""
 
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemolog.domain.ranking import bullet, fuse, min_max, within_budget
+from mnemolog.domain.ranking import PROFILES, Signals, bullet, fuse, min_max, within_budget
 from mnemolog.domain.text import count_tokens
 
 scores = st.dictionaries(st.integers(0, 20), st.floats(-1, 1), max_size=12)
@@ -79,3 +80,46 @@ def test_the_budget_is_kept_and_no_hit_is_left_out_needlessly(hits: list[str], b
 @given(st.lists(st.text(max_size=80), max_size=8))
 def test_without_a_budget_all_hits_stay(hits: list[str]) -> None:
     assert within_budget(hits, None, lambda hit: hit) == hits
+
+
+DAY = timedelta(days=1)
+signals = st.builds(
+    Signals,
+    relevance=st.floats(0, 1),
+    similarity=st.none() | st.floats(-1, 1),
+    age=st.timedeltas(-100 * DAY, 4000 * DAY),
+    frequency=st.floats(0, 1),
+    links=st.floats(0, 1),
+    insight=st.booleans(),
+)
+
+
+@given(st.sampled_from(sorted(PROFILES)), signals)
+def test_a_score_is_the_sum_of_its_parts_in_zero_to_one(name: str, of: Signals) -> None:
+    profile = PROFILES[name]
+
+    assert profile.score(of) == min(1.0, sum(profile.parts(of).values()))
+    assert all(part >= 0 for part in profile.parts(of).values())
+
+
+@pytest.mark.spec_part("D05")
+def test_persona_blends_similarity_recency_and_frequency_as_specified() -> None:
+    of = Signals(relevance=1.0, similarity=0.5, age=14 * DAY, frequency=1.0, links=1.0)
+
+    assert PROFILES["persona"].parts(of) == pytest.approx({"similarity": 0.2, "recency": 0.15, "frequency": 0.3})
+
+
+@pytest.mark.spec_part("B02")
+def test_delta_boosts_links_and_gives_insights_a_low_weight() -> None:
+    delta, of = PROFILES["delta"], Signals(relevance=0.2, similarity=0.6, links=0.5)
+
+    assert delta.parts(of) == pytest.approx({"similarity": 0.6, "links": 0.05})
+    assert delta.score(replace(of, insight=True)) == pytest.approx(0.325)
+
+
+@pytest.mark.parametrize("name", ["twin", "being"])
+def test_twin_and_being_rank_by_similarity_alone(name: str) -> None:
+    old = Signals(relevance=0.9, similarity=0.6, age=400 * DAY, frequency=1.0, links=1.0)
+
+    assert PROFILES[name].parts(old) == {"similarity": 0.6}
+    assert PROFILES[name].parts(replace(old, similarity=None)) == {"relevance": 0.9}

@@ -1,0 +1,50 @@
+"""Weighs what the sources found by a ranking profile."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from mnemolog.domain.memory import Kind
+from mnemolog.domain.ranking import Signals
+from mnemolog.projections.memories import reader as memories
+from mnemolog.projections.retrieval import Hit
+from mnemolog.projections.sources.source import Asked
+
+RankingProfile = Annotated[
+    Literal["default", "twin", "delta", "being", "persona"],
+    Field(description="How hits are ranked: tuned on conversations, or as the specifications A, B, C and D say."),
+]
+
+
+async def weighed(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """The hits with their score by the profile and what it was made of, the best first."""
+    profile = asked.profile
+    links: Mapping[UUID, float] = {}
+    if profile.links and (ids := {hit.row["memory_id"] for hit in hits if "memory_id" in hit.row}):
+        links = await memories.link_strengths(asked.connection, asked.viewer, ids)
+    named = Counter(one for hit in hits for one in _entities(hit)) if profile.frequency else Counter[object]()
+    most = max(named.values(), default=1)
+    found = []
+    for hit in hits:
+        signals = Signals(
+            relevance=hit.score,
+            similarity=hit.similarity,
+            age=asked.point.valid_at - hit.date,
+            frequency=max((named[one] for one in _entities(hit)), default=0) / most,
+            links=links.get(hit.row.get("memory_id", ""), 0.0),
+            insight=hit.kind == Kind.INSIGHT,
+        )
+        found.append(replace(hit, score=profile.score(signals), parts={**hit.parts, **profile.parts(signals)}))
+    return sorted(found, key=lambda hit: -hit.score)
+
+
+def _entities(hit: Hit) -> Iterator[object]:
+    """The entities that it is about: ids, and references of memories."""
+    about = hit.row.get("details", hit.row)
+    ids = (*about.get("entity_ids", ()), *about.get("entity_refs", ()))
+    ends = (about.get(name) for name in ("subject_id", "object_id", "entity_id", "speaker_entity_id"))
+    yield from {*ids, *filter(None, ends)}

@@ -1,0 +1,92 @@
+"""Ranking profiles: the same hits, weighed as each specification says (A §6.3, B §2, C §Recall Flow, D §Retrieval)."""
+
+from typing import Any
+
+import pytest
+
+from mnemolog.adapters.clock import now
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.domain.ranking import PROFILES
+from mnemolog.projections.context import ContextRequest
+from tests.engine.person import Person
+from tests.engine.teller import Teller
+
+
+async def ranked(ana: Person, profile: str, query: str, **fields: Any) -> list[str]:
+    answer = await ana.asks(query, profile=profile, **fields)
+    assert answer.profile == profile
+    return [hit.text for hit in answer.hits]
+
+
+async def test_each_profile_names_the_parts_of_the_scores_that_it_gives(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    for text in ("green tea in a cup", "green tea", "a dog that likes tea"):
+        await ana.creates(text, entity_refs=["person:ana"])
+
+    for name, profile in PROFILES.items():
+        hits = (await ana.asks("green tea", profile=name)).hits
+        assert hits[0].text == "green tea", name
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True), name
+        assert all(hit.score == pytest.approx(min(1.0, sum(hit.parts.values()))) for hit in hits), name
+        weights = {"recency": profile.recency, "frequency": profile.frequency, "links": profile.links}
+        match = "similarity" if profile.by_meaning else "relevance"
+        assert set(hits[0].parts) == {match, *(part for part, weight in weights.items() if weight)}, name
+
+
+@pytest.mark.spec_part("D05")
+async def test_persona_prefers_what_was_said_lately_and_what_is_often_spoken_of(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.says("the tea was green", occurred_at="2020-01-01T00:00:00Z", speaker="Ana")
+    await ana.says("the tea was green today", occurred_at=now(), speaker="Ana")
+
+    assert await ranked(ana, "twin", "the tea was green") == ["Ana: the tea was green", "Ana: the tea was green today"]
+    assert await ranked(ana, "persona", "the tea was green") == [
+        "Ana: the tea was green today",
+        "Ana: the tea was green",
+    ]
+
+    bob = Person(engine, f"{user}-bob")
+    for text, who in (("tea one", "joe"), ("tea two", "ann"), ("tea three", "ann")):
+        await bob.creates(text, entity_refs=[f"person:{who}"])
+    assert (await ranked(bob, "persona", "tea"))[-1] == "tea one"
+
+
+@pytest.mark.spec_part("B02")
+async def test_a_linked_memory_is_boosted_where_a_profile_weighs_links(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    first = await ana.creates("oolong one")
+    second = await ana.creates("oolong two")
+    other = await ana.creates("something else entirely about ships")
+    await ana.links(second, other, strength=1.0)
+
+    before = {hit.id: hit for hit in (await ana.asks("oolong", profile="twin")).hits}
+    boosted = {hit.id: hit for hit in (await ana.asks("oolong", profile="delta")).hits}
+
+    assert boosted[str(second)].parts["links"] == pytest.approx(0.1)
+    assert boosted[str(second)].score == pytest.approx(before[str(second)].score + 0.1)
+    assert boosted[str(first)].parts["links"] < 0.1
+
+
+async def test_a_fact_is_ranked_by_the_same_profile(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("me", "allergy", "peanuts")
+
+    [hit] = (await ana.asks("What am I allergic to?", profile="persona")).hits
+
+    assert hit.parts["relevance"] == pytest.approx(0.4)
+    assert hit.parts["recency"] == pytest.approx(0.3, abs=0.01)
+    assert hit.parts["frequency"] == pytest.approx(0.3)
+
+
+async def test_a_context_ranks_by_the_profile_too(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.says("the tea was green", occurred_at="2020-01-01T00:00:00Z")
+    await ana.says("the tea was green today", occurred_at=now())
+
+    async def first(profile: str) -> str:
+        request = ContextRequest.model_validate({"query": "the tea was green", "profile": profile})
+        found = await engine.reads.context(ana.viewer, request, await ana.caught_up())
+        return str(found.rows[0]["text"])
+
+    assert await first("twin") == "the tea was green"
+    assert await first("persona") == "the tea was green today"
