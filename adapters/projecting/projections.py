@@ -20,7 +20,7 @@ from mnemolog.adapters.postgres.pauses import Pause
 from mnemolog.adapters.postgres.pool import UNREACHABLE
 from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
 from mnemolog.adapters.postgres.sqlalchemy import alone
-from mnemolog.adapters.postgres.store import PostgresStore, absent, sessions
+from mnemolog.adapters.postgres.store import PostgresStore, absent, created, sessions
 from mnemolog.adapters.postgres.upgrades import Upgrade
 from mnemolog.adapters.projecting.filling import EVENTS_A_PROCESS, FillProcesses
 from mnemolog.adapters.projecting.status import ProjectionStatus, status
@@ -156,9 +156,12 @@ class Projections:
         return sessions(stores, streams, partial(decode, stored=read, shapes=shapes))
 
     async def create(self) -> None:
-        """Create the tables of each projection if missing."""
+        """Create the tables of each projection if missing; one statement finds those that have theirs."""
+        async with alone(self._engine) as connection:
+            there = await created(connection, list(self._postgres.values()))
         for store in self._postgres.values():
-            await store.create()
+            if store not in there:
+                await store.create()
 
     async def look(self) -> None:
         """Find out which projections show a previous version, for an engine that does not create them."""
