@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemolog.adapters.embedded import EmbeddedServers, Endpoints, postgres_cluster
-from tests.testkit.clusters import by_initdb
+from mnemolog.adapters.embedded import EmbeddedServers, Endpoints
+from tests.testkit.clusters import new_clusters
 
 SCRIPT = Path(__file__).with_name("engine_process.py")
 
@@ -38,8 +38,9 @@ def run_engine(data_dir: Path, *options: str) -> EngineProcess:
 
 
 @pytest.fixture(autouse=True)
-def clusters_by_initdb(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_cluster, "_create", by_initdb)
+def clusters_by_initdb() -> Iterator[None]:
+    with new_clusters():
+        yield
 
 
 @pytest.fixture

@@ -35,6 +35,7 @@ from tests.engine.person import Person
 from tests.engine.story import tell, told
 from tests.engine.test_prove_erased import SECRET, planted, readable
 from tests.testkit import warm
+from tests.testkit.clusters import new_clusters
 from tests.testkit.settings import settings_in
 
 pytestmark = pytest.mark.spec_part("X11")
@@ -71,8 +72,9 @@ async def split(
     async with database(engine) as log, database(engine) as projections:
         given = {"postgres_url": log} if request.param == "one server" else {}
         directory = tmp_path_factory.mktemp("split")
-        async with open_engine(settings_in(directory, projections_url=projections, **given)) as opened:
-            yield opened
+        with new_clusters():
+            async with open_engine(settings_in(directory, projections_url=projections, **given)) as opened:
+                yield opened
 
 
 @pytest.fixture

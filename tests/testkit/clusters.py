@@ -1,20 +1,42 @@
-"""Copies of one new Postgres cluster, for engines of tests: a quarter of the work of initdb.
+"""Copies of one new Postgres cluster, for engines of tests, with a database that an engine has made its tables in.
 
-Only clusters that need not be durable are copied. The tests of the embedded servers have initdb make each.
+Only clusters that need not be durable are copied. An engine that finds its database empty is given the one with tables.
+Tests of the embedded servers, of upgrades and of what an engine makes where do without: they use `new_clusters`.
 """
 
+import asyncio
 import fcntl
 import os
-import shutil
+import subprocess
 import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Literal, cast
 
-from mnemolog.adapters.embedded import postgres_cluster
-from mnemolog.adapters.embedded.account import Account, give
+import psycopg
+from psycopg.errors import InvalidCatalogName, ObjectInUse
+from redis.asyncio import Redis
+from sqlalchemy import make_url
+
+from mnemolog.adapters.embedded import EmbeddedServers, postgres_cluster
+from mnemolog.adapters.embedded.account import Account
+from mnemolog.adapters.embedded.postgres_server import DATABASE
+from mnemolog.adapters.engine import connections
+from mnemolog.adapters.minilm import embedder_named
+from mnemolog.adapters.postgres.as_of import NoSeal
+from mnemolog.adapters.postgres.log import PostgresLog
+from mnemolog.adapters.postgres.sqlalchemy import create_engine
+from mnemolog.adapters.projecting.projections import Projections
+from mnemolog.projections.vectors.projector import NAME as VECTORS
 
 # Where the cluster is that is copied: one for all processes of a test run. Its folder is deleted with the first.
 VARIABLE = "TESTS_POSTGRES_TEMPLATE"
-by_initdb = postgres_cluster._create
+# In each copy, a database with every table but those of vectors, whose names have that of the model.
+WITH_TABLES = f"{DATABASE}_with_tables"
+NOWHERE = "redis://127.0.0.1:1"
+by_initdb, migrate = postgres_cluster._create, connections._migrate
 _own: "tempfile.TemporaryDirectory[str] | None" = None
 
 
@@ -25,6 +47,17 @@ def copy_clusters() -> None:
         _own = tempfile.TemporaryDirectory(prefix="mnemolog-cluster-")
         os.environ[VARIABLE] = _own.name
     vars(postgres_cluster)["_create"] = _copied
+    vars(connections)["_migrate"] = _exchanged
+
+
+@contextmanager
+def new_clusters() -> Iterator[None]:
+    """Engines opened meanwhile have a cluster by initdb, and make all their tables themselves."""
+    vars(postgres_cluster)["_create"] = by_initdb
+    try:
+        yield
+    finally:
+        vars(postgres_cluster)["_create"] = _copied
 
 
 def _copied(directory: Path, binary: Path, account: Account | None, *, durable: bool) -> None:
@@ -32,9 +65,8 @@ def _copied(directory: Path, binary: Path, account: Account | None, *, durable: 
         by_initdb(directory, binary, account, durable=durable)
         return
     draft = postgres_cluster._draft(directory)
-    shutil.rmtree(draft, ignore_errors=True)
-    shutil.copytree(_template(binary, account), draft)
-    give(draft, account)
+    subprocess.run(["rm", "-rf", draft], check=True)
+    subprocess.run(["cp", "-a", _template(binary, account), draft], check=True)
     draft.rename(directory)
 
 
@@ -43,6 +75,40 @@ def _template(binary: Path, account: Account | None) -> Path:
     folder = Path(os.environ[VARIABLE])
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "cluster").exists():
-            by_initdb(folder / "cluster", binary, account, durable=False)
-    return folder / "cluster"
+        if not (cluster := folder / "postgres").exists():
+            by_initdb(folder / "draft", binary, account, durable=False)
+            (folder / "draft").rename(cluster)
+            with ThreadPoolExecutor(1) as apart:
+                apart.submit(asyncio.run, _fill(folder)).result()
+    return cluster
+
+
+async def _fill(folder: Path) -> None:
+    with EmbeddedServers(folder, nats_url=NOWHERE, redis_url=NOWHERE, durable=False) as servers:
+        dsn = servers.endpoints.postgres_dsn
+        with psycopg.connect(_beside(dsn), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {WITH_TABLES}".encode())
+        filled = make_url(dsn).set(database=WITH_TABLES).render_as_string(hide_password=False)
+        await asyncio.to_thread(migrate, filled, "log")
+        engine, no_log = create_engine(filled, NoSeal()), cast(PostgresLog, None)
+        projections = Projections(engine, Redis.from_url(NOWHERE), no_log, embedder_named("lexical"))
+        del projections._postgres[VECTORS]
+        await projections.create()
+        await engine.dispose()
+
+
+def _exchanged(postgres_dsn: str, of: Literal["log", "projections"]) -> None:
+    """As an engine migrates; an empty database is first exchanged for the one with tables."""
+    if of == "log" and make_url(postgres_dsn).database == DATABASE:
+        with psycopg.connect(postgres_dsn) as connection:
+            used = connection.execute("SELECT FROM pg_namespace WHERE starts_with(nspname, 'mnemolog')").fetchone()
+        if used is None:
+            # None is there, or it has been exchanged just now, or somebody else looks, too.
+            with suppress(InvalidCatalogName, ObjectInUse), psycopg.connect(_beside(postgres_dsn)) as connection:
+                connection.execute(f"ALTER DATABASE {DATABASE} RENAME TO {DATABASE}_empty".encode())
+                connection.execute(f"ALTER DATABASE {WITH_TABLES} RENAME TO {DATABASE}".encode())
+    migrate(postgres_dsn, of)
+
+
+def _beside(postgres_dsn: str) -> str:
+    return make_url(postgres_dsn).set(database="postgres").render_as_string(hide_password=False)

@@ -11,6 +11,7 @@ import psycopg
 
 from mnemolog.adapters.embedded import EmbeddedServers
 from mnemolog.adapters.embedded.binaries import require
+from tests.testkit.clusters import new_clusters
 
 DATA = Path(__file__).parent / "data"
 READS: dict[str, Any] = json.loads(DATA.joinpath("reads.json").read_text())
@@ -22,7 +23,7 @@ def restore(directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     shutil.copy(DATA / "master.key", directory / "master.key")
     directory.joinpath("master.key").chmod(0o600)
-    with EmbeddedServers(directory, durable=False) as servers:
+    with new_clusters(), EmbeddedServers(directory, durable=False) as servers:
         dsn = servers.endpoints.postgres_dsn
         with psycopg.connect(dsn, autocommit=True) as connection:
             for role in ROLES:
