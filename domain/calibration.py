@@ -20,8 +20,14 @@ class Calibration:
     """The merge bands (B §4, §13)."""
     topic_similarity: float
     """What a message about the same topic has at least with what was said lately (E §Episode Lifecycle's 0.70)."""
+    recall_floor: float
+    """What comes to mind is at least this similar (C §Recall Flow's 0.35)."""
     nothing_below: float = -1.0
     """A best match below this has nothing to do with the question. Cautious; -1 if it was not measured."""
+
+    def relevant_above(self, best: float) -> float:
+        """The similarity that a match must exceed beside the best one (A §6.3)."""
+        return max(self.question_floor, best - self.question_gap)
 
 
 # The specifications' own figures are for this model (A §6.3, E §Episode Lifecycle). They give none for bands and links:
@@ -32,6 +38,7 @@ SPECIFIED = Calibration(
     link_min=0.35,
     bands=Bands(auto=0.95, check_low=0.80, fallback_low=0.60),
     topic_similarity=0.70,
+    recall_floor=0.35,
 )
 MEASURED: Mapping[str, Calibration] = {"text-embedding-3-small": SPECIFIED}
 

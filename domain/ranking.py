@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import StrEnum
 from typing import Any, TypeVar
 
 from mnemolog.domain import message
 from mnemolog.domain import text as texts
+from mnemolog.domain.calibration import Calibration
 from mnemolog.domain.contradiction import contradiction_of
 
 Id = TypeVar("Id")
@@ -33,6 +35,28 @@ class Signals:
     insight: bool = False
 
 
+class Cutoff(StrEnum):
+    """Which of the hits that have a similarity are left out.
+
+    `relative`: those far below the best one, or below the model's floor for questions (A §6.3). `floor`: those below
+    the model's floor for what comes to mind (C §Recall Flow).
+    """
+
+    NONE = "none"
+    RELATIVE = "relative"
+    FLOOR = "floor"
+
+    def above(self, known: Calibration, best: float) -> float:
+        """The similarity that a hit must exceed, if the best one has `best`."""
+        match self:
+            case Cutoff.RELATIVE:
+                return known.relevant_above(best)
+            case Cutoff.FLOOR:
+                return known.recall_floor
+            case Cutoff.NONE:
+                return -2.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
     """A way to rank. The weights of `match`, `recency` and `frequency` make 1; `links` is a boost on top (B §2).
@@ -48,6 +72,7 @@ class Profile:
     links: float = 0.0
     insights: float = 1.0
     half_life: timedelta = timedelta(days=14)
+    cutoff: Cutoff = Cutoff.NONE
 
     def parts(self, of: Signals) -> Mapping[str, float]:
         """What each weighted signal adds to the score, by name; those of weight 0 are left out."""
@@ -75,9 +100,9 @@ PROFILES: Mapping[str, Profile] = {
     one.name: one
     for one in (
         DEFAULT,
-        Profile(name="twin"),  # A §6.3: by similarity alone.
+        Profile(name="twin", cutoff=Cutoff.RELATIVE),  # A §6.3: by similarity alone.
         Profile(name="delta", links=0.1, insights=0.5),  # B §2 and §3.
-        Profile(name="being"),  # C §Recall Flow: by similarity alone.
+        Profile(name="being", cutoff=Cutoff.FLOOR),  # C §Recall Flow: by similarity alone.
         Profile(name="persona", match=0.4, recency=0.3, frequency=0.3),  # D §Memory Retrieval.
     )
 }
@@ -101,6 +126,13 @@ def fuse(vector: Mapping[Id, float], text: Mapping[Id, float]) -> dict[Id, float
         for key, score in leg.items():
             fused[key] = fused.get(key, 0.0) + weight * score
     return fused
+
+
+def nothing_known(question: str, within: Sequence[str] = ()) -> str:
+    """Says that nothing is known of a question, by what it was looked for, and within what."""
+    terms = ", ".join(texts.search_terms(question)) or "no word"
+    only = f", restricted by {', '.join(within)}" if within else ""
+    return f'Nothing is known about "{question}" (looked for by meaning and for: {terms}{only}).'
 
 
 def bullet(found: Mapping[str, Any], *, former: bool = False) -> str:

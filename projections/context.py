@@ -32,13 +32,13 @@ from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.memories.filters import Filters, active, unasked, visible_to
 from mnemolog.projections.memories.reader import Row
 from mnemolog.projections.memories.tables import memories as table
-from mnemolog.projections.retrieval import CANDIDATES, Hit, hybrid
+from mnemolog.projections.retrieval import CANDIDATES, Hit
 from mnemolog.projections.sources.every import SOURCES
 from mnemolog.projections.sources.graph import ENTITY, fact_hit
 from mnemolog.projections.sources.ranked import ranked, settled
 from mnemolog.projections.sources.recorded import RECORDED
 from mnemolog.projections.sources.source import Asked, Source
-from mnemolog.projections.sources.weighing import RankingProfile, weighed
+from mnemolog.projections.sources.weighing import CutoffChoice, RankingProfile, relevant, weighed
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
 
@@ -59,6 +59,7 @@ class ContextRequest(BaseModel):
     ] = ()
     filters: Annotated[Filters, Field(description="Only this, besides what is in every context.")] = Filters()
     profile: RankingProfile = "default"
+    cutoff: CutoffChoice = None
     thread_id: Annotated[Id, Field(description="The thread whose conversation pronouns refer to.")] = DEFAULT_THREAD
     budget_tokens: Annotated[
         int | None,
@@ -99,7 +100,8 @@ class AgentContext:
     sections are about. `critical` are facts that are in every context, such as allergies; `known` are facts, profile
     fields, todos, summaries and artifacts that the query asks for, without superseded ones. `unknown` are names in the
     query that are not known. `text` is all of it for a prompt: grouped, dated, within the budget. `references` is what
-    pronouns of the query were taken to mean. `skipped` is what the context is made without.
+    pronouns of the query were taken to mean. `skipped` is what the context is made without. `nothing`
+    says, if the query found nothing, that nothing is known and what was looked for.
     """
 
     entities: Sequence[EntityCard]
@@ -113,6 +115,7 @@ class AgentContext:
     text: str = ""
     skipped: Sequence[str] = ()
     references: Sequence[Reference] = ()
+    nothing: str = ""
 
     @property
     def shown(self) -> Iterator[Row]:
@@ -155,6 +158,7 @@ async def gather(
         entity_ids={*request.filters.entity_ids, *referred},
         former=False,
         profile=ranking.PROFILES[request.profile],
+        cutoff=request.cutoff,
     )
     always = list(map(fact_hit, await critical(connection, viewer, predicates, point)))
     spoken_of: Sequence[EntityCard] = []
@@ -177,6 +181,8 @@ async def gather(
     budget = request.budget_tokens
     left = None if budget is None else budget - sum(count_tokens(hit.bullet) for hit in always)
     within = ranking.within_budget(block, left, _line)
+    searched = (one.rows for one in sections if one.mode.context is not Context.ALL)
+    nothing = "" if spoken_of or found.hits or any(searched) else ranking.nothing_known(request.query)
     words = {word for row in told.values() for word in normalize_name(row["text"]).split()}
     return AgentContext(
         [one for one in within if isinstance(one, EntityCard)],
@@ -187,8 +193,9 @@ async def gather(
         critical=always,
         known=[one for one in within if isinstance(one, Hit)],
         unknown=[name for name in found.unknown if not words & set(normalize_name(name).split())],
-        text=_text(always, within, budget),
+        text=_text(always, within, budget, nothing),
         skipped=question.skipped,
+        nothing=nothing,
     )
 
 
@@ -200,8 +207,8 @@ def answering(viewer: Viewer, request: ContextRequest) -> Sequence[Source]:
     return [one for one in readable if one.applies(request.filters)]
 
 
-def _text(always: Sequence[Hit], within: Sequence[Shown], budget: int | None) -> str:
-    """Lines under a heading for each group. Critical facts are in it whatever the budget."""
+def _text(always: Sequence[Hit], within: Sequence[Shown], budget: int | None, nothing: str) -> str:
+    """Lines under a heading for each group, or that nothing is known. Critical facts are in it whatever the budget."""
     text, heading = "", ""
     used, most = 0, float("inf") if budget is None else budget
     for place, one in enumerate([*always, *sorted(within, key=_group)]):
@@ -213,6 +220,8 @@ def _text(always: Sequence[Hit], within: Sequence[Shown], budget: int | None) ->
         if place >= len(always) and used > most:
             break
         text, heading = text + lines, group
+    if nothing and used + count_tokens(f"\n\n{nothing}") <= most:
+        text += ("\n" if text else "") + f"{nothing}\n"
     return text
 
 
@@ -239,13 +248,11 @@ async def _section(asked: Asked, category: str, mode: ContextMode) -> Sequence[R
         ids: list[UUID] = list((await connection.execute(wanted)).scalars())
         rows = await memories.by_ids(connection, viewer, set(ids))
         return [rows[id_] for id_ in ids if id_ in rows and rows[id_]["text"]]
-    asked, limit = replace(asked, viewer=viewer), mode.rag_length
-    if asked.profile is DEFAULT:
-        hits = await hybrid(connection, viewer, asked.index, asked.question, limit, asked.among)
-    else:
-        found = await hybrid(connection, viewer, asked.index, asked.question, max(limit, CANDIDATES), asked.among)
-        hits = await weighed(asked, found)
-    return [dict(hit.row) for hit in await settled(asked, hits)][:limit]
+    limit = mode.rag_length if asked.profile is DEFAULT else max(mode.rag_length, CANDIDATES)
+    asked = replace(asked, viewer=viewer, limit=limit)
+    hits = (await RECORDED.find(asked)).hits
+    hits = relevant(asked, hits if asked.profile is DEFAULT else await weighed(asked, hits))
+    return [dict(hit.row) for hit in await settled(asked, hits)][: mode.rag_length]
 
 
 async def _categories(connection: AsyncConnection, viewer: Viewer) -> Sequence[str]:

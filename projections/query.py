@@ -25,7 +25,7 @@ from mnemolog.projections.sources.every import KINDS, SOURCES, known_kind
 from mnemolog.projections.sources.ranked import ranked
 from mnemolog.projections.sources.recorded import RECORDED
 from mnemolog.projections.sources.source import Asked, Source
-from mnemolog.projections.sources.weighing import RankingProfile
+from mnemolog.projections.sources.weighing import CutoffChoice, RankingProfile
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
 
@@ -54,6 +54,7 @@ class Searching(BaseModel):
         float | None, Strict(), Field(ge=-1, le=1, description="The minimum cosine similarity to the query.")
     ] = None
     profile: RankingProfile = "default"
+    cutoff: CutoffChoice = None
     kinds: Annotated[
         tuple[FoundKind, ...],
         Field(description="Only these kinds; by default everything but procedures."),
@@ -113,6 +114,7 @@ class Answer:
 
     `unknown` are the names in the query that are not known. `references` is what its pronouns were taken to mean.
     `skipped` is what the answer is made without. `profile` is how the hits are ranked.
+    `nothing` says, if nothing was found, that nothing is known and what was looked for.
     """
 
     header: str
@@ -122,6 +124,7 @@ class Answer:
     skipped: Sequence[str] = ()
     references: Sequence[Reference] = ()
     profile: str = ranking.DEFAULT.name
+    nothing: str = ""
 
 
 def sources(request: MemoryQuery) -> Sequence[Source]:
@@ -168,9 +171,18 @@ async def answer(
         former=request.superseded == "include",
         kinds=frozenset(request.kinds),
         profile=ranking.PROFILES[request.profile],
+        cutoff=request.cutoff,
     )
     able = [one for one in sources if one.category is None or within.may_read(one.category)]
     found = await ranked(asked, able, request.top_k)
     kept = ranking.within_budget(found.hits, request.budget_tokens, lambda hit: hit.bullet)
     header, rev = await changes.header(connection, viewer, request.thread_id, request.since_rev)
-    return Answer(header, rev, kept, found.unknown, question.skipped, profile=request.profile)
+    nothing = "" if found.hits else ranking.nothing_known(request.query, _within(request))
+    return Answer(header, rev, kept, found.unknown, question.skipped, profile=request.profile, nothing=nothing)
+
+
+def _within(request: MemoryQuery) -> Sequence[str]:
+    """What the request restricts the search to, by field."""
+    filters = (f"filters.{name}" for name in sorted(request.filters.model_dump(exclude_defaults=True)))
+    named = ("categories", "kinds", "threshold", "cutoff", "superseded")
+    return [*(one for one in named if one in request.model_dump(exclude_defaults=True)), *filters]

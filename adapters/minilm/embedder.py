@@ -45,7 +45,8 @@ class MiniLM:
     # Links and bands: 48 pairs of statements in tests/adapters/minilm/pairs.py, 12 a sort. Paraphrases come to 0.77 to
     # 0.97, a fact and its newer form to 0.51 to 0.91, what belongs together to 0.04 to 0.77, the rest to -0.03 to 0.37.
     # `auto` takes 4 paraphrases and nothing else; `check_low` all of them and 10 of the newer forms; `fallback_low` all
-    # of both; `link_min` 11 of what belongs together and 1 of the rest.
+    # of both; `link_min` 11 of what belongs together and 1 of the rest, and so does
+    # `recall_floor`, which asks the same.
     #
     # Topics: tests/bench/segmentation.py. Of 0.15 to 0.40, 0.20 has the fewest false boundaries among those whose F1 is
     # within 0.02 of the best on the half that it was chosen on.
@@ -55,6 +56,7 @@ class MiniLM:
         link_min=0.28,
         bands=Bands(auto=0.93, check_low=0.75, fallback_low=0.50),
         topic_similarity=0.20,
+        recall_floor=0.28,
         nothing_below=0.12,
     )
 

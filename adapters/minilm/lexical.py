@@ -25,6 +25,7 @@ class Lexical:
         link_min=0.40,
         bands=Bands(auto=0.95, check_low=0.70, fallback_low=0.50),
         topic_similarity=0.15,
+        recall_floor=0.05,
     )
 
     def embed(self, texts: Sequence[str]) -> Vectors:

@@ -192,7 +192,9 @@ async def search(engine: Engine, request: Search) -> Bullets | SearchResult:
     fields = request.model_dump(include=set(Searching.model_fields), exclude_unset=True)
     context_fields = {"tenant": engine.settings.tenant, "user_id": request.user_id, "agent_id": request.agent_id}
     answer = await engine.reads.query(validated(MemoryQuery, {**fields, **context_fields}), request.moment())
-    found: dict[str, Any] = {name: getattr(answer, name) for name in ("header", "rev", "unknown", "skipped", "profile")}
+    found: dict[str, Any] = {
+        name: getattr(answer, name) for name in ("header", "rev", "unknown", "skipped", "profile", "nothing")
+    }
     found["references"] = list(map(ReferenceView.model_validate, answer.references))
     if request.returns == "bullets":
         return Bullets(**found, bullets=[Bullet.of_hit(hit) for hit in answer.hits])

@@ -39,6 +39,7 @@ DATE = "When it was said; of a fact, since when it has held."
 CURRENT = "Whether nothing newer or more authoritative is known instead."
 SUPERSEDED_BY = "The id of what is current instead, if that is known."
 PROFILE = "How the hits are ranked."
+NOTHING = 'If nothing was found: that nothing is known, and what was looked for. Else "".'
 UNKNOWN = "The names in the query that are not known: no entity has them and nothing found mentions them."
 
 
@@ -301,6 +302,7 @@ class Bullets(Result):
     skipped: list[str] = Field(description="What the answer was made without, such as similarity while a model fails.")
     references: list[ReferenceView] = Field(description=REFERENCES)
     profile: str = Field(description=PROFILE)
+    nothing: str = Field(description=NOTHING)
 
 
 class SearchResult(Result):
@@ -313,6 +315,7 @@ class SearchResult(Result):
     skipped: list[str] = Field(description="What the answer was made without, such as similarity while a model fails.")
     references: list[ReferenceView] = Field(description=REFERENCES)
     profile: str = Field(description=PROFILE)
+    nothing: str = Field(description=NOTHING)
 
     def __iter__(self) -> Iterator[AnyHit]:  # type: ignore[override]
         return iter(self.hits)
@@ -467,6 +470,7 @@ class Context(Result):
     unknown: list[str] = Field(description=UNKNOWN)
     skipped: list[str] = Field(description="What the answer was made without, such as similarity while a model fails.")
     references: list[ReferenceView] = Field(description=REFERENCES)
+    nothing: str = Field(description=NOTHING)
     served_id: UUID | None = Field(default=None, description="The event that records it, with `record`.")
 
     @property
@@ -487,6 +491,7 @@ class Context(Result):
             known=list(map(KnownHit.of, found.known)),
             bullets=[*map(Bullet.of_hit, (*found.critical, *found.known)), *map(Bullet.of, found.rows)],
             text=found.text,
+            nothing=found.nothing,
             unknown=list(found.unknown),
             skipped=list(found.skipped),
             references=list(map(ReferenceView.model_validate, found.references)),

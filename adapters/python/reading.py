@@ -86,6 +86,7 @@ class ReadVerbs(Asking):
         budget_tokens: int | None = None,
         threshold: float | None = None,
         profile: Literal["default", "twin", "delta", "being", "persona"] | None = None,
+        cutoff: Literal["none", "relative", "floor"] | None = None,
         kinds: Sequence[str] | None = None,
         superseded: Literal["include", "exclude"] | None = None,
         thread_id: str | None = None,
@@ -104,7 +105,8 @@ class ReadVerbs(Asking):
         superseded stands below what is current, or is left out with `superseded="exclude"`. `unknown` are the names in
         the query that are not known.
 
-        `profile` chooses how hits are ranked. `filters` are those of B §6 (`run_id`, `role`, `category`, `pinned`,
+        `profile` chooses how hits are ranked, `cutoff` whether those far below the best are left out; `nothing` says
+        what was looked for if there is none. `filters` are those of B §6 (`run_id`, `role`, `category`, `pinned`,
         `importance_min`, `updated_after`, ...), and when and where it was said (`since`, `until`, `thread_id`,
         `session_id`, `episode_id`).
 
@@ -165,6 +167,7 @@ class ReadVerbs(Asking):
         categories: Sequence[str] | None = None,
         filters: Mapping[str, Any] | None = None,
         profile: Literal["default", "twin", "delta", "being", "persona"] | None = None,
+        cutoff: Literal["none", "relative", "floor"] | None = None,
         budget_tokens: int | None = None,
         thread_id: str | None = None,
         record: bool | None = None,

@@ -17,7 +17,7 @@ from mnemolog.projections.memories.filters import UNFILTERED
 from mnemolog.projections.retrieval import CANDIDATES, Hit
 from mnemolog.projections.sources.graph import FACT
 from mnemolog.projections.sources.source import Asked, Found, Source
-from mnemolog.projections.sources.weighing import weighed
+from mnemolog.projections.sources.weighing import relevant, weighed
 
 FEWEST = 10
 """The hits that are compared with each other, however few are wanted: the current one may not be the best match."""
@@ -40,7 +40,8 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     found = [
         await source.find(replace(asked, held=int(holds))) for source, holds in zip(sources, held, strict=True) if holds
     ]
-    hits = await weighed(asked, [hit for one in found for hit in one.hits if asked.wants(hit.kind)])
+    wanted = [hit for one in found for hit in one.hits if asked.wants(hit.kind)]
+    hits = relevant(asked, await weighed(asked, wanted))
     words = _words_of(asked, hits)
     unknown = _unknown(asked, found, words)
     named = any(one.named for one in found) or not words.isdisjoint(hydration.capitalised_words(asked.question.text))

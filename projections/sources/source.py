@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain import hydration
 from mnemolog.domain.hydration import Match
 from mnemolog.domain.predicates import PredicatePolicy
-from mnemolog.domain.ranking import DEFAULT, Profile
+from mnemolog.domain.ranking import DEFAULT, Cutoff, Profile
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.memories.filters import Candidates, Filters
@@ -31,7 +31,8 @@ class Asked:
 
     `among`: the memories and messages that it may find. `entity_ids`: what it is about, beside what it names.
     `former`: whether superseded values are wanted. `kinds`: the kinds that are wanted; all if empty.
-    `profile`: how hits are ranked. `held`: how much the source that is asked said that it holds.
+    `profile`: how hits are ranked; `cutoff`: another one than the profile's. `held`: how much the source
+    that is asked said that it holds.
     """
 
     connection: AsyncConnection
@@ -46,6 +47,7 @@ class Asked:
     entity_ids: Collection[UUID] = ()
     former: bool = True
     profile: Profile = DEFAULT
+    cutoff: Cutoff | None = None
     held: int = 1
     kinds: frozenset[str] = frozenset()
 

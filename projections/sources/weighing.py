@@ -9,11 +9,18 @@ from uuid import UUID
 from pydantic import Field
 
 from mnemolog.domain.memory import Kind
-from mnemolog.domain.ranking import Signals
+from mnemolog.domain.ranking import Cutoff, Signals
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.sources.source import Asked
 
+CutoffChoice = Annotated[
+    Cutoff | None,
+    Field(
+        description="Leave out what is much less similar than the best hit (`relative`), or than what comes to mind"
+        " (`floor`). By default as the profile says: `relative` for `twin`, `floor` for `being`, else `none`."
+    ),
+]
 RankingProfile = Annotated[
     Literal["default", "twin", "delta", "being", "persona"],
     Field(description="How hits are ranked: tuned on conversations, or as the specifications A, B, C and D say."),
@@ -40,6 +47,13 @@ async def weighed(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
         )
         found.append(replace(hit, score=profile.score(signals), parts={**hit.parts, **profile.parts(signals)}))
     return sorted(found, key=lambda hit: -hit.score)
+
+
+def relevant(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """The hits that the cutoff leaves. One without a similarity, such as a fact, was found for other reasons."""
+    best = max((hit.similarity for hit in hits if hit.similarity is not None), default=0.0)
+    above = (asked.cutoff or asked.profile.cutoff).above(asked.question.calibration, best)
+    return [hit for hit in hits if hit.similarity is None or hit.similarity > above]
 
 
 def _entities(hit: Hit) -> Iterator[object]:
