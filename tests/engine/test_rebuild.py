@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from uuid import UUID
 
 import psutil  # type: ignore[import-untyped]
@@ -23,6 +24,7 @@ from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.engine.story import tell
 from tests.testkit import warm
+from tests.testkit.eventually import eventually
 from tests.testkit.own_engine import own_engine  # noqa: F401
 
 
@@ -53,12 +55,17 @@ async def test_nothing_is_lost_when_projections_are_rebuilt_while_writes_go_on(e
 
     async def write() -> None:
         written.append(await ana.creates(f"Ana drinks tea number {len(written)}"))
-        await asyncio.sleep(0.005)
+        await asyncio.sleep(0.03)  # Each rebuild below reads all that were written before it.
+
+    async def more_than(before: int) -> bool:
+        return len(written) > before
 
     async with over_and_over(write, write):
         for name in engine.projections.running:
+            before = len(written)
             rebuilt = await engine.projections.rebuild(name)
             assert rebuilt.equal, f"{name}: {dict(rebuilt.differences)}"
+            await eventually(partial(more_than, before))
 
     told = await engine.reads.newest(ana.viewer, 10_000, await ana.caught_up())
     assert {row["memory_id"] for row in told} == set(written)
