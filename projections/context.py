@@ -38,7 +38,9 @@ from mnemolog.projections.sources.graph import ENTITY, fact_hit
 from mnemolog.projections.sources.ranked import ranked, settled
 from mnemolog.projections.sources.recorded import RECORDED
 from mnemolog.projections.sources.source import Asked, Source
+from mnemolog.projections.sources.summaries import SUMMARY, summary_hit
 from mnemolog.projections.sources.weighing import CutoffChoice, RankingProfile, relevant, weighed
+from mnemolog.projections.summaries.reader import of_conversation
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
 
@@ -46,6 +48,8 @@ MOST_ENTITIES = 5
 MOST_KNOWN = 10
 """The facts, todos and so on that a context shows, beside critical facts."""
 CRITICAL = "Always consider"
+CONVERSATION_SHARE = 4
+"""Summaries of the conversation take at most a quarter of the budget."""
 
 
 class ContextRequest(BaseModel):
@@ -97,10 +101,11 @@ class AgentContext:
     """`foundation` are pinned memories, which are also in their sections; `rows` has each row once, in order.
 
     `entities` are those that the query names or refers to. `cards` are those of what the query and the memories of the
-    sections are about. `critical` are facts that are in every context, such as allergies; `known` are facts, profile
-    fields, todos, summaries and artifacts that the query asks for, without superseded ones. `unknown` are names in the
-    query that are not known. `text` is all of it for a prompt: grouped, dated, within the budget. `references` is what
-    pronouns of the query were taken to mean. `skipped` is what the context is made without. `nothing`
+    sections are about. `critical` are facts that are in every context, such as allergies. `conversation` are summaries
+    of the thread, of the last session and of the user, in at most a quarter of the budget (D, E). `known` are facts,
+    profile fields, todos, summaries and artifacts that the query asks for, without superseded ones. `unknown` are names
+    in the query that are not known. `text` is all of it for a prompt: grouped, dated, within the budget. `references`
+    is what pronouns of the query were taken to mean. `skipped` is what the context is made without. `nothing`
     says, if the query found nothing, that nothing is known and what was looked for.
     """
 
@@ -110,6 +115,7 @@ class AgentContext:
     sections: Sequence[Section]
     rows: Sequence[Row]
     critical: Sequence[Hit] = ()
+    conversation: Sequence[Hit] = ()
     known: Sequence[Hit] = ()
     unknown: Sequence[str] = ()
     text: str = ""
@@ -128,7 +134,7 @@ class AgentContext:
             *(hit.bullet for hit in self.critical),
             *(one.line for one in self.entities),
             *(card.line for card in self.cards),
-            *(hit.bullet for hit in self.known),
+            *(hit.bullet for hit in (*self.conversation, *self.known)),
             *map(ranking.bullet, self.rows),
         ]
 
@@ -175,11 +181,13 @@ async def gather(
     about = await cards(
         connection, viewer, [*refs, *(ref for row in told.values() for ref in row.get("entity_refs", ()))]
     )
-    shown = {hit.id for hit in always}
-    known = [hit for hit in found.hits if hit.id not in shown and hit.kind != ENTITY]
-    block: list[Shown] = [*(one for one in spoken_of if one.line), *about, *known, *told.values()]
     budget = request.budget_tokens
     left = None if budget is None else budget - sum(count_tokens(hit.bullet) for hit in always)
+    summaries = map(summary_hit, await of_conversation(connection, viewer, request.thread_id))
+    said = ranking.within_budget(summaries, None if left is None else left // CONVERSATION_SHARE, _line)
+    shown = {hit.id for hit in (*always, *said)}
+    known = [hit for hit in found.hits if hit.id not in shown and hit.kind != ENTITY]
+    block: list[Shown] = [*said, *(one for one in spoken_of if one.line), *about, *known, *told.values()]
     within = ranking.within_budget(block, left, _line)
     searched = (one.rows for one in sections if one.mode.context is not Context.ALL)
     nothing = "" if spoken_of or found.hits or any(searched) else ranking.nothing_known(request.query)
@@ -191,7 +199,8 @@ async def gather(
         [one for one in sections if one.rows],
         [one for one in within if not isinstance(one, EntityCard | Card | Hit)],
         critical=always,
-        known=[one for one in within if isinstance(one, Hit)],
+        conversation=said,
+        known=[one for one in within if isinstance(one, Hit) and one not in said],
         unknown=[name for name in found.unknown if not words & set(normalize_name(name).split())],
         text=_text(always, within, budget, nothing),
         skipped=question.skipped,
@@ -232,10 +241,12 @@ def _dated(one: Shown) -> str:
 
 
 def _group(one: Shown) -> tuple[int, str]:
-    """The heading of what is shown, and its place: entities, then what is known, then the categories in their order."""
+    """The heading of what is shown, and its place: summaries, entities, what else is known, the categories."""
     if isinstance(one, EntityCard | Card):
-        return 0, "People, places and things"
-    return (1, "Facts and plans") if isinstance(one, Hit) else (2, label(one["category"]))
+        return 1, "People, places and things"
+    if isinstance(one, Hit):
+        return (0, "The conversation so far") if one.kind == SUMMARY else (2, "Facts and plans")
+    return 3, label(one["category"])
 
 
 async def _section(asked: Asked, category: str, mode: ContextMode) -> Sequence[Row]:

@@ -458,13 +458,17 @@ class Context(Result):
     critical: list[KnownHit] = Field(
         description="Facts that are in every context, whatever the budget, such as allergies and medication."
     )
+    conversation: list[KnownHit] = Field(
+        description="The latest summaries of the thread, of the agent's last session and of the user."
+    )
     known: list[KnownHit] = Field(
         description="Facts, profile fields, todos, summaries and artifacts that the query asks for, best first."
     )
     foundation: list[MemoryView]
     categories: list[SectionView]
     bullets: list[Bullet] = Field(
-        description="Critical facts, and what fits into `budget_tokens`: what is known, foundation, then by category."
+        description="Critical facts, and what fits into `budget_tokens`: the conversation, what is known, foundation, "
+        "then by category."
     )
     text: str = Field(description="Everything for a prompt: grouped, dated, within `budget_tokens`.")
     unknown: list[str] = Field(description=UNKNOWN)
@@ -488,8 +492,12 @@ class Context(Result):
             foundation=[MemoryView.model_validate(row) for row in found.foundation],
             categories=[SectionView.of(section) for section in found.sections],
             critical=list(map(KnownHit.of, found.critical)),
+            conversation=list(map(KnownHit.of, found.conversation)),
             known=list(map(KnownHit.of, found.known)),
-            bullets=[*map(Bullet.of_hit, (*found.critical, *found.known)), *map(Bullet.of, found.rows)],
+            bullets=[
+                *map(Bullet.of_hit, (*found.critical, *found.conversation, *found.known)),
+                *map(Bullet.of, found.rows),
+            ],
             text=found.text,
             nothing=found.nothing,
             unknown=list(found.unknown),

@@ -11,9 +11,11 @@ from sqlalchemy import (
     ARRAY,
     ColumnElement,
     CompoundSelect,
+    DateTime,
     ScalarSelect,
     Uuid,
     any_,
+    cast,
     func,
     literal,
     select,
@@ -145,6 +147,13 @@ async def hidden_since(connection: AsyncConnection, stream: StreamId, moment: da
     mine = tuple_(*indexed(messages)) == tuple_(*owner_of(stream))
     there = select(column.message_id).where(mine, column.purge_at.is_not(None), column.updated_at > moment).exists()
     return bool((await connection.execute(select(there))).scalar_one())
+
+
+def hidden_last(viewer: Viewer) -> ColumnElement[datetime]:
+    """When a message of the user was hidden last that still is; minus infinity if there is none."""
+    column = messages.c
+    last = select(func.max(column.updated_at)).where(owned(messages, viewer), column.purge_at.is_not(None))
+    return func.coalesce(last.scalar_subquery(), cast("-infinity", DateTime(timezone=True)))
 
 
 def _seq_of(stream: StreamId, message_id: str) -> ScalarSelect[int]:

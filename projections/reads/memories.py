@@ -51,6 +51,7 @@ from mnemolog.projections.reads.reading import (
     KNOWLEDGE,
     MEMORIES,
     PROFILE,
+    SUMMARIES,
     VECTORS,
 )
 from mnemolog.projections.reads.why import Inquiry, Why
@@ -126,7 +127,7 @@ class MemoryReads(GraphReads):
         )
         sources = context.answering(viewer, request)
         reading = (name for one in sources for name in one.projections)
-        names = sorted({*RECALLED, GRAPH, *candidates.needed(request.filters), *reading})
+        names = sorted({*RECALLED, GRAPH, SUMMARIES, *candidates.needed(request.filters), *reading})
         _, found = await self._by_meaning(viewer, moment, names, resolved.text, gather)
         self._used(viewer, moment, found.shown)
         return replace(found, references=resolved.references, skipped=[*found.skipped, *resolved.skipped])

@@ -4,6 +4,8 @@ from sqlalchemy import ColumnElement, select
 
 from mnemolog.domain.message import CATEGORY
 from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.retrieval import Hit
+from mnemolog.projections.rows import Row
 from mnemolog.projections.sources.source import SAID, Asked, Found, Source, hit_of
 from mnemolog.projections.summaries import reader
 from mnemolog.projections.summaries.tables import NAME, summaries
@@ -30,9 +32,14 @@ async def _find(asked: Asked) -> Found:
         if place in seen or not (score := asked.match(row["text"])):
             continue
         seen.add(place)
-        id_, text = str(row["summary_id"]), row["text"]
-        hits.append(hit_of(SUMMARY, id_, SUMMARY, text, date=row["created_at"], score=score, details=row))
+        hits.append(summary_hit(row, score))
     return Found(hits=hits)
+
+
+def summary_hit(row: Row, score: float = 0.0) -> Hit:
+    """A summary as a hit, whether it was searched for or not."""
+    id_, at = str(row["summary_id"]), row["created_at"]
+    return hit_of(SUMMARY, id_, SUMMARY, row["text"], date=at, score=score, details=row)
 
 
 SUMMARIES = Source(

@@ -11,6 +11,7 @@ from mnemolog.domain.errors import Erased, NotFound
 from mnemolog.domain.message import CATEGORY
 from mnemolog.domain.summary import SummaryKind
 from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.conversation.reader import hidden_last
 from mnemolog.projections.owner import OWNER, indexed
 from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.rows import Key, Row, fetch, stored
@@ -18,6 +19,8 @@ from mnemolog.projections.summaries.tables import summaries
 from mnemolog.projections.visibility import owned
 
 NEWEST = ("-seq", "summary_id")
+CONVERSATION = (SummaryKind.ROLLING, SummaryKind.RUNNING, SummaryKind.SESSION, SummaryKind.SPINE)
+"""What a context tells of a conversation, the most current first."""
 _INTERNAL = frozenset({"tenant", "stream_kind"})
 
 
@@ -59,6 +62,25 @@ async def newest(
         listed = listed.where(column.kind == kind)
     rows = await fetch(connection, summaries, page_of(listed, summaries, NEWEST, limit, cursor))
     return sliced([_shown(row) for row in rows], NEWEST, limit)
+
+
+async def of_conversation(connection: AsyncConnection, viewer: Viewer, thread_id: str) -> list[Row]:
+    """The latest summary of each kind that tells where a conversation stands, the most current first.
+
+    Those of the thread, the agent's last session, and the user's spine; none that was made before a message of the user
+    was hidden, because it may contain its words.
+    """
+    column = summaries.c
+    of_thread = column.kind.in_([SummaryKind.ROLLING, SummaryKind.RUNNING]) & (column.thread_id == thread_id)
+    everywhere = column.kind.in_([SummaryKind.SESSION, SummaryKind.SPINE])
+    statement = (
+        select(*stored(summaries))
+        .ext(distinct_on(column.kind))
+        .where(*visible_to(viewer), column.text != "", of_thread | everywhere, column.created_at > hidden_last(viewer))
+    )
+    rows = await fetch(connection, summaries, statement.order_by(column.kind, column.seq.desc()))
+    places = {kind: place for place, kind in enumerate(CONVERSATION)}
+    return [_shown(row) for row in sorted(rows, key=lambda row: places[row["kind"]])]
 
 
 async def latest(connection: AsyncConnection, kind: SummaryKind, threads: Collection[Key]) -> dict[Key, Row]:

@@ -26,7 +26,9 @@ from mnemolog.domain.errors import Erased, NotFound
 from mnemolog.domain.extract import EXTRACTIVE
 from mnemolog.domain.memory import Cause
 from mnemolog.domain.summary import SummaryKind
+from mnemolog.domain.text import count_tokens
 from mnemolog.events.summaries import SummaryWritten
+from mnemolog.projections.context import AgentContext, ContextRequest
 from mnemolog.projections.memories.due import pages
 from mnemolog.projections.reads.moment import Moment
 from tests.engine.engine_process import another
@@ -474,3 +476,33 @@ async def _asked(server: ModelServer, times: int) -> bool:
 
 async def _running_asked(server: ModelServer) -> bool:
     return asked_for(server, "summary", "open_loops") > 0
+
+
+async def context(ana: Person, moment: Moment | None = None, **fields: Any) -> AgentContext:
+    request = ContextRequest.model_validate({"query": "What next?", "thread_id": ana.thread, **fields})
+    return await ana.engine.reads.context(ana.viewer, request, moment or await ana.caught_up())
+
+
+@pytest.mark.spec("D09", "D10")
+async def test_a_context_begins_with_the_summaries_of_the_conversation(ana: Person) -> None:
+    ids = await talks(ana, *trains(20))
+    await summarized(ana, 9 * HOUR)
+    before = await ana.engine.log.head(ana.stream)
+
+    found = await context(ana)
+
+    assert [hit.row["details"]["kind"] for hit in found.conversation] == ["rolling", "session", "spine"]
+    assert found.text.startswith("The conversation so far:\n- ")
+    assert not {hit.id for hit in found.conversation} & {hit.id for hit in found.known}
+    other = await context(ana, thread_id="another")
+    assert [hit.row["details"]["kind"] for hit in other.conversation] == ["session", "spine"]
+    planner = Person(ana.engine, ana.user, agent="planner")  # Which may not read messages.
+    assert not (await context(planner, thread_id=ana.thread)).conversation
+    assert not (await context(ana, categories=("profile",))).conversation
+    small = await context(ana, budget_tokens=12)
+    assert sum(count_tokens(hit.bullet) for hit in small.conversation) <= 3
+
+    await ana.deletes_message(ids[0])
+    assert not (await context(ana)).conversation, "each may contain words of the hidden message"
+    then = Moment(as_of=before, deadline=60)
+    assert [hit.text for hit in (await context(ana, then)).conversation] == [hit.text for hit in found.conversation]
