@@ -1,6 +1,6 @@
 """The fast brain: one call from a message to an answer and what is remembered of it (A §7.1, A16)."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any
@@ -15,6 +15,8 @@ from mnemolog.commands.prompts import Prompt as Instructions
 from mnemolog.commands.prompts import load
 from mnemolog.commands.serving import RecordServed
 from mnemolog.domain.authority import names
+from mnemolog.domain.claims import Claim, Known, claims, judged
+from mnemolog.domain.entity import ME, proper_name
 from mnemolog.domain.errors import EngineError, IdempotencyConflict, MnemologError, NotFound
 from mnemolog.domain.prompt import Prompt
 from mnemolog.domain.viewer import Viewer
@@ -96,6 +98,7 @@ class Response:
     prompted: Prompted | None = None
     served_id: UUID | None = None
     writes: list[Write] = field(default_factory=list)
+    claims: Sequence[Claim] = ()
     generation: Generation | None = None
     already: bool = False
     skipped: list[str] = field(default_factory=list)
@@ -146,7 +149,17 @@ async def respond(
         if earlier := await _answered(engine, viewer, message_id, answer_id):
             return earlier
         raise
-    return replace(shown, answer=plan.answer, token=last.token, writes=writes, generation=used)
+    claimed = _checked(viewer, prompted, plan.answer)
+    return replace(shown, answer=plan.answer, token=last.token, writes=writes, claims=claimed, generation=used)
+
+
+def _checked(viewer: Viewer, prompted: Prompted, answer: str) -> Sequence[Claim]:
+    """What the envelope, and then all else in the prompt, says to each claim of the answer (A03)."""
+    stated = {one.text for one in prompted.assembled.known}
+    lines = (line.lstrip("- ") for block in prompted.prompt.blocks[1:] for line in block.text.splitlines())
+    beside = (one for one in lines if not one.startswith("assistant: ") and not any(text in one for text in stated))
+    known = [*prompted.assembled.known, *(Known(None, "", one) for one in beside)]
+    return [judged(one, known, proper_name(viewer.user_id, ME)) for one in claims(answer)]
 
 
 def _served(who: Mapping[str, Any], prompted: Prompted, message_id: str, answer_id: str) -> RecordServed:

@@ -130,7 +130,7 @@ def stems(text: str) -> frozenset[str]:
 def stem(word: str) -> str:
     """The word without the usual English endings: lives, living and live are one, as are allergy and allergic."""
     for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not (ending == "y" and word[-2] in "aeiou"):
             word = word.removesuffix(ending)
             break
     return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain import hydration
 from mnemolog.domain.authority import Because, Fact, Ruling, Slot, Statement, names, ruling
 from mnemolog.domain.calibration import Calibration
+from mnemolog.domain.claims import Known
 from mnemolog.domain.entity import ME, proper_name
 from mnemolog.domain.gate import Decision
 from mnemolog.domain.message import KIND
@@ -55,17 +56,27 @@ class EnvelopeRequest(BaseModel):
     ] = hydration.MAX_EDGES
 
 
+class ClaimsRequest(BaseModel):
+    """What an agent is about to say."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: Annotated[Text, Field(description="The answer whose claims to check.")]
+    thread_id: Annotated[Id, Field(description="The thread, whose active entities count.")] = DEFAULT_THREAD
+
+
 @dataclass(frozen=True, slots=True)
 class Assembled:
     """An envelope, why episodes and knowledge were searched or not, and what it was made without.
 
-    `items` are what it shows, for the record.
+    `items` are what it shows, for the record, and `known` what it states, for claims to be compared with.
     """
 
     envelope: Envelope
     gate: Decision
     skipped: Sequence[str]
     items: Sequence[ServedItem] = ()
+    known: Sequence[Known] = ()
 
     @property
     def tokens(self) -> int:
@@ -224,6 +235,18 @@ def items(envelope: Envelope, graph: Graph, found: Found) -> Sequence[ServedItem
         kind, seq = written[id_]
         shown.append(ServedItem(kind=kind, id=id_, seq=seq, slot=slot, overruled=overruled is not None))
     return shown
+
+
+def known(envelope: Envelope, graph: Graph, found: Found, predicates: PredicatePolicy) -> Sequence[Known]:
+    """What the envelope states, with the most authority first."""
+    me = str(graph.me)
+    of_user = {str(row["relation_id"]) for row in graph.rows if str(row["subject_id"]) == me}
+    only = {str(row["relation_id"]): _value(row) for row in graph.rows if predicates.rule(row["predicate"]).single}
+    of_user |= {hit.id for hit in found.hits if me in _said(hit, graph).about}
+    return [
+        Known(slot, id_, text, id_ in of_user, (by.statement or by.id) if by else "", only.get(id_, ""))
+        for slot, id_, text, by in envelope.statements
+    ]
 
 
 def _laws(graph: Graph, predicates: PredicatePolicy) -> Sequence[Fact]:

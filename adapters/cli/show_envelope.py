@@ -1,10 +1,10 @@
 """Output for people: inference envelopes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from mnemolog.adapters.cli import output
-from mnemolog.adapters.operations.envelope import EnvelopeView, GateView
+from mnemolog.adapters.operations.envelope import Checked, ClaimView, EnvelopeView, GateView
 from mnemolog.adapters.operations.respond import Responded
 from mnemolog.projections.slots import Envelope
 
@@ -29,11 +29,26 @@ def _envelope(envelope: Envelope) -> None:
     output.show(("slot", "text", "overruled by"), rows, nothing="no facts and no hits")
 
 
+def doubtful(claims: Iterable[ClaimView]) -> None:
+    """Claims with what the memory says to them, and what to ask."""
+    rows = [(one.text, one.support, one.overruled_by or one.statement, one.question) for one in claims]
+    if rows:
+        output.show(("claim", "support", "known", "ask"), rows)
+
+
+def _checked(found: Checked) -> None:
+    if found.claims:
+        doubtful(found.claims)
+    else:
+        output.line("claims:", "none")
+
+
 def _responded(found: Responded) -> None:
     if found.answer:
         output.line("answer:", found.answer)
     elif found.prompt:
         output.line("prompt:", f"{found.prompt.system}\n\n{found.prompt.user}")
+    doubtful(one for one in found.claims if one.question)
     rows = [(one.kind, one.statement, one.refused or "written") for one in found.writes]
     if rows:
         output.show(("planned", "statement", "outcome"), rows)
@@ -43,4 +58,9 @@ def _responded(found: Responded) -> None:
         output.line("skipped:", one)
 
 
-SHOWN: Mapping[type, Callable[[Any], None]] = {EnvelopeView: _view, Envelope: _envelope, Responded: _responded}
+SHOWN: Mapping[type, Callable[[Any], None]] = {
+    EnvelopeView: _view,
+    Envelope: _envelope,
+    Checked: _checked,
+    Responded: _responded,
+}

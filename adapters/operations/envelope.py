@@ -1,6 +1,6 @@
 """Operations on the inference envelope: assemble it for a message, and validate one."""
 
-from typing import Annotated
+from typing import Annotated, Self
 from uuid import UUID
 
 from pydantic import Field, JsonValue
@@ -10,10 +10,12 @@ from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Read, Request, viewer_of
 from mnemolog.adapters.operations.results import Result
 from mnemolog.adapters.operations.serving import ForMessage, Recorded, recorded
+from mnemolog.domain.authority import Slot
+from mnemolog.domain.claims import Claim, Support
 from mnemolog.domain.errors import EnvelopeInvalid
 from mnemolog.domain.gate import Signal
 from mnemolog.events.serving import Purpose
-from mnemolog.projections.envelope import EnvelopeRequest
+from mnemolog.projections.envelope import ClaimsRequest, EnvelopeRequest
 from mnemolog.projections.slots import Envelope, validated_envelope
 
 
@@ -98,4 +100,51 @@ async def validate_envelope(engine: Engine, request: EnvelopeGiven) -> Envelope:
     return found
 
 
-ENVELOPE = (envelope, validate_envelope)
+class ClaimsRead(Read, ClaimsRequest):
+    """What an agent is about to say."""
+
+
+class ClaimView(Result):
+    """A sentence that claims something."""
+
+    text: str
+    support: Support = Field(description="`contradicted`: the memory says something else, or no longer says it.")
+    slot: Slot | None = Field(description="The slot of the statement that supports or contradicts it.")
+    id: str | None = Field(description="That fact, passage, memory or message.")
+    statement: str = Field(description="What it says; empty if the claim is unsupported.")
+    overruled_by: str = Field(description="What takes precedence over that statement, if something does.")
+    question: str = Field(description="What to ask instead; empty if the claim is supported.")
+
+    @classmethod
+    def of(cls, claim: Claim) -> Self:
+        by = claim.by
+        return cls(
+            text=claim.text,
+            support=claim.support,
+            slot=by.slot if by else None,
+            id=by.id if by else None,
+            statement=by.text if by else "",
+            overruled_by=by.overruled if by else "",
+            question=claim.question,
+        )
+
+
+class Checked(Result):
+    """The claims of a text, in its order, at most 20."""
+
+    claims: list[ClaimView]
+
+
+@operation("envelope check", "POST /envelope/check", tag="recall", arguments=("text",))
+async def check_claims(engine: Engine, request: ClaimsRead) -> Checked:
+    """Check what the memory says to the claims of an answer: supported, contradicted or unsupported.
+
+    Sentences that claim nothing, such as questions and offers, are left out. The comparison is by words: a claim in
+    other words than the memory is unsupported, with the question to ask instead.
+    """
+    wanted = ClaimsRequest(text=request.text, thread_id=request.thread_id)
+    found = await engine.reads.claims(viewer_of(engine, request), wanted, engine.writes.now(), request.moment())
+    return Checked(claims=[ClaimView.of(one) for one in found])
+
+
+ENVELOPE = (envelope, validate_envelope, check_claims)

@@ -6,7 +6,7 @@ from uuid import UUID, uuid5
 from pydantic import Field
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.operations.envelope import GateView
+from mnemolog.adapters.operations.envelope import ClaimView, GateView
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Write, viewer_of
 from mnemolog.adapters.operations.results import Result
@@ -66,6 +66,7 @@ class Responded(Result):
     gate: GateView | None
     prompt: PromptView | None
     writes: list[WriteView]
+    claims: list[ClaimView] = Field(description="What the prompt says to each claim of the model's answer.")
     model: str = Field(description="The chat model that answered, if one did.")
     served_id: UUID | None = Field(description="The event that records what the prompt shows, for `served`.")
     skipped: list[str] = Field(description="What could not be done, such as the answer without a chat model.")
@@ -102,6 +103,7 @@ async def respond(engine: Engine, request: Respond) -> Responded:
             "gate": prompted.assembled.gate if prompted else None,
             "prompt": prompted.prompt if prompted else None,
             "writes": done.writes,
+            "claims": list(map(ClaimView.of, done.claims)),
             "model": done.generation.model if done.generation else "",
             "served_id": done.served_id,
             "skipped": done.skipped,

@@ -46,6 +46,7 @@ class Memory(Blocking):
     respond = mirrored(AsyncMemory.respond)
     envelope = mirrored(AsyncMemory.envelope)
     validate_envelope = mirrored(AsyncMemory.validate_envelope)
+    check_claims = mirrored(AsyncMemory.check_claims)
     context = mirrored(AsyncMemory.context)
     served = mirrored(AsyncMemory.served)
     cards = mirrored(AsyncMemory.cards)

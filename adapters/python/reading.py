@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from mnemolog.adapters.operations import envelope as envelopes
     from mnemolog.adapters.operations import memories, results, serving, stats
-    from mnemolog.adapters.operations.envelope import EnvelopeView
+    from mnemolog.adapters.operations.envelope import Checked, EnvelopeView
     from mnemolog.adapters.operations.results import (
         CardView,
         Changes,
@@ -159,6 +159,27 @@ class ReadVerbs(Asking):
             memory.validate_envelope(found.envelope.model_dump(mode="json"), user_id="ana")
         """
         return await self._ask(envelopes.validate_envelope, locals())
+
+    async def check_claims(
+        self,
+        text: str,
+        *,
+        thread_id: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
+        deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
+    ) -> Checked:
+        """Check the claims of an answer against what is known: supported, contradicted or unsupported (A03).
+
+        One that is not supported has the `question` to ask instead. The comparison is by words, not by meaning.
+
+        Example:
+            [claim.question for claim in memory.check_claims("You live in Berlin.", user_id="ana").claims]
+        """
+        return await self._ask(envelopes.check_claims, locals())
 
     async def context(
         self,

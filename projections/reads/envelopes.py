@@ -7,6 +7,8 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from mnemolog.domain.claims import Claim, claims, judged
+from mnemolog.domain.entity import ME, proper_name
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.gate import Gate
 from mnemolog.domain.prompt import Prompt, prompt
@@ -17,7 +19,7 @@ from mnemolog.events.erasure import UserErased
 from mnemolog.events.serving import ContextServed, ServedItem, served_tag
 from mnemolog.projections import blocks, envelope
 from mnemolog.projections.blocks import PromptRequest
-from mnemolog.projections.envelope import Assembled, EnvelopeRequest, Found
+from mnemolog.projections.envelope import Assembled, ClaimsRequest, EnvelopeRequest, Found
 from mnemolog.projections.reads.graph import GraphReads, When
 from mnemolog.projections.reads.knowledge import KnowledgeReads
 from mnemolog.projections.reads.memories import RECALLED, MemoryReads
@@ -64,7 +66,10 @@ class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads):
         now: datetime,
         moment: Moment,
         without: Collection[str],
+        *,
+        search: bool | None = None,
     ) -> Assembled:
+        """`search`: whether episodes and knowledge are searched, if the gate does not decide that."""
         point = await self._point(viewer, When(), moment)
         around = partial(
             envelope.local_graph,
@@ -75,9 +80,9 @@ class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads):
         )
         graph = await self._read(viewer, moment, (GRAPH,), around)
         gate, found = self._gate.decide(request.message, graph.mentioned), Found()
-        if gate.search:
-            search = partial(envelope.search, without=without)
-            question, found = await self._by_meaning(viewer, moment, RECALLED, request.message, search)
+        if gate.search if search is None else search:
+            asked = partial(envelope.search, without=without)
+            question, found = await self._by_meaning(viewer, moment, RECALLED, request.message, asked)
             self._used(viewer, moment, (hit.row for hit in found.hits))
             # The library has a stream of its own: what it held is told by the time.
             then = Moment(as_of=None if moment.as_of is None else await self._instant(viewer, moment.as_of))
@@ -86,7 +91,8 @@ class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads):
         affect = session.affect_shown(moment.as_of if isinstance(moment.as_of, datetime) else now)
         fields = envelope.envelope_fields(viewer, request.thread_id, affect, graph, found, self._predicates)
         whole = validated_envelope(fields)
-        return Assembled(whole, gate, found.skipped, envelope.items(whole, graph, found))
+        items, known = envelope.items(whole, graph, found), envelope.known(whole, graph, found, self._predicates)
+        return Assembled(whole, gate, found.skipped, items, known)
 
     async def prompt(
         self, viewer: Viewer, request: PromptRequest, now: datetime, moment: Moment, message_id: str
@@ -101,6 +107,19 @@ class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads):
         contents, beside = await self._read(viewer, moment, names, gather)
         items = {one.id: one for one in (*beside, *assembled.items)}
         return Prompted(assembled, prompt(contents), list(items.values()))
+
+    async def claims(
+        self, viewer: Viewer, request: ClaimsRequest, now: datetime, moment: Moment = NOW
+    ) -> Sequence[Claim]:
+        """What is known says to each claim of a text: facts around it, and what a search for it finds (A03)."""
+        self._admitted(viewer)
+        session = await self._session_or_new(viewer, request.thread_id, moment)
+        found = []
+        for claim in claims(request.text):
+            asked = EnvelopeRequest(message=claim, thread_id=request.thread_id)
+            about = await self._assembled(viewer, asked, session, now, moment, (), search=True)
+            found.append(judged(claim, about.known, proper_name(viewer.user_id, ME)))
+        return found
 
     async def _session_or_new(self, viewer: Viewer, chat_id: str, moment: Moment) -> Session:
         try:

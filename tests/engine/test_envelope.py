@@ -10,7 +10,7 @@ from mnemolog.commands.attention import SetAffect
 from mnemolog.domain.errors import EnvelopeInvalid, NestedTooDeep
 from mnemolog.domain.gate import Signal
 from mnemolog.events.fields import validated
-from mnemolog.projections.envelope import Assembled, EnvelopeRequest
+from mnemolog.projections.envelope import Assembled, ClaimsRequest, EnvelopeRequest
 from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.slots import validated_envelope
 from tests.engine.teller import Teller
@@ -195,3 +195,29 @@ def test_an_envelope_of_any_depth_is_refused() -> None:
         deep = {"GRAPH": deep}
     with pytest.raises(NestedTooDeep):
         validated_envelope(deep)
+
+
+@pytest.mark.spec_part("A03")
+async def test_a_claim_is_checked_against_what_is_known_of_the_user_and_of_nobody_else(
+    engine: Engine, user: str
+) -> None:
+    ana = Teller(engine, user, agent="coach")
+    await ana.tells("me", "lives_in", "Berlin", since=datetime(2025, 1, 1, tzinfo=UTC))
+    await ana.tells("me", "lives_in", "Leipzig", since=datetime(2026, 1, 1, tzinfo=UTC))
+    await ana.tells("Marta", "lives_in", "Rome")
+    await ana.creates(f"{user} has a dog called Bello")
+    said = "Hello! You live in Leipzig. You live in Berlin. You live in Rome. Your dog is called Bello. Shall we walk?"
+
+    async def checked(teller: Teller) -> list[tuple[str, str, str]]:
+        request = ClaimsRequest(text=said, thread_id=teller.thread)
+        found = await engine.reads.claims(teller.viewer, request, engine.writes.now(), await teller.caught_up())
+        return [(one.text, one.support, one.question) for one in found]
+
+    assert await checked(ana) == [
+        ("You live in Leipzig.", "supported", ""),
+        ("You live in Berlin.", "contradicted", "You live in Berlin?"),
+        ("You live in Rome.", "contradicted", "You live in Rome?"),
+        ("Your dog is called Bello.", "supported", ""),
+    ]
+    stranger = Teller(engine, f"{user}-other", agent="coach")
+    assert {support for _, support, _ in await checked(stranger)} == {"unsupported"}

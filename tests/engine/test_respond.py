@@ -92,6 +92,7 @@ async def test_one_call_answers_and_writes_what_was_planned(answering: Engine, s
 
     assert server.asked == asked + 1
     assert (done.answer, done.model, done.already, done.skipped) == ("You live in Leipzig.", "m-1", False, [])
+    assert [(one.text, one.support) for one in done.claims] == [("You live in Leipzig.", "supported")]
     outcomes = {(one.kind, one.statement): (one.id is not None, one.refused) for one in done.writes}
     assert outcomes["fact", "me likes chess"] == (True, "")
     assert outcomes["memory", "Ana asked where she lives"] == (True, "")

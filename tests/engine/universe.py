@@ -148,6 +148,7 @@ def fields(ids: Mapping[str, str]) -> Mapping[str, dict[str, Any]]:
         "validate_envelope": {"envelope": envelope("a", "x")},
         "served": {"message_id": ids["message_id"]},
         "respond": {"message": "x", "message_id": "x"},
+        "check_claims": {"text": "Tea."},
         "envelope": {"message": "Do you remember the tea?"},
         "cards": {"refs": [REF]},
         "update": {"text": "x"},

@@ -1,0 +1,123 @@
+"""Claims: which sentences of an answer the memory supports, and what to ask where it does not (A §1, A03).
+
+A rule compares words, not meaning: a claim is supported if one statement, or the message itself, has all its words and
+denies no more than it does. A claim in other words than the memory counts as unsupported, so that the agent asks.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from mnemolog.domain import markers
+from mnemolog.domain.authority import Slot, sentences
+from mnemolog.domain.contradiction import Difference, difference, one_frame
+from mnemolog.domain.hydration import stems
+from mnemolog.domain.text import normalize_name
+
+MOST_CLAIMS = 20
+
+
+class Support(StrEnum):
+    """What the memory says to a claim. `contradicted`: it says something else, or no longer says it."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    UNSUPPORTED = "unsupported"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a slot states, or without a slot, what stands in the prompt beside them.
+
+    `of_user`: it may be about the user, and so support what is claimed of `you`. `overruled`: what takes precedence.
+    `only_value`: the value of a fact that can have no other, such as a home.
+    """
+
+    slot: Slot | None
+    id: str
+    text: str
+    of_user: bool = True
+    overruled: str = ""
+    only_value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence that claims something. `by` is what supports or contradicts it; `question` is what to ask instead."""
+
+    text: str
+    support: Support
+    by: Known | None = None
+    question: str = ""
+
+
+def claims(text: str) -> Sequence[str]:
+    """The sentences that claim something of the user or of the world: no questions, offers, wishes or conditions."""
+    return [one for one in sentences(text) if _claims(one)][:MOST_CLAIMS]
+
+
+def judged(claim: str, known: Sequence[Known], user: str) -> Claim:
+    """What the statements say to a claim, of which the first have the most authority. `user` is how they name `you`."""
+    of_user, named = _of_user(claim, user), stems(user)
+    wanted, about_user = stems(of_user) - named - _EMPTY, of_user != claim
+    opposed: Known | None = None
+    for one in known:
+        if about_user and not one.of_user:
+            continue
+        for said in sentences(one.text):
+            has_all = bool(wanted) and wanted <= stems(said)
+            if has_all and _denies(of_user) == _denies(said):
+                if not one.overruled:
+                    return Claim(claim, Support.SUPPORTED, one)
+                opposed = opposed or one
+            elif has_all or _another_value(claim, wanted, one, named) or _otherwise(of_user, said):
+                opposed = opposed or one
+    question = f"{claim.rstrip(' .!…。！')}?"
+    if opposed:
+        return Claim(claim, Support.CONTRADICTED, opposed, question)
+    return Claim(claim, Support.UNSUPPORTED, None, question)
+
+
+def _claims(sentence: str) -> bool:
+    if sentence.endswith(("?", "？", "؟")) or _NO_CLAIM.match(sentence):
+        return False
+    return bool(stems(sentence) - _EMPTY)
+
+
+def _otherwise(claim: str, said: str) -> bool:
+    return one_frame(claim, said) and difference(claim, said) not in (None, Difference.WORDING)
+
+
+def _another_value(claim: str, wanted: frozenset[str], one: Known, named: frozenset[str]) -> bool:
+    """Whether a claim about the user gives another value to a fact that can have only one."""
+    if not one.only_value or not _YOU.search(claim) or _YOUR.search(claim):
+        return False
+    value = stems(one.only_value)
+    frame = stems(one.text) - value - named - _EMPTY
+    return bool(frame) and frame <= wanted and not value & wanted
+
+
+def _of_user(claim: str, user: str) -> str:
+    """The claim as a statement about the user by name: `You live in Berlin` as `Ana live in Berlin`."""
+    return _YOUR.sub(f"{user}'s", _YOU.sub(user, claim))
+
+
+def _denies(text: str) -> bool:
+    words = normalize_name(_NOT.sub(" not", text)).split()
+    return sum(word in markers.NEGATIONS for word in words) % 2 == 1
+
+
+_EMPTY = stems("you your yours yourself user is are was were be been has have had do does did currently now still also")
+_YOUR = re.compile(r"\byour\b", re.IGNORECASE)
+_YOU = re.compile(r"\byou(?:['’](?:re|ve|d|ll))?\b", re.IGNORECASE)
+_NOT = re.compile(r"(?<=\w)n[’']t\b", re.IGNORECASE)
+# What begins an offer, a wish, a condition, a courtesy, an instruction or a guess that says that it is one.
+_NO_CLAIM = re.compile(
+    r"(?:(?:i|we)(?:['’]\w+)?\s+(?:can|could|will|would|may|might|am|are|was|hope|think|suggest|recommend|understand"
+    r"|see|know|don['’]t|do|do\s+not|cannot|can['’]t|want|need|remember|believe|guess)\b"
+    r"|i['’](?:m|ll|d|ve)\b|(?:you|it|that|this)\s+(?:can|could|may|might|should|would)\b|(?:let|if|when|maybe|perhaps"
+    r"|please|thanks?|thank|sorry|sure|of\s+course|hello|hi|hey|good\s+(?:morning|evening|afternoon|night)|congratulations"
+    r"|great|nice|okay|ok|yes|no|well|feel|tell|remember|try|consider|make|take|check|here|how|what)\b)",
+    re.IGNORECASE,
+)
