@@ -118,6 +118,6 @@ _NO_CLAIM = re.compile(
     r"|see|know|don['’]t|do|do\s+not|cannot|can['’]t|want|need|remember|believe|guess)\b"
     r"|i['’](?:m|ll|d|ve)\b|(?:you|it|that|this)\s+(?:can|could|may|might|should|would)\b|(?:let|if|when|maybe|perhaps"
     r"|please|thanks?|thank|sorry|sure|of\s+course|hello|hi|hey|good\s+(?:morning|evening|afternoon|night)|congratulations"
-    r"|great|nice|okay|ok|yes|no|well|feel|tell|remember|try|consider|make|take|check|here|how|what)\b)",
+    r"|welcome|glad|enjoy|have\s+an?|see\s+you|great|nice|okay|ok|yes|no|well|feel|tell|remember|try|consider|make|take|check|here|how|what)\b)",
     re.IGNORECASE,
 )

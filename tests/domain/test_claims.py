@@ -61,6 +61,8 @@ def test_a_statement_that_is_overruled_supports_nothing() -> None:
         "Thank you for telling me!",
         "You could try the market.",
         "Let me know.",
+        "Welcome back!",
+        "Have a nice day.",
         "I don't know where you work.",
         "",
         "...",
