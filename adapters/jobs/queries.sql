@@ -16,6 +16,12 @@ RETURNING *;
 SELECT * FROM mnemolog.jobs
 WHERE (kind, tenant, stream, unique_key) = (%(kind)s, %(tenant)s, %(stream)s, %(unique_key)s);
 
+-- find_unique_jobs --
+-- Which of these streams and unique keys have a job, several at once.
+SELECT tenant, stream, unique_key FROM mnemolog.jobs
+WHERE kind = %(kind)s AND (tenant, stream, unique_key) IN (
+    SELECT * FROM unnest(%(tenants)s::text[], %(streams)s::text[], %(keys)s::text[]));
+
 -- find_job --
 SELECT * FROM mnemolog.jobs WHERE job_id = %(job_id)s;
 

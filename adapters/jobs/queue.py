@@ -1,6 +1,6 @@
 """The job queue: enqueue, list, cancel and retry jobs, from any process on the database."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -48,6 +48,13 @@ class JobQueue:
             values = {"kind": kind, "tenant": stream.tenant, "stream": stream.name, "unique_key": unique_key}
             if known := await self._one("find_unique_job", values):
                 return known
+
+    async def known(self, kind: str, keys: Sequence[tuple[StreamId, str]]) -> Set[tuple[StreamId, str]]:
+        """Which of these streams and unique keys have a job of this kind."""
+        tenants, streams = [stream.tenant for stream, _ in keys], [stream.name for stream, _ in keys]
+        values = {"kind": kind, "tenants": tenants, "streams": streams, "keys": [key for _, key in keys]}
+        rows = await self._rows("find_unique_jobs", values) if keys else []
+        return {(StreamId(row["tenant"], row["stream"]), row["unique_key"]) for row in rows}
 
     async def enqueue_period(self, kind: str, period: int, max_attempts: int) -> Job | None:
         """The job of a period, enqueued once; None also if an earlier one is unfinished, so that they never pile up."""

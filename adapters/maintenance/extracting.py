@@ -29,7 +29,7 @@ SWEEP, THREAD = "sweep-extraction", "extract-thread"
 EVERY_SECONDS = 15.0
 # Older messages are not read again, such as after an upgrade, or when the last job is no longer known.
 READ_FOR = timedelta(days=7)
-WINDOW = 1000
+WINDOW, WINDOW_BEFORE = 10_000, 50
 
 
 def extracting(engine: Services) -> list[Kind]:
@@ -70,11 +70,13 @@ async def extract_thread(engine: Services, attempt: Attempt) -> None:
     head = await engine.log.head(stream)
     while through < head:
         until = min(through + WINDOW, head)
-        events = await engine.log.read(stream, after=through, until=until, tags=[thread_tag(payload["thread_id"])])
+        # With those before, which this one may be about.
+        after = max(0, through - WINDOW_BEFORE)
+        events = await engine.log.read(stream, after=after, until=until, tags=[thread_tag(payload["thread_id"])])
         said = [one for one in events if _speaks(one, payload["agent_id"], now - READ_FOR)]
-        found = await asyncio.to_thread(lambda turns: list(map(_candidates, turns)), said)
+        found = await asyncio.to_thread(_candidates, said)
         for event, candidates in zip(said, found, strict=True):
-            if candidates and left > 0:
+            if candidates and left > 0 and event.seq > through:
                 recorded = await _record(engine, stream, event, candidates, f"extraction-{job.job_id}", left)
                 written, left = written + recorded, left - recorded
         through = until
@@ -88,10 +90,18 @@ def _speaks(event: Recorded, agent_id: str, since: datetime) -> bool:
     return event.meta.agent_id == agent_id and event.recorded_at >= since
 
 
-def _candidates(event: Recorded) -> Sequence[Candidate]:
-    turn = event.payload
-    assert isinstance(turn, TurnRecorded)
-    return extract(turn.text, event.occurred_at, turn.speaker or ME)
+def _candidates(said: Sequence[Recorded]) -> Sequence[Sequence[Candidate]]:
+    """What each message states; one may go on with what its author stated before."""
+    last = dict[str, Candidate]()
+    found = list[Sequence[Candidate]]()
+    for event in said:
+        turn = event.payload
+        assert isinstance(turn, TurnRecorded)
+        stated = extract(turn.text, event.occurred_at, turn.speaker or ME, last.get(turn.speaker))
+        if stated:
+            last[turn.speaker] = stated[-1]
+        found.append(stated)
+    return found
 
 
 async def _record(

@@ -44,10 +44,14 @@ async def enqueue_threads(engine: Services, job_name: str, reasons: Reasons) -> 
         async for page in due(connection):
             why = await reasons(connection, page)
             await connection.commit()  # No transaction stays open while jobs are enqueued.
-            for row, reason in zip(page, why, strict=True):
-                if reason is not None:
-                    payload = {"agent_id": row["agent_id"], "thread_id": row["thread_id"]}
-                    key = f"{row['agent_id']}\n{row['thread_id']}\n{reason}"
-                    await engine.jobs.enqueue(job_name, payload, stream=stream_of(row), unique_key=key)
-                    found += 1
+            reasoned = {
+                (stream_of(row), f"{row['agent_id']}\n{row['thread_id']}\n{reason}"): row
+                for row, reason in zip(page, why, strict=True)
+                if reason is not None
+            }
+            found += len(reasoned)
+            for stream, key in reasoned.keys() - await engine.jobs.known(job_name, list(reasoned)):
+                row = reasoned[stream, key]
+                payload = {"agent_id": row["agent_id"], "thread_id": row["thread_id"]}
+                await engine.jobs.enqueue(job_name, payload, stream=stream, unique_key=key)
     return found

@@ -18,9 +18,15 @@ class Clause:
 
 def clauses(text: str) -> Iterator[Clause]:
     """The clauses of a message that may state something about its author, without what leads up to them."""
-    plain = _QUOTED.sub(' "" ', text[:LONGEST].translate(_TYPOGRAPHY))
+    if len(text) > LONGEST:
+        text = text[: max(text.rfind(end, 0, LONGEST) for end in ".!?\n") + 1]
+    plain = _QUOTED.sub(' "" ', text.translate(_TYPOGRAPHY))
+    if _JEST.search(plain):
+        return
     for sentence in _END.split(plain):
         stated, corrects = _opened(sentence.strip())
+        stated, replaced = _NOT_BUT.subn(r"\1 \2 ", stated)
+        corrects = corrects or bool(replaced)
         if not stated or stated.endswith("?") or _SPECULATION.search(stated):
             continue
         for part in _JOINT.split(stated):
@@ -47,6 +53,12 @@ _JOINT = re.compile(
     r",? (?:and|but|so|because|since|although|though|while|as) (?=(?:now |then |recently |also )?(?:I|i|we|my|We|My)\b)"
     r"|, (?=(?:I|i|we|my)\b)|,? (?:but|because|although|though|while|whereas|however) "
     r"|,? and (?=(?:have|has|am|'m|live|work|moved|started|joined|left|quit|love|hate|like|prefer|speak|study|take)\b)"
+)
+_JEST = re.compile(r"\b(?:kidding|joking|jk|april fools?)\b|(?<!\w)/s\b", re.IGNORECASE)
+# "I don't live in Linz but in Graz" says that I live in Graz.
+_NOT_BUT = re.compile(
+    r"^(i|we) (?:don't|do not) (live in|work at|work for) [^,.;]+?,? but (?:rather )?(?:(?:in|at|for) )?(?=[A-Z])",
+    re.IGNORECASE,
 )
 _OPENING = re.compile(
     r"(?:(?P<corrects>(?:(?:oh |oops,? |wait,? )?(?:no|sorry|apologies|correction|a correction|my mistake|my bad)[,:;.-]+ "

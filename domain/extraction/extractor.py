@@ -7,15 +7,17 @@ from datetime import datetime
 
 from mnemolog.domain.entity import ME
 from mnemolog.domain.extraction.candidate import MOST_CANDIDATES, Action, Candidate
-from mnemolog.domain.extraction.clauses import clauses
-from mnemolog.domain.extraction.forms import DATES, RULES
+from mnemolog.domain.extraction.clauses import Clause, clauses
+from mnemolog.domain.extraction.forms import DATES, MOVED_IT, NAME_ALONE, RULES
 from mnemolog.domain.extraction.rule import Said
-from mnemolog.domain.extraction.times import Dated, dated
+from mnemolog.domain.extraction.times import Dated, dated, day_of
 from mnemolog.domain.extraction.validation import valid
 
 
-def extract(text: str, at: datetime, author: str = ME) -> Sequence[Candidate]:
+def extract(text: str, at: datetime, author: str = ME, before: Candidate | None = None) -> Sequence[Candidate]:
     """The facts that a message states, at most five, in the order in which they are said.
+
+    `before` is the last one that its author stated before: "we postponed it" and "no, I meant Lisbon" are about that.
 
     >>> from datetime import UTC
     >>> [one] = extract("Hi! I moved to Lisbon last week.", datetime(2026, 5, 13, tzinfo=UTC))
@@ -24,7 +26,8 @@ def extract(text: str, at: datetime, author: str = ME) -> Sequence[Candidate]:
     """
     found: list[Candidate] = []
     for clause in clauses(text):
-        for one in _said_in(clause.text, at):
+        last = found[-1] if found else before
+        for one in _said_in(clause.text, at) or (_continued(clause, last, at) if last else ()):
             if clause.corrects and one.action is Action.STATE:
                 one = replace(one, action=Action.CORRECT)
             if one.subject == ME:
@@ -46,6 +49,21 @@ def _said_in(clause: str, at: datetime) -> Sequence[Candidate]:
             stated = plain if timed else whole
             if match := one.form.match(stated.text):
                 return one.make(Said(match, stated, at))
+    return ()
+
+
+def _continued(clause: Clause, last: Candidate, at: datetime) -> Sequence[Candidate]:
+    """Another date of what was planned last, or another name for what was stated last."""
+    if last.predicate.endswith("_date") and (moved := MOVED_IT.match(clause.text)):
+        day = day_of(moved["when"], at)
+        return (replace(last, object=day.date().isoformat(), changes=True),) if day and day >= at else ()
+    if (
+        clause.corrects
+        and last.action is Action.STATE
+        and not last.literal
+        and (named := NAME_ALONE.match(clause.text))
+    ):
+        return (replace(last, object=named["name"], action=Action.CORRECT),)
     return ()
 
 

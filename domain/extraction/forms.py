@@ -24,7 +24,7 @@ from mnemolog.domain.extraction.makers import (
     values,
     works_at,
 )
-from mnemolog.domain.extraction.rule import Rule, rule
+from mnemolog.domain.extraction.rule import Rule, form, rule
 
 _EVENT = (
     r"(?:the|my|our) (?:new )?(?P<noun>wedding|(?:job )?interview|appointment|exam|flight|surgery|operation|graduation"
@@ -44,6 +44,10 @@ DATES: tuple[Rule, ...] = (
     rule("to |until|till", rf"{_EVENT} {_MOVED} (?:to|until|till|for) (?P<when>{times.POINT})", event),
     rule("to |until|till", rf"{{I}} (?:moved|postponed|rescheduled|pushed|delayed|changed) {_EVENT}(?: back)? (?:to|until|till) (?P<when>{times.POINT})", event),
 )
+
+# What these are about was said before.
+MOVED_IT = form(rf"(?:{{I}}(?: had to)? (?:move|moved|postpone|postponed|reschedule|rescheduled|push|pushed|delay|delayed|change|changed) it|it {_MOVED})(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})")
+NAME_ALONE = form(r"(?:in |at |to |for )?{NAME}$")
 
 RULES: tuple[Rule, ...] = (
     # Home.

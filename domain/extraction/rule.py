@@ -50,10 +50,15 @@ class Rule:
     make: Make
 
 
-def rule(hints: str, form: str, make: Make) -> Rule:
+def rule(hints: str, text: str, make: Make) -> Rule:
+    return Rule(tuple(hints.split("|")), form(text), make)
+
+
+def form(text: str) -> re.Pattern[str]:
+    """A form with its fragments, in whatever case."""
     for name, fragment in _FRAGMENTS.items():
-        form = form.replace(f"{{{name}}}", fragment)
-    return Rule(tuple(hints.split("|")), re.compile(form, re.IGNORECASE), make)
+        text = text.replace(f"{{{name}}}", fragment)
+    return re.compile(text, re.IGNORECASE)
 
 
 _NEW = re.compile(r"\b(?:now|these days|again|instead|new|since|started)\b", re.IGNORECASE)

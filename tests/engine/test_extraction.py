@@ -102,6 +102,12 @@ async def test_a_correction_means_that_the_former_value_never_held(ana: Teller) 
     assert await told(ana, valid_at=day("2026-03-01")) == {"ana works_at Globex"}
 
 
+async def test_a_message_may_be_about_what_was_said_before(ana: Teller) -> None:
+    await hears(ana, "The wedding is on 3 June.", "I moved to Linz.")
+    await hears(ana, "No, I meant Graz.")
+    assert {line for line in await told(ana) if "lives_in" in line} == {"ana lives_in Graz"}
+
+
 async def test_what_is_said_again_is_an_observation(ana: Teller) -> None:
     await hears(ana, "I live in Porto.", "I live in Porto, near the river.")
     [fact] = await ana.facts()
