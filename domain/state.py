@@ -138,6 +138,14 @@ def superseded(statements: Sequence[Statement], asked: frozenset[str]) -> Mappin
     }
 
 
+def news_after(one: Statement, subject: str, state: str, value: str, told: datetime) -> bool:
+    """Whether a statement says that a fact no longer holds: it is about the same state, and was said later."""
+    if one.state != state or one.subject not in (subject, "me") or one.at <= told:
+        return False
+    plain = normalize_name(value)
+    return plain not in one.text if one.ended is None else one.ended in plain
+
+
 def former_of(one: Statement, subject: str, state: str, value: str, since: datetime) -> bool:
     """Whether a statement says what was the case before a fact: another value of the same state, and said earlier."""
     same = one.subject in (subject, "me") if subject else False

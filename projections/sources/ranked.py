@@ -120,6 +120,10 @@ def _superseded(asked: Asked, hits: Sequence[Hit]) -> Mapping[str, str]:
             value, subject = str(row["object"] or row["value"]), normalize_name(row["subject"])
             late = [one for one in said if state.former_of(one, subject, of, value, fact.date)]
             by |= {one.id: fact.id for one in late}
+            if "extractor" in row["metadata"]:  # A message that no job has read yet may be newer.
+                told = max(row["known_from"], fact.date)
+                news = [one for one in said if state.news_after(one, subject, of, value, told)]
+                by |= {fact.id: max(news, key=lambda one: one.at).id} if news else {}
     return by
 
 

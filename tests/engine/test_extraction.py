@@ -72,6 +72,12 @@ async def told(ana: Teller, **when: Any) -> set[str]:
     return {line.replace(ana.user, "ana", 1) for line in await ana.told(**when)}
 
 
+async def best(ana: Teller, question: str) -> tuple[str, bool]:
+    """The first hit, and whether it is current."""
+    hit = (await ana.asks(question)).hits[0]
+    return hit.text, hit.current
+
+
 async def run_of(ana: Teller) -> str:
     [run] = {one.meta.run_id for one in await ana.engine.log.read(ana.stream) if one.meta.actor == ACTOR}
     assert run
@@ -106,6 +112,16 @@ async def test_a_message_may_be_about_what_was_said_before(ana: Teller) -> None:
     await hears(ana, "The wedding is on 3 June.", "I moved to Linz.")
     await hears(ana, "No, I meant Graz.")
     assert {line for line in await told(ana) if "lives_in" in line} == {"ana lives_in Graz"}
+
+
+async def test_a_message_that_no_job_has_read_is_newer_than_an_extracted_fact(ana: Teller) -> None:
+    await hears(ana, "I live in Linz.", "I work at Acme.")
+    for text in ("I live in Graz now.", "I no longer work at Acme."):
+        await ana.says(text, speaker="", occurred_at=day("2026-03-20"))
+    assert (await best(ana, "Where do I live?")) == ("I live in Graz now.", True)
+    assert (await best(ana, "Where do I work?")) == ("I no longer work at Acme.", True)
+    await extracted(ana.engine)
+    assert (await best(ana, "Where do I live?"))[0].endswith("lives in Graz")
 
 
 async def test_what_is_said_again_is_an_observation(ana: Teller) -> None:
