@@ -1,7 +1,7 @@
 """memory.query: allowlist and filters in the store, hybrid search, budget, delta header (B §6, design §6)."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -13,22 +13,25 @@ from mnemolog.domain.anaphora import Reference
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.predicates import PredicatePolicy
+from mnemolog.domain.text import count_tokens
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, StreamId
 from mnemolog.events.fields import WHOLE, Id, Tenant, Text, checked_by
 from mnemolog.projections.candidates import candidates, categories
 from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.graph.facts import Point
+from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.filters import Filters
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.sources.every import KINDS, SOURCES, known_kind
-from mnemolog.projections.sources.ranked import ranked
+from mnemolog.projections.sources.ranked import hit_of_memory, ranked
 from mnemolog.projections.sources.recorded import RECORDED
 from mnemolog.projections.sources.source import Asked, Source
 from mnemolog.projections.sources.weighing import CutoffChoice, RankingProfile
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
 
+MOST_RELATED = 2  # B §2.
 FoundKind = Annotated[str, checked_by(known_kind), WithJsonSchema({"type": "string", "enum": sorted(KINDS)})]
 
 
@@ -115,6 +118,7 @@ class Answer:
     `unknown` are the names in the query that are not known. `references` is what its pronouns were taken to mean.
     `skipped` is what the answer is made without. `profile` is how the hits are ranked.
     `nothing` says, if nothing was found, that nothing is known and what was looked for.
+    `related` are memories linked to the hits.
     """
 
     header: str
@@ -125,6 +129,7 @@ class Answer:
     references: Sequence[Reference] = ()
     profile: str = ranking.DEFAULT.name
     nothing: str = ""
+    related: Sequence[Hit] = ()
 
 
 def sources(request: MemoryQuery) -> Sequence[Source]:
@@ -177,8 +182,23 @@ async def answer(
     found = await ranked(asked, able, request.top_k)
     kept = ranking.within_budget(found.hits, request.budget_tokens, lambda hit: hit.bullet)
     header, rev = await changes.header(connection, viewer, request.thread_id, request.since_rev)
+    related = await _related(asked, kept)
+    spent = sum(count_tokens(hit.bullet) for hit in kept)
+    left = None if request.budget_tokens is None else request.budget_tokens - spent
+    related = ranking.within_budget(related, left, lambda hit: hit.bullet)
     nothing = "" if found.hits else ranking.nothing_known(request.query, _within(request))
-    return Answer(header, rev, kept, found.unknown, question.skipped, profile=request.profile, nothing=nothing)
+    return Answer(
+        header, rev, kept, found.unknown, question.skipped, profile=request.profile, nothing=nothing, related=related
+    )
+
+
+async def _related(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """Memories that are linked to these hits, if a link counted in their ranking (B §2)."""
+    if not any(hit.parts.get("links") for hit in hits):
+        return []
+    ids = {hit.row["memory_id"] for hit in hits if "memory_id" in hit.row}
+    found = await memories.related(asked.connection, asked.viewer, ids, asked.among, MOST_RELATED)
+    return [replace(hit_of_memory(row), parts={"links": strength}) for row, strength in found]
 
 
 def _within(request: MemoryQuery) -> Sequence[str]:

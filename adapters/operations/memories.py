@@ -197,8 +197,9 @@ async def search(engine: Engine, request: Search) -> Bullets | SearchResult:
     }
     found["references"] = list(map(ReferenceView.model_validate, answer.references))
     if request.returns == "bullets":
-        return Bullets(**found, bullets=[Bullet.of_hit(hit) for hit in answer.hits])
-    return SearchResult(**found, hits=list(map(hit_view, answer.hits)))
+        related = [Bullet.of_hit(hit) for hit in answer.related]
+        return Bullets(**found, bullets=[Bullet.of_hit(hit) for hit in answer.hits], related=related)
+    return SearchResult(**found, hits=list(map(hit_view, answer.hits)), related=list(map(hit_view, answer.related)))
 
 
 @operation("context", "POST /context", tag="recall", arguments=("query",))

@@ -39,6 +39,7 @@ DATE = "When it was said; of a fact, since when it has held."
 CURRENT = "Whether nothing newer or more authoritative is known instead."
 SUPERSEDED_BY = "The id of what is current instead, if that is known."
 PROFILE = "How the hits are ranked."
+RELATED = "At most two memories that are linked to the hits, within the same filters and budget."
 NOTHING = 'If nothing was found: that nothing is known, and what was looked for. Else "".'
 UNKNOWN = "The names in the query that are not known: no entity has them and nothing found mentions them."
 
@@ -298,6 +299,7 @@ class Bullets(Result):
     header: str = Field(description='What changed since `since_rev`, or "".')
     rev: int = Field(description="The thread's revision: the next `since_rev`.")
     bullets: list[Bullet]
+    related: list[Bullet] = Field(description=RELATED)
     unknown: list[str] = Field(description=UNKNOWN)
     skipped: list[str] = Field(description="What the answer was made without, such as similarity while a model fails.")
     references: list[ReferenceView] = Field(description=REFERENCES)
@@ -311,6 +313,7 @@ class SearchResult(Result):
     header: str = Field(description='What changed since `since_rev`, or "".')
     rev: int = Field(description="The thread's revision: the next `since_rev`.")
     hits: list[AnyHit]
+    related: list[AnyHit] = Field(description=RELATED)
     unknown: list[str] = Field(description=UNKNOWN)
     skipped: list[str] = Field(description="What the answer was made without, such as similarity while a model fails.")
     references: list[ReferenceView] = Field(description=REFERENCES)

@@ -13,7 +13,7 @@ from mnemolog.domain.contradiction import CONTRADICTS
 from mnemolog.domain.importance import to_five, to_level
 from mnemolog.domain.memory import VISIBLE, Kind, erased_memory, no_such_memory
 from mnemolog.domain.viewer import Viewer
-from mnemolog.projections.memories.filters import active, identified, unasked, visible_to
+from mnemolog.projections.memories.filters import Candidates, active, identified, unasked, visible_to
 from mnemolog.projections.memories.tables import links, memories
 from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.rows import fetch, stored
@@ -82,6 +82,22 @@ async def link_strengths(connection: AsyncConnection, viewer: Viewer, memory_ids
         for end in memory_ids & {edge["from_id"], edge["to_id"]}:
             strongest[end] = max(strongest.get(end, 0.0), edge["strength"])
     return strongest
+
+
+async def related(
+    connection: AsyncConnection, viewer: Viewer, memory_ids: set[UUID], among: Candidates, limit: int
+) -> Sequence[tuple[Row, float]]:
+    """The candidates that are linked most strongly to these memories, without them, and the strength of each link."""
+    strongest: dict[UUID, float] = {}
+    for edge in await _links_of(connection, viewer, memory_ids, links.c.relation_type != CONTRADICTS):
+        for end in {edge["from_id"], edge["to_id"]} - memory_ids:
+            strongest[end] = max(strongest.get(end, 0.0), edge["strength"])
+    if not strongest:
+        return []
+    statement = select(*stored(memories)).where(*among.conditions(viewer), identified(set(strongest)))
+    rows = await _read(connection, viewer, await fetch(connection, memories, statement))
+    found = [(row, strongest[row["memory_id"]]) for row in rows if row["contradicted_by"] is None]
+    return sorted(found, key=lambda pair: (-pair[1], pair[0]["memory_id"]))[:limit]
 
 
 def _far(edge: Row, memory_id: UUID) -> UUID:

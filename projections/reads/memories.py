@@ -109,7 +109,7 @@ class MemoryReads(GraphReads):
                 kinds = sorted(set().union(*(one.kinds for one in sources if one not in left)))
                 skipped.append(f"{', '.join(kinds)}: {error.message}")
                 sources = left
-        self._used(request.viewer, moment, (hit.row for hit in answer.hits))
+        self._used(request.viewer, moment, (hit.row for hit in (*answer.hits, *answer.related)))
         return replace(answer, references=resolved.references, skipped=[*answer.skipped, *skipped])
 
     async def context(self, viewer: Viewer, request: context.ContextRequest, moment: Moment = NOW) -> AgentContext:

@@ -84,7 +84,7 @@ async def settled(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     missing = {UUID(id_) for hit in marked if (id_ := hit.superseded_by) and id_ not in there}
     if missing and asked.among.filters == UNFILTERED:
         rows = await memories.by_ids(asked.connection, asked.viewer, missing)
-        there |= {str(id_): _memory(row) for id_, row in rows.items()}
+        there |= {str(id_): hit_of_memory(row) for id_, row in rows.items()}
     placed: dict[str, Hit] = {}
     for hit in marked:
         for one in reversed(_line(hit, there)):
@@ -100,7 +100,8 @@ def _line(hit: Hit, there: Mapping[str, Hit]) -> Sequence[Hit]:
     return line
 
 
-def _memory(row: Mapping[str, Any]) -> Hit:
+def hit_of_memory(row: Mapping[str, Any]) -> Hit:
+    """A memory that was not found by its own text."""
     newer = row["contradicted_by"]
     hit = Hit(str(row["memory_id"]), row["kind"], row["category"], row["text"], 0.0, None, None, row)
     return replace(hit, current=newer is None, superseded_by=str(newer) if newer else None)

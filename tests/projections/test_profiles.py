@@ -7,6 +7,7 @@ import pytest
 from mnemolog.adapters.clock import now
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.domain.ranking import PROFILES
+from mnemolog.domain.text import count_tokens
 from mnemolog.projections.context import ContextRequest
 from tests.engine.person import Person
 from tests.engine.teller import Teller
@@ -90,3 +91,26 @@ async def test_a_context_ranks_by_the_profile_too(engine: Engine, user: str) -> 
 
     assert await first("twin") == "the tea was green"
     assert await first("persona") == "the tea was green today"
+
+
+@pytest.mark.spec_part("B02")
+async def test_an_answer_has_two_related_memories_within_its_filters_and_budget(engine: Engine, user: str) -> None:
+    ana, bob = Person(engine, user), Person(engine, f"{user}-bob")
+    tea = await ana.creates("oolong tea", category="note")
+    texts = ("a red boat", "three ships", "a blue lamp", "one lost key")
+    ids = [await ana.creates(text, category="tasks" if "key" in text else "note") for text in texts]
+    for strength, id_ in zip((0.5, 0.9, 0.7, 1.0), ids, strict=True):
+        await ana.links(tea, id_, strength=strength)
+    await bob.creates("oolong tea")
+
+    async def related(**fields: Any) -> list[str]:
+        return [hit.text for hit in (await ana.asks("oolong", top_k=1, **fields)).related]
+
+    assert await related() == ["one lost key", "three ships"]
+    assert await related(filters={"category": "note"}) == ["three ships", "a blue lamp"]
+    [hit] = (await ana.asks("oolong", top_k=1)).hits
+    assert await related(budget_tokens=count_tokens(hit.bullet)) == []
+    assert await related(profile="twin") == []
+    await ana.deletes(ids[3])
+    assert await related() == ["three ships", "a blue lamp"]
+    assert (await bob.asks("oolong")).related == []

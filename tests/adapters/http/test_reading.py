@@ -22,7 +22,8 @@ async def test_query_answers_with_bullets(api: Api) -> None:
     assert bullet.pop("date").startswith(f"{datetime.now(UTC):%Y-%m-%d}")
     current = {"current": True, "superseded_by": None}
     assert bullet == {"id": made["memory_id"], "kind": "fact", "category": "tasks", "text": text, **current}
-    assert found == {"header": "", "rev": 1, "unknown": [], "skipped": [], "references": []}
+    how = {"profile": "default", "nothing": "", "related": []}
+    assert found == {"header": "", "rev": 1, "unknown": [], "skipped": [], "references": [], **how}
 
 
 @pytest.mark.spec("B06")

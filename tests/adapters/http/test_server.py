@@ -136,9 +136,13 @@ async def test_the_document_shows_the_query_of_the_specification_without_a_tenan
         "header": "",
         "rev": 0,
         "bullets": [],
+        "related": [],
         "unknown": [],
         "skipped": [],
         "references": [],
+        "profile": "default",
+        "nothing": 'Nothing is known about "deployment plan context" (looked for by meaning and for: deployment, plan,'
+        " context, restricted by categories, filters.importance_min, filters.pinned, filters.updated_after).",
     }
 
 
