@@ -300,7 +300,8 @@ class Projections:
 
     async def lag(self) -> Mapping[str, int]:
         """How many events each projection is behind the log."""
-        return {name: await projection.lag() for name, projection in self.running.items()}
+        behind = await self.behind()
+        return {name: await one.lag() if name in behind else 0 for name, one in self.running.items()}
 
     async def behind(self) -> Collection[str]:
         """The projections that may lack events, or have stopped streams: one statement finds those that do not."""
@@ -326,7 +327,11 @@ class Projections:
     async def status(self, now: datetime) -> Sequence[ProjectionStatus]:
         """The status of each projection."""
         paused, upgrading = await self.paused(), await self.upgrading(now)
-        return [await status(one, self._log, self.beside_log, paused, upgrading, now) for one in self.running.values()]
+        behind = {*await self.behind(), self.working.name}
+        return [
+            await status(one, self._log, self.beside_log, paused, upgrading, now, level=one.name not in behind)
+            for one in self.running.values()
+        ]
 
     async def pause(self, name: str, pause: Pause) -> None:
         """Stop applying events to a projection, in every process, until it is resumed; readers see its current rows."""
@@ -360,7 +365,8 @@ class Projections:
 
     async def stopped(self) -> Mapping[str, Mapping[str, str]]:
         """By projection, the streams that stopped at a poisoned event, with the reason."""
-        found = {name: await store.stopped() for name, store in self.stores.items()}
+        behind = {*await self.behind(), self.working.name}
+        found = {name: await store.stopped() for name, store in self.stores.items() if name in behind}
         return {
             name: {str(stream): str(stop) for stream, stop in streams.items()}
             for name, streams in found.items()

@@ -60,11 +60,16 @@ async def status(
     paused: Mapping[str, Pause],
     upgrading: Mapping[str, Upgrade],
     now: datetime,
+    *,
+    level: bool,
 ) -> ProjectionStatus:
-    """The status of one projection. Cheap however many streams there are, as long as few of them lag."""
+    """The status of one projection. Cheap however many streams there are, as long as few of them lag.
+
+    One that is `level` with the log lacks nothing, and no stream stopped.
+    """
     store = projection.store
-    events, oldest = await _behind(projection, beside_log)
-    stopped = await store.stopped()
+    events, oldest = (0, None) if level else await _behind(projection, beside_log)
+    stopped = {} if level else await store.stopped()
     shown = sorted(stopped.items(), key=lambda one: one[0])[:SHOWN]
     return ProjectionStatus(
         store.name,
