@@ -8,11 +8,15 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine, new_id, now
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.commands.erasure import EraseMemory, EraseUser
+from mnemolog.commands.recalls import RecordRecalls
+from mnemolog.domain.artifact import Refusal
 from mnemolog.domain.bands import Band
-from mnemolog.domain.errors import InvalidInput, NotPermitted
+from mnemolog.domain.errors import InvalidInput, NotFound, NotPermitted
+from mnemolog.domain.memory import Cause
 from mnemolog.domain.principal import ALL, Principal, Role
+from mnemolog.events.artifacts import ArtifactRefused
 from mnemolog.events.envelope import Meta, NewEvent
-from mnemolog.events.memory import Match, MemoryObserved, Observation
+from mnemolog.events.memory import Match, MemoryObserved, MemorySoftDeleted, Observation
 from mnemolog.projections.operations.counted import Node, Outcome
 from mnemolog.projections.operations.reader import Over, Period, Wanted
 from mnemolog.projections.reads.moment import Moment
@@ -54,6 +58,36 @@ async def test_operations_are_counted_by_node_op_and_status(engine: Engine, user
     assert set(await counted(ana, Wanted(node=Node.EPISODIC))) == {("episodic", "create", "ok", "memory")}
     await engine.settled(60)
     await assert_live_equals_replayed(engine, ana.stream)
+
+
+@pytest.mark.spec("B14")
+async def test_what_changed_and_when_is_counted_by_op_and_node_over_time(engine: Engine, user: str) -> None:
+    """A search counts what it found, a refused file is an error, and a refused request changes nothing."""
+    ana = Person(engine, user)
+    tea, coffee = await ana.creates("Ana drinks green tea"), await ana.creates("Ana drinks black coffee")
+    await ana.creates("Ana climbs at the weekend", kind="episode")
+    await ana.merges(tea, coffee, text="Ana drinks green tea and black coffee")
+    with pytest.raises(NotFound):
+        await ana.updates(new_id(), text="Ana drinks milk")
+    recalled = RecordRecalls(tenant=ana.stream.tenant, user_id=user, actor="recall", memory_ids=(tea,), weights=(3,))
+    await engine.writes.record_recalls(recalled)
+    broken = ArtifactRefused(artifact_id=new_id(), reason=Refusal.BROKEN)
+    await append(engine, ana.stream, NewEvent(new_id(), broken, Meta("extractor"), now()))
+    faded = MemorySoftDeleted(memory_id=tea, purge_at=now(), cause=Cause.TTL)
+    await append(engine, ana.stream, NewEvent(new_id(), faded, Meta("retention"), now()))
+
+    expected = {
+        ("hotpath", "create", "ok", "memory"): 2,
+        ("episodic", "create", "ok", "memory"): 1,
+        ("hotpath", "merge", "ok", "memory"): 2,
+        ("context", "recall", "ok", "memory"): 3,
+        ("worker", "extract", "error", "artifact"): 1,
+        ("worker", "expire", "ok", "memory"): 1,
+    }
+    assert await counted(ana) == expected
+    by_hour = await engine.reads.operations(ana.viewer, Wanted(by=Period.HOUR), moment=CURRENT)
+    assert sum(row["count"] for row in by_hour) == sum(expected.values())
+    assert {row["period"].minute for row in by_hour} == {0}
 
 
 @pytest.mark.spec_part("B14")
