@@ -131,8 +131,8 @@ def fuse(vector: Mapping[Id, float], text: Mapping[Id, float]) -> dict[Id, float
 def nothing_known(question: str, within: Sequence[str] = ()) -> str:
     """Says that nothing is known of a question, by what it was looked for, and within what."""
     terms = ", ".join(texts.search_terms(question)) or "no word"
-    only = f", restricted by {', '.join(within)}" if within else ""
-    return f'Nothing is known about "{question}" (looked for by meaning and for: {terms}{only}).'
+    only = f"; restricted by {', '.join(within)}" if within else ""
+    return f'Nothing is known about "{question}" (searched by meaning, and for the words {terms}{only}).'
 
 
 def bullet(found: Mapping[str, Any], *, former: bool = False) -> str:

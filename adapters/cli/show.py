@@ -75,11 +75,15 @@ def _search(found: SearchResult) -> None:
     if found.header:
         output.header(found.header)
     output.hits(found.hits)
+    for hit in found.related:
+        output.line("related:", hit.text)
     _unknown(found)
     _made_with(found)
 
 
 def _unknown(found: SearchResult | Bullets) -> None:
+    if found.nothing:
+        output.line("nothing:", found.nothing)
     for name in found.unknown:
         output.line("unknown:", name)
 
@@ -97,12 +101,16 @@ def _bullets(found: Bullets) -> None:
         output.header(found.header)
     lines = [(one.text, output.id_of(one.id)) for one in found.bullets]
     output.show(("text", "id"), lines, nothing="nothing is known of this", short=True)
+    for one in found.related:
+        output.line("related:", one.text)
     _unknown(found)
     _made_with(found)
 
 
 def _context(found: Context) -> None:
     output.bullets(found.lines)
+    if found.nothing:
+        output.line("nothing:", found.nothing)
     _made_with(found)
 
 

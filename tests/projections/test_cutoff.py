@@ -59,8 +59,8 @@ async def test_nothing_is_known_is_said_with_what_was_looked_for(engine: Engine,
 
     assert answer.hits == []
     assert answer.nothing == (
-        'Nothing is known about "tea?" (looked for by meaning and for: tea, restricted by kinds, filters.category,'
-        " filters.since)."
+        'Nothing is known about "tea?" (searched by meaning, and for the words tea; restricted by kinds,'
+        " filters.category, filters.since)."
     )
     assert (await ana.asks("cat")).nothing == ""
 

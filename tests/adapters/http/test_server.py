@@ -141,8 +141,9 @@ async def test_the_document_shows_the_query_of_the_specification_without_a_tenan
         "skipped": [],
         "references": [],
         "profile": "default",
-        "nothing": 'Nothing is known about "deployment plan context" (looked for by meaning and for: deployment, plan,'
-        " context, restricted by categories, filters.importance_min, filters.pinned, filters.updated_after).",
+        "nothing": 'Nothing is known about "deployment plan context" (searched by meaning, and for the words'
+        " deployment, plan, context; restricted by categories, filters.importance_min,"
+        " filters.pinned, filters.updated_after).",
     }
 
 
