@@ -8,6 +8,7 @@ import asyncio
 import fcntl
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -35,6 +36,8 @@ from mnemolog.projections.vectors.projector import NAME as VECTORS
 VARIABLE = "TESTS_POSTGRES_TEMPLATE"
 # In each copy, a database with every table but those of vectors, whose names have that of the model.
 WITH_TABLES = f"{DATABASE}_with_tables"
+# Most of a cluster is zeros, and a test run has hundreds of them.
+COPY = ("cp", "-a", "--sparse=always") if sys.platform == "linux" else ("cp", "-a")
 NOWHERE = "redis://127.0.0.1:1"
 by_initdb, migrate = postgres_cluster._create, connections._migrate
 _own: "tempfile.TemporaryDirectory[str] | None" = None
@@ -66,7 +69,7 @@ def _copied(directory: Path, binary: Path, account: Account | None, *, durable: 
         return
     draft = postgres_cluster._draft(directory)
     subprocess.run(["rm", "-rf", draft], check=True)
-    subprocess.run(["cp", "-a", _template(binary, account), draft], check=True)
+    subprocess.run([*COPY, _template(binary, account), draft], check=True)
     draft.rename(directory)
 
 
