@@ -138,6 +138,18 @@ def superseded(statements: Sequence[Statement], asked: frozenset[str]) -> Mappin
     }
 
 
+def outdated(
+    summary: str, at: datetime, now: Mapping[tuple[str, str], Statement], asked: frozenset[str]
+) -> Statement | None:
+    """The statement that is current instead of one that a summary repeats; None if it repeats no former one."""
+    for line in re.split(r"(?<=[.!?])\s+|\n+", summary):
+        told = statement("", "", line.strip(" -"), at, asked)
+        current = now.get((told.subject, told.state)) if told else None
+        if told and current and told.text not in current.text:
+            return current
+    return None
+
+
 def news_after(one: Statement, subject: str, state: str, value: str, told: datetime) -> bool:
     """Whether a statement says that a fact no longer holds: it is about the same state, and was said later."""
     if one.state != state or one.subject not in (subject, "me") or one.at <= told:

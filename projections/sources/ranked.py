@@ -17,6 +17,7 @@ from mnemolog.projections.memories.filters import UNFILTERED
 from mnemolog.projections.retrieval import CANDIDATES, Hit
 from mnemolog.projections.sources.graph import FACT
 from mnemolog.projections.sources.source import Asked, Found, Source
+from mnemolog.projections.sources.summaries import SUMMARY
 from mnemolog.projections.sources.weighing import relevant, weighed
 
 FEWEST = 10
@@ -112,8 +113,12 @@ def _superseded(asked: Asked, hits: Sequence[Hit]) -> Mapping[str, str]:
     by = {hit.id: str(newer) for hit in hits if (newer := hit.row.get("contradicted_by"))}
     if not (states := state.asked_states(asked.question.text)):
         return by
-    said = [one for hit in hits if hit.kind != FACT and (one := _statement(hit, states))]
+    said = [one for hit in hits if hit.kind not in (FACT, SUMMARY) and (one := _statement(hit, states))]
     by = {**state.superseded(said, states), **by}
+    now = {(one.subject, one.state): one for one in said if one.id not in by}
+    for hit in hits:
+        if hit.kind == SUMMARY and (current := state.outdated(hit.row["text"], hit.date, now, states)):
+            by[hit.id] = current.id
     for fact in (hit for hit in hits if hit.kind == FACT and hit.current):
         row = fact.row["details"]
         of = state.state_of(row["predicate"])

@@ -38,6 +38,15 @@ def test_an_occupation_says_nothing_about_an_employer() -> None:
     assert current("Where do I work?", *said) == list(said)
 
 
+def test_a_summary_that_repeats_a_former_value_is_outdated() -> None:
+    asked = state.asked_states("Where do I live?")
+    home = state.statement("new", "", "I moved to Ghent.", BEGAN, asked)
+    assert home
+    now = {(home.subject, home.state): home}
+    assert state.outdated("Extract: I live in Porto. I love tea.", BEGAN, now, asked) == home
+    assert state.outdated("PROFILE\n- I moved to Ghent.", BEGAN, now, asked) is None
+
+
 def test_trips_and_diets_have_a_current_one_as_well() -> None:
     trips = ("I'm planning a trip to Crete.", "Change of plans, the next trip is Malta.")
     assert current("Where does my next trip go?", *trips) == [trips[1]]
