@@ -6,15 +6,19 @@ from uuid import UUID
 
 from sqlalchemy import (
     ARRAY,
+    CTE,
     BigInteger,
     ColumnElement,
     CompoundSelect,
+    Double,
     Select,
     Text,
     Uuid,
     any_,
+    case,
     cast,
     func,
+    literal,
     literal_column,
     null,
     select,
@@ -27,6 +31,8 @@ from mnemolog.domain.relevance import K1, B, Collection, Document
 from mnemolog.domain.text import search_terms
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.asking import ask, given
+from mnemolog.projections.visibility import owned
+from mnemolog.projections.words import ALL, Words
 
 # Stems without stop words, made by the migrations: the domain drops its own.
 CONFIGURATION: ColumnElement[str] = literal_column("'mnemolog.words'::regconfig")
@@ -35,9 +41,22 @@ CONFIGURATION: ColumnElement[str] = literal_column("'mnemolog.words'::regconfig"
 class Searchable(Hashable, Protocol):
     """Which texts a search may find: a value, such as `Candidates` of memories and messages."""
 
+    @property
+    def words(self) -> tuple[Words, ...]:
+        """The words that are kept of all candidates; without any, they are counted for each search."""
+        ...
+
     def documents(self, viewer: Viewer) -> Select[Any] | CompoundSelect[Any]:
         """Of those that the viewer sees, each `id` with the terms that a full-text search finds it by, as `search`."""
         ...
+
+
+FIRST = 200
+"""How many of the best are looked at before what is no candidate is left out."""
+BUDGET = 50_000
+"""The rarest words of a query are looked up in all their texts, up to so many in all."""
+CAP = 500
+"""Of every other word so many texts are looked at, the shortest first: its weight is small."""
 
 
 class Matches(NamedTuple):
@@ -53,6 +72,8 @@ async def search(
     """The best of the candidates with any word of the query, by BM25 over all candidates."""
     if not (terms := search_terms(query)):
         return Matches({}, Collection())
+    if candidates.words and (known := await _by_kept(connection, candidates, viewer, terms, limit)):
+        return known
     rows = await ask(connection, viewer, _matches, candidates, **_told(terms), limit=limit)
     scores, words, texts, length = dict[UUID, float](), dict[str, int](), 0, 1.0
     for id_, score, lexeme, having, n, average in rows:
@@ -62,6 +83,26 @@ async def search(
             words[lexeme], texts, length = having, n, float(average)
     ordered = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
     return Matches(dict(ordered), Collection.of(texts, length, words))
+
+
+async def _by_kept(
+    connection: AsyncConnection, candidates: Searchable, viewer: Viewer, terms: tuple[str, ...], limit: int
+) -> Matches | None:
+    """The best by the words that the projectors keep, without counting any.
+
+    None if they are not kept yet, or if the filters leave too few of those that were looked at.
+    """
+    first = max(FIRST, 4 * limit)
+    rows = await ask(connection, viewer, _kept, candidates, terms=" ".join(terms), limit=limit, first=first)
+    scores = {id_: float(score) for id_, _, score, _, _, _ in rows if id_ is not None}
+    having = {word: int(texts) for _, word, _, texts, _, _ in rows if word is not None}
+    kept = [(texts, length) for id_, word, _, texts, length, there in rows if there and id_ is None and word is None]
+    looked_at = next(texts for id_, word, _, texts, _, there in rows if there is None and id_ is None and word is None)
+    if any(texts is None for texts, _ in kept) or (len(scores) < limit and looked_at == first):
+        return None
+    texts = sum(int(count) for count, _ in kept)
+    ordered = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
+    return Matches(dict(ordered), Collection.of(texts, sum(int(one) for _, one in kept) / max(texts, 1), having))
 
 
 async def documents(
@@ -116,6 +157,90 @@ def _matches(viewer: Viewer, candidates: Searchable) -> CompoundSelect[Any]:
             collection, true()
         ),
     )
+
+
+def _kept(viewer: Viewer, candidates: Searchable) -> CompoundSelect[Any]:
+    """Rows of (id, word, score, texts, length, there), in which one of these is given.
+
+    Up to `limit` ids with their scores; each word, and how many texts have it; for each projection how many texts
+    there are and their length, both NULL if they are not kept, and whether it has any rows; how many texts were scored.
+    """
+    lexemes = func.tsvector_to_array(func.to_tsvector(CONFIGURATION, given("terms", Text())))
+    wanted = select(func.unnest(lexemes).column_valued("word").label("word")).cte("wanted").prefix_with("MATERIALIZED")
+    words = cast(select(func.array_append(func.array_agg(wanted.c.word), ALL)).scalar_subquery(), ARRAY(Text))
+    counted = (
+        union_all(*(_counted(viewer, one, words, place) for place, one in enumerate(candidates.words)))
+        .cte("counted")
+        .prefix_with("MATERIALIZED")
+    )
+    every = counted.c.word == ALL
+    texts, length = (
+        select(func.sum(one)).where(every).scalar_subquery() for one in (counted.c.texts, counted.c.length)
+    )
+    average = func.greatest(cast(length, Double) / func.greatest(texts, 1), 1.0)
+    df = func.sum(counted.c.texts)
+    upto = func.sum(df).over(order_by=(df, counted.c.word)).label("upto")
+    numbers = select(counted.c.word, df.label("df"), upto).where(~every).group_by(counted.c.word)
+    having = numbers.cte("having").prefix_with("MATERIALIZED")
+    posted = [_posted(viewer, one, having).lateral() for one in candidates.words]
+    found = union_all(*(select(*one.c).select_from(having).join(one, true()) for one in posted)).subquery()
+    idf = func.ln(1 + (func.greatest(texts, having.c.df) - having.c.df + 0.5) / (having.c.df + 0.5))
+    norm = K1 * (1 - B + B * found.c.length / average)
+    score = func.sum(idf * found.c.tf * (K1 + 1) / (found.c.tf + norm)).label("score")
+    scored = (
+        select(found.c.id, score)
+        .join(having, having.c.word == found.c.word)
+        .group_by(found.c.id)
+        .order_by(score.desc(), found.c.id)
+        .limit(given("first", BigInteger()))
+        .cte("scored")
+        .prefix_with("MATERIALIZED")
+    )
+    document = candidates.documents(viewer).subquery()
+    known = func.array(select(scored.c.id).scalar_subquery())
+    able = func.array(select(document.c.id).where(document.c.id == any_(known)).scalar_subquery())
+    best = (
+        select(scored.c.id, scored.c.score)
+        .where(scored.c.id == any_(able))
+        .order_by(scored.c.score.desc(), scored.c.id)
+        .limit(given("limit", BigInteger()))
+        .subquery()
+    )
+    nothing: ColumnElement[Any] = null()
+    return union_all(
+        select(
+            best.c.id, cast(nothing, Text), best.c.score, cast(nothing, BigInteger), cast(nothing, BigInteger), true()
+        ),
+        select(nothing, having.c.word, nothing, having.c.df, nothing, nothing),
+        *(
+            select(
+                nothing,
+                nothing,
+                nothing,
+                select(func.sum(counted.c.texts)).where(every, counted.c.place == place).scalar_subquery(),
+                select(func.sum(counted.c.length)).where(every, counted.c.place == place).scalar_subquery(),
+                select(one.texts.c.user_id).where(owned(one.texts, viewer)).exists(),
+            )
+            for place, one in enumerate(candidates.words)
+        ),
+        select(nothing, nothing, nothing, select(func.count()).select_from(scored).scalar_subquery(), nothing, nothing),
+    )
+
+
+def _counted(viewer: Viewer, kept: Words, words: ColumnElement[Any], place: int) -> Select[Any]:
+    """How many texts that the viewer sees have each of these words."""
+    column = kept.lexicon.c
+    seen = [owned(kept.lexicon, viewer), column.word == any_(words), column.agent_id.in_(["", viewer.agent_id])]
+    if viewer.categories is not None:
+        seen.append(column.category == any_(literal(sorted(viewer.categories), ARRAY(Text))))
+    return select(literal(place).label("place"), column.word, column.texts, column.length).where(*seen)
+
+
+def _posted(viewer: Viewer, kept: Words, having: CTE) -> Select[Any]:
+    column = kept.postings.c
+    most = case((having.c.upto <= BUDGET, None), else_=CAP)  # LIMIT NULL is none.
+    mine = [owned(kept.postings, viewer), column.word == having.c.word]
+    return select(column.id, column.word, column.length, column.tf).where(*mine).order_by(column.length).limit(most)
 
 
 def _documents(viewer: Viewer, candidates: Searchable) -> Select[Any]:

@@ -198,6 +198,8 @@ class TextCandidates:
     text_ids: frozenset[UUID] | None = None
     where: tuple[ColumnElement[bool], ...] = ()
 
+    words = ()
+
     def documents(self, viewer: Viewer) -> Select[Any]:
         """The candidates: each `id` with the terms that a full-text search finds it by, as `search`."""
         column = artifact_texts.c

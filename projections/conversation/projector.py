@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import MetaData
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.domain.memory import Status
+from mnemolog.domain.memory import VISIBLE, Status
 from mnemolog.domain.message import Message, full_text, subject_id
 from mnemolog.domain.text import search_document
 from mnemolog.domain.turn import Shown
@@ -15,7 +15,9 @@ from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased, ThreadErased
 from mnemolog.events.message import MessageEvent, MessagesErased
 from mnemolog.events.message_fold import MESSAGE
+from mnemolog.projections import words
 from mnemolog.projections.conversation.tables import NAME, READABLE_FROM, VERSION, messages, metadata
+from mnemolog.projections.conversation.tables import words as WORDS
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.owner import owner, owner_row
 from mnemolog.projections.rows import Key, Row, load, upsert
@@ -44,7 +46,15 @@ class ConversationProjector:
             after = _changed(rows, event)
             rows |= after
             changed |= after
+        found, now = ({key for key, row in one.items() if _is_found(row)} for one in (known, changed))
+        words.remove(connection, WORDS, found & changed.keys() - now)
         await upsert(connection, messages, list(changed.values()), known)
+        words.add(connection, WORDS, now - found)
+
+
+def _is_found(row: Row) -> bool:
+    """Whether a search finds it. Its text does not change until it is erased."""
+    return row["status"] in VISIBLE and bool(row["text"]) and not row["remembered"]
 
 
 def _changed(rows: Mapping[Key, Row], event: Recorded) -> dict[Key, Row]:

@@ -16,12 +16,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
+from mnemolog.domain.message import CATEGORY
 from mnemolog.projections.full_text import CONFIGURATION
 from mnemolog.projections.owner import OWNER, owner_columns
 from mnemolog.projections.seal import JsonText, mac_column
+from mnemolog.projections.words import words_of
 
 NAME = "conversation"
-VERSION = 1
+VERSION = 2
 READABLE_FROM = 1
 metadata = MetaData(schema=NAME)
 
@@ -53,8 +55,10 @@ messages = Table(
     Column("document", Text, nullable=False),
     mac_column(),
     Column("search", TSVECTOR, Computed(func.to_tsvector(CONFIGURATION, literal_column("document")), persisted=True)),
-    Index("messages_search", "search", postgresql_using="gin"),
+    Index("messages_subject", *OWNER, "subject_id"),
     Index("messages_thread", *OWNER, "thread_id", "seq"),
 )
 column = messages.c
 Index("messages_purge", column.purge_at, postgresql_where=column.purge_at.is_not(None))
+
+words = words_of(messages, metadata, since=2, id_="subject_id", category=f"'{CATEGORY}'", agent="''")

@@ -69,6 +69,8 @@ class ChunkCandidates:
     document_id: UUID | None = None
     chunk_ids: frozenset[UUID] | None = None
 
+    words = ()
+
     def documents(self, viewer: Viewer) -> Select[Any]:
         """The candidates: each `id` with the terms that a full-text search finds it by, as `search`."""
         column = chunks.c

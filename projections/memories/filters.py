@@ -45,8 +45,11 @@ from mnemolog.events.shapes import DAY
 from mnemolog.projections.asking import ask
 from mnemolog.projections.conversation import reader as message_reader
 from mnemolog.projections.conversation.tables import messages
+from mnemolog.projections.conversation.tables import words as message_words
 from mnemolog.projections.memories.tables import memories
+from mnemolog.projections.memories.tables import words as memory_words
 from mnemolog.projections.visibility import owned, shared, viewed
+from mnemolog.projections.words import Words
 
 Moment = Annotated[datetime, checked_by(identity.day_or_instant), WithJsonSchema(DAY)]
 Level = Annotated[float, Strict(), WithJsonSchema({"type": "number", "minimum": 1, "maximum": 5})]
@@ -155,6 +158,11 @@ class Candidates:
         if self.stretches:
             found.append(self._came_from(viewer, memories.c.source_turn_ids))
         return found
+
+    @property
+    def words(self) -> tuple[Words, ...]:
+        """What full-text search knows of them."""
+        return (memory_words, message_words) if self.messages else (memory_words,)
 
     def documents(self, viewer: Viewer) -> Select[Any] | CompoundSelect[Any]:
         """The candidates: each `id` with its full-text search terms as `search`."""

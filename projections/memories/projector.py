@@ -8,7 +8,7 @@ from sqlalchemy import MetaData, delete, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.corroboration import USES
-from mnemolog.domain.memory import Memory, Status
+from mnemolog.domain.memory import VISIBLE, Memory, Status
 from mnemolog.domain.patrol import ACTIVATED, Node, is_node
 from mnemolog.domain.text import search_document
 from mnemolog.events import memory as events
@@ -17,10 +17,12 @@ from mnemolog.events.erasure import MemoryErased
 from mnemolog.events.event import Event, sources_of
 from mnemolog.events.memory_fold import MEMORY
 from mnemolog.events.patrol import CycleClosed
+from mnemolog.projections import words
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.memories.nodes import nodes_of
 from mnemolog.projections.memories.stored import as_memory, of_memory
 from mnemolog.projections.memories.tables import NAME, READABLE_FROM, VERSION, links, memories, metadata
+from mnemolog.projections.memories.tables import words as WORDS
 from mnemolog.projections.owner import indexed, owner, owner_row
 from mnemolog.projections.rows import Key, Row, fetch, load, primary_key, remove, stored, upsert
 
@@ -48,7 +50,11 @@ class MemoriesProjector:
         erased_keys = {
             (*owner(event), event.payload.memory_id) for event in batch if isinstance(event.payload, MemoryErased)
         }
+        before, now = ({key for key, row in one.items() if _found_by(row)} for one in (known, changed))
+        same = {key for key in before & now if _found_by(known[key]) == _found_by(changed[key])}
+        words.remove(connection, WORDS, (before & changed.keys()) - same)
         await upsert(connection, memories, [_documented(row, known.get(key)) for key, row in changed.items()], known)
+        words.add(connection, WORDS, now - same)
         await upsert(connection, links, [edge for key, edge in edges.items() if edge and _is_kept(key, erased_keys)])
         await remove(connection, links, [key for key, edge in edges.items() if edge is None])
         await _unlink(connection, erased_keys)
@@ -142,6 +148,13 @@ def _documented(row: Row, before: Row | None) -> Row:
     if before is not None and before["text"] == row["text"]:
         return {**row, "document": before["document"]}
     return {**row, "document": search_document(row["text"])}
+
+
+def _found_by(row: Row) -> tuple[str, ...]:
+    """What its words are counted by; empty if a search does not find it."""
+    if row["status"] not in VISIBLE or not row["text"]:
+        return ()
+    return row["text"], row["category"], row["scope"], row["agent_id"] or ""
 
 
 def _birth(event: Recorded) -> Row:

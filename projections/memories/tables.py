@@ -18,13 +18,15 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, TSVECTOR
 
 from mnemolog.domain.contradiction import CONTRADICTS
+from mnemolog.domain.scope import Scope
 from mnemolog.projections.former import added
 from mnemolog.projections.full_text import CONFIGURATION
 from mnemolog.projections.owner import OWNER, indexed, owner_columns
 from mnemolog.projections.seal import JsonText, mac_column
+from mnemolog.projections.words import words_of
 
 NAME = "memories"
-VERSION = 5
+VERSION = 6
 READABLE_FROM = 3
 metadata = MetaData(schema=NAME)
 
@@ -79,7 +81,6 @@ memories = Table(
         TSVECTOR,
         Computed(func.to_tsvector(CONFIGURATION, literal_column("document")), persisted=True),
     ),
-    Index("memories_search", "search", postgresql_using="gin"),
     Index("memories_seq", *OWNER, "seq"),
 )
 column = memories.c
@@ -97,6 +98,15 @@ Index(
     postgresql_where=func.cardinality(column.entity_ids) > 0,
 )
 Index("memories_purge", column.purge_at, postgresql_where=column.purge_at.is_not(None))
+
+words = words_of(
+    memories,
+    metadata,
+    since=6,
+    id_="memory_id",
+    category="found.category",
+    agent=f"CASE WHEN found.scope = '{Scope.GLOBAL}' THEN '' ELSE coalesce(found.agent_id, '') END",
+)
 
 links = Table(
     "links",
