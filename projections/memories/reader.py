@@ -76,11 +76,18 @@ async def linked(connection: AsyncConnection, viewer: Viewer, memory_id: UUID) -
 
 
 async def link_strengths(connection: AsyncConnection, viewer: Viewer, memory_ids: set[UUID]) -> dict[UUID, float]:
-    """The strength of the strongest link of each memory (B §2); contradictions are none."""
+    """The strength of the strongest link of each memory to one that the agent may see (B §2), contradictions aside."""
+    edges = await _links_of(connection, viewer, memory_ids, links.c.relation_type != CONTRADICTS)
+    if not edges:
+        return {}
+    ends = {edge[end] for edge in edges for end in ("from_id", "to_id")}
+    wanted = select(memories.c.memory_id).where(*visible_to(viewer), active(), identified(ends))
+    seen = set((await connection.execute(wanted)).scalars())
     strongest: dict[UUID, float] = {}
-    for edge in await _links_of(connection, viewer, memory_ids, links.c.relation_type != CONTRADICTS):
-        for end in memory_ids & {edge["from_id"], edge["to_id"]}:
-            strongest[end] = max(strongest.get(end, 0.0), edge["strength"])
+    for edge in edges:
+        if {edge["from_id"], edge["to_id"]} <= seen:
+            for end in memory_ids & {edge["from_id"], edge["to_id"]}:
+                strongest[end] = max(strongest.get(end, 0.0), edge["strength"])
     return strongest
 
 

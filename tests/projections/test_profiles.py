@@ -114,3 +114,19 @@ async def test_an_answer_has_two_related_memories_within_its_filters_and_budget(
     await ana.deletes(ids[3])
     assert await related() == ["three ships", "a blue lamp"]
     assert (await bob.asks("oolong")).related == []
+
+
+async def test_a_link_to_what_the_agent_may_not_see_changes_nothing(engine: Engine, user: str) -> None:
+    coach, ana = Person(engine, user, agent="coach"), Person(engine, user)
+    tea = await coach.creates("oolong tea")
+    own = await coach.creates("a red boat", scope="agent")
+    await coach.links(tea, own, strength=1.0)
+
+    async def found(person: Person) -> tuple[float, list[str]]:
+        answer = await person.asks("oolong", top_k=1)
+        return round(answer.hits[0].parts["links"], 6), [hit.text for hit in answer.related]
+
+    assert await found(coach) == (0.05, ["a red boat"])
+    assert await found(ana) == (0.0, [])
+    await coach.deletes(own)
+    assert await found(coach) == (0.0, [])
