@@ -10,10 +10,10 @@ from pydantic import Field, JsonValue, WithJsonSchema
 
 from mnemolog.commands.decider import Decider, Placed
 from mnemolog.commands.graph import Graph, GraphCommand, SlotKey, entity_reads, evolve, facts_of, slot_reads
-from mnemolog.commands.naming import Name, Seen, bearers, is_same_name, meant, name_of, name_reads, person_or
+from mnemolog.commands.naming import Name, Seen, bearers, is_same_name, meant, name_of, name_reads
 from mnemolog.commands.scoped import Scoped
 from mnemolog.domain import corroboration, facts, identity
-from mnemolog.domain.entity import Entity, id_in
+from mnemolog.domain.entity import ME, PERSON, Entity, id_in
 from mnemolog.domain.errors import InvalidInput, MnemologError
 from mnemolog.domain.facts import Fact, Said, Validity
 from mnemolog.domain.json_value import checked_json
@@ -157,11 +157,13 @@ def object_of(state: Graph, command: Remember, subject_id: UUID) -> Object:
 
 
 def _first_seen(command: Remember, entity_id: UUID, name: str, category: str) -> Event:
+    """The user is one entity for all agents, whoever tells of them first: else facts of two scopes would not meet."""
+    of_user = is_same_name(command, name, ME)
     return events.EntityObserved(
         entity_id=entity_id,
-        category=person_or(command, name, category),
-        scope=command.scope,
-        agent_id=command.owner,
+        category=PERSON if of_user else category,
+        scope=Scope.GLOBAL if of_user else command.scope,
+        agent_id=None if of_user else command.owner,
         name=name_of(command, name),
         source_turn_ids=command.source_turn_ids,
     )

@@ -200,6 +200,20 @@ async def test_as_of_says_both_times_at_once(engine: Engine, user: str) -> None:
 
 
 @pytest.mark.spec("A09", "A01")
+async def test_an_agent_that_tells_of_the_user_first_means_the_same_entity_as_all_others(
+    engine: Engine, user: str
+) -> None:
+    coach = Teller(engine, user, agent="coach")
+    own = await coach.tells("me", "lives_in", "Porto", since=day(1), scope="agent")
+    shared = await coach.tells("me", "lives_in", "Lisbon", since=day(2))
+
+    found = {fact["relation_id"]: fact for fact in await coach.facts()}
+
+    assert found[own]["subject_id"] == found[shared]["subject_id"]
+    assert {found[own]["overridden_by"], found[shared]["overridden_by"]} & {own, shared}
+    assert [fact["relation_id"] for fact in await Teller(engine, user, agent="planner").facts()] == [shared]
+
+
 async def test_what_scopes_contradict_is_kept_and_says_by_what_it_is_overridden(engine: Engine, user: str) -> None:
     ana, own = Teller(engine, user), Teller(engine, user, agent="coach")
     lisbon = await ana.tells("Alice", "lives_in", "Lisbon", since=day(1))
