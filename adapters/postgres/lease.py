@@ -11,7 +11,7 @@ it does elsewhere asks `require` first, which goes by the moment the last heartb
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -73,12 +73,7 @@ class Lease:
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            pending = tasks
-            while pending:  # A driver in the middle of a query may turn a cancellation into an error.
-                for task in pending:
-                    task.cancel()
-                _, pending = await asyncio.wait(pending, timeout=CANCEL_SECONDS)
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await _end(tasks)
         for task in done:
             task.result()
 
@@ -88,6 +83,26 @@ class Lease:
             self.require()
             async with asyncio.timeout(VALID_SECONDS):
                 await self.execute("heartbeat")
+
+
+async def _end(tasks: Collection[asyncio.Future[None]]) -> None:
+    """Cancel until each has ended: a driver in the middle of a query may turn a cancellation into an error.
+
+    If the caller is cancelled meanwhile, that is raised at the end: the session closes only after its work.
+    """
+    cancelled: asyncio.CancelledError | None = None
+    while pending := [task for task in tasks if not task.done()]:
+        for task in pending:
+            task.cancel()
+        try:
+            await asyncio.wait(pending, timeout=CANCEL_SECONDS)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    for task in tasks:
+        if not task.cancelled():
+            task.exception()  # Asked for, so that asyncio does not report it.
+    if cancelled:
+        raise cancelled
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import psycopg
 import pytest
@@ -115,6 +115,33 @@ async def test_work_that_hung_for_too_long_is_cancelled_before_it_goes_on(
         with pytest.raises(LeaseLost):
             await lease.hold(work(lease))
     assert done == []
+
+
+async def test_a_session_closes_only_after_its_work_however_often_its_holder_is_cancelled(engine: Engine) -> None:
+    began, may_end = asyncio.Event(), asyncio.Event()
+    done: list[str] = []
+
+    async def work() -> None:
+        began.set()
+        while not may_end.is_set():
+            with suppress(asyncio.CancelledError):  # As in the middle of a query.
+                await may_end.wait()
+        done.append("work")
+
+    async def holds() -> None:
+        async with lease_session(engine.endpoints.postgres_dsn) as lease:
+            await lease.hold(work())
+
+    holder = asyncio.create_task(holds())
+    await began.wait()
+    for _ in range(3):
+        holder.cancel()
+        await asyncio.wait([holder], timeout=0.1)
+        assert not holder.done()
+    may_end.set()
+    with pytest.raises(asyncio.CancelledError):
+        await holder
+    assert done == ["work"]
 
 
 async def test_work_that_fails_lets_another_lead(engine: Engine, user: str) -> None:
