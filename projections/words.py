@@ -10,6 +10,7 @@ Neither has MACs: like the column `search`, they are an index over rows that hav
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
+from typing import LiteralString
 
 from psycopg.sql import SQL, Composable, Identifier
 from sqlalchemy import BigInteger, Column, MetaData, SmallInteger, Table, Text, Uuid
@@ -90,7 +91,7 @@ _COUNT_KEY = (*OWNER, "word", "category", "agent_id")
 @cache
 def _removing(words: Words, schema: str) -> bytes:
     statement = SQL("""
-        WITH {counting}, unposted AS (
+        WITH {texts}, {counted}, unposted AS (
             DELETE FROM {postings} AS posting USING said WHERE {same_posting}
         ), ended AS (
             DELETE FROM {lexicon} AS known USING counted WHERE {same_word} AND known.texts <= counted.texts
@@ -99,7 +100,8 @@ def _removing(words: Words, schema: str) -> bytes:
         FROM counted WHERE {same_word} AND known.texts > counted.texts
     """)
     return statement.format(
-        counting=_counting(words, schema),
+        texts=_texts(words, schema),
+        counted=_counted("said", "true"),
         postings=Identifier(schema, words.postings.name),
         lexicon=Identifier(schema, words.lexicon.name),
         same_posting=_same("posting", "said", (*OWNER, "word", "length", "id")),
@@ -109,16 +111,21 @@ def _removing(words: Words, schema: str) -> bytes:
 
 @cache
 def _adding(words: Words, schema: str) -> bytes:
+    """What stands already counts already: rows that somebody deleted by SQL come back without their words."""
     statement = SQL("""
-        WITH {counting}, posted AS (
+        WITH {texts}, posted AS (
             INSERT INTO {postings} ({owner}, word, length, id, tf) SELECT {owner}, word, length, id, tf FROM said
-        )
+            ON CONFLICT DO NOTHING RETURNING {owner}, word, length, id
+        ), fresh AS (
+            SELECT said.* FROM said JOIN posted USING ({owner}, word, length, id)
+        ), {counted}
         INSERT INTO {lexicon} AS known ({key}, texts, length) SELECT {key}, texts, length FROM counted
         ON CONFLICT ({key}) DO UPDATE
         SET texts = known.texts + excluded.texts, length = known.length + excluded.length
     """)
     return statement.format(
-        counting=_counting(words, schema),
+        texts=_texts(words, schema),
+        counted=_counted("fresh", "length = 0 OR id IN (SELECT id FROM fresh)"),
         postings=Identifier(schema, words.postings.name),
         lexicon=Identifier(schema, words.lexicon.name),
         owner=SQL(", ").join(map(Identifier, OWNER)),
@@ -126,8 +133,8 @@ def _adding(words: Words, schema: str) -> bytes:
     ).as_bytes()
 
 
-def _counting(words: Words, schema: str) -> Composable:
-    """`said`: each word of each text; `counted`: how many of the texts have it, by category and agent."""
+def _texts(words: Words, schema: str) -> Composable:
+    """`texts`, and `said`: each word of each text."""
     key = list(words.texts.primary_key.columns)
     statement = SQL("""
         texts AS MATERIALIZED (
@@ -137,12 +144,6 @@ def _counting(words: Words, schema: str) -> Composable:
         ), said AS MATERIALIZED (
             SELECT {names}, category, agent_id, id, length, one.lexeme AS word, cardinality(one.positions) AS tf
             FROM texts CROSS JOIN unnest(texts.search) AS one
-        ), counted AS MATERIALIZED (
-            SELECT {names}, word, category, agent_id, count(*) AS texts, 0 AS length FROM said
-            GROUP BY {names}, word, category, agent_id
-            UNION ALL
-            SELECT {names}, '', category, agent_id, count(*), sum(length) FROM texts
-            GROUP BY {names}, category, agent_id
         )
     """)
     return statement.format(
@@ -154,6 +155,20 @@ def _counting(words: Words, schema: str) -> Composable:
         wanted=relation(key, "wanted"),
         found=one_each(SQL("SELECT * FROM {}").format(Identifier(schema, words.texts.name)), key),
     )
+
+
+def _counted(said: LiteralString, which: LiteralString) -> Composable:
+    """How many texts have each word, by category and agent; `which` texts are counted as a whole."""
+    statement = SQL("""
+        counted AS MATERIALIZED (
+            SELECT {names}, word, category, agent_id, count(*) AS texts, 0 AS length FROM {said}
+            GROUP BY {names}, word, category, agent_id
+            UNION ALL
+            SELECT {names}, '', category, agent_id, count(*), sum(length) FROM texts WHERE {which}
+            GROUP BY {names}, category, agent_id
+        )
+    """)
+    return statement.format(names=SQL(", ").join(map(Identifier, OWNER)), said=SQL(said), which=SQL(which))
 
 
 def _same(one: str, other: str, columns: Collection[str]) -> Composable:
