@@ -4,6 +4,7 @@ from sqlalchemy import ColumnElement, select
 
 from mnemolog.domain.message import CATEGORY
 from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.conversation.reader import hidden_last
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.rows import Row
 from mnemolog.projections.sources.source import SAID, Asked, Found, Source, hit_of
@@ -21,11 +22,17 @@ def _holds(viewer: Viewer) -> ColumnElement[bool]:
 
 
 async def _find(asked: Asked) -> Found:
-    """Of each thread and kind, the newest summary that the question mentions something of."""
+    """Of each thread and kind, the newest summary that the question mentions something of.
+
+    An extract repeats messages, which are found themselves, so it is only found if summaries are asked for. A summary
+    from before a message was hidden may contain its words.
+    """
     hits = []
     seen: set[tuple[object, ...]] = set()
     filters, column = asked.among.filters, summaries.c
-    where = filters.said(column.created_at)
+    where = [*filters.said(column.created_at), column.created_at > hidden_last(asked.viewer)]
+    if SUMMARY not in asked.kinds:
+        where.append(~column.mechanical)
     where += [column[name] == value for name in STRETCHES if (value := getattr(filters, name)) is not None]
     for row in await reader.newest(asked.connection, asked.viewer, filters.thread_id, None, LATEST, None, where):
         place = (row["thread_id"], row["kind"], row.get("episode_id"))

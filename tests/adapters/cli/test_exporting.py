@@ -81,7 +81,9 @@ async def test_context_prints_a_bullet_for_each_memory(engine: Engine, user: str
     told = await run(engine, "context", "where to eat?", "-u", user)
     value = (await run(engine, "context", "where to eat?", "-u", user, "--json")).value
 
-    assert told.out.strip() == f"• [profile] Ana is lactose intolerant ({now():%Y-%m-%d})"
+    bullet, *nothing = told.out.strip().splitlines()
+    assert bullet == f"• [profile] Ana is lactose intolerant ({now():%Y-%m-%d})"
+    assert " ".join(nothing).startswith('nothing: Nothing is known about "where to eat?"')
     assert [(one["category"], one["context"]) for one in value["categories"]] == [("profile", "all")]
 
 
