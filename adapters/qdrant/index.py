@@ -29,6 +29,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.pgvector import PgVectorIndex
 from mnemolog.adapters.pgvector.tables import vectors
+from mnemolog.domain.errors import ServerFailed
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.full_text import Searchable
@@ -245,5 +246,11 @@ def _is(name: str, value: str) -> FieldCondition:
     return FieldCondition(key=name, match=MatchValue(value=value))
 
 
-def _unavailable(error: Exception) -> ConnectionError:
-    return ConnectionError(f"Qdrant does not answer ({type(error).__name__}): see the setting vectors_url")
+class QdrantUnavailable(ServerFailed, ConnectionError):
+    """Transient for a projection, like any server that cannot be reached."""
+
+
+def _unavailable(error: Exception) -> QdrantUnavailable:
+    return QdrantUnavailable(
+        f"Qdrant does not answer ({type(error).__name__})", field="vectors_url", fix="start it, or try again"
+    )
