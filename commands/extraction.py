@@ -27,6 +27,7 @@ from mnemolog.events.erasure import USER, UserErased
 from mnemolog.events.event import Event, sources_of
 from mnemolog.events.graph import RelationAsserted, RelationObserved, RelationRestored
 from mnemolog.events.message_fold import MESSAGE
+from mnemolog.events.profile import ProfileProposed
 
 ACTOR = "extractor"
 
@@ -47,12 +48,13 @@ class ExtractTurn(GraphCommand):
 @dataclass(frozen=True, slots=True)
 class Extraction:
     """`recorded`: when somebody other than the extractor last told each fact. `extracted`: the messages that were
-    extracted, whether or not that was undone.
+    extracted, whether or not that was undone. `undated`: the facts of which only is known when they were told.
     """
 
     graph: Graph = field(default_factory=Graph)
     messages: Mapping[str, Message] = field(default_factory=dict)
     recorded: Mapping[UUID, datetime] = field(default_factory=dict)
+    undated: frozenset[UUID] = frozenset()
     extracted: frozenset[str] = frozenset()
 
 
@@ -62,7 +64,11 @@ def _evolve(state: Extraction, event: Happened) -> Extraction:
         return Extraction()
     messages = {**state.messages, **MESSAGE.evolve(state.messages, payload)}
     state = replace(state, graph=evolve(state.graph, event), messages=messages)
-    if event.meta.actor == ACTOR:
+    if isinstance(payload, RelationAsserted):
+        heard = payload.valid_from == (payload.told_at or event.occurred_at)
+        known = {payload.relation_id}
+        state = replace(state, undated=state.undated | known if heard else state.undated - known)
+    if event.meta.actor == ACTOR and not isinstance(payload, ProfileProposed):
         return replace(state, extracted=state.extracted.union(sources_of(payload) or ()))
     if isinstance(payload, RelationAsserted | RelationObserved):
         told = payload.told_at or event.occurred_at
@@ -108,13 +114,21 @@ def _stated(state: Extraction, command: ExtractTurn, candidate: Candidate, fact:
     for one in others:
         began = one.validity.periods[-1].valid_from
         if candidate.action is Action.CORRECT and one.relation_id not in state.recorded:
-            who = command.model_dump(include={"tenant", "user_id", "agent_id", "thread_id", "actor"})
-            retired += change_fact(state.graph, RetireFact(**who, relation_id=one.relation_id))
+            retired += _retired(state, command, one)
             fact = fact.model_copy(update={"since": fact.since or began})
-        elif fact.since is not None and fact.since <= began and fact.until is None:
+        elif fact.since is None or fact.since > began or fact.until is not None:
+            continue
+        elif one.relation_id in state.undated and one.relation_id not in state.recorded:
+            retired += _retired(state, command, one)  # The date that was said is known better than its beginning.
+        else:
             fact = fact.model_copy(update={"since": None})  # Later than what it supersedes: since when is not known.
     after = _after(state, retired)
     return [*retired, *FACTS.decide(after.graph, fact)]
+
+
+def _retired(state: Extraction, command: ExtractTurn, one: Relation) -> Sequence[Event]:
+    who = command.model_dump(include={"tenant", "user_id", "agent_id", "thread_id", "actor"})
+    return change_fact(state.graph, RetireFact(**who, relation_id=one.relation_id))
 
 
 def _ended(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:

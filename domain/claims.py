@@ -100,7 +100,7 @@ def _another_value(claim: str, wanted: frozenset[str], one: Known, named: frozen
 
 def _of_user(claim: str, user: str) -> str:
     """The claim as a statement about the user by name: `You live in Berlin` as `Ana live in Berlin`."""
-    return _YOUR.sub(f"{user}'s", _YOU.sub(user, claim))
+    return _YOUR.sub(lambda _: f"{user}'s", _YOU.sub(lambda _: user, claim))
 
 
 def _denies(text: str) -> bool:

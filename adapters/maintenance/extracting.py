@@ -5,7 +5,7 @@ and records what they state. Only what users say is read: nothing of assistants,
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,10 +19,12 @@ from mnemolog.commands.facts import Remember
 from mnemolog.domain.entity import ME, PERSON
 from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_A_DAY, MOST_WRITES, Action, Candidate
 from mnemolog.domain.extraction.extractor import extract
+from mnemolog.domain.message import Message
 from mnemolog.domain.predicates import Predicate
 from mnemolog.domain.turn import Role
-from mnemolog.events.conversation import TurnRecorded, thread_tag
+from mnemolog.events.conversation import TurnRecorded, thread_tag, turn_tag
 from mnemolog.events.envelope import Recorded, StreamId
+from mnemolog.events.message_fold import MESSAGE
 from mnemolog.projections.rows import Row
 
 SWEEP, THREAD = "sweep-extraction", "extract-thread"
@@ -75,12 +77,18 @@ async def extract_thread(engine: Services, attempt: Attempt) -> None:
         events = await engine.log.read(stream, after=after, until=until, tags=[thread_tag(payload["thread_id"])])
         said = [one for one in events if _speaks(one, payload["agent_id"], now - READ_FOR)]
         found = await asyncio.to_thread(_candidates, said)
-        for event, candidates in zip(said, found, strict=True):
-            if candidates and left > 0 and event.seq > through:
-                recorded = await _record(engine, stream, event, candidates, f"extraction-{job.job_id}", left)
+        for event, said_at, candidates in zip(said, _in_order(said), found, strict=True):
+            if candidates and event.seq > through:
+                if left <= 0:  # What is left waits for another day.
+                    until = event.seq - 1
+                    break
+                run_id = f"extraction-{job.job_id}"
+                recorded = await _record(engine, stream, event, said_at, candidates, run_id, left)
                 written, left = written + recorded, left - recorded
-        through = until
+        through = max(through, until)
         await attempt.save({"through": through, "written": written, "extractor": EXTRACTOR})
+        if left <= 0:
+            return
 
 
 def _speaks(event: Recorded, agent_id: str, since: datetime) -> bool:
@@ -104,8 +112,22 @@ def _candidates(said: Sequence[Recorded]) -> Sequence[Sequence[Candidate]]:
     return found
 
 
+def _in_order(said: Sequence[Recorded]) -> Iterator[datetime]:
+    """When each was said, later than the one before: the messages of one list have one time."""
+    last: datetime | None = None
+    for event in said:
+        last = event.occurred_at if last is None or event.occurred_at > last else last + timedelta(microseconds=1)
+        yield last
+
+
 async def _record(
-    engine: Services, stream: StreamId, event: Recorded, candidates: Sequence[Candidate], run_id: str, most: int
+    engine: Services,
+    stream: StreamId,
+    event: Recorded,
+    said_at: datetime,
+    candidates: Sequence[Candidate],
+    run_id: str,
+    most: int,
 ) -> int:
     """Record what a message states; how many events that took."""
     turn = event.payload
@@ -121,19 +143,21 @@ async def _record(
     proposed = [one for one in candidates if one.action is Action.PROPOSE]
     stated = [one for one in candidates if one.action is not Action.PROPOSE]
     written = 0
+    if proposed and not await _is_visible(engine, stream, turn.turn_id):
+        proposed = []
     for one in proposed[:MOST_WRITES] if not turn.speaker else ():
         field = {"field": one.predicate, "value": one.object, "confidence": one.confidence, "source": EXTRACTOR}
         done = await engine.writes.propose({**who, **field, "turn_id": turn.turn_id})
         written += 0 if done.receipt.already else len(done.receipt.event_ids)
     if not stated:
         return written
-    facts = tuple(_fact(engine, who, event, turn.turn_id, one) for one in stated)
+    facts = tuple(_fact(engine, who, said_at, turn.turn_id, one) for one in stated)
     command = ExtractTurn(
         **who,
         turn_id=turn.turn_id,
         candidates=tuple(stated),
         facts=facts,
-        said_at=event.occurred_at,
+        said_at=said_at,
         most=min(MOST_WRITES, most),
         at=engine.writes.now(),
     )
@@ -141,7 +165,15 @@ async def _record(
     return written + (0 if receipt.already else len(receipt.event_ids))
 
 
-def _fact(engine: Services, who: Mapping[str, Any], event: Recorded, turn_id: str, one: Candidate) -> Remember:
+async def _is_visible(engine: Services, stream: StreamId, turn_id: str) -> bool:
+    """Whether a message was neither hidden nor erased since."""
+    state: dict[str, Message] = {}
+    for event in await engine.log.read(stream, tags=[turn_tag(turn_id)]):
+        state |= MESSAGE.evolve(state, event.payload)
+    return turn_id in state and state[turn_id].visible
+
+
+def _fact(engine: Services, who: Mapping[str, Any], said_at: datetime, turn_id: str, one: Candidate) -> Remember:
     """The command that records a candidate, with what the policy says of the predicate, or else the candidate."""
     fields = {
         "subject": one.subject,
@@ -152,7 +184,7 @@ def _fact(engine: Services, who: Mapping[str, Any], event: Recorded, turn_id: st
         "until": one.until if one.action is not Action.END else None,
         "confidence": one.confidence,
         "metadata": {"extractor": EXTRACTOR},
-        "told_at": event.occurred_at,
+        "told_at": said_at,
         "source_turn_ids": (turn_id,),
     }
     command = engine.writes.fact({**who, **fields})

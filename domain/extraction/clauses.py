@@ -29,6 +29,8 @@ def clauses(text: str) -> Iterator[Clause]:
         corrects = corrects or bool(replaced)
         if not stated or stated.endswith("?") or _SPECULATION.search(stated):
             continue
+        if _LAUGHTER.search(stated):
+            continue
         for part in _JOINT.split(stated):
             clause, again = _opened(part)
             if clause:
@@ -54,7 +56,15 @@ _JOINT = re.compile(
     r"|, (?=(?:I|i|we|my)\b)|,? (?:but|because|although|though|while|whereas|however) "
     r"|,? and (?=(?:have|has|am|'m|live|work|moved|started|joined|left|quit|love|hate|like|prefer|speak|study|take)\b)"
 )
-_JEST = re.compile(r"\b(?:kidding|joking|jk|april fools?)\b|(?<!\w)/s\b", re.IGNORECASE)
+# What is said in jest, in a role or in a text that somebody asks for.
+_JEST = re.compile(
+    r"\b(?:kidding|joking|jk|april fools?|just testing|role[- ]?play(?:ing)?|act as|pretend)\b|(?<!\w)/s\b|, not[.!]*$"
+    r"|^(?:please )?(?:write|tell|compose|draft|translate|rewrite|proofread|summari[sz]e|correct) ",
+    re.IGNORECASE,
+)
+_LAUGHTER = re.compile(
+    r"\b(?:(?:ha){2,}h?|(?:he){2,}|lo+l|lmao|rofl|just saying)\W*$|[\U0001f602\U0001f923\U0001f609]", re.IGNORECASE
+)
 # "I don't live in Linz but in Graz" says that I live in Graz.
 _NOT_BUT = re.compile(
     r"^(i|we) (?:don't|do not) (live in|work at|work for) [^,.;]+?,? but (?:rather )?(?:(?:in|at|for) )?(?=[A-Z])",

@@ -51,9 +51,9 @@ NAME_ALONE = form(r"(?:in |at |to |for )?{NAME}$")
 
 RULES: tuple[Rule, ...] = (
     # Home.
-    rule("mov|relocat", r"{AM} (?:going to move|moving|relocating)(?: (?:over|back|down|up|out))? to {NAME}{END}", moving),
-    rule("will|'ll", r"(?:i|we)(?:'ll| will) (?:move|be moving|relocate) to {NAME}{END}", moving),
-    rule("moved|relocated", r"{I} (?:moved|relocated)(?: (?:back|over|out|down|up|house|home))?(?: here)? (?:to|into) {NAME}{END}", moved_to),
+    rule("mov|relocat", r"{AM} (?:going to move|moving|relocating)(?: (?:over|back|down|up|out))? to {PLACE}{NAME}{END}", moving),
+    rule("will|'ll", r"(?:i|we)(?:'ll| will) (?:move|be moving|relocate) to {PLACE}{NAME}{END}", moving),
+    rule("moved|relocated", r"{I} (?:moved|relocated)(?: (?:back|over|out|down|up|house|home))?(?: here)? (?:to|into) {PLACE}{NAME}{END}", moved_to),
     rule("settled", r"{I} settled(?: down)? in {NAME}{END}", moved_to),
     rule("moved", r"{I} moved (?:out of|away from) {NAME}{END}", ends("lives_in")),
     rule("live", r"(?:i|we) (?:don't|do not) live in {NAME}{NO_MORE}", ends("lives_in")),
@@ -68,7 +68,7 @@ RULES: tuple[Rule, ...] = (
     rule("work", r"i (?:don't|do not) work (?:at|for) {NAME}{NO_MORE}", ends("works_at")),
     rule("longer|not", r"i(?:'m| am)? (?:no longer|not) (?:work|working|employed|with)(?: at| for| by)? {NAME}{NO_MORE}?{END}", ends("works_at")),
     rule("used to", r"i used to work (?:at|for) {NAME}{END}", ends("works_at")),
-    rule("quit|left|resigned|leaving|retired", r"{I} (?:quit|left|resigned from|leaving|retired from)(?: (?:my|the) (?:job|position|role) (?:at|with))? {NAME}{END}", ends("works_at")),
+    rule("quit|left|resigned|leaving|retired", r"{I} (?:quit|left|resigned from|leaving|retired from)(?: (?:my|the) (?:job|position|role) (?:at|with))? {PLACE}{NAME}{END}", ends("works_at")),
     rule("fired|laid off|let go", r"{I} (?:got |was |were )?(?:fired|laid off|let go) (?:from|by|at) {NAME}{END}", ends("works_at")),
     rule("job|position", r"{I} (?:quit|left|lost|resigned from) my (?:job|position)(?=$|[,.!])", ends("works_at")),
     rule("fired|laid off|redundant", r"{I}(?: got| was)? (?:fired|laid off|made redundant)(?=$|[,.!])", ends("works_at")),
@@ -76,7 +76,7 @@ RULES: tuple[Rule, ...] = (
     rule("work", r"{I} (?:work|working) as an? {OCCUPATION}(?: (?:at|for|with) {NAME}{END})?", occupied),
     rule("work", r"{I} (?:work|working|started working|began working)(?: (?:full[- ]time|part[- ]time|remotely|again))? (?:at|for) {NAME}{END}", works_at),
     rule("job|position|role", r"{I} (?:started|starting|began|got|taken|took|accepted|landed|have)(?: (?:a|the|my|an))?(?: (?:new|great|full[- ]time|part[- ]time))* (?:job|position|role) (?:at|with|for) {NAME}{END}", started_at),
-    rule("start|join", r"{I} (?:(?:started|starting) (?:at|with)|joined|joining) {NAME}{END}", started_at),
+    rule("start|join", r"{I} (?:(?:started|starting) (?:at|with)|joined|joining) {PLACE}{NAME}{END}", started_at),
     rule("hired|employed", r"{I} (?:(?:got |was )?hired (?:by|at)|employed (?:at|by|with)) {NAME}{END}", started_at),
     rule(" at ", r"{AM} at {NAME} now\b", started_at),
     rule("hired me", r"{NAME} (?:has |have )?(?:just )?hired me", started_at),
@@ -116,7 +116,7 @@ RULES: tuple[Rule, ...] = (
     rule("engaged", r"{I} (?:got )?engaged to {NAME}{END}", names("engaged_to", category=PERSON, single=True)),
     rule("dating|seeing", r"{AM} (?:dating|seeing) {NAME}{STOP}", names("partner_of", category=PERSON)),
     rule("call|name", r"(?:my|our){SORT} {ONE}(?:'s name is|'s called| is called| is named|, whose name is| named| called) {NAME}{END}", related),
-    rule("my|our", r"(?:my|our){SORT} {ONE}(?:,| is)? {NAME}(?=$|[,.!]| (?:is|was|has|had|lives|works|moved|likes|loves|and|got|joined|now|just|came|will|who|with|wants|started)\b)", related),
+    rule("my|our", r"(?:my|our){SORT} {ONE}(?:,| is)? {PERSON}{NAME}(?=$|[,.!]| (?:is|was|has|had|lives|works|moved|likes|loves|and|got|joined|now|just|came|will|who|with|wants|started)\b)", related),
     rule("called|named|name", r"{I}(?: (?:got|have|adopted|bought))? (?:an?|one|another){SORT} {ONE},? (?:called|named|whose name is) {NAME}{END}", related),
     rule(" is my", r"{NAME} is my{SORT} {ONE}(?=$|[,.!])", related),
     # Name and birth.
@@ -133,6 +133,6 @@ RULES: tuple[Rule, ...] = (
     # Preferences.
     rule("any", r"i (?:don't|do not)(?: really)? (?:like|love|enjoy) (?P<value>(?:[\w'-]+ ){1,4}?)(?:any ?more|any longer)", no_longer),
     rule("longer|stopped", r"i (?:no longer (?:like|love|enjoy)|stopped (?:liking|enjoying)) {LIKED}", no_longer),
-    rule("prefer", r"i(?: (?:really|also|still|now|just|much))* (?P<verb>prefer) (?P<value>(?!(?:it|that|this|to|not|the|a|an|your|you|them|if|when)\b)[\w'-]+(?: (?!(?:to|over|than|and|but|because|so|if|when|as|it|that|with|for)\b)[\w'-]+){0,3})(?=$|[.!,]| (?:to|over|than|because)\b)", likes),
+    rule("prefer", r"i(?: (?:really|also|still|now|just|much))* (?P<verb>prefer) (?P<value>(?!(?:it|that|this|to|not|the|a|an|your|you|them|if|when)\b)[\w'-]+(?: (?!(?:to|over|than|and|but|because|so|if|when|as|it|that|with|for|now|again|these|nowadays)\b)[\w'-]+){0,3})(?=$|[.!,]| (?:to|over|than|because|now|again|these days|nowadays)\b)", likes),
     rule("like|love|enjoy|hate|detest|dislike|stand|adore", r"i(?: (?:really|also|still|now|just|absolutely|truly|actually|much))*(?P<not> (?:don't|do not)(?: really)?)? (?P<verb>like|love|enjoy|hate|detest|dislike|can't stand|adore) {LIKED}", likes),
 )

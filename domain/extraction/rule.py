@@ -30,7 +30,8 @@ class Said:
     def values(self) -> Sequence[str]:
         """The value, or several that are enumerated."""
         parts = re.split(r",? and |, | or ", self.match["value"])
-        return tuple(dict.fromkeys(plain for part in parts if (plain := part.strip(" .'"))))[:3]
+        plain = (_COMMENT.sub("", part).strip(" .'") for part in parts)
+        return tuple(dict.fromkeys(one for one in plain if one))[:3]
 
     @property
     def changes(self) -> bool:
@@ -61,12 +62,41 @@ def form(text: str) -> re.Pattern[str]:
     return re.compile(text, re.IGNORECASE)
 
 
+# What somebody adds to what they say is no part of it: "peanuts, badly".
+_COMMENT = re.compile(
+    r"^(?:(?:and|also|apparently|unfortunately|sadly|luckily|probably|maybe)[, ]+)*"
+    r"(?:(?:though|tho|badly|unfortunately|apparently|sadly|luckily|however|too|actually|really|honestly|obviously"
+    r"|basically|severely|mildly|slightly|very much|a lot|as well|of course|you know|i think|i guess|by the way|btw|fyi"
+    r"|please|thanks|thank you|ugh|alas|sorry|again|now|these days)[, ]*)*$"
+    r"|^(?:apparently|unfortunately|sadly|also|probably) ",
+    re.IGNORECASE,
+)
 _NEW = re.compile(r"\b(?:now|these days|again|instead|new|since|started)\b", re.IGNORECASE)
 _ADVERBS = "just|now|finally|recently|also|both|already|currently|actually|really|officially|since|still"
 _NOT_A_NAME = (
     "I|I'm|I've|The|My|Our|A|An|This|That|It|He|She|They|We|You|God|Christmas|Easter|Halloween|Monday|Tuesday|Wednesday"
     "|Thursday|Friday|Saturday|Sunday|January|February|March|April|May|June|July|August|September|October|November"
-    "|December|Earth|English|TV|PM|AM|OK"
+    "|December|Earth|English|TV|PM|AM|OK|Dr"
+)
+# One moves to, joins and leaves these without a home or a job.
+_NO_PLACE = (
+    "Plan|Chapter|Part|Section|Level|Phase|Step|Page|Room|Settings|Accounting|Marketing|Sales|Engineering|Finance|HR|IT"
+    "|Support|Linux|Windows|Mac|MacOS|macOS|iOS|Android|Ubuntu|Kubernetes|Docker|AWS|GCP|Azure|Python|Java|JavaScript"
+    "|TypeScript|Rust|Postgres|PostgreSQL|MySQL|MongoDB|Redis|Kafka|React|Vue|Django|Chrome|Firefox|Safari|Slack|Discord"
+    "|Teams|Zoom|WhatsApp|Telegram|Signal|Twitter|X|Facebook|Instagram|TikTok|Reddit|LinkedIn|Mastodon|Bluesky|Snapchat"
+    "|Tinder|Netflix|Spotify|YouTube|GitHub|GitLab|Jira|Notion|Excel|Word|Gmail|Outlook"
+)
+_NO_PERSON = (
+    "Pregnant|American|British|Scottish|Irish|Welsh|German|French|Italian|Spanish|Portuguese|Dutch|Belgian|Swiss|Austrian"
+    "|Polish|Czech|Slovak|Hungarian|Romanian|Bulgarian|Greek|Turkish|Ukrainian|Russian|Danish|Swedish|Norwegian|Finnish"
+    "|Estonian|Latvian|Lithuanian|Serbian|Croatian|Chinese|Japanese|Korean|Vietnamese|Thai|Indian|Pakistani|Iranian"
+    "|Persian|Arab|Egyptian|Moroccan|Nigerian|Kenyan|Brazilian|Argentinian|Mexican|Colombian|Canadian|Australian|Catholic"
+    "|Muslim|Jewish|Buddhist|Hindu|Vegan|Vegetarian"
+)
+# Who is allergic to these is joking.
+_NO_FOOD = (
+    "work|working|meetings?|mondays?|mornings?|people|humans?|bullshit|nonsense|drama|stupidity|idiots?|deadlines?"
+    "|homework|exercise|exercising|cleaning|chores|responsibility|commitment|money|politics|paperwork|lies|liars"
 )
 _FRAGMENTS = {
     # With "have", "am" or "are".
@@ -77,6 +107,8 @@ _FRAGMENTS = {
         r"(?: (?:(?:of|de|da|do|del|la|le|the|and|&|van|von|der|y) )?[A-Z0-9][\w'&.-]*){0,4}))"
     ),
     # What may follow a name; another word means that the name is only a part of something.
+    "PLACE": rf"(?-i:(?!(?:{_NO_PLACE})(?![\w'-])))",
+    "PERSON": rf"(?-i:(?!(?:{_NO_PERSON})(?![\w'-])))",
     "END": (
         r"(?=$|[,.!;:(]| (?:now|too|again|with|for|as|in|on|at|where|which|who|after|before|by|from|next|instead|to"
         r"|together|permanently|full[- ]time|part[- ]time|right|these|already|today|currently|because|though|and|or|since"
@@ -102,7 +134,7 @@ _FRAGMENTS = {
     "ONE": f"(?P<who>{ONE_OF}|{SOME_OF}|{PETS})",
     "SORT": r"(?: (?:new|older|younger|big|little|elder|best|eldest|youngest|good|old|close|dear|twin|baby|lovely|cute))*",
     "FOOD": (
-        r"(?P<value>(?!(?:the|this|that|it|any|some|my|your|anything|everything)\b)[a-z][\w'-]*(?: (?!and\b|or\b|so\b)[\w'-]+)?"
+        rf"(?P<value>(?!(?:the|this|that|it|any|some|my|your|anything|everything|{_NO_FOOD})\b)[a-z][\w'-]*(?: (?!and\b|or\b|so\b)[\w'-]+)?"
         r"(?:(?:, and |, | and | or )[a-z][\w'-]*(?: (?!and\b|or\b|so\b)[\w'-]+)?)*)"
     ),
     "LIKED": (

@@ -43,6 +43,13 @@ def test_a_claim_is_supported_contradicted_or_neither(claim: str, support: Suppo
     assert bool(found.question) == (support is not Support.SUPPORTED)
 
 
+@pytest.mark.parametrize("user", ["CORP\\dana", "a\\1b", "x\\g<0>"])
+def test_a_user_id_with_a_backslash_is_taken_as_it_is(user: str) -> None:
+    known = [Known(Slot.GRAPH, "home", f"{user} lives in Leipzig")]
+    assert judged("You live in Leipzig. Your home is there.", known, user).question
+    assert judged("You live in Leipzig.", known, user).support is Support.SUPPORTED
+
+
 def test_what_to_ask_is_the_claim_as_a_question() -> None:
     assert judged("You were born in 1984.", KNOWN, "Ana").question == "You were born in 1984?"
 

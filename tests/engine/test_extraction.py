@@ -72,6 +72,11 @@ async def told(ana: Teller, **when: Any) -> set[str]:
     return {line.replace(ana.user, "ana", 1) for line in await ana.told(**when)}
 
 
+async def proposed(ana: Teller) -> list[str]:
+    page = await ana.engine.reads.consent(ana.viewer, moment=await ana.caught_up())
+    return [one["value"] for one in page]
+
+
 async def best(ana: Teller, question: str) -> tuple[str, bool]:
     """The first hit, and whether it is current."""
     hit = (await ana.asks(question)).hits[0]
@@ -239,3 +244,45 @@ async def test_an_engine_extracts_by_itself(tmp_path: Path, user: str) -> None:
                 return {sentence(row) for row in await ana.facts()} == {f"{user} lives_in Porto"}
 
             await eventually(known)
+
+
+async def test_the_messages_of_one_list_are_extracted_in_their_order(ana: Teller) -> None:
+    at = day("2026-03-01")
+    await hears(
+        ana, "I work at Acme.", "I take ibuprofen.", "I left Acme.", "I stopped taking ibuprofen.", occurred_at=at
+    )
+    assert await told(ana) == set()
+    await hears(ana, "I live in Ghent.", "I moved to Bruges.", occurred_at=day("2026-03-02"))
+    assert await told(ana) == {"ana lives_in Bruges"}
+    assert [row["object"] for row in await ana.facts(valid_at="any", predicate="lives_in")] == ["Ghent", "Bruges"]
+
+
+async def test_a_date_that_is_said_outweighs_the_time_at_which_another_home_was_heard_of(ana: Teller) -> None:
+    await hears(ana, "I live in Hamburg.", "I moved to Porto in January.")
+    [home] = await ana.facts()
+    assert (home["object"], home["valid_from"].date()) == ("Porto", day("2026-01-01").date())
+
+
+async def test_a_name_to_be_called_by_is_proposed_beside_the_facts_of_the_message(ana: Teller) -> None:
+    await hears(ana, "Call me Bea, I take insulin.")
+    assert await told(ana) == {"ana medication insulin"}
+    assert await proposed(ana) == ["Bea"]
+
+
+async def test_a_name_in_a_hidden_message_is_not_proposed(ana: Teller) -> None:
+    turn_id = f"{ana.user}-hidden"
+    await ana.says("Please call me Bea.", turn_id=turn_id, speaker="")
+    await ana.deletes_message(turn_id)
+    await extracted(ana.engine)
+    assert await proposed(ana) == []
+
+
+async def test_what_is_said_beyond_the_limit_of_a_day_is_read_on_another(
+    ana: Teller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extracting, "MOST_A_DAY", 2)
+    await hears(ana, "I love hiking.", "I love chess.", "I'm allergic to peanuts.")
+    assert "ana allergy peanuts" not in await told(ana)
+    monkeypatch.undo()
+    await hears(ana, "Good morning!")
+    assert "ana allergy peanuts" in await told(ana)
