@@ -13,7 +13,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from mnemolog.adapters.operations.results import AnyHit, MemoryHit, Written
+from mnemolog.adapters.operations.results import AnyHit, MemoryHit, MessageHit, Written
 from mnemolog.domain.contradiction import marked
 from mnemolog.domain.errors import AmbiguousEntity, MnemologError
 from mnemolog.domain.message import KIND as MESSAGE
@@ -95,7 +95,9 @@ def hits(found: Sequence[AnyHit]) -> None:
 
 
 def _text(hit: AnyHit) -> str:
-    return marked(hit.model_dump()) if isinstance(hit, MemoryHit) else str(hit)
+    if isinstance(hit, MemoryHit):
+        return marked(hit.model_dump())
+    return hit.line if isinstance(hit, MessageHit) else hit.text
 
 
 def _id(row: Mapping[str, Any]) -> UUID | str:

@@ -89,6 +89,9 @@ class Created(Written):
 class Bullet(Result):
     """One hit as a line for a prompt."""
 
+    def __str__(self) -> str:
+        return self.text
+
     id: str
     kind: str = Field(description=KIND)
     category: str
@@ -221,7 +224,14 @@ class MessageView(Result):
 class Scored(Result):
     """How well a hit matches a query, when it was said, and whether it is current."""
 
+    def __str__(self) -> str:
+        return self.bullet
+
     id: str
+    bullet: str = Field(
+        description="As a line for a prompt: dated, and marked if something newer is known.",
+        examples=["[tasks] Ship v1 by September (2026-03-01)"],
+    )
     date: Instant = Field(description=DATE)
     current: bool = Field(description=CURRENT)
     superseded_by: str | None = Field(description=SUPERSEDED_BY)
@@ -234,16 +244,17 @@ class Scored(Result):
 class MemoryHit(MemoryView, Scored):
     """A memory that matches a query, with its scores."""
 
+    __str__ = Scored.__str__
+
 
 class MessageHit(MessageView, Scored):
     """A message that matches a query, with its scores."""
 
+    __str__ = Scored.__str__
+
 
 class KnownHit(Scored):
     """A fact, an entity, a profile field, a todo, a summary or an artifact that matches a query, with its scores."""
-
-    def __str__(self) -> str:
-        return self.text
 
     kind: str = Field(description=KIND)
     category: str
@@ -270,7 +281,13 @@ def hit_view(hit: Hit) -> AnyHit:
 
 
 def _scores(hit: Hit) -> dict[str, Any]:
-    return {"score": hit.score, "similarity": hit.similarity, "text_rank": hit.text_rank, "parts": hit.parts}
+    return {
+        "bullet": hit.bullet,
+        "score": hit.score,
+        "similarity": hit.similarity,
+        "text_rank": hit.text_rank,
+        "parts": hit.parts,
+    }
 
 
 def _common(hit: Hit) -> dict[str, Any]:
@@ -455,6 +472,9 @@ class EntityCardView(Result):
 
 class Context(Result):
     """`foundation`: pinned memories, which are in their categories too. `bullets` contains each item once."""
+
+    def __str__(self) -> str:
+        return self.text
 
     entities: list[EntityCardView] = Field(description="The entities that the query names or refers to.")
     cards: list[CardView] = Field(description="Cards of the entities in these memories; put them first in the prompt.")

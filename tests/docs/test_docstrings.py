@@ -61,7 +61,7 @@ def test_the_three_lines_remember_and_find(code: str, tmp_path: Path, monkeypatc
     exec(code, namespace)
     memory: Memory = namespace["memory"]
     with memory:
-        assert [str(found) for found in memory.search("Lisbon", user_id="ana")] == ["I moved to Lisbon"]
+        assert [found.text for found in memory.search("Lisbon", user_id="ana")] == ["I moved to Lisbon"]
 
 
 def test_the_example_of_the_async_class_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,4 +70,4 @@ def test_the_example_of_the_async_class_runs(tmp_path: Path, monkeypatch: pytest
     namespace: dict[str, Any] = {"AsyncMemory": AsyncMemory}
     exec(f"async def story():\n{body}\n    return found", namespace)
     found = asyncio.run(namespace["story"]())
-    assert [str(one) for one in found] == ["I moved to Lisbon"]
+    assert [one.text for one in found] == ["I moved to Lisbon"]

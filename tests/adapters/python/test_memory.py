@@ -99,3 +99,20 @@ def test_an_entity_is_renamed_and_its_variants_are_named(memory: Memory, user: s
     memory.update_entity(mukesh, user_id=user, name="Roberta", attributes={"age": 40})
     changed = memory.get_entity(mukesh, user_id=user)
     assert (changed.name, changed.aliases, changed.attributes) == ("Roberta", ["Mukesh"], {"age": 40})
+
+
+def test_a_hit_and_a_context_print_as_they_go_into_a_prompt(memory: Memory, user: str) -> None:
+    said = {"I live in Berlin": "2025-01-05T10:00:00Z", "I moved to Leipzig": "2025-09-30T10:00:00Z"}
+    memory.add([{"content": text, "occurred_at": at} for text, at in said.items()], user_id=user)
+    found = memory.search("Where do I live?", user_id=user, kinds=["message"])
+    assert [str(hit) for hit in found] == [
+        "[message] I moved to Leipzig (2025-09-30)",
+        "[message] I live in Berlin (2025-01-05; former)",
+    ]
+    memory.create("Lives near the canal", user_id=user, pinned=True)
+    [note] = [hit for hit in memory.search("canal", user_id=user) if hit.kind != "message"]
+    assert str(note) == f"[note] Lives near the canal ({note.date:%Y-%m-%d})"
+    context = memory.context("canal", user_id=user)
+    assert str(context) == context.text
+    assert "Lives near the canal" in str(context)
+    assert str(note) in map(str, context.bullets)
