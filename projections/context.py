@@ -34,7 +34,7 @@ from mnemolog.projections.memories.reader import Row
 from mnemolog.projections.memories.tables import memories as table
 from mnemolog.projections.retrieval import CANDIDATES, Hit
 from mnemolog.projections.sources.every import SOURCES
-from mnemolog.projections.sources.graph import ENTITY, fact_hit
+from mnemolog.projections.sources.graph import ENTITY, FACT, fact_hit
 from mnemolog.projections.sources.ranked import ranked, settled
 from mnemolog.projections.sources.recorded import RECORDED
 from mnemolog.projections.sources.source import Asked, Source
@@ -172,8 +172,9 @@ async def gather(
         spoken_of = await _spoken_of(connection, viewer, question.text, referred, point, predicates)
     found = await ranked(asked, answering(viewer, request), MOST_KNOWN)
     foundation = await memories.foundation(connection, viewer)
+    facts_found = [hit for hit in found.hits if hit.kind == FACT]
     sections = [
-        Section(category, policy.mode(category), await _section(asked, category, policy.mode(category)))
+        Section(category, policy.mode(category), await _section(asked, category, policy.mode(category), facts_found))
         for category in await _categories(connection, viewer)
     ]
     told = {found_id(row): row for rows in (foundation, *(one.rows for one in sections)) for row in rows}
@@ -249,7 +250,8 @@ def _group(one: Shown) -> tuple[int, str]:
     return 3, label(one["category"])
 
 
-async def _section(asked: Asked, category: str, mode: ContextMode) -> Sequence[Row]:
+async def _section(asked: Asked, category: str, mode: ContextMode, known: Sequence[Hit]) -> Sequence[Row]:
+    """A category with all that it has, or what a search finds in it and no later statement or known fact supersedes."""
     viewer, connection = asked.viewer.within(frozenset({category})), asked.connection
     if mode.context is Context.ALL:
         # Pinned ones first, then by importance, then the newest.
@@ -263,7 +265,9 @@ async def _section(asked: Asked, category: str, mode: ContextMode) -> Sequence[R
     asked = replace(asked, viewer=viewer, limit=limit)
     hits = (await RECORDED.find(asked)).hits
     hits = relevant(asked, hits if asked.profile is DEFAULT else await weighed(asked, hits))
-    return [dict(hit.row) for hit in await settled(asked, hits)][: mode.rag_length]
+    beside = {hit.id for hit in known}
+    current = (hit for hit in await settled(asked, [*known, *hits]) if hit.current and hit.id not in beside)
+    return [dict(hit.row) for hit in current][: mode.rag_length]
 
 
 async def _categories(connection: AsyncConnection, viewer: Viewer) -> Sequence[str]:

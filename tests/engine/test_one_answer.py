@@ -173,3 +173,15 @@ async def test_critical_facts_are_in_every_context_whatever_the_budget(engine: E
 
 def planner(ana: Teller) -> Teller:
     return Teller(ana.engine, ana.user, agent="planner")
+
+
+async def test_a_context_leaves_out_what_a_fact_superseded(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.says("I live in Berlin.", speaker="", occurred_at=day("2025-01-01"))
+    await ana.tells("me", "lives_in", "Leipzig", since=day("2026-01-01"))
+
+    request = ContextRequest(query="Where do I live?")
+    found = await engine.reads.context(ana.viewer, request, await ana.caught_up())
+
+    assert [hit.text for hit in found.known] == [f"{user} lives in Leipzig"]
+    assert "Berlin" not in found.text
