@@ -251,7 +251,10 @@ def _group(one: Shown) -> tuple[int, str]:
 
 
 async def _section(asked: Asked, category: str, mode: ContextMode, known: Sequence[Hit]) -> Sequence[Row]:
-    """A category with all that it has, or what a search finds in it and no later statement or known fact supersedes."""
+    """A category with all that it has, or what a search finds in it and no later statement or known fact supersedes.
+
+    A memory that another one contradicts stays: its bullet names the newer one (B02).
+    """
     viewer, connection = asked.viewer.within(frozenset({category})), asked.connection
     if mode.context is Context.ALL:
         # Pinned ones first, then by importance, then the newest.
@@ -266,8 +269,12 @@ async def _section(asked: Asked, category: str, mode: ContextMode, known: Sequen
     hits = (await RECORDED.find(asked)).hits
     hits = relevant(asked, hits if asked.profile is DEFAULT else await weighed(asked, hits))
     beside = {hit.id for hit in known}
-    current = (hit for hit in await settled(asked, [*known, *hits]) if hit.current and hit.id not in beside)
-    return [dict(hit.row) for hit in current][: mode.rag_length]
+    kept = [
+        hit
+        for hit in await settled(asked, [*known, *hits])
+        if hit.id not in beside and (hit.current or hit.row.get("contradicted_by"))
+    ]
+    return [dict(hit.row) for hit in kept][: mode.rag_length]
 
 
 async def _categories(connection: AsyncConnection, viewer: Viewer) -> Sequence[str]:

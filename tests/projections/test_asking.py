@@ -38,10 +38,11 @@ async def test_a_filter_by_metadata_finds_by_each_of_its_values(engine: Engine, 
     ana = Person(engine, user)
     red = await ana.creates("tea in the kitchen", metadata={"team": "red", "of": {"n": [1, None]}})
     await ana.creates("tea in the garden", metadata={"team": "blue"})
+    now = await ana.caught_up()
 
     for wanted in ({"team": "red"}, {"of": {"n": [None]}}):
         request = MemoryQuery(user_id=user, query="tea", filters=Filters.model_validate({"metadata": wanted}))
-        hits = (await engine.reads.query(request)).hits
+        hits = (await engine.reads.query(request, now)).hits
         assert [hit.id for hit in hits] == [str(red)]
 
 
