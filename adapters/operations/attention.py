@@ -10,7 +10,7 @@ from mnemolog.projections.slots import AffectSlot
 
 
 class AffectView(AffectSlot):
-    """The affect object of A §3.2."""
+    """The affect of a chat."""
 
 
 @operation(

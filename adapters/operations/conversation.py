@@ -118,12 +118,12 @@ class SessionTurn(Result):
 
 
 class Session(Result):
-    """The session object of A §3.1."""
+    """The session of a thread."""
 
     slot_contract_version: str
     user_id: str
     agent_id: str
-    chat_id: str = Field(description="The thread, by the name that A §3.1 gives it.")
+    chat_id: str = Field(description="The thread.")
     msg_count: int
     summary: str
     turns: list[SessionTurn] = Field(description="The last twenty messages, oldest first.")

@@ -182,8 +182,7 @@ async def restore_entity(engine: Engine, request: Write) -> Written:
 async def list_variants(engine: Engine, request: VariantsRead) -> Page[EntityView]:
     """List the entities that may be the same as this one.
 
-    They have the same category and scope, and names that differ only by a possible typo, such as Makesh and Mukesh
-    (D13).
+    They have the same category and scope, and names that differ only by a possible typo, such as Makesh and Mukesh.
     """
     rows = await engine.reads.variants(viewer_of(engine, request), request.entity_id, request.moment())
     return Page[EntityView].of(slice_of(rows, "entity_id", request.limit, request.cursor))

@@ -22,11 +22,11 @@ from mnemolog.events.fields import Instant
 from mnemolog.projections.graph.facts import State
 from mnemolog.projections.reads.graph import When
 
-VARIANTS = "Entities whose names differ only by a possible typo: merge them if they are the same (D13)."
+VARIANTS = "Entities whose names differ only by a possible typo: merge them if they are the same."
 
 
 class EntityView(Result):
-    """A person, place or thing that a user mentions (A §4.1)."""
+    """A person, place or thing that a user mentions."""
 
     def __str__(self) -> str:
         return self.name
@@ -53,7 +53,7 @@ class EntityView(Result):
 
 
 class FactView(Result):
-    """A fact, with its validity and the time during which that was known (X13)."""
+    """A fact, with its validity and the time during which that was known."""
 
     def __str__(self) -> str:
         return f"{self.subject} {self.predicate} {self.value if self.object is None else self.object}"
@@ -72,7 +72,7 @@ class FactView(Result):
     confidence: float
     state: State
     critical: bool = Field(description="Whether it is never omitted from a context.")
-    overridden_by: UUID | None = Field(description="The fact of the other scope that takes precedence (A09).")
+    overridden_by: UUID | None = Field(description="The fact of the other scope that takes precedence.")
     valid_from: Instant
     valid_to: Instant | None
     known_from: Instant = Field(description="When the value was learned.")
@@ -87,7 +87,7 @@ class FactView(Result):
 class EntityDetail(EntityView):
     """An entity, or the one it was merged into, and the facts about it."""
 
-    card: str = Field(description="Its first facts in one line (D06).", examples=["[person:marta]: lives_in Porto"])
+    card: str = Field(description="Its first facts in one line.", examples=["[person:marta]: lives_in Porto"])
     outgoing: list[FactView] = Field(description="Facts with this entity as the subject.")
     incoming: list[FactView] = Field(description="Facts with this entity as the object.")
 

@@ -82,7 +82,7 @@ class HistoryRead(PagedRead):
 
 
 class Search(Read, Searching):
-    """A search of all that is known of a user (B §6)."""
+    """A search of all that is known of a user."""
 
 
 class ContextRead(Read, ContextRequest):
@@ -183,7 +183,7 @@ async def list_(engine: Engine, request: List) -> Page[MemoryView]:
 
 @operation("search", "POST /search", tag="recall", arguments=("query",), example=SEARCH_EXAMPLE)
 async def search(engine: Engine, request: Search) -> Bullets | SearchResult:
-    """Search all that is known of a user (memory.query).
+    """Search all that is known of a user.
 
     One ranked answer over memories, messages, facts, entities, the profile, the agent's todos and summaries, and
     artifacts. What was superseded is marked, and stands below what is current. Filters and the agent's allowlist are
@@ -226,7 +226,7 @@ async def context(engine: Engine, request: ContextRead) -> Context:
 async def cards(engine: Engine, request: CardsRead) -> Page[CardView]:
     """Read the most important memories about people, places and things.
 
-    Returns at most three memories per reference: pinned ones, then the most important, then the newest (D06).
+    Returns at most three memories per reference: pinned ones, then the most important, then the newest.
     """
     found = await engine.reads.cards(viewer_of(engine, request), request.refs, request.moment())
     return Page[CardView](items=[CardView.of(card) for card in found])
@@ -246,7 +246,7 @@ async def links(engine: Engine, request: MemoryRead) -> Page[LinkView]:
 async def history(engine: Engine, request: HistoryRead) -> Page[HistoryEntry]:
     """Read the history of a memory, an entity or a fact, newest first.
 
-    Returns every write that changed it, with the old and the new text (B §8).
+    Returns every write that changed it, with the old and the new text.
     """
     rows = await engine.reads.history(
         viewer_of(engine, request), request.id, request.limit, request.moment(), request.cursor
@@ -258,7 +258,7 @@ async def history(engine: Engine, request: HistoryRead) -> Page[HistoryEntry]:
 async def why(engine: Engine, request: WhyRead) -> WhyView:
     """Explain the origin of a memory, entity, fact, todo or profile field.
 
-    Returns the events that created it, what it was merged from, and its source turns (X04).
+    Returns the events that created it, what it was merged from, and its source turns.
     """
     found = await engine.reads.why(viewer_of(engine, request), request.id, request.moment())
     return WhyView.model_validate(found.as_dict())
@@ -268,7 +268,7 @@ async def why(engine: Engine, request: WhyRead) -> WhyView:
 async def changes(engine: Engine, request: ChangesRead) -> Changes:
     """Read the changes in a thread since a revision.
 
-    Returns the delta header of B §1, and each change.
+    Returns the delta header, and each change.
     """
     viewer = viewer_of(engine, request)
     return Changes.of(await engine.reads.changes(viewer, request.thread_id, request.since, request.moment()))

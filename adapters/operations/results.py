@@ -311,7 +311,7 @@ class ReferenceView(Result):
 
 
 class Bullets(Result):
-    """Search results as bullets, with the delta header (B §1, §6)."""
+    """Search results as bullets, with the delta header."""
 
     header: str = Field(description='What changed since `since_rev`, or "".')
     rev: int = Field(description="The thread's revision: the next `since_rev`.")
@@ -445,7 +445,7 @@ class SectionView(Result):
 
 
 class CardView(Result):
-    """The most important memories about an entity: at most three, also as one line (D06)."""
+    """The most important memories about an entity: at most three, also as one line."""
 
     ref: str
     line: str

@@ -68,7 +68,7 @@ class ConversationVerbs(Asking):
         run_id: str | None = None,
         idempotency_key: str | None = None,
     ) -> Responded:
-        """Answer a message in one call: recorded, assembled, asked of the chat model once, and remembered (A16).
+        """Answer a message in one call: recorded, assembled, asked of the chat model once, and remembered.
 
         Without a chat model, `prompt` is what to ask one, and `answer_id` the id under which to add its answer. A
         request with the same `message_id` or idempotency key is answered once.

@@ -207,7 +207,7 @@ class GraphVerbs(Asking):
         deadline: float | None = None,
         consistency: Literal["strong", "eventual"] | None = None,
     ) -> Page[EntityView]:
-        """List entities that may be the same, as their names differ by a slip only: such as Makesh and Mukesh (D13).
+        """List entities that may be the same, as their names differ by a slip only: such as Makesh and Mukesh.
 
         Example:
             makesh, mukesh = (memory.add_entity(name, user_id="ana") for name in ("Makesh", "Mukesh"))
@@ -236,7 +236,7 @@ class GraphVerbs(Asking):
         run_id: str | None = None,
         idempotency_key: str | None = None,
     ) -> FactAdded:
-        """Record a fact by name; `me` is the user. `since`, `until` and `told_at` are days or times (X13).
+        """Record a fact by name; `me` is the user. `since`, `until` and `told_at` are days or times.
 
         The object is an entity's name, or a value, as the predicate says; `literal` decides it. Where several entities
         have a name and nothing tells which is meant, AmbiguousEntity lists the candidates and asks one question. With
@@ -264,7 +264,7 @@ class GraphVerbs(Asking):
         deadline: float | None = None,
         consistency: Literal["strong", "eventual"] | None = None,
     ) -> Page[FactView]:
-        """List the facts that held at `valid_at`, as they were known at `known_at`; both are now by default (X13).
+        """List the facts that held at `valid_at`, as they were known at `known_at`; both are now by default.
 
         `about` is an entity's name, alias or id. Both times are a day, a time with its offset, or a sequence number of
         the user's stream; `as_of` sets both. With `valid_at="any"`, the timeline of every value: when it held and when

@@ -106,7 +106,7 @@ class ReadVerbs(Asking):
         the query that are not known.
 
         `profile` chooses how hits are ranked, `cutoff` whether those far below the best are left out; `nothing` says
-        what was looked for if there is none. `filters` are those of B §6 (`run_id`, `role`, `category`, `pinned`,
+        what was looked for if there is none. `filters` narrow it (`run_id`, `role`, `category`, `pinned`,
         `importance_min`, `updated_after`, ...), and when and where it was said (`since`, `until`, `thread_id`,
         `session_id`, `episode_id`).
 
@@ -172,7 +172,7 @@ class ReadVerbs(Asking):
         deadline: float | None = None,
         consistency: Literal["strong", "eventual"] | None = None,
     ) -> Checked:
-        """Check the claims of an answer against what is known: supported, contradicted or unsupported (A03).
+        """Check the claims of an answer against what is known: supported, contradicted or unsupported.
 
         One that is not supported has the `question` to ask instead. The comparison is by words, not by meaning.
 
@@ -200,7 +200,7 @@ class ReadVerbs(Asking):
         deadline: float | None = None,
         consistency: Literal["strong", "eventual"] | None = None,
     ) -> Context:
-        """Read the context for an agent's answer: pinned memories, and each category in its mode (B §5).
+        """Read the context for an agent's answer: pinned memories, and each category in its mode.
 
         `filters` are those of `search`; critical facts, pinned memories and cards are in it whatever they say.
 
@@ -222,7 +222,7 @@ class ReadVerbs(Asking):
         deadline: float | None = None,
         consistency: Literal["strong", "eventual"] | None = None,
     ) -> Page[Serving]:
-        """Read what the agent knew when it answered a message, or when it wrote an answer, the latest first (X18).
+        """Read what the agent knew when it answered a message, or when it wrote an answer, the latest first.
 
         Example:
             said = memory.add("Do you remember my allergy?", user_id="ana").message_id
@@ -242,7 +242,7 @@ class ReadVerbs(Asking):
         deadline: float | None = None,
         consistency: Literal["strong", "eventual"] | None = None,
     ) -> Page[CardView]:
-        """Read what matters most about people, places and things, by references such as `person:ana_silva` (D06).
+        """Read what matters most about people, places and things, by references such as `person:ana_silva`.
 
         Example:
             memory.cards(["person:ana_silva"], user_id="ana")
@@ -280,7 +280,7 @@ class ReadVerbs(Asking):
         deadline: float | None = None,
         consistency: Literal["strong", "eventual"] | None = None,
     ) -> Page[HistoryEntry]:
-        """Read the history of a memory, an entity or a fact, newest first (B §8).
+        """Read the history of a memory, an entity or a fact, newest first.
 
         Example:
             for entry in memory.history(added.memory_id, user_id="ana"):
@@ -299,7 +299,7 @@ class ReadVerbs(Asking):
         deadline: float | None = None,
         consistency: Literal["strong", "eventual"] | None = None,
     ) -> WhyView:
-        """Explain why a memory, an entity, a fact, a todo or a profile field is known: its events and turns (X04).
+        """Explain why a memory, an entity, a fact, a todo or a profile field is known: its events and turns.
 
         Example:
             [turn.text for turn in memory.why(added.memory_id, user_id="ana").turns]
@@ -318,7 +318,7 @@ class ReadVerbs(Asking):
         deadline: float | None = None,
         consistency: Literal["strong", "eventual"] | None = None,
     ) -> Changes:
-        """Read what changed in a thread since a revision: the delta header (B §1), and the next revision.
+        """Read what changed in a thread since a revision: the delta header, and the next revision.
 
         Example:
             print(memory.changes(user_id="ana", since=0).header)

@@ -23,7 +23,10 @@ CutoffChoice = Annotated[
 ]
 RankingProfile = Annotated[
     Literal["default", "twin", "delta", "being", "persona"],
-    Field(description="How hits are ranked: tuned on conversations, or as the specifications A, B, C and D say."),
+    Field(
+        description="How hits are ranked. `default` is tuned on conversations; the others weigh similarity, age,"
+        " frequency, links and insights differently."
+    ),
 ]
 
 
