@@ -110,7 +110,7 @@ def test_a_hit_and_a_context_print_as_they_go_into_a_prompt(memory: Memory, user
         "[message] I live in Berlin (2025-01-05; former)",
     ]
     memory.create("Lives near the canal", user_id=user, pinned=True)
-    [note] = [hit for hit in memory.search("canal", user_id=user) if hit.kind != "message"]
+    [note] = [hit for hit in memory.search("canal", user_id=user) if hit.text == "Lives near the canal"]
     assert str(note) == f"[note] Lives near the canal ({note.date:%Y-%m-%d})"
     context = memory.context("canal", user_id=user)
     assert str(context) == context.text
