@@ -15,7 +15,7 @@ from mnemolog.commands.erasure import EraseMessages
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.projections.graph.tables import entities
 from mnemolog.projections.reads.graph import GraphReads
-from tests.engine.equality import assert_live_equals_rebuilt
+from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.engine.teller import Teller
 
@@ -46,7 +46,7 @@ async def test_a_name_in_passing_moves_last_seen_and_the_session(engine: Engine,
     assert await mentioned(ana) == (marta,)
     assert (first["entity_id"], first["last_seen"] > before["last_seen"]) == (marta, True)
     assert await active(ana) == [str(marta)]
-    await assert_live_equals_rebuilt(engine)
+    await assert_live_equals_replayed(engine, ana.stream)
 
 
 async def test_the_longest_name_is_meant_and_of_two_with_one_name_neither(engine: Engine, user: str) -> None:

@@ -16,7 +16,7 @@ from mnemolog.domain.errors import Erased, NotFound
 from mnemolog.domain.memory import PURGE_AFTER
 from mnemolog.projections.reads.moment import Moment
 from tests.bullets import undated
-from tests.engine.equality import assert_live_equals_rebuilt
+from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 
 SECRET = "quetzal"
@@ -49,7 +49,7 @@ async def test_what_was_said_is_found_and_leaves_no_memory(engine: Engine, user:
     assert [row["text"] for row in await engine.reads.newest(ana.viewer, 10)] == ["Ana works in Lisbon"]
     assert [one.text for one in (await ana.changes()).entries] == ["Ana works in Lisbon"]
     assert await listed(ana) == ["I moved to Lisbon", "Good morning!"]
-    await assert_live_equals_rebuilt(engine)
+    await assert_live_equals_replayed(engine, ana.stream)
 
 
 @pytest.mark.spec_part("B06")
@@ -108,7 +108,7 @@ async def test_a_deleted_message_is_hidden_until_it_is_restored(engine: Engine, 
     assert await ana.finds("Lisbon", before) == ["Ana: I moved to Lisbon"]
     await ana.restores_message("t1")
     assert await ana.finds("Lisbon") == ["Ana: I moved to Lisbon"]
-    await assert_live_equals_rebuilt(engine)
+    await assert_live_equals_replayed(engine, ana.stream)
 
 
 @pytest.mark.spec_part("X15")
@@ -144,7 +144,7 @@ async def test_an_erased_message_is_readable_nowhere(engine: Engine, user: str, 
     why = await engine.reads.why(ana.viewer, str(memory_id)) if keep_memories else None
     assert why is None or [turn.erased for turn in why.turns] == [True]
     assert await listed(ana) == ["I like tea"]
-    await assert_live_equals_rebuilt(engine)
+    await assert_live_equals_replayed(engine, ana.stream)
 
 
 async def test_a_message_of_another_user_is_not_found(engine: Engine, user: str) -> None:
