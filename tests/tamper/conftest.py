@@ -12,9 +12,9 @@ from tests.tamper.attacker import Attacker, attacking
 from tests.testkit.settings import settings_in
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 async def victim(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
-    """An engine that other tests do not read from."""
+    """An engine that the tests of other files do not read from."""
     async with open_engine(settings_in(tmp_path_factory.mktemp("victim"))) as opened:
         yield opened
 
