@@ -22,7 +22,7 @@ pytestmark = pytest.mark.faults
 
 _logger = logging.getLogger(__name__)
 
-TURNS = 1500
+TURNS = 750
 USERS = ("ana", "ben", "chloé")
 
 
