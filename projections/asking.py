@@ -53,10 +53,15 @@ async def ask(
 
 
 async def fetch_asked(
-    connection: AsyncConnection, table: Table, viewer: Viewer, build: Callable[..., ClauseElement], **values: Any
+    connection: AsyncConnection,
+    table: Table,
+    viewer: Viewer,
+    build: Callable[..., ClauseElement],
+    *args: Hashable,
+    **values: Any,
 ) -> list[Row]:
-    """Like `rows.fetch`, for what `build(viewer)` selects: the `stored` columns, in their order."""
-    return genuine(connection, table, await ask(connection, viewer, build, **values))
+    """Like `rows.fetch`, for what `build(viewer, *args)` selects: the `stored` columns, in their order."""
+    return genuine(connection, table, await ask(connection, viewer, build, *args, **values))
 
 
 async def together(*asked: Awaitable[Any]) -> list[Any]:

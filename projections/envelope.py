@@ -10,25 +10,29 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import hydration
 from mnemolog.domain.authority import Because, Fact, Ruling, Slot, Statement, names, ruling
-from mnemolog.domain.calibration import Calibration
 from mnemolog.domain.claims import Known
 from mnemolog.domain.entity import ME, proper_name
 from mnemolog.domain.gate import Decision
 from mnemolog.domain.message import KIND
 from mnemolog.domain.predicates import PredicatePolicy
+from mnemolog.domain.ranking import Cutoff
 from mnemolog.domain.sentence import value_text
 from mnemolog.domain.text import count_tokens, normalize_name
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_THREAD
 from mnemolog.events.fields import WHOLE, Id, Text
 from mnemolog.events.serving import ServedItem
+from mnemolog.projections.asking import together
 from mnemolog.projections.graph import facts, reader
 from mnemolog.projections.graph.facts import Point, State
 from mnemolog.projections.graph.hydration import Seed, critical, fact_sentence, hydrate
 from mnemolog.projections.memories.filters import Candidates
-from mnemolog.projections.retrieval import Hit, hybrid
+from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.rows import Row
 from mnemolog.projections.slots import Envelope
+from mnemolog.projections.sources.ranked import ranked
+from mnemolog.projections.sources.recorded import RECORDED
+from mnemolog.projections.sources.source import Asked
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
 
@@ -110,11 +114,16 @@ class Found:
     passages: Sequence[Mapping[str, Any]] = ()
     skipped: Sequence[str] = ()
 
+    @property
+    def ids(self) -> frozenset[str]:
+        return frozenset({*(hit.id for hit in self.hits), *(str(one["chunk_id"]) for one in self.passages)})
+
 
 async def local_graph(
     connection: AsyncConnection,
     viewer: Viewer,
-    request: EnvelopeRequest,
+    message: str,
+    edges: int,
     active: Collection[UUID],
     predicates: PredicatePolicy,
     point: Point,
@@ -128,16 +137,14 @@ async def local_graph(
     user = await reader.find(connection, viewer, proper_name(viewer.user_id, ME))
     me: UUID | None = user[0]["entity_id"] if user else None
     given = [*active, *([me] if me else [])]
-    wide = await hydrate(
-        connection, viewer, request.message, predicates, point, entity_ids=given, limit=4 * request.edges
-    )
+    wide = await hydrate(connection, viewer, message, predicates, point, entity_ids=given, limit=4 * edges)
     about = {one.entity_id for one in wide.seeds}
     ever = await facts.facts(connection, viewer, replace(point, always=True), predicates, about) if about else []
     one_hop = [row for row in wide.near if row["overridden_by"] is None]
     known = {row["relation_id"] for row in one_hop}
-    further = [one.row for one in wide.facts if one.id not in known][: request.edges // 4]
+    further = [one.row for one in wide.facts if one.id not in known][: edges // 4]
     vital = [one.row for one in await critical(connection, viewer, predicates, point)]
-    room = request.edges - len(further)
+    room = edges - len(further)
     kept = {row["relation_id"]: row for row in [*one_hop[:room], *further, *vital]}
     kept |= {row["relation_id"]: row for row in one_hop if row["critical"]}
     return Graph(
@@ -152,31 +159,41 @@ async def local_graph(
 async def search(
     connection: AsyncConnection,
     viewer: Viewer,
+    predicates: PredicatePolicy,
+    point: Point,
     index: VectorIndex,
-    question: Question,
+    questions: Sequence[Question],
     without: Collection[str] = (),
-) -> Found:
-    """Memories and messages that answer, within the relative cutoff of A §6.3, without some messages."""
-    several = await hybrid(connection, viewer, index, question, HITS + len(without), Candidates(messages=True))
-    hits = [one for one in several if one.id not in without][:HITS]
-    if question.vector is None:
-        return Found(hits, skipped=question.skipped)
-    least = _least([one.similarity for one in hits], question.calibration)
-    return Found([one for one in hits if one.similarity is not None and one.similarity > least])
+) -> Sequence[Found]:
+    """Memories and messages that answer each question, within the relative cutoff of A §6.3, without some messages."""
+    asked = [
+        Asked(
+            connection=connection,
+            viewer=viewer,
+            question=question,
+            index=index,
+            predicates=predicates,
+            point=point,
+            among=Candidates(messages=True),
+            limit=HITS,
+            cutoff=Cutoff.RELATIVE,
+        )
+        for question in questions
+    ]
+    found = await together(*(ranked(one, [RECORDED], HITS + len(without)) for one in asked))
+    return [
+        Found([hit for hit in one.hits if hit.id not in without][:HITS], skipped=question.skipped)
+        for question, one in zip(questions, found, strict=True)
+    ]
 
 
 def passages(found: Sequence[Mapping[str, Any]], question: Question) -> Sequence[Mapping[str, Any]]:
     """The chunks of a library within the same cutoff."""
     if question.vector is None:
         return found
-    least = _least([one["similarity"] for one in found], question.calibration)
+    best = max((one["similarity"] for one in found if one["similarity"] is not None), default=-1.0)
+    least = question.calibration.relevant_above(best)
     return [one for one in found if one["similarity"] is not None and one["similarity"] > least]
-
-
-def _least(similarities: Sequence[float | None], calibration: Calibration) -> float:
-    """`max(0.65, top1 - 0.12)`, with the figures of the embedding model."""
-    top = max((one for one in similarities if one is not None), default=-1.0)
-    return max(calibration.question_floor, top - calibration.question_gap)
 
 
 def envelope_fields(
@@ -294,13 +311,12 @@ def _said(hit: Hit, graph: Graph) -> Statement:
         about.add(str(speaker))
     elif graph.me and by_user and (not about or hydration.asks_about_user(text)):
         about.add(str(graph.me))  # A memory that names nobody is about the user.
-    opposed = row.get("contradicted_by")
     return Statement(
         slot=Slot.EPISODE,
         id=hit.id,
         text=row["text"],
         about=frozenset(about),
-        opposed=str(opposed) if opposed else "",
+        opposed=hit.superseded_by or "",
     )
 
 

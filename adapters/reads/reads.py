@@ -42,7 +42,7 @@ from mnemolog.projections.reads.summaries import SummaryReads
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.vectors.embedder import Embedder
 from mnemolog.projections.vectors.index import VectorIndex
-from mnemolog.projections.vectors.question import Question, question_of
+from mnemolog.projections.vectors.question import Question, questions_of
 from mnemolog.projections.visibility import viewed
 from mnemolog.projections.working.projector import SessionPlace
 
@@ -180,7 +180,23 @@ class Reads(EnvelopeReads, ProfileReads, ArtifactReads, EpisodeReads, SummaryRea
         text: str,
         ask: Callable[..., Awaitable[T]],
     ) -> tuple[Question, T]:
-        """Embed a text as a query vector, then call `ask` with it; the model is called before a connection is taken.
+        """Embed a text as a query vector, then call `ask` with the `question`."""
+
+        async def ask_one(*args: Any, questions: Sequence[Question], **kwargs: Any) -> T:
+            return await ask(*args, question=questions[0], **kwargs)
+
+        [question], found = await self._by_meanings(viewer, moment, names, [text], ask_one)
+        return question, found
+
+    async def _by_meanings(
+        self,
+        viewer: Viewer,
+        moment: Moment,
+        names: Sequence[str],
+        texts: Sequence[str],
+        ask: Callable[..., Awaitable[T]],
+    ) -> tuple[Sequence[Question], T]:
+        """Embed texts in one call before a connection is taken, then call `ask` with the `questions`.
 
         Uses the embedder of the visible vectors, and repeats once if they were swapped meanwhile. As of an earlier
         moment they are always the current model's.
@@ -190,13 +206,13 @@ class Reads(EnvelopeReads, ProfileReads, ArtifactReads, EpisodeReads, SummaryRea
         async with self._caller.read(moment):
             embedder = await self._seen_embedder(moment)
             while True:
-                question = await question_of(text, embedder)
+                questions = await questions_of(texts, embedder)
                 found = await self._healed(
-                    viewer, stream, moment, names, partial(ask, index=self._index, question=question)
+                    viewer, stream, moment, names, partial(ask, index=self._index, questions=questions)
                 )
                 now = await self._seen_embedder(moment)
                 if now is embedder:
-                    return question, found
+                    return questions, found
                 embedder = now
 
     async def _seen_embedder(self, moment: Moment) -> Embedder:

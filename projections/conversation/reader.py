@@ -13,11 +13,11 @@ from sqlalchemy import (
     CompoundSelect,
     DateTime,
     ScalarSelect,
+    Select,
     Uuid,
     any_,
     cast,
     func,
-    literal,
     select,
     true,
     tuple_,
@@ -31,7 +31,7 @@ from mnemolog.domain.relevance import Said
 from mnemolog.domain.turn import Shown
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
-from mnemolog.projections.asking import given
+from mnemolog.projections.asking import fetch_asked, given
 from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.owner import OWNER, indexed, owner_of
 from mnemolog.projections.paging import Slice, page_of, sliced
@@ -171,9 +171,13 @@ async def found(connection: AsyncConnection, viewer: Viewer, subject_ids: Collec
     """The messages in a search result, by their ids in the index."""
     if not subject_ids:
         return {}
-    wanted = messages.c.subject_id == any_(literal(sorted(subject_ids), ARRAY(Uuid)))
-    rows = await fetch(connection, messages, select(*stored(messages)).where(*visible_to(viewer), active(), wanted))
+    rows = await fetch_asked(connection, messages, viewer, _found, ids=list(subject_ids))
     return {row["subject_id"]: _shown(row) for row in rows}
+
+
+def _found(viewer: Viewer) -> Select[Any]:
+    wanted = messages.c.subject_id == any_(given("ids", ARRAY(Uuid())))
+    return select(*stored(messages)).where(*visible_to(viewer), active(), wanted)
 
 
 def runs(viewer: Viewer, among: Sequence[ColumnElement[bool]]) -> CompoundSelect[Any]:

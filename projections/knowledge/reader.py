@@ -13,6 +13,7 @@ from mnemolog.domain.document import erased_document, no_such_document
 from mnemolog.domain.memory import VISIBLE, Status
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections import full_text
+from mnemolog.projections.asking import together
 from mnemolog.projections.knowledge.tables import chunks, documents
 from mnemolog.projections.owner import OWNER
 from mnemolog.projections.paging import Slice, page_of, sliced
@@ -98,9 +99,42 @@ async def search(
     among: ChunkCandidates,
     limit: int,
     index: VectorIndex,
+    questions: Sequence[Question],
+) -> Sequence[Sequence[Row]]:
+    """The chunks that answer each question, best first: by meaning and by words, fused.
+
+    Without a vector, by words alone.
+    """
+    found = await together(*(_scores(connection, viewer, among, limit, index, one) for one in questions))
+    ids = frozenset(id_ for one in found for id_ in one)
+    if not ids:
+        return [[] for _ in found]
+    wanted = replace(among, chunk_ids=ids).conditions(viewer)
+    rows = {row["chunk_id"]: row for row in await fetch(connection, chunks, select(*stored(chunks)).where(*wanted))}
+    of = await _by_ids(connection, viewer, {row["document_id"] for row in rows.values()})
+    places = await _positions(connection, viewer, of.keys())
+    shown = {
+        id_: {
+            **_chunk(row),
+            "position": places.get(id_, 0),
+            "document_id": row["document_id"],
+            **{name: of[row["document_id"]][name] for name in ("source", "title", "domain", "sha256")},
+        }
+        for id_, row in rows.items()
+        if row["document_id"] in of
+    }
+    return [[{**shown[id_], **scores} for id_, scores in one.items() if id_ in shown] for one in found]
+
+
+async def _scores(
+    connection: AsyncConnection,
+    viewer: Viewer,
+    among: ChunkCandidates,
+    limit: int,
+    index: VectorIndex,
     question: Question,
-) -> Sequence[Row]:
-    """The chunks that answer, best first: by meaning and by words, fused. Without a vector, by words alone."""
+) -> Mapping[UUID, Mapping[str, float | None]]:
+    """The scores of the best chunks, in their order."""
     at_most = max(CANDIDATES, limit)
     near: Mapping[UUID, float] = {}
     if question.vector is not None:
@@ -108,23 +142,7 @@ async def search(
     worded = (await full_text.search(connection, among, viewer, question.text, at_most)).scores
     fused = ranking.fuse(near, worded)
     best = sorted(fused, key=lambda id_: (-fused[id_], id_))[:limit]
-    wanted = replace(among, chunk_ids=frozenset(best)).conditions(viewer)
-    rows = {row["chunk_id"]: row for row in await fetch(connection, chunks, select(*stored(chunks)).where(*wanted))}
-    of = await _by_ids(connection, viewer, {row["document_id"] for row in rows.values()})
-    places = await _positions(connection, viewer, of.keys())
-    return [
-        {
-            **_chunk(row),
-            "position": places.get(id_, 0),
-            "document_id": row["document_id"],
-            **{name: of[row["document_id"]][name] for name in ("source", "title", "domain", "sha256")},
-            "score": fused[id_],
-            "similarity": near.get(id_),
-            "text_rank": worded.get(id_),
-        }
-        for id_ in best
-        if (row := rows.get(id_)) and row["document_id"] in of
-    ]
+    return {id_: {"score": fused[id_], "similarity": near.get(id_), "text_rank": worded.get(id_)} for id_ in best}
 
 
 async def _by_ids(connection: AsyncConnection, viewer: Viewer, ids: Collection[UUID]) -> Mapping[UUID, Row]:

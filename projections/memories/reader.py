@@ -6,13 +6,14 @@ from itertools import permutations
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, ColumnElement, Uuid, any_, literal, or_, select
+from sqlalchemy import ARRAY, ColumnElement, Select, Uuid, any_, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.contradiction import CONTRADICTS
 from mnemolog.domain.importance import to_five, to_level
 from mnemolog.domain.memory import VISIBLE, Kind, erased_memory, no_such_memory
 from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.asking import ask, fetch_asked, given
 from mnemolog.projections.memories.filters import Candidates, active, identified, unasked, visible_to
 from mnemolog.projections.memories.tables import links, memories
 from mnemolog.projections.paging import Slice, page_of, sliced
@@ -29,8 +30,9 @@ NEWEST = ("-seq", "memory_id")
 
 async def by_ids(connection: AsyncConnection, viewer: Viewer, memory_ids: set[UUID]) -> dict[UUID, Row]:
     """The rows of these ids that the agent may see, including hidden ones, each with what contradicts it."""
-    statement = select(*stored(memories)).where(*visible_to(viewer), identified(memory_ids))
-    rows = await fetch(connection, memories, statement)
+    if not memory_ids:
+        return {}
+    rows = await fetch_asked(connection, memories, viewer, _identified, ids=list(memory_ids))
     return {row["memory_id"]: row for row in await _read(connection, viewer, rows)}
 
 
@@ -77,12 +79,11 @@ async def linked(connection: AsyncConnection, viewer: Viewer, memory_id: UUID) -
 
 async def link_strengths(connection: AsyncConnection, viewer: Viewer, memory_ids: set[UUID]) -> dict[UUID, float]:
     """The strength of the strongest link of each memory to one that the agent may see (B §2), contradictions aside."""
-    edges = await _links_of(connection, viewer, memory_ids, links.c.relation_type != CONTRADICTS)
+    edges = await _links_of(connection, viewer, memory_ids, contradicting=False)
     if not edges:
         return {}
     ends = {edge[end] for edge in edges for end in ("from_id", "to_id")}
-    wanted = select(memories.c.memory_id).where(*visible_to(viewer), active(), identified(ends))
-    seen = set((await connection.execute(wanted)).scalars())
+    seen = {id_ for (id_,) in await ask(connection, viewer, _active_ids, ids=list(ends))}
     strongest: dict[UUID, float] = {}
     for edge in edges:
         if {edge["from_id"], edge["to_id"]} <= seen:
@@ -96,7 +97,7 @@ async def related(
 ) -> Sequence[tuple[Row, float]]:
     """The candidates that are linked most strongly to these memories, without them, and the strength of each link."""
     strongest: dict[UUID, float] = {}
-    for edge in await _links_of(connection, viewer, memory_ids, links.c.relation_type != CONTRADICTS):
+    for edge in await _links_of(connection, viewer, memory_ids, contradicting=False):
         for end in {edge["from_id"], edge["to_id"]} - memory_ids:
             strongest[end] = max(strongest.get(end, 0.0), edge["strength"])
     if not strongest:
@@ -135,14 +136,14 @@ async def _read(connection: AsyncConnection, viewer: Viewer, rows: Sequence[Row]
     """
     ids = {row["memory_id"] for row in rows}
     against: dict[UUID, set[UUID]] = {}
-    for edge in await _contradicting(connection, viewer, ids):
+    for edge in await _links_of(connection, viewer, ids, contradicting=True):
         for one, other in permutations((edge["from_id"], edge["to_id"])):
             against.setdefault(one, set()).add(other)
     far = {other for id_ in ids & against.keys() for other in against[id_]}
     seen: dict[UUID, Row] = {}
     if far:
-        wanted = select(*stored(memories)).where(*visible_to(viewer), active(), unasked(), identified(far))
-        seen = {row["memory_id"]: row for row in await fetch(connection, memories, wanted)}
+        rows_far = await fetch_asked(connection, memories, viewer, _findable, ids=list(far))
+        seen = {row["memory_id"]: row for row in rows_far}
     contradicting = {id_: [seen[one] for one in sorted(against.get(id_, set()) & seen.keys())] for id_ in ids}
     return [
         {
@@ -168,15 +169,32 @@ def _said(row: Row) -> tuple[datetime, datetime, UUID]:
     return row["occurred_at"], row["created_at"], row["memory_id"]
 
 
-async def _contradicting(connection: AsyncConnection, viewer: Viewer, memory_ids: set[UUID]) -> Sequence[Row]:
-    return await _links_of(connection, viewer, memory_ids, links.c.relation_type == CONTRADICTS)
-
-
 async def _links_of(
-    connection: AsyncConnection, viewer: Viewer, memory_ids: set[UUID], of_type: ColumnElement[bool]
+    connection: AsyncConnection, viewer: Viewer, memory_ids: set[UUID], *, contradicting: bool
 ) -> Sequence[Row]:
     if not memory_ids:
         return []
-    wanted = literal(sorted(memory_ids), ARRAY(Uuid))
-    either = or_(links.c.from_id == any_(wanted), links.c.to_id == any_(wanted))
-    return await fetch(connection, links, select(*stored(links)).where(owned(links, viewer), of_type, either))
+    return await fetch_asked(connection, links, viewer, _links, contradicting, ids=list(memory_ids))
+
+
+def _links(viewer: Viewer, contradicting: bool) -> Select[Any]:
+    ids = given("ids", ARRAY(Uuid()))
+    either = or_(links.c.from_id == any_(ids), links.c.to_id == any_(ids))
+    of_type = (links.c.relation_type == CONTRADICTS) if contradicting else (links.c.relation_type != CONTRADICTS)
+    return select(*stored(links)).where(owned(links, viewer), of_type, either)
+
+
+def _identified(viewer: Viewer) -> Select[Any]:
+    return select(*stored(memories)).where(*visible_to(viewer), _given_ids())
+
+
+def _findable(viewer: Viewer) -> Select[Any]:
+    return _identified(viewer).where(active(), unasked())
+
+
+def _active_ids(viewer: Viewer) -> Select[Any]:
+    return select(memories.c.memory_id).where(*visible_to(viewer), active(), _given_ids())
+
+
+def _given_ids() -> ColumnElement[bool]:
+    return memories.c.memory_id == any_(given("ids", ARRAY(Uuid())))

@@ -7,10 +7,12 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from mnemolog.domain.authority import Slot
 from mnemolog.domain.claims import Claim, claims, judged
 from mnemolog.domain.entity import ME, proper_name
 from mnemolog.domain.errors import NotFound
-from mnemolog.domain.gate import Gate
+from mnemolog.domain.gate import Decision, Gate
+from mnemolog.domain.hydration import MAX_EDGES
 from mnemolog.domain.prompt import Prompt, prompt
 from mnemolog.domain.session import Session
 from mnemolog.domain.viewer import Viewer
@@ -19,7 +21,8 @@ from mnemolog.events.erasure import UserErased
 from mnemolog.events.serving import ContextServed, ServedItem, served_tag
 from mnemolog.projections import blocks, envelope
 from mnemolog.projections.blocks import PromptRequest
-from mnemolog.projections.envelope import Assembled, ClaimsRequest, EnvelopeRequest, Found
+from mnemolog.projections.envelope import Assembled, ClaimsRequest, EnvelopeRequest, Found, Graph
+from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.reads.graph import GraphReads, When
 from mnemolog.projections.reads.knowledge import KnowledgeReads
 from mnemolog.projections.reads.memories import RECALLED, MemoryReads
@@ -66,30 +69,55 @@ class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads):
         now: datetime,
         moment: Moment,
         without: Collection[str],
-        *,
-        search: bool | None = None,
     ) -> Assembled:
-        """`search`: whether episodes and knowledge are searched, if the gate does not decide that."""
         point = await self._point(viewer, When(), moment)
+        graph = await self._graph(viewer, request.message, request.edges, session, moment, point)
+        gate, found = self._gate.decide(request.message, graph.mentioned), Found()
+        if gate.search:
+            [found] = await self._search(viewer, [request.message], moment, point, without)
+        return self._put_together(viewer, request.thread_id, session, now, moment, gate, graph, found)
+
+    async def _graph(
+        self, viewer: Viewer, message: str, edges: int, session: Session, moment: Moment, point: Point
+    ) -> Graph:
         around = partial(
             envelope.local_graph,
-            request=request,
+            message=message,
+            edges=edges,
             active=[UUID(one) for one in session.active_entity_ids],
             predicates=self._predicates,
             point=point,
         )
-        graph = await self._read(viewer, moment, (GRAPH,), around)
-        gate, found = self._gate.decide(request.message, graph.mentioned), Found()
-        if gate.search if search is None else search:
-            asked = partial(envelope.search, without=without)
-            question, found = await self._by_meaning(viewer, moment, RECALLED, request.message, asked)
-            self._used(viewer, moment, (hit.row for hit in found.hits))
-            # The library has a stream of its own: what it held is told by the time.
-            then = Moment(as_of=None if moment.as_of is None else await self._instant(viewer, moment.as_of))
-            chunks = await self.search_knowledge(viewer, request.message, limit=envelope.HITS, moment=then)
-            found = replace(found, passages=envelope.passages(chunks, question))
+        return await self._read(viewer, moment, (GRAPH,), around)
+
+    async def _search(
+        self, viewer: Viewer, texts: Sequence[str], moment: Moment, point: Point, without: Collection[str] = ()
+    ) -> Sequence[Found]:
+        """What episodes and knowledge say to each text."""
+        asked = partial(envelope.search, predicates=self._predicates, point=point, without=without)
+        questions, found = await self._by_meanings(viewer, moment, RECALLED, texts, asked)
+        self._used(viewer, moment, (hit.row for one in found for hit in one.hits))
+        # The library has a stream of its own: what it held is told by the time.
+        then = Moment(as_of=None if moment.as_of is None else await self._instant(viewer, moment.as_of))
+        chunks = await self.search_library(viewer, texts, limit=envelope.HITS, moment=then)
+        return [
+            replace(one, passages=envelope.passages(of, question))
+            for one, of, question in zip(found, chunks, questions, strict=True)
+        ]
+
+    def _put_together(
+        self,
+        viewer: Viewer,
+        thread_id: str,
+        session: Session,
+        now: datetime,
+        moment: Moment,
+        gate: Decision,
+        graph: Graph,
+        found: Found,
+    ) -> Assembled:
         affect = session.affect_shown(moment.as_of if isinstance(moment.as_of, datetime) else now)
-        fields = envelope.envelope_fields(viewer, request.thread_id, affect, graph, found, self._predicates)
+        fields = envelope.envelope_fields(viewer, thread_id, affect, graph, found, self._predicates)
         whole = validated_envelope(fields)
         items, known = envelope.items(whole, graph, found), envelope.known(whole, graph, found, self._predicates)
         return Assembled(whole, gate, found.skipped, items, known)
@@ -113,13 +141,22 @@ class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads):
     ) -> Sequence[Claim]:
         """What is known says to each claim of a text: facts around it, and what a search for it finds (A03)."""
         self._admitted(viewer)
+        said = claims(request.text)
+        if not said:
+            return []
         session = await self._session_or_new(viewer, request.thread_id, moment)
-        found = []
-        for claim in claims(request.text):
-            asked = EnvelopeRequest(message=claim, thread_id=request.thread_id)
-            about = await self._assembled(viewer, asked, session, now, moment, (), search=True)
-            found.append(judged(claim, about.known, proper_name(viewer.user_id, ME)))
-        return found
+        point = await self._point(viewer, When(), moment)
+        graph = await self._graph(viewer, request.text, MAX_EDGES * len(said), session, moment, point)
+        searched = await self._search(viewer, said, moment, point)
+        hits = {hit.id: hit for one in searched for hit in one.hits}
+        passages = {one["chunk_id"]: one for found in searched for one in found.passages}
+        found = Found(list(hits.values()), list(passages.values()))
+        about = self._put_together(viewer, request.thread_id, session, now, moment, Decision(), graph, found)
+        name = proper_name(viewer.user_id, ME)
+        return [
+            judged(claim, [one for one in about.known if one.slot is Slot.GRAPH or one.id in of.ids], name)
+            for claim, of in zip(said, searched, strict=True)
+        ]
 
     async def _session_or_new(self, viewer: Viewer, chat_id: str, moment: Moment) -> Session:
         try:

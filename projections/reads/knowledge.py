@@ -49,8 +49,20 @@ class KnowledgeReads(Reading):
         moment: Moment = NOW,
     ) -> Sequence[Mapping[str, Any]]:
         """The chunks that answer a query, best first, each with its document."""
+        [found] = await self.search_library(viewer, [query], among, limit, moment)
+        return found
+
+    async def search_library(
+        self,
+        viewer: Viewer,
+        queries: Sequence[str],
+        among: reader.ChunkCandidates = EVERY_CHUNK,
+        limit: int = 5,
+        moment: Moment = NOW,
+    ) -> Sequence[Sequence[Mapping[str, Any]]]:
+        """The chunks that answer each query."""
         ask = partial(reader.search, among=among, limit=limit)
-        _, found = await self._by_meaning(self._librarian(viewer), moment, (KNOWLEDGE, VECTORS), query, ask)
+        _, found = await self._by_meanings(self._librarian(viewer), moment, (KNOWLEDGE, VECTORS), queries, ask)
         return found
 
     def _librarian(self, viewer: Viewer) -> Viewer:

@@ -63,6 +63,16 @@ class Reading(ABC):
     ) -> tuple[Question, T]: ...
 
     @abstractmethod
+    async def _by_meanings(
+        self,
+        viewer: Viewer,
+        moment: Moment,
+        names: Sequence[str],
+        texts: Sequence[str],
+        ask: Callable[..., Awaitable[T]],
+    ) -> tuple[Sequence[Question], T]: ...
+
+    @abstractmethod
     async def _from_log(
         self, viewer: Viewer, moment: Moment, tag: str, read: Callable[..., Sequence[Mapping[str, Any]]]
     ) -> Sequence[Mapping[str, Any]]: ...

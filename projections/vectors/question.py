@@ -1,6 +1,7 @@
 """What is looked for by meaning."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mnemolog.domain.calibration import Calibration
@@ -32,11 +33,14 @@ class Question:
         return (f"similarity: the embedding model gives no vector ({self.fault.code})",) if self.fault else ()
 
 
-async def question_of(text: str, embedder: Embedder) -> Question:
+async def questions_of(texts: Sequence[str], embedder: Embedder) -> Sequence[Question]:
     """Calls the model, which takes time, before a connection is taken."""
     try:
-        [vector] = await embedder.embed([text])
+        vectors = await embedder.embed(texts)
     except EngineError as fault:
         _logger.warning("a search goes by keywords alone: %s", fault.message)
-        return Question(text, embedder.model, embedder.calibration, None, fault)
-    return Question(text, embedder.model, embedder.calibration, vector)
+        return [Question(text, embedder.model, embedder.calibration, None, fault) for text in texts]
+    return [
+        Question(text, embedder.model, embedder.calibration, vector)
+        for text, vector in zip(texts, vectors, strict=True)
+    ]
