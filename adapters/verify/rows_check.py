@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from mnemolog.adapters.postgres import pauses
 from mnemolog.adapters.postgres.as_of import TEMPORARY, create_tables
 from mnemolog.adapters.postgres.progress import progress_table, skipped_table
+from mnemolog.adapters.postgres.sqlalchemy import alone
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report, Unverified
 from mnemolog.adapters.verify.progress_check import AppliedProgress, applied_progress, live
@@ -137,9 +138,9 @@ class RowsCheck:
         trial = await self._tried(connection, heads)
         rows = trial.rows
         for pause in PAUSES:
-            if not (doubtful := {one.stream for one in trial.damages if one.stream}):
-                break
             self._keep(one for one in trial.damages if self._is_proof(one))
+            if not (doubtful := {one.stream for one in trial.damages if one.stream and not self._is_proof(one)}):
+                break
             if self._bringing:
                 await self._catch_up(doubtful)
             await asyncio.sleep(pause)
@@ -252,21 +253,22 @@ class RowsCheck:
 
     async def _ahead(self, connection: AsyncConnection, only: StreamId | None) -> None:
         """A progress beyond the head would make the projection skip what is appended next."""
-        async with snapshot(connection, self._stores):
+        async with snapshot(connection, self._stores), alone(self._beside_log) as log:
             for store in self._stores:
-                for tenant, stream, seq in await self._beyond(connection, live(progress_table, store), only):
+                for tenant, stream, seq in await self._beyond(connection, log, live(progress_table, store), only):
                     detail = f"{store.name} says that it applied {seq}, which the log does not have"
                     key = {"tenant": tenant, "stream": stream}
                     place = (seq, "", store.name, progress_table.name, key)
                     self._report.add(Damage(Part.ROW, Kind.CHANGED, StreamId(tenant, stream), detail, *place))
 
-    async def _beyond(self, connection: AsyncConnection, progress: Table, only: StreamId | None) -> list[Place]:
+    async def _beyond(
+        self, connection: AsyncConnection, log: AsyncConnection, progress: Table, only: StreamId | None
+    ) -> list[Place]:
         """Progress at events that are not in the log, which may be another database. Read before the log."""
         columns = [progress.c.tenant, progress.c.stream, progress.c.seq]
         statement = select(*columns).where(progress.c.seq > 0)
         pages = _pages(connection, statement if only is None else statement.where(among(progress, [only])), columns)
-        async with self._beside_log.connect() as log:
-            return [place async for some in pages for place in await _absent(log, _events, some)]
+        return [place async for some in pages for place in await _absent(log, _events, some)]
 
     async def _unknown(self, connection: AsyncConnection, table: Table) -> list[Owner]:
         """The owners of rows whose stream the log does not know."""
