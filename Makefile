@@ -14,6 +14,9 @@ demo: $(VENV)/.runtime            ## Tell a story: episodes, questions, a mood, 
 up: $(VENV)/.runtime              ## Run an engine with the HTTP API until Ctrl-C.
 	@$(BIN)/mnemolog up $(ARGS)
 
+# Some containers forbid it. Hundreds of processes of one run of the tests would compile the same modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # One more than there are cores: now and then each of them waits for its servers.
 WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$(( n < 4 ? n + 1 : 4 )))
 # File by file, in the order of tests/conftest.py: the longest first.
