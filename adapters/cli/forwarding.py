@@ -18,8 +18,8 @@ NAME = "commands.sock"
 LONGEST = 100  # bytes of a socket's path
 FILES = 4  # Standard input, output and error, and the working directory.
 REQUEST_BYTES = 1 << 20
-# These run an engine themselves, or inspect this installation.
-OWN = frozenset({"up", "demo", "doctor"})
+# These run an engine or outlive it, or inspect this installation.
+OWN = frozenset({"up", "demo", "doctor", "mcp"})
 
 
 def forwarded(arguments: Sequence[str]) -> int | None:

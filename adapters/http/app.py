@@ -12,6 +12,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import Route
 
 import mnemolog
 from mnemolog.adapters.engine.engine import Engine
@@ -21,6 +22,7 @@ from mnemolog.adapters.http.errors import SCHEMAS, ErrorAnswer, answer_errors
 from mnemolog.adapters.http.json_body import JsonBody
 from mnemolog.adapters.http.known_hosts import KnownHosts
 from mnemolog.adapters.http.local_token import local_token
+from mnemolog.adapters.http.mcp import PATH, McpEndpoint
 from mnemolog.adapters.http.methods import Methods
 from mnemolog.adapters.http.routes import PREFIX, add_route, api_router
 from mnemolog.adapters.http.security import Authenticated
@@ -56,18 +58,19 @@ CORS: Mapping[str, Any] = {
 
 
 def create_app(engine: Engine) -> FastAPI:
-    """The application. It neither starts nor stops the engine."""
+    """The application. It neither starts nor stops the engine. Who serves it closes `state.mcp`."""
+    mcp = McpEndpoint(engine)
     app = FastAPI(
         title="Mnemolog",
         summary="Event-sourced memory for AI agents.",
         version=mnemolog.__version__,
         openapi_tags=TAGS,
-        routes=[*ROUTES],  # Built once: included routers would be built again for each application.
+        routes=[*ROUTES, Route(PATH, mcp)],  # Built once: included routers would be built again for each application.
         redirect_slashes=False,
         # FastAPI's own spans contain paths and queries, which name users; `Traced` makes its own.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    app.state.engine, app.state.readiness = engine, ready.Readiness(engine)
+    app.state.engine, app.state.readiness, app.state.mcp = engine, ready.Readiness(engine), mcp
     app.add_middleware(JsonBody)
     app.add_middleware(BodyLimit, artifact_max_bytes=engine.settings.artifact_max_bytes)
     app.add_middleware(Methods, routes=ROUTES)

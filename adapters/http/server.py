@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
+from fastapi import FastAPI
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http.app import create_app
@@ -23,7 +24,8 @@ async def serve(engine: Engine, host: str = LOOPBACK, port: int = 0) -> AsyncIte
     An engine with embedded servers also publishes the URL to other processes. EngineError if the port is taken.
     """
     listening = _listen(host, port)
-    server = _Server(_config(engine))
+    app = create_app(engine)
+    server = _Server(_config(app))
     running = asyncio.create_task(server.serve(sockets=[listening]))
     try:
         while not server.started and not running.done():  # noqa: ASYNC110  uvicorn offers no event.
@@ -35,6 +37,7 @@ async def serve(engine: Engine, host: str = LOOPBACK, port: int = 0) -> AsyncIte
     finally:
         server.should_exit = True
         await running
+        await app.state.mcp.close()
         listening.close()
 
 
@@ -44,9 +47,9 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _config(engine: Engine) -> uvicorn.Config:
+def _config(app: FastAPI) -> uvicorn.Config:
     return uvicorn.Config(
-        create_app(engine),
+        app,
         lifespan="off",
         ws="none",
         log_config=None,

@@ -49,7 +49,7 @@ MAINTENANCE = {
         "status",
         "up",
     ),
-    *("api-key", "dead-letter", "incident", "job", "master-key", "patrol", "policy", "producer", "projection"),
+    *("api-key", "dead-letter", "incident", "job", "master-key", "mcp", "patrol", "policy", "producer", "projection"),
     *("retention", "verify"),
 }
 # In Python a search gives whole memories, never bullets.

@@ -1,0 +1,123 @@
+"""The MCP server for one client, and the configuration of clients."""
+
+import asyncio
+import getpass
+import json as json_module
+import shutil
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli.options import Json, checked_as
+from mnemolog.adapters.mcp import install as clients
+from mnemolog.domain.errors import EngineError, InvalidInput
+from mnemolog.events.envelope import DEFAULT_AGENT
+
+
+class Tools(StrEnum):
+    """Which tools a client has."""
+
+    DEFAULT = "default"
+    ALL = "all"
+
+
+User = Annotated[
+    str | None,
+    typer.Option("--user", "-u", envvar="MNEMOLOG_USER", help="The user. Default: your login name."),
+]
+Agent = Annotated[str, typer.Option("--agent", "-a", help="The agent.", callback=checked_as("agent_id"))]
+WhichTools = Annotated[
+    Tools, typer.Option("--tools", help="`default` are three: add_memory, search_memory, get_context.")
+]
+Destructive = Annotated[bool, typer.Option("--destructive", help="Offer the tools that delete and erase, too.")]
+
+mcp = typer.Typer(help="The MCP server: memory for Claude, Cursor and other clients.")
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(mcp, name="mcp", rich_help_panel=panels.RUN)
+
+
+@mcp.callback(invoke_without_command=True)
+def serve(
+    context: typer.Context,
+    user: User = None,
+    agent: Agent = DEFAULT_AGENT,
+    tools: WhichTools = Tools.DEFAULT,
+    destructive: Destructive = False,
+) -> None:
+    """Serve one client on standard input and output. Clients start this themselves: see `mnemolog mcp install`.
+
+    Over HTTP, the server is at /mcp of `mnemolog up` and `mnemolog serve`.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    try:
+        from mnemolog.adapters.mcp import stdio  # Loads the SDK, which only this command needs.
+    except ImportError as missing:
+        raise EngineError(str(missing), field="mcp", fix="install it: pip install 'mnemolog[mcp]'") from missing
+    user_id = checked_as("user_id")(user or getpass.getuser())
+    if sys.stdin.isatty():
+        output.errors.print(f"[dim]serving the memory of {user_id}; a client speaks to it on standard input[/]")
+    asyncio.run(stdio.serve(context.obj, user_id=user_id, agent_id=agent, tools=tools.value, destructive=destructive))
+
+
+@mcp.command()
+def install(
+    context: typer.Context,
+    client: Annotated[str, typer.Argument(help="The client; `mnemolog mcp clients` lists them.")],
+    user: User = None,
+    agent: Annotated[str | None, typer.Option("--agent", "-a", help="The agent. Default: the client's name.")] = None,
+    tools: WhichTools = Tools.DEFAULT,
+    destructive: Destructive = False,
+    write: Annotated[bool, typer.Option("--write", help="Add it to the client's file. Default: print it.")] = False,
+    json: Json = False,
+) -> None:
+    """Print a client's configuration, or write it. Other entries of the file are kept."""
+    known = clients.known_clients(Path.home(), Path.cwd())
+    if client not in known:
+        raise InvalidInput(f"unknown client {client!r:.60}", field="client", fix=f"use one of {', '.join(known)}")
+    found = known[client]
+    entry = clients.entry_of(found, *_command(context.obj, user, agent or client, tools, destructive))
+    changed = clients.write(found, entry) if write else False
+    if json:
+        output.as_json({"file": str(found.file), "changed": changed, "configuration": entry})
+    elif not write:
+        output.errors.print(f"[dim]Add this to {found.file}, or run this again with --write:[/]", highlight=False)
+        print(json_module.dumps(entry, indent=2, ensure_ascii=False))  # noqa: T201  To be piped or copied as it is.
+    elif changed:
+        output.done(f"{found.title} has the memory; restart it to see the tools ({found.file})")
+    else:
+        output.done(f"No change: {found.file} has it already")
+
+
+@mcp.command("clients")
+def list_clients(json: Json = False) -> None:
+    """List the clients that `install` knows, and their files."""
+    known = clients.known_clients(Path.home(), Path.cwd())
+    if json:
+        output.as_json({"clients": [{"name": name, "file": str(one.file)} for name, one in known.items()]})
+        return
+    output.show(("client", "file"), [(name, str(one.file)) for name, one in known.items()])
+
+
+def _command(
+    data_dir: str | None, user: str | None, agent: str, tools: Tools, destructive: bool
+) -> tuple[str, list[str]]:
+    """The command that a client starts: absolute, since clients have a PATH of their own."""
+    beside = Path(sys.executable).with_name("mnemolog")
+    command = [str(beside) if beside.exists() else shutil.which("mnemolog") or "mnemolog"]
+    if data_dir is not None:
+        command += ["--data-dir", str(Path(data_dir).expanduser().resolve())]
+    command += ["mcp", "--agent", checked_as("agent_id")(agent)]
+    if user is not None:
+        command += ["--user", checked_as("user_id")(user)]
+    if tools is not Tools.DEFAULT:
+        command += ["--tools", tools.value]
+    if destructive:
+        command.append("--destructive")
+    return command[0], command[1:]

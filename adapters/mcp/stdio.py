@@ -1,0 +1,36 @@
+"""The MCP server of one client, on standard input and output."""
+
+from typing import Any
+
+from mcp.server.stdio import stdio_server
+
+from mnemolog.adapters.mcp.server import Session, mcp_server
+from mnemolog.adapters.operations.operation import Operation
+from mnemolog.adapters.operations.requests import AnyRequest
+from mnemolog.domain.principal import Principal, Role
+from mnemolog.opening import Opening
+
+
+class Calls(Opening):
+    """Runs operations on the engine of a data directory. An engine that ends is replaced at the next call."""
+
+    async def run(self, operation: Operation[Any, Any], request: AnyRequest) -> Any:
+        return await operation.run(await self._engine(), request)
+
+    async def principal(self) -> Principal | None:
+        """Whom the API key of the settings names; None without one, which has all rights."""
+        return (await self._engine()).principal
+
+
+async def serve(data_dir: str | None, **options: Any) -> None:
+    """Serve until the client closes standard input. `options` are those of `Session`."""
+    async with Calls(data_dir) as calls:
+        principal = await calls.principal()
+        session = Session(run=calls.run, may=principal.may if principal else _everything, **options)
+        server = mcp_server(lambda _: session)
+        async with stdio_server() as (reading, writing):
+            await server.run(reading, writing, server.create_initialization_options())
+
+
+def _everything(_: Role) -> bool:
+    return True
