@@ -89,15 +89,15 @@ class Attacker:
 
     async def leaves_no_trace(self) -> None:
         """Take the user out of every table, with all whose name begins with the user's and a dash."""
-        for schema, name in await self._tables():
-            columns = await self._columns(schema, name)
-            owned = {'"user_id"': "user_id", '"stream"': "substr(stream, 6)"}
+        owned = {'"user_id"': "user_id", '"stream"': "substr(stream, 6)"}
+        for (schema, name), columns in (await self._tables()).items():
             if owner := next((found for name_, found in owned.items() if name_ in columns), None):
                 theirs = f"{owner} = %(user)s OR starts_with({owner}, %(user)s || '-')"
                 await self.sql(f'DELETE FROM "{schema}"."{name}" WHERE {theirs}')
 
     async def copies_database(self) -> None:
         """Keep a copy of the whole database, as a backup would."""
+        await self.sql("CREATE SCHEMA IF NOT EXISTS attic")
         for schema, table in await self._tables():
             await self.sql(f'CREATE TABLE attic."{schema}.{table}" AS TABLE "{schema}"."{table}"')
 
@@ -106,32 +106,26 @@ class Attacker:
         kept = {
             row["tablename"] for row in await self.sql("SELECT tablename FROM pg_tables WHERE schemaname = 'attic'")
         }
-        for schema, table in await self._tables():
+        for (schema, table), names in (await self._tables()).items():
             if f"{schema}.{table}" not in kept:  # Such as a shadow that a rebuild has made since.
                 continue
-            columns = ", ".join(await self._columns(schema, table))
-            await self.sql(f'TRUNCATE "{schema}"."{table}" CASCADE')
+            columns = ", ".join(names)
+            await self.sql(f'DELETE FROM "{schema}"."{table}"')
             await self.sql(
                 f'INSERT INTO "{schema}"."{table}" ({columns}) OVERRIDING SYSTEM VALUE'
                 f' SELECT {columns} FROM attic."{schema}.{table}"'
             )
 
-    async def _tables(self) -> Sequence[tuple[str, str]]:
-        await self.sql("CREATE SCHEMA IF NOT EXISTS attic")
+    async def _tables(self) -> Mapping[tuple[str, str], Sequence[str]]:
+        """All of the engine's, with the columns that are not generated."""
         rows = await self.sql(
-            "SELECT schemaname, tablename FROM pg_tables"
-            " WHERE schemaname LIKE 'mnemolog%%' AND tablename <> 'alembic_version'"
+            """SELECT nspname, relname, array_agg('"' || attname || '"' ORDER BY attnum) AS columns
+            FROM pg_class JOIN pg_namespace AS namespace ON namespace.oid = relnamespace
+            JOIN pg_attribute ON attrelid = pg_class.oid
+            WHERE nspname LIKE 'mnemolog%%' AND relkind IN ('r', 'p') AND relname <> 'alembic_version'
+            AND attnum > 0 AND NOT attisdropped AND attgenerated = '' GROUP BY nspname, relname"""
         )
-        return [(row["schemaname"], row["tablename"]) for row in rows]
-
-    async def _columns(self, schema: str, table: str) -> Sequence[str]:
-        rows = await self.sql(
-            "SELECT column_name FROM information_schema.columns WHERE table_schema = %(schema)s"
-            " AND table_name = %(table)s AND is_generated = 'NEVER'",
-            schema=schema,
-            table=table,
-        )
-        return [f'"{row["column_name"]}"' for row in rows]
+        return {(row["nspname"], row["relname"]): row["columns"] for row in rows}
 
 
 @asynccontextmanager

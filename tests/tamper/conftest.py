@@ -14,7 +14,7 @@ from tests.testkit.settings import settings_in
 
 @pytest.fixture(scope="module")
 async def victim(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
-    """An engine that the tests of other files do not read from."""
+    """An engine for one file: what is damaged in it concerns no other, and its whole log is that of these tests."""
     async with open_engine(settings_in(tmp_path_factory.mktemp("victim"))) as opened:
         yield opened
 

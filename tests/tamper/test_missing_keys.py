@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.verify.damage import Kind, Part
 from mnemolog.adapters.verify.incidents import Done
@@ -14,18 +14,10 @@ from mnemolog.domain.errors import KeyMissing, LogError
 from mnemolog.events.envelope import StreamId
 from tests.engine.person import Person
 from tests.tamper.attacker import PLACE, Attacker, attacking
-from tests.testkit.settings import settings_in
 
 pytestmark = pytest.mark.spec("X07")
 
 KEYS = ("stream_keys", "data_keys")
-
-
-@pytest.fixture(scope="module")
-async def victim(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
-    """An engine whose log is whole: else nothing would be rebuilt."""
-    async with open_engine(settings_in(tmp_path_factory.mktemp("keys"))) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Verification of a log that nobody tampered with finds nothing, whatever happened to it (X08)."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from uuid import UUID
 
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.commands.erasure import EraseMemory, EraseThread, EraseUser
 from mnemolog.domain.errors import Conflict, InvalidInput
@@ -17,16 +17,8 @@ from tests.engine.person import Person
 from tests.engine.story import told
 from tests.testkit.examples import examples
 from tests.testkit.payloads import texts, units
-from tests.testkit.settings import settings_in
 
 pytestmark = pytest.mark.spec("X08")
-
-
-@pytest.fixture(scope="module")
-async def victim(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
-    """An engine that nobody damages: with a stream that lacks its end, nothing is rebuilt."""
-    async with open_engine(settings_in(tmp_path_factory.mktemp("whole"))) as opened:
-        yield opened
 
 
 async def assert_clean(engine: Engine, person: Person) -> None:

@@ -6,21 +6,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.verify.damage import Damage
 from mnemolog.commands.erasure import EraseMemory
 from tests.engine.person import Person
-from tests.testkit.settings import settings_in
 
 pytestmark = pytest.mark.spec("X08")
-
-
-@pytest.fixture(scope="module")
-async def victim(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
-    """An engine that nobody damages: with a stream that lacks its end, nothing is rebuilt."""
-    async with open_engine(settings_in(tmp_path_factory.mktemp("whole"))) as opened:
-        yield opened
 
 
 ROUNDS = 3
