@@ -134,7 +134,12 @@ class Memory:
 
 def no_such_memory(user_id: str, memory_id: UUID, path: str = "memory_id") -> NotFound:
     """The error for a memory that does not exist or is not visible to the caller (A01)."""
-    return NotFound(f"user {user_id!r} has no memory {memory_id}", field=path, fix="look it up with `mnemolog search`")
+    return NotFound(
+        f"user {user_id!r} has no memory {memory_id}",
+        field=path,
+        fix="look it up with `mnemolog search`; for a fact or an entity, use `mnemolog fact` or `mnemolog entity`, or "
+        "undo an event of its history",
+    )
 
 
 def erased_memory(memory_id: UUID, path: str = "memory_id") -> Erased:
