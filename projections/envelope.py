@@ -33,6 +33,7 @@ from mnemolog.projections.slots import Envelope
 from mnemolog.projections.sources.ranked import ranked
 from mnemolog.projections.sources.recorded import RECORDED
 from mnemolog.projections.sources.source import Asked
+from mnemolog.projections.sources.weighing import relevant
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
 
@@ -176,14 +177,16 @@ async def search(
             point=point,
             among=Candidates(messages=True),
             limit=HITS,
-            cutoff=Cutoff.RELATIVE,
+            cutoff=Cutoff.NONE,
         )
         for question in questions
     ]
     found = await together(*(ranked(one, [RECORDED], HITS + len(without)) for one in asked))
+    # Only then the cutoff: the message to answer may be among the hits, and nothing is as similar to it as itself.
+    others = [[hit for hit in one.hits if hit.id not in without] for one in found]
     return [
-        Found([hit for hit in one.hits if hit.id not in without][:HITS], skipped=question.skipped)
-        for question, one in zip(questions, found, strict=True)
+        Found(relevant(replace(of, cutoff=Cutoff.RELATIVE), hits)[:HITS], skipped=of.question.skipped)
+        for of, hits in zip(asked, others, strict=True)
     ]
 
 

@@ -64,6 +64,20 @@ async def test_the_gate_decides_whether_episodes_are_searched(engine: Engine, us
     assert [one.text for one in opened.envelope.EPISODE.hits] == ["Booked a table at the Harbour Grill"]
 
 
+async def test_the_message_to_answer_does_not_push_out_what_answers_it(engine: Engine, user: str) -> None:
+    memory = "Ana booked a table for two at the Harbour Grill on Sunday evening"
+    ana, message = Teller(engine, user), "Do you remember the Harbour Grill?"
+    await ana.creates(memory)
+    said = {"user_id": user, "agent_id": ana.agent, "thread_id": ana.thread, "role": "user"}
+    await engine.writes.record_turn({**said, "turn_id": f"{user}-1", "text": message, "actor": "user"})
+    message_id = engine.writes.handler.turn_id(f"{user}-1")
+
+    request = EnvelopeRequest(message=message, thread_id=ana.thread)
+    found = await engine.reads.envelope(ana.viewer, request, now(), await ana.caught_up(), {message_id})
+
+    assert [one.text for one in found.envelope.EPISODE.hits] == [memory]
+
+
 async def test_a_name_opens_the_gate_and_brings_its_facts(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.knows_of("Marta")
