@@ -6,7 +6,7 @@ denies no more than it does. A claim in other words than the memory counts as un
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from mnemolog.domain import markers
@@ -58,7 +58,29 @@ def claims(text: str) -> Sequence[str]:
 
 
 def judged(claim: str, known: Sequence[Known], user: str) -> Claim:
-    """What the statements say to a claim, of which the first have the most authority. `user` is how they name `you`."""
+    """What the statements say to a claim, of which the first have the most authority. `user` is how they name `you`.
+
+    A claim of two halves (`You live in Porto and work at Acme`) is supported if both are. Otherwise the result is that
+    of the half at fault, a contradicted one first, and the question asks only about that half.
+    """
+    whole = _judged(claim, known, user)
+    halves = [] if whole.support is Support.SUPPORTED else [_judged(one, known, user) for one in _halves(claim)]
+    if not halves:
+        return whole
+    found = {one.support: one for one in reversed(halves)}
+    decisive = next(found[support] for support in _WORST_FIRST if support in found)
+    return replace(decisive, text=claim)
+
+
+def _halves(claim: str) -> Sequence[str]:
+    """The two statements of a claim about one subject, which the second half need not repeat."""
+    if not (subject := _SUBJECT.match(claim)) or not (joint := _JOINT.search(claim, subject.end())):
+        return ()
+    first, second = claim[: joint.start()], claim[joint.end() :]
+    return (first, second if _SUBJECT.match(second) else f"{subject[0]} {second}")
+
+
+def _judged(claim: str, known: Sequence[Known], user: str) -> Claim:
     of_user, named = _of_user(claim, user), stems(user)
     wanted, about_user = stems(of_user) - named - _EMPTY, of_user != claim
     opposed: Known | None = None
@@ -108,10 +130,22 @@ def _denies(text: str) -> bool:
     return sum(word in markers.NEGATIONS for word in words) % 2 == 1
 
 
+_WORST_FIRST = (Support.CONTRADICTED, Support.UNSUPPORTED, Support.SUPPORTED)
 _EMPTY = stems("you your yours yourself user is are was were be been has have had do does did currently now still also")
 _YOUR = re.compile(r"\byour\b", re.IGNORECASE)
 _YOU = re.compile(r"\byou(?:['’](?:re|ve|d|ll))?\b", re.IGNORECASE)
 _NOT = re.compile(r"(?<=\w)n[’']t\b", re.IGNORECASE)
+# `You`, `Your sister`, `The office`, or names.
+_SUBJECT = re.compile(
+    r"(?:(?:[Yy]ou(?:['’]re)?\b(?!\s+and\b))|(?:[Yy]our|The|the)\s+\w+|[A-Z]\w+(?:\s+[A-Z]\w+)*)(?=\s)"
+)
+# `and` before a verb or another subject; between nouns it joins no statements.
+_JOINT = re.compile(
+    r",?\s+(?:and|but)\s+(?:(?:also|now|still|currently|often|usually)\s+)?(?=(?:you|your)\b|(?:[A-Z]\w+\s+)?(?:is|are|was|were"
+    r"|has|have|had|do|does|did|can|cannot|will|(?:live|work|like|love|hate|prefer|enjoy|drink|eat|own|play|speak|stud|move"
+    r"|marr|plan|want|need|take|use|drive|run|read|write|teach|travel|stay|keep|know|collect|train|visit|grow|grew|quit|start"
+    r"|stop|make|made|bought|buy)(?:s|es|ed|d|ies|ied|y)?)(?:n['’]t)?\b)"
+)
 # What begins an offer, a wish, a condition, a courtesy, an instruction or a guess that says that it is one.
 _NO_CLAIM = re.compile(
     r"(?:(?:i|we)(?:['’]\w+)?\s+(?:can|could|will|would|may|might|am|are|was|hope|think|suggest|recommend|understand"

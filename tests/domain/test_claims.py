@@ -54,6 +54,26 @@ def test_what_to_ask_is_the_claim_as_a_question() -> None:
     assert judged("You were born in 1984.", KNOWN, "Ana").question == "You were born in 1984?"
 
 
+@pytest.mark.parametrize(
+    ("claim", "support", "question"),
+    [
+        ("You live in Leipzig and are allergic to peanuts.", Support.SUPPORTED, ""),
+        ("You're allergic to peanuts, and you live in Leipzig.", Support.SUPPORTED, ""),
+        ("Ana lives in Leipzig and has a dog called Bello.", Support.SUPPORTED, ""),
+        ("You have a dog called Bello but don't eat meat.", Support.SUPPORTED, ""),
+        ("You live in Leipzig and have a cat called Minka.", Support.UNSUPPORTED, "You have a cat called Minka?"),
+        ("You live in Rome and have a cat called Minka.", Support.CONTRADICTED, "You live in Rome?"),
+        ("You have a cat called Minka and live in Rome.", Support.CONTRADICTED, "You live in Rome?"),
+        ("You live in Leipzig and Marta lives in Rome.", Support.SUPPORTED, ""),
+        ("You live in Leipzig and Rome.", Support.UNSUPPORTED, "You live in Leipzig and Rome?"),
+        ("Marta lives in Rome and has two cats.", Support.UNSUPPORTED, "Marta has two cats?"),
+    ],
+)
+def test_each_half_of_a_claim_is_judged(claim: str, support: Support, question: str) -> None:
+    found = judged(claim, KNOWN, "Ana")
+    assert (found.text, found.support, found.question) == (claim, support, question)
+
+
 def test_a_statement_that_is_overruled_supports_nothing() -> None:
     known = [Known(Slot.EPISODE, "old", "Ana plays golf", overruled="Ana gave up golf")]
     assert judged("You play golf.", known, "Ana").support is Support.CONTRADICTED
