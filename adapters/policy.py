@@ -192,6 +192,7 @@ class PredicateEntry(_Part):
     critical: Flag = False
     object: ObjectKind | None = None
     category: Id = THING
+    timeless: Flag = False
 
 
 class BandsEntry(_Part):

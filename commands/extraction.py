@@ -1,4 +1,6 @@
-"""Record what a message states about its author: facts, their ends, and corrections, in one append (B13, E06).
+"""Record what a message states about its author and others: facts, ends, and corrections, in one append (B13, E06).
+
+A death ends the facts about who died, except kinship and what is of no time.
 
 What somebody recorded outranks what was extracted: only a later sentence that tells of a change supersedes or ends it,
 and no rule ends an allergy or another critical fact that somebody recorded.
@@ -15,11 +17,14 @@ from mnemolog.commands.decider import Decider
 from mnemolog.commands.fact_changes import EndFact, RetireFact
 from mnemolog.commands.fact_changes import decide as change_fact
 from mnemolog.commands.facts import FACTS, Remember, object_of, subject_of
-from mnemolog.commands.graph import Graph, GraphCommand, SlotKey, applied, evolve
+from mnemolog.commands.graph import Graph, GraphCommand, SlotKey, applied, cluster_reads, evolve
+from mnemolog.domain.entity import PERSON
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.extraction.candidate import MOST_WRITES, Action, Candidate
+from mnemolog.domain.extraction.vocabulary import ONE_OF, OUTLIVING, PETS
 from mnemolog.domain.memory import Status
 from mnemolog.domain.message import Message
+from mnemolog.domain.predicates import BUILT_IN, Predicate
 from mnemolog.domain.relation import Relation
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.envelope import Happened
@@ -30,6 +35,10 @@ from mnemolog.events.message_fold import MESSAGE
 from mnemolog.events.profile import ProfileProposed
 
 ACTOR = "extractor"
+DIED = "died"
+LIVING = ("Person", "Animal")
+# What somebody recorded of who died ends only with these predicates: a critical fact never does.
+_ENDING = frozenset([one.name for one in BUILT_IN if not one.critical] + f"{ONE_OF}|{PETS}".split("|")) - OUTLIVING
 
 
 class ExtractTurn(GraphCommand):
@@ -89,8 +98,13 @@ def _decide(state: Extraction, command: ExtractTurn) -> Sequence[Event]:
         if writes == command.most:
             break
         try:
-            news = _ended(state, command, candidate, fact) if candidate.action is Action.END else ()
-            news = news or (_stated(state, command, candidate, fact) if candidate.action is not Action.END else ())
+            about = _resolved(state, candidate, fact)
+            if about is None:
+                continue
+            decided = _ended if candidate.action is Action.END else _stated
+            news = [*decided(state, command, candidate, about)]
+            if news and about.predicate == DIED:
+                news += _outlived(_after(state, news), command, candidate, about)
         except MnemologError:
             continue
         if news:
@@ -98,6 +112,51 @@ def _decide(state: Extraction, command: ExtractTurn) -> Sequence[Event]:
             events += news
             state = _after(state, news)
     return events
+
+
+def _resolved(state: Extraction, candidate: Candidate, fact: Remember) -> Remember | None:
+    """The fact with its subject: the only one who has the relation to the author, or who has the name and is known.
+
+    None if that is nobody, or several.
+    """
+    if candidate.via:
+        held = [one for one in _slot(state, _relation(candidate, fact))[0] if _holds(one, fact.said.since)]
+        ends = {state.graph.root(one.object_id) for one in held if one.object_id}
+        return fact.model_copy(update={"subject": str(ends.pop())}) if len(ends) == 1 else None
+    if not candidate.known:
+        return fact
+    subject = subject_of(state.graph, fact)
+    return fact if subject and subject.traits.category in LIVING else None
+
+
+def _relation(candidate: Candidate, fact: Remember) -> Remember:
+    """In place of a fact about `my brother`: who that is."""
+    rule = Predicate(candidate.via, subject=PERSON)
+    return fact.model_copy(update={"predicate": candidate.via, "object": "*", "literal": True, "rule": rule})
+
+
+def _outlived(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
+    """The ends of what held of somebody who died."""
+    gone = subject_of(state.graph, fact)
+    assert gone
+    ends: list[Event] = []
+    for one in state.graph.relations.values():
+        about = {state.graph.root(id_) for id_ in (one.subject_id, one.object_id) if id_}
+        held = one.status is Status.ACTIVE and _holds(one, command.said_at)
+        if gone.entity_id not in about or not held or one.predicate in OUTLIVING:
+            continue
+        if one.relation_id in state.recorded and one.predicate not in _ENDING:
+            continue
+        if _outranked(state, command, candidate, one):
+            ends += _end(_after(state, ends), command, one, candidate.since or command.said_at)
+    return ends
+
+
+def _end(state: Extraction, command: ExtractTurn, one: Relation, until: datetime) -> Sequence[Event]:
+    """The end of a fact; of which was only heard after it had ended, when the end was heard of."""
+    who = command.model_dump(include={"tenant", "user_id", "agent_id", "thread_id", "actor"})
+    until = until if any(period.valid_from < until for period in one.validity.periods) else command.said_at
+    return change_fact(state.graph, EndFact(**who, relation_id=one.relation_id, until=until, at=command.at))
 
 
 def _stated(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
@@ -110,6 +169,9 @@ def _stated(state: Extraction, command: ExtractTurn, candidate: Candidate, fact:
     others = [one for one in before if one not in same]
     if any(not _outranked(state, command, candidate, one) for one in others):
         return []
+    if fact.rule.timeless:
+        precise = any(str(one.value).startswith(f"{fact.object} ") for one in others)
+        return [] if precise else FACTS.decide(state.graph, fact)
     retired: list[Event] = []
     for one in others:
         began = one.validity.periods[-1].valid_from
@@ -134,20 +196,21 @@ def _retired(state: Extraction, command: ExtractTurn, one: Relation) -> Sequence
 def _ended(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
     slot, same = _slot(state, fact)
     ended = [one for one in (slot if candidate.object is None else same) if _holds(one, command.said_at)]
-    who = command.model_dump(include={"tenant", "user_id", "agent_id", "thread_id", "actor"})
-    until = candidate.until or command.said_at
     return [
         event
         for one in ended
         if _outranked(state, command, candidate, one) and not (fact.rule.critical and one.relation_id in state.recorded)
-        for event in change_fact(state.graph, EndFact(**who, relation_id=one.relation_id, until=until, at=command.at))
+        for event in _end(state, command, one, candidate.until or command.said_at)
     ]
 
 
 def _outranked(state: Extraction, command: ExtractTurn, candidate: Candidate, one: Relation) -> bool:
-    """Whether a message may supersede or end a fact: one that was extracted, or that was recorded before a change."""
+    """Whether a message may supersede or end a fact: one that was extracted, or that was recorded before a change or a
+    correction.
+    """
     recorded = state.recorded.get(one.relation_id)
-    return recorded is None or (candidate.changes and recorded < command.said_at)
+    tells = candidate.changes or candidate.action is Action.CORRECT
+    return recorded is None or (tells and recorded < command.said_at)
 
 
 def _slot(state: Extraction, fact: Remember) -> tuple[Sequence[Relation], Sequence[Relation]]:
@@ -170,8 +233,20 @@ def _after(state: Extraction, news: Sequence[Event]) -> Extraction:
 
 
 def _tags(state: Extraction, command: ExtractTurn) -> frozenset[str]:
-    own = frozenset({USER, turn_tag(command.turn_id)})
-    return own.union(*(FACTS.tags(state.graph, fact) for fact in command.facts))
+    tags = frozenset({USER, turn_tag(command.turn_id)})
+    for candidate, fact in zip(command.candidates, command.facts, strict=True):
+        if candidate.via:
+            tags |= FACTS.tags(state.graph, _relation(candidate, fact))
+        about, gone = fact, None
+        try:
+            about = _resolved(state, candidate, fact) or fact
+            gone = subject_of(state.graph, about) if fact.predicate == DIED else None
+        except MnemologError:
+            pass  # What is lacking is read next; else the decision leaves it out.
+        tags |= FACTS.tags(state.graph, about)
+        if gone:
+            tags |= cluster_reads(state.graph, state.graph.members(gone.entity_id))
+    return tags
 
 
 EXTRACTION: Decider[ExtractTurn, Extraction] = Decider(

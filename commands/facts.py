@@ -174,10 +174,36 @@ def _told(state: Graph, command: Remember, said: Said, place: SlotKey, found: Ob
     same = [one for one in slot if found.is_of(state, one, command.object)]
     known = next((one for one in same if one.status is Status.ACTIVE), next(iter(same), None))
     if known is None:
-        return [_asserted(command, said, place, found, facts_of(slot))]
+        return _instead(command, said, place, found, slot, None)
     if _repeats(known, said, command):
         return [] if _told_before(known, command) else [_observed(known, command)]
-    return [_asserted(command, said, place, found, facts_of(slot), known)]
+    return _instead(command, said, place, found, slot, known)
+
+
+def _instead(
+    command: Remember, said: Said, place: SlotKey, found: Object, slot: Sequence[Relation], known: Relation | None
+) -> Sequence[Event]:
+    """The fact. Another value of what is timeless never held, unless it was told later; this one held in its place."""
+    before = facts_of(slot)
+    shown = {one.relation_id for one in slot if one.status is Status.ACTIVE and one is not known}
+    wrong = [
+        one
+        for one in before
+        if command.rule.timeless
+        and command.rule.single
+        and one.relation_id in shown
+        and one.validity.said
+        and one.validity.said[0].valid_from <= said.since
+    ]
+    retired: list[Event] = []
+    for one in wrong:
+        after = facts.retired(before, one)
+        retired.append(
+            events.RelationRetired(relation_id=one.relation_id, validity=own_first(one.relation_id, before, after))
+        )
+        before = after
+        said = replace(said, since=min(said.since, one.validity.said[0].valid_from))
+    return [*retired, _asserted(command, said, place, found, before, known)]
 
 
 def _repeats(known: Relation, said: Said, command: Remember) -> bool:

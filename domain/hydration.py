@@ -69,6 +69,7 @@ pet dog cat animal
 study studied studies school university college degree graduated
 speak speaks language languages
 own owns has have
+died dead death die alive living passed
 """
 _ALIKE = 0.6
 """What a word of the same topic counts for, beside the word itself."""

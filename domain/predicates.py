@@ -32,6 +32,7 @@ class Predicate:
 
     `single`: one value at a time. `critical`: never omitted from a context. `object` None: an entity if the object
     names a known one, else a literal. `subject` and `category` are the categories of entities that it creates.
+    `timeless`: it does not change, so another value means that the previous one was wrong from the start.
     """
 
     name: str
@@ -41,18 +42,24 @@ class Predicate:
     object: ObjectKind | None = None
     category: str = THING
     subject: str = THING
+    timeless: bool = False
 
 
-def _person(name: str, object: ObjectKind, category: str = THING, *, single: bool = True) -> Predicate:
-    return Predicate(name, single=single, object=object, category=category, subject=PERSON)
+def _person(
+    name: str, object: ObjectKind, category: str = THING, *, single: bool = True, timeless: bool = False
+) -> Predicate:
+    return Predicate(name, single=single, object=object, category=category, subject=PERSON, timeless=timeless)
 
 
 BUILT_IN = (
-    *(_person(name, ObjectKind.ENTITY, "Location") for name in ("lives_in", "born_in")),
+    _person("lives_in", ObjectKind.ENTITY, "Location"),
+    _person("born_in", ObjectKind.ENTITY, "Location", timeless=True),
+    _person("birthday", ObjectKind.LITERAL, timeless=True),
+    Predicate("died", single=True, object=ObjectKind.LITERAL, timeless=True),
     _person("works_at", ObjectKind.ENTITY, "Organization"),
     *(_person(name, ObjectKind.ENTITY, PERSON) for name in ("married_to", "partner_of")),
     *(_person(name, ObjectKind.ENTITY, PERSON, single=False) for name in ("knows", "friend_of", "parent_of")),
-    *(_person(name, ObjectKind.LITERAL) for name in ("birthday", "age", "job_title", "email")),
+    *(_person(name, ObjectKind.LITERAL) for name in ("age", "job_title", "email")),
     *(Predicate(name, critical=True, subject=PERSON) for name in ("allergy", "safety_boundary")),
     *(Predicate(name, critical=True, subject=PERSON) for name in ("medication", "intolerance")),
     *(Predicate(name, single=True, group=PredicateClass.AGENT) for name in ("diet_plan", "counseling_mode")),

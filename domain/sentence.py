@@ -23,7 +23,7 @@ _KNOWN = {
 # Third person singular; any other word that stands first is taken for a noun.
 _VERBS_WORDS = (
     "attends avoids belongs bought breeds builds buys calls came can carries collects considers cooks cycles"
-    " dates did dislikes does drinks drives earns eats employs enjoys enrolled expects favours favors fears feels"
+    " dates did died dislikes does drinks drives earns eats employs enjoys enrolled expects favours favors fears feels"
     " follows goes got graduated had has hates helps hosts is joined keeps knows lacks learns leads leaves left"
     " lent likes lived lives loves made maintains makes manages married may meets mentors met misses moved must"
     " needs opposes orders organises organizes owes owned owns paid pays plans plays practises practices prefers"
@@ -41,6 +41,8 @@ _SINGULAR = ("ss", "us", "is", "news")
 def sentence(subject: str, predicate: str, thing: str) -> str:
     """The fact with the names of its ends, or its value."""
     words = verb_phrase(predicate)
+    if predicate == "died" and thing[:1].isdigit():
+        words = "died on" if len(thing) == len("2026-05-13") else "died in"
     return f"{subject}{words} {thing}" if words.startswith("'") else f"{subject} {words} {thing}"
 
 

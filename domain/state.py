@@ -98,7 +98,8 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
             state = _extracted_state(one)
             if state in asked and (one.since is None or one.since <= at):
                 ended = normalize_name(one.object or "") if one.action is Action.END else None
-                return Statement(id_, normalize_name(one.subject), state, plain, at, ended)
+                subject = f"{one.subject} {one.via}" if one.via else one.subject
+                return Statement(id_, normalize_name(subject), state, plain, at, ended)
     if _NOT_NOW.search(plain):
         return None
     state = next((state for state, pattern in _STATES.items() if pattern.search(plain)), "")

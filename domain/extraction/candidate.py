@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from mnemolog.domain.entity import ME, THING
 
-EXTRACTOR = "rules-1"
+EXTRACTOR = "rules-2"
 """The name of the extractor, with the version of its rules."""
 CONFIDENCE = 0.8
 MOST_CANDIDATES = 5  # B13: of one turn.
@@ -30,11 +30,16 @@ class Candidate:
 
     `single` and `category` apply if the policy has no such predicate. `changes`: the sentence says that something
     changed, as in "I moved to", so that it may end what somebody recorded.
+
+    `via`: the subject is the one to whom the named subject has this relation, as in "my brother". `known`: it counts
+    only if the subject is a person or an animal that is known already, because any name may begin a sentence.
     """
 
     predicate: str
     object: str | None
     subject: str = ME
+    via: str = ""
+    known: bool = False
     action: Action = Action.STATE
     literal: bool | None = None
     single: bool = False

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from mnemolog.domain.extraction.times import is_time
+
 LONGEST = 2000
 """The characters of a message that are read: what is longer is a document, and its author may be somebody else."""
 
@@ -31,7 +33,9 @@ def clauses(text: str) -> Iterator[Clause]:
             continue
         if _LAUGHTER.search(stated):
             continue
-        for part in _JOINT.split(stated):
+        led = _LED.match(stated)
+        stated = f"{led[1]} {stated[led.end() :]}" if led and is_time(led[1]) else stated
+        for part in _JOINT.split(_COUPLE.sub(r"\1 & I ", stated)):
             clause, again = _opened(part)
             if clause:
                 yield Clause(clause.strip(" .!,;:"), corrects or again)
@@ -56,6 +60,10 @@ _JOINT = re.compile(
     r"|, (?=(?:I|i|we|my)\b)|,? (?:but|because|although|though|while|whereas|however) "
     r"|,? and (?=(?:have|has|am|'m|live|work|moved|started|joined|left|quit|love|hate|like|prefer|speak|study|take)\b)"
 )
+# "Tom and I" is one subject; any other "and I" begins a clause.
+_COUPLE = re.compile(r"^((?i:my|our) (?:\w+ )?\w+|[A-Z][\w-]+(?: [A-Z][\w-]+)?) and I (?!(?i:am|'m|have to)\b)")
+# "Last week, I moved" is one clause.
+_LED = re.compile(r"([\w' -]{4,30}), (?=(?:i|we|my|our)\b)", re.IGNORECASE)
 # What is said in jest, in a role or in a text that somebody asks for.
 _JEST = re.compile(
     r"\b(?:kidding|joking|jk|april fools?|just testing|role[- ]?play(?:ing)?|act as|pretend)\b|(?<!\w)/s\b|, not[.!]*$"

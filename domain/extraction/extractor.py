@@ -38,7 +38,7 @@ def extract(text: str, at: datetime, author: str = ME, before: Candidate | None 
 
 
 def _said_in(clause: str, at: datetime) -> Sequence[Candidate]:
-    """What the first rule that a clause matches says; nothing if it matches none."""
+    """What the first rule says that a clause matches and that makes something of it."""
     lower = clause.lower()
     whole, plain = Dated(clause), None
     for rules, timed in ((DATES, False), (RULES, True)):
@@ -47,8 +47,8 @@ def _said_in(clause: str, at: datetime) -> Sequence[Candidate]:
                 continue
             plain = plain or dated(clause, at, future=_TO_COME.search(clause) is not None)
             stated = plain if timed else whole
-            if match := one.form.match(stated.text):
-                return one.make(Said(match, stated, at))
+            if (match := one.form.match(stated.text)) and (made := one.make(Said(match, stated, at))):
+                return made
     return ()
 
 
@@ -68,6 +68,6 @@ def _continued(clause: Clause, last: Candidate, at: datetime) -> Sequence[Candid
 
 
 _TO_COME = re.compile(
-    r"(?:'m|am|'re|are)(?: \w+)? (?:starting|joining|moving|relocating|leaving|going)\b|(?:'ll|\bwill|\bshall)\b",
+    r"(?:'m|am|'re|are)(?: \w+)? (?:starting|joining|moving|relocating|leaving|going|getting)\b|(?:'ll|\bwill|\bshall)\b",
     re.IGNORECASE,
 )

@@ -24,6 +24,18 @@ from mnemolog.domain.extraction.makers import (
     values,
     works_at,
 )
+from mnemolog.domain.extraction.others import (
+    cancelled,
+    died,
+    ends_for,
+    no_longer_is,
+    parted,
+    they_live_in,
+    they_moved_to,
+    they_started_at,
+    they_work_at,
+    wed,
+)
 from mnemolog.domain.extraction.rule import Rule, form, rule
 
 _EVENT = (
@@ -31,13 +43,19 @@ _EVENT = (
     r"|concert|party|conference|deadline|due date|reunion|marathon|recital|ceremony|move|meeting|trip|holiday|vacation"
     r"|(?:dentist|doctor|dentist's|doctor's) appointment|housewarming|birthday party|driving test)"
 )
+# What `they` say of somebody else, with `has` and the like.
+_HAVE = (
+    r"(?:'s| has| have| is| was| got)?(?: (?:just|now|finally|recently|since|already|sadly|unfortunately|officially))*"
+)
+_PARTED = r"(?:split up|split|separated|broke up|broken up|divorced|(?:are )?no longer together|(?:are )?not together any ?more|(?:got|are) divorced|(?:have )?called it quits)"
+_GONE = r"(?=$|[,.!;:(]| (?:and|but|because|so|of|from|after|peacefully|suddenly|unexpectedly|in (?:his|her|their) sleep|this|while|surrounded|at (?:home|the age|age))\b)"
 _MOVED = r"(?:(?:was|got|is|has been|is now|has)(?: been)? )?(?:moved|postponed|rescheduled|pushed(?: back)?|brought forward|changed|delayed)"
 
 # fmt: off
 # In these, a date is what is said, not since when it holds.
 DATES: tuple[Rule, ...] = (
-    rule("birthday", rf"my (?:birthday|date of birth) (?:is|falls)(?: on)? (?P<value>{times.DAY_AND_MONTH})", born),
-    rule("born on", rf"i was born on (?P<value>{times.DAY_AND_MONTH})", born),
+    rule("birthday", rf"my (?:birthday|date of birth) (?:is|falls)(?: (?:actually|really|in fact))?(?: on)? (?P<value>{times.DAY_AND_MONTH})", born),
+    rule("born on", rf"i was (?:actually |really )?born on (?P<value>{times.DAY_AND_MONTH})", born),
     rule("'m |am |turned", r"{I}(?: turned)? (?P<value>[1-9]\d) (?:years old|today)", age),
     rule("turned", r"{I} turned (?P<value>[1-9]\d)(?=$|[,.!])", age),
     rule("on |for |will be", rf"{_EVENT} (?:is|will be|takes place|is set|is scheduled|is planned)(?: now)?(?: (?:on|for))? (?P<when>{times.POINT})", event),
@@ -106,17 +124,52 @@ RULES: tuple[Rule, ...] = (
     rule(" me on", r"my (?:doctor|dietitian|dietician|nutritionist|gp)(?: has)?(?: just)? (?:put|placed) me on(?: an?| the)? {DIET}", diet),
     rule("my", r"my (?:new |current )?diet is(?: now)?(?: an?)? {DIET}", diet),
     rule("diet", r"{I} (?:on|following|follow|switched to|started) an? (?P<value>(?!(?:new|strict|different|better|special|bad|healthy|balanced|proper)\b)[\w-]+) diet\b", diet),
+    # Deaths.
+    rule("died|passed", r"{WHO}(?: has| have)?(?: (?:just|sadly|unfortunately|recently|suddenly))* (?:died|passed away|passed on)" + _GONE, died),
+    rule("dead|no longer with us|no longer alive", r"{WHO} is (?:dead|no longer (?:with us|alive))" + _GONE, died),
+    rule("down|sleep|euthani", r"{WHO} (?:was|had to be|has been)(?: just)? (?:put down|put to sleep|euthani[sz]ed)" + _GONE, died),
+    rule("down|sleep", r"{I}(?: had to| have had to)? put {WHO} (?:down|to sleep)" + _GONE, died),
+    rule("lost", r"{I} lost (?:my|our){SORT} (?P<role>mother|father|mum|mom|dad|grandmother|grandfather|grandma|grandpa|uncle|aunt|brother|sister|husband|wife) (?:to|after) (?:an?|cancer|covid|illness|the|his|her)\b", died),
+    # Separations.
+    rule(" & i", r"{WHO} & i(?: have|'ve| just| had| finally)* " + _PARTED + r"(?=$|[,.!;]| (?:and|because|after|so|for good)\b)", parted),
+    rule("broke up|split up|separated", r"{I} (?:broke up|split up|separated|broken up) (?:with|from) {WHO}" + _GONE, parted),
+    rule("together", r"{I} (?:no longer|not) (?:together|dating|going out)(?: with)? {WHO}(?:{NO_MORE})?" + _GONE, parted),
+    rule(" me", r"{WHO}(?: has| just)* (?:broke up with|broken up with|split up with|dumped|divorced) me" + _GONE, parted),
+    rule("left me", r"(?:my|our) (?P<role>husband|wife|girlfriend|boyfriend|partner|fiancee?) (?:has |just )?left me" + _GONE, parted),
+    rule("divorced", r"{I} divorced {WHO}" + _GONE, parted),
+    rule("married|divorce", r"(?:{I} (?:no longer|not) married{NO_MORE}?|(?:our|my|the) divorce (?:is|was|got|has been) (?:final|finalised|finalized))(?=$|[,.!]| (?:now|and)\b)", ends("married_to")),
+    rule("single", r"{AM} (?:newly )?single(?: again| now)(?=$|[,.!;])", parted),
+    rule("engagement", r"{I}(?: had to)? (?:called off|broke off|ended|call off|broken off) (?:the|our|my) engagement", ends("engaged_to")),
+    # Weddings.
+    rule("married", r"{OTHER} & i(?: (?:just|finally))? (?:got|were) married" + r"(?=$|[,.!;(]| (?:and|at|with|by|on)\b)", wed),
+    rule("married", r"{I}(?: (?:got|getting|were))* married(?: to {OTHER})?(?=$|[,.!;(]| (?:and|at|with|by|on)\b)", wed),
+    rule("married", r"i married {OTHER}(?=$|[,.!;(])", wed),
+    rule("cancel|called off|is off", _EVENT + r" (?:is|was|has been|had to be|got|will be)(?: just| now)? (?:cancelled|canceled|called off|off)(?=$|[,.!;(]| (?:and|because|due|after|now|altogether|for good)\b)", cancelled),
+    rule("cancel|call", r"{I}(?: had to| have to| have)? (?:cancel|cancelled|canceled|call off|called off) " + _EVENT, cancelled),
+    rule("off", r"{I}(?: have)? called " + _EVENT + r" off", cancelled),
+    # Who somebody no longer is.
+    rule("not|n't|longer", r"{ALONE} (?:is not|isn't|is no longer) {ROLE}(?:{NO_MORE})?(?:[,;] (?:(?:now )?it(?:'s| is)(?: now)? )?{OTHER}(?: is)?(?: now)?)?(?=$|[.!])", no_longer_is),
+    rule("not|n't|longer", r"{ROLE} (?:is not|isn't|is no longer) {ALONE}(?:{NO_MORE})?(?:[,;] (?:(?:but )?(?:now )?it(?:'s| is)(?: now)? )?{OTHER}(?: now)?)?(?=$|[.!])", no_longer_is),
+    # Where others live and work.
+    rule("moved|relocated", r"{WHO}" + _HAVE + r" (?:moved|relocated)(?: (?:back|over|out|down|up))? (?:to|into) {PLACE}{NAME}{END}", they_moved_to),
+    rule("settled", r"{WHO}" + _HAVE + r" settled(?: down)? in {NAME}{END}", they_moved_to),
+    rule("no longer|n't|not", r"{WHO} (?:no longer (?:lives|living)|(?:doesn't|does not) live) in {NAME}(?:{NO_MORE})?{END}", ends_for("lives_in")),
+    rule("live|living|based", r"{WHO}(?: is)?(?: (?:now|currently|still))? (?:lives|living|based) in {NAME}{END}", they_live_in),
+    rule("no longer|n't|not", r"{WHO} (?:no longer works|(?:doesn't|does not) work) (?:at|for) {NAME}(?:{NO_MORE})?{END}", ends_for("works_at")),
+    rule("quit|left|lost|resign", r"{WHO}" + _HAVE + r" (?:quit|left|lost|resigned from) (?:his|her|their) (?:job|position)(?: (?:at|with) {NAME})?(?=$|[,.!;]| (?:and|because|to|after|so)\b)", ends_for("works_at")),
+    rule("quit|left|resign|fired|laid off|let go", r"{WHO}" + _HAVE + r" (?:quit|left|resigned from|(?:fired|laid off|let go) (?:by|from|at)) {NAME}{END}", ends_for("works_at")),
+    rule("retired|fired|laid off", r"{WHO}" + _HAVE + r" (?:retired|fired|laid off|made redundant)(?=$|[,.!;]| (?:and|after|from|now)\b)", ends_for("works_at")),
+    rule("work", r"{WHO}(?: is)?(?: (?:now|currently|still))? (?:works|working) (?:at|for) {NAME}{END}", they_work_at),
+    rule("join|started|got|hired", r"{WHO}" + _HAVE + r" (?:joined|started(?: (?:working|a new job|his new job|her new job))? (?:at|with|for)|got a (?:new )?job (?:at|with)|hired (?:by|at)) {PLACE}{NAME}{END}", they_started_at),
     # People and animals.
     rule("divorced|separated", r"{I} (?:got )?(?:divorced|separated)(?=$|[,.!]| (?:from|now)\b)", ends("married_to")),
-    rule("broke up|split up", r"{I} (?:broke up|split up) with {NAME}", ends("partner_of")),
-    rule("broke|split|broken", r"{NAME} and i (?:have )?(?:broke up|broken up|split up)", ends("partner_of")),
     rule("married", r"{AM} married to {NAME}{END}", married_to),
-    rule("married", r"{NAME} and i (?:just )?(?:got |are )married", names("married_to", category=PERSON, changes=True)),
+    rule("married", r"{NAME} & i (?:just )?(?:got |are )married", names("married_to", category=PERSON, changes=True)),
     rule("married", r"i (?:just )?(?:got )?married(?: to)? {NAME}{STOP}", names("married_to", category=PERSON, changes=True)),
     rule("engaged", r"{I} (?:got )?engaged to {NAME}{END}", names("engaged_to", category=PERSON, single=True)),
     rule("dating|seeing", r"{AM} (?:dating|seeing) {NAME}{STOP}", names("partner_of", category=PERSON)),
     rule("call|name", r"(?:my|our){SORT} {ONE}(?:'s name is|'s called| is called| is named|, whose name is| named| called) {NAME}{END}", related),
-    rule("my|our", r"(?:my|our){SORT} {ONE}(?:,| is)? {PERSON}{NAME}(?=$|[,.!]| (?:is|was|has|had|lives|works|moved|likes|loves|and|got|joined|now|just|came|will|who|with|wants|started)\b)", related),
+    rule("my|our", r"(?:my|our){SORT} {ONE}(?:,| is)? {PERSON}{NAME}(?=$|[,.!]| &| (?:is|was|has|had|lives|works|moved|likes|loves|and|got|joined|now|just|came|will|who|with|wants|started)\b)", related),
     rule("called|named|name", r"{I}(?: (?:got|have|adopted|bought))? (?:an?|one|another){SORT} {ONE},? (?:called|named|whose name is) {NAME}{END}", related),
     rule(" is my", r"{NAME} is my{SORT} {ONE}(?=$|[,.!])", related),
     # Name and birth.

@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from mnemolog.domain.entity import PERSON, THING
 from mnemolog.domain.extraction import times
 from mnemolog.domain.extraction.candidate import Action, Candidate
-from mnemolog.domain.extraction.rule import Make, Said, rule
+from mnemolog.domain.extraction.rule import Make, Said
 from mnemolog.domain.extraction.vocabulary import ONE_OF, PETS, RELATIONS
+
+_PLANNED_FOR = timedelta(days=3653)
 
 
 def names(predicate: str, *, category: str = THING, single: bool = False, changes: bool = False) -> Make:
@@ -82,7 +84,7 @@ def diet(said: Said) -> Sequence[Candidate]:
 
 
 def related(said: Said) -> Sequence[Candidate]:
-    """Somebody and his name; and where he lives or works, if the clause says so."""
+    """Somebody and his name."""
     word = said.match["who"].lower()
     tie = Candidate(
         predicate=RELATIONS.get(word, word),
@@ -90,12 +92,8 @@ def related(said: Said) -> Sequence[Candidate]:
         category="Animal" if re.fullmatch(PETS, word) else PERSON,
         single=re.fullmatch(ONE_OF, word) is not None,
         literal=False,
+        changes=said.changes,
     )
-    rest = said.match.string[said.match.end("name") :]
-    for form, make in _OF_OTHERS:
-        if match := form.match(rest):
-            [about] = make(Said(match, said.clause, said.at))
-            return (tie, replace(about, subject=said.name))
     return (tie,)
 
 
@@ -131,7 +129,8 @@ def called(said: Said) -> Sequence[Candidate]:
 
 
 def born(said: Said) -> Sequence[Candidate]:
-    return (Candidate(predicate="birthday", object=said.match["value"].strip(" ."), literal=True),)
+    day = times.day_and_month(said.match["value"], said.at)
+    return (Candidate(predicate="birthday", object=day, literal=True),) if day else ()
 
 
 def age(said: Said) -> Sequence[Candidate]:
@@ -141,17 +140,8 @@ def age(said: Said) -> Sequence[Candidate]:
 def event(said: Said) -> Sequence[Candidate]:
     """The date of something that is planned, such as a wedding."""
     day = times.day_of(said.match["when"], said.at)
-    if day is None or day < said.at.replace(hour=0, minute=0, second=0, microsecond=0):
+    if day is None or not said.at.date() <= day.date() <= said.at.date() + _PLANNED_FOR:
         return ()
     noun = "_".join(said.match["noun"].lower().split())
     date = day.date().isoformat()
     return (Candidate(predicate=f"{noun}_date", object=date, literal=True, single=True, changes=True),)
-
-
-_OF_OTHERS = (
-    (
-        rule("", r" (?:(?:has )?(?:just )?(?:moved|relocated) to|(?:now )?lives in) {NAME}{END}", moved_to).form,
-        moved_to,
-    ),
-    (rule("", r" (?:(?:now )?works (?:at|for)|(?:has )?(?:just )?joined) {NAME}{END}", started_at).form, started_at),
-)

@@ -1,7 +1,8 @@
 """A rule: the form of a clause, and what a clause of this form says.
 
 A rule matches a clause from its start, so that a sentence which merely contains the words of a rule says nothing. In a
-form, `{I}` is the author with an auxiliary, `{NAME}` a name in capitals, and `{END}` the end of what is named.
+form, `{I}` is the author with an auxiliary, `{WHO}` somebody in the author's life, `{NAME}` a name in capitals, and
+`{END}` the end of what is named.
 """
 
 import re
@@ -24,7 +25,12 @@ class Said:
 
     @property
     def name(self) -> str:
-        return re.sub(r"'s$|[.'&-]+$", "", self.match["name"]).strip()
+        return self.named("name") or ""
+
+    def named(self, group: str) -> str | None:
+        """The name in a group, without what clings to it; None if there is none."""
+        found = self.match.groupdict().get(group)
+        return re.sub(r"'s$|[.'&-]+$", "", found).strip() if found else None
 
     @property
     def values(self) -> Sequence[str]:
@@ -98,14 +104,23 @@ _NO_FOOD = (
     "work|working|meetings?|mondays?|mornings?|people|humans?|bullshit|nonsense|drama|stupidity|idiots?|deadlines?"
     "|homework|exercise|exercising|cleaning|chores|responsibility|commitment|money|politics|paperwork|lies|liars"
 )
+_NAME = (
+    rf"(?-i:(?P<name>(?!(?:{_NOT_A_NAME})(?![\w'&-]))[A-Z][\w'&.-]*"
+    r"(?: (?:(?:of|de|da|do|del|la|le|the|and|&|van|von|der|y) )?[A-Z0-9][\w'&.-]*){0,4}))"
+)
+# A name of one or two words, which no `and` or `of` connects.
+_PERSON = rf"(?-i:(?!(?:{_NOT_A_NAME})(?![\w'&-]))(?!(?:{_NO_PERSON})(?![\w-]))[A-Z][\w-]+(?: [A-Z][\w-]+)?)"
+_ROLES = f"{ONE_OF}|{SOME_OF}|{PETS}"
 _FRAGMENTS = {
+    # `{WHO}` is a relation, with or without a name, or a name; `{ROLE}` only a relation, `{ALONE}` only a name.
+    "WHO": rf"(?:(?:my|our){{SORT}} (?P<role>{_ROLES})(?:,? (?P<person>{_PERSON}),?)?|(?P<alone>{_PERSON}))",
+    "ROLE": rf"(?:my|our){{SORT}} (?P<role>{_ROLES})",
+    "ALONE": rf"(?P<alone>{_PERSON})",
+    "OTHER": rf"(?P<other>{_PERSON})",
     # With "have", "am" or "are".
     "I": rf"(?:i|we)(?:'ve| have|'re| are|'m| am)?(?: (?:{_ADVERBS}))*(?: been)?",
     "AM": rf"(?:i|we)(?:'m| am|'re| are)(?: (?:{_ADVERBS}))*",
-    "NAME": (
-        rf"(?-i:(?P<name>(?!(?:{_NOT_A_NAME})(?![\w'&-]))[A-Z][\w'&.-]*"
-        r"(?: (?:(?:of|de|da|do|del|la|le|the|and|&|van|von|der|y) )?[A-Z0-9][\w'&.-]*){0,4}))"
-    ),
+    "NAME": _NAME,
     # What may follow a name; another word means that the name is only a part of something.
     "PLACE": rf"(?-i:(?!(?:{_NO_PLACE})(?![\w'-])))",
     "PERSON": rf"(?-i:(?!(?:{_NO_PERSON})(?![\w'-])))",

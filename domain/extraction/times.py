@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 _MONTH_NAMES = "january february march april may june july august september october november december"
 _DAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
 _NUMBER_NAMES = "zero one two three four five six seven eight nine ten"
+_OLDEST = 120
 _MONTHS, _DAYS = _MONTH_NAMES.split(), _DAY_NAMES.split()
 _NUMBERS = {word: number for number, word in enumerate(_NUMBER_NAMES.split())}
 _NUMBERS |= {"a": 1, "an": 1, "a couple of": 2, "a few": 3, "several": 3}
@@ -15,6 +16,8 @@ _MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTHS if na
 _DAY = "(?:" + "|".join(_DAYS) + ")"
 _COUNT = rf"(?:\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
 _UNIT = r"(?:day|week|month|year)s?"
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+_SEASON = "(?:" + "|".join(_SEASONS) + ")"
 _DATE = (
     rf"\d{{4}}-\d\d-\d\d|(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? \d{{4}})?"
     rf"|{_MONTH}(?: the)? \d{{1,2}}(?:st|nd|rd|th)?(?!\d)(?:,? \d{{4}})?|{_MONTH}(?:,? \d{{4}})?|(?:19|20)\d\d"
@@ -23,39 +26,44 @@ DAY_AND_MONTH = (
     rf"(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?)(?:,? \d{{4}})?"
 )
 POINT = (
-    rf"(?:{_COUNT} {_UNIT} ago|(?:last|this|next) (?:week|month|year|{_DAY}|{_MONTH})"
-    rf"|yesterday|today|tomorrow|this (?:morning|afternoon|evening)|(?:the )?(?:start|beginning|end) of (?:{_DATE})"
+    rf"(?:{_COUNT} {_UNIT} ago|(?:last|this|next) (?:week|month|year|{_DAY}|{_MONTH}|{_SEASON})"
+    rf"|yesterday|today|tomorrow|last night|this (?:morning|afternoon|evening)|(?:the )?(?:start|beginning|end) of (?:{_DATE})"
     rf"|{_DAY}|{_DATE})"
 )
-_ON = rf"(?:in|on|at) (?:{_DATE}|{_DAY}|(?:the )?(?:start|beginning|end) of (?:{_DATE}))"
+_ON = rf"(?:in|on|at) (?:{_DATE}|{_DAY}|(?:the )?{_SEASON}(?: of)?(?: (?:19|20)\d\d)?|(?:the )?(?:start|beginning|end) of (?:{_DATE}))"
 _PHRASE = re.compile(
     rf"(?P<until>\b(?:until|till|up to) (?P<end>{POINT})\b)"
     rf"|(?P<from>\b(?:ever since|since|from|as of|as from|starting|effective|beginning) (?:(?:on|in) )?"
     rf"(?P<start>{POINT})\b(?: on(?:wards?)?\b)?)"
     rf"|(?P<in>\bin {_COUNT} {_UNIT}\b(?! of))"
     rf"|(?P<for>\bfor (?:about |around |over |almost )?{_COUNT} {_UNIT}(?: now)?\b)"
-    rf"|(?P<at>\b(?:{_ON}|{_COUNT} {_UNIT} ago|(?:last|this|next) (?:week|month|year|{_DAY}|{_MONTH})"
-    rf"|yesterday|today|tomorrow|this (?:morning|afternoon|evening))\b)",
+    rf"|(?P<at>\b(?:{_ON}|{_COUNT} {_UNIT} ago|(?:earlier )?(?:last|this|next) (?:week|month|year|{_DAY}|{_MONTH}|{_SEASON})"
+    rf"|yesterday|today|tomorrow|last night|(?:earlier )?this (?:morning|afternoon|evening))\b)",
     re.IGNORECASE,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """A clause without its phrases of time, and what these say. `since` may lie in the future."""
+    """A clause without its phrases of time, and what these say. `since` may lie in the future.
+
+    `stamp` is `since` as exactly as it was said: `2026-03-01`, `2026-03`, `2026`, `the summer of 2025`.
+    """
 
     text: str
     since: datetime | None = None
     until: datetime | None = None
+    stamp: str = ""
 
 
 def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
     """Take the phrases of time out of a clause; with `future` it is about what is to come.
 
     >>> dated("I live in Porto since March", datetime(2026, 5, 10, tzinfo=UTC))
-    Dated(text='I live in Porto', since=datetime.datetime(2026, 3, 1, 0, 0, tzinfo=datetime.timezone.utc), until=None)
+    Dated(text='I live in Porto', since=datetime.datetime(2026, 3, 1, 0, 0, tzinfo=datetime.timezone.utc), until=None, stamp='2026-03')
     """
     since = until = None
+    stamp = ""
     for found in _PHRASE.finditer(clause):
         phrase = found[0]
         if found["until"]:
@@ -68,9 +76,17 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
             counted = re.sub(r"^for (?:about |around |over |almost )?| now$", "", phrase, flags=re.IGNORECASE)
             since = since or _shifted(at, counted, -1)
         else:
-            since = since or point(re.sub(r"^(?:in|on|at) ", "", phrase, flags=re.IGNORECASE), at, future=future)
+            named = re.sub(r"^(?:in|on|at|earlier) ", "", phrase, flags=re.IGNORECASE)
+            since = since or point(named, at, future=future)
+        if since and not stamp:
+            stamp = _stamp(phrase.lower(), since)
     text = " ".join(_PHRASE.sub(" ", clause).split())
-    return Dated(re.sub(r"\s+([,.!;:])", r"\1", text).strip(" ,"), since, until)
+    return Dated(re.sub(r"\s+([,.!;:])", r"\1", text).strip(" ,"), since, until, stamp)
+
+
+def is_time(text: str) -> bool:
+    """Whether a text is a phrase of time and nothing else."""
+    return _PHRASE.fullmatch(text) is not None
 
 
 def point(phrase: str, at: datetime, *, future: bool = False) -> datetime | None:
@@ -89,10 +105,46 @@ def point(phrase: str, at: datetime, *, future: bool = False) -> datetime | None
     return None
 
 
+def day_and_month(text: str, at: datetime) -> str | None:
+    """A birthday such as `3 May 1990` in one form; None if there is no such day, or not yet.
+
+    >>> day_and_month("May 3rd, 1990", datetime(2026, 5, 13, tzinfo=UTC))
+    '3 May 1990'
+    """
+    found = re.search(rf"(\d{{1,2}}).*?({_MONTH})", text, re.IGNORECASE) or re.search(
+        rf"(?P<month>{_MONTH}) (?:the )?(?P<day>\d{{1,2}})", text, re.IGNORECASE
+    )
+    if found is None:
+        return None
+    day, month = sorted(found.groups(), key=lambda one: not one.isdigit())
+    year = re.search(r"\b\d{4}$", text.strip())
+    try:
+        born = datetime(int(year[0]) if year else 2000, _month(month.lower()), int(day), tzinfo=UTC)
+    except ValueError:
+        return None
+    if year and not at.year - _OLDEST <= born.year <= at.year:
+        return None
+    return f"{born.day} {born:%B}{f' {born.year}' if year else ''}" if not year or born <= at else None
+
+
 def day_of(phrase: str, at: datetime) -> datetime | None:
     """The next day with this date, as of an event that is planned; None without a day."""
     said = phrase.lower().removeprefix("the ")
     return point(said, at, future=True) if re.search(rf"\d|{_DAY}|tomorrow|today", said) else None
+
+
+def _stamp(phrase: str, start: datetime) -> str:
+    if "week" in phrase:
+        return f"the week of {start.date().isoformat()}"
+    if season := re.search(_SEASON, phrase):
+        return f"the {season[0]} of {start.year}"
+    if re.search(
+        rf"(?<!\d)\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}|{_MONTH}(?: the)? \d{{1,2}}(?!\d)|\d-\d\d", phrase
+    ):
+        return start.date().isoformat()
+    if re.search(rf"month|\b{_MONTH}\b", phrase):
+        return f"{start:%Y-%m}"
+    return f"{start:%Y}" if re.search(r"year|\b(?:19|20)\d\d$", phrase) else start.date().isoformat()
 
 
 def _shifted(at: datetime, counted: str, sign: int) -> datetime | None:
@@ -151,7 +203,22 @@ def _named(found: re.Match[str], day: datetime, future: bool) -> datetime:
         return _began(unit, day, sign)
     if unit in _DAYS:
         return _weekday(unit, day, future=sign > 0 or (sign == 0 and future))
+    if unit in _SEASONS:
+        return _season(unit, day, sign=sign)
+    if sign < 0 and _month(unit) == day.month:
+        return day.replace(year=day.year - 1, day=1)
     return _calendar(day, None, _month(unit), 1, future=sign > 0 or (sign == 0 and future))
+
+
+def _season(name: str, day: datetime, *, sign: int, year: str | None = None) -> datetime:
+    """The start of a season: the last one that is over, this year's, or the next."""
+    month = _SEASONS[name]
+    here = day.replace(year=int(year) if year else day.year, month=month, day=1)
+    if year or sign == 0:
+        return here
+    if sign > 0:
+        return here if here > day else here.replace(year=day.year + 1)
+    return here if _moved(here, 3, "month") <= day else here.replace(year=day.year - 1)
 
 
 def _edge(found: re.Match[str], day: datetime, future: bool) -> datetime:
@@ -163,16 +230,28 @@ def _edge(found: re.Match[str], day: datetime, future: bool) -> datetime:
     )
 
 
+def _begun(season: str, day: datetime) -> datetime:
+    """The start of the last season of this name that has begun."""
+    here = _season(season, day, sign=0)
+    return here if here <= day else here.replace(year=day.year - 1)
+
+
 _Resolver = Callable[[re.Match[str], datetime, bool], datetime]
 _RESOLVERS: tuple[tuple[str, _Resolver], ...] = (
     (r"today|this (?:morning|afternoon|evening)", lambda it, day, future: day),
-    (r"yesterday", lambda it, day, future: day - timedelta(days=1)),
+    (r"yesterday|last night", lambda it, day, future: day - timedelta(days=1)),
     (r"tomorrow", lambda it, day, future: day + timedelta(days=1)),
     (
         rf"({_COUNT}) ({_UNIT}) ago",
         lambda it, day, future: _moved(day, -(int(it[1]) if it[1].isdigit() else _NUMBERS[it[1]]), it[2].rstrip("s")),
     ),
-    (rf"(last|this|next) (week|month|year|{_DAY}|{_MONTH})", _named),
+    (rf"(last|this|next) (week|month|year|{_DAY}|{_MONTH}|{_SEASON})", _named),
+    (
+        rf"({_SEASON})(?: of)?(?: (\d{{4}}))?",
+        lambda it, day, future: (
+            _season(it[1], day, sign=1 if future else 0, year=it[2]) if it[2] or future else _begun(it[1], day)
+        ),
+    ),
     (rf"(start|beginning|end) of ({_DATE})", _edge),
     (rf"({_DAY})", lambda it, day, future: _weekday(it[1], day, future=future)),
     (

@@ -49,7 +49,19 @@ RELATIONS = {
     "mom": "mother",
     "dad": "father",
     "neighbor": "neighbour",
+    "grandma": "grandmother",
+    "grandpa": "grandfather",
+    "coworker": "colleague",
+    "flatmate": "roommate",
+    "gp": "doctor",
     "puppy": "dog",
     "kitten": "cat",
 }
 """The predicates of relations whose own word is not one."""
+KIN_WORDS = (
+    "mother father sister brother son daughter cousin aunt uncle niece nephew grandmother grandfather stepsister"
+    " stepbrother stepson stepdaughter parent_of"
+)
+OUTLIVING = frozenset([*KIN_WORDS.split(), "birthday", "born_in", "born_on", "died"])
+"""The predicates of facts that do not end with a death: kinship, and what is of no time."""
+COUPLE = ("partner_of", "married_to", "engaged_to")

@@ -281,3 +281,25 @@ def test_an_undo_gives_back_whether_the_predicate_was_single_valued() -> None:
     assert told.graph.relations == before
     told.undo(told.events()[-1])
     assert told.held(coffee) == [(2017, 2018)]
+
+
+@pytest.mark.spec_part("X13")
+def test_another_value_of_what_is_timeless_means_that_the_former_never_held() -> None:
+    told = Told()
+    wrong = told.remember("Alice", "birthday", "3 May", since="2020-01-01")
+    right = told.remember("Alice", "birthday", "5 May", since="2024-01-01")
+
+    assert told.held(wrong) == []
+    assert told.held(right) == [(2020, None)]
+    assert kinds(told.payloads()[-2:]) == ["RelationRetired", "RelationAsserted"]
+    again = told.remember("Alice", "birthday", "3 May", since="2025-01-01")
+    assert (again, told.held(wrong), told.held(right)) == (wrong, [(2020, None)], [])
+
+
+@pytest.mark.spec_part("X13")
+def test_what_was_told_earlier_of_what_is_timeless_does_not_retire_what_was_told_later() -> None:
+    told = Told()
+    later = told.remember("Alice", "birthday", "5 May", since="2024-01-01")
+    told.remember("Alice", "birthday", "3 May", since="2020-01-01")
+
+    assert told.held(later) == [(2024, None)]

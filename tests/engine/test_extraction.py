@@ -286,3 +286,85 @@ async def test_what_is_said_beyond_the_limit_of_a_day_is_read_on_another(
     monkeypatch.undo()
     await hears(ana, "Good morning!")
     assert "ana allergy peanuts" in await told(ana)
+
+
+async def test_a_move_of_somebody_else_is_theirs(ana: Teller) -> None:
+    await hears(ana, "My brother Jonas lives in Graz.", "Jonas moved to Vienna.")
+    assert await told(ana) == {"ana brother Jonas", "Jonas lives_in Vienna"}
+    assert "Jonas lives_in Graz" in await told(ana, valid_at=day("2026-03-01"))
+    assert (await best(ana, "Where does Jonas live now?"))[0] == "Jonas lives in Vienna"
+    await hears(ana, "My brother has moved to Salzburg.", occurred_at=day("2026-04-01"))
+    assert "Jonas lives_in Salzburg" in await told(ana)
+
+
+async def test_a_name_that_nobody_bears_moves_nowhere(ana: Teller) -> None:
+    await hears(ana, "Jonas moved to Vienna.", "My sister quit her job at Siemens.", "Rex died.")
+    assert await ana.facts() == []
+
+
+async def test_a_relation_that_two_have_is_nobodys(ana: Teller) -> None:
+    await hears(ana, "My brother Jonas lives in Graz.", "My brother Max lives in Linz.", "My brother moved to Wels.")
+    assert {line for line in await told(ana) if "lives_in" in line} == {"Jonas lives_in Graz", "Max lives_in Linz"}
+
+
+async def test_a_death_ends_what_held_of_a_pet(ana: Teller) -> None:
+    await hears(ana, "I have a dog called Bruno.", "Sad news, we had to put Bruno down yesterday.")
+    assert await told(ana) == {"Bruno died 2026-03-01"}
+    assert "Bruno died on 2026-03-01" in [hit.text for hit in (await ana.asks("Is Bruno still alive?")).hits]
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+async def test_a_death_leaves_kinship(ana: Teller) -> None:
+    await hears(ana, "My grandmother Rosa lives in Graz.", "My grandmother passed away.")
+    assert await told(ana) == {"ana grandmother Rosa", "Rosa died by 2026-03-02"}
+    assert "Rosa lives_in Graz" in await told(ana, valid_at=day("2026-03-01"))
+
+
+async def test_a_job_of_somebody_else_ends(ana: Teller) -> None:
+    await hears(ana, "My sister Clara works at Siemens.", "My sister quit her job at Siemens.")
+    assert await told(ana) == {"ana sister Clara"}
+
+
+async def test_relationships_and_plans_end(ana: Teller) -> None:
+    await hears(ana, "I'm dating Tom.", "Tom and I broke up.")
+    await hears(ana, "I'm married to Alex.", "My husband and I split up.", occurred_at=day("2026-03-10"))
+    await hears(ana, "The wedding is on 3 June.", "The wedding is called off.", occurred_at=day("2026-03-20"))
+    assert await told(ana) == set()
+
+
+async def test_somebody_else_is_the_manager_now(ana: Teller) -> None:
+    await hears(ana, "My manager is Mia.", "Mia is not my manager any more, it's Paul now.")
+    assert await told(ana) == {"ana manager Paul"}
+    assert "ana manager Mia" in await told(ana, valid_at=day("2026-03-01"))
+
+
+async def test_another_birthday_means_that_the_former_was_wrong_from_the_start(ana: Teller) -> None:
+    await hears(ana, "My birthday is on 3 May.", "My birthday is on May 5th.")
+    assert await told(ana) == await told(ana, valid_at=day("2026-03-01")) == {"ana birthday 5 May"}
+    await hears(ana, "My birthday is on 5 May 1990.", "My birthday is on 5 May.", occurred_at=day("2026-03-10"))
+    assert await told(ana) == {"ana birthday 5 May 1990"}
+
+
+async def test_a_correction_outweighs_what_was_recorded_before(ana: Teller) -> None:
+    await ana.tells("me", "birthday", "3 May", told_at=day("2026-02-01"))
+    await hears(ana, "My birthday is 4 May.", "Sorry, I meant my birthday is 5 May.")
+    assert await told(ana) == {"ana birthday 5 May"}
+
+
+async def test_an_end_before_a_fact_was_heard_of_ends_it(ana: Teller) -> None:
+    await hears(ana, "I work at Acme.", "I left Acme last year.")
+    assert await told(ana) == set()
+
+
+async def test_a_wedding_is_dated_by_its_message(ana: Teller) -> None:
+    await hears(ana, "I got married to Sam in August.")
+    assert await told(ana) == {"ana married_to Sam", "ana wedding_date 2025-08"}
+    [tie] = await ana.facts(predicate="married_to")
+    assert tie["valid_from"] == day("2025-08-01")
+
+
+async def test_a_death_ends_no_critical_fact_that_somebody_recorded(ana: Teller) -> None:
+    await ana.tells("Rosa", "allergy", "nuts", told_at=day("2026-02-01"))
+    await ana.tells("Rosa", "lives_in", "Graz", told_at=day("2026-02-01"))
+    await hears(ana, "Rosa died.")
+    assert await told(ana) == {"Rosa allergy nuts", "Rosa died by 2026-03-01"}

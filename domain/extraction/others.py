@@ -1,0 +1,122 @@
+"""What a clause says about others in its author's life: moves, jobs, deaths, separations, and who somebody is now."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from mnemolog.domain.entity import ME, PERSON
+from mnemolog.domain.extraction.candidate import Action, Candidate
+from mnemolog.domain.extraction.rule import Make, Said
+from mnemolog.domain.extraction.vocabulary import COUPLE, KIN_WORDS, ONE_OF, PETS, RELATIONS
+
+ANIMAL = "Animal"
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Whom a clause is about: by a name, by a relation to the author, or by both, which says who that is."""
+
+    predicate: str
+    name: str | None
+    single: bool
+    category: str
+
+    @classmethod
+    def of(cls, said: Said) -> "Who":
+        word = (said.match.groupdict().get("role") or "").lower()
+        name = said.named("person") or said.named("alone")
+        animal = re.fullmatch(PETS, word) is not None
+        single = re.fullmatch(ONE_OF, word) is not None
+        return cls(RELATIONS.get(word, word), name, single, ANIMAL if animal else PERSON)
+
+    def told(self, **fields: object) -> Candidate:
+        """A candidate about them, who have to be known unless their relation is said as well."""
+        if self.name is None:
+            return Candidate(subject=ME, via=self.predicate, **fields)  # type: ignore[arg-type]
+        return Candidate(subject=self.name, known=not self.predicate, **fields)  # type: ignore[arg-type]
+
+    @property
+    def tie(self) -> Sequence[Candidate]:
+        """That the one with this name has this relation."""
+        if not self.predicate or self.name is None:
+            return ()
+        tie = Candidate(predicate=self.predicate, object=self.name, category=self.category, single=self.single)
+        return (replace(tie, literal=False),)
+
+
+def _states(predicate: str, category: str, *, changes: bool) -> Make:
+    def make(said: Said) -> Sequence[Candidate]:
+        who, clause = Who.of(said), said.clause
+        stated = {"object": said.name, "category": category, "changes": changes or said.changes}
+        return (*who.tie, who.told(predicate=predicate, since=clause.since, until=clause.until, **stated))
+
+    return make
+
+
+def ends_for(predicate: str) -> Make:
+    """The end of what is named, or of whatever holds if nothing is."""
+
+    def make(said: Said) -> Sequence[Candidate]:
+        who, when = Who.of(said), said.clause.until or said.clause.since
+        end = {"object": said.named("name"), "action": Action.END, "changes": True, "until": when}
+        return (*who.tie, who.told(predicate=predicate, **end))
+
+    return make
+
+
+they_live_in = _states("lives_in", "Location", changes=False)
+they_moved_to = _states("lives_in", "Location", changes=True)
+they_work_at = _states("works_at", "Organization", changes=False)
+they_started_at = _states("works_at", "Organization", changes=True)
+
+
+def died(said: Said) -> Sequence[Candidate]:
+    """A death, with its date as exactly as it was said."""
+    who, clause = Who.of(said), said.clause
+    if clause.since and clause.since > said.at:
+        return ()
+    value = clause.stamp or f"by {said.at.date().isoformat()}"
+    death = who.told(predicate="died", object=value, literal=True, single=True, changes=True, since=clause.since)
+    kin = who.predicate in KIN_WORDS.split()
+    return (*(who.tie if kin else ()), death if kin else replace(death, known=not death.via))
+
+
+def parted(said: Said) -> Sequence[Candidate]:
+    """The end of a relationship: with whom is said by a name, by a word such as `husband`, or not at all."""
+    who = Who.of(said)
+    name = who.name or said.named("other")
+    if who.predicate and who.predicate not in COUPLE:
+        return ()
+    over = (who.predicate,) if who.predicate in ("married_to", "engaged_to") else COUPLE
+    when = said.clause.since
+    return tuple(
+        Candidate(predicate=one, object=name, action=Action.END, changes=True, until=when, literal=False)
+        for one in over
+    )
+
+
+def no_longer_is(said: Said) -> Sequence[Candidate]:
+    """Who no longer has a relation to the author, and who has it now, if that is said."""
+    word = said.match["role"].lower()
+    predicate, single = RELATIONS.get(word, word), re.fullmatch(ONE_OF, word) is not None
+    who = Candidate(predicate=predicate, object=said.named("alone"), changes=True, single=single, literal=False)
+    over = replace(who, action=Action.END, until=said.clause.since)
+    if (now := said.named("other")) is None:
+        return (over,)
+    return (over, replace(who, object=now, category=PERSON, since=said.clause.since))
+
+
+def cancelled(said: Said) -> Sequence[Candidate]:
+    """The end of a date that was planned."""
+    noun = "_".join(said.match["noun"].lower().split())
+    return (Candidate(predicate=f"{noun}_date", object=None, action=Action.END, changes=True, single=True),)
+
+
+def wed(said: Said) -> Sequence[Candidate]:
+    """The date of a wedding, and to whom one is married since, if that is said."""
+    clause, name = said.clause, said.named("other")
+    if clause.since is None:
+        return ()
+    date = {"predicate": "wedding_date", "object": clause.stamp, "literal": True, "single": True, "changes": True}
+    married = Candidate(predicate="married_to", object=name, category=PERSON, changes=True, since=clause.since)
+    return (*((married,) if name and clause.since <= said.at else ()), Candidate(**date))  # type: ignore[arg-type]
