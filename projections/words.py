@@ -111,13 +111,18 @@ def _removing(words: Words, schema: str) -> bytes:
 
 @cache
 def _adding(words: Words, schema: str) -> bytes:
-    """What stands already counts already: rows that somebody deleted by SQL come back without their words."""
+    """What stands already counts already: rows that somebody deleted by SQL come back without their words.
+
+    Joined by text, not by word: without hash joins, thousands of words would be compared with each other.
+    """
     statement = SQL("""
         WITH {texts}, posted AS (
             INSERT INTO {postings} ({owner}, word, length, id, tf) SELECT {owner}, word, length, id, tf FROM said
-            ON CONFLICT DO NOTHING RETURNING {owner}, word, length, id
-        ), fresh AS (
-            SELECT said.* FROM said JOIN posted USING ({owner}, word, length, id)
+            ON CONFLICT DO NOTHING RETURNING {owner}, word, id
+        ), by_text AS MATERIALIZED (
+            SELECT {owner}, id, array_agg(word) AS words FROM posted GROUP BY {owner}, id
+        ), fresh AS MATERIALIZED (
+            SELECT {owner}, category, agent_id, id, unnest(words) AS word FROM texts JOIN by_text USING ({owner}, id)
         ), {counted}
         INSERT INTO {lexicon} AS known ({key}, texts, length) SELECT {key}, texts, length FROM counted
         ON CONFLICT ({key}) DO UPDATE
