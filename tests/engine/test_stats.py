@@ -132,7 +132,7 @@ async def test_the_mean_similarity_is_that_of_the_operations_that_looked_for_nei
 @pytest.mark.spec_part("B14", "A01")
 async def test_an_agent_counts_its_own_a_user_all_agents_and_an_admin_the_tenant(engine: Engine, user: str) -> None:
     ana, coach = Person(engine, user, "acme"), Person(engine, user, "acme", agent="coach")
-    ben, elsewhere = Person(engine, f"{user}-ben", "acme"), Person(engine, user, "globex")
+    ben, elsewhere = Person(engine, f"{user}-ben", "acme"), Person(engine, user, f"globex-{user}")
     for person in (ana, coach, ben, elsewhere):
         await person.creates("drinks tea")
     await engine.settled(60)
