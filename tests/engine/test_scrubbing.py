@@ -14,8 +14,8 @@ from tests.engine.test_prove_erased import planted
 
 
 @pytest.mark.spec("X16", "X07")
-async def test_after_an_erasure_and_a_scrub_no_file_holds_the_text(engine: Engine) -> None:
-    user, phrase = "scrubbed", "Xylofantasticum"
+async def test_after_an_erasure_and_a_scrub_no_file_holds_the_text(engine: Engine, user: str) -> None:
+    phrase = f"Xylofantasticum{user.replace('-', '')}"  # In no file yet, also if the test is repeated.
     ana, directory = Person(engine, user), engine.settings.directory
     kept = await ana.creates("Ana likes tea")
     memory_id = await planted(ana, phrase)
