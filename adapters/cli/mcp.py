@@ -5,7 +5,6 @@ import getpass
 import json as json_module
 import shutil
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -14,16 +13,9 @@ import typer
 from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Json, checked_as
 from mnemolog.adapters.mcp import install as clients
+from mnemolog.adapters.mcp.tools import INSTALL, ToolSet
 from mnemolog.domain.errors import EngineError, InvalidInput
 from mnemolog.events.envelope import DEFAULT_AGENT
-
-
-class Tools(StrEnum):
-    """Which tools a client has."""
-
-    DEFAULT = "default"
-    ALL = "all"
-
 
 User = Annotated[
     str | None,
@@ -31,7 +23,7 @@ User = Annotated[
 ]
 Agent = Annotated[str, typer.Option("--agent", "-a", help="The agent.", callback=checked_as("agent_id"))]
 WhichTools = Annotated[
-    Tools, typer.Option("--tools", help="`default` are three: add_memory, search_memory, get_context.")
+    ToolSet, typer.Option("--tools", help="`default` are three: add_memory, search_memory, get_context.")
 ]
 Destructive = Annotated[bool, typer.Option("--destructive", help="Offer the tools that delete and erase, too.")]
 
@@ -47,7 +39,7 @@ def serve(
     context: typer.Context,
     user: User = None,
     agent: Agent = DEFAULT_AGENT,
-    tools: WhichTools = Tools.DEFAULT,
+    tools: WhichTools = "default",
     destructive: Destructive = False,
 ) -> None:
     """Serve one client on standard input and output. Clients start this themselves: see `mnemolog mcp install`.
@@ -59,11 +51,11 @@ def serve(
     try:
         from mnemolog.adapters.mcp import stdio  # Loads the SDK, which only this command needs.
     except ImportError as missing:
-        raise EngineError(str(missing), field="mcp", fix="install it: pip install 'mnemolog[mcp]'") from missing
+        raise EngineError(f"MCP is not installed ({missing})", field="mcp", fix=INSTALL) from missing
     user_id = checked_as("user_id")(user or getpass.getuser())
     if sys.stdin.isatty():
         output.errors.print(f"[dim]serving the memory of {user_id}; a client speaks to it on standard input[/]")
-    asyncio.run(stdio.serve(context.obj, user_id=user_id, agent_id=agent, tools=tools.value, destructive=destructive))
+    asyncio.run(stdio.serve(context.obj, user_id=user_id, agent_id=agent, tools=tools, destructive=destructive))
 
 
 @mcp.command()
@@ -72,7 +64,7 @@ def install(
     client: Annotated[str, typer.Argument(help="The client; `mnemolog mcp clients` lists them.")],
     user: User = None,
     agent: Annotated[str | None, typer.Option("--agent", "-a", help="The agent. Default: the client's name.")] = None,
-    tools: WhichTools = Tools.DEFAULT,
+    tools: WhichTools = "default",
     destructive: Destructive = False,
     write: Annotated[bool, typer.Option("--write", help="Add it to the client's file. Default: print it.")] = False,
     json: Json = False,
@@ -106,7 +98,7 @@ def list_clients(json: Json = False) -> None:
 
 
 def _command(
-    data_dir: str | None, user: str | None, agent: str, tools: Tools, destructive: bool
+    data_dir: str | None, user: str | None, agent: str, tools: ToolSet, destructive: bool
 ) -> tuple[str, list[str]]:
     """The command that a client starts: absolute, since clients have a PATH of their own."""
     beside = Path(sys.executable).with_name("mnemolog")
@@ -116,8 +108,8 @@ def _command(
     command += ["mcp", "--agent", checked_as("agent_id")(agent)]
     if user is not None:
         command += ["--user", checked_as("user_id")(user)]
-    if tools is not Tools.DEFAULT:
-        command += ["--tools", tools.value]
+    if tools != "default":
+        command += ["--tools", tools]
     if destructive:
         command.append("--destructive")
     return command[0], command[1:]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http.errors import error_answer
+from mnemolog.adapters.mcp.tools import INSTALL, ToolSet
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.requests import AnyRequest
 from mnemolog.adapters.unreachable import UNREACHABLE
@@ -33,7 +34,7 @@ class Wanted(BaseModel):
 
     user_id: Id | None = None
     agent_id: Id = DEFAULT_AGENT
-    tools: Literal["default", "all"] = "default"
+    tools: ToolSet = "default"
     destructive: Flag = False
 
 
@@ -50,7 +51,7 @@ class McpEndpoint:
         try:
             app = await self._started()
         except ImportError as missing:
-            refused = NotFound("MCP is not installed on this server", field="path", fix=str(missing))
+            refused = NotFound(f"this server has no MCP ({missing})", field="path", fix=INSTALL)
             await error_answer(refused, 404)(scope, receive, send)
             return
         await app(scope, receive, send)

@@ -3,19 +3,15 @@
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
+
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
 
 import mnemolog
-
-try:
-    import mcp_types as types
-    from mcp.server.context import ServerRequestContext
-    from mcp.server.lowlevel import Server
-    from mcp.shared.exceptions import MCPError
-except ImportError as error:
-    raise ImportError("the MCP server needs its SDK: pip install 'mnemolog[mcp]'") from error
-
-from mnemolog.adapters.mcp.tools import DEFAULT_TOOLS, TOOLS, Tool, input_schema
+from mnemolog.adapters.mcp.tools import DEFAULT_TOOLS, TOOLS, Tool, ToolSet, input_schema
 from mnemolog.adapters.operations.entities import get_entity, list_entities
 from mnemolog.adapters.operations.memories import context
 from mnemolog.adapters.operations.operation import Operation
@@ -46,7 +42,7 @@ class Session:
     may: Callable[[Role], bool]
     user_id: str | None
     agent_id: str = DEFAULT_AGENT
-    tools: Literal["default", "all"] = "default"
+    tools: ToolSet = "default"
     destructive: bool = False
 
     def offered(self) -> Sequence[Tool]:
@@ -75,7 +71,7 @@ def mcp_server(session_of: Callable[[Ctx], Session]) -> Server[Any]:
         try:
             result = await _called(tool, params.arguments or {}, session)
         except MnemologError as refused:
-            return types.CallToolResult(content=[_text(_message(refused))], is_error=True)
+            return types.CallToolResult(content=[_text(str(refused))], is_error=True)
         return types.CallToolResult(
             content=[_text(_in_words(tool, result, with_ids=session.tools == "all"))],
             structured_content=result.model_dump(mode="json", by_alias=True),
@@ -183,17 +179,12 @@ def _in_words(tool: Tool, result: Any, *, with_ids: bool) -> str:
     return str(result.model_dump_json(by_alias=True, exclude_none=True))
 
 
-def _message(refused: MnemologError) -> str:
-    where = f"{refused.field}: " if refused.field else ""
-    return f"{where}{refused.message}" + (f" ({refused.fix})" if refused.fix else "")
-
-
 @contextmanager
 def as_protocol_errors() -> Iterator[None]:
     try:
         yield
     except MnemologError as refused:
-        raise MCPError(types.INVALID_PARAMS, _message(refused), refused.as_dict()) from refused
+        raise MCPError(types.INVALID_PARAMS, str(refused), refused.as_dict()) from refused
 
 
 def _text(text: str) -> types.TextContent:

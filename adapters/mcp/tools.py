@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from mnemolog.adapters.operations.entities import get_entity, list_entities
 from mnemolog.adapters.operations.erasure import erase
@@ -25,6 +25,9 @@ from mnemolog.adapters.operations.memories import (
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.profile import get_profile
 from mnemolog.adapters.operations.todos import add_todo, list_todos, update_todo
+
+ToolSet = Literal["default", "all"]
+INSTALL = "install its SDK: pip install 'mnemolog[mcp]'"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,14 +114,15 @@ def input_schema(name: str, with_user: bool) -> dict[str, Any]:
     tool = TOOLS[name]
     whole = tool.operation.request.model_json_schema()
     taken = (*(("user_id",) if with_user else ()), *tool.arguments)
-    own = {name: {"default": value} for name, value in tool.defaults.items()}
+    own = {argument: {"default": value} for argument, value in tool.defaults.items()}
     shape = {
         "type": "object",
         "properties": {one: {**whole["properties"][one], **own.get(one, {})} for one in taken},
         "required": [one for one in whole.get("required", ()) if one in taken],
         "additionalProperties": False,
     }
-    definitions = {name: one for name, one in whole.get("$defs", {}).items() if f"#/$defs/{name}" in json.dumps(shape)}
+    written = json.dumps(shape)
+    definitions = {kind: one for kind, one in whole.get("$defs", {}).items() if f"#/$defs/{kind}" in written}
     shortened: dict[str, Any] = _shortened({**shape, **({"$defs": definitions} if definitions else {})})
     return shortened
 
