@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import reduce
-from typing import ClassVar
+from typing import Any, ClassVar
 from uuid import UUID
 
 from mnemolog.commands.decider import Decider
@@ -154,9 +154,8 @@ def _outlived(state: Extraction, command: ExtractTurn, candidate: Candidate, fac
 
 def _end(state: Extraction, command: ExtractTurn, one: Relation, until: datetime) -> Sequence[Event]:
     """The end of a fact; of which was only heard after it had ended, when the end was heard of."""
-    who = command.model_dump(include={"tenant", "user_id", "agent_id", "thread_id", "actor"})
     until = until if any(period.valid_from < until for period in one.validity.periods) else command.said_at
-    return change_fact(state.graph, EndFact(**who, relation_id=one.relation_id, until=until, at=command.at))
+    return change_fact(state.graph, EndFact(**_who(command), relation_id=one.relation_id, until=until, at=command.at))
 
 
 def _stated(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
@@ -188,9 +187,12 @@ def _stated(state: Extraction, command: ExtractTurn, candidate: Candidate, fact:
     return [*retired, *FACTS.decide(after.graph, fact)]
 
 
+def _who(command: ExtractTurn) -> dict[str, Any]:
+    return command.model_dump(include={"tenant", "user_id", "agent_id", "thread_id", "actor"})
+
+
 def _retired(state: Extraction, command: ExtractTurn, one: Relation) -> Sequence[Event]:
-    who = command.model_dump(include={"tenant", "user_id", "agent_id", "thread_id", "actor"})
-    return change_fact(state.graph, RetireFact(**who, relation_id=one.relation_id))
+    return change_fact(state.graph, RetireFact(**_who(command), relation_id=one.relation_id))
 
 
 def _ended(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:

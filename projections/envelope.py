@@ -259,10 +259,11 @@ def items(envelope: Envelope, graph: Graph, found: Found) -> Sequence[ServedItem
 
 def known(envelope: Envelope, graph: Graph, found: Found, predicates: PredicatePolicy) -> Sequence[Known]:
     """What the envelope states, with the most authority first."""
-    me = str(graph.me or UUID(int=0))  # A user of whom no fact is known has no entity.
+    graph = replace(graph, me=graph.me or UUID(int=0))  # A user of whom no fact is known has no entity.
+    me = str(graph.me)
     of_user = {str(row["relation_id"]) for row in graph.rows if str(row["subject_id"]) == me}
     only = {str(row["relation_id"]): _value(row) for row in graph.rows if predicates.rule(row["predicate"]).single}
-    of_user |= {hit.id for hit in found.hits if me in _said(hit, replace(graph, me=graph.me or UUID(int=0))).about}
+    of_user |= {hit.id for hit in found.hits if me in _said(hit, graph).about}
     return [
         Known(slot, id_, text, id_ in of_user, (by.statement or by.id) if by else "", only.get(id_, ""))
         for slot, id_, text, by in envelope.statements

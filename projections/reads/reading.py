@@ -57,10 +57,16 @@ class Reading(ABC):
         ask: Callable[[AsyncConnection, Viewer], Awaitable[T]],
     ) -> T: ...
 
-    @abstractmethod
     async def _by_meaning(
         self, viewer: Viewer, moment: Moment, names: Sequence[str], text: str, ask: Callable[..., Awaitable[T]]
-    ) -> tuple[Question, T]: ...
+    ) -> tuple[Question, T]:
+        """Embed a text as a query vector, then call `ask` with the `question`."""
+
+        async def ask_one(*args: Any, questions: Sequence[Question], **kwargs: Any) -> T:
+            return await ask(*args, question=questions[0], **kwargs)
+
+        [question], found = await self._by_meanings(viewer, moment, names, [text], ask_one)
+        return question, found
 
     @abstractmethod
     async def _by_meanings(
