@@ -180,13 +180,15 @@ def _kept(viewer: Viewer, candidates: Searchable) -> CompoundSelect[Any]:
     average = func.greatest(cast(length, Double) / func.greatest(texts, 1), 1.0)
     df = func.sum(counted.c.texts)
     upto = func.sum(df).over(order_by=(df, counted.c.word)).label("upto")
-    numbers = select(counted.c.word, df.label("df"), upto).where(~every).group_by(counted.c.word)
+    # In double precision, once for each word: for each posting, Postgres' numeric takes longer than all the rest.
+    n, total = cast(df, Double), cast(func.greatest(texts, df), Double)
+    idf = func.ln(1 + (total - n + 0.5) / (n + 0.5)).label("idf")
+    numbers = select(counted.c.word, df.label("df"), upto, idf).where(~every).group_by(counted.c.word)
     having = numbers.cte("having").prefix_with("MATERIALIZED")
     posted = [_posted(viewer, one, having).lateral() for one in candidates.words]
     found = union_all(*(select(*one.c).select_from(having).join(one, true()) for one in posted)).subquery()
-    idf = func.ln(1 + (func.greatest(texts, having.c.df) - having.c.df + 0.5) / (having.c.df + 0.5))
-    norm = K1 * (1 - B + B * found.c.length / average)
-    score = func.sum(idf * found.c.tf * (K1 + 1) / (found.c.tf + norm)).label("score")
+    norm = K1 * (1 - B + B * cast(found.c.length, Double) / average)
+    score = func.sum(having.c.idf * found.c.tf * (K1 + 1) / (found.c.tf + norm)).label("score")
     scored = (
         select(found.c.id, score)
         .join(having, having.c.word == found.c.word)
