@@ -8,11 +8,6 @@ from pathlib import Path
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def cpu_seconds() -> float:
-    """Of all of them together."""
-    return sum(cpu_seconds_by_name().values())
-
-
 def cpu_seconds_by_name() -> Mapping[str, float]:
     """By the name of the program; this process is the `engine`."""
     found: defaultdict[str, float] = defaultdict(float)
