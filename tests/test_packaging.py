@@ -21,7 +21,7 @@ def packages_on_disk() -> set[str]:
         for init in (ROOT / folder).rglob("__init__.py"):
             path = init.parent.relative_to(ROOT).as_posix()
             if path != FACE:
-                found.add(f"mnemolog.{path.replace('/', '.')}")
+                found.add(f"mnemolog.{path.removeprefix(f'{FACE}/').replace('/', '.')}")
     return found
 
 

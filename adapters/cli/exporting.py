@@ -120,5 +120,3 @@ def _show_mem0(report: mem0.Report) -> None:
     recorded = output.count(report.recorded, "memory", "memories")
     output.done(f"{recorded} recorded, {report.already:,} {'was' if report.already == 1 else 'were'} there already")
     output.console.print(f"  [dim]import {report.import_id}[/]")
-    if report.left_out:
-        output.line("left out", ", ".join(report.left_out))

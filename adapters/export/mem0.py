@@ -1,7 +1,7 @@
 """Import of memories exported by mem0: `get_all()` as JSON, under one import id."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -15,18 +15,17 @@ from mnemolog.adapters.export.form import FORMAT
 from mnemolog.commands.memories import CreateMemory
 from mnemolog.domain.errors import InvalidInput, NestedTooDeep
 from mnemolog.domain.json_value import parsed_json
-from mnemolog.domain.scope import Scope
 from mnemolog.events.fields import Id, Instant, Text, invalid_input, validated
 
 ACTOR = "mem0"
 # For ids of mem0 and of imported files.
 NAMESPACE = UUID("6b1f0f6e-1b0c-5a35-9c53-0d7f2d1b8f30")
-KEPT = frozenset({"category"})
+BESIDE = frozenset({"agent_id", "run_id", "actor_id", "role", "expiration_date"})  # Of a memory; stored as metadata.
 UNKNOWN = datetime.min.replace(tzinfo=UTC)
 
 
 class Exported(BaseModel):
-    """The imported fields of a mem0 memory; all others are left out and reported."""
+    """A memory of mem0. What has no field here is left out: the hash, and the time of the last change."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
@@ -35,6 +34,9 @@ class Exported(BaseModel):
     user_id: Id
     agent_id: Id | None = None
     run_id: Id | None = None
+    actor_id: str | None = None
+    role: str | None = None
+    expiration_date: str | None = None
     created_at: Instant | None = None
     metadata: dict[str, Any] | None = None
     categories: list[str] | None = None
@@ -48,13 +50,12 @@ class Exported(BaseModel):
 
 @dataclass(slots=True)
 class Report:
-    """The outcome for the memories. `left_out`: names of metadata that cannot be imported."""
+    """The outcome for the memories."""
 
     import_id: UUID
     memories: int
     recorded: int = 0
     already: int = 0
-    left_out: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -62,7 +63,6 @@ class Report:
             "memories": self.memories,
             "recorded": self.recorded,
             "already": self.already,
-            "left_out": self.left_out,
         }
 
 
@@ -91,7 +91,7 @@ async def take_in(
     engine: Engine, memories: Sequence[Exported], id_: UUID, progressed: Callable[[int], None] = lambda count: None
 ) -> Report:
     """Write what is missing. Run again after a crash, it counts what is in the log as `already`."""
-    report = Report(id_, len(memories), left_out=sorted({name for one in memories for name in _left_out(one)}))
+    report = Report(id_, len(memories))
     for one in memories:
         receipt = await engine.writes.execute(_command(engine, one, id_), occurred_at=one.created_at)
         report.already += receipt.already
@@ -129,9 +129,8 @@ def _checked(one: object, place: str, user_id: str | None) -> Exported:
 
 
 def _command(engine: Engine, one: Exported, id_: UUID) -> CreateMemory:
-    """A memory of one agent stays private to it. An unknown category becomes `note`."""
+    """All agents of the user see it, as all searches of mem0 find it. An unknown category becomes `note`."""
     known = engine.policy.categories.categories
-    agent: dict[str, Any] = {"agent_id": one.agent_id, "scope": Scope.AGENT} if one.agent_id else {}
     fields = {
         "tenant": engine.settings.tenant,
         "user_id": one.user_id,
@@ -141,10 +140,6 @@ def _command(engine: Engine, one: Exported, id_: UUID) -> CreateMemory:
         "run_id": one.run_id,
         "actor": ACTOR,
         "correlation_id": id_,
-        **agent,
+        "metadata": {**(one.metadata or {}), **one.model_dump(include=set(BESIDE), exclude_none=True)},
     }
     return validated(CreateMemory, fields)
-
-
-def _left_out(one: Exported) -> Sequence[str]:
-    return [name for name in (one.metadata or {}) if name not in KEPT]

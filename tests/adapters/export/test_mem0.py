@@ -8,6 +8,7 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.export import mem0
+from mnemolog.compat import mem0 as compat
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.envelope import batch_tag
 from tests.engine.person import Person
@@ -45,13 +46,14 @@ async def test_memories_keep_their_words_category_and_time_and_share_one_import_
 
     report = await taken_in(engine, path, user)
 
-    assert (report.recorded, report.already, report.left_out) == (2, 0, ["mood"])
+    assert (report.recorded, report.already) == (2, 0)
     rows = await engine.reads.newest(ana.viewer, 10, await ana.caught_up())
     told = [(row["text"], row["category"], row["occurred_at"].isoformat(), row["actor_id"]) for row in rows]
     assert told == [
         ("Moved to Porto", "note", "2025-08-01T00:00:00+00:00", "mem0"),
         ("Likes green tea", "preferences", "2025-07-01T17:00:00+00:00", "mem0"),
     ]
+    assert [row["metadata"] for row in rows] == [{"run_id": "r1"}, {"category": "preferences", "mood": "calm"}]
     batch = await engine.log.read(ana.stream, tags=[batch_tag(report.import_id)])
     assert len(batch) == 2
 
@@ -67,13 +69,20 @@ async def test_the_same_file_again_changes_nothing(engine: Engine, user: str, tm
     assert await engine.log.head(Person(engine, user).stream) == 1
 
 
-@pytest.mark.spec("X17", "A01")
-async def test_a_memory_of_one_agent_stays_that_agents(engine: Engine, user: str, tmp_path: Path) -> None:
-    path = saved(tmp_path / "mem0.json", memory(agent_id="chef"))
-    await taken_in(engine, path, user)
+@pytest.mark.spec_part("E08")
+async def test_what_was_imported_is_found_through_the_calls_of_mem0(tmp_path: Path) -> None:
+    odd = {"agent_id": "chef", "role": "user", "actor_id": "Ana", "expiration_date": "2999-01-01"}
+    path = saved(tmp_path / "mem0.json", memory(**odd), memory(id="b", memory="Likes tea too", agent_id="coach"))
+    async with compat.AsyncMemory(data_dir=tmp_path / "data", durable=False, embedder="lexical") as own:
+        engine = await own.native._engine()
+        await taken_in(engine, path, "ana")
+        await engine.settled()
 
-    assert await Person(engine, user).finds("tea") == []
-    assert await Person(engine, user, agent="chef").finds("tea") == ["Likes green tea"]
+        [found] = (await own.search("tea", filters={"user_id": "ana", "agent_id": "chef"}))["results"]
+
+        assert {name: found[name] for name in odd} == odd
+        assert (found["user_id"], found["metadata"]) == ("ana", {"category": "preferences", "mood": "calm"})
+        assert len((await own.search("tea", filters={"user_id": "ana"}))["results"]) == 2
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""The interfaces of other memory packages, answered by this engine."""
