@@ -19,6 +19,7 @@ from mnemolog.adapters.nats.relay import Relay
 from mnemolog.adapters.nats.streams import Streams
 from mnemolog.adapters.nats.subjects import PARTITIONS
 from mnemolog.adapters.nats.turns import TurnIntake
+from mnemolog.adapters.nats.waking import wake_on_append
 from mnemolog.adapters.postgres.api_keys import KeyTable
 from mnemolog.adapters.postgres.leases import Leases
 from mnemolog.adapters.postgres.outbox import Outbox
@@ -115,6 +116,7 @@ async def start_relay(
     await former_keys.drop()
     stack.push_async_callback(delivery.anchoring.flush)
     await delivery.streams.ensure()
+    await wake_on_append(to.nats, delivery.relay.wake)
     in_name_of = partial(_in_name_of, writes, api_keys)
     turns = subscribers.Turns(TurnIntake(in_name_of, to.nats, to.nats.jetstream(), settings.dead_letter_bytes))
     await run(stack, [delivery.relay.run, delivery.anchoring.run, delivery.streams.keep, turns.run])
@@ -129,8 +131,10 @@ async def start_projecting(
 ) -> None:
     """Run this process's share of the projections, until the stack is closed."""
     workers = Workers(projections.groups, projections.deliver, projections.paused, projections.behind)
-    # Directly, because the relay would add some milliseconds.
+    # Directly: what this process appends because the relay would add some milliseconds, and what it relays because
+    # there is nothing to unpack.
     delivery.followers.append(partial(_delivered, workers))
+    delivery.relay.found = partial(_delivered, workers)
     await run(stack, [*_projecting(endpoints.projections_dsn, to, workers), partial(keep, projections)])
 
 

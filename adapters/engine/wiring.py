@@ -23,6 +23,7 @@ from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.adapters.minilm import EMBEDDERS, embedder_named
 from mnemolog.adapters.minilm.prefetching import PrefetchingEmbedder
+from mnemolog.adapters.nats.waking import RelayWaker
 from mnemolog.adapters.openai.budget import TokenBudget
 from mnemolog.adapters.openai.endpoint import endpoint_of
 from mnemolog.adapters.openai.models import models_of
@@ -126,7 +127,9 @@ async def _run_roles(
         await start_relay(stack, settings, endpoints, to, delivery, services.writes, services.api_keys)
     elif roles or attached:
         stack.push_async_callback(delivery.anchoring.flush_quietly)
-        await run(stack, [delivery.anchoring.run])
+        waker = RelayWaker(to.nats)
+        delivery.followers.append(lambda events: waker.notify())
+        await run(stack, [delivery.anchoring.run, waker.run])
     if EngineRole.PROJECT in roles:
         await start_projecting(stack, endpoints, to, delivery, services.projections)
     if roles or attached:

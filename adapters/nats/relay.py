@@ -37,8 +37,9 @@ GATHER_SECONDS = 0.01
 class Relay:
     """`wake` is called after each commit; without it, the relay polls every quarter of a second.
 
-    `published` is called with events that JetStream has, in order within each stream, before they leave the outbox. An
-    event that does not match the chain is not published: `refused` is called with it, and its row leaves the outbox.
+    `found` is called with events that are about to be published, and `published` once JetStream has them, before they
+    leave the outbox: both in order within each stream, and again if publishing has to be repeated. An event that does
+    not match the chain is not published: `refused` is called with it, and its row leaves the outbox.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Relay:
     ) -> None:
         self._outbox, self._client, self._key, self._streams = outbox, client, wire_key, streams
         self._published, self._refused = published, refused
+        self.found: Callable[[Sequence[StoredEvent]], None] = lambda events: None
         self._work = asyncio.Event()
 
     def wake(self) -> None:
@@ -69,6 +71,7 @@ class Relay:
             async with Pipeline(self._client) as pipeline:
                 for page in _pages(rows, damaged):
                     found = await session.events(page)
+                    self.found(found.events)
                     await self._publish(pipeline, found.events, session.lease)
                     self._published(found.events)
                     for damage in found.damaged.values():

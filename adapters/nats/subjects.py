@@ -22,6 +22,7 @@ INTAKE = "producer-turns"
 FORMER_PROJECTORS = "projectors"
 
 ALL_EVENTS = "mnemolog.events.>"
+APPENDED = "mnemolog.appended"
 ALL_TURNS = "mnemolog.turns.>"
 ALL_RECEIPTS = "mnemolog.receipts.>"
 ALL_DEAD_LETTERS = "mnemolog.dead.>"
