@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
 
-from psycopg.sql import SQL
-
 from mnemolog.adapters.checkpoints.contents import Box, Contents, Stored, Value, Version, Write
 from mnemolog.adapters.postgres.keys import StreamKeys
 from mnemolog.adapters.postgres.pool import Connection, Pool, repeated
@@ -384,7 +382,7 @@ def box_of(thread: Thread, row: Mapping[str, Any], roots: Roots) -> Box:
     return Box(thread.stream, thread.scope, keys.data_keys[thread.scope], roots.random_bytes)
 
 
-def _named(name: str) -> SQL:
+def _named(name: str) -> bytes:
     return query(name, QUERIES)
 
 

@@ -30,7 +30,7 @@ from mnemolog.adapters.postgres.confinement import READER, may_read_as_reader
 from mnemolog.adapters.postgres.own_log import require_own
 from mnemolog.adapters.postgres.pool import CONNECT_SECONDS, Pool, open_pool
 from mnemolog.adapters.postgres.roots import Roots, open_roots
-from mnemolog.adapters.postgres.sqlalchemy import PROJECTING, create_engine
+from mnemolog.adapters.postgres.sqlalchemy import PROJECTING, checked, create_engine
 from mnemolog.projections.seal import RowSeal
 from mnemolog.projections.vectors.embedder import Embedder
 
@@ -160,7 +160,6 @@ def _sqlalchemy_engine(
         f"{options} -c role={role}" if role else options,
         pool_size=kept,
         max_overflow=2 * POOL - kept,
-        pool_pre_ping=not projecting,  # A worker retries anyway.
     )
     stack.push_async_callback(engine.dispose)
-    return engine
+    return engine if projecting else checked(engine)  # A worker retries anyway.

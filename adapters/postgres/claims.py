@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, 
 from functools import cache
 from typing import Any, LiteralString, TypeVar
 
-from psycopg.sql import SQL, Identifier
+from psycopg.sql import SQL, Composed, Identifier
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.postgres.pipelining import PipeliningConnection, pipelining
@@ -134,7 +134,7 @@ def _claim(schemas: tuple[str, ...]) -> bytes:
         for name, schema in zip(names, schemas, strict=True)
     ]
     found = [SQL("SELECT {}, {}.* FROM {}").format(place, name, name) for place, name in enumerate(names)]
-    return SQL("WITH {} {}").format(SQL(",").join(claims), SQL(" UNION ALL ").join(found)).as_bytes()
+    return _short(SQL("WITH {} {}").format(SQL(",").join(claims), SQL(" UNION ALL ").join(found)))
 
 
 @cache
@@ -144,7 +144,12 @@ def _save(schemas: tuple[str, ...]) -> bytes:
         SQL(_SAVE).format(saved=Identifier(f"saved_{place}"), progress=Identifier(schema, "progress"), place=place)
         for place, schema in enumerate(schemas)
     ]
-    return SQL(_REACHED).format(SQL(",").join(saves)).as_bytes()
+    return _short(SQL(_REACHED).format(SQL(",").join(saves)))
+
+
+def _short(statement: Composed) -> bytes:
+    """psycopg parses a statement of more than 4,096 bytes each time it is sent. In these, no literal has spaces."""
+    return b" ".join(statement.as_bytes().split())
 
 
 @cache

@@ -1,14 +1,20 @@
 """SQLAlchemy's engine on a Postgres: rows under a seal, what leaves no answer deferred, and UTC."""
 
 import asyncio
+import select
+import time
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import lru_cache
 from typing import Any
 
+import psycopg
 from pydantic_core import to_json
-from sqlalchemy import MetaData, Table
+from sqlalchemy import MetaData, Table, event
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from mnemolog.adapters.postgres.pipelining import PipeliningConnection
 from mnemolog.adapters.postgres.pool import BY_KEY
@@ -21,6 +27,11 @@ from mnemolog.projections.seal import RowSeal
 # process that hangs in a transaction holds its streams no longer than its lease.
 _OPTIONS = {"synchronous_commit": "off", "idle_in_transaction_session_timeout": "10s", **BY_KEY}
 PROJECTING = " ".join(f"-c {name}={value}" for name, value in _OPTIONS.items())
+
+# A test takes a round trip. A connection used more recently is only tested if something arrived on it since: a server
+# that dies closes it.
+UNTESTED_SECONDS = 1.0
+USED = "used at"
 
 
 @lru_cache(1024)
@@ -40,6 +51,36 @@ def create_engine(postgres_dsn: str, seal: RowSeal, options: str = "", **pool: A
         connect_args={"async_creator_fn": PipeliningConnection.connect, "options": f"-c timezone=UTC {options}"},
         **pool,
     )
+
+
+def checked(engine: AsyncEngine) -> AsyncEngine:
+    """The engine, which from now on tests connections before their use, so that a server restart is not noticed."""
+    dialect = engine.sync_engine.dialect
+
+    @event.listens_for(engine.sync_engine, "checkin")
+    def checkin(connection: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:
+        record.info[USED] = time.monotonic()
+
+    @event.listens_for(engine.sync_engine, "checkout")
+    def checkout(connection: Any, record: ConnectionPoolEntry, proxy: object) -> None:
+        used_at = record.info.get(USED)
+        if used_at is None or (time.monotonic() - used_at < UNTESTED_SECONDS and _quiet(connection.driver_connection)):
+            return
+        try:
+            dialect.do_ping(connection)
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            raise InvalidatePoolError("the server closed the connection") from error
+
+    return engine
+
+
+def _quiet(connection: psycopg.AsyncConnection[Any]) -> bool:
+    """Whether it is open, and nothing arrived that was not asked for, such as its end."""
+    if connection.closed:
+        return False
+    arrived = select.poll()
+    arrived.register(connection.fileno(), select.POLLIN)
+    return not arrived.poll(0)
 
 
 @asynccontextmanager

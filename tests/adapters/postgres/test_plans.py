@@ -23,7 +23,7 @@ LISTS = ("events", "heads", "guards", "stream_keys", "data_keys", "used_keys", "
 
 @pytest.mark.parametrize("count", [500, 2_000, 10_000])
 async def test_a_group_is_judged_and_written_by_key(engine: Engine, count: int) -> None:
-    statement = query("write").as_string()
+    statement = query("write").decode()
     for number, name in enumerate(LISTS, 1):
         statement = statement.replace(f"%({name})s", f"${number}")
     async with (
