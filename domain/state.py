@@ -58,7 +58,7 @@ _VALUED = re.compile(
 )
 _ONE_AT_A_TIME = frozenset({"lives_in", "works_at", "diet_plan", "married_to", "partner_of"})
 _STATE_OF = {
-    **dict.fromkeys(("lives_in", "based_in", "home", "address", "city"), "home"),
+    **dict.fromkeys(("lives_in", "lives_on", "lives_near", "based_in", "home", "address", "city"), "home"),
     **dict.fromkeys(("works_at", "works_for", "works_as", "job_title", "job", "employer"), "job"),
     **dict.fromkeys(("diet", "diet_plan"), "diet"),
     **dict.fromkeys(("married_to", "partner_of", "engaged_to", "dating"), "partner"),

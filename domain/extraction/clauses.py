@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mnemolog.domain.extraction.times import is_time
+from mnemolog.domain.extraction.vocabulary import DIETS
 
 LONGEST = 2000
 """The characters of a message that are read: what is longer is a document, and its author may be somebody else."""
@@ -27,6 +28,8 @@ def clauses(text: str) -> Iterator[Clause]:
         return
     for sentence in _END.split(plain):
         stated, corrects = _opened(sentence.strip())
+        stated = _KIN.sub(r"my \1 ", _completed(stated))
+        stated = _HEDGED.sub("I'm ", stated)
         stated, replaced = _NOT_BUT.subn(r"\1 \2 ", stated)
         corrects = corrects or bool(replaced)
         if not stated or stated.endswith("?") or _SPECULATION.search(stated):
@@ -37,8 +40,17 @@ def clauses(text: str) -> Iterator[Clause]:
         stated = f"{led[1]} {stated[led.end() :]}" if led and is_time(led[1]) else stated
         for part in _JOINT.split(_COUPLE.sub(r"\1 & I ", stated)):
             clause, again = _opened(part)
+            clause = _KIN.sub(r"my \1 ", clause)
             if clause:
                 yield Clause(clause.strip(" .!,;:"), corrects or again)
+
+
+def _completed(sentence: str) -> str:
+    """A sentence without its subject, as people write of themselves: "Moved to Lisbon last week"."""
+    if (found := _ELLIPSIS.match(sentence)) is None:
+        return sentence
+    subject = "I'm" if found["doing"] else "I"
+    return f"{subject} {sentence[0].lower()}{sentence[1:]}"
 
 
 def _opened(sentence: str) -> tuple[str, bool]:
@@ -54,10 +66,22 @@ _TYPOGRAPHY = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "«
 _QUOTED = re.compile(
     r"```.*?(?:```|$)|`[^`\n]*`|\"[^\"]*(?:\"|$)|(?<![\w])'[^'\n]{3,}?'(?!\w)|^>.*$|^\w+: .*\n", re.S | re.M
 )
-_END = re.compile(r"(?<!\b(?:Dr|St|Mr|Ms))(?<!\bMrs)(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
+_END = re.compile(r"(?<!\b(?:Dr|St|Mr|Ms|Mt|Ft)\.)(?<!\bMrs\.)(?<!\bProf\.)(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
+# A gerund with a verb after it is itself the subject: "Moving to Lisbon was hard".
+_ELLIPSIS = re.compile(
+    r"(?:(?:just|finally|recently|also|now) )?(?:moved|started|joined|quit|left|got|accepted|broke up|split up|adopted|retired"
+    r"|switched|changed|graduated|became|turned|went|bought)\b(?! by\b)"
+    r"|(?:(?:just|finally|recently|also|now) )?(?P<doing>moving|starting|joining|living|working|seeing|dating|leaving)\b"
+    r"(?!.*\b(?:is|isn't|was|wasn't|are|were|has|had|will|can|makes|made|takes|took|feels|felt|means|meant|sounds|seems)\b)",
+    re.IGNORECASE,
+)
+_KIN = re.compile(
+    r"^(mum|mom|mummy|mommy|dad|daddy|grandma|grandpa|granny)(?: |(?='s (?:moved|gone|quit|retired|left)\b))",
+    re.IGNORECASE,
+)
 _JOINT = re.compile(
-    r",? (?:and|but|so|because|since|although|though|while|as) (?=(?:now |then |recently |also )?(?:I|i|we|my|We|My)\b)"
-    r"|, (?=(?:I|i|we|my)\b)|,? (?:but|because|although|though|while|whereas|however) "
+    r",? (?:and|but|so|because|since|although|though|while|as(?! my\b)) (?=(?:now |then |recently |also )?(?:I|i|we|my|We|My)\b)"
+    r"|, (?=(?:I|i|we|my|she|he|they)\b)|,? (?:but|because|although|though|while|whereas|however) "
     r"|,? and (?=(?:have|has|am|'m|live|work|moved|started|joined|left|quit|love|hate|like|prefer|speak|study|take)\b)"
 )
 # "Tom and I" is one subject; any other "and I" begins a clause.
@@ -77,6 +101,10 @@ _LAUGHTER = re.compile(
 _NOT_BUT = re.compile(
     r"^(i|we) (?:don't|do not) (live in|work at|work for) [^,.;]+?,? but (?:rather )?(?:(?:in|at|for) )?(?=[A-Z])",
     re.IGNORECASE,
+)
+# "So I guess I'm vegan now" is how people say it of themselves.
+_HEDGED = re.compile(
+    rf"\bi (?:guess|suppose) (?:that makes me|i'm|i am)(?= (?:now )?(?:an? )?(?:{DIETS})\b(?!-))", re.IGNORECASE
 )
 _OPENING = re.compile(
     r"(?:(?P<corrects>(?:(?:oh |oops,? |wait,? )?(?:no|sorry|apologies|correction|a correction|my mistake|my bad)[,:;.-]+ "

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -61,6 +62,59 @@ moved_to = names("lives_in", category="Location", changes=True)
 works_at = names("works_at", category="Organization")
 started_at = names("works_at", category="Organization", changes=True)
 married_to = names("married_to", category=PERSON)
+
+
+def names_other(predicate: str) -> Make:
+    """A fact about somebody."""
+
+    def make(said: Said) -> Sequence[Candidate]:
+        fact = {"category": PERSON, "single": True, "changes": True, "literal": False, "since": said.clause.since}
+        return (Candidate(predicate=predicate, object=said.named("other"), **fact),)
+
+    return make
+
+
+def parents(said: Said) -> Sequence[Candidate]:
+    """The author's children."""
+    listed = said.match.groupdict().get("children") or said.match["other"]
+    born = re.split(r",? (?:and|&) |, ", listed)
+    return tuple(Candidate(predicate="parent_of", object=one, category=PERSON, literal=False) for one in born)
+
+
+def joins(said: Said) -> Sequence[Candidate]:
+    """A job that is to begin."""
+    if said.clause.since and said.clause.since > said.at:
+        return started_at(said)
+    return (Candidate(predicate="plans", object=f"to work at {said.name}", literal=True),)
+
+
+def titled(said: Said) -> Sequence[Candidate]:
+    title = said.match["value"].lower()
+    return (Candidate(predicate="job_title", object=title, literal=True, since=said.clause.since, changes=True),)
+
+
+def freelance(said: Said) -> Sequence[Candidate]:
+    """One's own employer: a job with another ends."""
+    when = said.clause.since
+    end = Candidate(predicate="works_at", object=None, action=Action.END, changes=True, until=when)
+    return (end, Candidate(predicate="employment", object="self-employed", literal=True, single=True, since=when))
+
+
+def studied(said: Said) -> Sequence[Candidate]:
+    subjects = values("studies")(said)
+    at = names("studies_at", category="Organization", single=True)
+    return (*subjects, *at(said)) if said.match["name"] else subjects
+
+
+def ends_study(said: Said) -> Sequence[Candidate]:
+    when = said.clause.since
+    end = Candidate(predicate="studies", object=None, action=Action.END, changes=True, until=when)
+    return (end, replace(end, predicate="studies_at"))
+
+
+def favourite(said: Said) -> Sequence[Candidate]:
+    what, value = "_".join(said.match["what"].lower().split()), said.match["value"].strip(" .'")
+    return (Candidate(predicate=f"favourite_{what}", object=value, literal=True, single=True, changes=said.changes),)
 
 
 def moving(said: Said) -> Sequence[Candidate]:

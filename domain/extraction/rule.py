@@ -30,7 +30,10 @@ class Said:
     def named(self, group: str) -> str | None:
         """The name in a group, without what clings to it; None if there is none."""
         found = self.match.groupdict().get(group)
-        return re.sub(r"'s$|[.'&-]+$", "", found).strip() if found else None
+        if not found:
+            return None
+        clings = r"[.'&-]+$" if group == "name" else r"'s$|[.'&-]+$"  # One may work at Dan's.
+        return re.sub(clings, "", found).strip()
 
     @property
     def values(self) -> Sequence[str]:
@@ -104,9 +107,12 @@ _NO_FOOD = (
     "work|working|meetings?|mondays?|mornings?|people|humans?|bullshit|nonsense|drama|stupidity|idiots?|deadlines?"
     "|homework|exercise|exercising|cleaning|chores|responsibility|commitment|money|politics|paperwork|lies|liars"
 )
+# What a name may end with in lower case; "St. Mary's hospital" is also called "St. Mary's".
+_SORTS_OF_PLACES = "hospital|clinic|university|college|school|academy|library|museum|bank|bakery|pharmacy|hotel|supermarket|brewery|nursery"
 _NAME = (
-    rf"(?-i:(?P<name>(?!(?:{_NOT_A_NAME})(?![\w'&-]))[A-Z][\w'&.-]*"
-    r"(?: (?:(?:of|de|da|do|del|la|le|the|and|&|van|von|der|y) )?[A-Z0-9][\w'&.-]*){0,4}))"
+    rf"(?-i:(?:the )?(?P<name>(?!(?:{_NOT_A_NAME})(?![\w'&-]))[A-Z][\w'&.-]*"
+    r"(?: (?:(?:of|de|da|do|del|la|le|the|and|&|van|von|der|y) )?[A-Z0-9][\w'&.-]*){0,4}"
+    rf"(?:(?<!'s) (?:{_SORTS_OF_PLACES})\b)?)(?:(?<='s) (?:{_SORTS_OF_PLACES})\b)?)"
 )
 # A name of one or two words, which no `and` or `of` connects.
 _PERSON = rf"(?-i:(?!(?:{_NOT_A_NAME})(?![\w'&-]))(?!(?:{_NO_PERSON})(?![\w-]))[A-Z][\w-]+(?: [A-Z][\w-]+)?)"
@@ -129,10 +135,26 @@ _FRAGMENTS = {
         r"|together|permanently|full[- ]time|part[- ]time|right|these|already|today|currently|because|though|and|or|since"
         r"|alone|until|while|when)\b)"
     ),
-    "STOP": r"(?=$|[,.!;:(]| (?:now|too|again|these days|as well|so far|at the moment|right now|already)\b)",
+    "STOP": r"(?=$|[,.!;:(]| (?:now|too|again|these days|as well|so far|at the moment|right now|already|from now on|please|instead)\b)",
+    "FROM_HERE": r"(?=$|[,.!;(]| (?:and|but|because|so|since|now|last|this|in|for|after|at|on|who|again|officially|recently)\b)",
+    "TITLE": (
+        r"(?P<value>(?!(?:a|an|the|my|be|new|another|first|second|third|next|top|number|full|part|permanent|full-time|part-time|remote|level|grade)\b)[\w-]+"
+        r"(?: (?!(?:at|in|for|and|but|with|last|this|today|yesterday|on|by|from|after|because|so|now|there|here|right)\b)[\w&-]+){0,3})"
+    ),
+    "SOME_HOME": (
+        r"(?:an?|our|my|the)(?: (?:new|small|tiny|bigger|big|little|lovely|nice|own|shared|rented|old|cosy|cozy|one-bedroom|two-bedroom))*"
+        r" (?:flat|house|apartment|place|studio|room|home|cottage|condo|townhouse|bungalow|loft)"
+    ),
+    "CONDITION": (
+        r"(?P<value>(?:(?:mild|severe|chronic|early-stage|type [12]|stage [1-4]) )*(?:diabetes|asthma|coeliac|celiac|epilepsy|adhd"
+        r"|migraines?|arthritis|eczema|psoriasis|endometriosis|crohn's|ibs|lupus|hypothyroidism|hypertension|high blood pressure"
+        r"|tinnitus|sleep apnea|sleep apnoea|dyslexia|anemia|anaemia|fibromyalgia|glaucoma|osteoporosis|pcos|parkinson's"
+        r"|multiple sclerosis)(?: disease| disorder)?)\b"
+    ),
+    "CHILDREN": rf"(?P<children>{_PERSON}(?:, {_PERSON}){{0,4}}(?:,? (?:and|&) {_PERSON})?)",
     "NO_MORE": r"(?: any ?more| any longer)",
     "NEXT_TRIP": r"(?:next (?:trip|holiday|vacation|journey))",
-    "DIET": rf"(?P<value>{DIETS})\b(?! (?!(?:diet|now|again|because|since|and|for|these|so|but|at|too|as|in|from|by|with|myself)\b)\w)",
+    "DIET": rf"(?P<value>{DIETS})\b(?!-)(?! (?!(?:diet|now|again|because|since|and|for|these|so|but|at|too|as|in|from|by|with|myself)\b)\w)",
     "DIETS": f"(?P<value>{DIETS})",
     "LANGUAGES": rf"(?P<value>(?:{LANGUAGES})(?:(?:, and |, | and )(?:{LANGUAGES}))*)\b",
     "OCCUPATION": (
