@@ -68,8 +68,17 @@ def names_other(predicate: str) -> Make:
     """A fact about somebody."""
 
     def make(said: Said) -> Sequence[Candidate]:
-        fact = {"category": PERSON, "single": True, "changes": True, "literal": False, "since": said.clause.since}
-        return (Candidate(predicate=predicate, object=said.named("other"), **fact),)
+        return (
+            Candidate(
+                predicate=predicate,
+                object=said.named("other"),
+                category=PERSON,
+                single=True,
+                changes=True,
+                literal=False,
+                since=said.clause.since,
+            ),
+        )
 
     return make
 
