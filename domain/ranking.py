@@ -15,6 +15,8 @@ Id = TypeVar("Id")
 Hit = TypeVar("Hit")
 
 # A min-max sum keeps score differences, unlike reciprocal rank fusion (see docs/explanation/retrieval.md).
+FORMER = "former"
+"""The mark of what no longer holds."""
 VECTOR_WEIGHT = 0.5
 TEXT_WEIGHT = 0.5
 
@@ -138,8 +140,8 @@ def nothing_known(question: str, within: Sequence[str] = ()) -> str:
 def bullet(found: Mapping[str, Any], *, former: bool = False) -> str:
     """A bullet with the day it was said: `[tasks] ... (2026-03-01)` (B §6) or `[message] Ana: ... (2026-03-01)`.
 
-    A newer memory that contradicts it is named after the day, or else `former` marks what is no longer current. `when`
-    is for what holds or is due at a time.
+    A newer memory that contradicts it is named after the day, or else `former` marks what is no longer current; a row
+    may have a mark of its own. `when` is for what holds or is due at a time.
     """
     label = message.KIND if found["kind"] == message.KIND else found["category"]
     return f"[{label}] {dated(found, former=former)}"
@@ -147,7 +149,7 @@ def bullet(found: Mapping[str, Any], *, former: bool = False) -> str:
 
 def dated(found: Mapping[str, Any], *, former: bool = False) -> str:
     """The text of a bullet without its label."""
-    note = contradiction_of(found) or ("former" if former else "")
+    note = contradiction_of(found) or found.get("former") or (FORMER if former else "")
     when = "; ".join(filter(None, (found.get("when") or f"{found['occurred_at']:%Y-%m-%d}", note)))
     return f"{found['line' if found['kind'] == message.KIND else 'text']} ({when})"
 

@@ -16,8 +16,9 @@ from mnemolog.domain.card import reference
 from mnemolog.domain.category import CategoryPolicy, Context, ContextMode, label
 from mnemolog.domain.mention import phrases
 from mnemolog.domain.message import CATEGORY, found_id
+from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.predicates import PredicatePolicy
-from mnemolog.domain.ranking import DEFAULT
+from mnemolog.domain.ranking import DEFAULT, FORMER
 from mnemolog.domain.text import count_tokens, normalize_name
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_THREAD
@@ -25,8 +26,8 @@ from mnemolog.events.fields import WHOLE, Id, Text
 from mnemolog.projections.candidates import candidates, categories
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.graph import reader as entities
-from mnemolog.projections.graph.facts import Point, entity_card, facts
-from mnemolog.projections.graph.hydration import critical
+from mnemolog.projections.graph.facts import Point, entity_card, facts, outlived
+from mnemolog.projections.graph.hydration import critical, fact_sentence
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.memories.filters import Filters, active, unasked, visible_to
@@ -253,6 +254,7 @@ def _group(one: Shown) -> tuple[int, str]:
 async def _section(asked: Asked, category: str, mode: ContextMode, known: Sequence[Hit]) -> Sequence[Row]:
     """A category with all that it has, or what a search finds in it and no later statement or known fact supersedes.
 
+    Messages are marked with the facts that they stated and that no longer hold; those with no other facts come last.
     A memory that another one contradicts stays: its bullet names the newer one (B02).
     """
     viewer, connection = asked.viewer.within(frozenset({category})), asked.connection
@@ -274,7 +276,16 @@ async def _section(asked: Asked, category: str, mode: ContextMode, known: Sequen
         for hit in await settled(asked, [*known, *hits])
         if hit.id not in beside and (hit.current or hit.row.get("contradicted_by"))
     ]
-    return [dict(hit.row) for hit in kept][: mode.rag_length]
+    said = {hit.row["message_id"]: hit.date for hit in kept if hit.kind == MESSAGE}
+    over = await outlived(connection, viewer, asked.point, asked.predicates, said) if said else {}
+    marked = [_marked(hit, *over.get(hit.row.get("message_id", ""), ((), False))) for hit in kept]
+    return sorted(marked, key=lambda row: row["former"] == FORMER)[: mode.rag_length]
+
+
+def _marked(hit: Hit, over: Sequence[Row], all_over: bool) -> Row:
+    """The row of a hit with the facts in it that no longer hold."""
+    former = FORMER if all_over else f"{FORMER}: {', '.join(map(fact_sentence, over))}" if over else ""
+    return {**hit.row, "former": former}
 
 
 async def _categories(connection: AsyncConnection, viewer: Viewer) -> Sequence[str]:

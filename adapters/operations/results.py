@@ -13,7 +13,7 @@ from mnemolog.domain.memory import Cause, Kind, Status
 from mnemolog.domain.memory_key import EntityType, FactType, MemoryType, Source
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.message import found_id
-from mnemolog.domain.ranking import bullet
+from mnemolog.domain.ranking import FORMER, bullet
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import Role
 from mnemolog.events.envelope import Receipt
@@ -108,7 +108,7 @@ class Bullet(Result):
             kind=row["kind"],
             category=row["category"],
             date=row["occurred_at"],
-            current=newer is None,
+            current=newer is None and row.get("former") != FORMER,
             superseded_by=str(newer) if newer else None,
             text=bullet(row),
         )

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, func, or_, select, true
+from sqlalchemy import ARRAY, ColumnElement, Text, and_, cast, func, literal, or_, select, true
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import card
@@ -151,6 +151,26 @@ async def former(
     read = _Reading(connection, viewer, replace(point, always=True), predicates)
     rows = await read.rows(and_(same, periods.c.valid_to <= point.valid_at, *where))
     return [_fact(row, predicates, None) for row in rows if row["state"] is State.ENDED]
+
+
+async def outlived(
+    connection: AsyncConnection,
+    viewer: Viewer,
+    point: Point,
+    predicates: PredicatePolicy,
+    said: Mapping[str, datetime],
+) -> Mapping[str, tuple[Sequence[Row], bool]]:
+    """Of messages, given with when they were said: the facts that they stated and that no longer hold; whether all."""
+    told = relations.c.source_turn_ids.overlap(cast(literal(sorted(said)), ARRAY(Text)))
+    over: dict[str, list[Row]] = {}
+    lasting: set[str] = set()
+    for fact in await _Reading(connection, viewer, replace(point, always=True), predicates).rows(told):
+        for id_ in said.keys() & set(fact["source_turn_ids"]):
+            if fact["state"] is State.RETIRED or (fact["state"] is State.ENDED and fact["valid_to"] > said[id_]):
+                over.setdefault(id_, []).append(_fact(fact, predicates, None))
+            else:  # Also if this message told of its end.
+                lasting.add(id_)
+    return {id_: (facts, id_ not in lasting) for id_, facts in over.items()}
 
 
 def learned() -> ColumnElement[datetime]:

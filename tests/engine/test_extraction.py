@@ -19,6 +19,7 @@ from mnemolog.commands.rollback import Rollback
 from mnemolog.domain.extraction import candidate
 from mnemolog.domain.extraction.candidate import EXTRACTOR
 from mnemolog.events.fields import validated
+from mnemolog.projections.context import ContextRequest
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.teller import Teller, sentence
 from tests.testkit.eventually import eventually
@@ -368,3 +369,22 @@ async def test_a_death_ends_no_critical_fact_that_somebody_recorded(ana: Teller)
     await ana.tells("Rosa", "lives_in", "Graz", told_at=day("2026-02-01"))
     await hears(ana, "Rosa died.")
     assert await told(ana) == {"Rosa allergy nuts", "Rosa died by 2026-03-01"}
+
+
+async def test_a_context_marks_what_a_message_says_that_no_longer_holds(ana: Teller) -> None:
+    await hears(
+        ana,
+        "I'm vegetarian now",
+        "I work as a nurse at St. Mary's in Leeds",
+        "I quit St. Mary's!",
+        "I ate fish, so I guess I'm pescatarian",
+    )
+
+    found = await ana.engine.reads.context(
+        ana.viewer, validated(ContextRequest, {"query": "What should I cook?"}), await ana.caught_up()
+    )
+
+    lines = [line.removeprefix("- ") for line in found.text.splitlines() if "(2026-03-0" in line]
+    assert lines[-1] == "I'm vegetarian now (2026-03-01; former)"
+    assert f"I work as a nurse at St. Mary's in Leeds (2026-03-02; former: {ana.user} works at St. Mary's)" in lines
+    assert {"I quit St. Mary's! (2026-03-03)", "I ate fish, so I guess I'm pescatarian (2026-03-04)"} <= {*lines}
