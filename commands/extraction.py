@@ -155,7 +155,8 @@ def _outlived(state: Extraction, command: ExtractTurn, candidate: Candidate, fac
 def _end(state: Extraction, command: ExtractTurn, one: Relation, until: datetime) -> Sequence[Event]:
     """The end of a fact; of which was only heard after it had ended, when the end was heard of."""
     until = until if any(period.valid_from < until for period in one.validity.periods) else command.said_at
-    return change_fact(state.graph, EndFact(**_who(command), relation_id=one.relation_id, until=until, at=command.at))
+    end = EndFact(**_stated_by(command), relation_id=one.relation_id, until=until, at=command.at)
+    return change_fact(state.graph, end)
 
 
 def _stated(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
@@ -187,12 +188,13 @@ def _stated(state: Extraction, command: ExtractTurn, candidate: Candidate, fact:
     return [*retired, *FACTS.decide(after.graph, fact)]
 
 
-def _who(command: ExtractTurn) -> dict[str, Any]:
-    return command.model_dump(include={"tenant", "user_id", "agent_id", "thread_id", "actor"})
+def _stated_by(command: ExtractTurn) -> dict[str, Any]:
+    who = command.model_dump(include={"tenant", "user_id", "agent_id", "thread_id", "actor"})
+    return {**who, "stated_in": (command.turn_id,)}
 
 
 def _retired(state: Extraction, command: ExtractTurn, one: Relation) -> Sequence[Event]:
-    return change_fact(state.graph, RetireFact(**_who(command), relation_id=one.relation_id))
+    return change_fact(state.graph, RetireFact(**_stated_by(command), relation_id=one.relation_id))
 
 
 def _ended(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:

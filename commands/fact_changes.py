@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import singledispatch
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -13,7 +14,7 @@ from mnemolog.domain.memory import Status
 from mnemolog.domain.relation import require_shown
 from mnemolog.events import graph as events
 from mnemolog.events.event import Event
-from mnemolog.events.fields import Instant, Label, Uuid
+from mnemolog.events.fields import Id, Instant, Label, Uuid
 from mnemolog.events.graph_tags import relation_tag
 
 
@@ -23,14 +24,22 @@ class FactCommand(GraphCommand):
     relation_id: Uuid = Field(description="The fact's id.")
 
 
-class EndFact(FactCommand):
+class StatedChange(FactCommand):
+    """`stated_in`: the messages that it was extracted from."""
+
+    generated: ClassVar[frozenset[str]] = GraphCommand.generated | {"stated_in"}
+
+    stated_in: tuple[Id, ...] = ()
+
+
+class EndFact(StatedChange):
     """Ends a fact at `until`, by default now (`at`)."""
 
     until: Day | None = Field(None, description="When it ended: a day, or a time with an offset. Default: now.")
     at: Instant
 
 
-class RetireFact(FactCommand):
+class RetireFact(StatedChange):
     """Retires a fact, which means that it never held."""
 
 
@@ -68,7 +77,11 @@ def _end(command: EndFact, state: Graph) -> Sequence[Event]:
     validity = own_first(command.relation_id, before, after)
     if all(one.periods == state.relations[one.relation_id].validity.periods for one in validity):
         return []
-    return [events.RelationEnded(relation_id=command.relation_id, validity=validity, valid_to=at)]
+    return [
+        events.RelationEnded(
+            relation_id=command.relation_id, validity=validity, valid_to=at, stated_in=command.stated_in
+        )
+    ]
 
 
 @_decide.register
@@ -79,7 +92,7 @@ def _retire(command: RetireFact, state: Graph) -> Sequence[Event]:
         return []
     before = facts_of(state.slot(state.place(found)))
     validity = own_first(command.relation_id, before, facts.retired(before, found.fact))
-    return [events.RelationRetired(relation_id=command.relation_id, validity=validity)]
+    return [events.RelationRetired(relation_id=command.relation_id, validity=validity, stated_in=command.stated_in)]
 
 
 @_decide.register

@@ -199,7 +199,11 @@ def _instead(
     for one in wrong:
         after = facts.retired(before, one)
         retired.append(
-            events.RelationRetired(relation_id=one.relation_id, validity=own_first(one.relation_id, before, after))
+            events.RelationRetired(
+                relation_id=one.relation_id,
+                validity=own_first(one.relation_id, before, after),
+                stated_in=command.source_turn_ids,
+            )
         )
         before = after
         said = replace(said, since=min(said.since, one.validity.said[0].valid_from))

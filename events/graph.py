@@ -29,6 +29,7 @@ from mnemolog.events.relations import (
     RelationRestored,
     RelationRetired,
     RelationReverted,
+    RelationWithdrawn,
     ValidityEvent,
 )
 
@@ -56,6 +57,7 @@ __all__ = [
     "RelationRestored",
     "RelationRetired",
     "RelationReverted",
+    "RelationWithdrawn",
     "Telling",
     "ValidityEvent",
     "validity_of",

@@ -121,6 +121,7 @@ _CHANGES: Mapping[type[Event], Callable[[Any, Any], Relation]] = {
     events.RelationObserved: _said_again,
     events.RelationEnded: _same,
     events.RelationRetired: _same,
+    events.RelationWithdrawn: lambda relation, event: relation.forgotten(event.purge_at),
     events.RelationForgotten: lambda relation, event: relation.forgotten(event.purge_at),
     events.RelationRestored: lambda relation, event: relation.restored(),
     events.RelationReverted: _as_before,

@@ -93,14 +93,38 @@ class RelationObserved(RelationEvent):
         return super().tags() | {turn_tag(turn_id) for turn_id in self.source_turn_ids}
 
 
-class RelationEnded(ValidityEvent):
+class StatedEvent(ValidityEvent):
+    """`stated_in` are the messages that say so, if it was extracted from messages."""
+
+    version: ClassVar[int] = 2
+
+    stated_in: tuple[str, ...] = ()
+
+    def tags(self) -> frozenset[str]:
+        return super().tags() | {turn_tag(turn_id) for turn_id in self.stated_in}
+
+
+class RelationEnded(StatedEvent):
     """A fact ended at `valid_to`."""
 
     valid_to: datetime
 
 
-class RelationRetired(ValidityEvent):
+class RelationRetired(StatedEvent):
     """A fact never held; the facts it had ended continue."""
+
+
+class RelationWithdrawn(ValidityEvent):
+    """All messages that a fact was extracted from, `turn_ids`, were deleted.
+
+    It is hidden as they are, and the facts it had ended continue.
+    """
+
+    turn_ids: tuple[str, ...]
+    purge_at: datetime
+
+    def tags(self) -> frozenset[str]:
+        return super().tags() | {turn_tag(turn_id) for turn_id in self.turn_ids}
 
 
 class RelationForgotten(RelationEvent):

@@ -4,7 +4,7 @@ Each step can be repeated: whoever was interrupted erases again.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
@@ -12,17 +12,28 @@ from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from mnemolog.adapters.artifacts.content import delete_blobs
+from mnemolog.adapters.erasure.following import followed
 from mnemolog.adapters.erasure.messages import TurnSelection, purge_turns
 from mnemolog.adapters.erasure.stale_schemas import forget_embeddings, forget_in_stale_schemas
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.redis.rebuildable import SHADOW
 from mnemolog.adapters.redis.working import OtherWorker, WorkingStore
 from mnemolog.adapters.services import Services
-from mnemolog.commands.erasure import ERASURE, USER_ERASURE, Erase, EraseThread, EraseUser, at_stake, require_own
+from mnemolog.commands.erasure import (
+    ERASURE,
+    USER_ERASURE,
+    Erase,
+    EraseMessages,
+    EraseThread,
+    EraseUser,
+    at_stake,
+    require_own,
+)
 from mnemolog.commands.erasure_taken import Taken, taken
 from mnemolog.commands.handler import ATTEMPTS, Keyed
 from mnemolog.commands.speakers import spoken_in
 from mnemolog.domain.errors import MnemologError, NotFound
+from mnemolog.domain.memory import Cause
 from mnemolog.domain.message import subject_id
 from mnemolog.events.artifacts import texts_in
 from mnemolog.events.artifacts_fold import ARTIFACT
@@ -73,7 +84,9 @@ async def erase(engine: Services, command: Erase | EraseUser, idempotency_key: s
         before = await _everything(engine, stream, receipt.last_seq)
     else:
         command, before = await _judged(engine, command)
-        receipt = await engine.writes.handler.handle(ERASURE, command, idempotency_key=idempotency_key)
+        with_turns = before.turns and not (isinstance(command, EraseMessages) and command.cause is Cause.TTL)
+        async with followed(engine, stream) if with_turns else nullcontext():
+            receipt = await engine.writes.handler.handle(ERASURE, command, idempotency_key=idempotency_key)
     waiting, set_aside = _named(command, before, await engine.api_keys.producers())
     if isinstance(command, EraseUser) and receipt.already and await engine.log.head(stream) > receipt.last_seq:
         set_aside = waiting  # A retry by its key: the user came back since, which it does not cover.

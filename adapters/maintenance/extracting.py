@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.adapters.jobs.job import Attempt, Kind
+from mnemolog.adapters.jobs.job import Attempt, Kind, Payload
 from mnemolog.adapters.maintenance.threads import enqueue_threads
 from mnemolog.adapters.services import Services
 from mnemolog.commands.extraction import ACTOR, ExtractTurn
@@ -72,23 +72,37 @@ async def extract_thread(engine: Services, attempt: Attempt) -> None:
     head = await engine.log.head(stream)
     while through < head:
         until = min(through + WINDOW, head)
-        # With those before, which this one may be about.
-        after = max(0, through - WINDOW_BEFORE)
-        events = await engine.log.read(stream, after=after, until=until, tags=[thread_tag(payload["thread_id"])])
-        said = [one for one in events if _speaks(one, payload["agent_id"], now - READ_FOR)]
-        found = await asyncio.to_thread(_candidates, said)
-        for event, said_at, candidates in zip(said, _in_order(said), found, strict=True):
-            if candidates and event.seq > through:
-                if left <= 0:  # What is left waits for another day.
-                    until = event.seq - 1
-                    break
-                run_id = f"extraction-{job.job_id}"
-                recorded = await _record(engine, stream, event, said_at, candidates, run_id, left)
-                written, left = written + recorded, left - recorded
+        for event, said_at, candidates in await _read(engine, stream, payload, through, until):
+            if left <= 0:  # What is left waits for another day.
+                until = event.seq - 1
+                break
+            run_id = f"extraction-{job.job_id}"
+            recorded = await _record(engine, stream, event, said_at, candidates, run_id, left)
+            written, left = written + recorded, left - recorded
         through = max(through, until)
         await attempt.save({"through": through, "written": written, "extractor": EXTRACTOR})
         if left <= 0:
             return
+
+
+async def extract_again(engine: Services, stream: StreamId, place: Payload, after: int, run_id: str) -> None:
+    """Record what the messages of a thread state that was not recorded so far: what they were about has changed."""
+    if engine.settings.extraction == "off":
+        return
+    for event, said_at, candidates in await _read(engine, stream, place, after, after + WINDOW):
+        await _record(engine, stream, event, said_at, candidates, run_id, MOST_WRITES)
+
+
+async def _read(
+    engine: Services, stream: StreamId, place: Payload, after: int, until: int
+) -> Sequence[tuple[Recorded, datetime, Sequence[Candidate]]]:
+    """The messages of a thread that state something, each with when it was said."""
+    # With those before, which this one may be about.
+    before, since = max(0, after - WINDOW_BEFORE), engine.writes.now() - READ_FOR
+    events = await engine.log.read(stream, after=before, until=until, tags=[thread_tag(str(place["thread_id"]))])
+    said = [one for one in events if _speaks(one, str(place["agent_id"]), since)]
+    found = await asyncio.to_thread(_candidates, said)
+    return [one for one in zip(said, _in_order(said), found, strict=True) if one[2] and one[0].seq > after]
 
 
 def _speaks(event: Recorded, agent_id: str, since: datetime) -> bool:

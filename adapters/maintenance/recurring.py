@@ -5,6 +5,7 @@ from mnemolog.adapters.artifacts.uploads import discarding
 from mnemolog.adapters.jobs.job import Attempt, Kind
 from mnemolog.adapters.maintenance.expiring import expire
 from mnemolog.adapters.maintenance.extracting import extracting
+from mnemolog.adapters.maintenance.following import following
 from mnemolog.adapters.maintenance.patrol import Patrol
 from mnemolog.adapters.maintenance.retention import retain
 from mnemolog.adapters.maintenance.segmenting import segmenting
@@ -38,6 +39,7 @@ def recurring(engine: Services) -> list[Kind]:
         *extractions(engine),
         discarding(engine),
         *extracting(engine),
+        following(engine),
         *segmenting(engine),
         *summarizing(engine),
     ]

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure import forgetting
+from mnemolog.adapters.erasure.following import followed
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Rehearsed, command_of, request_of
 from mnemolog.adapters.operations.results import Result, Undone, Written
@@ -59,7 +60,8 @@ async def rollback(engine: Engine, request: Rehearsed) -> Undone:
     command = command_of(Rollback, engine, request)
     if request.dry_run:
         return Undone.of(await engine.writes.preview_rollback(command), None)
-    return Undone.of(*await engine.writes.rolled_back(command, request.idempotency_key))
+    async with followed(engine, command.stream()):
+        return Undone.of(*await engine.writes.rolled_back(command, request.idempotency_key))
 
 
 @operation(
@@ -102,7 +104,8 @@ async def _forgotten(kind: type[OfScope], engine: Engine, request: Rehearsed) ->
     command = command_of(kind, engine, request)
     if request.dry_run:
         return Forgotten.of(await forgetting.extent(engine, command))
-    return Forgotten.of_batch(await forgetting.forget(engine, command, request.idempotency_key))
+    async with followed(engine, command.stream()):
+        return Forgotten.of_batch(await forgetting.forget(engine, command, request.idempotency_key))
 
 
 BATCHES = (rollback, forget, erase_scope)

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.erasure.following import followed
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import (
     PagedRead,
@@ -383,7 +384,8 @@ async def undo(engine: Engine, request: Undo) -> Undone:
         receipt = await engine.writes.undo_last(stream, request.memory_id, key, **context_fields)
     else:
         assert request.event_id
-        receipt = await engine.writes.undo_event(stream, request.event_id, key, **context_fields)
+        async with followed(engine, stream):
+            receipt = await engine.writes.undo_event(stream, request.event_id, key, **context_fields)
     return Undone.of(Plan(undone=await engine.writes.undone_by(receipt)), receipt)
 
 

@@ -5,12 +5,22 @@ from typing import Annotated
 from pydantic import Field
 
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.erasure.following import followed
 from mnemolog.adapters.operations.erasure import Erased, carried_out
 from mnemolog.adapters.operations.operation import operation
-from mnemolog.adapters.operations.requests import PagedRead, Read, Rehearsed, Write, command_of, request_of, viewer_of
+from mnemolog.adapters.operations.requests import (
+    PagedRead,
+    Read,
+    Rehearsed,
+    Write,
+    command_of,
+    request_of,
+    stream_of,
+    viewer_of,
+)
 from mnemolog.adapters.operations.results import MessageView, Page, Written
 from mnemolog.commands.erasure import EraseMessages
-from mnemolog.commands.messages import DeleteMessage, RestoreMessage
+from mnemolog.commands.messages import DeleteMessage, MessageCommand, RestoreMessage
 from mnemolog.domain.principal import Role
 from mnemolog.events.fields import Id
 
@@ -73,11 +83,10 @@ async def get_message(engine: Engine, request: MessageRead) -> MessageView:
 async def delete_message(engine: Engine, request: OfMessage) -> Written:
     """Delete a message: hidden at once, and restorable until it is purged.
 
-    Memories that were extracted from it stay. `erase_message` destroys it.
+    Facts that rules extracted from it are hidden soon after, unless another message or somebody states them. Memories
+    that were extracted from it stay. `erase_message` destroys it.
     """
-    return Written.of(
-        await engine.writes.change_message(command_of(DeleteMessage, engine, request), request.idempotency_key)
-    )
+    return await _changed(DeleteMessage, engine, request)
 
 
 @operation(
@@ -89,10 +98,8 @@ async def delete_message(engine: Engine, request: OfMessage) -> Written:
     done="Restored",
 )
 async def restore_message(engine: Engine, request: OfMessage) -> Written:
-    """Restore a deleted message."""
-    return Written.of(
-        await engine.writes.change_message(command_of(RestoreMessage, engine, request), request.idempotency_key)
-    )
+    """Restore a deleted message, and soon after the facts that were hidden with it."""
+    return await _changed(RestoreMessage, engine, request)
 
 
 @operation(
@@ -112,6 +119,12 @@ async def erase_message(engine: Engine, request: EraseMessage) -> Erased:
     """
     command = command_of(EraseMessages, engine, request, message_ids=(request.message_id,))
     return await carried_out(engine, command, request)
+
+
+async def _changed(kind: type[MessageCommand], engine: Engine, request: OfMessage) -> Written:
+    async with followed(engine, stream_of(engine, request)):
+        receipt = await engine.writes.change_message(command_of(kind, engine, request), request.idempotency_key)
+    return Written.of(receipt)
 
 
 MESSAGES = (list_messages, get_message, delete_message, restore_message, erase_message)

@@ -17,6 +17,7 @@ from mnemolog.commands.patrol import PATROL, CloseCycle
 from mnemolog.commands.recalls import RECALLING, RecordRecalls
 from mnemolog.commands.rollback import Rollback
 from mnemolog.commands.serving import SERVING, RecordServed
+from mnemolog.commands.withdrawal import WITHDRAWAL, FollowMessages
 from mnemolog.commands.writes.artifacts import ArtifactWrites
 from mnemolog.commands.writes.batches import BatchWrites
 from mnemolog.commands.writes.documents import DocumentWrites
@@ -268,6 +269,10 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites, DocumentWrites):
     async def extract(self, command: ExtractTurn) -> Receipt:
         """Record what a message states (B13)."""
         return await self._handler.handle(EXTRACTION, command, occurred_at=command.said_at)
+
+    async def follow(self, command: FollowMessages) -> Receipt:
+        """Withdraw the facts of deleted messages, and bring back those of restored ones."""
+        return await self._handler.handle(WITHDRAWAL, command)
 
     async def record_recalls(self, command: RecordRecalls) -> Receipt:
         """That memories were found."""

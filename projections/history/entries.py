@@ -88,6 +88,15 @@ def _hidden(payload: Any) -> dict[str, str]:
     return {"reason": payload.reason, "purge_at": payload.purge_at.isoformat()}
 
 
+def _stated(payload: graph.RelationEnded | graph.RelationRetired) -> dict[str, Any]:
+    """The messages that an end or a correction was extracted from."""
+    return {"source_turn_ids": list(payload.stated_in)} if payload.stated_in else {}
+
+
+def _withdrawn(payload: graph.RelationWithdrawn) -> Entry:
+    return "DELETE", {"purge_at": payload.purge_at.isoformat(), "deleted_turn_ids": list(payload.turn_ids)}
+
+
 def _edge(payload: memory.MemoriesLinked | memory.LinkReverted) -> dict[str, Any]:
     return {"to": str(payload.to_id), "relation_type": payload.relation_type, "strength": payload.strength}
 
@@ -141,8 +150,9 @@ ENTRIES: Mapping[type[Event], Callable[[Any], Entry]] = {
     graph.EntityErased: lambda it: ("DELETE", {"erased": True}),
     graph.RelationAsserted: lambda it: ("ADD", {**_sources(it), "confidence": it.confidence}),
     graph.RelationObserved: lambda it: ("UPDATE", {"observed": True, "confidence": it.confidence, **_sources(it)}),
-    graph.RelationEnded: lambda it: ("UPDATE", {"valid_to": utc_text(it.valid_to)}),
-    graph.RelationRetired: lambda it: ("DELETE", {"retired": True}),
+    graph.RelationEnded: lambda it: ("UPDATE", {"valid_to": utc_text(it.valid_to), **_stated(it)}),
+    graph.RelationRetired: lambda it: ("DELETE", {"retired": True, **_stated(it)}),
+    graph.RelationWithdrawn: _withdrawn,
     graph.RelationForgotten: lambda it: ("DELETE", _hidden(it)),
     graph.RelationRestored: lambda it: ("RESTORE", {}),
     graph.RelationReverted: _undone,

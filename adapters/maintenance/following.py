@@ -1,0 +1,65 @@
+"""Keeps extracted facts in line with their messages, in durable jobs: deleted, restored, erased or undone ones.
+
+A job reads from the log which messages changed since it was enqueued.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from mnemolog.adapters.erasure.following import FOLLOW
+from mnemolog.adapters.jobs.job import Attempt, Kind
+from mnemolog.adapters.maintenance.extracting import extract_again
+from mnemolog.adapters.services import Services
+from mnemolog.commands.extraction import ACTOR
+from mnemolog.commands.withdrawal import MOST, FollowMessages
+from mnemolog.domain.memory import Cause
+from mnemolog.events.conversation import TurnRecorded, thread_tag, turn_tag
+from mnemolog.events.envelope import Recorded, StreamId
+from mnemolog.events.erasure import MemoryErased, ThreadErased
+from mnemolog.events.message import MessageEvent, MessagesErased
+from mnemolog.events.message_fold import MESSAGE
+
+
+def following(engine: Services) -> Kind:
+    """The job of one write, which decides again under the guard of the log."""
+    return Kind(name=FOLLOW, run=partial(_follow, engine))
+
+
+async def _follow(engine: Services, attempt: Attempt) -> None:
+    job = attempt.job
+    stream, run_id = StreamId(job.tenant, job.stream), f"withdrawal-{job.job_id}"
+    events = await engine.log.read(stream, after=int(job.payload["after"]))
+    turn_ids = dict.fromkeys([id_ for event in events for id_ in await _changed(engine, event)])
+    for start in range(0, len(turn_ids), MOST):
+        turns = await _turns(engine, stream, list(turn_ids)[start : start + MOST])
+        if not turns:
+            continue
+        who: dict[str, Any] = {"tenant": stream.tenant, "user_id": stream.owner, "actor": ACTOR, "run_id": run_id}
+        about: dict[str, Any] = {"agent_id": turns[0].meta.agent_id, "thread_id": turns[0].meta.thread_id}
+        known = tuple(one.payload.turn_id for one in turns if isinstance(one.payload, TurnRecorded))
+        command = FollowMessages(**who, **about, turn_ids=known, at=engine.writes.now())
+        receipt = await engine.writes.follow(command)
+        first: dict[tuple[str, str], int] = {}
+        for turn in turns:
+            place = (turn.meta.agent_id, turn.meta.thread_id)
+            first[place] = min(first.get(place, turn.seq), turn.seq)
+        for (agent_id, thread_id), seq in first.items():
+            await extract_again(engine, stream, {"agent_id": agent_id, "thread_id": thread_id}, seq - 1, run_id)
+        await attempt.save({"changed": 0 if receipt.already else len(receipt.event_ids)})
+
+
+async def _changed(engine: Services, event: Recorded) -> Sequence[str]:
+    """The messages that an event deleted, restored or erased; not those whose retention ended."""
+    payload = event.payload
+    if isinstance(payload, ThreadErased):
+        spoken = await engine.log.read(event.stream, until=event.seq, tags=[thread_tag(payload.thread_id)])
+        return [one.payload.turn_id for one in spoken if isinstance(one.payload, TurnRecorded)]
+    expired = isinstance(payload, MessagesErased) and payload.cause is Cause.TTL
+    follows = isinstance(payload, MessageEvent | MessagesErased | MemoryErased) and not expired
+    return MESSAGE.touched(payload) if follows else ()
+
+
+async def _turns(engine: Services, stream: StreamId, turn_ids: Sequence[str]) -> Sequence[Recorded]:
+    found = await engine.log.read(stream, tags=list(map(turn_tag, turn_ids)))
+    return [one for one in found if isinstance(one.payload, TurnRecorded)]
