@@ -148,14 +148,16 @@ def _outlived(state: Extraction, command: ExtractTurn, candidate: Candidate, fac
         if one.relation_id in state.recorded and one.predicate not in _ENDING:
             continue
         if _outranked(state, command, candidate, one):
-            ends += _end(_after(state, ends), command, one, candidate.since or command.said_at)
+            ends += _end(_after(state, ends), command, candidate, one, candidate.since or command.said_at)
     return ends
 
 
-def _end(state: Extraction, command: ExtractTurn, one: Relation, until: datetime) -> Sequence[Event]:
+def _end(
+    state: Extraction, command: ExtractTurn, candidate: Candidate, one: Relation, until: datetime
+) -> Sequence[Event]:
     """The end of a fact; of which was only heard after it had ended, when the end was heard of."""
     until = until if any(period.valid_from < until for period in one.validity.periods) else command.said_at
-    end = EndFact(**_stated_by(command), relation_id=one.relation_id, until=until, at=command.at)
+    end = EndFact(**_stated_by(command, candidate), relation_id=one.relation_id, until=until, at=command.at)
     return change_fact(state.graph, end)
 
 
@@ -176,25 +178,26 @@ def _stated(state: Extraction, command: ExtractTurn, candidate: Candidate, fact:
     for one in others:
         began = one.validity.periods[-1].valid_from
         if candidate.action is Action.CORRECT and one.relation_id not in state.recorded:
-            retired += _retired(state, command, one)
+            retired += _retired(state, command, candidate, one)
             fact = fact.model_copy(update={"since": fact.since or began})
         elif fact.since is None or fact.since > began or fact.until is not None:
             continue
         elif one.relation_id in state.undated and one.relation_id not in state.recorded:
-            retired += _retired(state, command, one)  # The date that was said is known better than its beginning.
+            # The date that was said is known better than its beginning.
+            retired += _retired(state, command, candidate, one)
         else:
             fact = fact.model_copy(update={"since": None})  # Later than what it supersedes: since when is not known.
     after = _after(state, retired)
     return [*retired, *FACTS.decide(after.graph, fact)]
 
 
-def _stated_by(command: ExtractTurn) -> dict[str, Any]:
+def _stated_by(command: ExtractTurn, candidate: Candidate) -> dict[str, Any]:
     who = command.model_dump(include={"tenant", "user_id", "agent_id", "thread_id", "actor"})
-    return {**who, "stated_in": (command.turn_id,)}
+    return {**who, "stated_in": (command.turn_id,), "rule": candidate.rule}
 
 
-def _retired(state: Extraction, command: ExtractTurn, one: Relation) -> Sequence[Event]:
-    return change_fact(state.graph, RetireFact(**_stated_by(command), relation_id=one.relation_id))
+def _retired(state: Extraction, command: ExtractTurn, candidate: Candidate, one: Relation) -> Sequence[Event]:
+    return change_fact(state.graph, RetireFact(**_stated_by(command, candidate), relation_id=one.relation_id))
 
 
 def _ended(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
@@ -204,7 +207,7 @@ def _ended(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: 
         event
         for one in ended
         if _outranked(state, command, candidate, one) and not (fact.rule.critical and one.relation_id in state.recorded)
-        for event in _end(state, command, one, candidate.until or command.said_at)
+        for event in _end(state, command, candidate, one, candidate.until or command.said_at)
     ]
 
 

@@ -25,11 +25,12 @@ class FactCommand(GraphCommand):
 
 
 class StatedChange(FactCommand):
-    """`stated_in`: the messages that it was extracted from."""
+    """`stated_in`: the messages that it was extracted from, by `rule`."""
 
-    generated: ClassVar[frozenset[str]] = GraphCommand.generated | {"stated_in"}
+    generated: ClassVar[frozenset[str]] = GraphCommand.generated | {"stated_in", "rule"}
 
     stated_in: tuple[Id, ...] = ()
+    rule: str = ""
 
 
 class EndFact(StatedChange):
@@ -79,7 +80,11 @@ def _end(command: EndFact, state: Graph) -> Sequence[Event]:
         return []
     return [
         events.RelationEnded(
-            relation_id=command.relation_id, validity=validity, valid_to=at, stated_in=command.stated_in
+            relation_id=command.relation_id,
+            validity=validity,
+            valid_to=at,
+            stated_in=command.stated_in,
+            rule=command.rule,
         )
     ]
 

@@ -203,6 +203,7 @@ def _instead(
                 relation_id=one.relation_id,
                 validity=own_first(one.relation_id, before, after),
                 stated_in=command.source_turn_ids,
+                rule=str(command.metadata.get("rule", "")),
             )
         )
         before = after

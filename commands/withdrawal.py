@@ -47,9 +47,9 @@ class FollowMessages(GraphCommand):
 class Following:
     """`stated`: by fact, the messages that it was extracted from. `recorded`: the facts that somebody recorded.
 
-    `changes`: by event, the messages that an assertion, end or correction was extracted from; `changed`: the facts that
-    were ended or corrected so. `expired`: the messages whose retention ended, which takes nothing from what they stated.
-    `own`: the undos by this decider.
+    `changes`: by event, the messages that an assertion, end or correction was extracted from; `changed`: the facts
+    that were ended or corrected so. `expired`: the messages whose retention ended, which takes nothing from what they
+    stated. `own`: the undos by this decider.
     """
 
     graph: Graph = field(default_factory=Graph)

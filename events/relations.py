@@ -94,11 +94,12 @@ class RelationObserved(RelationEvent):
 
 
 class StatedEvent(ValidityEvent):
-    """`stated_in` are the messages that say so, if it was extracted from messages."""
+    """`stated_in` are the messages that say so, if it was extracted from messages, by `rule`."""
 
     version: ClassVar[int] = 2
 
     stated_in: tuple[str, ...] = ()
+    rule: str = ""
 
     def tags(self) -> frozenset[str]:
         return super().tags() | {turn_tag(turn_id) for turn_id in self.stated_in}

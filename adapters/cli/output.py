@@ -129,12 +129,14 @@ def history(rows: Sequence[Mapping[str, Any]]) -> None:
         event_id = ids[UUID(str(row["meta"]["event_id"]))]
         by = f" @{row['seq']} by {row['actor'] or 'nobody'} "
         head = Text.assemble(when(row["ts"]), "  ", (row["event"].ljust(7), "cyan"), by, (event_id, "dim"))
+        told = [(name, row.get(name)) for name in ("rule", "run_id") if row.get(name)]
         below = [Text("its words were erased", "dim")] if row["erased"] or row["meta"].get("erased") else []
         if not row["changes"] and not below:
             below = [Text.assemble((f"{name}: ", "dim"), _value(value)) for name, value in _besides(row["meta"])]
         for one in row["changes"]:
             old = () if one["old"] is None else (_value(one["old"]), (" → ", "dim"))
             below.append(Text.assemble((f"{one['field']}: ", "dim"), *old, _value(one["new"])))
+        below += [Text(f"{name.removesuffix('_id')} {value}", "dim") for name, value in told]
         console.print(head, *(Padding(text, (0, 0, 0, 2), expand=False) for text in below), sep="\n", highlight=False)
 
 

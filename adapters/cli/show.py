@@ -230,7 +230,8 @@ def _why(found: WhyView) -> None:
         output.line("merged into", found.merged_into)
     for turn in found.turns:
         said = "erased" if turn.erased else turn.text
-        output.line(f"{output.when(turn.occurred_at)} {turn.thread_id} {turn.speaker or turn.role}:", said)
+        spoken = f"{output.when(turn.occurred_at)} {turn.thread_id} {turn.turn_id} {turn.speaker or turn.role}:"
+        output.line(spoken, said)
     if found.unseen_turns:
         output.console.print(f"[dim]and {output.count(found.unseen_turns, 'turn')} that this agent may not see[/]")
 
@@ -240,7 +241,8 @@ def _how(event: CauseView, seqs: Mapping[UUID, str]) -> str:
     match = event.match or {}
     similarity = f" {match['similarity']:.2f}" if match.get("similarity") is not None else ""
     undoes = f"undoes {seqs.get(event.undoes, 'another')}" if event.undoes else ""
-    parts = [f"{match['band']}{similarity}" if match else "", undoes]
+    run = f"run {event.run_id}" if event.run_id else ""
+    parts = [f"{match['band']}{similarity}" if match else "", undoes, f"rule {event.rule}" if event.rule else "", run]
     return "".join(f"\n{part}" for part in parts if part)
 
 

@@ -197,7 +197,7 @@ def _fact(engine: Services, who: Mapping[str, Any], said_at: datetime, turn_id: 
         "since": one.since,
         "until": one.until if one.action is not Action.END else None,
         "confidence": one.confidence,
-        "metadata": {"extractor": EXTRACTOR},
+        "metadata": {"extractor": EXTRACTOR, "rule": one.rule},
         "told_at": said_at,
         "source_turn_ids": (turn_id,),
     }

@@ -371,6 +371,8 @@ class HistoryEntry(Result):
     actor: str | None
     changes: list[FieldChange] = Field([], description="The fields that it changed, with their old and new values.")
     erased: bool = Field(False, description="Its words were erased: `changes` leaves out what held them.")
+    run_id: str | None = Field(None, description="The run that it is part of; `rollback` undoes it.")
+    rule: str | None = Field(None, description="The rule that extracted it from a message, after the name of its set.")
     meta: dict[str, Any]
     seq: int
     ts: Instant
@@ -545,6 +547,7 @@ class CauseView(Result):
     match: dict[str, Any] | None = Field(description="How a statement matched a known memory: band, similarity, model.")
     undoes: UUID | None
     about: list[str] = Field(description="Other items of the same kind that it changed, if the agent may see them.")
+    rule: str | None = Field(description="The rule that extracted it from a message, after the name of its set.")
 
 
 class SourceTurnView(Result):

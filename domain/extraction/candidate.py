@@ -33,6 +33,8 @@ class Candidate:
 
     `via`: the subject is the one to whom the named subject has this relation, as in "my brother". `known`: it counts
     only if the subject is a person or an animal that is known already, because any name may begin a sentence.
+
+    `rule`: the rule that it comes from, after the name of the extractor.
     """
 
     predicate: str
@@ -48,3 +50,4 @@ class Candidate:
     since: datetime | None = None
     until: datetime | None = None
     confidence: float = field(default=CONFIDENCE)
+    rule: str = ""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from mnemolog.domain.entity import ME
-from mnemolog.domain.extraction.candidate import MOST_CANDIDATES, Action, Candidate
+from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_CANDIDATES, Action, Candidate
 from mnemolog.domain.extraction.clauses import Clause, clauses
 from mnemolog.domain.extraction.forms import DATES, MOVED_IT, NAME_ALONE, RULES
 from mnemolog.domain.extraction.rule import Said
@@ -32,7 +32,7 @@ def extract(text: str, at: datetime, author: str = ME, before: Candidate | None 
                 one = replace(one, action=Action.CORRECT)
             if one.subject == ME:
                 one = replace(one, subject=author)
-            if valid(one, at) and one not in found:
+            if valid(one, at) and not any(replace(each, rule=one.rule) == one for each in found):
                 found.append(one)
     return found[:MOST_CANDIDATES]
 
@@ -48,7 +48,7 @@ def _said_in(clause: str, at: datetime) -> Sequence[Candidate]:
             plain = plain or dated(clause, at, future=_TO_COME.search(clause) is not None)
             stated = plain if timed else whole
             if (match := one.form.match(stated.text)) and (made := one.make(Said(match, stated, at))):
-                return made
+                return [replace(each, rule=f"{EXTRACTOR}/{one.name}") for each in made]
     return ()
 
 
@@ -56,14 +56,18 @@ def _continued(clause: Clause, last: Candidate, at: datetime) -> Sequence[Candid
     """Another date of what was planned last, or another name for what was stated last."""
     if last.predicate.endswith("_date") and (moved := MOVED_IT.match(clause.text)):
         day = day_of(moved["when"], at)
-        return (replace(last, object=day.date().isoformat(), changes=True),) if day and day >= at else ()
+        return (
+            (replace(last, object=day.date().isoformat(), changes=True, rule=f"{EXTRACTOR}/moved-it"),)
+            if day and day >= at
+            else ()
+        )
     if (
         clause.corrects
         and last.action is Action.STATE
         and not last.literal
         and (named := NAME_ALONE.match(clause.text))
     ):
-        return (replace(last, object=named["name"], action=Action.CORRECT),)
+        return (replace(last, object=named["name"], action=Action.CORRECT, rule=f"{EXTRACTOR}/name-alone"),)
     return ()
 
 

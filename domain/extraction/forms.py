@@ -46,7 +46,7 @@ from mnemolog.domain.extraction.others import (
     they_work_at,
     wed,
 )
-from mnemolog.domain.extraction.rule import Rule, form, rule
+from mnemolog.domain.extraction.rule import Rule, form, named, rule
 
 _EVENT = (
     r"(?:the|my|our) (?:new )?(?P<noun>wedding|(?:job )?interview|appointment|exam|flight|surgery|operation|graduation"
@@ -63,7 +63,7 @@ _MOVED = r"(?:(?:was|got|is|has been|is now|has)(?: been)? )?(?:moved|postponed|
 
 # fmt: off
 # In these, a date is what is said, not since when it holds.
-DATES: tuple[Rule, ...] = (
+DATES: tuple[Rule, ...] = named(
     rule("birthday", rf"my (?:birthday|date of birth) (?:is|falls)(?: (?:actually|really|in fact))?(?: on)? (?P<value>{times.DAY_AND_MONTH})", born),
     rule("born on", rf"i was (?:actually |really )?born on (?P<value>{times.DAY_AND_MONTH})", born),
     rule("'m |am |turned", r"{I}(?: turned)? (?P<value>[1-9]\d) (?:years old|today)", age),
@@ -77,7 +77,7 @@ DATES: tuple[Rule, ...] = (
 MOVED_IT = form(rf"(?:{{I}}(?: had to)? (?:move|moved|postpone|postponed|reschedule|rescheduled|push|pushed|delay|delayed|change|changed) it|it {_MOVED})(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})")
 NAME_ALONE = form(r"(?:in |at |to |for )?{NAME}$")
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[Rule, ...] = named(
     # Home.
     rule("mov|relocat", r"{AM} (?:going to move|moving|relocating)(?: (?:over|back|down|up|out))? to {PLACE}{NAME}{END}", moving),
     rule("will|'ll", r"(?:i|we)(?:'ll| will) (?:move|be moving|relocate) to {PLACE}{NAME}{END}", moving),

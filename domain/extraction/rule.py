@@ -6,8 +6,9 @@ form, `{I}` is the author with an auxiliary, `{WHO}` somebody in the author's li
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from mnemolog.domain.extraction.candidate import Candidate
@@ -53,15 +54,27 @@ Make = Callable[[Said], Sequence[Candidate]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`hints`: one of these is in each clause of this form, in lower case."""
+    """`hints`: one of these is in each clause of this form, in lower case. `name`: by its first hint."""
 
     hints: tuple[str, ...]
     form: re.Pattern[str]
     make: Make
+    name: str = ""
 
 
 def rule(hints: str, text: str, make: Make) -> Rule:
     return Rule(tuple(hints.split("|")), form(text), make)
+
+
+def named(*rules: Rule) -> tuple[Rule, ...]:
+    """Rules with names, such as `moved-2`: the second of those whose first hint is `moved`."""
+    seen = Counter[str]()
+    found = list[Rule]()
+    for one in rules:
+        hint = "-".join(re.findall(r"\w+", one.hints[0]))
+        seen[hint] += 1
+        found.append(replace(one, name=f"{hint}-{seen[hint]}"))
+    return tuple(found)
 
 
 def form(text: str) -> re.Pattern[str]:

@@ -19,6 +19,7 @@ from mnemolog.events.artifacts_fold import ARTIFACT
 from mnemolog.events.documents_fold import DOCUMENT
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.episode_fold import EPISODE
+from mnemolog.events.event import Event
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import LINK, MEMORY
 from mnemolog.events.profile_fold import FIELD, TODO, ProfileField
@@ -38,7 +39,7 @@ class Changed:
 
 
 def by_seq(kind: str, id_: str, events: Sequence[Recorded]) -> Mapping[int, Mapping[str, Any]]:
-    """By seq, what a history row adds: `changes`, and whether their text is `erased`."""
+    """By seq, what a history row adds: `changes`, whether their text is `erased`, and what recorded them."""
     subject, known = SUBJECTS[kind], dict[Any, Any]()
     own, found = subject.read_id(id_), dict[int, Mapping[str, Any]]()
     for event in events:
@@ -51,8 +52,19 @@ def by_seq(kind: str, id_: str, events: Sequence[Recorded]) -> Mapping[int, Mapp
             for name in dict.fromkeys([*before, *after])
             if before.get(name) != after.get(name) and name not in unknown
         ]
-        found[event.seq] = {"changes": changes, "erased": event.erased}
+        found[event.seq] = {
+            "changes": changes,
+            "erased": event.erased,
+            "run_id": event.meta.run_id,
+            "rule": rule_of(event.payload),
+        }
     return found
+
+
+def rule_of(payload: Event) -> str | None:
+    """The rule that an event was extracted by, after the name of its set."""
+    metadata: Mapping[str, Any] = getattr(payload, "metadata", {})
+    return getattr(payload, "rule", "") or metadata.get("rule") or metadata.get("extractor")
 
 
 def require_keys(tag: str, events: Sequence[Recorded]) -> None:

@@ -13,10 +13,11 @@ from mnemolog.domain.errors import NotFound, Tampered
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Recorded, StreamId
-from mnemolog.events.event import sources_of
+from mnemolog.events.event import Event, sources_of
 from mnemolog.events.log import EventLog
 from mnemolog.events.message_fold import MESSAGE
 from mnemolog.events.profile_fold import FIELD
+from mnemolog.projections.history.changed import rule_of
 from mnemolog.projections.shown import SHOWN, kind_of, visible
 from mnemolog.projections.visibility import owned
 
@@ -40,6 +41,7 @@ class WhyEvent:
     match: Fields | None
     undoes: UUID | None
     about: Sequence[str]
+    rule: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ class Inquiry:
             behind += further
             found = [await self._absorbed(kind, one, further) for one in sorted(absorbed)]
             absorbed = frozenset().union(*found) - {*merged, id_}
-        turn_ids = sorted({turn_id for event in behind for turn_id in sources_of(event.payload) or ()})
+        turn_ids = sorted({turn_id for event in behind for turn_id in _sources(event.payload)})
         turn_ids = [id_] if kind == MESSAGE.name else turn_ids
         turns = await self._turns(turn_ids)
         into = await self._into(kind, id_)
@@ -165,6 +167,7 @@ class Inquiry:
             match.model_dump(mode="json", exclude_none=True) if match else None,
             getattr(event.payload, "undoes", None),
             sorted(await self._visible(kind, others)),
+            rule_of(event.payload),
         )
 
     async def _turns(self, turn_ids: Sequence[str]) -> Sequence[SourceTurn]:
@@ -185,6 +188,11 @@ def _turn(event: Recorded, turn: TurnRecorded) -> SourceTurn:
         event.seq,
         event.erased,
     )
+
+
+def _sources(payload: Event) -> Sequence[str]:
+    """The turns that an event was extracted from, also an end or a correction."""
+    return (*(sources_of(payload) or ()), *getattr(payload, "stated_in", ()))
 
 
 def _undone(events: Sequence[Recorded]) -> frozenset[UUID]:

@@ -96,7 +96,7 @@ async def test_a_statement_becomes_a_fact_that_names_its_extractor_and_its_messa
     assert facts.keys() == {"lives_in", "likes"}
     home = facts["lives_in"]
     assert (home["object"], home["valid_from"]) == ("Lisbon", day("2026-02-01"))
-    assert home["metadata"] == {"extractor": EXTRACTOR}
+    assert home["metadata"] == {"extractor": EXTRACTOR, "rule": f"{EXTRACTOR}/moved-1"}
     assert list(home["source_turn_ids"]) == [turn_id]
     assert {one.meta.actor for one in await ana.engine.log.read(ana.stream)} == {"user", ACTOR}
     await assert_live_equals_replayed(ana.engine, ana.stream)
@@ -191,6 +191,21 @@ async def test_a_name_waits_for_consent(ana: Teller) -> None:
     await hears(ana, "Please call me Bea.")
     [patch] = await ana.engine.reads.consent(ana.viewer, moment=await ana.caught_up())
     assert (patch["field"], patch["value"], patch["status"]) == ("preferred_name", "Bea", "proposed")
+
+
+@pytest.mark.spec_part("X04")
+async def test_a_fact_and_its_end_tell_by_which_rules_runs_and_messages(ana: Teller) -> None:
+    joined, left = await hears(ana, "I work at Acme.", "I left Acme.")
+    [job] = await ana.facts(valid_at="any")
+    why = await ana.engine.reads.why(ana.viewer, str(job["relation_id"]), moment=await ana.caught_up())
+    by = [(one.rule, one.run_id) for one in why.events]
+    assert [rule for rule, _ in by] == [f"{EXTRACTOR}/work-3", f"{EXTRACTOR}/quit-1"]
+    assert {run for _, run in by} == {await run_of(ana)}
+    assert [(turn.turn_id, turn.occurred_at, turn.role) for turn in why.turns] == [
+        (joined, day("2026-03-01"), "user"),
+        (left, day("2026-03-02"), "user"),
+    ]
+    assert [(row["rule"], row["run_id"]) for row in await ana.history(job["relation_id"])] == by
 
 
 async def test_the_same_messages_again_change_nothing(ana: Teller) -> None:

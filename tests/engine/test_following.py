@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -147,8 +148,8 @@ async def test_a_withdrawal_is_one_run_that_is_explained_and_undone_for_good(ana
     assert run_id
     assert run_id.startswith("withdrawal-")
     fact = withdrawn[0].payload.key_scope().removeprefix("relation:")
-    last = (await ana.engine.reads.history(ana.viewer, fact, moment=await ana.caught_up()))[0]
-    assert (last["event"], last["meta"]["deleted_turn_ids"]) == ("DELETE", [turn_id])
+    last = (await ana.history(UUID(fact)))[-1]
+    assert (last["event"], last["meta"]["deleted_turn_ids"], last["run_id"]) == ("DELETE", [turn_id], run_id)
     await asked(ana, rollback, of_run=run_id)
     assert await told(ana) == {"ana lives_in Porto", "ana likes jazz"}
     await restored(ana, turn_id)

@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mnemolog.domain.extraction.candidate import MOST_CANDIDATES, Action
+from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_CANDIDATES, Action
 from mnemolog.domain.extraction.extractor import extract
+from mnemolog.domain.extraction.forms import DATES, RULES
 
 AT = datetime(2026, 5, 13, 10, tzinfo=UTC)  # A Wednesday.
 
@@ -343,3 +344,10 @@ def test_a_message_may_be_about_what_was_stated_before() -> None:
 def test_a_date_that_does_not_exist_is_no_date() -> None:
     [one] = extract("I live in Oslo since 31 February.", AT)
     assert one.since is None
+
+
+def test_each_rule_has_a_name_of_its_own() -> None:
+    names = [one.name for one in (*DATES, *RULES)]
+    assert len(set(names)) == len(names)
+    [said] = extract("I moved to Lisbon.", AT)
+    assert said.rule == f"{EXTRACTOR}/moved-1"
