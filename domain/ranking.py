@@ -156,8 +156,9 @@ def dated(found: Mapping[str, Any], *, former: bool = False) -> str:
 
 def within_budget(hits: Iterable[Hit], budget_tokens: int | None, text_of: Callable[[Hit], str]) -> Sequence[Hit]:
     """The hits, in order, whose texts together stay within the budget; the first that does not fit ends the list."""
-    kept: list[Hit] = []
-    left = float("inf") if budget_tokens is None else budget_tokens
+    if budget_tokens is None:
+        return list(hits)
+    kept, left = list[Hit](), budget_tokens
     for hit in hits:
         left -= texts.count_tokens(text_of(hit))
         if left < 0:

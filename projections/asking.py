@@ -4,25 +4,27 @@ For what every search asks: to build and compile an expression costs more than t
 """
 
 from asyncio import gather
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
 from sqlalchemy import BindParameter, Table, bindparam
 from sqlalchemy.dialects.postgresql import psycopg as psycopg_dialect
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql import ClauseElement
+from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.types import TypeEngine
 
 from mnemolog.domain.viewer import Viewer
-from mnemolog.projections.raw_sql import fetch_all, options_of
+from mnemolog.projections.raw_sql import Numbered, fetch_all, options_of
 from mnemolog.projections.rows import Row, genuine
 
 # Stand for the viewer's names in a compiled statement. No caller's text contains them, because they are private use.
 _STANDING = {f"\ue000{name}\ue000": name for name in ("tenant", "user_id", "agent_id")}
 _TENANT, _USER, _AGENT = _STANDING
-_DIALECT = psycopg_dialect.dialect()  # type: ignore[no-untyped-call]
+_DIALECT = psycopg_dialect.dialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
 
 
 def given(name: str, kind: TypeEngine[Any]) -> BindParameter[Any]:
@@ -45,11 +47,12 @@ async def ask(
     schemas = options_of(connection).get("schema_translate_map", {})
     shape = replace(viewer, tenant=_TENANT, user_id=_USER, agent_id=_AGENT)
     try:
-        statement, fixed, named = _compiled(build, args, shape, tuple(schemas.items()))
+        statement, places, fixed, named = _compiled(build, args, shape, tuple(schemas.items()))
     except TypeError:  # A filter by metadata has no hash.
-        statement, fixed, named = _compiled.__wrapped__(build, args, shape, tuple(schemas.items()))
-    given = {**fixed, **{place: getattr(viewer, name) for place, name in named.items()}, **values}
-    return await fetch_all(connection, statement, given)
+        statement, places, fixed, named = _compiled.__wrapped__(build, args, shape, tuple(schemas.items()))
+    told = {name: _array(value) if isinstance(value, list) else value for name, value in values.items()}
+    given = {**fixed, **{place: getattr(viewer, name) for place, name in named.items()}, **told}
+    return await fetch_all(connection, statement, [given[place] for place in places])
 
 
 async def fetch_asked(
@@ -73,17 +76,28 @@ async def together(*asked: Awaitable[Any]) -> list[Any]:
     return results
 
 
+def _array(values: Iterable[Any]) -> str:
+    """An array as Postgres parses it: the driver takes longer for one than for all other parameters."""
+    return f"{{{','.join([one.hex if isinstance(one, UUID) else _quoted(str(one)) for one in values])}}}"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
 @lru_cache(maxsize=512)
 def _compiled(
     build: Callable[..., ClauseElement], args: tuple[Hashable, ...], shape: Viewer, schemas: tuple[tuple[str, str], ...]
-) -> tuple[bytes, Mapping[str, Any], Mapping[str, str]]:
-    """The statement, the values that are always the same, and the names of the viewer by parameter."""
+) -> tuple[Numbered, Sequence[str], Mapping[str, Any], Mapping[str, str]]:
+    """The statement, its parameters in order, the values of those that are always the same, and the viewer's names."""
     compiled = build(shape, *args).compile(
         dialect=_DIALECT,
         schema_translate_map=dict(schemas),
         render_schema_translate=True,
         compile_kwargs={"render_postcompile": True},
     )
-    fixed = dict(compiled.params)
+    assert isinstance(compiled, SQLCompiler), "it is a statement"
+    fixed = {place: _array(one) if isinstance(one, list) else one for place, one in compiled.params.items()}
     named = {place: _STANDING[one] for place, one in fixed.items() if isinstance(one, str) and one in _STANDING}
-    return str(compiled).encode(), fixed, named
+    return Numbered(compiled.string.encode()), compiled.positiontup or (), fixed, named

@@ -269,7 +269,7 @@ async def _section(asked: Asked, category: str, mode: ContextMode, known: Sequen
     limit = mode.rag_length if asked.profile is DEFAULT else max(mode.rag_length, CANDIDATES)
     asked = replace(asked, viewer=viewer, limit=limit)
     hits = (await RECORDED.find(asked)).hits
-    hits = relevant(asked, hits if asked.profile is DEFAULT else await weighed(asked, hits))
+    hits = relevant(asked, hits if asked.profile is DEFAULT else weighed(asked, hits))
     beside = {hit.id for hit in known}
     kept = [
         hit

@@ -11,6 +11,7 @@ from sqlalchemy import (
     ColumnElement,
     CompoundSelect,
     Double,
+    Integer,
     Select,
     Text,
     Uuid,
@@ -110,7 +111,7 @@ async def documents(
 ) -> dict[UUID, Document]:
     """Those of the candidates with these ids, each with its words of the query."""
     rows = await ask(connection, viewer, _documents, candidates, **_told(search_terms(query)), ids=list(ids))
-    return {id_: Document(length, dict(words or ())) for id_, length, words in rows}
+    return {id_: Document(length, dict(zip(words, counts, strict=True))) for id_, length, words, counts in rows}
 
 
 def _told(terms: tuple[str, ...]) -> dict[str, str]:
@@ -246,12 +247,20 @@ def _posted(viewer: Viewer, kept: Words, having: CTE) -> Select[Any]:
 
 
 def _documents(viewer: Viewer, candidates: Searchable) -> Select[Any]:
+    """The texts `ids`, each with its length, the words of the query that it has, and how often."""
     document = candidates.documents(viewer).subquery()
     word = func.unnest(document.c.search).table_valued("lexeme", "positions", "weights").render_derived()
-    pairs = func.array_agg(func.jsonb_build_array(word.c.lexeme, func.cardinality(word.c.positions)))
-    counted = select(pairs).where(_wanted(word.c.lexeme)).scalar_subquery()
+    counted = (
+        select(
+            func.coalesce(func.array_agg(word.c.lexeme), cast([], ARRAY(Text))).label("words"),
+            func.coalesce(func.array_agg(func.cardinality(word.c.positions)), cast([], ARRAY(Integer))).label("counts"),
+        )
+        .where(_wanted(word.c.lexeme))
+        .lateral("counted")
+    )
     among = document.c.id == any_(given("ids", ARRAY(Uuid())))
-    return select(document.c.id, func.length(document.c.search), counted).where(among)
+    shown = select(document.c.id, func.length(document.c.search), counted.c.words, counted.c.counts)
+    return shown.join(counted, true()).where(among)
 
 
 def _wanted(lexeme: ColumnElement[str]) -> ColumnElement[bool]:

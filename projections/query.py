@@ -17,6 +17,7 @@ from mnemolog.domain.text import count_tokens
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, StreamId
 from mnemolog.events.fields import WHOLE, Id, Tenant, Text, checked_by
+from mnemolog.projections.asking import together
 from mnemolog.projections.candidates import candidates, categories
 from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.graph.facts import Point
@@ -179,12 +180,16 @@ async def answer(
         cutoff=request.cutoff,
     )
     able = [one for one in sources if one.category is None or within.may_read(one.category)]
-    found = await ranked(asked, able, request.top_k)
+    # The revision first: a change that the hits do not show yet is reported after it.
+    rev, found = await together(
+        changes.revision(connection, viewer, request.thread_id), ranked(asked, able, request.top_k)
+    )
     kept = ranking.within_budget(found.hits, request.budget_tokens, lambda hit: hit.bullet)
-    header, rev = await changes.header(connection, viewer, request.thread_id, request.since_rev)
+    header = await changes.header_of(connection, viewer, request.thread_id, request.since_rev, rev)
     related = await _related(asked, kept)
-    spent = sum(count_tokens(hit.bullet) for hit in kept)
-    left = None if request.budget_tokens is None else request.budget_tokens - spent
+    left = request.budget_tokens
+    if left is not None and related:
+        left -= sum(count_tokens(hit.bullet) for hit in kept)
     related = ranking.within_budget(related, left, lambda hit: hit.bullet)
     nothing = "" if found.hits else ranking.nothing_known(request.query, _within(request))
     return Answer(

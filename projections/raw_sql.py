@@ -22,6 +22,10 @@ from mnemolog.projections.seal import JsonText
 Values = Sequence[Any] | Mapping[str, Any]
 
 
+class Numbered(bytes):
+    """A statement with `$1` and so on for its values. The driver sends it as it is, instead of parsing it each time."""
+
+
 class Driver(Protocol):
     """What is needed of the driver's connection; implemented in `mnemolog.adapters.postgres.pipelining`."""
 
@@ -80,7 +84,7 @@ _TYPE_NAMES: Mapping[type, LiteralString] = {
 
 
 async def fetch_all(connection: AsyncConnection, statement: bytes, values: Values) -> list[tuple[Any, ...]]:
-    """The rows that a statement returns, with `%s` for each value."""
+    """The rows that a statement returns, with `%s` for each value unless it is `Numbered`."""
     with as_sqlalchemy_raises(statement.split(maxsplit=1)[0].decode()):
         return await driver_of(connection).ask(statement, values)
 

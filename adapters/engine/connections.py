@@ -30,7 +30,7 @@ from mnemolog.adapters.postgres.confinement import READER, may_read_as_reader
 from mnemolog.adapters.postgres.own_log import require_own
 from mnemolog.adapters.postgres.pool import CONNECT_SECONDS, Pool, open_pool
 from mnemolog.adapters.postgres.roots import Roots, open_roots
-from mnemolog.adapters.postgres.sqlalchemy import PROJECTING, checked, create_engine
+from mnemolog.adapters.postgres.sqlalchemy import PROJECTING, READING, checked, create_engine
 from mnemolog.projections.seal import RowSeal
 from mnemolog.projections.vectors.embedder import Embedder
 
@@ -81,7 +81,7 @@ async def connect(stack: AsyncExitStack, endpoints: Endpoints, master_key: bytes
             await require_own(rows, roots.log_id)
     role = READER if await may_read_as_reader(rows) else None
     writing = _sqlalchemy_engine(stack, dsn, seal, kept, projecting=True)
-    reading = _sqlalchemy_engine(stack, dsn, seal, kept, role=role)
+    reading = _sqlalchemy_engine(stack, dsn, seal, kept, options=READING, role=role)
     replaying = create_engine(dsn, NoSeal(), poolclass=NullPool)
     redis = await _redis_client(stack, endpoints.redis_url)
     return Connections(pool, untried, nats, redis, roots, beside_log, rows, writing, reading, replaying)
@@ -151,9 +151,10 @@ def _sqlalchemy_engine(
     kept: int,
     *,
     projecting: bool = False,
+    options: str = "",
     role: str | None = None,
 ) -> AsyncEngine:
-    options = PROJECTING if projecting else ""
+    options = PROJECTING if projecting else options
     engine = create_engine(
         postgres_dsn,
         seal,

@@ -84,7 +84,7 @@ class PgVectorIndex:
         only: Collection[UUID] | None = None,
     ) -> Mapping[UUID, float]:
         """Of all that the viewer owns, the nearest first: mostly, enough of these are candidates."""
-        told = {"model": model, "vector": HalfVector(vector).to_text(), "limit": limit}
+        told = {"model": model, "vector": str(vector.tolist()), "limit": limit}
         if only is None:
             found = await ask(connection, viewer, statements.nearest, candidates, **told, first=max(FIRST, 4 * limit))
             near = {id_: float(score) for id_, score, is_candidate, _ in found if is_candidate}

@@ -164,7 +164,9 @@ def among(viewer: Viewer, candidates: Searchable, narrowed: bool) -> Select[Any]
 
 
 def _distance() -> ColumnElement[Any]:
-    distance: ColumnElement[Any] = vectors.c.embedding.cosine_distance(cast(given("vector", Text()), HALFVEC))
+    # As a subquery: a plan that is kept would parse the vector again for each row.
+    wanted = select(cast(given("vector", Text()), HALFVEC)).scalar_subquery()
+    distance: ColumnElement[Any] = vectors.c.embedding.cosine_distance(wanted)
     return distance
 
 

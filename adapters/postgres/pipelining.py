@@ -10,12 +10,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Self
 
 import psycopg
-from psycopg import AsyncCopy, AsyncCursor
+from psycopg import AsyncCopy, AsyncCursor, AsyncRawCursor
 from psycopg.pq import TransactionStatus
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.postgres.statements import Question, Rows, Statement, Values
-from mnemolog.projections.raw_sql import driver_of
+from mnemolog.projections.raw_sql import Numbered, driver_of
 
 
 class PipeliningConnection(psycopg.AsyncConnection[Any]):
@@ -52,7 +52,12 @@ class PipeliningConnection(psycopg.AsyncConnection[Any]):
     async def ask_all(self, questions: Sequence[Question]) -> list[Rows]:
         """The results of several statements, in one round trip and in their order."""
         async with self.turn(several=len(questions) > 1):
-            cursors = [await AsyncCursor(self).execute(*one) for one in questions]
+            cursors = [
+                await (AsyncRawCursor if isinstance(statement, Numbered) else AsyncCursor)(self).execute(
+                    statement, values
+                )
+                for statement, values in questions
+            ]
         return [await cursor.fetchall() for cursor in cursors]
 
     async def _answer(self) -> None:

@@ -102,9 +102,14 @@ async def last_of_each(
 async def header(connection: AsyncConnection, viewer: Viewer, thread_id: str, since: int | None) -> tuple[str, int]:
     """The delta header of what changed in a thread since a revision, "" without one, and the current revision."""
     rev = await revision(connection, viewer, thread_id)
+    return await header_of(connection, viewer, thread_id, since, rev), rev
+
+
+async def header_of(connection: AsyncConnection, viewer: Viewer, thread_id: str, since: int | None, rev: int) -> str:
+    """The delta header of what changed in a thread from one revision to another; "" without the first."""
     if since is None or since >= rev:
-        return "", rev
-    return delta.header(since, await last_of_each(connection, viewer, thread_id, since, rev)), rev
+        return ""
+    return delta.header(since, await last_of_each(connection, viewer, thread_id, since, rev))
 
 
 def _of_thread(viewer: Viewer, thread_id: str) -> list[ColumnElement[bool]]:

@@ -198,11 +198,11 @@ def runs(viewer: Viewer, among: Sequence[ColumnElement[bool]]) -> CompoundSelect
     )
 
 
-def in_runs(rows: Iterable[Sequence[Any]]) -> Sequence[Sequence[Said[UUID]]]:
-    """What `runs` found, by the message in the middle, in order."""
-    found = dict[UUID, list[Said[UUID]]]()
+def in_runs(rows: Iterable[Sequence[Any]]) -> Sequence[Sequence[Said[int]]]:
+    """What `runs` found, by the message in the middle, in order, with the ids as numbers."""
+    found = dict[UUID, list[Said[int]]]()
     for middle, id_, thread, agent, seq, at, speaker, asking in rows:
-        found.setdefault(middle, []).append(Said(id_, (thread, agent), seq, at, speaker, asking))
+        found.setdefault(middle, []).append(Said(id_.int, (thread, agent), seq, at, speaker, asking))
     return [sorted(run, key=attrgetter("seq")) for run in found.values()]
 
 

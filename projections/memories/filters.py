@@ -168,7 +168,7 @@ class Candidates:
         """The candidates: each `id` with its full-text search terms as `search`."""
         column = memories.c
         found = select(column.memory_id.label("id"), column.search.label("search")).where(*self.conditions(viewer))
-        among = self._messages(viewer) if self.messages else None
+        among = self._messages(viewer)
         if among is None:
             return found
         said = select(messages.c.subject_id, messages.c.search).where(*among)
@@ -176,18 +176,22 @@ class Candidates:
 
     async def runs(
         self, connection: AsyncConnection, viewer: Viewer, around: Collection[UUID]
-    ) -> Sequence[Sequence[Said[UUID]]]:
+    ) -> Sequence[Sequence[Said[int]]]:
         """Each of these ids that is a message, with its neighbours in the thread that are candidates too."""
-        if not around or not self.messages or self._messages(viewer) is None:
+        if not around or not self._finds_messages():
             return []
         return message_reader.in_runs(await ask(connection, viewer, _runs, self, around=list(around)))
 
+    def _finds_messages(self) -> bool:
+        asked = self.filters
+        weighed = asked.pinned or asked.importance_min is not None or asked.importance_max is not None
+        return self.messages and not weighed and asked.category in (None, CATEGORY)
+
     def _messages(self, viewer: Viewer) -> Sequence[ColumnElement[bool]] | None:
         """The conditions on messages; None if the filters exclude all: a message has no importance and no pin."""
-        column, asked = messages.c, self.filters
-        weighed = asked.pinned or asked.importance_min is not None or asked.importance_max is not None
-        if weighed or asked.category not in (None, CATEGORY):
+        if not self._finds_messages():
             return None
+        column, asked = messages.c, self.filters
         found = [*message_reader.visible_to(viewer), message_reader.active(), ~column.remembered, *asked.of(column)]
         found += [one.messages(viewed(viewer)) for one in self.stretches]
         if self.about is not None:

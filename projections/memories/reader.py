@@ -13,7 +13,7 @@ from mnemolog.domain.contradiction import CONTRADICTS
 from mnemolog.domain.importance import to_five, to_level
 from mnemolog.domain.memory import VISIBLE, Kind, erased_memory, no_such_memory
 from mnemolog.domain.viewer import Viewer
-from mnemolog.projections.asking import ask, fetch_asked, given
+from mnemolog.projections.asking import ask, fetch_asked, given, together
 from mnemolog.projections.memories.filters import Candidates, active, identified, unasked, visible_to
 from mnemolog.projections.memories.tables import links, memories
 from mnemolog.projections.paging import Slice, page_of, sliced
@@ -32,8 +32,11 @@ async def by_ids(connection: AsyncConnection, viewer: Viewer, memory_ids: set[UU
     """The rows of these ids that the agent may see, including hidden ones, each with what contradicts it."""
     if not memory_ids:
         return {}
-    rows = await fetch_asked(connection, memories, viewer, _identified, ids=list(memory_ids))
-    return {row["memory_id"]: row for row in await _read(connection, viewer, rows)}
+    rows, edges = await together(
+        fetch_asked(connection, memories, viewer, _identified, ids=list(memory_ids)),
+        _links_of(connection, viewer, memory_ids, contradicting=True),
+    )
+    return {row["memory_id"]: row for row in await _shown(connection, viewer, rows, edges)}
 
 
 async def one(connection: AsyncConnection, viewer: Viewer, memory_id: UUID) -> Row:
@@ -130,13 +133,20 @@ def _lives(row: Row) -> bool:
 
 
 async def _read(connection: AsyncConnection, viewer: Viewer, rows: Sequence[Row]) -> Sequence[Row]:
+    edges = await _links_of(connection, viewer, {row["memory_id"] for row in rows}, contradicting=True)
+    return await _shown(connection, viewer, rows, edges)
+
+
+async def _shown(
+    connection: AsyncConnection, viewer: Viewer, rows: Sequence[Row], contradictions: Sequence[Row]
+) -> Sequence[Row]:
     """Rows as they are shown, each with the active memories that contradict it and that the agent may see.
 
     The newer of two is the one said later, then the one recorded later.
     """
     ids = {row["memory_id"] for row in rows}
     against: dict[UUID, set[UUID]] = {}
-    for edge in await _links_of(connection, viewer, ids, contradicting=True):
+    for edge in contradictions:
         for one, other in permutations((edge["from_id"], edge["to_id"])):
             against.setdefault(one, set()).add(other)
     far = {other for id_ in ids & against.keys() for other in against[id_]}

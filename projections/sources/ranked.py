@@ -11,11 +11,12 @@ from mnemolog.domain import hydration, state
 from mnemolog.domain.ranking import DEFAULT
 from mnemolog.domain.text import normalize_name
 from mnemolog.domain.viewer import Viewer
-from mnemolog.projections.asking import ask
+from mnemolog.projections.asking import ask, together
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.filters import UNFILTERED
 from mnemolog.projections.retrieval import CANDIDATES, Hit
 from mnemolog.projections.sources.graph import FACT
+from mnemolog.projections.sources.recorded import RECORDED
 from mnemolog.projections.sources.source import Asked, Found, Source
 from mnemolog.projections.sources.summaries import SUMMARY
 from mnemolog.projections.sources.weighing import relevant, weighed
@@ -36,13 +37,19 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     """The best hits of all sources."""
     if not sources:
         return Ranked([])
-    [held] = await ask(asked.connection, asked.viewer, _held, tuple(sources))
     asked = replace(asked, limit=max(limit, FEWEST if asked.profile is DEFAULT else CANDIDATES))
+    # Memories and messages are searched while the others are asked whether they hold anything.
+    recorded, [held] = await together(
+        RECORDED.find(asked) if RECORDED in sources else nothing(),
+        ask(asked.connection, asked.viewer, _held, tuple(sources)),
+    )
     found = [
-        await source.find(replace(asked, held=int(holds))) for source, holds in zip(sources, held, strict=True) if holds
+        recorded if source is RECORDED else await source.find(replace(asked, held=int(holds)))
+        for source, holds in zip(sources, held, strict=True)
+        if holds
     ]
     wanted = [hit for one in found for hit in one.hits if asked.wants(hit.kind)]
-    hits = relevant(asked, await weighed(asked, wanted))
+    hits = relevant(asked, weighed(asked, wanted))
     words = _words_of(asked, hits)
     unknown = _unknown(asked, found, words)
     named = any(one.named for one in found) or not words.isdisjoint(hydration.capitalised_words(asked.question.text))
@@ -51,6 +58,10 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     in_order = await settled(asked, hits)
     kept = in_order if asked.former else [hit for hit in in_order if hit.current]
     return Ranked(kept[:limit], unknown)
+
+
+async def nothing() -> Found:
+    return Found()
 
 
 def _held(viewer: Viewer, sources: Sequence[Source]) -> Select[Any]:

@@ -51,52 +51,69 @@ async def _hits(asked: Asked) -> Sequence[Hit]:
         pool = {id_ for id_ in pool if found.near.get(id_, -1.0) >= asked.threshold}
     scores = relevance(asked.question.text, found, pool)
     best = sorted(scores, key=lambda id_: (-scores[id_], id_))[: 2 * asked.limit]
-    rows = await memories.by_ids(asked.connection, asked.viewer, set(best))
-    rows |= await conversation.found(asked.connection, asked.viewer, set(best) - rows.keys())
+    messages = {one.id for run in found.runs for one in run}
+    remembered_ids = {UUID(int=id_) for id_ in best if id_ not in messages}
+    weighs_links = bool(asked.profile.links)
+    rows, said, links = await together(
+        memories.by_ids(asked.connection, asked.viewer, remembered_ids),
+        conversation.found(asked.connection, asked.viewer, {UUID(int=id_) for id_ in best if id_ in messages}),
+        memories.link_strengths(asked.connection, asked.viewer, remembered_ids if weighs_links else set()),
+    )
+    known = {id_.int: row for id_, row in (*rows.items(), *said.items()) if row["status"] in VISIBLE}
+    strengths = {id_.int: strength for id_, strength in links.items()}
+    # A memory may be deleted between the search and the read of its row.
     hits = [
-        _hit(rows[id_], scores[id_], found.near.get(id_), found.words(id_)) for id_ in best if _still_visible(rows, id_)
+        _hit(known[id_], scores[id_], found.near.get(id_), found.words(id_), strengths.get(id_))
+        for id_ in best
+        if id_ in known
     ]
     remembered = {(turn_id, same_text(hit.text)) for hit in hits for turn_id in hit.row.get("source_turn_ids", ())}
     return [hit for hit in hits if (hit.id, same_text(hit.text)) not in remembered][: asked.limit]
 
 
-async def _pool(asked: Asked, limit: int) -> tuple[Pool[UUID], set[UUID]]:
-    """All that the ranking looks at, and which of it may be a hit: what was found, and the messages beside it."""
+async def _pool(asked: Asked, limit: int) -> tuple[Pool[int], set[int]]:
+    """All that the ranking looks at, and which of it may be a hit: what was found, and the messages beside it.
+
+    By the ids as numbers: those of a UUID are computed anew for each look-up, thousands of times in a search.
+    """
     connection, viewer, among, question = asked.connection, asked.viewer, asked.among, asked.question
     by_meaning = asked.threshold is not None or question.vector is not None
     vector = question.meaning() if by_meaning else None
 
-    async def nearest(limit: int, only: Collection[UUID] | None = None) -> Mapping[UUID, float]:
+    async def nearest(limit: int, only: Collection[UUID] | None = None) -> Mapping[int, float]:
         if vector is None or (only is not None and not only):
             return {}
-        return await asked.index.search(connection, viewer, among, question.model, vector, limit, only)
+        found = await asked.index.search(connection, viewer, among, question.model, vector, limit, only)
+        return {id_.int: similarity for id_, similarity in found.items()}
 
-    async def documents(ids: Collection[UUID]) -> Mapping[UUID, Document]:
-        return await full_text.documents(connection, among, viewer, question.text, ids) if ids else {}
+    async def documents(ids: Collection[UUID]) -> Mapping[int, Document]:
+        found = await full_text.documents(connection, among, viewer, question.text, ids) if ids else {}
+        return {id_.int: document for id_, document in found.items()}
 
     worded, near = await together(full_text.search(connection, among, viewer, question.text, limit), nearest(limit))
-    first = near.keys() | worded.scores.keys()
-    far = first - near.keys()
+    first = {*near, *(id_.int for id_ in worded.scores)}
+    ids, far = _uuids(first), _uuids(first - near.keys())
     runs, texts, others = await together(
-        among.runs(connection, viewer, first), documents(first), nearest(len(far), only=far)
+        among.runs(connection, viewer, ids), documents(ids), nearest(len(far), only=far)
     )
     pool = set(first)
     for run in runs:
-        ids = [one.id for one in run]
-        pool |= {beside for n, id_ in enumerate(ids) if id_ in first for beside in ids[max(0, n - 1) : n + 2]}
-    around, beside = {one.id for run in runs for one in run} - first, pool - first
+        places = [one.id for one in run]
+        pool |= {beside for n, id_ in enumerate(places) if id_ in first for beside in places[max(0, n - 1) : n + 2]}
+    around, beside = _uuids({one.id for run in runs for one in run} - first), _uuids(pool - first)
     more_texts, more = await together(documents(around), nearest(len(beside), only=beside))
     return Pool({**near, **others, **more}, worded.collection, {**texts, **more_texts}, runs), pool
 
 
-def _still_visible(rows: Mapping[UUID, Mapping[str, Any]], id_: UUID) -> bool:
-    """A memory may be deleted between the search and the read of its row."""
-    return id_ in rows and rows[id_]["status"] in VISIBLE
+def _uuids(numbers: Collection[int]) -> list[UUID]:
+    return [UUID(int=one) for one in numbers]
 
 
-def _hit(row: Mapping[str, Any], score: float, similarity: float | None, text_rank: float | None) -> Hit:
-    text = row["line" if row["kind"] == KIND else "text"]
-    return Hit(found_id(row), row["kind"], row["category"], text, score, similarity, text_rank, row)
+def _hit(
+    row: Mapping[str, Any], score: float, similarity: float | None, text_rank: float | None, links: float | None
+) -> Hit:
+    text, parts = row["line" if row["kind"] == KIND else "text"], {} if links is None else {"links": links}
+    return Hit(found_id(row), row["kind"], row["category"], text, score, similarity, text_rank, row, parts=parts)
 
 
 RECORDED = Source(

@@ -1,16 +1,14 @@
 """Weighs what the sources found by a ranking profile."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
-from uuid import UUID
 
 from pydantic import Field
 
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.ranking import Cutoff, Signals
-from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.sources.source import Asked
 
@@ -30,12 +28,9 @@ RankingProfile = Annotated[
 ]
 
 
-async def weighed(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
+def weighed(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     """The hits with their score by the profile and what it was made of, the best first."""
     profile = asked.profile
-    links: Mapping[UUID, float] = {}
-    if profile.links and (ids := {hit.row["memory_id"] for hit in hits if "memory_id" in hit.row}):
-        links = await memories.link_strengths(asked.connection, asked.viewer, ids)
     named = Counter(one for hit in hits for one in _entities(hit)) if profile.frequency else Counter[object]()
     most = max(named.values(), default=1)
     found = []
@@ -45,7 +40,7 @@ async def weighed(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
             similarity=hit.similarity,
             age=asked.point.valid_at - hit.date,
             frequency=max((named[one] for one in _entities(hit)), default=0) / most,
-            links=links.get(hit.row.get("memory_id", ""), 0.0),
+            links=hit.parts.get("links", 0.0),
             insight=hit.kind == Kind.INSIGHT,
         )
         found.append(replace(hit, score=profile.score(signals), parts={**hit.parts, **profile.parts(signals)}))
