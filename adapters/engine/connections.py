@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import psycopg
-from nats.aio.client import Client
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
@@ -21,7 +20,8 @@ from mnemolog.adapters.minilm import EmbeddingProcess, MiniLM, embedder_named
 from mnemolog.adapters.minilm.caching import CachingEmbedder
 from mnemolog.adapters.minilm.prefetching import PrefetchingEmbedder
 from mnemolog.adapters.minilm.sharing import SharedModel, share
-from mnemolog.adapters.nats import connection as nats_connection
+from mnemolog.adapters.nats.connection import Connection
+from mnemolog.adapters.nats.connection import connect as connect_to_nats
 from mnemolog.adapters.openai.client import ModelClient
 from mnemolog.adapters.openai.embedder import OpenAIEmbedder
 from mnemolog.adapters.openai.endpoint import endpoint_of
@@ -50,7 +50,7 @@ class Connections:
 
     pool: Pool
     untried: Pool
-    nats: Client
+    nats: Connection
     redis: Redis
     roots: Roots
     beside_log: AsyncEngine
@@ -67,7 +67,7 @@ async def connect(stack: AsyncExitStack, endpoints: Endpoints, master_key: bytes
         async with reaching("projections", endpoints.projections_dsn):
             await _ready(endpoints.projections_dsn, "projections", migrating=migrating)
     async with reaching("nats", endpoints.nats_url):
-        nats = await nats_connection.connect(endpoints.nats_url, "mnemolog")
+        nats = await connect_to_nats(endpoints.nats_url, "mnemolog")
     stack.push_async_callback(nats.close)
     roots = await open_roots(pool, master_key, os.urandom)
     seal = RowSeal(roots.derived("rows"))

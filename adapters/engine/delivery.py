@@ -82,6 +82,7 @@ def delivery_of(
         new_id().hex,
         settings.anchor_seconds,
         chain_key=to.roots.derived("chain"),
+        abandoned=lambda: to.nats.abandoned,
     )
     incidents = Incidents(
         anchors.path.with_suffix(".incidents.jsonl"),

@@ -12,12 +12,19 @@ _logger = logging.getLogger("mnemolog.nats")
 RECONNECT_SECONDS = 0.2
 
 
-async def connect(nats_url: str, name: str, inbox_prefix: str = "_INBOX") -> Client:
+class Connection(Client):
+    @property
+    def abandoned(self) -> bool:
+        """Whether the event loop ends without closing it: `asyncio.run` has cancelled its tasks, so nothing answers."""
+        return self.is_connected and self._reading_task is not None and self._reading_task.done()
+
+
+async def connect(nats_url: str, name: str, inbox_prefix: str = "_INBOX") -> Connection:
     """A client that reconnects for ever.
 
     An initial refusal, such as a wrong password, is raised at once, because it would never succeed.
     """
-    client, refused = Client(), asyncio.get_running_loop().create_future()
+    client, refused = Connection(), asyncio.get_running_loop().create_future()
 
     async def failed(error: Exception) -> None:
         await log_error(error)

@@ -46,7 +46,8 @@ ACCEPTED = b'"accepted":true'
 class Anchoring:
     """`node` names the chain of anchors in a new file; a client has no file, and only publishes.
 
-    Without `chain_key`, the content of the database cannot be verified, and none of it is anchored.
+    Without `chain_key`, the content of the database cannot be verified, and none of it is anchored. `abandoned` tells
+    that JetStream will not answer any more, because the program ends without closing its connection.
     """
 
     def __init__(
@@ -60,8 +61,9 @@ class Anchoring:
         seconds: float,
         known: LatestHeads | None = None,
         chain_key: bytes | None = None,
+        abandoned: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._chain_key = chain_key
+        self._chain_key, self._abandoned = chain_key, abandoned
         self._file, self._stream, self._pool, self._key, self._now = file, stream, pool, key, now
         self._node, self._seconds = node, seconds
         self._number, self._previous, self._written = 0, FIRST, 0
@@ -229,6 +231,8 @@ class Anchoring:
         self._written += len(heads)
         if self._file:
             self._file.append(lines)  # Not in a thread: at the end of a program there are none any more.
+        if self._abandoned():  # A client's heads are anchored by the engine that relays them.
+            return
         try:
             await self._stream.publish(self._node if self._file else CLIENTS, lines)
         except (NatsError, OSError, TimeoutError) as error:
