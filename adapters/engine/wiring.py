@@ -23,6 +23,7 @@ from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.adapters.minilm import EMBEDDERS, embedder_named
 from mnemolog.adapters.minilm.prefetching import PrefetchingEmbedder
+from mnemolog.adapters.minilm.sharing import SharedModel
 from mnemolog.adapters.nats.waking import RelayWaker
 from mnemolog.adapters.openai.budget import TokenBudget
 from mnemolog.adapters.openai.endpoint import endpoint_of
@@ -290,5 +291,5 @@ async def _warm(embedder: Embedder) -> None:
 
 def expect(embedder: Embedder, events: Sequence[NewEvent]) -> None:
     """Prefetch the vectors of these texts, which a projection needs as soon as they are committed."""
-    if isinstance(embedder, PrefetchingEmbedder):
+    if isinstance(embedder, PrefetchingEmbedder | SharedModel):
         embedder.expect([text for event in events if (text := embedded_text(event.payload))])

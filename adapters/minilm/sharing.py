@@ -1,23 +1,27 @@
 """One embedder for all programs on a data directory: the engine embeds for those that are attached to it.
 
-Over a Unix socket in the data directory, in the frames of the engine's own embedding process.
+Over a Unix socket in the data directory, in the frames of the engine's own embedding process. Texts that a client is
+about to append are sent to a second socket as datagrams, which nobody answers: their vectors are ready when the engine
+needs them.
 """
 
 import asyncio
 import json
 import os
-from collections.abc import Mapping, Sequence
+import socket
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 import numpy as np
 
 from mnemolog.adapters.minilm.frames import FAULTS, HEAD, ROWS, TEXTS, frame, refusal, refused
+from mnemolog.adapters.minilm.prefetching import PrefetchingEmbedder
 from mnemolog.adapters.minilm.process import ANSWER_SECONDS
 from mnemolog.domain.errors import ServerFailed
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
 
-NAME = "embed.sock"
+NAME, EXPECTED = "embed.sock", "embed.soon"
 LONGEST = 100  # bytes of a socket's path
 
 
@@ -27,6 +31,7 @@ class SharedModel:
     def __init__(self, own: Embedder, data_dir: Path) -> None:
         self.model, self.calibration = own.model, own.calibration
         self._own, self._address = own, _address(data_dir)
+        self._expected = _address(data_dir, EXPECTED)
 
     def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
         """Empty: it caches nothing."""
@@ -44,6 +49,13 @@ class SharedModel:
             raise refused(kind, body)
         return np.frombuffer(body, np.float32).reshape(len(texts), -1)
 
+    def expect(self, texts: Sequence[str]) -> None:
+        """Have the engine embed texts that it will need soon, unless it is too busy or they are too long to send."""
+        if texts:
+            with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+                sender.setblocking(False)
+                sender.sendto(json.dumps(list(texts)).encode(), os.fsencode(self._expected))
+
     async def _requested(self, texts: Sequence[str]) -> tuple[bytes, bytes]:
         async with asyncio.timeout(ANSWER_SECONDS):
             reader, writer = await asyncio.open_unix_connection(self._address)
@@ -55,10 +67,20 @@ class SharedModel:
                 writer.close()
 
 
-async def share(stack: AsyncExitStack, embedder: Embedder, data_dir: Path) -> None:
-    """Embed for the clients of this engine until the stack is closed; for none if the socket's path is too long."""
-    address = _address(data_dir)
-    if len(os.fsencode(address)) > LONGEST:
+class _Expecting(asyncio.DatagramProtocol):
+    """Passes on the texts that clients are about to append."""
+
+    def __init__(self, expect: Callable[[Sequence[str]], None]) -> None:
+        self._expect = expect
+
+    def datagram_received(self, data: bytes, addr: object) -> None:
+        self._expect(json.loads(data))
+
+
+async def share(stack: AsyncExitStack, embedder: PrefetchingEmbedder, data_dir: Path) -> None:
+    """Embed for the clients of this engine until the stack is closed; for none if a socket's path is too long."""
+    address, expected = _address(data_dir), _address(data_dir, EXPECTED)
+    if len(os.fsencode(expected)) > LONGEST:
         return
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -70,11 +92,19 @@ async def share(stack: AsyncExitStack, embedder: Embedder, data_dir: Path) -> No
         finally:
             writer.close()
 
-    address.unlink(missing_ok=True)
+    for path in (address, expected):
+        path.unlink(missing_ok=True)
+        stack.callback(path.unlink, missing_ok=True)
     server = await asyncio.start_unix_server(answer, address)
-    os.chmod(address, 0o600)
-    stack.callback(address.unlink, missing_ok=True)
     stack.callback(server.close)
+    receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    receiver.setblocking(False)
+    receiver.bind(os.fsencode(expected))
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.create_datagram_endpoint(lambda: _Expecting(embedder.expect), sock=receiver)
+    stack.callback(transport.close)
+    for path in (address, expected):
+        os.chmod(path, 0o600)
 
 
 async def _answer(embedder: Embedder, texts: bytes) -> bytes:
@@ -86,5 +116,5 @@ async def _answer(embedder: Embedder, texts: bytes) -> bytes:
         return b""  # The client loads the model itself.
 
 
-def _address(data_dir: Path) -> Path:
-    return data_dir.expanduser().resolve() / NAME
+def _address(data_dir: Path, name: str = NAME) -> Path:
+    return data_dir.expanduser().resolve() / name

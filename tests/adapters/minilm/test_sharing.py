@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from mnemolog.adapters.minilm import InThread, Lexical, MiniLM, sharing
+from mnemolog.adapters.minilm.caching import CachingEmbedder
+from mnemolog.adapters.minilm.prefetching import PrefetchingEmbedder
 from mnemolog.adapters.minilm.sharing import SharedModel, share
 from mnemolog.domain.errors import (
     InvalidInput,
@@ -20,6 +22,7 @@ from mnemolog.domain.errors import (
     ServerFailed,
 )
 from mnemolog.projections.vectors.embedder import Vectors
+from tests.testkit.eventually import eventually
 
 TEXTS = ["Ana drinks tea", "昨日 🎉", "x" * 100_000]
 
@@ -45,11 +48,15 @@ class Own(MiniLM):
         return np.ones((len(texts), self.dimensions), np.float32)
 
 
+def sockets_in(directory: Path) -> Mapping[str, int]:
+    return {path.name: path.stat().st_mode & 0o777 for path in directory.iterdir()}
+
+
 @pytest.fixture
 async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
     engine = Engine()
     async with AsyncExitStack() as stack:
-        await share(stack, engine, tmp_path)
+        await share(stack, PrefetchingEmbedder(engine), tmp_path)
         yield engine
 
 
@@ -57,6 +64,22 @@ async def test_clients_get_what_the_engine_embeds(engine: Engine, tmp_path: Path
     asked = [SharedModel(InThread(Own()), tmp_path).embed(TEXTS) for _ in range(8)]
     for rows in await asyncio.gather(*asked):
         assert np.array_equal(rows, Lexical().embed(TEXTS))
+
+
+async def test_what_a_client_is_about_to_append_is_embedded_by_the_engine(tmp_path: Path) -> None:
+    remembering = CachingEmbedder(Engine())
+    client = SharedModel(InThread(Own()), tmp_path)
+    client.expect(["nobody listens"])
+    async with AsyncExitStack() as stack:
+        await share(stack, PrefetchingEmbedder(remembering), tmp_path)
+        client.expect(["x" * 1_000_000])  # More than a datagram holds.
+        client.expect([])
+        client.expect(TEXTS[:2])
+
+        async def embedded() -> bool:
+            return len(remembering.cached(TEXTS)) == 2
+
+        await eventually(embedded)
 
 
 FAULTS = [
@@ -91,11 +114,12 @@ async def test_where_no_engine_answers_the_client_embeds(
 
 
 async def test_an_engine_takes_the_socket_of_one_that_was_killed_and_leaves_none(tmp_path: Path) -> None:
-    (tmp_path / sharing.NAME).touch()
+    for name in (sharing.NAME, sharing.EXPECTED):
+        (tmp_path / name).touch()
     async with AsyncExitStack() as stack:
-        await share(stack, Engine(), tmp_path)
-        assert (tmp_path / sharing.NAME).stat().st_mode & 0o777 == 0o600
+        await share(stack, PrefetchingEmbedder(Engine()), tmp_path)
+        assert sockets_in(tmp_path) == {"embed.sock": 0o600, "embed.soon": 0o600}
         assert np.array_equal(await SharedModel(InThread(Own()), tmp_path).embed(TEXTS), Lexical().embed(TEXTS))
-    assert not (tmp_path / sharing.NAME).exists()
+    assert sockets_in(tmp_path) == {}
     async with AsyncExitStack() as stack:
-        await share(stack, Engine(), tmp_path / ("x" * sharing.LONGEST))
+        await share(stack, PrefetchingEmbedder(Engine()), tmp_path / ("x" * sharing.LONGEST))
