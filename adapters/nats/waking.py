@@ -11,6 +11,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
+from mnemolog.adapters.nats.relay import GATHER_SECONDS
 from mnemolog.adapters.nats.subjects import APPENDED
 
 
@@ -32,6 +33,7 @@ class RelayWaker:
             if self._client.is_connected:  # Otherwise it would be buffered for a relay that finds the events itself.
                 with suppress(NatsError):
                     await self._client.publish(APPENDED)
+            await asyncio.sleep(GATHER_SECONDS)  # The relay looks again by then.
 
 
 async def wake_on_append(client: Client, wake: Callable[[], None]) -> None:
