@@ -41,6 +41,11 @@ class Command(BaseModel):
     # The agents the API key may act for, None for all: also set on admission.
     agents: frozenset[str] | None = None
 
+    @property
+    def is_users_word(self) -> bool:
+        """Whether the user or an operator asks: the user's program, or an API key with the role `consent`."""
+        return self.actor == USER or self.consenting
+
     def stream(self) -> StreamId:
         return StreamId.of_user(self.user_id, self.tenant)
 

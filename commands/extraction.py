@@ -18,6 +18,7 @@ from mnemolog.commands.fact_changes import EndFact, RetireFact
 from mnemolog.commands.fact_changes import decide as change_fact
 from mnemolog.commands.facts import FACTS, Remember, object_of, subject_of
 from mnemolog.commands.graph import Graph, GraphCommand, SlotKey, applied, cluster_reads, evolve
+from mnemolog.commands.sourced import EXTRACTOR
 from mnemolog.domain.entity import PERSON
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.extraction.candidate import MOST_WRITES, Action, Candidate
@@ -34,7 +35,7 @@ from mnemolog.events.graph import RelationAsserted, RelationObserved, RelationRe
 from mnemolog.events.message_fold import MESSAGE
 from mnemolog.events.profile import ProfileProposed
 
-ACTOR = "extractor"
+ACTOR = EXTRACTOR
 DIED = "died"
 LIVING = ("Person", "Animal")
 # What somebody recorded of who died ends only with these predicates: a critical fact never does.
@@ -80,6 +81,8 @@ def _evolve(state: Extraction, event: Happened) -> Extraction:
     if event.meta.actor == ACTOR and not isinstance(payload, ProfileProposed):
         return replace(state, extracted=state.extracted.union(sources_of(payload) or ()))
     if isinstance(payload, RelationAsserted | RelationObserved):
+        if state.graph.relations[payload.relation_id].origin.external:
+            return state  # What came from outside outranks nothing that the user says.
         told = payload.told_at or event.occurred_at
         return replace(state, recorded={**state.recorded, payload.relation_id: told})
     if isinstance(payload, RelationRestored):

@@ -9,8 +9,11 @@ from pydantic import Field
 from mnemolog.commands.decider import Decider
 from mnemolog.commands.facts import Day, own_first
 from mnemolog.commands.graph import Graph, GraphCommand, evolve, facts_of, relation_of, relation_reads
+from mnemolog.commands.sourced import Sourced
 from mnemolog.domain import facts, memory
+from mnemolog.domain.consent import require_person
 from mnemolog.domain.memory import Status
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.relation import require_shown
 from mnemolog.events import graph as events
 from mnemolog.events.event import Event
@@ -24,7 +27,11 @@ class FactCommand(GraphCommand):
     relation_id: Uuid = Field(description="The fact's id.")
 
 
-class StatedChange(FactCommand):
+class ContraryCommand(FactCommand, Sourced):
+    """A request that says that a fact does not hold, or should not be shown."""
+
+
+class StatedChange(ContraryCommand):
     """`stated_in`: the messages that it was extracted from, by `rule`."""
 
     generated: ClassVar[frozenset[str]] = GraphCommand.generated | {"stated_in", "rule"}
@@ -44,7 +51,7 @@ class RetireFact(StatedChange):
     """Retires a fact, which means that it never held."""
 
 
-class ForgetFact(FactCommand):
+class ForgetFact(ContraryCommand):
     """Hides a fact; purged after 30 days unless restored."""
 
     reason: Label = Field("", description="The reason, stored encrypted in the history.")
@@ -53,6 +60,10 @@ class ForgetFact(FactCommand):
 
 class RestoreFact(FactCommand):
     """Restores a deleted fact."""
+
+
+class ConfirmFact(FactCommand):
+    """Confirms a fact in the user's name: it is then trusted like the user's own words."""
 
 
 @singledispatch
@@ -69,6 +80,7 @@ def decide(state: Graph, command: FactCommand) -> Sequence[Event]:
 def _end(command: EndFact, state: Graph) -> Sequence[Event]:
     found = relation_of(state, command.relation_id, command)
     require_shown(found, "ended")
+    command.require_not_below(found.origin, "end")
     at = command.until or command.at
     lasts = any(period.lasts_beyond(at) for period in found.validity.periods)
     if command.until is None and found.validity.periods and not lasts:
@@ -93,6 +105,7 @@ def _end(command: EndFact, state: Graph) -> Sequence[Event]:
 def _retire(command: RetireFact, state: Graph) -> Sequence[Event]:
     found = relation_of(state, command.relation_id, command)
     require_shown(found, "retired")
+    command.require_not_below(found.origin, "retire")
     if not found.validity.said:
         return []
     before = facts_of(state.slot(state.place(found)))
@@ -105,6 +118,7 @@ def _forget(command: ForgetFact, state: Graph) -> Sequence[Event]:
     found = relation_of(state, command.relation_id, command)
     if found.status is Status.SOFT_DELETED:
         return []
+    command.require_not_below(found.origin, "delete")
     purge_at = command.at + memory.PURGE_AFTER
     return [events.RelationForgotten(relation_id=command.relation_id, purge_at=purge_at, reason=command.reason)]
 
@@ -115,6 +129,21 @@ def _restore(command: RestoreFact, state: Graph) -> Sequence[Event]:
     if found.status is Status.ACTIVE:
         return []
     return [events.RelationRestored(relation_id=command.relation_id)]
+
+
+@_decide.register
+def _confirm(command: ConfirmFact, state: Graph) -> Sequence[Event]:
+    found = relation_of(state, command.relation_id, command)
+    require_shown(found, "confirmed")
+    require_person(command.actor, consenting=command.consenting, what="confirm a fact in the user's name")
+    if found.origin is Origin.USER:
+        return []
+    ends = tuple(filter(None, (found.subject_id, found.object_id)))
+    return [
+        events.RelationObserved(
+            relation_id=command.relation_id, confidence=found.confidence, origin=Origin.USER, entity_ids=ends
+        )
+    ]
 
 
 FACT_CHANGES: Decider[FactCommand, Graph] = Decider(

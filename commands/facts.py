@@ -12,12 +12,14 @@ from mnemolog.commands.decider import Decider, Placed
 from mnemolog.commands.graph import Graph, GraphCommand, SlotKey, entity_reads, evolve, facts_of, slot_reads
 from mnemolog.commands.naming import Name, Seen, bearers, is_same_name, meant, name_of, name_reads
 from mnemolog.commands.scoped import Scoped
+from mnemolog.commands.sourced import Sourced
 from mnemolog.domain import corroboration, facts, identity
 from mnemolog.domain.entity import ME, PERSON, Entity, id_in
 from mnemolog.domain.errors import InvalidInput, MnemologError
 from mnemolog.domain.facts import Fact, Said, Validity
 from mnemolog.domain.json_value import checked_json
 from mnemolog.domain.memory import Status
+from mnemolog.domain.origin import Origin, require_inside, restated
 from mnemolog.domain.predicates import MAX_PREDICATE, ObjectKind, Predicate, predicate_name
 from mnemolog.domain.relation import Relation, value_key
 from mnemolog.domain.scope import Scope
@@ -44,7 +46,7 @@ FactObject = Annotated[JsonValue, checked_by(_object), WithJsonSchema(_ANYTHING)
 Sources = Annotated[tuple[Id, ...], Field(max_length=MAX_SOURCES)]
 
 
-class Remember(GraphCommand, Scoped):
+class Remember(GraphCommand, Scoped, Sourced):
     """Entities are given by name or id; `me` is the user.
 
     `since`: when it became true, by default when it was said (`told_at`, or `at`). `literal`: whether the object is a
@@ -126,6 +128,8 @@ def decide(state: Graph, command: Remember) -> Sequence[Event]:
     if command.told_at is not None and command.told_at > command.at:
         message = f"{command.told_at.isoformat()} is in the future"
         raise InvalidInput(message, field="told_at", fix="give the time when it was said; `since` may be later")
+    if command.rule.critical:
+        require_inside(command.trust, "be a critical fact", "predicate")
     said = command.said
     subject = subject_of(state, command)
     subject_id = subject.entity_id if subject else command.subject_id
@@ -208,7 +212,12 @@ def _instead(
         )
         before = after
         said = replace(said, since=min(said.since, one.validity.said[0].valid_from))
-    return [*retired, _asserted(command, said, place, found, before, known)]
+    asserted = _asserted(command, said, place, found, before, known)
+    changed = {one.relation_id for event in (*retired, asserted) for one in events.validity_of(event)}
+    for other in slot:
+        if other.relation_id in changed and other.status is Status.ACTIVE and other.validity.said:
+            command.require_not_below(other.origin, "replace")
+    return [*retired, asserted]
 
 
 def _repeats(known: Relation, said: Said, command: Remember) -> bool:
@@ -224,14 +233,19 @@ def _told_before(known: Relation, command: Remember) -> bool:
 
 
 def _observed(known: Relation, command: Remember) -> Event:
+    """From outside, it strengthens nothing that did not come from there. The user's own word raises what did."""
+    trust = command.trust
+    outside = trust.external and not known.origin.external
+    raised = known.origin.external and trust is Origin.USER
     return events.RelationObserved(
         relation_id=known.relation_id,
-        confidence=corroboration.confidence(known.confidence, command.confidence),
+        confidence=known.confidence if outside else corroboration.confidence(known.confidence, command.confidence),
+        origin=trust if raised else None,
         source_turn_ids=command.source_turn_ids,
         memory_id=command.memory_id,
         entity_ids=tuple(filter(None, (known.subject_id, known.object_id))),
         told_at=command.told_at,
-        metadata=command.metadata,
+        metadata={} if outside else command.metadata,
     )
 
 
@@ -256,6 +270,7 @@ def _asserted(
         valid_from=said.since,
         valid_to=said.until,
         single=command.rule.single,
+        origin=restated(active.origin, command.trust) if active else command.trust,
         source_turn_ids=command.source_turn_ids,
         memory_id=command.memory_id,
         told_at=command.told_at,

@@ -99,6 +99,7 @@ def _relation(state: Graph, event_id: UUID, now: Relation, before: Relation | No
         status=then.status,
         confidence=then.confidence,
         single=then.single,
+        origin=None if then.origin is now.origin else then.origin,
         purge_at=then.purge_at,
         metadata=dict(then.metadata),
     )

@@ -8,6 +8,7 @@ from mnemolog.commands import mentions, same_subject
 from mnemolog.commands.decider import Decider, Placed
 from mnemolog.commands.memory_requests import (
     ChangeStatus,
+    ConfirmMemory,
     CreateMemory,
     ExpireMemory,
     LinkMemories,
@@ -34,6 +35,7 @@ from mnemolog.events.memory import key_tag, text_tag
 __all__ = [
     "MEMORIES",
     "ChangeStatus",
+    "ConfirmMemory",
     "CreateMemory",
     "ExpireMemory",
     "LinkMemories",
@@ -63,6 +65,7 @@ _DECISIONS: Mapping[type[MemoryCommand], Callable[[Any, Memories], Sequence[Even
     ExpireMemory: changes.expire,
     ObserveUse: changes.observe_use,
     ChangeStatus: changes.change_status,
+    ConfirmMemory: changes.confirm,
     RestoreMemory: changes.restore,
     LinkMemories: changes.link,
     UndoChange: undo,

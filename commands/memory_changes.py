@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from mnemolog.commands.memory_requests import (
     ChangeStatus,
+    ConfirmMemory,
     ExpireMemory,
     LinkMemories,
     MergeMemories,
@@ -16,9 +17,12 @@ from mnemolog.commands.memory_requests import (
 from mnemolog.commands.memory_state import Memories
 from mnemolog.commands.memory_upsert import links
 from mnemolog.domain import corroboration, importance, memory, procedure
-from mnemolog.domain.errors import InvalidInput, TransitionRefused
+from mnemolog.domain.consent import require_person
+from mnemolog.domain.errors import InvalidInput, TransitionRefused, UntrustedOrigin
 from mnemolog.domain.link import Ends
 from mnemolog.domain.memory import Cause, Content, Kind, Memory, Status
+from mnemolog.domain.origin import Origin, lowest, require_inside, restated
+from mnemolog.domain.profile import CATEGORY as PROFILE
 from mnemolog.events import memory as events
 from mnemolog.events.event import Event
 from mnemolog.events.memory import Observation
@@ -46,8 +50,19 @@ def update(command: UpdateMemory, state: Memories) -> Sequence[Event]:
     content = content.weighed()
     if content == found.content:
         return []
-    updated = events.MemoryUpdated.of(command.memory_id, content, changed=tuple(sorted(changes)))
+    command.require_not_below(found.origin, "update")
     new_words = content.text != found.content.text
+    origin = restated(found.origin, command.trust) if new_words else found.origin
+    if content.pinned and "pinned" in changes:
+        require_inside(restated(origin, command.trust), "be pinned", "pinned")
+    if content.category == PROFILE and "category" in changes:
+        require_inside(restated(origin, command.trust), "be part of the profile", "category")
+    updated = events.MemoryUpdated.of(
+        command.memory_id,
+        content,
+        changed=(*sorted(changes), *(["origin"] if origin is not found.origin else [])),
+        origin=None if origin is found.origin else origin,
+    )
     return [updated, *(links(command, state, replace(found, content=content)) if new_words else ())]
 
 
@@ -61,6 +76,17 @@ def merge(command: MergeMemories, state: Memories) -> Sequence[Event]:
     memory.require_mergeable(survivor, absorbed)
     if survivor.kind is Kind.PROCEDURE and command.text is not None:
         procedure.require_steps(command.text)
+    if len({one.origin.external for one in (survivor, *absorbed)}) > 1 and command.trust is not Origin.USER:
+        raise UntrustedOrigin(
+            "some of them come from outside, and some do not",
+            field="absorbed_ids",
+            fix="let the user confirm them first",
+        )
+    command.require_not_below(survivor.origin, "merge")
+    origin = survivor.origin
+    if command.text is not None:
+        together = lowest(survivor.origin, *(one.origin for one in absorbed))
+        origin = restated(together, command.trust)
     contents = [survivor.content, *(one.content for one in absorbed)]
     merged = replace(
         survivor.content,
@@ -68,7 +94,20 @@ def merge(command: MergeMemories, state: Memories) -> Sequence[Event]:
         importance=max(content.importance for content in contents),
         confidence=max(content.confidence for content in contents),
     )
-    return [events.MemoriesMerged.of(command.memory_id, merged.weighed(), absorbed_ids=command.absorbed_ids)]
+    changed = None if origin is survivor.origin else origin
+    return [
+        events.MemoriesMerged.of(command.memory_id, merged.weighed(), absorbed_ids=command.absorbed_ids, origin=changed)
+    ]
+
+
+def confirm(command: ConfirmMemory, state: Memories) -> Sequence[Event]:
+    """Raise what came from outside, or was concluded, to the user's own word."""
+    found = state.get(command.memory_id, command)
+    memory.require_visible(found, "confirmed")
+    require_person(command.actor, consenting=command.consenting, what="confirm a memory in the user's name")
+    if found.origin is Origin.USER:
+        return []
+    return [events.MemoryUpdated.of(command.memory_id, found.content, changed=("origin",), origin=Origin.USER)]
 
 
 def soft_delete(command: SoftDeleteMemory, state: Memories) -> Sequence[Event]:
@@ -77,6 +116,7 @@ def soft_delete(command: SoftDeleteMemory, state: Memories) -> Sequence[Event]:
     if found.status is Status.SOFT_DELETED:
         return []
     memory.require_visible(found, "deleted")
+    command.require_not_below(found.origin, "delete")
     purge_at = command.at + memory.PURGE_AFTER
     return [
         events.MemorySoftDeleted(

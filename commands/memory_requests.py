@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, Strict, WithJsonSc
 
 from mnemolog.commands.decider import Command
 from mnemolog.commands.scoped import Scoped
+from mnemolog.commands.sourced import Sourced
 from mnemolog.domain import importance
 from mnemolog.domain.bands import Bands
 from mnemolog.domain.importance import Scale
@@ -95,7 +96,7 @@ class Writing(MemoryCommand):
         return (self.memory_id, *(one.memory_id for one in (self.similar.near if self.similar else ())))
 
 
-class CreateMemory(Writing, Scoped):
+class CreateMemory(Writing, Scoped, Sourced):
     """Creates a memory, or updates or confirms a visible one with the same key (D §memoryKey).
 
     With `merge_similar`, one with the same meaning but without the key counts too (B §13).
@@ -187,7 +188,7 @@ class CreateMemory(Writing, Scoped):
         )
 
 
-class UpdateMemory(Writing):
+class UpdateMemory(Writing, Sourced):
     """Fields that are None stay the same."""
 
     text: Annotated[Text | None, Field(description="Its new text.")] = None
@@ -216,7 +217,7 @@ class UpdateMemory(Writing):
         return found
 
 
-class MergeMemories(MemoryCommand):
+class MergeMemories(MemoryCommand, Sourced):
     """`memory_id` survives and absorbs the others. Without `text` it keeps its own text."""
 
     absorbed_ids: Annotated[
@@ -228,7 +229,7 @@ class MergeMemories(MemoryCommand):
         return (self.memory_id, *self.absorbed_ids)
 
 
-class SoftDeleteMemory(MemoryCommand):
+class SoftDeleteMemory(MemoryCommand, Sourced):
     reason: Label = ""
     cause: Cause = Cause.ASKED
     at: Instant
@@ -258,6 +259,10 @@ class ChangeStatus(MemoryCommand):
 
 class RestoreMemory(MemoryCommand):
     pass
+
+
+class ConfirmMemory(MemoryCommand):
+    """Confirms a memory in the user's name: it is then trusted like the user's own words."""
 
 
 class LinkMemories(MemoryCommand):

@@ -74,6 +74,7 @@ def reverted(state: Memories, event_id: UUID, subject: str, before: Memory | Lin
         undoes=event_id,
         was=now.status,
         status=then.status,
+        origin=None if then.origin is now.origin else then.origin,
         merged_into=then.merged_into,
         purge_at=then.purge_at,
         cause=then.cause,

@@ -12,6 +12,9 @@ from mnemolog.domain.contradiction import CONTRADICTS, RELATED
 from mnemolog.domain.errors import IdempotencyConflict, TransitionRefused
 from mnemolog.domain.link import Ends
 from mnemolog.domain.memory import SEMANTIC, Content, Kind, Memory, Status
+from mnemolog.domain.memory_key import MemoryType
+from mnemolog.domain.origin import Origin, lowest, require_inside, restated
+from mnemolog.domain.profile import CATEGORY as PROFILE
 from mnemolog.domain.text import same_text
 from mnemolog.events import memory as events
 from mnemolog.events.event import Event
@@ -23,6 +26,7 @@ def create(command: CreateMemory, state: Memories) -> Sequence[Event]:
     if kind is Kind.PROCEDURE:
         procedure.require_steps(command.text)
         procedure.require_wanted(command.source, command.confidence)
+    _require_inside(command, _origin(command, state))
     if command.memory_id in state.known:
         return _again(command, state)
     if holders := _holders(command, state):
@@ -31,6 +35,9 @@ def create(command: CreateMemory, state: Memories) -> Sequence[Event]:
     if match is None or match.candidate_id is None or match.band in (Band.FALLBACK, Band.CONFLICT):
         return [_created(command, state, match), *links(command, state, _initial(command))]
     known = state.known[match.candidate_id]
+    if match.band is not Band.AUTO and _is_outside(command, state, known):
+        beside = match.model_copy(update={"band": Band.FALLBACK})
+        return [_created(command, state, beside), *links(command, state, _initial(command))]
     if match.band is not Band.RECREATE:
         return met(command, state, known, match)
     kept = {key: one for key, one in state.known.items() if key != known.memory_id}
@@ -52,7 +59,8 @@ def _met_by_key(command: CreateMemory, state: Memories, holders: Sequence[Memory
     """Memories that share a key because two names turned out to mean the same entity are merged."""
     first, *others = holders
     match = Match(band=Band.KEY, candidate_id=first.memory_id)
-    absorbed = [one for one in others if not one.content.pinned and one.kind is first.kind]
+    alike = (one for one in others if one.origin.external is first.origin.external)
+    absorbed = [one for one in alike if not one.content.pinned and one.kind is first.kind]
     if not absorbed:
         return met(command, state, first, match)
     contents = [one.content for one in (first, *absorbed)]
@@ -78,14 +86,15 @@ def met(command: CreateMemory, state: Memories, known: Memory, match: Match) -> 
     same = same_words(known.content.text, command.text)
     if same or match.band is Band.AUTO:
         return [_observed(command, state, known, match, said="" if same else command.text)]
-    content = _newer(command, known.content)
-    changed = tuple(
-        name for name in sorted(Content.__slots__) if getattr(content, name) != getattr(known.content, name)
-    )
+    if _is_outside(command, state, known):
+        require_inside(_origin(command, state), "update what did not come from outside", "memory_key")
+    content, origin = _newer(command, known.content), restated(known.origin, _origin(command, state))
+    changed = [name for name in sorted(Content.__slots__) if getattr(content, name) != getattr(known.content, name)]
     updated = events.MemoryUpdated.of(
         known.memory_id,
         content,
-        changed=changed,
+        changed=(*changed, *(["origin"] if origin is not known.origin else [])),
+        origin=None if origin is known.origin else origin,
         match=match,
         source_turn_ids=command.source_turn_ids,
         entity_ids=mentions.of(state.people, command),
@@ -130,7 +139,7 @@ def _beside(memory: Memory, other: Memory) -> bool:
 def _again(command: CreateMemory, state: Memories) -> Sequence[Event]:
     if state.known[command.memory_id].status is Status.PURGED:
         return []  # Erased text cannot be compared, so nothing is written again.
-    found_since = {"match": None, "entity_ids": ()}
+    found_since = {"match": None, "entity_ids": (), "origin": Origin.USER}
     before, now = state.created[command.memory_id], _created(command, state, None)
     if before.model_copy(update=found_since) != now.model_copy(update=found_since):
         raise IdempotencyConflict(
@@ -155,6 +164,7 @@ def _created(command: CreateMemory, state: Memories, match: Match | None) -> eve
         entity_type=command.entity_type,
         fact_type=command.fact_type,
         source=command.source,
+        origin=_origin(command, state),
         match=match,
         memory_key=command.key,
         entity_refs=command.entity_refs,
@@ -187,17 +197,21 @@ def _absorbing(command: CreateMemory, state: Memories, known: Memory, match: Mat
 
 
 def _observed(command: CreateMemory, state: Memories, known: Memory, match: Match, said: str) -> Event:
-    about = mentions.of(state.people, command)
-    grown = corroboration.corroborated(known.content, command.confidence)
-    if command.importance is not None:
+    """From outside, it strengthens nothing that did not come from there. The user's own word raises what did."""
+    about, origin = mentions.of(state.people, command), _origin(command, state)
+    outside = _is_outside(command, state, known)
+    grown = known.content if outside else corroboration.corroborated(known.content, command.confidence)
+    if command.importance is not None and not outside:
         grown = replace(grown, importance=max(grown.importance, command.weight))
-    if command.pinned and not known.content.pinned:
-        pinned = replace(grown, pinned=True).weighed()
-        changed = ("confidence", "importance", "pinned")
+    pinned = command.pinned and not known.content.pinned
+    raised = known.origin.external and origin is Origin.USER
+    if pinned or raised:
+        changed = ("confidence", "importance", *(["origin"] if raised else []), *(["pinned"] if pinned else []))
         return events.MemoryUpdated.of(
             known.memory_id,
-            pinned,
+            replace(grown, pinned=known.content.pinned or command.pinned).weighed(),
             changed=changed,
+            origin=origin if raised else None,
             match=match,
             source_turn_ids=command.source_turn_ids,
             entity_ids=about,
@@ -207,11 +221,41 @@ def _observed(command: CreateMemory, state: Memories, known: Memory, match: Matc
         confidence=grown.confidence,
         importance=grown.importance,
         cause=Observation.REPEAT,
+        origin=origin if origin.external else None,
         match=match,
         source_turn_ids=command.source_turn_ids,
         entity_ids=about,
         text=said,
     )
+
+
+def _require_inside(command: CreateMemory, origin: Origin) -> None:
+    """Refuse to pin what comes from outside, or to make it a procedure or a part of the profile (X21)."""
+    kind, category = command.kept_as
+    if command.pinned:
+        require_inside(origin, "be pinned", "pinned")
+    if kind is Kind.PROCEDURE:
+        require_inside(origin, "be a procedure", "kind")
+    if category == PROFILE:
+        require_inside(origin, "be part of the profile", "category")
+    if command.type is MemoryType.PROFILE:
+        require_inside(origin, "be part of the profile", "type")
+
+
+def _origin(command: CreateMemory, state: Memories) -> Origin:
+    """An agent's conclusion that says the same as something from outside comes from there, whatever its sources."""
+    trust = command.trust
+    if trust is not Origin.AGENT or command.similar is None:
+        return trust
+    same = (one for one in command.similar.near if one.similarity >= command.similar.bands.check_low)
+    known = (state.known[one.memory_id] for one in same if one.memory_id in state.known)
+    nearest = next((one for one in known if one.visible), None)
+    return lowest(trust, nearest.origin) if nearest and nearest.origin.external else trust
+
+
+def _is_outside(command: CreateMemory, state: Memories, known: Memory) -> bool:
+    """Whether it comes from outside, and what it would change does not."""
+    return _origin(command, state).external and not known.origin.external
 
 
 def _newer(command: CreateMemory, old: Content) -> Content:

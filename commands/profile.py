@@ -24,6 +24,7 @@ from mnemolog.commands.profile_state import Profile, evolve
 from mnemolog.domain import consent, profile
 from mnemolog.domain.consent import PatchStatus
 from mnemolog.domain.errors import NotFound
+from mnemolog.domain.origin import Origin, lowest
 from mnemolog.domain.profile import place_of
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.erasure import USER
@@ -63,7 +64,7 @@ def _propose(command: ProposeProfile, state: Profile) -> Sequence[Event]:
     waiting = _waiting(command, state)
     late = waiting is not None and consent.due(waiting.expires_at, command.at)
     before = None if late else waiting
-    met = _met(command, before)
+    met = _met(command, before, _origin(command, state))
     decision = _verdict(command, met)
     if met == before and decision is None:
         return []
@@ -94,19 +95,31 @@ def _says(patch: ProfileProposed, command: ProposeProfile) -> bool:
     return patch.field == command.field and profile.same(patch.value, command.value)
 
 
-def _met(command: ProposeProfile, before: ProfileProposed | None) -> ProfileProposed:
-    """The proposal including the command's signal."""
+def _origin(command: ProposeProfile, state: Profile) -> Origin:
+    """Where it comes from; what only supports a message of a tool or an agent is no better than that."""
+    return lowest(command.trust, Origin.of_role(state.turns[command.turn_id]) if command.turn_id else command.trust)
+
+
+def _met(command: ProposeProfile, before: ProfileProposed | None, origin: Origin) -> ProfileProposed:
+    """The proposal including the command's signal.
+
+    What comes from outside supports nothing that did not; and what came from there first is no signal for the user's.
+    """
+    if before and origin.external and not before.origin.external:
+        return before
+    earlier = before if before and before.origin.external is origin.external else None
     turns = dict.fromkeys(
-        (*(before.source_turn_ids if before else ()), *([command.turn_id] if command.turn_id else []))
+        (*(earlier.source_turn_ids if earlier else ()), *([command.turn_id] if command.turn_id else []))
     )
     return ProfileProposed(
         field=command.field,
         patch_id=before.patch_id if before else command.patch_id,
         sensitive=command.sensitive or profile.always_sensitive(command.field) or bool(before and before.sensitive),
         signals=max(1, len(turns)),
-        confidence=max(command.confidence, before.confidence if before else 0.0),
+        confidence=max(command.confidence, earlier.confidence if earlier else 0.0),
         expires_at=before.expires_at if before else command.at + consent.QUEUED_FOR,
-        source=before.source if before else command.source,
+        source=earlier.source if earlier else command.source,
+        origin=lowest(origin, earlier.origin) if earlier else origin,
         proposed_by=tuple(dict.fromkeys((*(before.proposed_by if before else ()), command.actor))),
         source_turn_ids=tuple(turns),
         value=before.value if before else command.value,
@@ -116,6 +129,8 @@ def _met(command: ProposeProfile, before: ProfileProposed | None) -> ProfileProp
 def _verdict(command: ProposeProfile, met: ProfileProposed) -> PatchStatus | None:
     if isinstance(command, StateProfile):
         return PatchStatus.GRANTED
+    if met.origin.external:
+        return None
     return PatchStatus.CORROBORATED if not met.sensitive and consent.corroborated(met.signals, met.confidence) else None
 
 
@@ -175,7 +190,8 @@ def _applied(state: Profile, patch: ProfileProposed, decision: PatchStatus | Non
     if decision not in consent.APPLIED or values == setting_before.values:
         return [decided]
     turns = (*(setting_before.source_turn_ids if profile.adds(patch.field) else ()), *patch.source_turn_ids)
-    setting = Setting(values, patch.patch_id, patch.source, tuple(dict.fromkeys(turns)))
+    origin = Origin.USER if decision is PatchStatus.GRANTED else patch.origin
+    setting = Setting(values, patch.patch_id, patch.source, tuple(dict.fromkeys(turns)), origin)
     return [decided, holding(place_of(patch.field), setting)]
 
 
@@ -190,6 +206,7 @@ def holding(place: str, setting: Setting, undoes: UUID | None = None) -> Profile
         patch_id=setting.patch_id,
         source=setting.source,
         source_turn_ids=setting.source_turn_ids,
+        origin=setting.origin,
         undoes=undoes,
         values=setting.values,
     )

@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, WithJsonSchema
 
 from mnemolog.commands.decider import Command
+from mnemolog.commands.sourced import Sourced
 from mnemolog.domain import text
 from mnemolog.domain.consent import PatchStatus
 from mnemolog.domain.principal import Role
@@ -29,7 +30,7 @@ class ProfileCommand(Command):
         raise NotImplementedError
 
 
-class ProposeProfile(ProfileCommand):
+class ProposeProfile(ProfileCommand, Sourced):
     """Proposes a profile change. `sensitive` comes from the policy."""
 
     generated: ClassVar[frozenset[str]] = frozenset({"patch_id", "sensitive", "at"})

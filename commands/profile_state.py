@@ -6,6 +6,7 @@ from uuid import UUID
 
 from mnemolog.commands.change_history import ChangeHistory
 from mnemolog.domain.profile import always_sensitive, place_of
+from mnemolog.domain.turn import Role
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import UserErased
@@ -15,11 +16,11 @@ from mnemolog.events.profile_fold import FIELD, Patch, ProfileField, Setting
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Fields with their proposals, every change of their values, and the recorded turns."""
+    """Fields with their proposals, every change of their values, and the recorded turns with their roles."""
 
     fields: Mapping[str, ProfileField] = field(default_factory=dict)
     changes: ChangeHistory[Setting] = field(default_factory=ChangeHistory)
-    turns: frozenset[str] = frozenset()
+    turns: Mapping[str, Role] = field(default_factory=dict)
 
     @property
     def patches(self) -> Mapping[UUID, Patch]:
@@ -44,7 +45,7 @@ def evolve(state: Profile, event: Happened) -> Profile:
         case UserErased():
             return Profile()
         case TurnRecorded() if payload.text:
-            return replace(state, turns=state.turns | {payload.turn_id})
+            return replace(state, turns={**state.turns, payload.turn_id: payload.role})
         case ProfileSet():
             befores = {field_tag(payload.field): state.places.get(place_of(payload.field))}
             state = replace(state, changes=state.changes.with_change(event, befores, payload.undoes))

@@ -50,13 +50,13 @@ def require_word_of(actor: str, field: str = "consent") -> None:
         )
 
 
-def require_person(actor: str, *, consenting: bool) -> None:
-    """Refuse a change of a sensitive field by anyone but the user or an API key with the role `consent`."""
+def require_person(actor: str, *, consenting: bool, what: str = "change a sensitive field without consent") -> None:
+    """Refuse a change by anyone but the user or an API key with the role `consent`."""
     if actor != PERSON and not consenting:
         raise ConsentRequired(
-            f"{actor!r} cannot change a sensitive field without consent",
+            f"{actor!r} cannot {what}",
             field="actor",
-            fix="let the user undo it, or use an API key with the role consent",
+            fix="let the user do it, or use an API key with the role consent",
         )
 
 

@@ -17,6 +17,7 @@
      │   ├─ IdempotencyConflict
      │   ├─ TransitionRefused
      │   ├─ ConsentRequired
+     │   ├─ UntrustedOrigin      what came from outside needs the user's word
      │   ├─ AmbiguousEntity      several have this name
      │   └─ UndoConflict
      ├─ LogError
@@ -184,6 +185,10 @@ class TransitionRefused(Conflict):
 
 class ConsentRequired(Conflict):
     """The user must consent to this change."""
+
+
+class UntrustedOrigin(Conflict):
+    """What came from outside needs the user's or an operator's word for this."""
 
 
 class AmbiguousEntity(Conflict):

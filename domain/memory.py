@@ -10,6 +10,7 @@ from uuid import UUID
 from mnemolog.domain import importance
 from mnemolog.domain.errors import Erased, InvalidInput, NotFound, TransitionRefused
 from mnemolog.domain.memory_key import NOTHING_SAID, Identity
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.scope import Scope
 
 PURGE_AFTER = timedelta(days=30)  # B §7
@@ -95,15 +96,17 @@ class Memory:
     purge_at: datetime | None = None
     cause: Cause | None = None
     identity: Identity = NOTHING_SAID
+    origin: Origin = Origin.USER
 
     @property
     def visible(self) -> bool:
         return self.status in VISIBLE
 
-    def rewritten(self, content: Content) -> "Memory":
-        """Pinned memories do not fade (D §pinned)."""
+    def rewritten(self, content: Content, origin: Origin | None = None) -> "Memory":
+        """Pinned memories do not fade (D §pinned). Without an `origin`, it keeps its own."""
         revived = content.pinned and self.status is Status.DYING
-        return replace(self, content=content, status=Status.ACTIVE if revived else self.status)
+        status = Status.ACTIVE if revived else self.status
+        return replace(self, content=content, status=status, origin=origin or self.origin)
 
     def absorbed(self, survivor: UUID) -> "Memory":
         """A merge hides the absorbed memories but never destroys them, so it can be undone (X03)."""

@@ -10,6 +10,7 @@ from uuid import UUID
 from mnemolog.domain.errors import Erased, NotFound, TransitionRefused
 from mnemolog.domain.facts import Fact, Validity
 from mnemolog.domain.memory import Status
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.scope import Scope
 
 
@@ -35,6 +36,7 @@ class Relation:
     status: Status = Status.ACTIVE
     purge_at: datetime | None = None
     literal: bool = False
+    origin: Origin = Origin.USER
 
     @property
     def name(self) -> str | None:

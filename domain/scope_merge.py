@@ -22,17 +22,19 @@ class ScopedFact:
     subject_id: UUID
     predicate: str
     object: Hashable
+    external: bool = False
 
 
 def overridden(facts: Sequence[ScopedFact], predicates: PredicatePolicy) -> Mapping[UUID, UUID]:
     """Maps the id of each overridden fact to the id of the one that takes precedence: the first of its kind in `facts`.
 
     The facts must hold at the same time. Two values of a multi-valued predicate conflict only if they are equal, that
-    is, the same fact twice.
+    is, the same fact twice. What comes from outside takes precedence over nothing that does not (X21).
     """
     found: dict[UUID, UUID] = {}
     for predicate, slot in _slots(facts, predicates):
-        winner = next((one for one in slot if one.scope == _winning(predicate)), None)
+        trusted = [one for one in slot if not one.external]
+        winner = next((one for one in trusted or slot if one.scope == _winning(predicate)), None)
         if winner:
             found |= {one.relation_id: winner.relation_id for one in slot if one.scope != winner.scope}
     return found

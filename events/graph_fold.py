@@ -96,19 +96,21 @@ def _asserted(known: Relation | None, event: events.RelationAsserted) -> Relatio
         event.metadata,
         (known.sources if known else frozenset()) | set(event.source_turn_ids),
         literal=event.literal,
+        origin=event.origin,
     )
 
 
 def _said_again(relation: Relation, event: events.RelationObserved) -> Relation:
     sources = relation.sources | set(event.source_turn_ids)
     metadata = {**relation.metadata, **event.metadata}
-    return replace(relation, confidence=event.confidence, sources=sources, metadata=metadata)
+    origin = event.origin or relation.origin
+    return replace(relation, confidence=event.confidence, sources=sources, metadata=metadata, origin=origin)
 
 
 def _as_before(relation: Relation, event: events.RelationReverted) -> Relation:
     was = replace(relation, status=event.status, purge_at=event.purge_at, metadata=event.metadata)
     single = relation.single if event.single is None else event.single
-    return replace(was, confidence=event.confidence, single=single)
+    return replace(was, confidence=event.confidence, single=single, origin=event.origin or relation.origin)
 
 
 def _same(relation: Relation, event: Event) -> Relation:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from mnemolog.domain.bands import Band
 from mnemolog.domain.memory import EPISODIC, Cause, Content, Kind, Status
 from mnemolog.domain.memory_key import EntityType, FactType, Identity, MemoryType, Source, slugged_ref
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.text import same_text
 from mnemolog.domain.turn import Role
@@ -90,10 +91,10 @@ class MemoryCreated(ContentEvent):
     """A memory was created. `source_turn_ids` are the turns it was extracted from (A10, X04).
 
     Its subject and key never change; `match` is a similar memory. Only semantic memories are found by their text,
-    because episodes may repeat.
+    because episodes may repeat. Before version 5, which recorded its `origin`, that follows from the role.
     """
 
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
 
     kind: Kind
     scope: Scope
@@ -106,6 +107,7 @@ class MemoryCreated(ContentEvent):
     entity_type: EntityType | None = None
     fact_type: FactType | None = None
     source: Source = Source.API
+    origin: Origin = Origin.USER
     match: Match | None = None
     memory_key: PersonalText = ""
     entity_refs: PersonalTexts = ()
@@ -134,12 +136,13 @@ class MemoryCreated(ContentEvent):
 class MemoryUpdated(ContentEvent):
     """A memory changed. `changed` lists the fields that were set, `match` the band.
 
-    `entity_ids` are the entities that the statement is about.
+    `entity_ids` are the entities that the statement is about. `origin`: None if that did not change.
     """
 
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
 
     changed: tuple[str, ...]
+    origin: Origin | None = None
     match: Match | None = None
     source_turn_ids: tuple[str, ...] = ()
     entity_ids: tuple[UUID, ...] = ()
@@ -151,9 +154,10 @@ class MemoryUpdated(ContentEvent):
 class MemoriesMerged(ContentEvent):
     """`memory_id` survives with this content; the absorbed memories are hidden and point to it."""
 
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
 
     absorbed_ids: tuple[UUID, ...]
+    origin: Origin | None = None
     match: Match | None = None
     source_turn_ids: tuple[str, ...] = ()
     entity_ids: tuple[UUID, ...] = ()
@@ -166,14 +170,16 @@ class MemoriesMerged(ContentEvent):
 class MemoryObserved(MemoryEvent):
     """A memory was corroborated; `confidence` and `importance` are the new values (D13).
 
-    `text` is the statement, "" if it equals the memory's text; `entity_ids` are the entities it is about.
+    `text` is the statement, "" if it equals the memory's text; `entity_ids` are the entities it is about. One from
+    outside names its `origin`: it strengthens nothing that did not come from there.
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     confidence: float
     importance: float
     cause: Observation
+    origin: Origin | None = None
     match: Match | None = None
     source_turn_ids: tuple[str, ...] = ()
     entity_ids: tuple[UUID, ...] = ()
@@ -228,11 +234,12 @@ class MemoryReverted(ContentEvent):
     Undoing a merge writes one of these for each of its memories.
     """
 
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
 
     undoes: UUID
     was: Status
     status: Status
+    origin: Origin | None = None
     merged_into: UUID | None = None
     purge_at: datetime | None = None
     cause: Cause | None = None

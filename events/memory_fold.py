@@ -16,16 +16,24 @@ def _ids(event: events.MemoryEvent | MemoryErased) -> Sequence[UUID]:
 
 
 def _created(_: Memory | None, event: events.MemoryCreated) -> Memory:
-    return Memory(event.memory_id, event.kind, event.scope, event.agent_id, event.content, identity=event.identity)
+    return Memory(
+        event.memory_id,
+        event.kind,
+        event.scope,
+        event.agent_id,
+        event.content,
+        identity=event.identity,
+        origin=event.origin,
+    )
 
 
-def _rewritten(memory: Memory, event: events.ContentEvent) -> Memory:
-    return memory.rewritten(event.content)
+def _rewritten(memory: Memory, event: events.MemoryUpdated) -> Memory:
+    return memory.rewritten(event.content, event.origin)
 
 
 def _merged(memory: Memory, event: events.MemoriesMerged) -> Memory:
     own = memory.memory_id == event.memory_id
-    return memory.rewritten(event.content) if own else memory.absorbed(event.memory_id)
+    return memory.rewritten(event.content, event.origin) if own else memory.absorbed(event.memory_id)
 
 
 def _observed(memory: Memory, event: events.MemoryObserved) -> Memory:
@@ -36,6 +44,7 @@ def _reverted(memory: Memory, event: events.MemoryReverted) -> Memory:
     return replace(
         memory,
         content=event.content,
+        origin=event.origin or memory.origin,
         status=event.status,
         merged_into=event.merged_into,
         purge_at=event.purge_at,

@@ -4,10 +4,11 @@ Field names are not encrypted, their values are. A field may be called `goals_ad
 """
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, ClassVar
 from uuid import UUID
 
 from mnemolog.domain.consent import PatchStatus as Decision
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.profile import Values, place_of
 from mnemolog.domain.todo import Todo, TodoKind, TodoStatus
 from mnemolog.events.conversation import turn_tag
@@ -32,12 +33,15 @@ class ProfileProposed(FieldEvent):
     Complete: `signals`, `confidence` (the highest), `proposed_by` and `source_turn_ids` include earlier signals.
     """
 
+    version: ClassVar[int] = 2
+
     patch_id: UUID
     sensitive: bool
     signals: int
     confidence: float
     expires_at: datetime
     source: str
+    origin: Origin = Origin.USER
     proposed_by: tuple[str, ...]
     source_turn_ids: tuple[str, ...] = ()
     value: PersonalText = ""
@@ -63,8 +67,11 @@ class ProfileSet(FieldEvent):
     `patch_id` is the proposal that was applied. An undo names the event that it `undoes`.
     """
 
+    version: ClassVar[int] = 2
+
     patch_id: UUID | None = None
     source: str
+    origin: Origin = Origin.USER
     source_turn_ids: tuple[str, ...] = ()
     undoes: UUID | None = None
     values: Annotated[Values, Personal()] = ()

@@ -6,6 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from mnemolog.domain.consent import PatchStatus, due
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.profile import Values, no_such_field, place_of
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.todo import Todo, no_such_todo
@@ -21,6 +22,7 @@ class Setting:
     patch_id: UUID | None = None
     source: str = "api"
     source_turn_ids: tuple[str, ...] = ()
+    origin: Origin = Origin.USER
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def _decided(before: ProfileField | None, event: events.ProfileDecided) -> Profi
 
 
 def _set(before: ProfileField | None, event: events.ProfileSet) -> ProfileField:
-    setting = Setting(event.values, event.patch_id, event.source, event.source_turn_ids)
+    setting = Setting(event.values, event.patch_id, event.source, event.source_turn_ids, event.origin)
     return replace(before or NEW, setting=setting, is_erased=False)
 
 

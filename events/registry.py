@@ -5,6 +5,8 @@ from types import UnionType
 from typing import Any
 
 from mnemolog.domain.errors import UnknownEvent
+from mnemolog.domain.origin import Origin
+from mnemolog.domain.turn import Role
 from mnemolog.events import (
     access,
     artifacts,
@@ -66,6 +68,10 @@ class Registry:
         for step in range(version, self.types[type_name].version):
             fields = self.upcasters[type_name, step](fields)
         return fields
+
+
+def _role(fields: Fields) -> Role | None:
+    return Role(fields["role"]) if fields.get("role") else None
 
 
 def _require_defaults(event_type: type[Event]) -> None:
@@ -163,6 +169,7 @@ REGISTRY = Registry(
             for event_type in memory.ContentEvent.__subclasses__()
             for version in range(1, event_type.version)
         },
+        ("MemoryCreated", 4): lambda fields: {**fields, "origin": Origin.of_role(_role(fields))},
         ("EntityObserved", 1): dict,  # Different tags, same fields.
         ("EntityObserved", 2): dict,  # A different key, and fields with defaults.
         # Fields were added, with defaults.
@@ -171,11 +178,16 @@ REGISTRY = Registry(
         ("TurnRecorded", 3): dict,
         ("EntityUpdated", 1): dict,
         ("RelationReverted", 1): dict,
+        ("RelationReverted", 2): dict,
         ("RelationAsserted", 1): lambda fields: {**fields, "literal": True},
+        ("RelationAsserted", 2): dict,
         ("RelationEnded", 1): dict,
         ("RelationRetired", 1): dict,
         ("RelationObserved", 1): dict,
         ("RelationObserved", 2): dict,
+        ("RelationObserved", 3): dict,
+        ("ProfileProposed", 1): dict,
+        ("ProfileSet", 1): dict,
         ("MemorySoftDeleted", 1): dict,
         ("MemoryErased", 1): dict,
         ("SummaryWritten", 1): dict,
@@ -184,6 +196,7 @@ REGISTRY = Registry(
         ("MessagesErased", 1): dict,
         ("ThreadErased", 1): dict,
         ("MemoryObserved", 1): dict,
+        ("MemoryObserved", 2): dict,
     },
 )
 

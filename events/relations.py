@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from mnemolog.domain.facts import Validity
 from mnemolog.domain.memory import Status
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.scope import Scope
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.entities import Attributes
@@ -47,10 +48,10 @@ class RelationAsserted(ValidityEvent):
 
     `told_at`: when it was said, if that was not when it was recorded. `literal`: whether the caller or the predicate
     said that the object is a value; otherwise a text stands for the entity that gets this name. In version 1, which
-    did not record it, every value stays one.
+    did not record it, every value stays one. `origin` is there since version 3.
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     scope: Scope
     agent_id: str | None = None
@@ -61,6 +62,7 @@ class RelationAsserted(ValidityEvent):
     valid_from: datetime
     valid_to: datetime | None = None
     single: bool
+    origin: Origin = Origin.USER
     source_turn_ids: tuple[str, ...] = ()
     memory_id: UUID | None = None
     told_at: datetime | None = None
@@ -77,12 +79,14 @@ class RelationAsserted(ValidityEvent):
 class RelationObserved(RelationEvent):
     """A known fact was asserted again; `confidence` is the new value, `entity_ids` are its subject and object.
 
-    `metadata` are those of this repetition, which the fact gains.
+    `metadata` are those of this repetition, which the fact gains. `origin`: what the fact's own is from now on, if that
+    changed.
     """
 
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     confidence: float
+    origin: Origin | None = None
     source_turn_ids: tuple[str, ...] = ()
     memory_id: UUID | None = None
     entity_ids: tuple[UUID, ...] = ()
@@ -143,16 +147,17 @@ class RelationReverted(ValidityEvent):
     """Undo: one relation is restored to its state before the event `undoes`; `was` is its previous status (X03).
 
     A relation created by that event then has no periods. `single`: whether its predicate was single-valued when it was
-    asserted; None in version 1, which did not change it.
+    asserted; None in version 1, which did not change it. `origin`: None if that does not change.
     """
 
-    version = 2
+    version = 3
 
     undoes: UUID
     was: Status
     status: Status
     confidence: float
     single: bool | None = None
+    origin: Origin | None = None
     purge_at: datetime | None = None
     metadata: Annotated[Attributes, Personal()] = {}  # noqa: RUF012
 

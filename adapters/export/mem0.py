@@ -15,6 +15,8 @@ from mnemolog.adapters.export.form import FORMAT
 from mnemolog.commands.memories import CreateMemory
 from mnemolog.domain.errors import InvalidInput, NestedTooDeep
 from mnemolog.domain.json_value import parsed_json
+from mnemolog.domain.origin import Origin
+from mnemolog.domain.profile import CATEGORY as PROFILE
 from mnemolog.events.fields import Id, Instant, Text, invalid_input, validated
 
 ACTOR = "mem0"
@@ -136,7 +138,8 @@ def _command(engine: Engine, one: Exported, id_: UUID) -> CreateMemory:
         "user_id": one.user_id,
         "memory_id": uuid5(NAMESPACE, f"{one.user_id}\n{one.id}"),
         "text": one.memory,
-        "category": next((name for name in one.wishes if name in known), "note"),
+        "category": next((name for name in one.wishes if name in known and name != PROFILE), "note"),
+        "origin": Origin.IMPORT,
         "run_id": one.run_id,
         "actor": ACTOR,
         "correlation_id": id_,

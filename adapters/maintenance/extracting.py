@@ -20,6 +20,7 @@ from mnemolog.domain.entity import ME, PERSON
 from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_A_DAY, MOST_WRITES, Action, Candidate
 from mnemolog.domain.extraction.extractor import extract
 from mnemolog.domain.message import Message
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import Predicate
 from mnemolog.domain.turn import Role
 from mnemolog.events.conversation import TurnRecorded, thread_tag, turn_tag
@@ -160,7 +161,13 @@ async def _record(
     if proposed and not await _is_visible(engine, stream, turn.turn_id):
         proposed = []
     for one in proposed[:MOST_WRITES] if not turn.speaker else ():
-        field = {"field": one.predicate, "value": one.object, "confidence": one.confidence, "source": EXTRACTOR}
+        field = {
+            "field": one.predicate,
+            "value": one.object,
+            "confidence": one.confidence,
+            "source": EXTRACTOR,
+            "origin": Origin.USER,
+        }
         done = await engine.writes.propose({**who, **field, "turn_id": turn.turn_id})
         written += 0 if done.receipt.already else len(done.receipt.event_ids)
     if not stated:
@@ -200,6 +207,7 @@ def _fact(engine: Services, who: Mapping[str, Any], said_at: datetime, turn_id: 
         "metadata": {"extractor": EXTRACTOR, "rule": one.rule},
         "told_at": said_at,
         "source_turn_ids": (turn_id,),
+        "origin": Origin.USER,
     }
     command = engine.writes.fact({**who, **fields})
     if command.predicate in engine.policy.predicates.predicates:

@@ -15,7 +15,7 @@ from mnemolog.adapters.operations.requests import (
     viewer_of,
 )
 from mnemolog.adapters.operations.results import Page, Written
-from mnemolog.commands.fact_changes import EndFact, FactCommand, ForgetFact, RestoreFact, RetireFact
+from mnemolog.commands.fact_changes import ConfirmFact, EndFact, FactCommand, ForgetFact, RestoreFact, RetireFact
 from mnemolog.commands.facts import Predicated, Remember
 from mnemolog.events.fields import Id
 from mnemolog.projections.paging import slice_of
@@ -125,6 +125,22 @@ async def restore_fact(engine: Engine, request: Write) -> Written:
     return await _change_fact(RestoreFact, engine, request)
 
 
+@operation(
+    "fact confirm",
+    "POST /facts/{relation_id}/confirm",
+    ConfirmFact,
+    tag="graph",
+    arguments=("relation_id",),
+    done="Confirmed",
+)
+async def confirm_fact(engine: Engine, request: Write) -> Written:
+    """Confirm a fact in the user's name, such as one from a tool.
+
+    It is then trusted like the user's own words. Only the user, or an API key with the role `consent`, can confirm.
+    """
+    return await _change_fact(ConfirmFact, engine, request)
+
+
 async def _change_fact(kind: type[FactCommand], engine: Engine, request: Write) -> Written:
     return Written.of(await engine.writes.change_fact(command_of(kind, engine, request), request.idempotency_key))
 
@@ -136,4 +152,5 @@ FACTS = (
     retire_fact,
     delete_fact,
     restore_fact,
+    confirm_fact,
 )

@@ -13,8 +13,9 @@ from mnemolog.adapters.operations.requests import (
     Request,
     viewer_of,
 )
-from mnemolog.adapters.operations.results import Result, Written
+from mnemolog.adapters.operations.results import ORIGIN, Result, Written
 from mnemolog.domain.memory import Status
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.principal import Role
 from mnemolog.domain.scope import Scope
 from mnemolog.events.envelope import Receipt
@@ -78,6 +79,7 @@ class FactView(Result):
     known_from: Instant = Field(description="When the value was learned.")
     known_to: Instant | None = Field(description="When it turned out not to have held as it was known.")
     memory_id: UUID | None
+    origin: Origin = Field(description=ORIGIN)
     source_turn_ids: list[str]
     created_at: Instant
     updated_at: Instant

@@ -37,6 +37,7 @@ from mnemolog.adapters.operations.results import (
 from mnemolog.adapters.operations.serving import ForMessage, Recorded, recorded
 from mnemolog.commands.memories import (
     ChangeStatus,
+    ConfirmMemory,
     CreateMemory,
     LinkMemories,
     MemoryCommand,
@@ -51,6 +52,7 @@ from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.memory import Status
 from mnemolog.domain.memory_key import MAX_REFS
 from mnemolog.domain.message import found_id
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.text import count_tokens
 from mnemolog.events.envelope import DEFAULT_THREAD
 from mnemolog.events.fields import Flag, Id, Label, Uuid, validated
@@ -120,6 +122,7 @@ class Delete(Write):
 
     memory_id: MEMORY_ID
     reason: Annotated[Label, Field(description="The reason, stored encrypted in the history.")] = ""
+    origin: Annotated[Origin | None, Field(description="Where the request comes from, if from outside.")] = None
 
 
 class Undo(Write):
@@ -365,6 +368,22 @@ async def restore(engine: Engine, request: Write) -> Written:
     return await _execute(RestoreMemory, engine, request)
 
 
+@operation(
+    "confirm",
+    "POST /memories/{memory_id}/confirm",
+    ConfirmMemory,
+    tag="memories",
+    arguments=("memory_id",),
+    done="Confirmed",
+)
+async def confirm(engine: Engine, request: Write) -> Written:
+    """Confirm a memory in the user's name, such as one from a document.
+
+    It is then trusted like the user's own words. Only the user, or an API key with the role `consent`, can confirm.
+    """
+    return await _execute(ConfirmMemory, engine, request)
+
+
 @operation("undo", "POST /undo", tag="changes", arguments=("memory_id",), done="Undone")
 async def undo(engine: Engine, request: Undo) -> Undone:
     """Undo the last change of a memory, or one event on everything that it changed.
@@ -410,5 +429,6 @@ MEMORIES = (
     archive,
     delete,
     restore,
+    confirm,
     undo,
 )

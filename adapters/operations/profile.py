@@ -17,11 +17,12 @@ from mnemolog.adapters.operations.requests import (
     request_of,
     viewer_of,
 )
-from mnemolog.adapters.operations.results import HistoryEntry, Page, Result, Written
+from mnemolog.adapters.operations.results import ORIGIN, HistoryEntry, Page, Result, Written
 from mnemolog.commands.profile import ProposeProfile
 from mnemolog.commands.profile_requests import PatchCommand
 from mnemolog.commands.seed import SeedUser
 from mnemolog.domain.consent import PatchStatus
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.principal import Role
 from mnemolog.events.fields import Flag, Id
 
@@ -61,6 +62,7 @@ class ProfileField(Result):
     field: str
     value: str | list[str]
     source: str
+    origin: Origin = Field(description=ORIGIN)
     source_turn_ids: list[str]
     patch_id: UUID | None = Field(description="The proposal that set it.")
     actor_id: str
@@ -88,6 +90,7 @@ class Proposal(Result):
     signals: int = Field(description="The number of turns that support it.")
     confidence: float
     source: str
+    origin: Origin = Field(description=ORIGIN)
     source_turn_ids: list[str]
     proposed_by: list[str]
     status: PatchStatus

@@ -61,6 +61,7 @@ class Memory(Blocking):
     archive = mirrored(AsyncMemory.archive)
     delete = mirrored(AsyncMemory.delete)
     restore = mirrored(AsyncMemory.restore)
+    confirm = mirrored(AsyncMemory.confirm)
     undo = mirrored(AsyncMemory.undo)
     erase = mirrored(AsyncMemory.erase)
     erase_thread = mirrored(AsyncMemory.erase_thread)
@@ -127,3 +128,4 @@ class Memory(Blocking):
     retire_fact = mirrored(AsyncMemory.retire_fact)
     delete_fact = mirrored(AsyncMemory.delete_fact)
     restore_fact = mirrored(AsyncMemory.restore_fact)
+    confirm_fact = mirrored(AsyncMemory.confirm_fact)

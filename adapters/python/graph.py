@@ -230,6 +230,7 @@ class GraphVerbs(Asking):
         source_turn_ids: Sequence[str] | None = None,
         memory_id: Id | None = None,
         scope: Literal["global", "agent"] | None = None,
+        origin: Literal["user", "agent", "document", "tool", "other_agent", "import"] | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
         thread_id: str | None = None,
@@ -281,6 +282,7 @@ class GraphVerbs(Asking):
         relation_id: Id,
         *,
         until: datetime | str | None = None,
+        origin: Literal["user", "agent", "document", "tool", "other_agent", "import"] | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
         thread_id: str | None = None,
@@ -299,6 +301,7 @@ class GraphVerbs(Asking):
         self,
         relation_id: Id,
         *,
+        origin: Literal["user", "agent", "document", "tool", "other_agent", "import"] | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
         thread_id: str | None = None,
@@ -318,6 +321,7 @@ class GraphVerbs(Asking):
         relation_id: Id,
         *,
         reason: str | None = None,
+        origin: Literal["user", "agent", "document", "tool", "other_agent", "import"] | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
         thread_id: str | None = None,
@@ -350,3 +354,21 @@ class GraphVerbs(Asking):
             memory.restore_fact(fact.relation_id, user_id="ana")
         """
         return await self._ask(facts.restore_fact, locals())
+
+    async def confirm_fact(
+        self,
+        relation_id: Id,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """Confirm a fact in the user's name: one from a document or a tool is then trusted like the user's words.
+
+        Example:
+            fact = memory.add_fact("me", "flies_with", "TAP", user_id="ana", origin="document")
+            memory.confirm_fact(fact.relation_id, user_id="ana")
+        """
+        return await self._ask(facts.confirm_fact, locals())

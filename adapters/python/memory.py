@@ -79,6 +79,7 @@ class AsyncMemory(
         source_turn_ids: Sequence[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
         merge_similar: bool | None = None,
+        origin: Literal["user", "agent", "document", "tool", "other_agent", "import"] | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
         thread_id: str | None = None,
@@ -90,7 +91,8 @@ class AsyncMemory(
         `importance` is in [0, 1], or on the scale that is named: D's 0 to 3, B's 1 to 5. Scope `agent` hides the
         memory from other agents. With a `memory_key`, or with `type`, `fact_type` and `entity_refs`
         (`person:ana_silva`), which make one, the memory with that key is updated or observed instead; with
-        `merge_similar`, one that says the same. The id returned is that one's then.
+        `merge_similar`, one that says the same. The id returned is that one's then. `origin` says that it comes from
+        outside: then it can neither be pinned, nor a procedure, nor change what the user said.
 
         Example:
             memory.create("Prefers tea", user_id="ana", category="preferences", importance=0.8)
@@ -108,6 +110,7 @@ class AsyncMemory(
         confidence: float | None = None,
         pinned: bool | None = None,
         metadata: Mapping[str, Any] | None = None,
+        origin: Literal["user", "agent", "document", "tool", "other_agent", "import"] | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
         thread_id: str | None = None,
@@ -127,6 +130,7 @@ class AsyncMemory(
         absorbed_ids: Sequence[Id],
         *,
         text: str | None = None,
+        origin: Literal["user", "agent", "document", "tool", "other_agent", "import"] | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
         thread_id: str | None = None,
@@ -182,6 +186,7 @@ class AsyncMemory(
         memory_id: Id,
         *,
         reason: str | None = None,
+        origin: Literal["user", "agent", "document", "tool", "other_agent", "import"] | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
         thread_id: str | None = None,
@@ -211,6 +216,24 @@ class AsyncMemory(
             memory.restore(added.memory_id, user_id="ana")
         """
         return await self._ask(memories.restore, locals())
+
+    async def confirm(
+        self,
+        memory_id: Id,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """Confirm a memory in the user's name: one from a document or a tool is then trusted like the user's words.
+
+        Example:
+            read = memory.create("Ana's flight leaves at nine", user_id="ana", origin="document")
+            memory.confirm(read.memory_id, user_id="ana")
+        """
+        return await self._ask(memories.confirm, locals())
 
     async def undo(
         self,

@@ -48,6 +48,7 @@ class ProfileVerbs(Asking):
         turn_id: str | None = None,
         source: str | None = None,
         consent: bool | None = None,
+        origin: Literal["user", "agent", "document", "tool", "other_agent", "import"] | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
         thread_id: str | None = None,

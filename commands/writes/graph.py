@@ -12,6 +12,7 @@ from mnemolog.commands.facts import FACTS, Remember
 from mnemolog.commands.graph import Graph
 from mnemolog.commands.handler import Handler
 from mnemolog.commands.writes.ports import Sightings
+from mnemolog.commands.writes.sources import traced
 from mnemolog.domain.errors import AmbiguousEntity
 from mnemolog.domain.predicates import Predicate, PredicatePolicy
 from mnemolog.events.envelope import Receipt
@@ -35,7 +36,7 @@ class GraphWrites:
         return await self._remembered(self.fact(fields), idempotency_key)
 
     async def _remembered(self, command: Remember, idempotency_key: str | None) -> tuple[UUID, Receipt]:
-        receipt, _ = await self._named(FACTS, command, idempotency_key)
+        receipt, _ = await self._named(FACTS, await traced(self._log, self._handler, command), idempotency_key)
         found = await self._log.find(receipt.stream, receipt.event_ids[-1])
         assert found
         assert isinstance(found.payload, RelationEvent)

@@ -23,8 +23,10 @@ from mnemolog.commands.writes.batches import BatchWrites
 from mnemolog.commands.writes.documents import DocumentWrites
 from mnemolog.commands.writes.ports import Neighbours, Sightings
 from mnemolog.commands.writes.seeding import SeedWrites
+from mnemolog.commands.writes.sources import traced
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import AmbiguousEntity, IdempotencyConflict, MnemologError
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import DEFAULT_PREDICATES, PredicatePolicy
 from mnemolog.domain.principal import Principal, Role
 from mnemolog.domain.profile import DEFAULT_PROFILE, ProfilePolicy
@@ -154,6 +156,10 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites, DocumentWrites):
         memories = [self._extracted(about, one) for one in fields.get("memories", ())]
         said = {"at": turn.occurred_at, "told_at": turn.occurred_at}
         facts = [self.fact({**about, **said, **one}) for one in fields.get("facts", ())]
+        of_turn = {"origin": Origin.of_role(turn.role)}  # A conclusion is no more trusted than what was said.
+        if of_turn["origin"].external:
+            memories = [one.model_copy(update=of_turn) for one in memories]
+            facts = [one.model_copy(update=of_turn) for one in facts]
         return turn.model_copy(update={"memories": tuple(memories), "facts": tuple(facts)})
 
     def _extracted(self, about: Mapping[str, Any], fields: Mapping[str, Any]) -> CreateMemory:
@@ -222,6 +228,8 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites, DocumentWrites):
         """Anything that is asked of a memory; `occurred_at` when it was asked elsewhere before."""
         if isinstance(command, CreateMemory | UpdateMemory) and command.category:
             self._policy.known(command.category)
+        if isinstance(command, CreateMemory):
+            command = await traced(self._log, self._handler, command)
         if self._neighbours and isinstance(command, CreateMemory | UpdateMemory):
             command = await self._neighbours.beside(self._handler.admitted(command))
         receipt = await self._handler.handle(

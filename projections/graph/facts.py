@@ -19,6 +19,7 @@ from mnemolog.domain import card
 from mnemolog.domain.entity import THING
 from mnemolog.domain.facts import Period
 from mnemolog.domain.memory import VISIBLE, Status
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import ObjectKind, Predicate, PredicatePolicy
 from mnemolog.domain.relation import value_key
 from mnemolog.domain.scope import Scope
@@ -303,12 +304,19 @@ def _distinct(rows: Iterable[Row]) -> Sequence[Row]:
 
 def _scoped(row: Row) -> ScopedFact:
     value = row["object"]["entity_id"] if row["object"] else value_key(row["value"])
-    return ScopedFact(row["relation_id"], Scope(row["scope"]), row["subject"]["entity_id"], row["predicate"], value)
+    return ScopedFact(
+        row["relation_id"],
+        Scope(row["scope"]),
+        row["subject"]["entity_id"],
+        row["predicate"],
+        value,
+        external=Origin(row["origin"]).external,
+    )
 
 
 _SHOWN = ("user_id", "relation_id", "scope", "agent_id", "predicate", "value", "metadata", "confidence")
 _DATES = ("valid_from", "valid_to", "known_from", "known_to", "created_at", "updated_at")
-_SOURCES = ("memory_id", "source_turn_ids", "seq")
+_SOURCES = ("memory_id", "origin", "source_turn_ids", "seq")
 
 
 def _fact(row: Row, predicates: PredicatePolicy, winner: UUID | None) -> Row:
@@ -320,7 +328,8 @@ def _fact(row: Row, predicates: PredicatePolicy, winner: UUID | None) -> Row:
         "object_id": thing["entity_id"] if thing else None,
         "object": thing["name"] if thing else None,
         "state": row["state"],
-        "critical": predicates.rule(row["predicate"]).critical,
+        # What comes from outside is never critical, even if the policy makes its predicate so later.
+        "critical": predicates.rule(row["predicate"]).critical and not Origin(row["origin"]).external,
         "overridden_by": winner,
     }
 

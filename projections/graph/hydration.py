@@ -115,7 +115,7 @@ async def critical(
     """The critical facts that hold, such as allergies, about anybody: they are in every context (A §6.4)."""
     wanted = sorted(name for name, rule in predicates.predicates.items() if rule.critical)
     rows = await facts.facts(connection, viewer, point, predicates, predicate=wanted)
-    return [_hit(row, 1.0, 0, (), None, {}) for row in rows if row["overridden_by"] is None]
+    return [_hit(row, 1.0, 0, (), None, {}) for row in rows if row["overridden_by"] is None and row["critical"]]
 
 
 def fact_sentence(row: Row) -> str:

@@ -12,6 +12,7 @@ from uuid import UUID
 from mnemolog.domain.facts import Validity
 from mnemolog.domain.identity import utc_text
 from mnemolog.domain.memory import VISIBLE, Status
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.relation import Relation
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.text import name_key
@@ -75,6 +76,7 @@ def _of_relation(relation: Relation) -> Row:
         "confidence": relation.confidence,
         "status": relation.status,
         "purge_at": relation.purge_at,
+        "origin": relation.origin,
     }
 
 
@@ -95,6 +97,7 @@ def _as_relation(row: Row) -> Relation:
         status=Status(row["status"]),
         purge_at=row["purge_at"],
         literal=row["named"] is None,
+        origin=Origin(row["origin"]),
     )
 
 

@@ -3,13 +3,14 @@
 from sqlalchemy import BigInteger, Column, DateTime, Double, Index, MetaData, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
+from mnemolog.domain.origin import Origin
 from mnemolog.events.stored_json import read_json
 from mnemolog.projections.former import added, retyped
 from mnemolog.projections.owner import indexed, owner_columns
 from mnemolog.projections.seal import JsonText, mac_column
 
 NAME = "graph"
-VERSION = 5
+VERSION = 6
 READABLE_FROM = 3
 metadata = MetaData(schema=NAME)
 _WAS_JSONB = retyped(4, was=JSONB(), read=read_json)
@@ -77,6 +78,7 @@ relations = Table(
     Column("status", Text, nullable=False),
     Column("purge_at", DateTime(timezone=True)),
     Column("memory_id", Uuid),
+    Column("origin", Text, nullable=False, info=added(6, reads=Origin.USER.value)),
     Column("source_turn_ids", ARRAY(Text), nullable=False),
     Column("periods", JSONB, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),

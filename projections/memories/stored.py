@@ -2,6 +2,7 @@
 
 from mnemolog.domain.memory import Cause, Content, Kind, Memory, Status
 from mnemolog.domain.memory_key import EntityType, FactType, Identity, MemoryType, Source
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.scope import Scope
 from mnemolog.projections.rows import Row
 
@@ -27,6 +28,7 @@ def of_memory(memory: Memory) -> Row:
         "entity_refs": list(identity.entity_refs),
         "entity_label": identity.entity_label,
         "topics": list(identity.topics),
+        "origin": memory.origin,
     }
 
 
@@ -43,6 +45,7 @@ def as_memory(row: Row) -> Memory:
         row["purge_at"],
         Cause(row["deleted_cause"]) if row["deleted_cause"] else None,
         _identity(row),
+        Origin(row["origin"]),
     )
 
 

@@ -18,6 +18,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, TSVECTOR
 
 from mnemolog.domain.contradiction import CONTRADICTS
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.scope import Scope
 from mnemolog.projections.former import added
 from mnemolog.projections.full_text import CONFIGURATION
@@ -26,7 +27,7 @@ from mnemolog.projections.seal import JsonText, mac_column
 from mnemolog.projections.words import words_of
 
 NAME = "memories"
-VERSION = 6
+VERSION = 7
 READABLE_FROM = 3
 metadata = MetaData(schema=NAME)
 
@@ -57,6 +58,7 @@ memories = Table(
     Column("entity_type", Text),
     Column("fact_type", Text),
     Column("source", Text, nullable=False),
+    Column("origin", Text, nullable=False, info=added(7, reads=Origin.USER.value)),
     Column("memory_key", Text, nullable=False),
     Column("entity_refs", ARRAY(Text), nullable=False),
     Column("entity_label", Text, nullable=False),

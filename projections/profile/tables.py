@@ -3,11 +3,13 @@
 from sqlalchemy import BigInteger, Boolean, Column, DateTime, Double, Index, MetaData, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from mnemolog.domain.origin import Origin
+from mnemolog.projections.former import added
 from mnemolog.projections.owner import OWNER, owner_columns
 from mnemolog.projections.seal import mac_column
 
 NAME = "profile"
-VERSION = 2
+VERSION = 3
 READABLE_FROM = 1
 metadata = MetaData(schema=NAME)
 
@@ -19,6 +21,7 @@ profile_fields = Table(
     Column("held", ARRAY(Text), nullable=False),
     Column("patch_id", Uuid),
     Column("source", Text, nullable=False),
+    Column("origin", Text, nullable=False, info=added(3, reads=Origin.USER.value)),
     Column("source_turn_ids", ARRAY(Text), nullable=False),
     Column("actor_id", Text, nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
@@ -37,6 +40,7 @@ consent = Table(
     Column("signals", BigInteger, nullable=False),
     Column("confidence", Double, nullable=False),
     Column("source", Text, nullable=False),
+    Column("origin", Text, nullable=False, info=added(3, reads=Origin.USER.value)),
     Column("source_turn_ids", ARRAY(Text), nullable=False),
     Column("proposed_by", ARRAY(Text), nullable=False),
     Column("status", Text, nullable=False),

@@ -282,6 +282,7 @@ NOBODY = "01942b6e-7c00-7000-8000-000000000000"
 WRITES: tuple[tuple[str, Json], ...] = (
     ("create", {"text": "Ana has a cat", "metadata": {"app": "chat"}, "idempotency_key": "cat"}),
     ("update", {"memory_id": "{memory}", "pinned": False, "importance": 0.5}),
+    ("confirm", {"memory_id": "{memory}"}),
     ("archive", {"memory_id": "{memory}", "run_id": "tidy"}),
     ("undo", {"memory_id": "{memory}"}),
     ("delete", {"memory_id": "{memory}", "reason": "asked"}),
@@ -294,6 +295,7 @@ WRITES: tuple[tuple[str, Json], ...] = (
     ("retire_fact", {"relation_id": "{fact}"}),
     ("delete_fact", {"relation_id": "{fact}"}),
     ("restore_fact", {"relation_id": "{fact}"}),
+    ("confirm_fact", {"relation_id": "{fact}"}),
     ("delete_entity", {"entity_id": "{entity}"}),
     ("restore_entity", {"entity_id": "{entity}"}),
     ("propose_profile", {"field": "city", "value": "Lisbon"}),

@@ -92,7 +92,7 @@ def reverted(payload: events.ContentEvent, undoes: NewEvent, was: Status, **fiel
 
 
 HIDDEN_AGAIN = {"status": Status.SOFT_DELETED, "purge_at": START + PURGE_AFTER}
-PRIVATE = created(A, scope=Scope.AGENT, agent_id="coach")
+PRIVATE = created(A, scope=Scope.AGENT, agent_id="coach", origin="agent")
 HIDDEN: dict[str, tuple[Event, ...]] = {
     "soft-deleted": (created(A), deleted(A)),
     "absorbed": (created(A), created(B), merged(B, A)),
@@ -111,7 +111,7 @@ def test_create_starts_a_memory_with_its_complete_content() -> None:
 @pytest.mark.spec("A01")
 def test_create_names_the_agent_of_an_agent_scoped_memory_only() -> None:
     given(MEMORIES).when(create(agent_id="coach", scope="agent")).then(PRIVATE)
-    given(MEMORIES).when(create(agent_id="coach")).then(created(A))
+    given(MEMORIES).when(create(agent_id="coach")).then(created(A, origin="agent"))
 
 
 def test_create_again_changes_nothing() -> None:

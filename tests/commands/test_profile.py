@@ -68,6 +68,7 @@ def proposed(field: str, value: str, **fields: Any) -> ProfileProposed:
         "confidence": 0.5,
         "expires_at": START + QUEUED_FOR,
         "source": "api",
+        "origin": "agent",
         "proposed_by": (COACH,),
     }
     return ProfileProposed.model_validate({**asked, "field": field, "value": value, **fields})
@@ -167,7 +168,7 @@ def test_a_benign_field_applies_at_the_second_turn_or_at_high_confidence() -> No
     first.when(propose("tone", "Brief", turn_id="t2", patch_id=OTHER)).then(
         proposed("tone", "brief", signals=2, source_turn_ids=both),
         decided("tone", PatchStatus.CORROBORATED, by=COACH),
-        holding("tone", "brief", source_turn_ids=both),
+        holding("tone", "brief", source_turn_ids=both, origin="agent"),
     )
     assert heard.after(propose("tone", "brief", confidence=0.8)).state.places["tone"].values == ("brief",)
 
@@ -193,7 +194,9 @@ def test_an_invented_or_erased_turn_is_no_signal() -> None:
 
 
 def test_the_person_himself_is_taken_at_his_word_and_an_agent_is_not() -> None:
-    given(PROFILE).when(state("city", "Lisbon")).then(proposed("city", "Lisbon", proposed_by=("user",)), *GRANTED[1:])
+    given(PROFILE).when(state("city", "Lisbon")).then(
+        proposed("city", "Lisbon", proposed_by=("user",), origin="user"), *GRANTED[1:]
+    )
     given(PROFILE).when(state("city", "Lisbon", actor=COACH)).then_refused(ConsentRequired, "consent")
 
 

@@ -280,7 +280,7 @@ async def test_an_erased_user_leaves_no_profile_and_the_proof_says_so(ana: Perso
     proof = await prove(ana.engine, ProofSubject(ana.stream), "Tejo")
 
     assert proof.holds, [place for place in proof.places if place.readable]
-    assert {"mnemolog_profile_v2.todos", "mnemolog_profile_v2.profile_fields"} <= {
+    assert {"mnemolog_profile_v3.todos", "mnemolog_profile_v3.profile_fields"} <= {
         place.name.removeprefix("postgres ") for place in proof.places
     }
     assert (await profile(ana), await todos(coach(ana)), await consent(ana)) == ({}, [], [])

@@ -111,7 +111,7 @@ def test_the_schema_says_which_fields_are_personal() -> None:
     ("header", "field"),
     [
         ({"type": "MemoryInvented"}, "type"),
-        ({"version": 5}, "version"),
+        ({"version": 6}, "version"),
         ({"version": 0}, "version"),
         ({"version": -1}, "version"),
     ],

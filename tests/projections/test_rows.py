@@ -64,6 +64,7 @@ def memory(number: int, text: str = "Ana drinks tea", **fields: Any) -> Row:
         "entity_type": None,
         "fact_type": None,
         "source": "api",
+        "origin": "user",
         "memory_key": "",
         "entity_refs": ["person:ana", "place:東京"],
         "entity_label": "",

@@ -113,6 +113,7 @@ WRITES: Mapping[str, Write] = {
     "erase": _of("memory_id", "/v1/memories/{}/erase", lambda drawn: {"keep_turns": drawn.flag}),
     "archive": _of("memory_id", "/v1/memories/{}/archive"),
     "restore": _of("memory_id", "/v1/memories/{}/restore"),
+    "confirm": _of("memory_id", "/v1/memories/{}/confirm"),
     "merge": _two("memory_id", "/v1/memories/{}/merge", "absorbed_ids", many=True),
     "link": _two("memory_id", "/v1/memories/{}/link", "to_id", many=False),
     "undo": lambda life, drawn: (
@@ -157,6 +158,7 @@ WRITES: Mapping[str, Write] = {
     "retire_fact": _of("relation_id", "/v1/facts/{}/retire"),
     "delete_fact": _of("relation_id", "/v1/facts/{}", lambda drawn: {"reason": drawn.text}, "DELETE"),
     "restore_fact": _of("relation_id", "/v1/facts/{}/restore"),
+    "confirm_fact": _of("relation_id", "/v1/facts/{}/confirm"),
     "add_entity": _new("/v1/entities", lambda d: {"name": d.name, "aliases": [d.other], "attributes": d.attributes}),
     "update_entity": _of("entity_id", "/v1/entities/{}", lambda drawn: {"attributes": drawn.attributes}, "PATCH"),
     "add_alias": _of("entity_id", "/v1/entities/{}/aliases", lambda drawn: {"alias": drawn.text}),
