@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 
 from mnemolog.domain.errors import EngineError
@@ -25,7 +25,7 @@ async def run(stack: AsyncExitStack, steps: list[Callable[[], Awaitable[None]]])
     stack.push_async_callback(stop)
 
 
-async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
+async def _cancel(tasks: Sequence[asyncio.Future[None]]) -> None:
     """Cancel until each has ended: a driver in the middle of a query may turn a cancellation into an error."""
     pending = set(tasks)
     while pending:
@@ -35,8 +35,12 @@ async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
 
 
 async def _reported(step: Callable[[], Awaitable[None]]) -> None:
+    """The step has a task of its own: `asyncio.run`, at the end of a program, cancels every task only once."""
+    working = asyncio.ensure_future(step())
     try:
-        await step()
-    except Exception:
-        _logger.critical("a part of the engine failed", exc_info=True)
-        raise
+        await asyncio.wait([working])
+    finally:
+        await _cancel([working])
+        if not working.cancelled() and (error := working.exception()):
+            _logger.critical("a part of the engine failed", exc_info=error)
+            raise error
