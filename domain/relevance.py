@@ -1,6 +1,7 @@
 """How well a text answers a question: by meaning, by words, and by its place in a conversation (B §6).
 
-Chosen on LoCoMo, conversations 26, 30, 41; `tests.bench.recall` measures it, docs/explanation/retrieval.md explains it.
+Chosen on LoCoMo, conversations 26, 30, 41, and on half of LongMemEval; `tests.bench.recall` measures it,
+docs/explanation/retrieval.md explains it.
 """
 
 import re
@@ -11,6 +12,7 @@ from itertools import pairwise
 from math import log
 from typing import Generic, TypeVar
 
+from mnemolog.domain.asked import AnswerKind, Span, answer_kind, periods
 from mnemolog.domain.text import normalize_name
 
 Id = TypeVar("Id", bound=Hashable)
@@ -26,23 +28,32 @@ ANSWER = 0.5
 SUBSTANCE = 0.6
 SPEAKER = 0.2
 """A speaker whom the question names, if it names no other."""
-ASKS = -0.3
+ASKS = -0.2
 """A message that ends as a question tells little."""
-SESSION = 0.4
-"""The mean of the best three of the same session."""
+SESSION = 0.2
+"""The best of the same session."""
+KIND = {AnswerKind.TIME: 0.9, AnswerKind.NUMBER: 0.3}
+"""A text that tells a time or a number, if the question asks for one."""
+PERIOD = 2.0
+"""A text of a period that the question names; less after it, as much is told afterwards, and much less before it."""
 
 PERFECT = (1 + SESSION) * (MEANING + WORDS + WINDOW + 2 * ANSWER + SUBSTANCE + SPEAKER)
 HALF_SUBSTANCE = 6  # different words
 SILENCE = timedelta(hours=8)  # As between episodes (E §Episode Lifecycle).
-_BEST_OF_SESSION = 3
+HALF_BEFORE, HALF_AFTER = timedelta(days=2), timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text: its number of different words, and how often it has each word of the question."""
+    """A text: its number of different words, and how often it has each word of the question.
+
+    `at`: when it was said. `of_kind`: whether it tells a time or a number, if the question asks for one.
+    """
 
     length: int
     words: Mapping[str, int]
+    at: datetime | None = None
+    of_kind: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +108,13 @@ class Found(Generic[Id]):
         return self.collection.score([self.documents[id_]]) or None
 
 
-def relevance(question: str, found: Found[Id], among: Iterable[Id]) -> dict[Id, float]:
-    """The relevance of each, in [0, 1]. It compares the answers to one question, not those to two."""
+def relevance(
+    question: str, found: Found[Id], among: Iterable[Id], asked_at: datetime | None = None
+) -> dict[Id, float]:
+    """The relevance of each, in [0, 1]. It compares the answers to one question, not those to two.
+
+    Periods that the question names count from `asked_at`; without it they are ignored.
+    """
     said = {one.id: one for run in found.runs for one in run}
     before, after = _neighbours(found.runs)
     own = {id_: found.collection.score([document]) for id_, document in found.documents.items()}
@@ -110,17 +126,32 @@ def relevance(question: str, found: Found[Id], among: Iterable[Id]) -> dict[Id, 
         window[id_] = found.collection.score([document, *filter(None, beside)]) if beside else own[id_]
     window = _of_best(window)
     named = {speaker for speaker in {one.speaker for one in said.values()} if _names(question, speaker)}
+    kind, spans = answer_kind(question), periods(question, asked_at) if asked_at else ()
+    of_kind = KIND[kind] if kind else 0.0
     scores = dict[Id, float]()
     for id_, document in pool:
         score = MEANING * meaning.get(id_, 0.0) + WORDS * words[id_] + WINDOW * window[id_]
-        score += SUBSTANCE * document.length / (document.length + HALF_SUBSTANCE)
+        score += SUBSTANCE * document.length / (document.length + HALF_SUBSTANCE) + of_kind * document.of_kind
         if message := said.get(id_):
             score += ASKS * message.asks + SPEAKER * (named == {message.speaker})
             asked = said.get(before[id_]) if id_ in before else None
             if asked is not None and asked.asks and asked.speaker != message.speaker:
                 score += ANSWER * (meaning.get(asked.id, 0.0) + words.get(asked.id, 0.0))
         scores[id_] = score
-    return {id_: min(1.0, max(0.0, score / PERFECT)) for id_, score in _with_session(scores, said).items()}
+    scores = _with_session(scores, said)
+    if spans:
+        scores = {id_: score + PERIOD * _in_period(spans, found.documents[id_].at) for id_, score in scores.items()}
+    perfect = PERFECT + (1 + SESSION) * of_kind + (PERIOD if spans else 0.0)
+    return {id_: min(1.0, max(0.0, score / perfect)) for id_, score in scores.items()}
+
+
+def _in_period(spans: Sequence[Span], at: datetime | None) -> float:
+    """1 for a time in one of the periods, and half as much for each half-life before or after it."""
+    if at is None:
+        return 0.0
+    away = [span.distance(at) for span in spans]
+    halves = min(one / HALF_AFTER if one > timedelta() else -one / HALF_BEFORE for one in away)
+    return float(0.5**halves)
 
 
 def _of_best(scores: Mapping[Id, float]) -> dict[Id, float]:
@@ -156,6 +187,6 @@ def _with_session(scores: Mapping[Id, float], said: Mapping[Id, Said[Id]]) -> di
         last = one
     told = {id_: (1 + SESSION) * score for id_, score in scores.items()}
     for session in sessions:
-        best = sorted((scores[id_] for id_ in session), reverse=True)[:_BEST_OF_SESSION]
-        told |= {id_: scores[id_] + SESSION * sum(best) / len(best) for id_ in session}
+        best = max(scores[id_] for id_ in session)
+        told |= {id_: scores[id_] + SESSION * best for id_ in session}
     return told

@@ -18,6 +18,7 @@ from sqlalchemy import (
     any_,
     case,
     cast,
+    false,
     func,
     literal,
     literal_column,
@@ -28,6 +29,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from mnemolog.domain.asked import AnswerKind, answer_kind
 from mnemolog.domain.relevance import K1, B, Collection, Document
 from mnemolog.domain.text import search_terms
 from mnemolog.domain.viewer import Viewer
@@ -50,6 +52,10 @@ class Searchable(Hashable, Protocol):
     def documents(self, viewer: Viewer) -> Select[Any] | CompoundSelect[Any]:
         """Of those that the viewer sees, each `id` with the terms that a full-text search finds it by, as `search`."""
         ...
+
+
+class Dated(Searchable, Protocol):
+    """Texts of which it is known when they were said: `documents` also has that, as `at`."""
 
 
 FIRST = 200
@@ -107,11 +113,15 @@ async def _by_kept(
 
 
 async def documents(
-    connection: AsyncConnection, candidates: Searchable, viewer: Viewer, query: str, ids: Iterable[UUID]
+    connection: AsyncConnection, candidates: Dated, viewer: Viewer, query: str, ids: Iterable[UUID]
 ) -> dict[UUID, Document]:
     """Those of the candidates with these ids, each with its words of the query."""
-    rows = await ask(connection, viewer, _documents, candidates, **_told(search_terms(query)), ids=list(ids))
-    return {id_: Document(length, dict(zip(words, counts, strict=True))) for id_, length, words, counts in rows}
+    kind, told = answer_kind(query), _told(search_terms(query))
+    rows = await ask(connection, viewer, _documents, candidates, kind, **told, ids=list(ids))
+    return {
+        id_: Document(length, dict(zip(words, counts, strict=True)), at, of_kind)
+        for id_, length, words, counts, at, of_kind in rows
+    }
 
 
 def _told(terms: tuple[str, ...]) -> dict[str, str]:
@@ -246,8 +256,11 @@ def _posted(viewer: Viewer, kept: Words, having: CTE) -> Select[Any]:
     return select(column.id, column.word, column.length, column.tf).where(*mine).order_by(column.length).limit(most)
 
 
-def _documents(viewer: Viewer, candidates: Searchable) -> Select[Any]:
-    """The texts `ids`, each with its length, the words of the query that it has, and how often."""
+def _documents(viewer: Viewer, candidates: Dated, kind: AnswerKind | None) -> Select[Any]:
+    """The texts `ids`, each with its length, the words of the query that it has, and how often.
+
+    Then when it was said, and whether it tells what is of this kind.
+    """
     document = candidates.documents(viewer).subquery()
     word = func.unnest(document.c.search).table_valued("lexeme", "positions", "weights").render_derived()
     counted = (
@@ -259,8 +272,11 @@ def _documents(viewer: Viewer, candidates: Searchable) -> Select[Any]:
         .lateral("counted")
     )
     among = document.c.id == any_(given("ids", ARRAY(Uuid())))
-    shown = select(document.c.id, func.length(document.c.search), counted.c.words, counted.c.counts)
-    return shown.join(counted, true()).where(among)
+    of_kind = (
+        false() if kind is None else document.c.search.op("@@")(func.to_tsquery(CONFIGURATION, literal(str(kind))))
+    )
+    shown = (document.c.id, func.length(document.c.search), counted.c.words, counted.c.counts, document.c.at, of_kind)
+    return select(*shown).join(counted, true()).where(among)
 
 
 def _wanted(lexeme: ColumnElement[str]) -> ColumnElement[bool]:

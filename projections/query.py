@@ -23,6 +23,7 @@ from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.filters import Filters
+from mnemolog.projections.memories.filters import Moment as Instant
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.sources.every import KINDS, SOURCES, known_kind
 from mnemolog.projections.sources.ranked import hit_of_memory, ranked
@@ -70,6 +71,10 @@ class Searching(BaseModel):
     thread_id: Annotated[
         Id, Field(description="The thread of `since_rev`, and of the conversation that pronouns refer to.")
     ] = DEFAULT_THREAD
+    asked_at: Annotated[
+        Instant | None,
+        Field(description="When the question is asked, which `last week` in it counts from; by default now."),
+    ] = None
     since_rev: Annotated[
         int | None,
         Strict(),
@@ -178,6 +183,7 @@ async def answer(
         kinds=frozenset(request.kinds),
         profile=ranking.PROFILES[request.profile],
         cutoff=request.cutoff,
+        asked_at=request.asked_at,
     )
     able = [one for one in sources if one.category is None or within.may_read(one.category)]
     # The revision first: a change that the hits do not show yet is reported after it.

@@ -90,6 +90,7 @@ class ReadVerbs(Asking):
         kinds: Sequence[str] | None = None,
         superseded: Literal["include", "exclude"] | None = None,
         thread_id: str | None = None,
+        asked_at: datetime | str | None = None,
         since_rev: int | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
@@ -104,6 +105,8 @@ class ReadVerbs(Asking):
         artifact, with its `date`, whether it is `current`, and the `parts` of its score; `kinds` chooses some. What was
         superseded stands below what is current, or is left out with `superseded="exclude"`. `unknown` are the names in
         the query that are not known.
+
+        Times in the query, such as "last week", count from `asked_at`; what was said then comes first.
 
         `profile` chooses how hits are ranked, `cutoff` whether those far below the best are left out; `nothing` says
         what was looked for if there is none. `filters` narrow it (`run_id`, `role`, `category`, `pinned`,

@@ -12,32 +12,32 @@ _OLDEST = 120
 _MONTHS, _DAYS = _MONTH_NAMES.split(), _DAY_NAMES.split()
 _NUMBERS = {word: number for number, word in enumerate(_NUMBER_NAMES.split())}
 _NUMBERS |= {"a": 1, "an": 1, "a couple of": 2, "a few": 3, "several": 3}
-_MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTHS if name != "may") + "|may|sept)"
-_DAY = "(?:" + "|".join(_DAYS) + ")"
-_COUNT = rf"(?:\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
+MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTHS if name != "may") + "|may|sept)"
+DAY = "(?:" + "|".join(_DAYS) + ")"
+COUNT = rf"(?:\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
 _UNIT = r"(?:day|week|month|year)s?"
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-_SEASON = "(?:" + "|".join(_SEASONS) + ")"
+SEASON = "(?:" + "|".join(_SEASONS) + ")"
 _DATE = (
-    rf"\d{{4}}-\d\d-\d\d|(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? \d{{4}})?"
-    rf"|{_MONTH}(?: the)? \d{{1,2}}(?:st|nd|rd|th)?(?!\d)(?:,? \d{{4}})?|{_MONTH}(?:,? \d{{4}})?|(?:19|20)\d\d"
+    rf"\d{{4}}-\d\d-\d\d|(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {MONTH}(?:,? \d{{4}})?"
+    rf"|{MONTH}(?: the)? \d{{1,2}}(?:st|nd|rd|th)?(?!\d)(?:,? \d{{4}})?|{MONTH}(?:,? \d{{4}})?|(?:19|20)\d\d"
 )
 DAY_AND_MONTH = (
-    rf"(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?)(?:,? \d{{4}})?"
+    rf"(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {MONTH}|{MONTH} \d{{1,2}}(?:st|nd|rd|th)?)(?:,? \d{{4}})?"
 )
 POINT = (
-    rf"(?:{_COUNT} {_UNIT} ago|(?:last|this|next) (?:week|month|year|{_DAY}|{_MONTH}|{_SEASON})"
+    rf"(?:{COUNT} {_UNIT} ago|(?:last|this|next) (?:week|month|year|{DAY}|{MONTH}|{SEASON})"
     rf"|yesterday|today|tomorrow|last night|this (?:morning|afternoon|evening)|(?:the )?(?:start|beginning|end) of (?:{_DATE})"
-    rf"|{_DAY}|{_DATE})"
+    rf"|{DAY}|{_DATE})"
 )
-_ON = rf"(?:in|on|at) (?:{_DATE}|{_DAY}|(?:the )?{_SEASON}(?: of)?(?: (?:19|20)\d\d)?|(?:the )?(?:start|beginning|end) of (?:{_DATE}))"
+_ON = rf"(?:in|on|at) (?:{_DATE}|{DAY}|(?:the )?{SEASON}(?: of)?(?: (?:19|20)\d\d)?|(?:the )?(?:start|beginning|end) of (?:{_DATE}))"
 _PHRASE = re.compile(
     rf"(?P<until>\b(?:until|till|up to) (?P<end>{POINT})\b)"
     rf"|(?P<from>\b(?:ever since|since|from|as of|as from|starting|effective|beginning) (?:(?:on|in) )?"
     rf"(?P<start>{POINT})\b(?: on(?:wards?)?\b)?)"
-    rf"|(?P<in>\bin {_COUNT} {_UNIT}\b(?! of))"
-    rf"|(?P<for>\bfor (?:about |around |over |almost )?{_COUNT} {_UNIT}(?: now)?\b)"
-    rf"|(?P<at>\b(?:{_ON}|{_COUNT} {_UNIT} ago|(?:earlier )?(?:last|this|next) (?:week|month|year|{_DAY}|{_MONTH}|{_SEASON})"
+    rf"|(?P<in>\bin {COUNT} {_UNIT}\b(?! of))"
+    rf"|(?P<for>\bfor (?:about |around |over |almost )?{COUNT} {_UNIT}(?: now)?\b)"
+    rf"|(?P<at>\b(?:{_ON}|{COUNT} {_UNIT} ago|(?:earlier )?(?:last|this|next) (?:week|month|year|{DAY}|{MONTH}|{SEASON})"
     rf"|yesterday|today|tomorrow|last night|(?:earlier )?this (?:morning|afternoon|evening))\b)",
     re.IGNORECASE,
 )
@@ -111,8 +111,8 @@ def day_and_month(text: str, at: datetime) -> str | None:
     >>> day_and_month("May 3rd, 1990", datetime(2026, 5, 13, tzinfo=UTC))
     '3 May 1990'
     """
-    found = re.search(rf"(\d{{1,2}}).*?({_MONTH})", text, re.IGNORECASE) or re.search(
-        rf"(?P<month>{_MONTH}) (?:the )?(?P<day>\d{{1,2}})", text, re.IGNORECASE
+    found = re.search(rf"(\d{{1,2}}).*?({MONTH})", text, re.IGNORECASE) or re.search(
+        rf"(?P<month>{MONTH}) (?:the )?(?P<day>\d{{1,2}})", text, re.IGNORECASE
     )
     if found is None:
         return None
@@ -130,19 +130,17 @@ def day_and_month(text: str, at: datetime) -> str | None:
 def day_of(phrase: str, at: datetime) -> datetime | None:
     """The next day with this date, as of an event that is planned; None without a day."""
     said = phrase.lower().removeprefix("the ")
-    return point(said, at, future=True) if re.search(rf"\d|{_DAY}|tomorrow|today", said) else None
+    return point(said, at, future=True) if re.search(rf"\d|{DAY}|tomorrow|today", said) else None
 
 
 def _stamp(phrase: str, start: datetime) -> str:
     if "week" in phrase:
         return f"the week of {start.date().isoformat()}"
-    if season := re.search(_SEASON, phrase):
+    if season := re.search(SEASON, phrase):
         return f"the {season[0]} of {start.year}"
-    if re.search(
-        rf"(?<!\d)\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}|{_MONTH}(?: the)? \d{{1,2}}(?!\d)|\d-\d\d", phrase
-    ):
+    if re.search(rf"(?<!\d)\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {MONTH}|{MONTH}(?: the)? \d{{1,2}}(?!\d)|\d-\d\d", phrase):
         return start.date().isoformat()
-    if re.search(rf"month|\b{_MONTH}\b", phrase):
+    if re.search(rf"month|\b{MONTH}\b", phrase):
         return f"{start:%Y-%m}"
     return f"{start:%Y}" if re.search(r"year|\b(?:19|20)\d\d$", phrase) else start.date().isoformat()
 
@@ -151,7 +149,7 @@ def _shifted(at: datetime, counted: str, sign: int) -> datetime | None:
     count, unit = counted.lower().rsplit(maxsplit=1)
     number = int(count) if count.isdigit() else _NUMBERS[count]
     try:
-        return _moved(_day(at), number * sign, unit.rstrip("s"))
+        return moved(_day(at), number * sign, unit.rstrip("s"))
     except (ValueError, OverflowError):
         return None
 
@@ -160,7 +158,7 @@ def _day(at: datetime) -> datetime:
     return at.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def _moved(day: datetime, count: int, unit: str) -> datetime:
+def moved(day: datetime, count: int, unit: str) -> datetime:
     if unit in ("day", "week"):
         return day + timedelta(days=count * (7 if unit == "week" else 1))
     months = day.year * 12 + day.month - 1 + count * (12 if unit == "year" else 1)
@@ -174,7 +172,7 @@ def _began(unit: str, day: datetime, sign: int) -> datetime:
     if unit == "week":
         return day + timedelta(days=7 * sign - day.weekday())
     return (
-        _moved(day.replace(day=1), sign, unit) if unit == "month" else day.replace(year=day.year + sign, month=1, day=1)
+        moved(day.replace(day=1), sign, unit) if unit == "month" else day.replace(year=day.year + sign, month=1, day=1)
     )
 
 
@@ -202,7 +200,8 @@ def _named(found: re.Match[str], day: datetime, future: bool) -> datetime:
     if unit in ("week", "month", "year"):
         return _began(unit, day, sign)
     if unit in _DAYS:
-        return _weekday(unit, day, future=sign > 0 or (sign == 0 and future))
+        nearest = _weekday(unit, day, future=sign > 0 or (sign == 0 and future))
+        return nearest - timedelta(days=7) if sign < 0 and nearest == day else nearest
     if unit in _SEASONS:
         return _season(unit, day, sign=sign)
     if sign < 0 and _month(unit) == day.month:
@@ -218,7 +217,7 @@ def _season(name: str, day: datetime, *, sign: int, year: str | None = None) -> 
         return here
     if sign > 0:
         return here if here > day else here.replace(year=day.year + 1)
-    return here if _moved(here, 3, "month") <= day else here.replace(year=day.year - 1)
+    return here if moved(here, 3, "month") <= day else here.replace(year=day.year - 1)
 
 
 def _edge(found: re.Match[str], day: datetime, future: bool) -> datetime:
@@ -226,7 +225,7 @@ def _edge(found: re.Match[str], day: datetime, future: bool) -> datetime:
     if start is None:
         raise ValueError(found[2])
     return (
-        start if found[1] != "end" else _moved(start, 1, "year" if found[2].isdigit() else "month") - timedelta(days=1)
+        start if found[1] != "end" else moved(start, 1, "year" if found[2].isdigit() else "month") - timedelta(days=1)
     )
 
 
@@ -242,32 +241,32 @@ _RESOLVERS: tuple[tuple[str, _Resolver], ...] = (
     (r"yesterday|last night", lambda it, day, future: day - timedelta(days=1)),
     (r"tomorrow", lambda it, day, future: day + timedelta(days=1)),
     (
-        rf"({_COUNT}) ({_UNIT}) ago",
-        lambda it, day, future: _moved(day, -(int(it[1]) if it[1].isdigit() else _NUMBERS[it[1]]), it[2].rstrip("s")),
+        rf"({COUNT}) ({_UNIT}) ago",
+        lambda it, day, future: moved(day, -(int(it[1]) if it[1].isdigit() else _NUMBERS[it[1]]), it[2].rstrip("s")),
     ),
-    (rf"(last|this|next) (week|month|year|{_DAY}|{_MONTH}|{_SEASON})", _named),
+    (rf"(last|this|next) (week|month|year|{DAY}|{MONTH}|{SEASON})", _named),
     (
-        rf"({_SEASON})(?: of)?(?: (\d{{4}}))?",
+        rf"({SEASON})(?: of)?(?: (\d{{4}}))?",
         lambda it, day, future: (
             _season(it[1], day, sign=1 if future else 0, year=it[2]) if it[2] or future else _begun(it[1], day)
         ),
     ),
     (rf"(start|beginning|end) of ({_DATE})", _edge),
-    (rf"({_DAY})", lambda it, day, future: _weekday(it[1], day, future=future)),
+    (rf"({DAY})", lambda it, day, future: _weekday(it[1], day, future=future)),
     (
         r"(\d{4})-(\d\d)-(\d\d)",
         lambda it, day, future: day.replace(year=int(it[1]), month=int(it[2]), day=int(it[3])),
     ),
     (
-        rf"(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})(?:,? (\d{{4}}))?",
+        rf"(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({MONTH})(?:,? (\d{{4}}))?",
         lambda it, day, future: _calendar(day, it[3], _month(it[2]), int(it[1]), future=future),
     ),
     (
-        rf"({_MONTH})(?: the)? (\d{{1,2}})(?:st|nd|rd|th)?(?:,? (\d{{4}}))?",
+        rf"({MONTH})(?: the)? (\d{{1,2}})(?:st|nd|rd|th)?(?:,? (\d{{4}}))?",
         lambda it, day, future: _calendar(day, it[3], _month(it[1]), int(it[2]), future=future),
     ),
     (
-        rf"({_MONTH})(?:,? (\d{{4}}))?",
+        rf"({MONTH})(?:,? (\d{{4}}))?",
         lambda it, day, future: _calendar(day, it[2], _month(it[1]), 1, future=future),
     ),
     (r"((?:19|20)\d\d)", lambda it, day, future: day.replace(year=int(it[1]), month=1, day=1)),

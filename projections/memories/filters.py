@@ -165,13 +165,14 @@ class Candidates:
         return (memory_words, message_words) if self.messages else (memory_words,)
 
     def documents(self, viewer: Viewer) -> Select[Any] | CompoundSelect[Any]:
-        """The candidates: each `id` with its full-text search terms as `search`."""
+        """The candidates: each `id` with its full-text search terms as `search`, and when it was said as `at`."""
         column = memories.c
-        found = select(column.memory_id.label("id"), column.search.label("search")).where(*self.conditions(viewer))
+        shown = (column.memory_id.label("id"), column.search.label("search"), column.occurred_at.label("at"))
+        found = select(*shown).where(*self.conditions(viewer))
         among = self._messages(viewer)
         if among is None:
             return found
-        said = select(messages.c.subject_id, messages.c.search).where(*among)
+        said = select(messages.c.subject_id, messages.c.search, messages.c.occurred_at).where(*among)
         return union_all(found, said)
 
     async def runs(

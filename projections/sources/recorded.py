@@ -49,7 +49,7 @@ async def _hits(asked: Asked) -> Sequence[Hit]:
     found, pool = await _pool(asked, max(CANDIDATES, asked.limit))
     if asked.threshold is not None:
         pool = {id_ for id_ in pool if found.near.get(id_, -1.0) >= asked.threshold}
-    scores = relevance(asked.question.text, found, pool)
+    scores = relevance(asked.question.text, found, pool, asked.asked_at or asked.point.valid_at)
     best = sorted(scores, key=lambda id_: (-scores[id_], id_))[: 2 * asked.limit]
     messages = {one.id for run in found.runs for one in run}
     remembered_ids = {UUID(int=id_) for id_ in best if id_ not in messages}

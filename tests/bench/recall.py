@@ -54,12 +54,13 @@ FROM unnest(CAST(:documents AS text[])) WITH ORDINALITY AS t(one, place) ORDER B
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with the turns that answer it, and for LongMemEval their sessions."""
+    """A question with the turns that answer it, and for LongMemEval their sessions and when it is asked."""
 
     text: str
     category: str
     gold: frozenset[int]
     sessions: frozenset[int] = frozenset()
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ def of_longmemeval(path: Path) -> Iterator[Corpus]:
             turns, sessions, gold = list[dict[str, Any]](), list[int](), set[int]()
             dated = zip(entry["haystack_sessions"], entry["haystack_dates"], strict=True)
             for session, (said, date) in enumerate(dated):
-                at = datetime.strptime(date, "%Y/%m/%d (%a) %H:%M").replace(tzinfo=UTC)
+                at = _date(date)
                 for place, turn in enumerate(said):
                     if turn["role"] == "user" and turn["content"].strip():
                         if turn.get("has_answer"):
@@ -132,8 +133,13 @@ def of_longmemeval(path: Path) -> Iterator[Corpus]:
                         turns.append({"text": turn["content"], "thread_id": f"{session}", "occurred_at": when})
                         sessions.append(session)
             answers = {n for n, id_ in enumerate(entry["haystack_session_ids"]) if id_ in entry["answer_session_ids"]}
-            asked = Asked(entry["question"], entry["question_type"], frozenset(gold), frozenset(answers))
+            when = _date(entry["question_date"])
+            asked = Asked(entry["question"], entry["question_type"], frozenset(gold), frozenset(answers), when)
             yield Corpus(f"lme-{number}", [_plain(turn) for turn in turns], sessions, [asked] if gold else [])
+
+
+def _date(text: str) -> datetime:
+    return datetime.strptime(text, "%Y/%m/%d (%a) %H:%M").replace(tzinfo=UTC)
 
 
 def _plain(turn: Mapping[str, Any]) -> dict[str, Any]:
@@ -152,9 +158,8 @@ async def ranked_by_engine(engine: Engine, corpora: Sequence[Corpus]) -> Iterato
     found = []
     for corpus in corpora:
         for asked in corpus.asked:
-            request = MemoryQuery.model_validate(
-                {"query": asked.text, "user_id": corpus.user, "top_k": 100 if asked.sessions else 20}
-            )
+            top_k = 100 if asked.sessions else 20
+            request = MemoryQuery(query=asked.text, user_id=corpus.user, top_k=top_k, asked_at=asked.at)
             hits = (await engine.reads.query(request)).hits
             found.append((corpus, asked, [int(hit.id) for hit in hits if hit.id.isdigit()]))
     return iter(found)

@@ -88,3 +88,23 @@ def test_a_collection_knows_a_rare_word_from_a_common_one() -> None:
         return COLLECTION.score([Document(length, words)])
 
     assert score(8, pot=1) > score(8, tea=1) > score(16, tea=1) > 0
+
+
+@pytest.mark.parametrize(("question", "first"), [("When was tea?", "dated"), ("Where was tea?", "other")])
+def test_a_text_that_tells_a_time_is_better_if_the_question_asks_for_one(question: str, first: str) -> None:
+    texts = {"dated": Document(8, {"tea": 1}, of_kind=True), "other": Document(8, {"tea": 1})}
+
+    assert best(question, Found({"dated": 0.5, "other": 0.5001}, COLLECTION, texts)) == first
+
+
+def test_a_text_of_the_period_asked_for_is_best_and_one_after_it_better_than_one_before() -> None:
+    days = {"within": 0, "after": 3, "before": -3, "long before": -60}
+    texts = {id_: Document(8, {"tea": 1}, NOON + timedelta(days=n)) for id_, n in days.items()} | {
+        "at no time": Document(8, {"tea": 1})
+    }
+    found = Found(dict.fromkeys(texts, 0.5), COLLECTION, texts)
+
+    scores = relevance("tea on 4 May", found, texts, asked_at=NOON + timedelta(days=10))
+
+    assert sorted(scores, key=lambda id_: -scores[id_])[:4] == list(days)
+    assert len({*relevance("tea on 4 May", found, texts).values()}) == 1

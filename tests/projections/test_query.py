@@ -293,3 +293,32 @@ async def test_a_word_of_any_script_is_found_by_full_text(engine: Engine, user: 
 
     assert [hit.text for hit in hits if hit.text_rank is not None] == [text]
     assert hits[0].text == text
+
+
+async def test_last_saturday_counts_from_when_the_question_is_asked(engine: Engine) -> None:
+    ana = Person(engine, "ana-dated")
+    for day, band in (("2023-04-15", "the Owls"), ("2023-04-08", "the Larks"), ("2023-03-25", "the Wrens")):
+        await ana.says(f"I went to a concert of {band} with friends", occurred_at=f"{day}T18:00:00Z", thread_id=day)
+
+    async def first(question: str, asked_at: str) -> str:
+        request = {"user_id": ana.user, "query": question, "asked_at": asked_at}
+        return (await engine.reads.query(validated(MemoryQuery, request), await ana.caught_up())).hits[0].text
+
+    assert "Owls" in await first("Which concert was last Saturday?", "2023-04-22")
+    assert "Larks" in await first("Which concert was last Saturday?", "2023-04-15")
+    assert "Wrens" in await first("Which concert was last month?", "2023-04-15")
+
+
+async def test_when_finds_the_message_that_tells_a_time(engine: Engine) -> None:
+    ana = Person(engine, "ana-when")
+    await ana.says("The fair with my dance studio was a great fair", thread_id="one")
+    await ana.says("Yesterday I was at the fair with my dance studio", thread_id="two")
+    now = await ana.caught_up()
+
+    def asked(question: str) -> MemoryQuery:
+        return MemoryQuery(user_id=ana.user, query=question)
+
+    assert (
+        "Yesterday" in (await engine.reads.query(asked("When was the fair with the dance studio?"), now)).hits[0].text
+    )
+    assert "great" in (await engine.reads.query(asked("How was the fair with the dance studio?"), now)).hits[0].text

@@ -1,0 +1,118 @@
+"""What a question says of its answer: that it is a time or a number, and the periods in which it was said.
+
+By rules, which know English; a question in another language has neither.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from mnemolog.domain.extraction.times import COUNT, DAY, DAY_AND_MONTH, MONTH, SEASON, moved, point
+
+_DAY_LONG = timedelta(days=1)
+_BACK = 10
+"""A month without a year is that month in each of so many years, because messages may be old."""
+_AROUND = {"day": timedelta(), "week": timedelta(days=3), "month": timedelta(days=15)}
+_DATE = rf"{DAY_AND_MONTH}|\d{{4}}-\d\d-\d\d"
+_SURE = (
+    rf"{_DATE}|{COUNT} (?:day|week|month)s? ago|(?:last|past) (?:weekend|week|month|year|{DAY}|{MONTH}|{SEASON})"
+    r"|yesterday|today|last night|this (?:morning|afternoon|evening)"
+)
+_BARE = rf"{MONTH}(?:,? (?:19|20)\d\d)?|(?:19|20)\d\d|{DAY}|{SEASON}(?: of)?(?: (?:19|20)\d\d)?"
+_WHEN = "in|on|during|of|by|as of"
+_PERIOD = re.compile(
+    rf"\b(?:(?:(?:{_WHEN}|since|before|after) )?(?:the )?(?P<sure>{_SURE})|(?:{_WHEN}) (?:the )?(?P<bare>{_BARE}))\b"
+)
+
+
+class AnswerKind(StrEnum):
+    """What the answer is. The value is a full-text query that finds the texts which tell one, in Postgres' syntax."""
+
+    TIME = (
+        "yesterday | today | tomorrow | tonight | week | weekend | month | year | ago | last | next | monday | tuesday"
+        " | wednesday | thursday | friday | saturday | sunday | january | february | march | april | june | july"
+        " | august | september | october | november | december"
+    )
+    NUMBER = (
+        "one | two | three | four | five | six | seven | eight | nine | ten | twelve | dozen | couple | few | several"
+        " | 0:* | 1:* | 2:* | 3:* | 4:* | 5:* | 6:* | 7:* | 8:* | 9:*"
+    )
+
+
+_ASKING = (
+    (
+        AnswerKind.TIME,
+        re.compile(
+            r"^\W*when\b|\b(?:what|which) (?:date|day|month|year|time|week)\b|\bsince when\b|\bhow long (?:ago|since)\b"
+        ),
+    ),
+    (AnswerKind.NUMBER, re.compile(r"\bhow (?:many|much|often|old|long|far)\b")),
+)
+
+
+def answer_kind(question: str) -> AnswerKind | None:
+    """The kind of answer that a question asks for; None if it may be anything.
+
+    >>> answer_kind("Which year did we move?").name, answer_kind("How many cats have I?").name
+    ('TIME', 'NUMBER')
+    """
+    plain = question.lower()
+    return next((kind for kind, pattern in _ASKING if pattern.search(plain)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From a time until just before another."""
+
+    start: datetime
+    end: datetime
+
+    def distance(self, at: datetime) -> timedelta:
+        """How long after its end a time is, or as a negative figure how long before its start; 0 within."""
+        return min(at - self.start, timedelta()) or max(at - self.end, timedelta())
+
+
+def periods(question: str, asked_at: datetime) -> Sequence[Span]:
+    """The periods that a question names, of those that have begun when it is asked.
+
+    >>> from datetime import UTC
+    >>> [span] = periods("Who came two weeks ago?", datetime(2026, 5, 20, 9, tzinfo=UTC))
+    >>> f"{span.start:%d %b} to {span.end:%d %b}"
+    '03 May to 10 May'
+    """
+    found = _PERIOD.finditer(question.lower())
+    spans = [span for one in found for span in _spans((one["sure"] or one["bare"]).removeprefix("the "), asked_at)]
+    return [span for span in spans if span.start <= asked_at]
+
+
+def _spans(said: str, asked_at: datetime) -> Iterator[Span]:
+    said = said.replace("past ", "last ")
+    try:
+        if re.fullmatch(MONTH, said):
+            last = point(said, asked_at)
+            starts = [last.replace(year=last.year - back) for back in range(_BACK)] if last else []
+            yield from (Span(start, moved(start, 1, "month")) for start in starts)
+        elif said == "last weekend":
+            day = asked_at.replace(hour=0, minute=0, second=0, microsecond=0)
+            saturday = day - timedelta(days=(day.weekday() - 5) % 7 + 7 * (day.weekday() >= 5))
+            yield Span(saturday, saturday + timedelta(days=2))
+        elif start := point(said, asked_at):
+            yield _beginning(start, said)
+    except (ValueError, OverflowError):  # Before the first or after the last year of the calendar.
+        return
+
+
+def _beginning(start: datetime, said: str) -> Span:
+    if ago := re.search(r"(day|week|month)s? ago$", said):
+        return Span(start - _AROUND[ago[1]], start + _AROUND[ago[1]] + _DAY_LONG)
+    if "week" in said:
+        return Span(start, start + timedelta(days=7))
+    if re.search(SEASON, said):
+        return Span(start, moved(start, 3, "month"))
+    if re.fullmatch(_DATE, said):
+        return Span(start, start + _DAY_LONG)
+    if re.search(rf"month|\b{MONTH}\b", said):
+        return Span(start, moved(start, 1, "month"))
+    return Span(start, moved(start, 1, "year") if re.search(r"year|\d{4}$", said) else start + _DAY_LONG)
