@@ -108,6 +108,10 @@ def _claims(sentence: str) -> bool:
 
 
 def _otherwise(claim: str, said: str) -> bool:
+    """Whether a statement says the same with another value. That somebody else is allergic denies nothing."""
+    one, other = _SUBJECT.match(claim), _SUBJECT.match(said)
+    if one and other and normalize_name(one[0]) != normalize_name(other[0]) and not _ROLE.match(claim, one.end()):
+        return False
     return one_frame(claim, said) and difference(claim, said) not in (None, Difference.WORDING)
 
 
@@ -139,6 +143,8 @@ _NOT = re.compile(r"(?<=\w)n[’']t\b", re.IGNORECASE)
 _SUBJECT = re.compile(
     r"(?:(?:[Yy]ou(?:['’]re)?\b(?!\s+and\b))|(?:[Yy]our|The|the)\s+\w+|[A-Z]\w+(?:\s+[A-Z]\w+)*)(?=\s)"
 )
+# `Paul is Ana's manager`: another name denies it.
+_ROLE = re.compile(r"\s+(?:is|are|was|were)\s+(?:now\s+)?(?:the|my|your|his|her|our|their|\w+['’]s)\b", re.IGNORECASE)
 # `and` before a verb or another subject; between nouns it joins no statements.
 _JOINT = re.compile(
     r",?\s+(?:and|but)\s+(?:(?:also|now|still|currently|often|usually)\s+)?(?=(?:you|your)\b|(?:[A-Z]\w+\s+)?(?:is|are|was|were"

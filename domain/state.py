@@ -4,7 +4,7 @@ For what is said in plain sentences, without a key or a fact. It knows English s
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -68,6 +68,20 @@ _STATE_OF = {
 # States of which the rules of extraction know what is said.
 _EXTRACTED = frozenset({"home", "job", "diet", "partner", "=trip", "=holiday", "=vacation", "=journey"})
 
+_SAYS = r"(?:said|says|told|tells|wrote|writes|texted|replied|answered|announced|mentioned)"
+_SOMEBODY = r"(?:[Mm]y \w+(?: [A-Z][\w-]*)?|[A-Z][\w-]*)"
+# `Eva said: I live in Graz`, `"I live in Graz," said Eva`, and in indirect speech `Eva told me that she lives in Graz`.
+_QUOTED = re.compile(
+    rf"(?P<who>{_SOMEBODY}) (?:just )?{_SAYS}(?: (?:to )?(?:me|us))?(?:\s*:\s*[\"“«]?|,?\s*[\"“«])(?P<what>[^\"”»]+)"
+)
+_QUOTED_FIRST = re.compile(
+    rf"[\"“«](?P<what>[^\"”»]+)[\"”»],? (?:(?P<who>{_SOMEBODY}) {_SAYS}|{_SAYS} (?P<whom>{_SOMEBODY}))\b"
+)
+_PRONOUNS = frozenset({"I", "We", "He", "She", "They", "It", "You", "Who", "Somebody", "Someone", "And", "But"})
+_INDIRECT = re.compile(
+    rf"(?P<who>{_SOMEBODY}) (?:just )?{_SAYS}(?: (?:me|us))?(?: that)? (?:he|she|they)(?P<what>\b.+)", re.DOTALL
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Statement:
@@ -91,7 +105,12 @@ def asked_states(question: str) -> frozenset[str]:
 
 
 def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[str]) -> Statement | None:
-    """A sentence about a state that is asked for and holds when it is said. `speaker` is "" for a memory."""
+    """A sentence about a state that is asked for and holds when it is said. `speaker` is "" for a memory.
+
+    What somebody else is quoted with, such as `Eva said: I live in Graz`, is about them.
+    """
+    if reported := _reported(text):
+        return statement(id_, *reported, at, asked)
     plain = normalize_name(text)
     if asked & _EXTRACTED:
         for one in extract(text, at, normalize_name(speaker) or ME):
@@ -111,6 +130,18 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
         return Statement(id_, normalize_name(speaker) or "me", state, plain, at)
     name = re.match(r"[^\W\d_][\w-]*", plain)
     return Statement(id_, name[0], state, plain, at) if name and (text[0].isupper() or name[0] == "the") else None
+
+
+def _reported(text: str) -> tuple[str, str] | None:
+    """Who is quoted in a message, and with what; None if nobody but the speaker is."""
+    if quoted := _QUOTED.search(text) or _QUOTED_FIRST.search(text):
+        who, what = quoted["who"] or quoted["whom"], quoted["what"]
+    elif indirect := _INDIRECT.search(text):
+        who, what = indirect["who"], f"I{indirect['what']}"
+    else:
+        return None
+    name = re.search(r"[A-Z][\w-]*$", who)
+    return None if who in _PRONOUNS else (name[0] if name else who, what.strip())
 
 
 def state_of(predicate: str) -> str:
@@ -151,15 +182,18 @@ def outdated(
     return None
 
 
-def news_after(one: Statement, subject: str, state: str, value: str, told: datetime) -> bool:
+def news_after(one: Statement, subjects: Collection[str], state: str, value: str, told: datetime) -> bool:
     """Whether a statement says that a fact no longer holds: it is about the same state, and was said later."""
-    if one.state != state or one.subject not in (subject, "me") or one.at <= told:
+    if one.state != state or one.subject not in subjects or one.at <= told:
         return False
     plain = normalize_name(value)
     return plain not in one.text if one.ended is None else one.ended in plain
 
 
-def former_of(one: Statement, subject: str, state: str, value: str, since: datetime) -> bool:
-    """Whether a statement says what was the case before a fact: another value of the same state, and said earlier."""
-    same = one.subject in (subject, "me") if subject else False
-    return one.state == state and same and one.at < since and normalize_name(value) not in one.text
+def former_of(one: Statement, subjects: Collection[str], state: str, value: str, since: datetime) -> bool:
+    """Whether a statement says what was the case before a fact: another value of the same state, and said earlier.
+
+    `subjects` are the names of whom the fact is about, for the user also `me`.
+    """
+    same = one.state == state and one.subject in subjects
+    return same and one.at < since and normalize_name(value) not in one.text

@@ -7,6 +7,7 @@ from asyncio import gather
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from secrets import token_hex
 from typing import Any
 from uuid import UUID
 
@@ -21,8 +22,8 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.raw_sql import Numbered, fetch_all, options_of
 from mnemolog.projections.rows import Row, genuine
 
-# Stand for the viewer's names in a compiled statement. No caller's text contains them, because they are private use.
-_STANDING = {f"\ue000{name}\ue000": name for name in ("tenant", "user_id", "agent_id")}
+# Stand for the viewer's names in a compiled statement. No caller's text contains them, because they are random.
+_STANDING = {f"{name}-{token_hex(16)}": name for name in ("tenant", "user_id", "agent_id")}
 _TENANT, _USER, _AGENT = _STANDING
 _DIALECT = psycopg_dialect.dialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
 

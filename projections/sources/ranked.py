@@ -8,10 +8,12 @@ from uuid import UUID
 from sqlalchemy import Select, select
 
 from mnemolog.domain import hydration, state
+from mnemolog.domain.entity import ME, proper_name
 from mnemolog.domain.ranking import DEFAULT
-from mnemolog.domain.text import normalize_name
+from mnemolog.domain.text import name_key, normalize_name
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.asking import ask, together
+from mnemolog.projections.graph import reader as entities
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.filters import UNFILTERED
 from mnemolog.projections.retrieval import CANDIDATES, Hit
@@ -90,7 +92,7 @@ def _tells_people_apart(asked: Asked, found: Sequence[Found]) -> bool:
 
 async def settled(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     """The hits with what superseded them, each former one below the current one."""
-    by = _superseded(asked, hits)
+    by = await _superseded(asked, hits)
     marked = [replace(hit, current=False, superseded_by=by[hit.id]) if hit.id in by else hit for hit in hits]
     there = {hit.id: hit for hit in marked}
     missing = {UUID(id_) for hit in marked if (id_ := hit.superseded_by) and id_ not in there}
@@ -119,7 +121,7 @@ def hit_of_memory(row: Mapping[str, Any]) -> Hit:
     return replace(hit, current=newer is None, superseded_by=str(newer) if newer else None)
 
 
-def _superseded(asked: Asked, hits: Sequence[Hit]) -> Mapping[str, str]:
+async def _superseded(asked: Asked, hits: Sequence[Hit]) -> Mapping[str, str]:
     """What superseded each hit: a contradiction, a later statement about the same state, or a fact about it."""
     by = {hit.id: str(newer) for hit in hits if (newer := hit.row.get("contradicted_by"))}
     if not (states := state.asked_states(asked.question.text)):
@@ -130,16 +132,26 @@ def _superseded(asked: Asked, hits: Sequence[Hit]) -> Mapping[str, str]:
     for hit in hits:
         if hit.kind == SUMMARY and (current := state.outdated(hit.row["text"], hit.date, now, states)):
             by[hit.id] = current.id
-    for fact in (hit for hit in hits if hit.kind == FACT and hit.current):
+    held = [
+        hit
+        for hit in hits
+        if hit.kind == FACT and hit.current and asked.predicates.rule(hit.row["details"]["predicate"]).single
+    ]
+    me = name_key(proper_name(asked.viewer.user_id, ME))
+    own = await entities.bearers(asked.connection, asked.viewer, {me}) if held and said else {}
+    user = {row["entity_id"] for rows in own.values() for row in rows}
+    for fact in held:
         row = fact.row["details"]
         of = state.state_of(row["predicate"])
-        if of in states and asked.predicates.rule(row["predicate"]).single:
-            value, subject = str(row["object"] or row["value"]), normalize_name(row["subject"])
-            late = [one for one in said if state.former_of(one, subject, of, value, fact.date)]
+        if of in states:
+            value, subjects = str(row["object"] or row["value"]), {normalize_name(row["subject"])} - {""}
+            if row["subject_id"] in user:
+                subjects.add(ME)
+            late = [one for one in said if state.former_of(one, subjects, of, value, fact.date)]
             by |= {one.id: fact.id for one in late}
             if "extractor" in row["metadata"]:  # A message that no job has read yet may be newer.
                 told = max(row["known_from"], fact.date)
-                news = [one for one in said if state.news_after(one, subject, of, value, told)]
+                news = [one for one in said if state.news_after(one, subjects, of, value, told)]
                 by |= {fact.id: max(news, key=lambda one: one.at).id} if news else {}
     return by
 

@@ -13,6 +13,7 @@ KNOWN = (
     Known(Slot.EPISODE, "old", "Ana lives in Berlin", overruled="Ana lives in Leipzig"),
     Known(Slot.EPISODE, "dog", "Ana has a dog called Bello"),
     Known(Slot.EPISODE, "meat", "Ana does not eat meat"),
+    Known(Slot.EPISODE, "manager", "Mia is Ana's manager"),
 )
 
 
@@ -32,6 +33,9 @@ KNOWN = (
         ("You aren't allergic to peanuts.", Support.CONTRADICTED, "allergy"),
         ("You eat meat.", Support.CONTRADICTED, "meat"),
         ("The office closes at 19:00.", Support.CONTRADICTED, "leaflet"),
+        ("Paul is your manager.", Support.CONTRADICTED, "manager"),
+        ("Marta is allergic to peanuts.", Support.UNSUPPORTED, None),
+        ("Marta has a dog called Bello.", Support.UNSUPPORTED, None),
         ("You have a cat called Minka.", Support.UNSUPPORTED, None),
         ("You were born in 1984.", Support.UNSUPPORTED, None),
         ("Your sister lives in Leipzig with two children.", Support.UNSUPPORTED, None),

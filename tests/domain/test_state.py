@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from mnemolog.domain import state
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -51,3 +53,32 @@ def test_trips_and_diets_have_a_current_one_as_well() -> None:
     trips = ("I'm planning a trip to Crete.", "Change of plans, the next trip is Malta.")
     assert current("Where does my next trip go?", *trips) == [trips[1]]
     assert current("What is my diet?", "I'm vegan now.", "I eat meat again.") == ["I eat meat again."]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Eva said: I live in Graz.",
+        'Eva told me: "I moved to Graz".',
+        '"I moved to Graz," said Eva.',
+        "“I live in Graz”, Eva wrote.",
+        "Eva told me that she lives in Graz.",
+        "Lunch was nice. Eva said: I live in Graz.",
+    ],
+)
+def test_what_somebody_else_is_quoted_with_is_about_them(said: str) -> None:
+    told = state.statement("", "Ana", said, BEGAN, state.asked_states("Where does Eva live?"))
+
+    assert told
+    assert (told.subject, told.state) == ("eva", "home")
+    assert current("Where do I live?", said, "I live in Porto now.") == [said, "I live in Porto now."]
+
+
+@pytest.mark.parametrize(
+    "said", ["I said: I live in Graz.", "I told Eva: I live in Graz", "I live in Graz, I told you."]
+)
+def test_who_quotes_themselves_speaks_of_themselves(said: str) -> None:
+    told = state.statement("", "Ana", said, BEGAN, state.asked_states("Where do I live?"))
+
+    assert told
+    assert told.subject == "ana"

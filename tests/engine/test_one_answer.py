@@ -86,6 +86,39 @@ ANSWERS = (
 )
 
 
+async def test_what_is_said_of_one_person_says_nothing_of_another(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.says("I live in Linz.", speaker="", occurred_at=day("2025-01-05"))
+    await ana.says("Eva said: I live in Graz.", speaker="", occurred_at=day("2025-02-05"))
+    await ana.tells("Jonas", "lives_in", "Vienna", since=day("2025-03-01"))
+    await engine.settled(60)
+
+    async def first(question: str) -> Hit:
+        hits = (await ana.asks(question)).hits
+        assert all(hit.current for hit in hits), hits
+        return hits[0]
+
+    assert "Vienna" in (await first("Where does Jonas live now?")).text
+    assert "Linz" in (await first("Where do I live?")).text
+    assert "Graz" in (await first("Where does Eva live?")).text
+
+
+async def test_a_fact_of_the_user_supersedes_what_the_user_said_before(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.says("I live in Linz.", speaker="", occurred_at=day("2025-01-05"))
+    await ana.says("Eva said: I live in Graz.", speaker="", occurred_at=day("2025-02-05"))
+    await ana.tells("me", "lives_in", "Vienna", since=day("2025-03-01"))
+    await engine.settled(60)
+
+    hits = (await ana.asks("Where do I live?")).hits
+
+    assert "Vienna" in hits[0].text
+    assert {hit.text: hit.current for hit in hits if hit.kind == "message"} == {
+        "I live in Linz.": False,
+        "Eva said: I live in Graz.": True,
+    }
+
+
 @pytest.mark.spec_part("B06")
 async def test_the_right_answer_is_first_and_current_however_it_was_told(model: Engine) -> None:
     ana = await life(model, "life")
