@@ -23,22 +23,19 @@ def end_leftovers(
     directory: Path, names: Collection[str], stop: signal.Signals, may_ask: Callable[[int], bool] = lambda pid: True
 ) -> None:
     """Signal the processes that `may_ask` allows, wait, and kill the rest."""
-    found = working_in(directory, names)
+    if not (found := working_in(directory, names)):
+        return
     signalled = [process for process in found if may_ask(process.pid)]
     for process in signalled:
         _signal(process, stop)
-    for process in _still_there(directory, names, CLEAN_END if signalled else OWN_END) if found else []:
+    for process in _still_there(directory, names, CLEAN_END if signalled else OWN_END):
         _signal(process, signal.SIGKILL)
     _still_there(directory, names, CLEAN_END)
 
 
 def working_in(directory: Path, names: Collection[str]) -> list[psutil.Process]:
     """Our live processes; zombies have no working directory and do not count."""
-    return [
-        process
-        for process in psutil.process_iter(["name"])
-        if process.info["name"] in names and _works_in(process, directory)
-    ]
+    return [process for pid in psutil.pids() if _works_in(pid, directory) and (process := _named(pid, names))]
 
 
 def exists(pid: int) -> bool:
@@ -53,13 +50,20 @@ def _still_there(directory: Path, names: Collection[str], patience: float) -> li
     return found
 
 
-def _works_in(process: psutil.Process, directory: Path) -> bool:
+def _works_in(pid: int, directory: Path) -> bool:
     try:
         # On Linux, follow the link itself, since its text may be a path of another mount namespace.
-        link = Path(f"/proc/{process.pid}/cwd")
-        return os.path.samefile(link if psutil.LINUX else process.cwd(), directory)
+        return os.path.samefile(f"/proc/{pid}/cwd" if psutil.LINUX else psutil.Process(pid).cwd(), directory)
     except (OSError, psutil.Error):
         return False
+
+
+def _named(pid: int, names: Collection[str]) -> psutil.Process | None:
+    try:
+        process = psutil.Process(pid)
+        return process if process.name() in names else None
+    except psutil.Error:
+        return None
 
 
 def _signal(process: psutil.Process, what: signal.Signals) -> None:
