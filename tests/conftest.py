@@ -2,12 +2,14 @@
 
 import gc
 import os
+import shutil
 from collections.abc import AsyncIterator, Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
 
+from mnemolog.adapters.embedded.socket_directory import socket_directory
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from tests.testkit.clusters import copy_clusters
 from tests.testkit.examples import register
@@ -80,6 +82,16 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
     gc.enable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_sockets_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Engines that tests killed have left theirs, which are in /run when the tests run as root."""
+    yield
+    for path, folders, _ in os.walk(tmp_path_factory.getbasetemp()):
+        if not {"postgres", "nats", "redis"}.isdisjoint(folders):
+            shutil.rmtree(socket_directory(Path(path)), ignore_errors=True)
+            folders.clear()
 
 
 @pytest.fixture(scope="session")

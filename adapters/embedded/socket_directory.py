@@ -22,7 +22,7 @@ POSTGRES_SOCKET = Path("postgres/.s.PGSQL.5432")
 
 def make_socket_directory(data_dir: Path, account: Account | None) -> Path:
     """The directory of this data directory's sockets, created and verified; the account owns Postgres' folder."""
-    directory = _choose(data_dir)
+    directory = socket_directory(data_dir)
     # Create it, or accept an existing one only if we created it: anyone can write to the temporary directory.
     directory.mkdir(exist_ok=True)
     found = directory.lstat()
@@ -39,7 +39,8 @@ def make_socket_directory(data_dir: Path, account: Account | None) -> Path:
     return directory
 
 
-def _choose(data_dir: Path) -> Path:
+def socket_directory(data_dir: Path) -> Path:
+    """Where the sockets of this data directory are."""
     inside = data_dir / "run"
     is_root = os.geteuid() == 0
     if not is_root and _fits(inside):

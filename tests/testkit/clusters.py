@@ -6,10 +6,8 @@ Tests of the embedded servers, of upgrades and of what an engine makes where do 
 
 import asyncio
 import fcntl
-import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -31,24 +29,20 @@ from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.sqlalchemy import create_engine
 from mnemolog.adapters.projecting.projections import Projections
 from mnemolog.projections.vectors.projector import NAME as VECTORS
+from tests import FOLDER
 
-# Where the cluster is that is copied: one for all processes of a test run. Its folder is deleted with the first.
-VARIABLE = "TESTS_POSTGRES_TEMPLATE"
+# Where the cluster is that is copied: one for all processes of a test run.
+PLACE = FOLDER / "cluster"
 # In each copy, a database with every table but those of vectors, whose names have that of the model.
 WITH_TABLES = f"{DATABASE}_with_tables"
 # Most of a cluster is zeros, and a test run has hundreds of them.
-COPY = ("cp", "-a", "--sparse=always") if sys.platform == "linux" else ("cp", "-a")
+COPY = ("cp", "-R", "--preserve=mode,ownership", "--sparse=always") if sys.platform == "linux" else ("cp", "-a")
 NOWHERE = "redis://127.0.0.1:1"
 by_initdb, migrate = postgres_cluster._create, connections._migrate
-_own: "tempfile.TemporaryDirectory[str] | None" = None
 
 
 def copy_clusters() -> None:
-    """From now on, in this process and in those that it starts and that call this, too."""
-    global _own
-    if VARIABLE not in os.environ:
-        _own = tempfile.TemporaryDirectory(prefix="mnemolog-cluster-")
-        os.environ[VARIABLE] = _own.name
+    """From now on, in this process."""
     vars(postgres_cluster)["_create"] = _copied
     vars(connections)["_migrate"] = _exchanged
 
@@ -64,7 +58,7 @@ def new_clusters() -> Iterator[None]:
 
 
 def _copied(directory: Path, binary: Path, account: Account | None, *, durable: bool) -> None:
-    if durable or VARIABLE not in os.environ:
+    if durable:
         by_initdb(directory, binary, account, durable=durable)
         return
     draft = postgres_cluster._draft(directory)
@@ -75,22 +69,25 @@ def _copied(directory: Path, binary: Path, account: Account | None, *, durable: 
 
 def _template(binary: Path, account: Account | None) -> Path:
     """Made by the first who asks."""
-    folder = Path(os.environ[VARIABLE])
-    with (folder / "lock").open("w") as lock:
+    PLACE.mkdir(exist_ok=True)
+    with (PLACE / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (cluster := folder / "postgres").exists():
-            by_initdb(folder / "draft", binary, account, durable=False)
-            (folder / "draft").rename(cluster)
+        if not (cluster := PLACE / "postgres").exists():
+            by_initdb(PLACE / "draft", binary, account, durable=False)
+            (PLACE / "draft").rename(cluster)
             with ThreadPoolExecutor(1) as apart:
-                apart.submit(asyncio.run, _fill(folder)).result()
+                apart.submit(asyncio.run, _fill()).result()
     return cluster
 
 
-async def _fill(folder: Path) -> None:
-    with EmbeddedServers(folder, nats_url=NOWHERE, redis_url=NOWHERE, durable=False) as servers:
+async def _fill() -> None:
+    with EmbeddedServers(PLACE, nats_url=NOWHERE, redis_url=NOWHERE, durable=False) as servers:
         dsn = servers.endpoints.postgres_dsn
         with psycopg.connect(_beside(dsn), autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {WITH_TABLES}".encode())
+            # 300 files for each copy, and nobody makes a database of it.
+            connection.execute("ALTER DATABASE template0 IS_TEMPLATE false")
+            connection.execute("DROP DATABASE template0")
         filled = make_url(dsn).set(database=WITH_TABLES).render_as_string(hide_password=False)
         await asyncio.to_thread(migrate, filled, "log")
         engine, no_log = create_engine(filled, NoSeal()), cast(PostgresLog, None)

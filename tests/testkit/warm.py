@@ -17,6 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from tests import FOLDER
+
 ROOT = Path(__file__).parents[2]
 # Hands its files and arguments on to the fork server, and signals to the process that this one makes.
 SCRIPT = """#!{python} -IS
@@ -58,7 +60,7 @@ def fork_server() -> str:
 
 @functools.cache
 def _started() -> str:
-    folder = tempfile.TemporaryDirectory(prefix="mnemolog-tests-")
+    folder = tempfile.TemporaryDirectory(prefix="fork-server-", dir=FOLDER)
     address = f"{folder.name}/socket"
     for name, first in (("mnemolog", ["mnemolog"]), ("python", [])):
         script = Path(folder.name, name)
