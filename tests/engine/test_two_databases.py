@@ -41,6 +41,8 @@ from tests.testkit.settings import settings_in
 pytestmark = pytest.mark.spec_part("X11")
 
 SERVERS = ("one server", "two servers")
+# What asks each database for itself, and for no lock, role or file, does not depend on who else is on its server.
+on_two_servers = pytest.mark.parametrize("split", ["two servers"], indirect=True)
 SHARED = """
 SELECT string_agg(told, E'\\n' ORDER BY told) FROM (
     SELECT column_name || ' ' || udt_name || ' ' || is_nullable FROM information_schema.columns
@@ -127,6 +129,7 @@ async def test_events_and_keys_are_in_one_database_and_rows_and_progress_in_the_
     assert await tables(split.endpoints.projections_dsn) == {"embeddings", "log_of_projections", "migrations"}
 
 
+@on_two_servers
 @pytest.mark.spec_part("X02", "X03", "X10")
 async def test_a_user_writes_reads_undoes_and_looks_back(split: Engine, ana: Person) -> None:
     live: dict[int, Sequence[Any]] = {}
@@ -179,6 +182,7 @@ async def test_what_is_paused_lags_is_named_and_catches_up(split: Engine, ana: P
     await split.settled(60)
 
 
+@on_two_servers
 async def test_a_forged_progress_is_found_without_a_join(split: Engine, ana: Person) -> None:
     """Behind the head, beyond it, or of a stream that the log does not have."""
     await tell(ana)
@@ -207,6 +211,7 @@ async def test_a_forged_progress_is_found_without_a_join(split: Engine, ana: Per
     await split.settled(60)
 
 
+@on_two_servers
 @pytest.mark.spec_part("X08")
 async def test_a_tampered_row_is_reported_and_healed(split: Engine, ana: Person) -> None:
     await tell(ana)
@@ -222,6 +227,7 @@ async def test_a_tampered_row_is_reported_and_healed(split: Engine, ana: Person)
     assert (await split.verifier.verify()).clean
 
 
+@on_two_servers
 @pytest.mark.spec_part("X08")
 async def test_rows_of_a_user_unknown_to_the_log_are_reported(split: Engine, ana: Person) -> None:
     await ana.creates("Ana drinks tea")
