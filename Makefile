@@ -17,6 +17,8 @@ up: $(VENV)/.runtime              ## Run an engine with the HTTP API until Ctrl-
 # Some containers forbid it. Hundreds of processes of one run of the tests would compile the same modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -qq
+
 # One more than there are cores: now and then each of them waits for its servers.
 WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$(( n < 4 ? n + 1 : 4 )))
 # File by file, in the order of tests/conftest.py: the longest first.
@@ -74,13 +76,14 @@ $(VENV)/bin/python:
 
 $(VENV)/.runtime: $(VENV)/bin/python infra/requirements.txt pyproject.toml
 	@echo "Installing Mnemolog into $(VENV) (once, about a minute)"
-	@infra/install $(BIN)/python infra/requirements.txt
+	@$(PIP) --require-hashes -r infra/requirements.txt
+	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.dev infra/requirements-bench.txt
-	@infra/install $(BIN)/python infra/requirements-bench.txt
+	@$(PIP) --require-hashes -r infra/requirements-bench.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime infra/requirements-dev.txt
-	@infra/install $(BIN)/python infra/requirements-dev.txt
+	@$(PIP) --require-hashes -r infra/requirements-dev.txt
 	@touch $@
