@@ -8,10 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import islice
 
 from mnemolog.domain.extraction.times import COUNT, DAY, DAY_AND_MONTH, MONTH, SEASON, moved, point
 
 _DAY_LONG = timedelta(days=1)
+_MOST = 10
+"""The phrases of one question that are considered."""
 _BACK = 10
 """A month without a year is that month in each of so many years, because messages may be old."""
 _AROUND = {"day": timedelta(), "week": timedelta(days=3), "month": timedelta(days=15)}
@@ -82,7 +85,7 @@ def periods(question: str, asked_at: datetime) -> Sequence[Span]:
     >>> f"{span.start:%d %b} to {span.end:%d %b}"
     '03 May to 10 May'
     """
-    found = _PERIOD.finditer(question.lower())
+    found = islice(_PERIOD.finditer(question.lower()), _MOST)
     spans = [span for one in found for span in _spans((one["sure"] or one["bare"]).removeprefix("the "), asked_at)]
     return [span for span in spans if span.start <= asked_at]
 

@@ -69,13 +69,13 @@ _STATE_OF = {
 _EXTRACTED = frozenset({"home", "job", "diet", "partner", "=trip", "=holiday", "=vacation", "=journey"})
 
 _SAYS = r"(?:said|says|told|tells|wrote|writes|texted|replied|answered|announced|mentioned)"
-_SOMEBODY = r"(?:[Mm]y \w+(?: [A-Z][\w-]*)?|[A-Z][\w-]*)"
+_SOMEBODY = r"(?<![\w-])(?:[Mm]y \w+(?: [A-Z][\w-]*)?|[A-Z][\w-]*)"
 # `Eva said: I live in Graz`, `"I live in Graz," said Eva`, and in indirect speech `Eva told me that she lives in Graz`.
 _QUOTED = re.compile(
-    rf"(?P<who>{_SOMEBODY}) (?:just )?{_SAYS}(?: (?:to )?(?:me|us))?(?:\s*:\s*[\"“«]?|,?\s*[\"“«])(?P<what>[^\"”»]+)"
+    rf"(?P<who>{_SOMEBODY}) (?:just )?{_SAYS}(?: (?:to )?(?:me|us))?(?:\s*:\s*[\"“«]?|,?\s*[\"“«])(?P<what>[^\"“”«»]+)"
 )
 _QUOTED_FIRST = re.compile(
-    rf"[\"“«](?P<what>[^\"”»]+)[\"”»],? (?:(?P<who>{_SOMEBODY}) {_SAYS}|{_SAYS} (?P<whom>{_SOMEBODY}))\b"
+    rf"[\"“«](?P<what>[^\"“”«»]+)[\"”»],? (?:(?P<who>{_SOMEBODY}) {_SAYS}|{_SAYS} (?P<whom>{_SOMEBODY}))\b"
 )
 _PRONOUNS = frozenset({"I", "We", "He", "She", "They", "It", "You", "Who", "Somebody", "Someone", "And", "But"})
 _INDIRECT = re.compile(
@@ -140,8 +140,8 @@ def _reported(text: str) -> tuple[str, str] | None:
         who, what = indirect["who"], f"I{indirect['what']}"
     else:
         return None
-    name = re.search(r"[A-Z][\w-]*$", who)
-    return None if who in _PRONOUNS else (name[0] if name else who, what.strip())
+    last = who.split()[-1]
+    return None if who in _PRONOUNS else (last if last[0].isupper() else who, what.strip())
 
 
 def state_of(predicate: str) -> str:

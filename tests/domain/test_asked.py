@@ -80,6 +80,10 @@ def test_no_period_is_named(question: str) -> None:
     assert not periods(question, TUESDAY)
 
 
+def test_a_text_of_many_periods_names_the_first_ten() -> None:
+    assert len(periods("yesterday, " * 50, TUESDAY)) == 10
+
+
 def test_the_distance_from_a_period_is_negative_before_it() -> None:
     span = Span(TUESDAY, SATURDAY)
 
