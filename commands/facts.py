@@ -14,6 +14,7 @@ from mnemolog.commands.naming import Name, Seen, bearers, is_same_name, meant, n
 from mnemolog.commands.scoped import Scoped
 from mnemolog.commands.sourced import Sourced
 from mnemolog.domain import corroboration, facts, identity
+from mnemolog.domain.calendar_day import require_possible_day
 from mnemolog.domain.entity import ME, PERSON, Entity, id_in
 from mnemolog.domain.errors import InvalidInput, MnemologError
 from mnemolog.domain.facts import Fact, Said, Validity
@@ -130,6 +131,7 @@ def decide(state: Graph, command: Remember) -> Sequence[Event]:
         raise InvalidInput(message, field="told_at", fix="give the time when it was said; `since` may be later")
     if command.rule.critical:
         require_inside(command.trust, "be a critical fact", "predicate")
+    require_possible_day(command.predicate, command.object, command.at, "object")
     said = command.said
     subject = subject_of(state, command)
     subject_id = subject.entity_id if subject else command.subject_id

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from uuid import UUID
 
@@ -61,7 +61,12 @@ def aware(value: object, field: str) -> datetime:
 
 def day_or_instant(value: object, field: str) -> datetime:
     """A time with an offset, or a plain date, which means the start of that day in UTC (the example of B §6)."""
-    if isinstance(value, str) and len(value) == len("2025-07-01"):
+    if isinstance(value, str) and _DAY.fullmatch(value):
+        try:
+            date.fromisoformat(value)
+        except ValueError:
+            message, fix = f"{_shown(value)} is not a day of the calendar", "send a day that exists, as in 2026-01-03"
+            raise InvalidInput(message, field=field, fix=fix) from None
         value = f"{value}T00:00:00Z"
     return aware(value, field)
 
@@ -85,6 +90,7 @@ def subject_token(tenant: str) -> str:
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SAMPLE_UUID = "01942b6e-7c00-7000-8000-000000000000"
 _SAMPLE_TIME = "2026-01-03T01:02:10Z"
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 # Stricter than UUID(), which also takes braces, "urn:uuid:", underscores and the digits of any script.
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 # Controls, line and paragraph separators, and lone surrogates, which UTF-8 cannot carry.

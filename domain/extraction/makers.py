@@ -49,6 +49,8 @@ def ends(predicate: str) -> Make:
     """The end of what is named, or of whatever holds if nothing is."""
 
     def make(said: Said) -> Sequence[Candidate]:
+        if said.by_the_clock:
+            return ()
         groups: Mapping[str, Any] = said.match.groupdict()
         ended = said.name if groups.get("name") else groups.get("value")
         when = said.clause.until or said.clause.since
@@ -124,6 +126,33 @@ def ends_study(said: Said) -> Sequence[Candidate]:
 def favourite(said: Said) -> Sequence[Candidate]:
     what, value = "_".join(said.match["what"].lower().split()), said.match["value"].strip(" .'")
     return (Candidate(predicate=f"favourite_{what}", object=value, literal=True, single=True, changes=said.changes),)
+
+
+def allergic(said: Said) -> Sequence[Candidate]:
+    """What somebody is allergic to, and what not."""
+    return (*_no_allergy(said), *values("allergy")(said))
+
+
+def not_allergic(said: Said) -> Sequence[Candidate]:
+    """What somebody is not allergic to, and to what instead."""
+    return (*_no_allergy(said), *(values("allergy")(said) if said.match["value"] else ()))
+
+
+def only_intolerant(said: Said) -> Sequence[Candidate]:
+    food = said.match["former"] or said.match["other"]
+    return intolerant(Candidate(predicate="allergy", object=food, literal=True))
+
+
+def intolerant(allergy: Candidate) -> Sequence[Candidate]:
+    """An allergy that turned out to be an intolerance."""
+    ended = replace(allergy, action=Action.END, changes=True, since=None, until=None)
+    return (ended, replace(ended, predicate="intolerance", action=Action.STATE))
+
+
+def _no_allergy(said: Said) -> Sequence[Candidate]:
+    former = said.match["former"]
+    ended = Candidate(predicate="allergy", object=former, literal=True, action=Action.END, changes=True)
+    return (ended,) if former else ()
 
 
 def moving(said: Said) -> Sequence[Candidate]:

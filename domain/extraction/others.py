@@ -57,6 +57,8 @@ def ends_for(predicate: str) -> Make:
     """The end of what is named, or of whatever holds if nothing is."""
 
     def make(said: Said) -> Sequence[Candidate]:
+        if said.by_the_clock:
+            return ()
         who, when = Who.of(said), said.clause.until or said.clause.since
         end = {"object": said.named("name"), "action": Action.END, "changes": True, "until": when}
         return (*who.tie, who.told(predicate=predicate, **end))

@@ -44,6 +44,11 @@ class Said:
         return tuple(dict.fromkeys(one for one in plain if one))[:3]
 
     @property
+    def by_the_clock(self) -> bool:
+        """Whether a time of day is said: who left at 5 pm went home."""
+        return _CLOCK.search(self.match.string) is not None
+
+    @property
     def changes(self) -> bool:
         """Whether the clause says that this is new."""
         return _NEW.search(self.match.string) is not None
@@ -94,6 +99,11 @@ _COMMENT = re.compile(
     re.IGNORECASE,
 )
 _NEW = re.compile(r"\b(?:now|these days|again|instead|new|since|started)\b", re.IGNORECASE)
+_CLOCK = re.compile(
+    r"\b(?:at|around|about|by|before|after|past) (?:(?:half past|quarter (?:past|to)) )?"
+    r"(?:noon|midnight|lunch(?:time)?|\d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\b| o'clock|(?=$|[,.!]| (?:today|tonight|sharp)\b)))",
+    re.IGNORECASE,
+)
 _ADVERBS = "just|now|finally|recently|also|both|already|currently|actually|really|officially|since|still"
 _NOT_A_NAME = (
     "I|I'm|I've|The|My|Our|A|An|This|That|It|He|She|They|We|You|God|Christmas|Easter|Halloween|Monday|Tuesday|Wednesday"
@@ -185,8 +195,11 @@ _FRAGMENTS = {
     "SORT": r"(?: (?:new|older|younger|big|little|elder|best|eldest|youngest|good|old|close|dear|twin|baby|lovely|cute))*",
     "FOOD": (
         rf"(?P<value>(?!(?:the|this|that|it|any|some|my|your|anything|everything|{_NO_FOOD})\b)[a-z][\w'-]*(?: (?!and\b|or\b|so\b)[\w'-]+)?"
-        r"(?:(?:, and |, | and | or )[a-z][\w'-]*(?: (?!and\b|or\b|so\b)[\w'-]+)?)*)"
+        r"(?:(?:, and |, | and | or )(?!not\b)[a-z][\w'-]*(?: (?!and\b|or\b|so\b)[\w'-]+)?)*)"
     ),
+    # One food, as in "allergic to peanuts after all".
+    "DISH": r"[a-z][\w'-]*(?: (?!(?:after|any|and|or|so|but|not|turned|is|was|has)\b)[\w'-]+)?",
+    "INTOLERANCE": r"(?:(?:has )?turned out to be|(?:is|was)(?: actually| really)?) (?:only |just |actually )*an? intolerance",
     "LIKED": (
         r"(?P<value>(?!(?:it|its|it's|that|this|these|those|them|you|your|yours|him|her|his|their|how|what|when|where|who"
         r"|why|to|being|having|my|our|the|a|an|some|any|no|one|both|all|everything|anything|nothing|something|everyone"

@@ -403,3 +403,21 @@ async def test_a_context_marks_what_a_message_says_that_no_longer_holds(ana: Tel
     assert lines[-1] == "I'm vegetarian now (2026-03-01; former)"
     assert f"I work as a nurse at St. Mary's in Leeds (2026-03-02; former: {ana.user} works at St. Mary's)" in lines
     assert {"I quit St. Mary's! (2026-03-03)", "I ate fish, so I guess I'm pescatarian (2026-03-04)"} <= {*lines}
+
+
+@pytest.mark.spec_part("A15")
+async def test_a_corrected_allergy_leaves_the_right_one_in_every_context(ana: Teller) -> None:
+    await hears(ana, "I'm allergic to peanuts.", "I'm not allergic to peanuts after all, it's tree nuts.")
+    await hears(
+        ana, "I'm allergic to milk.", "The allergy turned out to be an intolerance.", occurred_at=day("2026-03-10")
+    )
+    assert await told(ana) == {"ana allergy tree nuts", "ana intolerance milk"}
+    assert all(row["critical"] for row in await ana.facts())
+    await ana.tells("me", "allergy", "bees", told_at=day("2026-02-01"))
+    await hears(ana, "I'm no longer allergic to bees.")
+    assert "ana allergy bees" in await told(ana)
+
+
+async def test_who_left_at_five_still_works_there(ana: Teller) -> None:
+    await hears(ana, "My father Karl works at Siemens.", "My dad left Siemens at 5pm.")
+    assert "Karl works_at Siemens" in await told(ana)
