@@ -79,8 +79,8 @@ def memories(rows: Sequence[Mapping[str, Any]], *, title: str = "") -> None:
     show((*(["score"] if scored else []), "date", "category", "text", "id"), cells, title=title, short=True)
 
 
-def hits(found: Sequence[AnyHit]) -> None:
-    """The result of a search as a table, the best first."""
+def hits(found: Sequence[AnyHit], nothing: str) -> None:
+    """The result of a search as a table, the best first, or `nothing`."""
     told = [
         (
             f"{hit.score:.2f}",
@@ -91,7 +91,7 @@ def hits(found: Sequence[AnyHit]) -> None:
         )
         for hit in found
     ]
-    show(("score", "date", "category", "text", "id"), told, nothing="nothing is known of this", short=True)
+    show(("score", "date", "category", "text", "id"), told, nothing=nothing, short=True)
 
 
 def _text(hit: AnyHit) -> str:
@@ -157,9 +157,9 @@ def line(label: str, text: str) -> None:
     console.print(Text.assemble((label, "cyan"), " ", text), highlight=False)
 
 
-def bullets(lines: Sequence[str]) -> None:
+def bullets(lines: Sequence[str], nothing: str = "") -> None:
     if not lines:
-        console.print("[dim]nothing is known[/]")
+        console.print(Text(nothing or "nothing is known", "dim"))
         return
     shown = Table.grid(padding=(0, 1, 0, 0))
     for one in lines:
@@ -208,7 +208,7 @@ def show(
     With `short` the ids in the last column are abbreviated to prefixes that commands accept.
     """
     if not rows:
-        console.print(f"[dim]{nothing}[/]")
+        console.print(Text(nothing or "nothing found", "dim"))
         return
     shown = table(*columns, title=title)
     ids = shortened([cells[-1] for cells in rows if isinstance(cells[-1], UUID)]) if short else {}

@@ -74,15 +74,16 @@ def _summaries(page: Page[SummaryView]) -> None:
 def _search(found: SearchResult) -> None:
     if found.header:
         output.header(found.header)
-    output.hits(found.hits)
+    output.hits(found.hits, found.nothing)
     for hit in found.related:
         output.line("related:", hit.text)
-    _unknown(found)
+    _unknown(found, listed=bool(found.hits))
     _made_with(found)
 
 
-def _unknown(found: SearchResult | Bullets) -> None:
-    if found.nothing:
+def _unknown(found: SearchResult | Bullets, *, listed: bool) -> None:
+    """What is not known. An empty list says itself that it is nothing."""
+    if found.nothing and listed:
         output.line("nothing:", found.nothing)
     for name in found.unknown:
         output.line("unknown:", name)
@@ -100,16 +101,16 @@ def _bullets(found: Bullets) -> None:
     if found.header:
         output.header(found.header)
     lines = [(one.text, output.id_of(one.id)) for one in found.bullets]
-    output.show(("text", "id"), lines, nothing="nothing is known of this", short=True)
+    output.show(("text", "id"), lines, nothing=found.nothing, short=True)
     for one in found.related:
         output.line("related:", one.text)
-    _unknown(found)
+    _unknown(found, listed=bool(found.bullets))
     _made_with(found)
 
 
 def _context(found: Context) -> None:
-    output.bullets(found.lines)
-    if found.nothing:
+    output.bullets(found.lines, found.nothing)
+    if found.nothing and found.lines:
         output.line("nothing:", found.nothing)
     _made_with(found)
 

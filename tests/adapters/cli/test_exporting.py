@@ -74,6 +74,14 @@ async def test_why_shows_the_turn_and_the_policy_behind_a_memory(engine: Engine,
     assert [turn["text"] for turn in value["turns"]] == ["I moved to Lisbon"]
 
 
+@pytest.mark.parametrize("verb", ["search", "context"])
+async def test_that_nothing_is_known_is_said_once(engine: Engine, user: str, verb: str) -> None:
+    told = await run(engine, verb, "[b]Zzyzx[/b] qwertz?", "-u", user)
+    words = " ".join(told.out.split())
+    assert words.lower().count("nothing is known") == 1
+    assert 'Nothing is known about "[b]Zzyzx[/b] qwertz?"' in words
+
+
 @pytest.mark.spec("B05")
 async def test_context_prints_a_bullet_for_each_memory(engine: Engine, user: str) -> None:
     await Person(engine, user).creates("Ana is lactose intolerant", category="profile")
