@@ -208,9 +208,12 @@ class Settings(BaseSettings):
         float, Field(ge=0, description="Interval in seconds at which recalls are recorded; 0 means never.")
     ] = 60.0
     extraction: Annotated[
-        Literal["rules", "off"],
-        Field(description="Whether facts are extracted from plain English statements of users, by rules."),
-    ] = "rules"
+        Literal["model", "rules", "off"],
+        Field(
+            description="What extracts memories from what users say: `model` is the rules for plain English and the"
+            " chat model, if there is one."
+        ),
+    ] = "model"
     jobs_at_once: Annotated[
         int, Field(ge=1, le=64, description="Jobs of one kind that a worker runs concurrently.")
     ] = 4

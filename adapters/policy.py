@@ -32,6 +32,7 @@ from mnemolog.domain.category import (
 )
 from mnemolog.domain.entity import THING
 from mnemolog.domain.errors import InvalidInput, PolicyFault, PolicyRefused
+from mnemolog.domain.extraction.policy import ExtractionPolicy
 from mnemolog.domain.gate import DEFAULT_SIGNALS, Gate, Signals
 from mnemolog.domain.policy import Policy
 from mnemolog.domain.predicates import ObjectKind, Predicate, PredicateClass, PredicatePolicy, predicate_name
@@ -299,6 +300,13 @@ class SignalsEntry(_Part):
         return self
 
 
+class ExtractionEntry(_Part):
+    """How much is extracted from what users say in a day, and from which length a model reads a message (B13)."""
+
+    writes_per_day: Annotated[int, Strict(), Field(ge=0)] = ExtractionPolicy().writes_per_day
+    long_message: Annotated[int, Strict(), Field(ge=1)] = ExtractionPolicy().long_message
+
+
 class PolicyFile(_Part):
     """The content of a policy file. Omitted parts have their built-in values."""
 
@@ -310,6 +318,7 @@ class PolicyFile(_Part):
     profile: ProfileEntry = ProfileEntry()
     conversation: ConversationEntry = ConversationEntry()
     gate: dict[Id, SignalsEntry] = {}
+    extraction: ExtractionEntry = ExtractionEntry()
 
     def policy(self, unlisted: Unlisted) -> Policy:
         named = {one.name: one.mode for one in (*self.categories.system, *self.categories.custom)}
@@ -328,6 +337,7 @@ class PolicyFile(_Part):
             self.conversation.policy,
             self.conversation.forms,
             Gate({**DEFAULT_SIGNALS, **{language: Signals(**one.model_dump()) for language, one in self.gate.items()}}),
+            ExtractionPolicy(**self.extraction.model_dump()),
         )
 
     @property

@@ -35,7 +35,8 @@ from mnemolog.events.graph import RelationAsserted, RelationObserved, RelationRe
 from mnemolog.events.message_fold import MESSAGE
 from mnemolog.events.profile import ProfileProposed
 
-ACTOR = EXTRACTOR
+ACTOR, MODEL_ACTOR = EXTRACTOR, "model-extractor"
+EXTRACTORS = frozenset({ACTOR, MODEL_ACTOR})
 DIED = "died"
 LIVING = ("Person", "Animal")
 # What somebody recorded of who died ends only with these predicates: a critical fact never does.
@@ -57,8 +58,9 @@ class ExtractTurn(GraphCommand):
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """`recorded`: when somebody other than the extractor last told each fact. `extracted`: the messages that were
-    extracted, whether or not that was undone. `undated`: the facts of which only is known when they were told.
+    """`recorded`: when somebody other than an extractor last told each fact. `extracted`: the messages from which the
+    rules extracted something, whether or not that was undone. `undated`: the facts of which only is known when they
+    were told.
     """
 
     graph: Graph = field(default_factory=Graph)
@@ -68,7 +70,7 @@ class Extraction:
     extracted: frozenset[str] = frozenset()
 
 
-def _evolve(state: Extraction, event: Happened) -> Extraction:
+def evolve_extraction(state: Extraction, event: Happened) -> Extraction:
     payload = event.payload
     if isinstance(payload, UserErased):
         return Extraction()
@@ -78,8 +80,9 @@ def _evolve(state: Extraction, event: Happened) -> Extraction:
         heard = payload.valid_from == (payload.told_at or event.occurred_at)
         known = {payload.relation_id}
         state = replace(state, undated=state.undated | known if heard else state.undated - known)
-    if event.meta.actor == ACTOR and not isinstance(payload, ProfileProposed):
-        return replace(state, extracted=state.extracted.union(sources_of(payload) or ()))
+    if event.meta.actor in EXTRACTORS and not isinstance(payload, ProfileProposed):
+        by_rules = event.meta.actor == ACTOR
+        return replace(state, extracted=state.extracted.union(sources_of(payload) or ())) if by_rules else state
     if isinstance(payload, RelationAsserted | RelationObserved):
         if state.graph.relations[payload.relation_id].origin.external:
             return state  # What came from outside outranks nothing that the user says.
@@ -101,20 +104,36 @@ def _decide(state: Extraction, command: ExtractTurn) -> Sequence[Event]:
         if writes == command.most:
             break
         try:
-            about = _resolved(state, candidate, fact)
-            if about is None:
-                continue
-            decided = _ended if candidate.action is Action.END else _stated
-            news = [*decided(state, command, candidate, about)]
-            if news and about.predicate == DIED:
-                news += _outlived(_after(state, news), command, candidate, about)
+            news = decide_one(state, command, candidate, fact)
         except MnemologError:
             continue
         if news:
             writes += 1
             events += news
-            state = _after(state, news)
+            state = after(state, news)
     return events
+
+
+def decide_one(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
+    """The events of one candidate; none if it is known, outranked or about nobody."""
+    about = _resolved(state, candidate, fact)
+    if about is None:
+        return []
+    decided = _ended if candidate.action is Action.END else _stated
+    news = [*decided(state, command, candidate, about)]
+    if news and about.predicate == DIED:
+        news += _outlived(after(state, news), command, candidate, about)
+    return news
+
+
+def contested(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Relation | None:
+    """What somebody recorded that a candidate contradicts, if it has one value at a time and none is said to change."""
+    about = _resolved(state, candidate, fact)
+    if about is None or candidate.action is Action.END or not about.rule.single:
+        return None
+    slot, same = slot_of(state, about)
+    others = [one for one in slot if one not in same and _holds(one, command.said_at)]
+    return next((one for one in others if not _outranked(state, command, candidate, one)), None)
 
 
 def _resolved(state: Extraction, candidate: Candidate, fact: Remember) -> Remember | None:
@@ -123,7 +142,7 @@ def _resolved(state: Extraction, candidate: Candidate, fact: Remember) -> Rememb
     None if that is nobody, or several.
     """
     if candidate.via:
-        held = [one for one in _slot(state, _relation(candidate, fact))[0] if _holds(one, fact.said.since)]
+        held = [one for one in slot_of(state, _relation(candidate, fact))[0] if _holds(one, fact.said.since)]
         ends = {state.graph.root(one.object_id) for one in held if one.object_id}
         return fact.model_copy(update={"subject": str(ends.pop())}) if len(ends) == 1 else None
     if not candidate.known:
@@ -151,7 +170,7 @@ def _outlived(state: Extraction, command: ExtractTurn, candidate: Candidate, fac
         if one.relation_id in state.recorded and one.predicate not in _ENDING:
             continue
         if _outranked(state, command, candidate, one):
-            ends += _end(_after(state, ends), command, candidate, one, candidate.since or command.said_at)
+            ends += _end(after(state, ends), command, candidate, one, candidate.since or command.said_at)
     return ends
 
 
@@ -165,7 +184,7 @@ def _end(
 
 
 def _stated(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
-    slot, same = _slot(state, fact)
+    slot, same = slot_of(state, fact)
     before = [one for one in slot if _holds(one, command.said_at)]
     if any(one in same and one.relation_id in state.recorded for one in before):
         return []
@@ -190,8 +209,7 @@ def _stated(state: Extraction, command: ExtractTurn, candidate: Candidate, fact:
             retired += _retired(state, command, candidate, one)
         else:
             fact = fact.model_copy(update={"since": None})  # Later than what it supersedes: since when is not known.
-    after = _after(state, retired)
-    return [*retired, *FACTS.decide(after.graph, fact)]
+    return [*retired, *FACTS.decide(after(state, retired).graph, fact)]
 
 
 def _stated_by(command: ExtractTurn, candidate: Candidate) -> dict[str, Any]:
@@ -204,7 +222,7 @@ def _retired(state: Extraction, command: ExtractTurn, candidate: Candidate, one:
 
 
 def _ended(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
-    slot, same = _slot(state, fact)
+    slot, same = slot_of(state, fact)
     ended = [one for one in (slot if candidate.object is None else same) if _holds(one, command.said_at)]
     return [
         event
@@ -223,7 +241,7 @@ def _outranked(state: Extraction, command: ExtractTurn, candidate: Candidate, on
     return recorded is None or (tells and recorded < command.said_at)
 
 
-def _slot(state: Extraction, fact: Remember) -> tuple[Sequence[Relation], Sequence[Relation]]:
+def slot_of(state: Extraction, fact: Remember) -> tuple[Sequence[Relation], Sequence[Relation]]:
     """The facts with the subject and the predicate, and those of them that have this object."""
     subject = subject_of(state.graph, fact)
     if subject is None:
@@ -238,31 +256,32 @@ def _holds(one: Relation, at: datetime) -> bool:
     return any(period.lasts_beyond(at) for period in one.validity.periods)
 
 
-def _after(state: Extraction, news: Sequence[Event]) -> Extraction:
+def after(state: Extraction, news: Sequence[Event]) -> Extraction:
     return replace(state, graph=reduce(applied, news, state.graph))
 
 
+def tags_of(state: Extraction, candidate: Candidate, fact: Remember) -> frozenset[str]:
+    """The tags that the decision on a candidate depends on."""
+    tags = FACTS.tags(state.graph, _relation(candidate, fact)) if candidate.via else frozenset[str]()
+    about, gone = fact, None
+    try:
+        about = _resolved(state, candidate, fact) or fact
+        gone = subject_of(state.graph, about) if fact.predicate == DIED else None
+    except MnemologError:
+        pass  # What is lacking is read next; else the decision leaves it out.
+    tags |= FACTS.tags(state.graph, about)
+    return tags | cluster_reads(state.graph, state.graph.members(gone.entity_id)) if gone else tags
+
+
 def _tags(state: Extraction, command: ExtractTurn) -> frozenset[str]:
-    tags = frozenset({USER, turn_tag(command.turn_id)})
-    for candidate, fact in zip(command.candidates, command.facts, strict=True):
-        if candidate.via:
-            tags |= FACTS.tags(state.graph, _relation(candidate, fact))
-        about, gone = fact, None
-        try:
-            about = _resolved(state, candidate, fact) or fact
-            gone = subject_of(state.graph, about) if fact.predicate == DIED else None
-        except MnemologError:
-            pass  # What is lacking is read next; else the decision leaves it out.
-        tags |= FACTS.tags(state.graph, about)
-        if gone:
-            tags |= cluster_reads(state.graph, state.graph.members(gone.entity_id))
-    return tags
+    each = (tags_of(state, *one) for one in zip(command.candidates, command.facts, strict=True))
+    return frozenset({USER, turn_tag(command.turn_id)}).union(*each)
 
 
 EXTRACTION: Decider[ExtractTurn, Extraction] = Decider(
     initial=Extraction(),
     subject=lambda command: turn_tag(command.turn_id),
     tags=_tags,
-    evolve=_evolve,
+    evolve=evolve_extraction,
     decide=_decide,
 )

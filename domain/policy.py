@@ -9,6 +9,7 @@ from typing import Any
 
 from mnemolog.domain.bands import Bands
 from mnemolog.domain.category import SYSTEM_CATEGORIES, CategoryPolicy
+from mnemolog.domain.extraction.policy import ExtractionPolicy
 from mnemolog.domain.gate import Gate
 from mnemolog.domain.predicates import Predicate, PredicatePolicy
 from mnemolog.domain.profile import ProfilePolicy
@@ -34,6 +35,7 @@ class Policy:
     segmentation: SegmentationPolicy = field(default_factory=SegmentationPolicy)
     pronouns: Pronouns = field(default_factory=Pronouns)
     gate: Gate = field(default_factory=Gate)
+    extraction: ExtractionPolicy = field(default_factory=ExtractionPolicy)
 
     @cached_property
     def text(self) -> str:
@@ -48,6 +50,7 @@ class Policy:
         """The policy in the format of its file, with the setting `unlisted_agents`."""
         bands = {"bands": asdict(self.bands)} if self.bands else {}
         pronouns = {"pronouns": own} if (own := self.pronouns.as_dict()) else {}
+        standard = self.extraction == ExtractionPolicy()  # It came later: the built-in policy keeps its version.
         predicates = (_predicate(name, rule) for name, rule in sorted(self.predicates.predicates.items()))
         return {
             **_categories(self.categories),
@@ -57,6 +60,7 @@ class Policy:
             "profile": {"sensitive": sorted(self.profile.sensitive), "benign": sorted(self.profile.benign)},
             "conversation": {**self.segmentation.as_dict(), **pronouns},
             "gate": self.gate.as_dict(),
+            **({} if standard else {"extraction": asdict(self.extraction)}),
             "unlisted_agents": self.categories.unlisted,
         }
 

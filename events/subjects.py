@@ -6,7 +6,18 @@ An event type without a fold, or a kind without an entry, fails at import with a
 from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Any, TypeVar
 
-from mnemolog.events import access, checkpoints, conversation, episodes, erasure, patrol, profile, serving, summaries
+from mnemolog.events import (
+    access,
+    checkpoints,
+    conversation,
+    episodes,
+    erasure,
+    extraction,
+    patrol,
+    profile,
+    serving,
+    summaries,
+)
 from mnemolog.events.artifacts_fold import ARTIFACT
 from mnemolog.events.documents_fold import DOCUMENT
 from mnemolog.events.envelope import Header
@@ -30,7 +41,7 @@ _ERASED_TOGETHER = (MEMORY, MESSAGE)
 KNOWN = tuple(one for one in SUBJECTS.values() if one.erase and one not in _ERASED_TOGETHER)
 # Kinds with a history. A message is never rewritten, and a row for each would bury what changed.
 WITH_HISTORY = tuple(one for one in SUBJECTS.values() if one is not MESSAGE)
-# Events that change no subject: sessions, summaries, recalls, what was served, checkpoints, API keys.
+# Events that change no subject: sessions, summaries, what was read or served, recalls, checkpoints, API keys.
 OF_NO_SUBJECT: frozenset[type[Event]] = frozenset(
     {
         access.ApiKeyCreated,
@@ -44,6 +55,7 @@ OF_NO_SUBJECT: frozenset[type[Event]] = frozenset(
         conversation.FocusSet,
         episodes.SessionStarted,
         episodes.SessionEnded,
+        extraction.MessagesExtracted,
         MemoriesRecalled,
         patrol.CycleClosed,
         profile.UserSeeded,

@@ -124,10 +124,11 @@ async def _feature(settings: Settings, feature: ModelFeature) -> Finding:
 
 
 def _extraction(settings: Settings) -> Finding:
-    off = settings.extraction == "off"
-    return Finding(
-        "extraction", True, "off (extraction)" if off else f"{EXTRACTOR}: facts from what users say in English"
-    )
+    if settings.extraction == "off":
+        return Finding("extraction", True, "off (extraction)")
+    endpoint = endpoint_of(settings, "chat") if settings.extraction == "model" else None
+    more = f", and {endpoint.model}" if endpoint else ", without a model"
+    return Finding("extraction", True, f"{EXTRACTOR}{more}: facts from what users say in English")
 
 
 async def _tokens(engine: Engine) -> Finding:

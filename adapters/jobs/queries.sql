@@ -125,8 +125,11 @@ DELETE FROM mnemolog.jobs WHERE finished_at < %(before)s;
 DELETE FROM mnemolog.jobs WHERE (tenant, stream) = (%(tenant)s, %(stream)s);
 
 -- sum_up_jobs --
--- Of the jobs of one kind and stream: how far those with this payload got, and what all have written since a time.
-SELECT coalesce(max((progress->>'through')::bigint) FILTER (WHERE payload @> %(payload)s), 0) AS through,
+-- Of one stream: how far the jobs of the first kind with this payload got, and what those of all kinds have written since
+-- a time.
+SELECT coalesce(
+         max((progress->>'through')::bigint) FILTER (WHERE payload @> %(payload)s AND kind = %(kind)s), 0
+       ) AS through,
        coalesce(sum((progress->>'written')::bigint) FILTER (WHERE enqueued_at >= %(since)s), 0)::bigint AS written
 FROM mnemolog.jobs
-WHERE (kind, tenant, stream) = (%(kind)s, %(tenant)s, %(stream)s) AND unique_key IS NOT NULL;
+WHERE kind = ANY(%(kinds)s) AND (tenant, stream) = (%(tenant)s, %(stream)s) AND unique_key IS NOT NULL;

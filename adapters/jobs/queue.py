@@ -71,9 +71,13 @@ class JobQueue:
         """The jobs, most recently enqueued first."""
         return [job_of(row) for row in await self._rows("list_jobs", {"status": status, "kind": kind, "limit": limit})]
 
-    async def sum_up(self, kind: str, stream: StreamId, payload: Payload, since: datetime) -> tuple[int, int]:
-        """How far the jobs with this payload got (`through`), and what all jobs have `written` since a time."""
-        whose = {"kind": kind, "tenant": stream.tenant, "stream": stream.name}
+    async def sum_up(
+        self, kinds: Sequence[str], stream: StreamId, payload: Payload, since: datetime
+    ) -> tuple[int, int]:
+        """How far the jobs of the first kind with this payload got (`through`), and what those of all these kinds have
+        `written` since a time.
+        """
+        whose = {"kind": kinds[0], "kinds": list(kinds), "tenant": stream.tenant, "stream": stream.name}
         [row] = await self._rows("sum_up_jobs", {**whose, "payload": Jsonb(ids_only(payload)), "since": since})
         return row["through"], row["written"]
 

@@ -1,4 +1,4 @@
-"""Extracts facts from what users say, off the path of writes (B13, E06): a job a thread, by rules, without a model.
+"""Extracts facts from what users say, off the path of writes (B13, E06): a job a thread, by rules.
 
 A sweep over the open threads enqueues a job for each with new messages. A job reads the messages since the last one,
 and records what they state. Only what users say is read: nothing of assistants, tools, or attachments.
@@ -17,7 +17,7 @@ from mnemolog.adapters.services import Services
 from mnemolog.commands.extraction import ACTOR, ExtractTurn
 from mnemolog.commands.facts import Remember
 from mnemolog.domain.entity import ME, PERSON
-from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_A_DAY, MOST_WRITES, Action, Candidate
+from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_WRITES, Action, Candidate
 from mnemolog.domain.extraction.extractor import extract
 from mnemolog.domain.message import Message
 from mnemolog.domain.origin import Origin
@@ -28,8 +28,10 @@ from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.message_fold import MESSAGE
 from mnemolog.projections.rows import Row
 
-SWEEP, THREAD = "sweep-extraction", "extract-thread"
+SWEEP, THREAD, WINDOWS = "sweep-extraction", "extract-thread", "extract-windows"
 EVERY_SECONDS = 15.0
+# A thread in which nothing was said for so long is read by the model, if something in it seems worth it.
+QUIET = timedelta(minutes=1)
 # Older messages are not read again, such as after an upgrade, or when the last job is no longer known.
 READ_FOR = timedelta(days=7)
 WINDOW, WINDOW_BEFORE = 10_000, 50
@@ -62,16 +64,15 @@ async def enqueue_due(engine: Services, now: datetime) -> int:
 
 
 async def extract_thread(engine: Services, attempt: Attempt) -> None:
-    """Record what the messages of a thread state, from where the last job ended."""
+    """Record what the messages of a thread state, from where the last job ended; then the model may read them."""
     job = attempt.job
     stream, payload = StreamId(job.tenant, job.stream), dict(job.payload)
     now = engine.writes.now()
-    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    before, written_today = await engine.jobs.sum_up(THREAD, stream, payload, today)
+    before, written_today = await engine.jobs.sum_up((THREAD, WINDOWS), stream, payload, start_of_day(now))
     through, written = max(before, job.progress.get("through", 0)), job.progress.get("written", 0)
-    left = MOST_A_DAY - written_today
+    left = engine.policy.extraction.writes_per_day - written_today
     head = await engine.log.head(stream)
-    while through < head:
+    while through < head and left > 0:
         until = min(through + WINDOW, head)
         for event, said_at, candidates in await _read(engine, stream, payload, through, until):
             if left <= 0:  # What is left waits for another day.
@@ -82,8 +83,19 @@ async def extract_thread(engine: Services, attempt: Attempt) -> None:
             written, left = written + recorded, left - recorded
         through = max(through, until)
         await attempt.save({"through": through, "written": written, "extractor": EXTRACTOR})
-        if left <= 0:
-            return
+    await enqueue_windows(engine, stream, payload, str(through))
+
+
+async def enqueue_windows(engine: Services, stream: StreamId, payload: Payload, reason: str) -> None:
+    """Let the model read a thread in a minute, if there is one; once for a reason."""
+    if engine.settings.extraction == "model" and engine.models.chat is not None:
+        key = f"{payload['agent_id']}\n{payload['thread_id']}\n{reason}"
+        run_at = engine.writes.now() + QUIET
+        await engine.jobs.enqueue(WINDOWS, payload, stream=stream, unique_key=key, run_at=run_at)
+
+
+def start_of_day(now: datetime) -> datetime:
+    return now.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 async def extract_again(engine: Services, stream: StreamId, place: Payload, after: int, run_id: str) -> None:
@@ -155,24 +167,14 @@ async def _record(
         "run_id": run_id,
         "actor": ACTOR,
     }
-    proposed = [one for one in candidates if one.action is Action.PROPOSE]
+    proposed = [one for one in candidates if one.action is Action.PROPOSE and not turn.speaker]
     stated = [one for one in candidates if one.action is not Action.PROPOSE]
     written = 0
-    if proposed and not await _is_visible(engine, stream, turn.turn_id):
-        proposed = []
-    for one in proposed[:MOST_WRITES] if not turn.speaker else ():
-        field = {
-            "field": one.predicate,
-            "value": one.object,
-            "confidence": one.confidence,
-            "source": EXTRACTOR,
-            "origin": Origin.USER,
-        }
-        done = await engine.writes.propose({**who, **field, "turn_id": turn.turn_id})
-        written += 0 if done.receipt.already else len(done.receipt.event_ids)
+    for one in proposed[:MOST_WRITES]:
+        written += await propose(engine, stream, who, turn.turn_id, one)
     if not stated:
         return written
-    facts = tuple(_fact(engine, who, said_at, turn.turn_id, one) for one in stated)
+    facts = tuple(fact_of(engine, who, said_at, (turn.turn_id,), one) for one in stated)
     command = ExtractTurn(
         **who,
         turn_id=turn.turn_id,
@@ -186,6 +188,29 @@ async def _record(
     return written + (0 if receipt.already else len(receipt.event_ids))
 
 
+async def propose(
+    engine: Services,
+    stream: StreamId,
+    who: Mapping[str, Any],
+    turn_id: str,
+    one: Candidate,
+    extractor: str = EXTRACTOR,
+    origin: Origin = Origin.USER,
+) -> int:
+    """Propose a profile field, unless the message was hidden since; how many events that took."""
+    if not await _is_visible(engine, stream, turn_id):
+        return 0
+    field = {
+        "field": one.predicate,
+        "value": one.object,
+        "confidence": one.confidence,
+        "source": extractor,
+        "origin": origin,
+    }
+    done = await engine.writes.propose({**who, **field, "turn_id": turn_id})
+    return 0 if done.receipt.already else len(done.receipt.event_ids)
+
+
 async def _is_visible(engine: Services, stream: StreamId, turn_id: str) -> bool:
     """Whether a message was neither hidden nor erased since."""
     state: dict[str, Message] = {}
@@ -194,7 +219,15 @@ async def _is_visible(engine: Services, stream: StreamId, turn_id: str) -> bool:
     return turn_id in state and state[turn_id].visible
 
 
-def _fact(engine: Services, who: Mapping[str, Any], said_at: datetime, turn_id: str, one: Candidate) -> Remember:
+def fact_of(
+    engine: Services,
+    who: Mapping[str, Any],
+    said_at: datetime,
+    turn_ids: Sequence[str],
+    one: Candidate,
+    extractor: str = EXTRACTOR,
+    origin: Origin = Origin.USER,
+) -> Remember:
     """The command that records a candidate, with what the policy says of the predicate, or else the candidate."""
     fields = {
         "subject": one.subject,
@@ -204,10 +237,10 @@ def _fact(engine: Services, who: Mapping[str, Any], said_at: datetime, turn_id: 
         "since": one.since,
         "until": one.until if one.action is not Action.END else None,
         "confidence": one.confidence,
-        "metadata": {"extractor": EXTRACTOR, "rule": one.rule},
+        "metadata": {"extractor": extractor, "rule": one.rule} if one.rule else {"extractor": extractor},
         "told_at": said_at,
-        "source_turn_ids": (turn_id,),
-        "origin": Origin.USER,
+        "source_turn_ids": tuple(turn_ids),
+        "origin": origin,
     }
     command = engine.writes.fact({**who, **fields})
     if command.predicate in engine.policy.predicates.predicates:

@@ -5,6 +5,7 @@ from mnemolog.adapters.artifacts.uploads import discarding
 from mnemolog.adapters.jobs.job import Attempt, Kind
 from mnemolog.adapters.maintenance.expiring import expire
 from mnemolog.adapters.maintenance.extracting import extracting
+from mnemolog.adapters.maintenance.extracting_by_model import extracting_by_model
 from mnemolog.adapters.maintenance.following import following
 from mnemolog.adapters.maintenance.patrol import Patrol
 from mnemolog.adapters.maintenance.retention import retain
@@ -39,6 +40,7 @@ def recurring(engine: Services) -> list[Kind]:
         *extractions(engine),
         discarding(engine),
         *extracting(engine),
+        *extracting_by_model(engine),
         following(engine),
         *segmenting(engine),
         *summarizing(engine),

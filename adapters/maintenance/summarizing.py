@@ -13,6 +13,7 @@ from sqlalchemy import Table, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.jobs.job import Attempt, Kind
+from mnemolog.adapters.maintenance.extracting import enqueue_windows
 from mnemolog.adapters.maintenance.summary_writer import Draft, write
 from mnemolog.adapters.maintenance.threads import enqueue_threads, of_threads
 from mnemolog.adapters.services import Services
@@ -133,6 +134,9 @@ async def summarize_ended(engine: Services, stream: StreamId, kind: SummaryKind,
         labels = {id_: [line.partition("]")[0] + "]" for line in lines] for id_, lines in surrogates.items()}
         draft = Draft(kind=kind, rows=rows, chunks=chunks, labels=labels, names=names, **about)
         await write(engine, stream, draft)
+        if kind is SummaryKind.FINAL:
+            of_thread = {"agent_id": row["agent_id"], "thread_id": row["thread_id"], "episode_id": str(id_)}
+            await enqueue_windows(engine, stream, of_thread, f"{id_} {len(rows)}")
     await _spine(engine, stream)
 
 

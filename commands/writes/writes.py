@@ -17,6 +17,7 @@ from mnemolog.commands.patrol import PATROL, CloseCycle
 from mnemolog.commands.recalls import RECALLING, RecordRecalls
 from mnemolog.commands.rollback import Rollback
 from mnemolog.commands.serving import SERVING, RecordServed
+from mnemolog.commands.windows import WINDOWS, ExtractWindow
 from mnemolog.commands.withdrawal import WITHDRAWAL, FollowMessages
 from mnemolog.commands.writes.artifacts import ArtifactWrites
 from mnemolog.commands.writes.batches import BatchWrites
@@ -281,6 +282,16 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites, DocumentWrites):
     async def follow(self, command: FollowMessages) -> Receipt:
         """Withdraw the facts of deleted messages, and bring back those of restored ones."""
         return await self._handler.handle(WITHDRAWAL, command)
+
+    async def extract_window(self, command: ExtractWindow) -> Receipt:
+        """Record what a model proposed to remember of a window of messages (B13)."""
+        if self._neighbours is not None:
+            beside = [
+                one.model_copy(update={"memory": await self._neighbours.beside(one.memory)}) if one.memory else one
+                for one in command.proposed
+            ]
+            command = command.model_copy(update={"proposed": tuple(beside)})
+        return await self._handler.handle(WINDOWS, command)
 
     async def record_recalls(self, command: RecordRecalls) -> Receipt:
         """That memories were found."""

@@ -11,8 +11,6 @@ EXTRACTOR = "rules-3"
 CONFIDENCE = 0.8
 MOST_CANDIDATES = 5  # B13: of one turn.
 MOST_WRITES = 3  # B13: of one turn.
-MOST_A_DAY = 200
-"""Events of one user and day (UTC); B13 gives no figure."""
 
 
 class Action(StrEnum):

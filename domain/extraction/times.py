@@ -31,6 +31,11 @@ POINT = (
     rf"|{DAY}|{_DATE})"
 )
 _ON = rf"(?:in|on|at) (?:{_DATE}|{DAY}|(?:the )?{SEASON}(?: of)?(?: (?:19|20)\d\d)?|(?:the )?(?:start|beginning|end) of (?:{_DATE}))"
+_RELATIVE = re.compile(
+    rf"\b(?:yesterday|today|tomorrow|last|this|next|ago)\b|^in {COUNT} {_UNIT}|\b{DAY}\b", re.IGNORECASE
+)
+_WEEKDAY = re.compile(rf"on {DAY}", re.IGNORECASE)
+_DAY_STAMP = re.compile(r"\d{4}-\d\d-\d\d")
 _PHRASE = re.compile(
     rf"(?P<until>\b(?:until|till|up to) (?P<end>{POINT})\b)"
     rf"|(?P<from>\b(?:ever since|since|from|as of|as from|starting|effective|beginning) (?:(?:on|in) )?"
@@ -82,6 +87,36 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
             stamp = _stamp(phrase.lower(), since)
     text = " ".join(_PHRASE.sub(" ", clause).split())
     return Dated(re.sub(r"\s+([,.!;:])", r"\1", text).strip(" ,"), since, until, stamp)
+
+
+def absolute(text: str, at: datetime, *, once: bool = False) -> str:
+    """A text with a date in place of each phrase of time that depends on the date of its message.
+
+    `once`: it is about something that happened once, so that "on Friday" is a date, too.
+
+    >>> absolute("The user moved last week and starts work tomorrow.", datetime(2026, 5, 13, tzinfo=UTC))
+    'The user moved in the week of 2026-05-04 and starts work on 2026-05-14.'
+    """
+
+    def resolved(found: re.Match[str]) -> str:
+        weekday = _WEEKDAY.fullmatch(found[0]) is not None
+        if found["for"] or not (once if weekday else _RELATIVE.search(found[0])):
+            return found[0]
+        said = dated(found[0], at)
+        if found["until"]:
+            return f"until {said.until.date().isoformat()}" if said.until else found[0]
+        if not said.stamp:
+            return found[0]
+        # A stamp of a day is a date; that of a week, a season, a month or a year is a period.
+        return f"{'since' if found['from'] else 'on' if _DAY_STAMP.fullmatch(said.stamp) else 'in'} {said.stamp}"
+
+    return _PHRASE.sub(resolved, text)
+
+
+def moment(phrase: str, at: datetime, *, future: bool = False) -> datetime | None:
+    """When a phrase such as `last week`, `since March` or `2026-03-01` says that something began or ended."""
+    said = dated(phrase, at, future=future)
+    return said.since or said.until or point(phrase.strip().rstrip("."), at, future=future)
 
 
 def is_time(text: str) -> bool:

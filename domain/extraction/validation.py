@@ -2,6 +2,7 @@
 
 import re
 from datetime import datetime
+from enum import StrEnum
 
 from mnemolog.domain.entity import ME
 from mnemolog.domain.extraction.candidate import Candidate
@@ -13,20 +14,103 @@ MOST_SENTENCES = 2
 SHORTEST = 2
 """The letters and digits that a name or a value has at least."""
 FIRST_YEAR, YEARS_AHEAD = 1900, 30
+# "That" and "this" before another word are no pronouns: "decided that", "this week".
 _PRONOUNS = re.compile(
-    r"\b(?:i|i'm|i've|i'd|me|my|mine|myself|we|we're|us|our|ours|you|you're|your|yours|he|him|his|she|her|hers|it|its|it's"
-    r"|they|them|their|theirs|this|that|these|those)\b",
+    r"\b(?:i|i'm|i've|i'd|me|my|mine|myself|we|we're|us|our|ours|you|you're|your|yours|he|him|his|himself|she|her|hers"
+    r"|herself|it|its|it's|they|them|their|theirs|(?:this|that|these|those)(?=\s*(?:[.,;:!?]|$|(?:is|was|are|were)\b)))\b",
     re.IGNORECASE,
 )
 _END = re.compile(r"(?<=[.!?])\s+")
+_MARKUP = re.compile(r"(?:(?:[-*•]|\d+[.)])\s+)?(?P<quote>[\"“])?(?P<text>.*?)(?(quote)[\"”])", re.DOTALL)
+# English verbs in the past, and those that show that a sentence is about the present or the future.
+_PAST = re.compile(
+    r"\b(?:\w+ed|was|were|had|did|went|came|got|gave|took|made|said|told|met|saw|found|left|felt|heard|kept|began|bought"
+    r"|brought|built|chose|drove|ate|fell|flew|forgot|grew|knew|lost|paid|ran|read|sent|set|slept|spent|spoke|swam|taught"
+    r"|thought|threw|understood|won|wore|wrote|put|cut|hurt|led|rode|sang|sold|stood|broke|caught|drank|held|sat)\b",
+    re.IGNORECASE,
+)
+_ENGLISH = re.compile(r"\b(?:the|is|are|was|has|will|a|an|to|of|and)\b", re.IGNORECASE)
 
 
-def conforming(text: str) -> str | None:
-    """The text as it may be remembered, cut to two sentences; None if it is empty, too long or has pronouns."""
-    plain = " ".join(" ".join(_END.split(text.strip())[:MOST_SENTENCES]).split())
-    if not search_terms(plain) or len(plain) > LONGEST or _PRONOUNS.search(plain):
-        return None
+class Fault(StrEnum):
+    """Why something is not remembered."""
+
+    EMPTY = "empty"
+    TOO_LONG = "too_long"
+    PRONOUN = "pronoun"
+    NOT_PAST = "not_past"
+    FILLER = "filler"
+    SPECULATION = "speculation"
+    UNSTATED = "unstated"
+    UNGROUNDED = "ungrounded"
+    IMPLAUSIBLE = "implausible"
+    NOT_STEPS = "not_steps"
+    HIDDEN = "hidden"
+    KNOWN = "known"
+    AMBIGUOUS = "ambiguous"
+    OVER_LIMIT = "over_limit"
+    UNREADABLE = "unreadable"
+
+
+def checked(text: str, *, episodic: bool = False) -> str | Fault:
+    """The text as it may be remembered, cut to two sentences, and to one if both are too long; or what is wrong.
+
+    >>> checked("- The user moved to Porto. The move took a day. The flat is small.")
+    'The user moved to Porto. The move took a day.'
+    >>> checked("He moved to Porto.")
+    <Fault.PRONOUN: 'pronoun'>
+    """
+    found = _MARKUP.fullmatch(text.strip())
+    sentences = [" ".join(one.split()) for one in _END.split(found["text"] if found else text.strip())]
+    plain = " ".join(sentences[:MOST_SENTENCES])
+    plain = sentences[0] if len(plain) > LONGEST else plain
+    if not search_terms(plain):
+        return Fault.EMPTY
+    if len(plain) > LONGEST:
+        return Fault.TOO_LONG
+    if _PRONOUNS.search(plain):
+        return Fault.PRONOUN
+    if episodic and _ENGLISH.search(plain) and not _PAST.search(plain):
+        return Fault.NOT_PAST
     return plain
+
+
+def is_filler(text: str) -> bool:
+    """Whether a message is a greeting, thanks or another passing remark (E06).
+
+    >>> is_filler("Good morning!"), is_filler("ok, thanks a lot"), is_filler("Thanks, I moved to Porto")
+    (True, True, False)
+    """
+    return _FILLER.fullmatch(" ".join(text.split())) is not None
+
+
+def is_small_talk(text: str) -> bool:
+    """Whether a statement only tells that somebody greeted, thanked or asked."""
+    return _SMALL_TALK.search(text) is not None
+
+
+def is_speculation(text: str) -> bool:
+    """Whether a statement says itself that it is a guess (E06)."""
+    return _SPECULATION.search(text) is not None
+
+
+_FILLER = re.compile(
+    r"(?:(?:hi|hello|hey|hiya|yo|good (?:morning|afternoon|evening|night)|bye|goodbye|see you(?: (?:later|soon|tomorrow))?"
+    r"|thanks|thank you|thx|cheers|ok|okay|k|sure|yes|yeah|yep|no|nope|cool|great|nice|perfect|awesome|lol|haha+|hm+|wow"
+    r"|right|fine|got it|i see|sounds good|will do|welcome|please|how are you|what's up|a lot|so much|very much|again|there"
+    r"|all|everyone|not bad|you too|and you|it|that helps|done)[\s,.!?:;)(-]*)*",
+    re.IGNORECASE,
+)
+_SMALL_TALK = re.compile(
+    r"\b(?:greeted|said (?:hello|hi|goodbye|good \w+)|thanked|says? (?:hello|hi|goodbye)|made small talk|asked (?:for|about|how|what"
+    r"|whether|if|the assistant)|asks? (?:for|about|how|what|whether|if))\b",
+    re.IGNORECASE,
+)
+_SPECULATION = re.compile(
+    r"\b(?:maybe|perhaps|possibly|probably|presumably|apparently|likely|might|could be|may (?:be|have|want|like|need)|seems?"
+    r"|seemed|appears? to|appeared to|suggests?|implies|supposedly|is thinking (?:about|of)|considers? (?!\w+ (?:a|an|the)\b)\w+ing)\b",
+    re.IGNORECASE,
+)
 
 
 def valid(candidate: Candidate, at: datetime) -> bool:
@@ -41,4 +125,4 @@ def valid(candidate: Candidate, at: datetime) -> bool:
     if sum(map(str.isalnum, candidate.object)) < SHORTEST:
         return False
     subject = "The user" if candidate.subject == ME else candidate.subject
-    return conforming(sentence(subject, candidate.predicate, candidate.object)) is not None
+    return not isinstance(checked(sentence(subject, candidate.predicate, candidate.object)), Fault)

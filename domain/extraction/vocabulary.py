@@ -65,3 +65,10 @@ KIN_WORDS = (
 OUTLIVING = frozenset([*KIN_WORDS.split(), "birthday", "born_in", "born_on", "died"])
 """The predicates of facts that do not end with a death: kinship, and what is of no time."""
 COUPLE = ("partner_of", "married_to", "engaged_to")
+_PREDICATE_WORDS = (
+    "likes dislikes prefers speaks studies studies_at plans next_trip engaged_to preferred_name sister brother son"
+    " daughter mother father cousin aunt uncle colleague neighbour roommate boss manager doctor dentist therapist"
+    " landlord dog cat"
+)
+PREDICATES = frozenset(_PREDICATE_WORDS.split())
+"""Predicates of the rules that no policy has to configure."""

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from mnemolog.domain.memory import Kind
-from mnemolog.events import artifacts, conversation, documents, memory, message, patrol, profile, serving
+from mnemolog.events import artifacts, conversation, documents, extraction, memory, message, patrol, profile, serving
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import ThreadErased
 from mnemolog.events.event import Event
@@ -44,7 +44,7 @@ class Operation(NamedTuple):
 
 
 # The actors of background jobs.
-WORKERS = frozenset({"extractor", "patrol", "retention"})
+WORKERS = frozenset({"extractor", "model-extractor", "patrol", "retention"})
 _OPS = {
     "ADD": "create",
     "UPDATE": "update",
@@ -63,6 +63,7 @@ _OTHERS: Mapping[type[Event], tuple[str, str, Callable[[Any], int]]] = {
     message.MessagesErased: ("erase", "message", lambda it: len(it.turn_ids)),
     conversation.AffectSet: ("set", "affect", lambda it: 1),
     conversation.FocusSet: ("set", "focus", lambda it: 1),
+    extraction.MessagesExtracted: ("extract", "message", lambda it: len(it.turn_ids)),
     memory.MemoriesRecalled: ("recall", "memory", lambda it: sum(it.weights)),
     patrol.CycleClosed: ("cycle", "patrol", lambda it: 1),
     serving.ContextServed: ("serve", "context", lambda it: 1),

@@ -1,6 +1,7 @@
 """Facts from what users say: recorded by jobs, under the guards of what a person writes, and undone as one batch."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from mnemolog.commands.messages import DeleteMessage
 from mnemolog.commands.rollback import Rollback
 from mnemolog.domain.extraction import candidate
 from mnemolog.domain.extraction.candidate import EXTRACTOR
+from mnemolog.domain.extraction.policy import ExtractionPolicy
 from mnemolog.events.fields import validated
 from mnemolog.projections.context import ContextRequest
 from tests.engine.equality import assert_live_equals_replayed
@@ -67,6 +69,11 @@ async def extracted(engine: Engine) -> None:
 async def _done(engine: Engine) -> bool:
     jobs = await engine.jobs.list(kind=THREAD, limit=1000)
     return all(job.status not in (Status.QUEUED, Status.RUNNING) for job in jobs)
+
+
+def limit(monkeypatch: pytest.MonkeyPatch, engine: Engine, writes: int) -> None:
+    """So many events a day."""
+    monkeypatch.setattr(engine, "policy", replace(engine.policy, extraction=ExtractionPolicy(writes_per_day=writes)))
 
 
 async def told(ana: Teller, **when: Any) -> set[str]:
@@ -181,7 +188,7 @@ async def test_a_message_leaves_at_most_three_writes(ana: Teller) -> None:
 
 
 async def test_a_day_has_a_limit(ana: Teller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extracting, "MOST_A_DAY", 3)  # The user, and two facts.
+    limit(monkeypatch, ana.engine, 3)  # The user, and two facts.
     await hears(ana, "I love jazz.", "I love tea.", "I love rain.")
     await hears(ana, "I love snow.")
     assert len(await ana.facts()) == 2
@@ -296,7 +303,7 @@ async def test_a_name_in_a_hidden_message_is_not_proposed(ana: Teller) -> None:
 async def test_what_is_said_beyond_the_limit_of_a_day_is_read_on_another(
     ana: Teller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extracting, "MOST_A_DAY", 2)
+    limit(monkeypatch, ana.engine, 2)
     await hears(ana, "I love hiking.", "I love chess.", "I'm allergic to peanuts.")
     assert "ana allergy peanuts" not in await told(ana)
     monkeypatch.undo()

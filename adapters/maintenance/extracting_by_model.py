@@ -1,0 +1,319 @@
+"""Extracts memories from windows of messages by the chat model (B13, E06, B09), after the rules have read them.
+
+The job that applies the rules to a thread enqueues one that lets the model read what was closed since. A window that
+the model cannot read now is read later; if its answer is unusable three times, the window is passed over, and its event
+says so. What the model answered is recorded in one append with the event of the window: replay asks no model, and a
+window is recorded once.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID, uuid5
+
+from pydantic import TypeAdapter
+
+from mnemolog.adapters.jobs.job import Attempt, Kind, Payload
+from mnemolog.adapters.maintenance.extracting import (
+    QUIET,
+    READ_FOR,
+    THREAD,
+    WINDOW,
+    WINDOW_BEFORE,
+    WINDOWS,
+    fact_of,
+    propose,
+    start_of_day,
+)
+from mnemolog.adapters.services import Services
+from mnemolog.commands.extraction import MODEL_ACTOR, ExtractTurn
+from mnemolog.commands.memories import CreateMemory
+from mnemolog.commands.models import ChatModel, Completion
+from mnemolog.commands.prompts import Prompt, load
+from mnemolog.commands.todos import OpenTodo
+from mnemolog.commands.windows import ExtractWindow, Proposed
+from mnemolog.domain.category import CategoryPolicy
+from mnemolog.domain.errors import MnemologError, ModelOutputInvalid
+from mnemolog.domain.extraction.candidate import MOST_CANDIDATES, MOST_WRITES, Action
+from mnemolog.domain.extraction.proposals import Accepted, Extracted, Judged, Sort, judge, judge_summary
+from mnemolog.domain.extraction.validation import Fault
+from mnemolog.domain.extraction.vocabulary import PREDICATES
+from mnemolog.domain.extraction.windows import Trigger, Utterance, Window, windows
+from mnemolog.domain.importance import Scale
+from mnemolog.domain.memory import Kind as MemoryKind
+from mnemolog.domain.memory_key import Source
+from mnemolog.domain.origin import Origin
+from mnemolog.domain.predicates import PredicatePolicy
+from mnemolog.domain.summary import FactCandidate, SummaryKind, shortened
+from mnemolog.domain.text import same_text
+from mnemolog.domain.turn import Role
+from mnemolog.events.conversation import TurnRecorded, divided_tag, summaries_tag, thread_tag, turn_tag
+from mnemolog.events.envelope import Recorded, StreamId
+from mnemolog.events.episodes import EpisodeClosed
+from mnemolog.events.extraction import MessagesExtracted, read_tag
+from mnemolog.events.fields import validated
+from mnemolog.events.generation import Generation
+from mnemolog.events.message_fold import MESSAGE
+from mnemolog.events.summaries import SummaryWritten
+
+PROMPT = "extraction"
+TOKENS, MESSAGE_CHARACTERS, MESSAGES_BEFORE = 2000, 2000, 4
+# After so many answers that cannot be used, a window is passed over.
+ANSWERS = 3
+KINDS = {Sort.EVENT: MemoryKind.EPISODE, Sort.PROCEDURE: MemoryKind.PROCEDURE}
+_TODOS = UUID("5b0f4f0c-0c0e-5d39-8f5b-1c7f1e7f0f52")
+
+
+def extracting_by_model(engine: Services) -> list[Kind]:
+    """The job of one thread; what is enqueued while there is a model does nothing without one."""
+
+    async def read(attempt: Attempt) -> None:
+        if engine.models.chat is not None:
+            done = await extract_windows(engine, engine.models.chat, attempt)
+            if "episode_id" in attempt.job.payload:
+                recorded = await extract_summary(engine, attempt)
+                await attempt.save({**done, "written": done["written"] + recorded})
+
+    return [Kind(name=WINDOWS, run=read)]
+
+
+async def extract_windows(engine: Services, chat: ChatModel, attempt: Attempt) -> Mapping[str, int]:
+    """Let the model read the closed windows of a thread that it has not read, as far as the rules have.
+
+    Returns the progress: how far it got, and how many events were written.
+    """
+    job = attempt.job
+    stream, agent_id, thread_id = StreamId(job.tenant, job.stream), job.payload["agent_id"], job.payload["thread_id"]
+    payload = {"agent_id": agent_id, "thread_id": thread_id}
+    now = engine.writes.now()
+    head, _ = await engine.jobs.sum_up((THREAD,), stream, payload, now)
+    before, _ = await engine.jobs.sum_up((WINDOWS,), stream, payload, now)
+    through, written = max(before, job.progress.get("through", 0)), job.progress.get("written", 0)
+    left = await _left(engine, stream, payload)
+    read = await _read(engine, stream, agent_id, thread_id)
+    while through < head:
+        until = min(through + WINDOW, head)
+        after = max(0, through - WINDOW_BEFORE)
+        events = await engine.log.read(stream, after=after, until=until, tags=[thread_tag(thread_id)])
+        divided = await engine.log.read(stream, after=after, tags=[divided_tag(agent_id, thread_id)])
+        said = _said(events, agent_id, now - READ_FOR)
+        new = [one for one in said if one.seq > through and one.turn_id not in read]
+        ends = {one.payload.last_turn_ids[-1] for one in divided if isinstance(one.payload, EpisodeClosed)}
+        quiet = until < head or not new or now - new[-1].at >= QUIET
+        for window in windows(new, ends, engine.policy.extraction, quiet=quiet):
+            if window.trigger:
+                if left <= 0:  # What is left waits for another day, and costs no tokens.
+                    return {"through": through, "written": written}
+                earlier = [one for one in said if one.seq < window.messages[0].seq][-MESSAGES_BEFORE:]
+                recorded = await _extract(engine, chat, attempt, stream, window, earlier, left)
+                written, left = written + recorded, left - recorded
+            through = window.messages[-1].seq
+            await attempt.save({"through": through, "written": written})
+        if until == head:
+            break
+        through = until
+    return {"through": through, "written": written}
+
+
+async def extract_summary(engine: Services, attempt: Attempt) -> int:
+    """Remember the facts that a model proposed in the final summary of a closed episode (E03).
+
+    Returns how many events were written.
+    """
+    job = attempt.job
+    stream, agent_id, thread_id = StreamId(job.tenant, job.stream), job.payload["agent_id"], job.payload["thread_id"]
+    written = await engine.log.read(stream, tags=[summaries_tag(thread_id)])
+    summaries = [(one.event_id, one.payload) for one in written if isinstance(one.payload, SummaryWritten)]
+    of_episode = [
+        (id_, one)
+        for id_, one in summaries
+        if one.kind is SummaryKind.FINAL and str(one.episode_id) == job.payload["episode_id"] and one.text
+    ]
+    left = await _left(engine, stream, {"agent_id": agent_id, "thread_id": thread_id})
+    if not of_episode or of_episode[-1][1].mechanical or left <= 0:
+        return 0
+    summary_id, summary = of_episode[-1]
+    ends = await engine.log.read(stream, tags=[turn_tag(summary.first_turn_id), turn_tag(summary.last_turn_id)])
+    turns = [one.seq for one in ends if isinstance(one.payload, TurnRecorded)]
+    events = await engine.log.read(stream, after=turns[0] - 1, tags=[thread_tag(thread_id)])
+    messages = [one for one in _said(events, agent_id, datetime.min.replace(tzinfo=UTC)) if one.seq <= turns[-1]]
+    proposed = TypeAdapter(tuple[FactCandidate, ...]).validate_python(summary.summary_json["facts_candidates"])
+    judged = judge_summary(proposed, messages)
+    cited = {message for one in judged.accepted for message in one.said_by}
+    window = Window(tuple(sorted(cited, key=lambda message: message.seq)), Trigger.SUMMARY)
+    return await record(engine, stream, _who(attempt), window, judged, summary.generation, left, summary_id)
+
+
+async def _left(engine: Services, stream: StreamId, payload: Payload) -> int:
+    """How many events may still be extracted today."""
+    since = start_of_day(engine.writes.now())
+    _, written = await engine.jobs.sum_up((THREAD, WINDOWS), stream, payload, since)
+    return engine.policy.extraction.writes_per_day - written
+
+
+def _who(attempt: Attempt) -> Mapping[str, Any]:
+    job = attempt.job
+    stream = StreamId(job.tenant, job.stream)
+    return {
+        "tenant": stream.tenant,
+        "user_id": stream.owner,
+        "agent_id": job.payload["agent_id"],
+        "thread_id": job.payload["thread_id"],
+        "run_id": f"extraction-{job.job_id}",
+        "actor": MODEL_ACTOR,
+    }
+
+
+async def _read(engine: Services, stream: StreamId, agent_id: str, thread_id: str) -> Collection[str]:
+    events = await engine.log.read(stream, tags=[read_tag(agent_id, thread_id)])
+    found = (one.payload for one in events)
+    return {id_ for one in found if isinstance(one, MessagesExtracted) and not one.summary_id for id_ in one.turn_ids}
+
+
+def _said(events: Sequence[Recorded], agent_id: str, since: datetime) -> Sequence[Utterance]:
+    """What the user and the agent said to each other, without what was hidden or erased."""
+    messages: dict[str, Any] = {}
+    for event in events:
+        messages |= MESSAGE.evolve(messages, event.payload)
+    return [
+        Utterance(event.seq, turn.turn_id, turn.role, turn.speaker, turn.text, event.occurred_at)
+        for event in events
+        if isinstance(turn := event.payload, TurnRecorded)
+        and turn.role in (Role.USER, Role.ASSISTANT)
+        and turn.text
+        and event.meta.agent_id == agent_id
+        and event.recorded_at >= since
+        and messages[turn.turn_id].visible
+    ]
+
+
+async def _extract(
+    engine: Services,
+    chat: ChatModel,
+    attempt: Attempt,
+    stream: StreamId,
+    window: Window,
+    before: Sequence[Utterance],
+    left: int,
+) -> int:
+    """Ask the model about a window and record what it proposes; how many events that took."""
+    prompt = prompt_of(engine.policy.categories, engine.policy.predicates)
+    generation = Generation(model=chat.model, prompt=prompt.name, prompt_version=prompt.version)
+    judged = Judged((), (Fault.UNREADABLE,))
+    try:
+        done = await _ask(chat, stream, prompt, window, before)
+    except ModelOutputInvalid:
+        if attempt.job.attempts < ANSWERS:
+            raise
+    else:
+        generation = done.generation
+        judged = judge(
+            done.output.candidates,
+            window.messages,
+            before,
+            categories=engine.policy.categories.categories,
+            profile_fields=engine.policy.profile.sensitive | engine.policy.profile.benign,
+        )
+    return await record(engine, stream, _who(attempt), window, judged, generation, left)
+
+
+async def _ask(
+    chat: ChatModel, stream: StreamId, prompt: Prompt, window: Window, before: Sequence[Utterance]
+) -> Completion[Extracted]:
+    earlier = [f"- {_line(one)}" for one in before]
+    asked = [f"[{number}] {_line(one)}" for number, one in enumerate(window.messages, 1)]
+    lead = ["Before, only to understand the rest:", *earlier, "", "Messages:"] if earlier else ["Messages:"]
+    return await chat.complete(stream.tenant, prompt, "\n".join([*lead, *asked]), Extracted, max_tokens=TOKENS)
+
+
+def _line(one: Utterance) -> str:
+    text = shortened(" ".join(one.text.split()), MESSAGE_CHARACTERS)
+    return f"{one.at:%A %Y-%m-%d} {one.speaker or one.role}: {text}"
+
+
+def prompt_of(categories: CategoryPolicy, predicates: PredicatePolicy) -> Prompt:
+    """The instructions, with the categories and the predicates of the policy."""
+    names = sorted({*predicates.predicates, *PREDICATES})
+    return load(
+        PROMPT, most=MOST_CANDIDATES, categories=", ".join(sorted(categories.categories)), predicates=", ".join(names)
+    )
+
+
+async def record(
+    engine: Services,
+    stream: StreamId,
+    who: Mapping[str, Any],
+    window: Window,
+    judged: Judged,
+    generation: Generation,
+    left: int,
+    summary_id: UUID | None = None,
+) -> int:
+    """Record what passed, in one append; how many events that took."""
+    extractor = f"{generation.model} {generation.prompt}-{generation.prompt_version}"
+    proposed, faults, written = list[Proposed](), list(judged.faults), 0
+    for one in judged.accepted:
+        try:
+            if one.fact and one.fact.action is Action.PROPOSE:
+                written += await propose(engine, stream, who, one.said_by[0].turn_id, one.fact, extractor, Origin.AGENT)
+            else:
+                proposed.append(_proposed(engine, who, one, extractor))
+        except MnemologError:  # Such as a name that is too long.
+            faults.append(Fault.IMPLAUSIBLE)
+    command = validated(
+        ExtractWindow,
+        {
+            **who,
+            "turn_ids": tuple(one.turn_id for one in window.messages),
+            "trigger": window.trigger,
+            "proposed": tuple(proposed),
+            "faults": tuple(faults),
+            "generation": generation,
+            "summary_id": summary_id,
+            "most": left,
+            "at": engine.writes.now(),
+        },
+    )
+    receipt = await engine.writes.extract_window(command)
+    return written + (0 if receipt.already else len(receipt.event_ids) - 1)
+
+
+def _proposed(engine: Services, who: Mapping[str, Any], one: Accepted, extractor: str) -> Proposed:
+    """The command of a proposal."""
+    main, turn_ids = one.said_by[0], tuple(message.turn_id for message in one.said_by)
+    if one.fact:
+        fact = fact_of(engine, who, main.at, turn_ids, one.fact, extractor, Origin.AGENT)
+        statement = ExtractTurn(
+            **who,
+            turn_id=main.turn_id,
+            candidates=(one.fact,),
+            facts=(fact,),
+            said_at=main.at,
+            most=MOST_WRITES,
+            at=engine.writes.now(),
+        )
+        return Proposed(turn_ids=turn_ids, statement=statement)
+    if one.sort is Sort.TODO:
+        about = f"{stream_of(who)} {same_text(one.text)}"
+        fields = {"todo_id": uuid5(_TODOS, about), "text": one.text, "due": one.due, "source_turn_ids": turn_ids}
+        return Proposed(turn_ids=turn_ids, todo=validated(OpenTodo, {**who, **fields}))
+    memory = {
+        "memory_id": engine.writes.new_id(),
+        "text": one.text,
+        "kind": KINDS.get(one.sort, MemoryKind.FACT),
+        "category": one.category,
+        "importance": float(one.importance),
+        "importance_scale": Scale.LEVEL5,
+        "confidence": one.confidence,
+        "role": Role.USER,
+        "source": Source.SHADOW_EXTRACTION,
+        "origin": Origin.AGENT,
+        "source_turn_ids": turn_ids,
+        "merge_similar": True,
+        "metadata": {"extractor": extractor},
+    }
+    return Proposed(turn_ids=turn_ids, memory=validated(CreateMemory, {**who, **memory}))
+
+
+def stream_of(who: Mapping[str, Any]) -> str:
+    return f"{who['tenant']} {who['user_id']} {who['agent_id']}"

@@ -1,0 +1,162 @@
+"""What may be remembered of a model's proposals (B09, E06), and which messages it is shown (B13)."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from mnemolog.domain.extraction.candidate import Action
+from mnemolog.domain.extraction.policy import ExtractionPolicy
+from mnemolog.domain.extraction.proposals import Judged, Proposal, Sort, judge
+from mnemolog.domain.extraction.times import absolute
+from mnemolog.domain.extraction.validation import LONGEST, Fault, checked, is_filler
+from mnemolog.domain.extraction.windows import MOST_MESSAGES, Trigger, Utterance, windows
+from mnemolog.domain.turn import Role
+
+pytestmark = pytest.mark.spec_part("B13", "E06")
+
+AT = datetime(2026, 5, 13, 9, tzinfo=UTC)
+POLICY = ExtractionPolicy()
+
+
+def said(*texts: str, role: Role = Role.USER) -> list[Utterance]:
+    return [
+        Utterance(number, f"t{number}", role, "", text, AT + timedelta(minutes=number))
+        for number, text in enumerate(texts, 1)
+    ]
+
+
+def proposal(text: str = "The user plays the oboe.", sort: Sort = Sort.FACT, **fields: object) -> Proposal:
+    return replace(Proposal(sort, text, (1,), 0.9, 2), **fields)  # type: ignore[arg-type]
+
+
+def judged(one: Proposal, *texts: str, role: Role = Role.USER) -> Judged:
+    heard = said(*(texts or ("I play the oboe in Porto",)), role=role)
+    return judge([one], heard, (), categories={"preferences", "note"}, profile_fields={"preferred_name"})
+
+
+@pytest.mark.spec("B09")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The user lives in Porto.", "The user lives in Porto."),
+        ('  - "The user lives\n in Porto."', "The user lives in Porto."),
+        ("One is. Two is. Three is.", "One is. Two is."),
+        (f"{'a' * 200} ends. {'b' * 200} ends.", f"{'a' * 200} ends."),
+        ("The user decided that this week is free.", "The user decided that this week is free."),
+        ("", Fault.EMPTY),
+        ("...", Fault.EMPTY),
+        ("a" * (LONGEST + 1), Fault.TOO_LONG),
+        ("I live in Porto.", Fault.PRONOUN),
+        ("The user lives with her sister.", Fault.PRONOUN),
+        ("The user likes that.", Fault.PRONOUN),
+    ],
+)
+def test_a_text_is_trimmed_or_refused_with_a_reason(text: str, expected: str | Fault) -> None:
+    assert checked(text) == expected
+
+
+@pytest.mark.spec("B09")
+@pytest.mark.parametrize(
+    ("text", "passes"),
+    [
+        ("The user moved to Porto.", True),
+        ("The user and Clara were in Porto.", True),
+        ("The user is moving to Porto.", False),
+        ("The user will move to Porto.", False),
+        ("Der Nutzer zog nach Porto.", True),
+    ],
+)
+def test_an_episode_is_told_in_the_past(text: str, passes: bool) -> None:
+    assert isinstance(checked(text, episodic=True), Fault) is not passes
+
+
+@pytest.mark.parametrize(
+    ("one", "fault"),
+    [
+        (proposal(messages=()), Fault.UNSTATED),
+        (proposal(messages=(0, 2, -1)), Fault.UNSTATED),
+        (proposal(confidence=0.5), Fault.SPECULATION),
+        (proposal(confidence=float("nan")), Fault.SPECULATION),
+        (proposal(confidence=7.0), Fault.SPECULATION),
+        (proposal("The user probably plays the oboe."), Fault.SPECULATION),
+        (proposal("The user greeted the oboe."), Fault.FILLER),
+        (proposal("The user plays the oboe in Madrid."), Fault.UNGROUNDED),
+        (proposal("Bruno plays the oboe."), Fault.UNGROUNDED),
+        (proposal("The user owns 3 oboes."), Fault.UNGROUNDED),
+        (proposal("The user plays the oboe.", Sort.EVENT), Fault.NOT_PAST),
+        (proposal("Play the oboe", Sort.PROCEDURE), Fault.NOT_STEPS),
+        (proposal(predicate="plays", object="x"), Fault.IMPLAUSIBLE),
+        (proposal(predicate="plays", object="oboe", since="1850-01-01"), Fault.IMPLAUSIBLE),
+    ],
+)
+def test_what_is_not_stated_plainly_is_left_out(one: Proposal, fault: Fault) -> None:
+    assert judged(one) == Judged((), (fault,))
+
+
+def test_what_only_the_assistant_says_is_left_out() -> None:
+    assert judged(proposal(), role=Role.ASSISTANT).faults == (Fault.UNSTATED,)
+
+
+def test_only_five_of_an_answer_are_considered() -> None:
+    many = judge([proposal()] * 7, said("I play the oboe"), (), categories=(), profile_fields=())
+    assert (len(many.accepted), many.faults) == (5, (Fault.OVER_LIMIT, Fault.OVER_LIMIT))
+
+
+def test_a_fact_about_a_subject_becomes_a_candidate_with_its_dates() -> None:
+    [one] = judged(proposal(predicate="Lives in", object="Porto", since="last week", change="changes")).accepted
+    assert one.fact is not None
+    assert (one.fact.predicate, one.fact.object, one.fact.changes) == ("lives_in", "Porto", True)
+    assert one.fact.since == datetime(2026, 5, 4, tzinfo=UTC)
+
+
+def test_a_profile_field_is_proposed_and_not_stated() -> None:
+    bea = proposal("The user is called Bea.", predicate="preferred_name", object="Bea")
+    [one] = judged(bea, "Call me Bea").accepted
+    assert one.fact is not None
+    assert one.fact.action is Action.PROPOSE
+
+
+def test_an_unknown_category_and_importance_are_brought_into_range() -> None:
+    [one] = judged(proposal(sort=Sort.PREFERENCE, category="secrets", importance=99)).accepted
+    assert (one.category, one.importance) == ("preferences", 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The user moved last week.", "The user moved in the week of 2026-05-04."),
+        ("The user starts tomorrow.", "The user starts on 2026-05-14."),
+        ("The user came two days ago.", "The user came on 2026-05-11."),
+        ("The user lives in Porto since March 2024.", "The user lives in Porto since March 2024."),
+        ("The user swims on Monday.", "The user swims on Monday."),
+        ("The user slept for two hours.", "The user slept for two hours."),
+    ],
+)
+def test_relative_times_become_dates(text: str, expected: str) -> None:
+    assert absolute(text, AT) == expected
+
+
+def test_a_weekday_is_a_date_where_something_happened_once() -> None:
+    assert absolute("The user sold the boat on Monday.", AT, once=True) == "The user sold the boat on 2026-05-11."
+
+
+def closed(texts: list[str], *, ends: tuple[str, ...] = (), quiet: bool = False) -> list[tuple[int, Trigger | None]]:
+    return [(len(one.messages), one.trigger) for one in windows(said(*texts), ends, POLICY, quiet=quiet)]
+
+
+def test_a_window_closes_when_it_is_full_or_the_thread_is_quiet_or_the_episode_ends() -> None:
+    plain, lasting = ["Look at the sky"], ["I moved to Porto"]
+    assert closed(lasting) == []
+    assert closed(lasting, quiet=True) == [(1, Trigger.CLASSIFIER)]
+    assert closed(plain, quiet=True) == []
+    assert closed(plain, ends=("t1",)) == [(1, Trigger.EPISODE)]
+    assert closed(["Hello!"], ends=("t1",)) == [(1, None)]
+    assert closed(plain * (MOST_MESSAGES + 1)) == [(MOST_MESSAGES, None)]
+    assert closed([*plain * MOST_MESSAGES, *lasting], quiet=True) == [(MOST_MESSAGES, None), (1, Trigger.CLASSIFIER)]
+    assert closed(["x" * POLICY.long_message], quiet=True) == [(1, Trigger.LENGTH)]
+
+
+def test_filler_is_told_from_what_says_something() -> None:
+    assert all(map(is_filler, ("Hi!", "Ok, thanks a lot.", "Good morning :)", "", "haha yes", "Sounds good!")))
+    assert not any(map(is_filler, ("Hi, I moved to Porto", "No peanuts", "Yes, on Friday")))
