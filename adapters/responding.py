@@ -18,6 +18,8 @@ from mnemolog.domain.authority import names
 from mnemolog.domain.claims import Claim, Known, claims, judged
 from mnemolog.domain.entity import ME, proper_name
 from mnemolog.domain.errors import EngineError, IdempotencyConflict, MnemologError, NotFound
+from mnemolog.domain.hydration import stems
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.prompt import Prompt
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position, Receipt, StreamId
@@ -141,7 +143,10 @@ async def respond(
         return shown
     plan, used = await _asked(engine.models.chat, viewer.tenant, prompted.prompt, turn_id)
     # The answer comes last: a request that ends before it is repeated whole, and what is known then is not doubled.
-    writes = [await _written(one, request.message) for one in _planned(engine, who, message_id, plan)]
+    writes = [
+        await _written(one, request.message)
+        for one in _planned(engine, who, request.message, message_id, plan, prompted.origin)
+    ]
     answer = {**who, "turn_id": answer_turn, "role": "assistant", "text": plan.answer, "actor": "assistant"}
     try:
         last = await engine.writes.record_turn({**answer, "metadata": {"generation": used.model_dump(mode="json")}})
@@ -208,16 +213,26 @@ class _Planned:
     marker: str | None = None
 
 
-def _planned(engine: Engine, who: Mapping[str, Any], message_id: str, plan: Answer) -> Iterator[_Planned]:
-    """Each write by its own decider, with its guards, in the agent's name."""
+def _planned(
+    engine: Engine, who: Mapping[str, Any], message: str, message_id: str, plan: Answer, shown: Origin
+) -> Iterator[_Planned]:
+    """Each write by its own decider, with its guards, in the agent's name.
+
+    What the message does not say itself is no more trusted than what else the prompt showed (X21).
+    """
+    said = stems(f"{message} {who['user_id']} user me")
+
+    def origin(statement: str) -> dict[str, Origin]:
+        return {"origin": shown} if shown.external and not stems(statement) <= said else {}
+
     writes, now = engine.writes, engine.writes.now()
     by_agent = {**who, "actor": f"agent:{who['agent_id']}"}
     source = {**by_agent, "source_turn_ids": (message_id,)}
     for fact in plan.facts:
-        told = {**source, **fact.model_dump(exclude_none=True), "at": now}
+        told = {**source, **fact.model_dump(exclude_none=True), "at": now, **origin(f"{fact.subject} {fact.object}")}
         yield _Planned("fact", f"{fact.subject} {fact.predicate} {fact.object}", partial(writes.remember, told))
     for memory in plan.memories:
-        kept = {**source, **memory.model_dump(), "merge_similar": True}
+        kept = {**source, **memory.model_dump(), "merge_similar": True, **origin(memory.text)}
         yield _Planned("memory", memory.text, partial(writes.create, kept))
     if mood := plan.affect:
         felt = {**by_agent, "label": mood.label, "confidence": mood.confidence, "markers": (mood.marker,), "at": now}

@@ -1,12 +1,13 @@
 """The delta header: what changed in a thread since the reader last looked (B §1, B01)."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from uuid import UUID
 
 from mnemolog.domain import category as categories
 from mnemolog.domain import importance
+from mnemolog.domain.origin import Origin, quoted
 
 MAX_BULLETS = 3
 MAX_TEXT = 120
@@ -44,6 +45,7 @@ class Entry:
     text: str
     importance: float
     combined: int = 0
+    origin: Origin = Origin.USER
 
 
 def header(since: int, entries: Iterable[Entry]) -> str:
@@ -67,6 +69,8 @@ def bullet(entry: Entry) -> str:
     """One line, such as `- +created: [Personal] Preferred name is Ana (imp=2)`."""
     line = f"- {SIGNS[entry.change]}{entry.change}: "
     text = shortened(entry.text) or ERASED
+    if entry.origin.external:
+        text = f"{quoted(text)} ({entry.origin.label})"
     if entry.change is Change.MERGED:
         return f"{line}Combined {entry.combined} notes about {text}"
     tail = f" (imp={importance.to_five(entry.importance)})" if entry.change is Change.CREATED else ""
@@ -84,5 +88,5 @@ def shortened(text: str, limit: int = MAX_TEXT) -> str:
 
 def _combined(before: Entry, after: Entry) -> Entry:
     if before.change is Change.CREATED and after.change is Change.UPDATED:
-        return Entry(after.rev, after.memory_id, Change.CREATED, after.category, after.text, after.importance)
+        return replace(after, change=Change.CREATED)
     return after

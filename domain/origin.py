@@ -39,6 +39,7 @@ class Origin(StrEnum):
 
 
 EXTERNAL = frozenset(one for one in Origin if one.external)
+TRUSTED = frozenset(Origin) - EXTERNAL
 
 
 def lowest(first: Origin, *others: Origin) -> Origin:

@@ -10,6 +10,7 @@ from mnemolog.domain import message
 from mnemolog.domain import text as texts
 from mnemolog.domain.calibration import Calibration
 from mnemolog.domain.contradiction import contradiction_of
+from mnemolog.domain.origin import Origin, quoted
 
 Id = TypeVar("Id")
 Hit = TypeVar("Hit")
@@ -148,10 +149,16 @@ def bullet(found: Mapping[str, Any], *, former: bool = False) -> str:
 
 
 def dated(found: Mapping[str, Any], *, former: bool = False) -> str:
-    """The text of a bullet without its label."""
+    """The text of a bullet without its label. What comes from outside is quoted, and says so (X21)."""
     note = contradiction_of(found) or found.get("former") or (FORMER if former else "")
-    when = "; ".join(filter(None, (found.get("when") or f"{found['occurred_at']:%Y-%m-%d}", note)))
-    return f"{found['line' if found['kind'] == message.KIND else 'text']} ({when})"
+    origin = Origin(found["origin"])
+    when = "; ".join(filter(None, (found.get("when") or f"{found['occurred_at']:%Y-%m-%d}", note, origin.label)))
+    text = found["line" if found["kind"] == message.KIND else "text"]
+    return f"{quoted(text) if origin.external else text} ({when})"
+
+
+OUTSIDE = 0.5
+"""What a match counts if it comes from outside: whoever wrote it may have written it to be found."""
 
 
 def within_budget(hits: Iterable[Hit], budget_tokens: int | None, text_of: Callable[[Hit], str]) -> Sequence[Hit]:

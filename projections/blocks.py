@@ -8,11 +8,14 @@ from pydantic import Field, Strict
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from mnemolog.domain.authority import Slot
 from mnemolog.domain.memory import Kind
+from mnemolog.domain.origin import Origin, lowest, quoted
 from mnemolog.domain.profile import CATEGORY as PROFILE
 from mnemolog.domain.prompt import RECENT_NODES, RECENT_TURNS, Contents
 from mnemolog.domain.session import SAID, Session
 from mnemolog.domain.todo import TodoStatus
+from mnemolog.domain.turn import Role
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.fields import WHOLE, Detail
 from mnemolog.events.serving import ServedItem
@@ -49,14 +52,14 @@ async def contents(
     envelope: Envelope,
     session: Session,
     now: datetime,
-) -> tuple[Contents, Sequence[ServedItem]]:
-    """The contents of the prompt for a message, and what they show beside the envelope."""
+) -> tuple[Contents, Sequence[ServedItem], Origin]:
+    """The contents of the prompt for a message, what they show beside the envelope, and the origin of it all."""
     fields = await profile.fields(connection, viewer) if viewer.may_read(PROFILE) else []
     pinned = await memories.foundation(connection, viewer)
     todos = await profile.own_todos(connection, viewer, TodoStatus.OPEN)
     header, _ = await changes.header(connection, viewer, request.thread_id, request.since_rev)
     mood = envelope.AFFECT.affect
-    hits = [(f"[{one.date:%Y-%m-%d}] {one.text}", one.overruled_by) for one in envelope.EPISODE.hits]
+    hits = [(f"[{one.date:%Y-%m-%d}] {told(one.text, one.origin)}", one.overruled_by) for one in envelope.EPISODE.hits]
     diary, recent = await _diary(connection, viewer, request.thread_id, now), await _recent(connection, viewer)
     items = [
         *(ServedItem(kind="profile", id=one["field"], seq=one["seq"]) for one in fields),
@@ -64,23 +67,37 @@ async def contents(
         *(_item(row) for row in (*diary, *pinned, *recent)),
         *(ServedItem(kind="message", id=one) for one in sorted(shown_turns(session))),
     ]
+    rows = (*diary, *pinned, *recent)
+    origin = lowest(
+        Origin.AGENT,
+        *(_origin_of(row) for row in rows),
+        *(fact.origin for fact in envelope.GRAPH.relations),
+        *(passage.origin for passage in envelope.KNOWLEDGE.hits),
+        *(hit.origin for hit in envelope.EPISODE.hits),
+        *(Origin.of_role(Role(turn["role"])) for turn in _before(session, request.message)),
+    )
     shown = Contents(
         instructions=request.instructions,
         profile=[f"{one['field']}: {_value(one['value'])}" for one in fields],
-        pinned=[row["text"] for row in pinned],
+        pinned=[_of_row(row) for row in pinned],
         todos=[row["text"] for row in todos],
-        diary=[f"[{_at(row):%Y-%m-%d}] {row['text']}" for row in diary],
+        diary=[f"[{_at(row):%Y-%m-%d}] {_of_row(row)}" for row in diary],
         header=header,
-        recent=[row["text"] for row in recent],
-        graph=[_line(one.text, one.overruled_by) for one in envelope.GRAPH.relations],
-        knowledge=[_line(f"{one.source} {one.text}", one.overruled_by) for one in envelope.KNOWLEDGE.hits],
+        recent=[_of_row(row) for row in recent],
+        graph=[_line(told(one.text, one.origin), one.overruled_by) for one in envelope.GRAPH.relations],
+        knowledge=[
+            _line(told(f"{one.source} {one.text}", one.origin), one.overruled_by) for one in envelope.KNOWLEDGE.hits
+        ],
         episodes=[_line(*one) for one in hits],
         affect=f"{mood.label} ({mood.confidence:.2f})" if mood.confidence else "",
         summary=session.summary,
-        turns=[f"{turn['role']}: {turn['text']}" for turn in _before(session, request.message)],
+        turns=[
+            f"{turn['role']}: {told(turn['text'], Origin.of_role(Role(turn['role'])))}"
+            for turn in _before(session, request.message)
+        ],
         message=request.message,
     )
-    return shown, items
+    return shown, items, origin
 
 
 def shown_turns(session: Session) -> frozenset[str]:
@@ -137,8 +154,24 @@ def _item(row: Row) -> ServedItem:
     return ServedItem(kind=row["kind"], id=str(row["memory_id"]), seq=row["seq"])
 
 
+def told(text: str, origin: Origin) -> str:
+    """A text, quoted if it comes from outside."""
+    return f"(from outside, {origin.label}) {quoted(text)}" if origin.external else text
+
+
+def _of_row(row: Row) -> str:
+    return told(row["text"], _origin_of(row))
+
+
+def _origin_of(row: Row) -> Origin:
+    return Origin(row.get("origin", Origin.AGENT))  # A summary leaves out what comes from outside.
+
+
 def _line(text: str, by: Overruled | None) -> str:
-    return f"{text} (overruled: {by.statement or by.id})" if by else text
+    if by is None:
+        return text
+    statement = by.statement or by.id
+    return f"{text} (overruled: {quoted(statement) if by.slot is Slot.KNOWLEDGE else statement})"
 
 
 def _value(value: str | list[str]) -> str:

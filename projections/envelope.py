@@ -14,6 +14,7 @@ from mnemolog.domain.claims import Known
 from mnemolog.domain.entity import ME, proper_name
 from mnemolog.domain.gate import Decision
 from mnemolog.domain.message import KIND
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.ranking import Cutoff
 from mnemolog.domain.sentence import value_text
@@ -26,7 +27,7 @@ from mnemolog.projections.asking import together
 from mnemolog.projections.graph import facts, reader
 from mnemolog.projections.graph.facts import Point, State
 from mnemolog.projections.graph.hydration import Seed, critical, fact_sentence, hydrate
-from mnemolog.projections.memories.filters import Candidates
+from mnemolog.projections.memories.filters import Candidates, Filters, TrustedOnly
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.rows import Row
 from mnemolog.projections.slots import Envelope
@@ -59,6 +60,7 @@ class EnvelopeRequest(BaseModel):
         ),
         WHOLE,
     ] = hydration.MAX_EDGES
+    trusted_only: TrustedOnly = False
 
 
 class ClaimsRequest(BaseModel):
@@ -128,6 +130,7 @@ async def local_graph(
     active: Collection[UUID],
     predicates: PredicatePolicy,
     point: Point,
+    trusted_only: bool = False,
 ) -> Graph:
     """The facts around what the message mentions, the active entities and the user (A §6.4).
 
@@ -141,9 +144,11 @@ async def local_graph(
     wide = await hydrate(connection, viewer, message, predicates, point, entity_ids=given, limit=4 * edges)
     about = {one.entity_id for one in wide.seeds}
     ever = await facts.facts(connection, viewer, replace(point, always=True), predicates, about) if about else []
-    one_hop = [row for row in wide.near if row["overridden_by"] is None]
+    near = [row for row in wide.near if not (trusted_only and _is_outside(row))]
+    one_hop = sorted((row for row in near if row["overridden_by"] is None), key=_is_outside)
     known = {row["relation_id"] for row in one_hop}
-    further = [one.row for one in wide.facts if one.id not in known][: edges // 4]
+    beyond = (one.row for one in wide.facts if one.id not in known)
+    further = [row for row in beyond if not (trusted_only and _is_outside(row))][: edges // 4]
     vital = [one.row for one in await critical(connection, viewer, predicates, point)]
     room = edges - len(further)
     kept = {row["relation_id"]: row for row in [*one_hop[:room], *further, *vital]}
@@ -152,7 +157,7 @@ async def local_graph(
         wide.seeds,
         me,
         list(kept.values()),
-        [row for row in wide.near if row["overridden_by"] in kept],
+        [row for row in near if row["overridden_by"] in kept],
         [row for row in ever if row["state"] in (State.ENDED, State.RETIRED)],
     )
 
@@ -165,6 +170,7 @@ async def search(
     index: VectorIndex,
     questions: Sequence[Question],
     without: Collection[str] = (),
+    trusted_only: bool = False,
 ) -> Sequence[Found]:
     """Memories and messages that answer each question, within the relative cutoff of A §6.3, without some messages."""
     asked = [
@@ -175,7 +181,7 @@ async def search(
             index=index,
             predicates=predicates,
             point=point,
-            among=Candidates(messages=True),
+            among=Candidates(messages=True, filters=Filters(trusted_only=trusted_only)),
             limit=HITS,
             cutoff=Cutoff.NONE,
         )
@@ -271,13 +277,18 @@ def known(envelope: Envelope, graph: Graph, found: Found, predicates: PredicateP
 
 
 def _laws(graph: Graph, predicates: PredicatePolicy) -> Sequence[Fact]:
-    """The facts that hold, each with what it replaced; then those that ended without a successor."""
+    """The facts that hold, each with what it replaced; then those that ended without a successor.
+
+    A fact from outside overrules nothing (X21).
+    """
+    rows = [row for row in graph.rows if not _is_outside(row)]
     former: dict[tuple[UUID, str], list[Row]] = {}
     for row in graph.former:
-        former.setdefault((row["subject_id"], row["predicate"]), []).append(row)
-    held = {(row["subject_id"], row["predicate"], _value(row)) for row in graph.rows}
+        if not _is_outside(row):
+            former.setdefault((row["subject_id"], row["predicate"]), []).append(row)
+    held = {(row["subject_id"], row["predicate"], _value(row)) for row in rows}
     found = []
-    for row in graph.rows:
+    for row in rows:
         single = predicates.rule(row["predicate"]).single
         earlier = former.pop((row["subject_id"], row["predicate"]), []) if single else []
         found.append(_law(row, _value(row), [one for one in earlier if _value(one) != _value(row)], single=single))
@@ -286,6 +297,10 @@ def _laws(graph: Graph, predicates: PredicatePolicy) -> Sequence[Fact]:
         *found,
         *(_law(row, "", [row]) for row in ended if (row["subject_id"], row["predicate"], _value(row)) not in held),
     ]
+
+
+def _is_outside(row: Row) -> bool:
+    return Origin(row["origin"]).external
 
 
 def _law(row: Row, value: str, former: Sequence[Row], *, single: bool = False) -> Fact:
@@ -343,7 +358,7 @@ def _entities(graph: Graph, rows: Sequence[Row]) -> Sequence[dict[str, Any]]:
 
 
 def _relation(row: Row) -> dict[str, Any]:
-    names_ = ("relation_id", "subject_id", "predicate", "object_id", "scope", "critical", "confidence")
+    names_ = ("relation_id", "subject_id", "predicate", "object_id", "scope", "origin", "critical", "confidence")
     return {
         **{name: row[name] for name in names_},
         "object_value": row["value"] if row["object_id"] is None else None,
@@ -354,7 +369,7 @@ def _relation(row: Row) -> dict[str, Any]:
 
 
 def _hit(hit: Hit) -> dict[str, Any]:
-    shown = {"id": hit.id, "kind": hit.kind, "text": hit.text, "date": hit.row["occurred_at"]}
+    shown = {"id": hit.id, "kind": hit.kind, "text": hit.text, "date": hit.row["occurred_at"], "origin": hit.origin}
     return {**shown, "score": hit.score, "similarity": hit.similarity}
 
 

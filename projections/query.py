@@ -22,7 +22,7 @@ from mnemolog.projections.candidates import candidates, categories
 from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.memories import reader as memories
-from mnemolog.projections.memories.filters import Filters
+from mnemolog.projections.memories.filters import Filters, TrustedOnly, restricted
 from mnemolog.projections.memories.filters import Moment as Instant
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.sources.every import KINDS, SOURCES, known_kind
@@ -68,6 +68,7 @@ class Searching(BaseModel):
         Literal["include", "exclude"],
         Field(description="Whether to show what a newer or more authoritative item replaced, marked, below that item."),
     ] = "include"
+    trusted_only: TrustedOnly = False
     thread_id: Annotated[
         Id, Field(description="The thread of `since_rev`, and of the conversation that pronouns refer to.")
     ] = DEFAULT_THREAD
@@ -88,7 +89,7 @@ class Searching(BaseModel):
         """In B §6, the agent is `agent`, and the user is among the filters."""
         if not isinstance(fields, dict):
             return fields
-        lifted = dict(fields)
+        lifted = dict(restricted(fields))
         if "agent" in lifted:
             lifted.setdefault("agent_id", lifted.pop("agent"))
         filters = lifted.get("filters")

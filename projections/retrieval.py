@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from mnemolog.domain import ranking
+from mnemolog.domain.origin import Origin
 
 CANDIDATES = 50  # D: the top 50 by cosine and by full text; more if requested.
 
@@ -34,6 +35,11 @@ class Hit:
     def date(self) -> datetime:
         """When it was said, or since when it has held."""
         return cast("datetime", self.row["occurred_at"])
+
+    @property
+    def origin(self) -> Origin:
+        """Where it comes from."""
+        return Origin(self.row["origin"])
 
     @property
     def bullet(self) -> str:

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 from mnemolog.domain.authority import Because, Slot
 from mnemolog.domain.errors import EnvelopeInvalid
 from mnemolog.domain.json_value import MAX_DOCUMENT_DEPTH, require_depth
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.session import SLOT_CONTRACT_VERSION
 from mnemolog.events.fields import REFUSED, Instant, fault_of
@@ -87,6 +88,7 @@ class GraphRelation(Part):
     object_value: JsonValue = Field(description="The value of a fact without an object.")
     text: str = Field(min_length=1, description="The fact as a sentence.", examples=["Ana lives in Leipzig"])
     scope: Scope
+    origin: Origin = Field(Origin.USER, description="Where it comes from.")
     critical: bool
     confidence: Score
     since: Instant
@@ -123,6 +125,7 @@ class EpisodeHit(Part):
 
     id: str = Field(min_length=1)
     kind: str = Field(description="The kind of memory, or `message`.")
+    origin: Origin = Field(Origin.USER, description="Where it comes from.")
     text: str
     date: Instant = Field(description="When it was said.")
     score: Score
@@ -145,6 +148,7 @@ class KnowledgeHit(Part):
     document_id: UUID
     source: str = Field(description="The path or name of the document.")
     place: str = Field(description="Where in the document it stands, such as its headings.")
+    origin: Literal[Origin.DOCUMENT] = Origin.DOCUMENT
     text: str
     score: Score
     similarity: float | None

@@ -11,6 +11,7 @@ from mnemolog.commands.summaries import SUMMARIES, WriteSummary
 from mnemolog.domain.errors import ModelOutputInvalid, ModelRequestRefused
 from mnemolog.domain.extract import EXTRACTIVE, extract
 from mnemolog.domain.message import full_text
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.summary import (
     FORMS,
     ITEM,
@@ -105,7 +106,12 @@ async def _made(engine: Services, tenant: str, draft: Draft) -> tuple[Summary, G
 
 
 def message(row: Row, labels: Mapping[str, Sequence[str]]) -> Message:
-    """A message as it is summarized: with the captions of its attachments, after the labels of its artifacts."""
+    """A message as it is summarized: with the captions of its attachments, after the labels of its artifacts.
+
+    What a tool returned is left out: a summary is not trusted less than the conversation (X21).
+    """
+    if Origin.of_role(Role(row["role"])).external:
+        return Message(Role(row["role"]), row["speaker"], "", row["occurred_at"])
     captions = [Shown(item["type"], item["caption"]) for item in row["attachments"]]
     text = shortened(full_text("", row["text"], captions), MESSAGE_CHARACTERS)
     text = " ".join([*labels.get(row["message_id"], ()), text])

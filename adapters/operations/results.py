@@ -98,6 +98,7 @@ class Bullet(Result):
     kind: str = Field(description=KIND)
     category: str
     date: Instant = Field(description=DATE)
+    origin: Origin = Field(Origin.USER, description=ORIGIN)
     current: bool = Field(True, description=CURRENT)
     superseded_by: str | None = Field(None, description=SUPERSEDED_BY)
     text: str = Field(examples=["[tasks] Ship v1 by September (2026-03-01)"])
@@ -110,6 +111,7 @@ class Bullet(Result):
             kind=row["kind"],
             category=row["category"],
             date=row["occurred_at"],
+            origin=row["origin"],
             current=newer is None and row.get("former") != FORMER,
             superseded_by=str(newer) if newer else None,
             text=bullet(row),
@@ -204,6 +206,7 @@ class MessageView(Result):
     actor_id: str
     run_id: str | None
     role: Role
+    origin: Origin = Field(description=ORIGIN)
     speaker: str
     speaker_entity_id: UUID | None
     text: str
@@ -261,6 +264,7 @@ class KnownHit(Scored):
 
     kind: str = Field(description=KIND)
     category: str
+    origin: Origin = Field(description=ORIGIN)
     text: str = Field(examples=["Ana lives in Leipzig"])
     source_turn_ids: list[str] = Field(description="The turns that it comes from.")
     details: dict[str, Any] = Field(description="All of it, as the operation that reads it shows it.")
@@ -296,6 +300,7 @@ def _scores(hit: Hit) -> dict[str, Any]:
 def _common(hit: Hit) -> dict[str, Any]:
     return {
         "id": hit.id,
+        "origin": hit.origin,
         "kind": hit.kind,
         "category": hit.category,
         "date": hit.date,

@@ -58,6 +58,7 @@ class ConversationVerbs(Asking):
         message: str,
         *,
         edges: int | None = None,
+        trusted_only: bool | None = None,
         instructions: str | None = None,
         since_rev: int | None = None,
         message_id: str | None = None,

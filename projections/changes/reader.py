@@ -11,6 +11,7 @@ from mnemolog.domain import delta
 from mnemolog.domain.category import PROCEDURAL
 from mnemolog.domain.delta import MAX_BULLETS, Change, Entry
 from mnemolog.domain.memory import VISIBLE, Kind
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.asking import fetch_asked, given
 from mnemolog.projections.changes.tables import change_log
@@ -132,4 +133,5 @@ def _entry(row: Row, memory: Mapping[str, Any]) -> Entry:
         memory["text"],
         memory["importance"],
         combined=1 + len(row["meta"].get("absorbed", ())),
+        origin=Origin(memory["origin"]),
     )

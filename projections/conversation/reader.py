@@ -27,8 +27,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.message import CATEGORY, KIND, erased_message, full_text, no_such_message
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.relevance import Said
-from mnemolog.domain.turn import Shown
+from mnemolog.domain.turn import Role, Shown
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.asking import fetch_asked, given
@@ -211,4 +212,4 @@ def _shown(row: Row) -> Row:
     captions = [Shown(item["type"], item["caption"]) for item in attachments]
     shown = {name: value for name, value in row.items() if name not in _INTERNAL}
     line = full_text(row["speaker"], row["text"], captions)
-    return {**shown, "kind": KIND, "category": CATEGORY, "line": line}
+    return {**shown, "kind": KIND, "category": CATEGORY, "line": line, "origin": Origin.of_role(Role(row["role"]))}

@@ -180,8 +180,9 @@ def learned() -> ColumnElement[datetime]:
 
 
 def entity_card(entity: Row, about: Iterable[Row]) -> str:
-    """The first facts of an entity in one line (D06), of those that hold and are not overridden."""
+    """The first facts of an entity in one line (D06), of those that hold, are not overridden, nor from outside."""
     held = (fact for fact in about if fact["state"] is State.ACTIVE and fact["overridden_by"] is None)
+    held = (fact for fact in held if not Origin(fact["origin"]).external)
     lines = (_line(entity, fact) for fact in held)
     return card.card(card.reference(entity["category"], entity["name"]), lines)
 

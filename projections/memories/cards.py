@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.card import TELLING, TOP_FACTS, card
 from mnemolog.domain.contradiction import marked
+from mnemolog.domain.origin import TRUSTED
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.memories import reader
 from mnemolog.projections.memories.filters import active, retrievable, unasked, visible_to
@@ -64,4 +65,5 @@ def _first_of_each(viewer: Viewer, refs: Sequence[str]) -> Select[Any]:
 
 
 def _telling() -> ColumnElement[bool]:
-    return column.pinned | (column.importance >= TELLING)
+    """Important, and not from outside: a card does not say where a line comes from."""
+    return (column.pinned | (column.importance >= TELLING)) & column.origin.in_(sorted(TRUSTED))

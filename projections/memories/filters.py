@@ -36,6 +36,7 @@ from mnemolog.domain.json_value import checked_json
 from mnemolog.domain.memory import VISIBLE, Kind
 from mnemolog.domain.memory_key import MAX_REFS, MemoryType
 from mnemolog.domain.message import CATEGORY
+from mnemolog.domain.origin import TRUSTED, Origin
 from mnemolog.domain.relevance import Said
 from mnemolog.domain.turn import Role
 from mnemolog.domain.viewer import Viewer
@@ -82,15 +83,30 @@ class Filters(BaseModel):
     episode_id: Annotated[fields.Uuid | None, Field(description="Said in this episode of the agent.")] = None
     updated_after: Annotated[Moment | None, Field(description="Updated after this time or day.")] = None
     updated_before: Annotated[Moment | None, Field(description="Updated before this time or day.")] = None
+    origin: Annotated[
+        tuple[Origin, ...],
+        Field(max_length=len(Origin), description="From any of these: `user`, `agent`, `document`, `tool`, ..."),
+    ] = ()
+    trusted_only: Annotated[Flag, Field(description="Nothing that comes from outside.")] = False
     entity_ids: Annotated[
         tuple[fields.Uuid, ...],
         Field(max_length=MAX_REFS, description="About any of these entities, or entities merged with them."),
     ] = ()
 
+    @property
+    def origins(self) -> frozenset[Origin]:
+        """Where what is wanted may come from."""
+        wanted = frozenset(self.origin or Origin)
+        return wanted & TRUSTED if self.trusted_only else wanted
+
+    def from_where(self, column: ColumnElement[Any]) -> list[ColumnElement[bool]]:
+        """The caller's filters by origin."""
+        return [] if len(self.origins) == len(Origin) else [column.in_(sorted(self.origins))]
+
     def conditions(self) -> list[ColumnElement[bool]]:
         """The caller's filters."""
         column = memories.c
-        found = self.of(column)
+        found = [*self.of(column), *self.from_where(column.origin)]
         if self.category is not None:
             found.append(column.category == self.category)
         if self.pinned is not None:
@@ -125,6 +141,20 @@ class Filters(BaseModel):
 
 
 UNFILTERED = Filters()
+
+
+def restricted(fields: Any) -> Any:
+    """The fields of a request with its `trusted_only` as a filter, too."""
+    if not isinstance(fields, dict) or fields.get("trusted_only") is not True:
+        return fields
+    filters = fields.get("filters") or {}
+    known = filters.model_dump(exclude_unset=True) if isinstance(filters, Filters) else filters
+    return {**fields, "filters": {**known, "trusted_only": True}} if isinstance(known, dict) else fields
+
+
+TrustedOnly = Annotated[
+    Flag, Field(description="Nothing that comes from outside: no text of tools, documents, other agents and imports.")
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +224,8 @@ class Candidates:
             return None
         column, asked = messages.c, self.filters
         found = [*message_reader.visible_to(viewer), message_reader.active(), ~column.remembered, *asked.of(column)]
+        if len(asked.origins) < len(Origin):
+            found.append(column.role.in_([role for role in Role if Origin.of_role(role) in asked.origins]))
         found += [one.messages(viewed(viewer)) for one in self.stretches]
         if self.about is not None:
             found.append(column.speaker_entity_id.in_(sorted(self.about)))

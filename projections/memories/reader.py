@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain.contradiction import CONTRADICTS
 from mnemolog.domain.importance import to_five, to_level
 from mnemolog.domain.memory import VISIBLE, Kind, erased_memory, no_such_memory
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.asking import ask, fetch_asked, given, together
 from mnemolog.projections.memories.filters import Candidates, active, identified, unasked, visible_to
@@ -167,12 +168,18 @@ async def _shown(
 
 
 def _contradictions(row: Row, against: Sequence[Row]) -> Row:
-    newest = max((one for one in against if _said(one) > _said(row)), key=_said, default=None)
+    # What comes from outside contradicts what does not, but is not taken for newer knowledge (X21).
+    able = (one for one in against if _is_outside(row) or not _is_outside(one))
+    newest = max((one for one in able if _said(one) > _said(row)), key=_said, default=None)
     return {
         "contradicts": [one["memory_id"] for one in against],
         "contradicted_by": newest["memory_id"] if newest else None,
         "contradicted_at": newest["occurred_at"] if newest else None,
     }
+
+
+def _is_outside(row: Row) -> bool:
+    return Origin(row["origin"]).external
 
 
 def _said(row: Row) -> tuple[datetime, datetime, UUID]:

@@ -13,6 +13,7 @@ from mnemolog.domain.entity import ME, proper_name
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.gate import Decision, Gate
 from mnemolog.domain.hydration import MAX_EDGES
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.prompt import Prompt, prompt
 from mnemolog.domain.session import Session
 from mnemolog.domain.viewer import Viewer
@@ -33,11 +34,12 @@ from mnemolog.projections.slots import validated_envelope
 
 @dataclass(frozen=True, slots=True)
 class Prompted:
-    """A prompt, the envelope in it, and all that it shows."""
+    """A prompt, the envelope in it, and all that it shows; `origin` is the least trusted of where that comes from."""
 
     assembled: Assembled
     prompt: Prompt
     items: Sequence[ServedItem]
+    origin: Origin = Origin.AGENT
 
 
 class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads):
@@ -71,14 +73,23 @@ class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads):
         without: Collection[str],
     ) -> Assembled:
         point = await self._point(viewer, When(), moment)
-        graph = await self._graph(viewer, request.message, request.edges, session, moment, point)
+        only = request.trusted_only
+        graph = await self._graph(viewer, request.message, request.edges, session, moment, point, trusted_only=only)
         gate, found = self._gate.decide(request.message, graph.mentioned), Found()
         if gate.search:
-            [found] = await self._search(viewer, [request.message], moment, point, without)
+            [found] = await self._search(viewer, [request.message], moment, point, without, trusted_only=only)
         return self._put_together(viewer, request.thread_id, session, now, moment, gate, graph, found)
 
     async def _graph(
-        self, viewer: Viewer, message: str, edges: int, session: Session, moment: Moment, point: Point
+        self,
+        viewer: Viewer,
+        message: str,
+        edges: int,
+        session: Session,
+        moment: Moment,
+        point: Point,
+        *,
+        trusted_only: bool = False,
     ) -> Graph:
         around = partial(
             envelope.local_graph,
@@ -87,16 +98,28 @@ class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads):
             active=[UUID(one) for one in session.active_entity_ids],
             predicates=self._predicates,
             point=point,
+            trusted_only=trusted_only,
         )
         return await self._read(viewer, moment, (GRAPH,), around)
 
     async def _search(
-        self, viewer: Viewer, texts: Sequence[str], moment: Moment, point: Point, without: Collection[str] = ()
+        self,
+        viewer: Viewer,
+        texts: Sequence[str],
+        moment: Moment,
+        point: Point,
+        without: Collection[str] = (),
+        *,
+        trusted_only: bool = False,
     ) -> Sequence[Found]:
         """What episodes and knowledge say to each text."""
-        asked = partial(envelope.search, predicates=self._predicates, point=point, without=without)
+        asked = partial(
+            envelope.search, predicates=self._predicates, point=point, without=without, trusted_only=trusted_only
+        )
         questions, found = await self._by_meanings(viewer, moment, RECALLED, texts, asked)
         self._used(viewer, moment, (hit.row for one in found for hit in one.hits))
+        if trusted_only:
+            return found
         # The library has a stream of its own: what it held is told by the time.
         then = Moment(as_of=None if moment.as_of is None else await self._instant(viewer, moment.as_of))
         chunks = await self.search_library(viewer, texts, limit=envelope.HITS, moment=then)
@@ -132,9 +155,9 @@ class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads):
         assembled = await self._assembled(viewer, request, session, now, moment, shown)
         gather = partial(blocks.contents, request=request, envelope=assembled.envelope, session=session, now=now)
         names = (MEMORIES, PROFILE, SUMMARIES, CHANGES)
-        contents, beside = await self._read(viewer, moment, names, gather)
+        contents, beside, origin = await self._read(viewer, moment, names, gather)
         items = {one.id: one for one in (*beside, *assembled.items)}
-        return Prompted(assembled, prompt(contents), list(items.values()))
+        return Prompted(assembled, prompt(contents), list(items.values()), origin)
 
     async def claims(
         self, viewer: Viewer, request: ClaimsRequest, now: datetime, moment: Moment = NOW

@@ -3,6 +3,7 @@
 from sqlalchemy import ColumnElement, select
 
 from mnemolog.domain.memory import VISIBLE
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.artifacts import reader
 from mnemolog.projections.artifacts.tables import NAME, artifacts
@@ -43,11 +44,18 @@ async def _find(asked: Asked) -> Found:
             details=row,
             similarity=row["similarity"],
             text_rank=row["text_rank"],
+            origin=Origin.DOCUMENT,
         )
         hits.setdefault(hit.id, hit)
     return Found(hits=list(hits.values()))
 
 
 ARTIFACTS = Source(
-    kinds=frozenset({ARTIFACT}), projections=(NAME, VECTORS), holds=_holds, find=_find, filters=SAID, similar=True
+    kinds=frozenset({ARTIFACT}),
+    projections=(NAME, VECTORS),
+    holds=_holds,
+    find=_find,
+    filters=SAID,
+    similar=True,
+    origins=frozenset({Origin.DOCUMENT}),
 )

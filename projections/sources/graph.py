@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement, func, select, union_all
 
 from mnemolog.domain import hydration
 from mnemolog.domain.card import TOP_FACTS, reference
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.graph import facts, reader
 from mnemolog.projections.graph.hydration import FactHit, Hydration, fact_sentence, hydrate
@@ -67,6 +68,7 @@ def _where(asked: Asked) -> list[ColumnElement[bool]]:
     """The filters that facts have, as conditions."""
     filters = asked.among.filters
     found = asked.among.said(asked.viewer, facts.learned(), relations.c.source_turn_ids)
+    found += filters.from_where(relations.c.origin)
     return [*found, *([] if filters.metadata is None else [filters.with_metadata(relations.c.metadata)])]
 
 
@@ -87,6 +89,7 @@ def _hit(row: Row, when: str, score: float, parts: Mapping[str, float]) -> Hit:
         score=score,
         parts=parts,
         details=row,
+        origin=Origin(row["origin"]),
     )
 
 
@@ -122,7 +125,8 @@ async def _only_named(asked: Asked, found: Hydration) -> Sequence[Hit]:
         return []
     hits = []
     for row in await reader.by_ids(asked.connection, asked.viewer, named.keys()):
-        about = [one.sentence for one in found.facts if one.hops == 1 and one.seed == row["entity_id"]]
+        own = (one for one in found.facts if one.hops == 1 and one.seed == row["entity_id"])
+        about = [one.sentence for one in own if not Origin(one.row["origin"]).external]
         if about:
             label, text = reference(row["category"], row["name"]), "; ".join(about[:TOP_FACTS])
             id_, details = str(row["entity_id"]), reader.shown(row)

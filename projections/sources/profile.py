@@ -3,6 +3,7 @@
 from sqlalchemy import ColumnElement, func, select
 
 from mnemolog.domain import hydration
+from mnemolog.domain.origin import TRUSTED
 from mnemolog.domain.profile import CATEGORY
 from mnemolog.domain.todo import TodoStatus
 from mnemolog.domain.viewer import Viewer
@@ -52,6 +53,14 @@ async def _todos(asked: Asked) -> Found:
 
 
 FIELDS = Source(
-    kinds=frozenset({FIELD}), projections=(NAME,), holds=_has_fields, find=_fields, category=CATEGORY, filters=SAID
+    kinds=frozenset({FIELD}),
+    projections=(NAME,),
+    holds=_has_fields,
+    find=_fields,
+    category=CATEGORY,
+    filters=SAID,
+    origins=TRUSTED,
 )
-TODOS = Source(kinds=frozenset({TODO}), projections=(NAME,), holds=_has_todos, find=_todos, filters=SAID)
+TODOS = Source(
+    kinds=frozenset({TODO}), projections=(NAME,), holds=_has_todos, find=_todos, filters=SAID, origins=TRUSTED
+)

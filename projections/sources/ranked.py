@@ -21,7 +21,7 @@ from mnemolog.projections.sources.graph import FACT
 from mnemolog.projections.sources.recorded import RECORDED
 from mnemolog.projections.sources.source import Asked, Found, Source
 from mnemolog.projections.sources.summaries import SUMMARY
-from mnemolog.projections.sources.weighing import relevant, weighed
+from mnemolog.projections.sources.weighing import relevant, trusted_first, weighed
 
 FEWEST = 10
 """The hits that are compared with each other, however few are wanted: the current one may not be the best match."""
@@ -103,7 +103,7 @@ async def settled(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     for hit in marked:
         for one in reversed(_line(hit, there)):
             placed.setdefault(one.id, replace(one, score=max(one.score, hit.score)))
-    return list(placed.values())
+    return trusted_first(asked, list(placed.values()))
 
 
 def _line(hit: Hit, there: Mapping[str, Hit]) -> Sequence[Hit]:
@@ -124,6 +124,7 @@ def hit_of_memory(row: Mapping[str, Any]) -> Hit:
 async def _superseded(asked: Asked, hits: Sequence[Hit]) -> Mapping[str, str]:
     """What superseded each hit: a contradiction, a later statement about the same state, or a fact about it."""
     by = {hit.id: str(newer) for hit in hits if (newer := hit.row.get("contradicted_by"))}
+    hits = [hit for hit in hits if not hit.origin.external]  # What comes from outside supersedes nothing.
     if not (states := state.asked_states(asked.question.text)):
         return by
     said = [one for hit in hits if hit.kind not in (FACT, SUMMARY) and (one := _statement(hit, states))]

@@ -1,6 +1,7 @@
 """Memories and messages as a source of a search: by meaning, by words, and by the conversation around them (B §6)."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +10,7 @@ from sqlalchemy import true
 from mnemolog.domain import hydration
 from mnemolog.domain.memory import VISIBLE, Kind
 from mnemolog.domain.message import KIND, found_id
+from mnemolog.domain.origin import TRUSTED
 from mnemolog.domain.relevance import Document, relevance
 from mnemolog.domain.relevance import Found as Pool
 from mnemolog.domain.text import same_text
@@ -20,16 +22,21 @@ from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.filters import Filters
 from mnemolog.projections.memories.tables import NAME as MEMORIES
 from mnemolog.projections.retrieval import CANDIDATES, Hit
-from mnemolog.projections.sources.source import Asked, Found, Source
+from mnemolog.projections.sources.source import ENOUGH, Asked, Found, Source
 from mnemolog.projections.vectors.projector import NAME as VECTORS
-
-ENOUGH = 0.5
-"""The part of what is asked for that a text must have, if it is not similar to the question."""
 
 
 async def _find(asked: Asked) -> Found:
-    """The best hits, unless all are a weak guess: neither similar to the question nor with half of its words."""
+    """The best hits, unless all are a weak guess: neither similar to the question nor with half of its words.
+
+    However much comes from outside, it takes no place of what does not.
+    """
     hits = await _hits(asked)
+    if any(hit.origin.external for hit in hits) and asked.among.filters.origins & TRUSTED:
+        filters = asked.among.filters.model_copy(update={"trusted_only": True})
+        inside = await _hits(replace(asked, among=replace(asked.among, filters=filters)))
+        known_ids = {hit.id for hit in hits}
+        hits = [*hits, *(hit for hit in inside if hit.id not in known_ids)]
     known, stems = asked.question.calibration, asked.stems
     if asked.threshold is not None or asked.question.vector is None or not stems:
         return Found(hits=hits)

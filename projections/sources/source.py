@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import hydration
 from mnemolog.domain.hydration import Match
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.ranking import DEFAULT, Cutoff, Profile
 from mnemolog.domain.viewer import Viewer
@@ -23,6 +24,12 @@ from mnemolog.projections.vectors.question import Question
 
 # The filters by time and by conversation.
 SAID = frozenset({"since", "until", "thread_id", "session_id", "episode_id"})
+# Those by where it comes from.
+OF_ORIGIN = frozenset({"origin", "trusted_only"})
+
+
+ENOUGH = 0.5
+"""The part of what is asked for that a text must have, if it is not similar to the question."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +95,8 @@ class Source:
     """A search asks it if it `holds` something and if it can apply all that the request filters by.
 
     `category` is that of everything in it, or None: then only a search without categories asks it. `filters` are the
-    names of the filters that it applies. `similar`: its hits have a cosine similarity.
+    names of the filters that it applies, beside those by origin. `similar`: its hits have a cosine similarity.
+    `origins`: where what it has comes from; if that is in several places, it applies the filters by origin itself.
     """
 
     kinds: frozenset[str]
@@ -98,10 +106,12 @@ class Source:
     category: str | None = None
     filters: frozenset[str] = field(default_factory=frozenset)
     similar: bool = False
+    origins: frozenset[Origin] = frozenset(Origin)
 
     def applies(self, filters: Filters) -> bool:
-        """Whether it can apply all of these."""
-        return filters.model_dump(exclude_defaults=True).keys() <= self.filters
+        """Whether it can apply all of these, and has something that comes from where they say."""
+        known = filters.model_dump(exclude_defaults=True).keys() <= self.filters | OF_ORIGIN
+        return known and not self.origins.isdisjoint(filters.origins)
 
 
 def hit_of(
@@ -117,7 +127,9 @@ def hit_of(
     parts: Mapping[str, float] | None = None,
     similarity: float | None = None,
     text_rank: float | None = None,
+    origin: Origin = Origin.USER,
 ) -> Hit:
     """A hit that is neither a memory nor a message. `when` stands for the date in its bullet."""
     row = {"kind": kind, "category": category, "text": text, "occurred_at": date, "when": when, "details": details}
+    row["origin"] = origin
     return Hit(id_, kind, category, text, score, similarity, text_rank, row, parts=parts or {})

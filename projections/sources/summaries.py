@@ -3,6 +3,7 @@
 from sqlalchemy import ColumnElement, select
 
 from mnemolog.domain.message import CATEGORY
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.conversation.reader import hidden_last
 from mnemolog.projections.retrieval import Hit
@@ -46,9 +47,15 @@ async def _find(asked: Asked) -> Found:
 def summary_hit(row: Row, score: float = 0.0) -> Hit:
     """A summary as a hit, whether it was searched for or not."""
     id_, at = str(row["summary_id"]), row["created_at"]
-    return hit_of(SUMMARY, id_, SUMMARY, row["text"], date=at, score=score, details=row)
+    return hit_of(SUMMARY, id_, SUMMARY, row["text"], date=at, score=score, details=row, origin=Origin.AGENT)
 
 
 SUMMARIES = Source(
-    kinds=frozenset({SUMMARY}), projections=(NAME,), holds=_holds, find=_find, category=CATEGORY, filters=SAID
+    kinds=frozenset({SUMMARY}),
+    projections=(NAME,),
+    holds=_holds,
+    find=_find,
+    category=CATEGORY,
+    filters=SAID,
+    origins=frozenset({Origin.AGENT}),
 )

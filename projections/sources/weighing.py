@@ -7,11 +7,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from mnemolog.domain import hydration
 from mnemolog.domain.memory import Kind
-from mnemolog.domain.ranking import Cutoff, Signals
+from mnemolog.domain.ranking import OUTSIDE, Cutoff, Signals
 from mnemolog.projections.retrieval import Hit
-from mnemolog.projections.sources.source import Asked
+from mnemolog.projections.sources.source import ENOUGH, Asked
 
+NEARLY = 0.75
+"""The part of the best similarity from which a hit answers, too."""
 CutoffChoice = Annotated[
     Cutoff | None,
     Field(
@@ -43,13 +46,37 @@ def weighed(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
             links=hit.parts.get("links", 0.0),
             insight=hit.kind == Kind.INSIGHT,
         )
-        found.append(replace(hit, score=profile.score(signals), parts={**hit.parts, **profile.parts(signals)}))
+        score, parts = profile.score(signals), {**hit.parts, **profile.parts(signals)}
+        if hit.origin.external:
+            score, parts = OUTSIDE * score, {**parts, "outside": OUTSIDE}
+        found.append(replace(hit, score=score, parts=parts))
     return sorted(found, key=lambda hit: -hit.score)
+
+
+def trusted_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """What comes from outside below all that answers the question and does not, however well it matches (X21)."""
+    own = [hit for hit in hits if not hit.origin.external]
+    best = max((hit.similarity for hit in own if hit.similarity is not None), default=0.0)
+    floor = max(asked.question.calibration.nothing_below, NEARLY * best)
+    answers = {hit.id for hit in own if _answers(asked, hit, floor)}
+    last = max((place for place, hit in enumerate(hits) if hit.id in answers), default=-1)
+    above, below = hits[: last + 1], hits[last + 1 :]
+    inside = [hit for hit in above if not hit.origin.external]
+    return [*inside, *(hit for hit in above if hit.origin.external), *below]
+
+
+def _answers(asked: Asked, hit: Hit, floor: float) -> bool:
+    """Whether it is similar to the question, has half of its words, or was found for other reasons, as a fact is."""
+    if hit.similarity is None or hit.similarity >= floor:
+        return True
+    return len(hydration.stems(hit.text) & asked.stems) >= max(1.0, ENOUGH * len(asked.stems))
 
 
 def relevant(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     """The hits that the cutoff leaves. One without a similarity, such as a fact, was found for other reasons."""
-    best = max((hit.similarity for hit in hits if hit.similarity is not None), default=0.0)
+    # What comes from outside sets no measure for the rest.
+    inside = [hit for hit in hits if not hit.origin.external] or hits
+    best = max((hit.similarity for hit in inside if hit.similarity is not None), default=0.0)
     above = (asked.cutoff or asked.profile.cutoff).above(asked.question.calibration, best)
     return [hit for hit in hits if hit.similarity is None or hit.similarity > above]
 

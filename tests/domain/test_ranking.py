@@ -57,14 +57,23 @@ def test_a_hit_of_one_leg_counts_half() -> None:
 @pytest.mark.spec("B06")
 def test_a_bullet_has_the_form_of_the_specification() -> None:
     said = datetime(2026, 3, 1, 23, 59, tzinfo=UTC)
-    memory = {"kind": "fact", "category": "tasks", "text": "Deploy on Friday", "occurred_at": said}
-    message = {"kind": "message", "category": "activity", "text": "Hi!", "line": "Ana: Hi!", "occurred_at": said}
+    common = {"occurred_at": said, "origin": "user"}
+    memory = {"kind": "fact", "category": "tasks", "text": "Deploy on Friday", **common}
+    message = {"kind": "message", "category": "activity", "text": "Hi!", "line": "Ana: Hi!", **common}
     assert bullet(memory) == "[tasks] Deploy on Friday (2026-03-01)"
     assert bullet(message) == "[message] Ana: Hi! (2026-03-01)"
     newer = {"contradicted_by": "m2", "contradicted_at": datetime(2026, 4, 1, tzinfo=UTC)}
     assert bullet(memory | newer) == (
         "[tasks] Deploy on Friday (2026-03-01; contradicted by m2 of 2026-04-01, which is newer)"
     )
+
+
+@pytest.mark.spec_part("X21")
+def test_a_bullet_quotes_what_comes_from_outside_and_says_so() -> None:
+    said = datetime(2026, 3, 1, tzinfo=UTC)
+    page = {"kind": "fact", "category": "note", "text": 'Closed.\n- "obey"', "occurred_at": said, "origin": "document"}
+
+    assert bullet(page) == '[note] "Closed.\\n- \\"obey\\"" (2026-03-01; from a document)'
 
 
 @pytest.mark.spec("B06")
