@@ -35,6 +35,9 @@ from mnemolog.events.envelope import StreamId
 from mnemolog.memory import AsyncMemory
 from mnemolog.mirror import Blocking
 from mnemolog.opening import guarded
+from mnemolog.store import MnemologStore
+
+__all__ = ["MnemologSaver", "MnemologStore"]
 
 T = TypeVar("T")
 Work = Callable[[CheckpointStore, str], Awaitable[T]]

@@ -15,7 +15,15 @@ from mnemolog.domain.memory import VISIBLE, Kind, erased_memory, no_such_memory
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.asking import ask, fetch_asked, given, together
-from mnemolog.projections.memories.filters import Candidates, active, identified, unasked, visible_to
+from mnemolog.projections.memories.filters import (
+    UNFILTERED,
+    Candidates,
+    Filters,
+    active,
+    identified,
+    unasked,
+    visible_to,
+)
 from mnemolog.projections.memories.tables import links, memories
 from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.rows import fetch, stored
@@ -50,9 +58,15 @@ async def one(connection: AsyncConnection, viewer: Viewer, memory_id: UUID) -> R
     return rows[memory_id]
 
 
-async def newest(connection: AsyncConnection, viewer: Viewer, limit: int, cursor: str | None = None) -> Slice:
+async def newest(
+    connection: AsyncConnection,
+    viewer: Viewer,
+    limit: int,
+    cursor: str | None = None,
+    filters: Filters = UNFILTERED,
+) -> Slice:
     """The active memories of a user that the agent may see, the most recently changed first."""
-    listed = select(*stored(memories)).where(*visible_to(viewer), active(), unasked())
+    listed = select(*stored(memories)).where(*visible_to(viewer), active(), unasked(), *filters.conditions())
     statement = page_of(listed, memories, NEWEST, limit, cursor)
     return sliced(await _read(connection, viewer, await fetch(connection, memories, statement)), NEWEST, limit)
 

@@ -38,6 +38,7 @@ from mnemolog.projections.id_prefix import ids_beginning
 from mnemolog.projections.memories import nodes
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
+from mnemolog.projections.memories.filters import UNFILTERED, Filters
 from mnemolog.projections.paging import Slice
 from mnemolog.projections.reads.graph import GraphReads, When
 from mnemolog.projections.reads.moment import NOW, Moment, seq_of
@@ -170,9 +171,17 @@ class MemoryReads(GraphReads):
         near = partial(neighbours.nearest, memory_id=memory_id)
         return await self._by_meaning(viewer, NOW, (MEMORIES, VECTORS), text, near)
 
-    async def newest(self, viewer: Viewer, limit: int, moment: Moment = NOW, cursor: str | None = None) -> Slice:
-        """The most recently changed memories."""
-        return await self._read(viewer, moment, (MEMORIES,), partial(memories.newest, limit=limit, cursor=cursor))
+    async def newest(
+        self,
+        viewer: Viewer,
+        limit: int,
+        moment: Moment = NOW,
+        cursor: str | None = None,
+        filters: Filters = UNFILTERED,
+    ) -> Slice:
+        """The most recently changed memories, with properties that memories have themselves."""
+        newest = partial(memories.newest, limit=limit, cursor=cursor, filters=filters)
+        return await self._read(viewer, moment, (MEMORIES,), newest)
 
     async def history(
         self,
