@@ -16,6 +16,7 @@ import pytest
 
 from mnemolog import Memory
 from mnemolog.adapters.embedded import running_engine
+from mnemolog.mirror import Blocking
 from tests.docs.pages import Block, Command, Names, called, commands
 from tests.testkit.settings import PATIENCE
 from tests.testkit.warm import script_folder
@@ -75,7 +76,7 @@ class Reader:
                     self._command(command, where)
 
     def close(self) -> None:
-        opened = [self._keeper, *(value for value in self._namespace.values() if isinstance(value, Memory))]
+        opened = [self._keeper, *(value for value in self._namespace.values() if isinstance(value, Blocking))]
         for memory in opened:
             if memory is not None:
                 memory.close()

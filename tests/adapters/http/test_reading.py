@@ -20,7 +20,7 @@ async def test_query_answers_with_bullets(api: Api) -> None:
     text = f"[tasks] Ship the release by September ({datetime.now(UTC):%Y-%m-%d})"
     [bullet] = found.pop("bullets")
     assert bullet.pop("date").startswith(f"{datetime.now(UTC):%Y-%m-%d}")
-    current = {"current": True, "superseded_by": None}
+    current = {"current": True, "superseded_by": None, "origin": "user"}
     assert bullet == {"id": made["memory_id"], "kind": "fact", "category": "tasks", "text": text, **current}
     how = {"profile": "default", "nothing": "", "related": []}
     assert found == {"header": "", "rev": 1, "unknown": [], "skipped": [], "references": [], **how}
