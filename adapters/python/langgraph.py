@@ -29,11 +29,11 @@ from mnemolog.adapters.checkpoints.contents import Stored, Value, Write
 from mnemolog.adapters.checkpoints.store import Checkpoint as Saved
 from mnemolog.adapters.checkpoints.store import CheckpointStore, Loaded, Place, Thread
 from mnemolog.blocking import Memory
+from mnemolog.borrowing import Borrowing
 from mnemolog.domain.errors import Conflict, InvalidInput
 from mnemolog.domain.identity import identifier
 from mnemolog.events.envelope import StreamId
 from mnemolog.memory import AsyncMemory
-from mnemolog.mirror import Blocking
 from mnemolog.opening import guarded
 from mnemolog.store import MnemologStore
 
@@ -50,7 +50,7 @@ OWNERS = ("user_id", "agent_id")
 COUNTED = 10_000
 
 
-class MnemologSaver(BaseCheckpointSaver[str]):
+class MnemologSaver(Borrowing, BaseCheckpointSaver[str]):
     """Saves the checkpoints of a graph, in threads of a user and an agent.
 
     `memory` is a `Memory`, an `AsyncMemory` or a data directory; other keywords are settings, as of `Memory`. The owner
@@ -76,14 +76,7 @@ class MnemologSaver(BaseCheckpointSaver[str]):
         super().__init__(serde=serde)
         if keep is not None and keep < 1:
             raise InvalidInput(f"{keep} is less than 1", field="keep", fix="keep at least the newest checkpoint")
-        self._own = not isinstance(memory, Memory | AsyncMemory)
-        if isinstance(memory, Memory | AsyncMemory):
-            if settings:
-                raise InvalidInput("is given beside a memory", field=min(settings), fix="set it where that is made")
-            self._memory: AsyncMemory = memory.mirrored if isinstance(memory, Memory) else memory
-        else:
-            self._memory = AsyncMemory(memory, **settings)
-        self._blocking = memory if isinstance(memory, Memory) else Blocking(self._memory)
+        self._use(memory, settings)
         self._user_id = self._memory._user_id if user_id is None else identifier(user_id, "user_id")
         self._agent_id = self._memory._agent_id if agent_id is None else identifier(agent_id, "agent_id")
         self._keep = keep
@@ -94,16 +87,6 @@ class MnemologSaver(BaseCheckpointSaver[str]):
         bound = copy(self)
         bound._user_id = identifier(user_id, "user_id")
         return bound
-
-    async def aclose(self) -> None:
-        """Close an engine that the saver opened itself. The next use opens it again."""
-        if self._own:
-            await self._memory.close()
-
-    def close(self) -> None:
-        """Close an engine that the saver opened itself. The next use opens it again."""
-        if self._own:
-            self._blocking.close()
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that the config names, or the newest of its thread and namespace."""

@@ -33,13 +33,13 @@ except ImportError as error:
     raise ImportError("mnemolog.langgraph needs LangGraph: pip install 'mnemolog[langgraph]'") from error
 
 from mnemolog.blocking import Memory
+from mnemolog.borrowing import Borrowing
 from mnemolog.commands.memories import CreateMemory
 from mnemolog.domain.errors import Conflict, Erased, InvalidInput, NotFound
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.memory import Kind, Status
 from mnemolog.events.fields import validated
 from mnemolog.memory import AsyncMemory
-from mnemolog.mirror import Blocking
 
 if TYPE_CHECKING:
     from mnemolog.adapters.operations.results import MemoryView
@@ -54,7 +54,7 @@ ATTEMPTS = 5
 LONGEST = 100 * 365 * 24 * 60  # Minutes.
 
 
-class MnemologStore(BaseStore):
+class MnemologStore(Borrowing, BaseStore):
     """Stores the items of a graph as memories: with history, undo, export and erasure.
 
     `memory` is a `Memory`, an `AsyncMemory` or a data directory; other keywords are settings, as of `Memory`. The owner
@@ -79,14 +79,7 @@ class MnemologStore(BaseStore):
         ttl: TTLConfig | None = None,
         **settings: Any,
     ) -> None:
-        self._own = not isinstance(memory, Memory | AsyncMemory)
-        if isinstance(memory, Memory | AsyncMemory):
-            if settings:
-                raise InvalidInput("is given beside a memory", field=min(settings), fix="set it where that is made")
-            self._memory: AsyncMemory = memory.mirrored if isinstance(memory, Memory) else memory
-        else:
-            self._memory = AsyncMemory(memory, **settings)
-        self._blocking = memory if isinstance(memory, Memory) else Blocking(self._memory)
+        self._use(memory, settings)
         self._user_id = self._memory._user_id if user_id is None else identifier(user_id, "user_id")
         if user_at is not None:
             self._user_id = None
@@ -97,16 +90,6 @@ class MnemologStore(BaseStore):
         self._user_at = user_at
         self._fields = [(path, tokenize_path(path)) for path in (index or {}).get("fields") or [WHOLE]]
         self.ttl_config = ttl
-
-    async def aclose(self) -> None:
-        """Close an engine that the store opened itself. The next use opens it again."""
-        if self._own:
-            await self._memory.close()
-
-    def close(self) -> None:
-        """Close an engine that the store opened itself. The next use opens it again."""
-        if self._own:
-            self._blocking.close()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Like `abatch`."""

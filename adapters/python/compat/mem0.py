@@ -9,10 +9,10 @@ memory.search("where does Ana live?", filters={"user_id": "ana"})
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import wraps
+from functools import partial, wraps
 from hashlib import md5
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Literal, ParamSpec, Self, TypeVar
 from urllib.parse import quote, unquote
@@ -26,7 +26,7 @@ from mnemolog.events.envelope import USER
 from mnemolog.mirror import Blocking, mirrored
 
 if TYPE_CHECKING:
-    from mnemolog.adapters.operations.results import HistoryEntry, MemoryView, MessageView
+    from mnemolog.adapters.operations.results import HistoryEntry, MemoryView, MessageView, Page
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -328,13 +328,8 @@ class AsyncMemory:
         asked = _Id.of(memory_id)
         if asked.kind == MESSAGE:
             return _history_of_message(asked, await self.native.get_message(asked.id, user_id=asked.user_id))
-        entries: list[HistoryEntry] = []
-        cursor: str | None = None
-        while True:
-            page = await self.native.history(asked.id, user_id=asked.user_id, limit=PAGE, cursor=cursor)
-            entries += page
-            if not (cursor := page.next_cursor):
-                return _history(asked, entries[::-1])
+        pages = _paged(partial(self.native.history, asked.id, user_id=asked.user_id))
+        return _history(asked, [entry async for entry in pages][::-1])
 
     @_checked
     async def reset(self) -> None:
@@ -382,23 +377,11 @@ class AsyncMemory:
         else:
             await self.native.delete(asked.id, user_id=asked.user_id, run_id=run)
 
-    async def _memories(self, user: str) -> AsyncIterator[MemoryView]:
-        cursor: str | None = None
-        while True:
-            page = await self.native.list(user_id=user, limit=PAGE, cursor=cursor)
-            for one in page:
-                yield one
-            if not (cursor := page.next_cursor):
-                return
+    def _memories(self, user: str) -> AsyncIterator[MemoryView]:
+        return _paged(partial(self.native.list, user_id=user))
 
-    async def _messages(self, user: str) -> AsyncIterator[MessageView]:
-        cursor: str | None = None
-        while True:
-            page = await self.native.list_messages(user_id=user, limit=PAGE, cursor=cursor)
-            for one in page:
-                yield one
-            if not (cursor := page.next_cursor):
-                return
+    def _messages(self, user: str) -> AsyncIterator[MessageView]:
+        return _paged(partial(self.native.list_messages, user_id=user))
 
 
 class Memory(Blocking):
@@ -435,6 +418,17 @@ class Memory(Blocking):
     delete_all = mirrored(AsyncMemory.delete_all)
     history = mirrored(AsyncMemory.history)
     reset = mirrored(AsyncMemory.reset)
+
+
+async def _paged(read: Callable[..., Awaitable[Page[T]]]) -> AsyncIterator[T]:
+    """Everything on the pages of a list."""
+    cursor: str | None = None
+    while True:
+        page = await read(limit=PAGE, cursor=cursor)
+        for one in page:
+            yield one
+        if not (cursor := page.next_cursor):
+            return
 
 
 async def _first(
