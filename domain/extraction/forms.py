@@ -40,7 +40,6 @@ from mnemolog.domain.extraction.others import (
     died,
     ends_for,
     no_longer_is,
-    now_is,
     parted,
     they_live_in,
     they_married,
@@ -219,7 +218,7 @@ RULES: tuple[Rule, ...] = named(
     rule("kids|children|sons|daughters|twins", r"{I} (?:have|got) (?:an? |two |three |four |five )?(?:kids|children|sons|daughters|twins)(?:,|:| called| named) {CHILDREN}", parents),
     rule("baby|son|daughter|boy|girl", r"{I} (?:had|have|welcomed)(?: a| our)(?: (?:second|first|third|little|beautiful|healthy))* (?:baby(?: boy| girl| son| daughter)?|son|daughter)(?:,| called| named|: | and (?:named|called) (?:him|her|them)) {OTHER}(?=$|[,.!;]| (?:on|and|in|last|this)\b)", parents),
     rule("named", r"{I} (?:named|called) (?:the|our) (?:baby|son|daughter|boy|girl) {OTHER}(?=$|[,.!;]| (?:after|because|and)\b)", parents),
-    rule("replaced|took over|succeeded", r"{OTHER}" + _HAVE + r" (?:replaced|took over from|taken over from|succeeded) (?P<alone>[A-Z][\w-]+) as {ROLE}", now_is),
+    rule("replaced|took over|succeeded", r"{OTHER}" + _HAVE + r" (?:replaced|took over from|taken over from|succeeded) (?P<alone>[A-Z][\w-]+) as {ROLE}", no_longer_is),
     rule("report", r"i(?: now|'ll)? (?:now )?report to {OTHER}{FROM_HERE}", names_other("manager")),
     rule(" is my", r"{NAME} is my{SORT} {ONE}(?=$|[,.!])", related),
     # Name and birth.

@@ -103,15 +103,6 @@ def they_married(said: Said) -> Sequence[Candidate]:
     return (*who.tie, who.told(predicate="married_to", since=said.clause.since, **wedding))
 
 
-def now_is(said: Said) -> Sequence[Candidate]:
-    """Who has a relation to the author that somebody else had."""
-    word = said.match["role"].lower()
-    predicate, single = RELATIONS.get(word, word), re.fullmatch(ONE_OF, word) is not None
-    held = {"category": PERSON, "literal": False, "changes": True, "single": single, "since": said.clause.since}
-    over = Candidate(predicate=predicate, object=said.named("alone"), action=Action.END, literal=False, changes=True)
-    return (over, Candidate(predicate=predicate, object=said.named("other"), **held))  # type: ignore[arg-type]
-
-
 def no_longer_is(said: Said) -> Sequence[Candidate]:
     """Who no longer has a relation to the author, and who has it now, if that is said."""
     word = said.match["role"].lower()
