@@ -7,6 +7,7 @@ from io import StringIO
 
 import pytest
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 IDS = [f"{group}{number:02}" for group, last in {"A": 21, "B": 15, "C": 15, "D": 14, "E": 9, "X": 24}.items()
@@ -37,7 +38,7 @@ def main() -> int:
     table = Table("id", "tests", "of parts", "one of them", box=None)
     for id_ in IDS:
         tests, parts = collector.tests.get(id_, []), collector.parts.get(id_, [])
-        table.add_row(id_, str(len(tests) or "–"), str(len(parts) or "–"), next(iter((*tests, *parts)), ""))
+        table.add_row(id_, str(len(tests) or "–"), str(len(parts) or "–"), escape(next(iter((*tests, *parts)), "")))
     console.print(table)
     partly = sum(id_ in collector.parts and id_ not in collector.tests for id_ in IDS)
     console.print(f"{sum(id_ in collector.tests for id_ in IDS)} of {len(IDS)} requirements have tests")
