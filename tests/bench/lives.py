@@ -110,7 +110,7 @@ class Life:
         if self.random.random() < 0.01:
             speaker = self.talk.sentence().split()[1].capitalize()
         turn = {"turn_id": str(self._id()), "role": role, "speaker": speaker, "text": self.talk.sentence()}
-        drawn = {"memory_id": self._id(), "entity_id": self._id(), "occurred_at": self.at}
+        drawn = {"entity_id": self._id(), "occurred_at": self.at}
         return RecordTurn.model_validate({"user_id": self.user, **turn, **drawn})
 
     def _change(self, kind: str, visible: Sequence[UUID]) -> Command | None:
