@@ -24,6 +24,9 @@ from mnemolog.projections.rows import Key
 ALL = ""
 """The word that counts every text."""
 
+KEEPS = "mnemolog_keeps_words"
+"""Execution option: False where the words of few searches are wanted, which then count them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Words:
@@ -80,9 +83,10 @@ def add(connection: AsyncConnection, words: Words, keys: Collection[Key]) -> Non
 
 
 def _kept_in(connection: AsyncConnection, words: Words) -> str | None:
-    """None for a previous version, which has no words."""
-    schema = options_of(connection).get("schema_translate_map", {}).get(words.texts.schema, words.texts.schema)
-    return None if isinstance(schema, FormerSchema) else str(schema)
+    """None for a previous version, which has no words, and where `KEEPS` is off."""
+    options = options_of(connection)
+    schema = options.get("schema_translate_map", {}).get(words.texts.schema, words.texts.schema)
+    return str(schema) if options.get(KEEPS, True) and not isinstance(schema, FormerSchema) else None
 
 
 _COUNT_KEY = (*OWNER, "word", "category", "agent_id")

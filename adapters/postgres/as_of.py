@@ -10,8 +10,10 @@ from datetime import UTC, datetime
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
-from sqlalchemy import MetaData, Table, text
+from pgvector.sqlalchemy import HALFVEC
+from sqlalchemy import LargeBinary, MetaData, Table, text
 from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects.postgresql import TSVECTOR
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
@@ -25,7 +27,7 @@ from mnemolog.projections.applying import Decoded, Step, TableWriter, apply, dec
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.preparing import prepared
 from mnemolog.projections.projector import Projector
-from mnemolog.projections.seal import RowSeal
+from mnemolog.projections.seal import JsonText, RowSeal
 from mnemolog.projections.working.projector import KINDS as OF_SESSIONS
 from mnemolog.projections.working.projector import SessionPlace, fold
 
@@ -37,6 +39,8 @@ PORTION = 500
 
 _WHILE_FILLING = text("SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in BY_KEY.items()))
 _DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]
+# Statistics of words and embeddings take longer than all others.
+_NEVER_COMPARED = (TSVECTOR, HALFVEC, LargeBinary, JsonText)
 _SMALL_SAMPLE = text("SET LOCAL default_statistics_target = 20")
 
 
@@ -98,6 +102,7 @@ async def fill(
         portions += 1
         if portions.bit_count() == 1:  # Each time the amount of data has doubled.
             await _gather_statistics(connection, projectors)
+    await _gather_statistics(connection, projectors)
 
 
 async def _gather_statistics(connection: AsyncConnection, projectors: Sequence[Projector]) -> None:
@@ -108,8 +113,7 @@ async def _gather_statistics(connection: AsyncConnection, projectors: Sequence[P
     await connection.execute(_SMALL_SAMPLE)
     for projector in projectors:
         for table in projector.tables.sorted_tables:
-            indexed = {column.name for index in table.indexes for column in index.columns}
-            columns = sorted(indexed.union(column.name for column in table.primary_key.columns))
+            columns = [column.name for column in table.columns if not isinstance(column.type, _NEVER_COMPARED)]
             await connection.execute(Ddl("ANALYZE {} ({})", (TEMPORARY, table.name), columns))
     await connection.commit()
 

@@ -19,6 +19,7 @@ from mnemolog.domain.session import Session
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.events.registry import REGISTRY, SHREDDING
+from mnemolog.projections import words
 from mnemolog.projections.projector import Projector
 from mnemolog.projections.reads.moment import seq_of
 from mnemolog.projections.vectors.index import KEEPS
@@ -77,7 +78,8 @@ class Replays:
     ) -> None:
         temporary = {projector.name: as_of.TEMPORARY for projector in projectors}
         schemas = {**engine.get_execution_options()["schema_translate_map"], **temporary}
-        self._engine = engine.execution_options(schema_translate_map=schemas, **{KEEPS: False})
+        keeping = {KEEPS: False, words.KEEPS: False}
+        self._engine = engine.execution_options(schema_translate_map=schemas, **keeping)
         self._log, self._projectors, self._most, self._deadline = log, projectors, kept, deadline
         self._running = asyncio.Semaphore(at_once)
         self._replays: OrderedDict[tuple[StreamId, int], Replay] = OrderedDict()

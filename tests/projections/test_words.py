@@ -19,6 +19,7 @@ from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.conversation.tables import words as message_words
 from mnemolog.projections.memories.filters import Candidates
 from mnemolog.projections.memories.tables import words as memory_words
+from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.visibility import owned
 from mnemolog.projections.words import ALL, Words
 from tests.engine.person import Person
@@ -133,6 +134,23 @@ async def test_a_search_finds_what_it_would_find_by_counting(engine: Engine, use
             assert by_kept.collection.idf == pytest.approx(by_count.collection.idf)
             if by_count.scores:
                 assert by_kept.collection.length == pytest.approx(by_count.collection.length)
+
+
+async def test_a_replay_keeps_no_words_and_finds_the_same(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    for n in range(12):
+        await ana.creates(f"Tea number {n} {'with milk' * (n % 3)}")
+        await ana.says(f"I drank tea {'and coffee ' * (n % 4)} on day {n}", turn_id=f"{user} {n}")
+    now = await ana.caught_up()
+    head = await engine.log.head(ana.stream)
+
+    for question in ("tea", "tea with milk", "coffee on day 7"):
+        assert await ana.finds(question, Moment(as_of=head)) == await ana.finds(question, now)
+    names = ("memories", "conversation")
+    async with engine.reads.replays.at(ana.stream, head, names) as connection:
+        for words in (memory_words, message_words):
+            for table in (words.postings, words.lexicon):
+                assert not (await connection.execute(select(table.c.word).limit(1))).all()
 
 
 async def test_a_score_tells_nothing_of_what_another_agent_keeps_to_itself(engine: Engine, user: str) -> None:
