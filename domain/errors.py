@@ -51,7 +51,7 @@ message. `code` is stable: HTTP, CLI and programs match on it.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -347,3 +347,24 @@ class ModelBudgetExceeded(EngineError):
 
 class ModelMissing(EngineError):
     """The embedding model's files are missing or damaged."""
+
+
+def error_of(fields: Mapping[str, Any]) -> MnemologError:
+    """The error that `as_dict` told, in the class of its code.
+
+    A code that this version does not know gives a plain `MnemologError`. The attributes of its class are those in
+    `fields`, and no others.
+    """
+    told = dict(fields)
+    classes = {one.code: one for one in _with_subclasses(MnemologError)}
+    found = classes.get(told.pop("code", ""), MnemologError)
+    error = found.__new__(found)
+    MnemologError.__init__(error, told.pop("message", ""), field=told.pop("field", ""), fix=told.pop("fix", ""))
+    vars(error).update(told)
+    return error
+
+
+def _with_subclasses(kind: type[MnemologError]) -> Iterator[type[MnemologError]]:
+    yield kind
+    for one in kind.__subclasses__():
+        yield from _with_subclasses(one)

@@ -8,15 +8,17 @@ from mnemolog.adapters.mcp.server import Session, mcp_server
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.requests import AnyRequest
 from mnemolog.domain.principal import Principal, Role
-from mnemolog.opening import Opening
+from mnemolog.opening import Opening, guarded
 
 
 class Calls(Opening):
     """Runs operations on the engine of a data directory. An engine that ends is replaced at the next call."""
 
+    @guarded
     async def run(self, operation: Operation[Any, Any], request: AnyRequest) -> Any:
         return await operation.run(await self._engine(), request)
 
+    @guarded
     async def principal(self) -> Principal | None:
         """Whom the API key of the settings names; None without one, which has all rights."""
         return (await self._engine()).principal

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mnemolog.blocking import Memory
+    from mnemolog.client import AsyncClient, Client
     from mnemolog.domain.errors import MnemologError
     from mnemolog.memory import AsyncMemory
     from mnemolog.producer import AsyncTurnProducer, TurnProducer
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AsyncClient",
     "AsyncMemory",
     "AsyncTurnProducer",
+    "Client",
     "Memory",
     "MnemologError",
     "TurnProducer",
@@ -28,8 +31,10 @@ __all__ = [
 
 
 _WHERE = {
+    "AsyncClient": "client",
     "AsyncMemory": "memory",
     "AsyncTurnProducer": "producer",
+    "Client": "client",
     "Memory": "blocking",
     "MnemologError": "domain.errors",
     "TurnProducer": "producer",

@@ -21,16 +21,15 @@ if TYPE_CHECKING:
         ArtifactView,
     )
     from mnemolog.adapters.operations.results import Page, Written
-    from mnemolog.events import fields
 else:
-    artifacts, fields = Deferred("mnemolog.adapters.operations.artifacts"), Deferred("mnemolog.events.fields")
+    artifacts = Deferred("mnemolog.adapters.operations.artifacts")
 
 TextKind = Literal["user_caption", "vision_short", "vision_detail", "ocr", "file_summary", "chunk", "transcript"]
 ArtifactType = Literal["image", "file", "audio", "video", "link"]
 
 
 class ArtifactVerbs(Asking):
-    """A part of `AsyncMemory`."""
+    """A part of `Verbs`."""
 
     async def add_artifact(
         self,
@@ -60,8 +59,7 @@ class ArtifactVerbs(Asking):
         if isinstance(content, str | Path):
             given["name"] = Path(content).name if name is None else name
             content = await to_thread(read_file, Path(content))
-        request = fields.validated(artifacts.AddArtifact, self._given(artifacts.AddArtifact, given))
-        return await artifacts.add_artifact(await self._engine(), request, content)
+        return await self._upload(artifacts.add_artifact, self._request(artifacts.AddArtifact, given), content)
 
     async def download_artifact(
         self,
@@ -76,9 +74,7 @@ class ArtifactVerbs(Asking):
             file = memory.add_artifact(b"Buy milk and eggs", name="list.txt", user_id="ana")
             memory.download_artifact(file.artifact_id, user_id="ana").decode()
         """
-        request = fields.validated(artifacts.ArtifactRead, self._given(artifacts.ArtifactRead, locals()))
-        _, content = await artifacts.download_artifact(await self._engine(), request)
-        return content
+        return await self._download(self._request(artifacts.ArtifactRead, locals()))
 
     async def get_artifact(
         self,

@@ -16,7 +16,7 @@ else:
 
 
 class BatchVerbs(Asking):
-    """A part of `AsyncMemory`."""
+    """A part of `Verbs`."""
 
     async def rollback(
         self,

@@ -27,7 +27,7 @@ else:
 
 
 class ConversationVerbs(Asking):
-    """A part of `AsyncMemory`."""
+    """A part of `Verbs`."""
 
     async def add(
         self,

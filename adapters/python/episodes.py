@@ -22,7 +22,7 @@ else:
 
 
 class EpisodeVerbs(Asking):
-    """A part of `AsyncMemory`."""
+    """A part of `Verbs`."""
 
     async def list_threads(
         self,

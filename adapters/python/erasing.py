@@ -15,7 +15,7 @@ else:
 
 
 class ErasureVerbs(Asking):
-    """A part of `AsyncMemory`."""
+    """A part of `Verbs`."""
 
     async def erase(
         self,

@@ -26,7 +26,7 @@ else:
 
 
 class GraphVerbs(Asking):
-    """A part of `AsyncMemory`."""
+    """A part of `Verbs`."""
 
     async def add_entity(
         self,

@@ -15,13 +15,12 @@ if TYPE_CHECKING:
     from mnemolog.adapters.operations.erasure import Erased, Proof
     from mnemolog.adapters.operations.knowledge import ChunkHit, DocumentAdded, DocumentDetail, DocumentView
     from mnemolog.adapters.operations.results import HistoryEntry, Page, Written
-    from mnemolog.events import fields
 else:
-    knowledge, fields = Deferred("mnemolog.adapters.operations.knowledge"), Deferred("mnemolog.events.fields")
+    knowledge = Deferred("mnemolog.adapters.operations.knowledge")
 
 
 class KnowledgeVerbs(Asking):
-    """A part of `AsyncMemory`."""
+    """A part of `Verbs`."""
 
     async def add_document(
         self,
@@ -47,8 +46,7 @@ class KnowledgeVerbs(Asking):
         if isinstance(content, str | Path):
             given["source"] = Path(content).as_posix() if source is None else source
             content = await to_thread(read_file, Path(content))
-        request = fields.validated(knowledge.AddDocument, self._given(knowledge.AddDocument, given))
-        return await knowledge.add_document(await self._engine(), request, content)
+        return await self._upload(knowledge.add_document, self._request(knowledge.AddDocument, given), content)
 
     async def search_knowledge(
         self,

@@ -1,47 +1,32 @@
-"""The async Python API."""
+"""The async Python API, on an engine."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from asyncio import to_thread
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from mnemolog.artifacts import ArtifactVerbs
-from mnemolog.asking import Asking, Id
-from mnemolog.batches import BatchVerbs
-from mnemolog.conversation import ConversationVerbs
+from mnemolog.asking import Asking, Q, R, Upload
 from mnemolog.deferred import Deferred
-from mnemolog.episodes import EpisodeVerbs
-from mnemolog.erasing import ErasureVerbs
-from mnemolog.graph import GraphVerbs
-from mnemolog.knowledge import KnowledgeVerbs
-from mnemolog.profile import ProfileVerbs
-from mnemolog.reading import ReadVerbs
-from mnemolog.transfer import TransferVerbs
+from mnemolog.opening import Opening, guarded
+from mnemolog.transfer import new_file
+from mnemolog.verbs import Verbs
 
 if TYPE_CHECKING:
-    from mnemolog.adapters.operations import memories
-    from mnemolog.adapters.operations.results import (
-        Created,
-        Undone,
-        Written,
-    )
+    from mnemolog.adapters.export import exporting, importing
+    from mnemolog.adapters.operations import artifacts, results
+    from mnemolog.adapters.operations.artifacts import ArtifactRead
+    from mnemolog.adapters.operations.operation import Operation
+    from mnemolog.adapters.operations.results import Written
+    from mnemolog.events import envelope
 else:
-    memories = Deferred("mnemolog.adapters.operations.memories")
+    artifacts = Deferred("mnemolog.adapters.operations.artifacts")
+    exporting = Deferred("mnemolog.adapters.export.exporting")
+    importing = Deferred("mnemolog.adapters.export.importing")
+    results, envelope = Deferred("mnemolog.adapters.operations.results"), Deferred("mnemolog.events.envelope")
 
 
-class AsyncMemory(
-    ReadVerbs,
-    ConversationVerbs,
-    EpisodeVerbs,
-    GraphVerbs,
-    ProfileVerbs,
-    BatchVerbs,
-    ErasureVerbs,
-    TransferVerbs,
-    ArtifactVerbs,
-    KnowledgeVerbs,
-    Asking,
-):
+class AsyncMemory(Verbs, Opening):
     """Memory for agents, on servers that start at the first use.
 
     `data_dir` defaults to ~/.mnemolog; `user_id`, `agent_id` and `thread_id` are the defaults of every verb; other
@@ -55,204 +40,45 @@ class AsyncMemory(
             found = await memory.search("where does Ana live?")
     """
 
-    async def create(
+    def __init__(
         self,
-        text: str,
-        *,
-        category: str | None = None,
-        kind: Literal["fact", "episode", "insight", "procedure", "scene", "summary"] | None = None,
-        importance: float | None = None,
-        importance_scale: Literal["unit", "level3", "level5"] | None = None,
-        confidence: float | None = None,
-        pinned: bool | None = None,
-        scope: Literal["global", "agent"] | None = None,
-        role: Literal["user", "assistant", "system", "tool"] | None = None,
-        type: Literal["PROFILE", "PEOPLE", "PROJECT"] | None = None,
-        entity_type: Literal["person", "place", "org", "project"] | None = None,
-        fact_type: Literal["fact", "preference", "relationship", "friction", "habit"] | None = None,
-        source: str | None = None,
-        memory_key: str | None = None,
-        entity_refs: Sequence[str] | None = None,
-        entity_ids: Sequence[Id] | None = None,
-        entity_label: str | None = None,
-        topics: Sequence[str] | None = None,
-        source_turn_ids: Sequence[str] | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        merge_similar: bool | None = None,
-        origin: Literal["user", "agent", "document", "tool", "other_agent", "import"] | None = None,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        thread_id: str | None = None,
-        run_id: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> Created:
-        """Create a memory.
-
-        `importance` is in [0, 1], or on the scale that is named: D's 0 to 3, B's 1 to 5. Scope `agent` hides the
-        memory from other agents. With a `memory_key`, or with `type`, `fact_type` and `entity_refs`
-        (`person:ana_silva`), which make one, the memory with that key is updated or observed instead; with
-        `merge_similar`, one that says the same. The id returned is that one's then. `origin` says that it comes from
-        outside: then it can neither be pinned, nor a procedure, nor change what the user said.
-
-        Example:
-            memory.create("Prefers tea", user_id="ana", category="preferences", importance=0.8)
-        """
-        return await self._ask(memories.create, locals())
-
-    async def update(
-        self,
-        memory_id: Id,
-        *,
-        text: str | None = None,
-        category: str | None = None,
-        importance: float | None = None,
-        importance_scale: Literal["unit", "level3", "level5"] | None = None,
-        confidence: float | None = None,
-        pinned: bool | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        origin: Literal["user", "agent", "document", "tool", "other_agent", "import"] | None = None,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        thread_id: str | None = None,
-        run_id: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> Written:
-        """Update a memory; what is left out stays as it is. Pinned memories have the highest importance.
-
-        Example:
-            memory.update(added.memory_id, user_id="ana", text="Moved to Porto")
-        """
-        return await self._ask(memories.update, locals())
-
-    async def merge(
-        self,
-        memory_id: Id,
-        absorbed_ids: Sequence[Id],
-        *,
-        text: str | None = None,
-        origin: Literal["user", "agent", "document", "tool", "other_agent", "import"] | None = None,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        thread_id: str | None = None,
-        run_id: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> Written:
-        """Merge other memories into this one; they are hidden, and `undo` brings them back.
-
-        Example:
-            memory.merge(first.memory_id, [second.memory_id], user_id="ana")
-        """
-        return await self._ask(memories.merge, locals())
-
-    async def link(
-        self,
-        memory_id: Id,
-        to_id: Id,
-        *,
-        relation_type: str | None = None,
-        strength: float | None = None,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        thread_id: str | None = None,
-        run_id: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> Written:
-        """Link one memory to another; `strength` is in [0, 1].
-
-        Example:
-            memory.link(first.memory_id, second.memory_id, user_id="ana", strength=0.8)
-        """
-        return await self._ask(memories.link, locals())
-
-    async def archive(
-        self,
-        memory_id: Id,
+        data_dir: str | Path | None = None,
         *,
         user_id: str | None = None,
-        agent_id: str | None = None,
-        thread_id: str | None = None,
-        run_id: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> Written:
-        """Archive a memory: kept and hidden, until `restore` or `undo`. Pinned memories are never archived.
+        agent_id: str = "default",
+        thread_id: str = "main",
+        **settings: Any,
+    ) -> None:
+        Opening.__init__(self, data_dir, **settings)
+        Asking.__init__(self, user_id, agent_id, thread_id)
 
-        Example:
-            memory.archive(added.memory_id, user_id="ana")
-        """
-        return await self._ask(memories.archive, locals())
+    @guarded
+    async def _call(self, operation: Operation[Q, R], request: Q) -> R:
+        return await operation.run(await self._engine(), request)
 
-    async def delete(
-        self,
-        memory_id: Id,
-        *,
-        reason: str | None = None,
-        origin: Literal["user", "agent", "document", "tool", "other_agent", "import"] | None = None,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        thread_id: str | None = None,
-        run_id: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> Written:
-        """Delete a memory: hidden at once, until `restore` or `undo`. `erase` destroys it for good.
+    @guarded
+    async def _upload(self, add: Upload[Q, R], request: Q, content: bytes | None) -> R:
+        return await add(await self._engine(), request, content)
 
-        Example:
-            memory.delete(added.memory_id, user_id="ana", reason="asked to")
-        """
-        return await self._ask(memories.delete, locals())
+    @guarded
+    async def _download(self, request: ArtifactRead) -> bytes:
+        _, content = await artifacts.download_artifact(await self._engine(), request)
+        return content
 
-    async def restore(
-        self,
-        memory_id: Id,
-        *,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        thread_id: str | None = None,
-        run_id: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> Written:
-        """Restore a deleted or archived memory.
+    @guarded
+    async def _export(self, user_id: str, to: Path) -> int:
+        engine = await self._engine()
+        stream = envelope.StreamId.of_user(user_id, engine.settings.tenant)
+        head = await exporting.head_of(engine, stream)
+        with await to_thread(new_file, to) as out:
+            async for _, piece in exporting.lines(engine, stream, head):
+                await to_thread(out.write, piece)
+        return head.events
 
-        Example:
-            memory.restore(added.memory_id, user_id="ana")
-        """
-        return await self._ask(memories.restore, locals())
-
-    async def confirm(
-        self,
-        memory_id: Id,
-        *,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        thread_id: str | None = None,
-        run_id: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> Written:
-        """Confirm a memory in the user's name: one from a document or a tool is then trusted like the user's words.
-
-        Example:
-            read = memory.create("Ana's flight leaves at nine", user_id="ana", origin="document")
-            memory.confirm(read.memory_id, user_id="ana")
-        """
-        return await self._ask(memories.confirm, locals())
-
-    async def undo(
-        self,
-        memory_id: Id | None = None,
-        *,
-        event_id: Id | None = None,
-        dry_run: bool | None = None,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        thread_id: str | None = None,
-        run_id: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> Undone:
-        """Undo the last change of a memory, or one event on everything that it changed: a merge, an undo.
-
-        Each call on a memory goes one change further back; a retry with the same idempotency key does not. With
-        `dry_run`, nothing is written: `changes` and `conflicts` say what would be.
-
-        Example:
-            memory.undo(added.memory_id, user_id="ana")
-        """
-        return await self._ask(memories.undo, locals())
+    @guarded
+    async def _import(self, path: Path, user_id: str | None) -> Written:
+        engine = await self._engine()
+        file = await to_thread(importing.checked, path, engine.writes.now())
+        receipt = await importing.imported(engine, file, user_id or file.head.user_id)
+        await engine.settled()
+        return results.Written.of(receipt)

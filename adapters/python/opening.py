@@ -1,9 +1,8 @@
-"""The engine of a Memory object, and the defaults of its requests."""
+"""The engine of a Memory object."""
 
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from functools import wraps
@@ -14,7 +13,6 @@ from weakref import WeakKeyDictionary
 
 from mnemolog.deferred import Deferred
 from mnemolog.domain.errors import EngineEnded
-from mnemolog.domain.identity import identifier
 
 if TYPE_CHECKING:
     from mnemolog import sharing
@@ -32,25 +30,9 @@ O = TypeVar("O", bound="Opening")  # noqa: E741
 class Opening:
     """Holds an engine, shared with other objects, from its first use to `close`."""
 
-    def __init__(
-        self,
-        data_dir: str | Path | None = None,
-        *,
-        user_id: str | None = None,
-        agent_id: str = "default",
-        thread_id: str = "main",
-        **settings: Any,
-    ) -> None:
+    def __init__(self, data_dir: str | Path | None = None, **settings: Any) -> None:
         self._settings = config.load(data_dir=data_dir, http_port=0, **settings)
-        self._user_id = None if user_id is None else identifier(user_id, "user_id")
-        self._agent_id, self._thread_id = identifier(agent_id, "agent_id"), identifier(thread_id, "thread_id")
         self._uses: WeakKeyDictionary[asyncio.AbstractEventLoop, _Use] = WeakKeyDictionary()
-
-    def __init_subclass__(cls) -> None:
-        """Wraps every verb, so that a lost server or engine is reported as a Mnemolog error."""
-        for name, member in list(vars(cls).items()):
-            if inspect.iscoroutinefunction(member) and not name.startswith("_"):
-                setattr(cls, name, guarded(member))
 
     async def __aenter__(self) -> Self:
         await self._engine()
@@ -92,15 +74,15 @@ class _Use:
     bound: Engine | None = None
 
 
-def guarded(verb: Callable[Concatenate[O, P], Awaitable[T]]) -> Callable[Concatenate[O, P], Coroutine[Any, Any, T]]:
+def guarded(call: Callable[Concatenate[O, P], Awaitable[T]]) -> Callable[Concatenate[O, P], Coroutine[Any, Any, T]]:
     """Replaces an engine that ends during the call. Driver errors are raised as EngineEnded or ServerFailed."""
 
-    @wraps(verb)
+    @wraps(call)
     async def guarded(self: O, /, *args: P.args, **kwargs: P.kwargs) -> T:
         shared = self._use().shared
         shared.calls += 1
         try:
-            return await verb(self, *args, **kwargs)
+            return await call(self, *args, **kwargs)
         except unreachable.UNREACHABLE as fault:
             if isinstance(fault, OSError) and fault.filename is not None:
                 raise  # A file that the caller named.

@@ -20,7 +20,7 @@ else:
 
 
 class ProfileVerbs(Asking):
-    """A part of `AsyncMemory`."""
+    """A part of `Verbs`."""
 
     async def get_profile(
         self,

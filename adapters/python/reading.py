@@ -37,7 +37,7 @@ else:
 
 
 class ReadVerbs(Asking):
-    """A part of `AsyncMemory`."""
+    """A part of `Verbs`."""
 
     async def get(
         self,

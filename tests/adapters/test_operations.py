@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import httpx
+import httpx2
 import pytest
 import typer
 
@@ -16,6 +17,7 @@ from mnemolog.adapters.http.app import create_app
 from mnemolog.adapters.http.routes import PREFIX
 from mnemolog.adapters.operations import OPERATIONS
 from mnemolog.adapters.operations.operation import Operation, description_of
+from mnemolog.client import AsyncClient, Client
 from tests.adapters.cli.command import mnemolog
 
 Json = dict[str, Any]
@@ -102,10 +104,16 @@ def test_each_operation_is_a_verb_with_the_same_fields(operation: AnyOperation) 
     assert getattr(Memory, operation.name).__doc__ == getattr(AsyncMemory, operation.name).__doc__
 
 
-@pytest.mark.parametrize("face", [AsyncMemory, Memory])
+@pytest.mark.parametrize("face", [AsyncMemory, Memory, AsyncClient, Client])
 def test_each_verb_is_an_operation(face: type) -> None:
     public = {name for name in dir(face) if not name.startswith("_")}
     assert public - {"close"} == BY_NAME.keys() | STREAMED.keys()
+
+
+@pytest.mark.parametrize("name", [*BY_NAME, *STREAMED])
+def test_a_client_has_the_verbs_of_a_memory(name: str) -> None:
+    assert inspect.getattr_static(AsyncClient, name) is inspect.getattr_static(AsyncMemory, name)
+    assert inspect.getattr_static(Client, name) is inspect.getattr_static(Memory, name)
 
 
 @every
@@ -164,8 +172,16 @@ class Faces:
         self.engine, self.memory = engine, memory
 
     async def python(self, operation: AnyOperation, fields: Json) -> Json:
+        return await self._called(self.memory, operation, fields)
+
+    async def client(self, operation: AnyOperation, fields: Json) -> Json:
+        transport = httpx2.ASGITransport(create_app(self.engine))
+        async with AsyncClient("http://localhost", transport=transport) as client:
+            return await self._called(client, operation, fields)
+
+    async def _called(self, face: AsyncMemory | AsyncClient, operation: AnyOperation, fields: Json) -> Json:
         try:
-            found = await getattr(self.memory, operation.name)(**fields)
+            found = await getattr(face, operation.name)(**fields)
         except MnemologError as error:
             return {"error": error.as_dict()}
         told: Json = found.model_dump(mode="json", by_alias=True)
@@ -272,8 +288,8 @@ async def test_a_read_answers_the_same_in_every_face(faces: Faces, user: str) ->
         for last in (False, False, True):  # A job may change an answer meanwhile.
             found = await faces.python(BY_NAME[name], fields)
             assert "error" not in found, (name, found)
-            others = [await faces.http(BY_NAME[name], fields), await faces.command(BY_NAME[name], fields)]
-            if others == [found, found]:
+            others = [await ask(BY_NAME[name], fields) for ask in (faces.client, faces.http, faces.command)]
+            if others == [found] * 3:
                 break
             assert not last, (name, found, others)
 
@@ -309,7 +325,7 @@ WRITES: tuple[tuple[str, Json], ...] = (
 async def test_a_write_answers_with_the_same_fields_in_every_face(faces: Faces, user: str) -> None:
     """Each face writes for a user of its own; what differs is ids and tokens."""
     told: list[list[Any]] = []
-    for ask in (faces.python, faces.http, faces.command):
+    for ask in (faces.python, faces.client, faces.http, faces.command):
         of = f"{user}-{ask.__name__}"
         ids = await known(faces.memory, of)
         answers = []
@@ -319,8 +335,7 @@ async def test_a_write_answers_with_the_same_fields_in_every_face(faces: Faces, 
             assert "error" not in found, (ask.__name__, name, found)
             answers.append((name, _shape(found)))
         told.append(answers)
-    for here, there in ((told[0], told[1]), (told[0], told[2])):
-        assert here == there
+    assert told == [told[0]] * 4
 
 
 REFUSED: tuple[tuple[str, Json], ...] = (
@@ -353,6 +368,7 @@ async def test_a_request_is_refused_the_same_in_every_face(faces: Faces, user: s
         fields = _of(user, name, asked)
         refused = await faces.python(BY_NAME[name], fields)
         assert "error" in refused, (name, asked, refused)
+        assert await faces.client(BY_NAME[name], fields) == refused, name
         for ask in (faces.http, faces.command):
             assert _unquoted(await ask(BY_NAME[name], fields)) == _unquoted(refused), name
 

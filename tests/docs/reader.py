@@ -89,7 +89,7 @@ class Reader:
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
             try:
-                exec(compile(self._names.meant(block.text), where, "exec"), self._namespace)
+                exec(compile(self._here(self._names.meant(block.text)), where, "exec"), self._namespace)
             except Exception:  # noqa: BLE001  Whatever a page's code raises, the page is named with it.
                 pytest.fail(f"{where} raised\n{traceback.format_exc()}", pytrace=False)
         self._printed = out.getvalue()

@@ -5,6 +5,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Iterator
+from inspect import getattr_static
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def test_the_example_of_a_method_runs(name: str, memory: Memory, tmp_path: Path)
 
 @pytest.mark.parametrize("name", METHODS)
 def test_the_sync_method_has_the_docstring_of_the_async_one(name: str) -> None:
-    assert vars(Memory)[name].__doc__ == getattr(AsyncMemory, name).__doc__
+    assert getattr_static(Memory, name).__doc__ == getattr(AsyncMemory, name).__doc__
 
 
 def settled_in(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:

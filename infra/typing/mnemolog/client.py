@@ -1,0 +1,1 @@
+../../../adapters/python/client.py
