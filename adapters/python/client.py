@@ -112,13 +112,15 @@ class AsyncClient(Verbs):
             body = json.dumps(rest).encode()
             headers["Content-Type"] = "application/json"
             answer = await self._send(operation.method, path, headers, content=body)
-        return _read(operation.result, answer)
+        result: R = _read(operation.result, answer)
+        return result
 
     async def _upload(self, add: Upload[Q, R], request: Q, content: bytes | None) -> R:
         fields, key = _fields(request)
         headers = {"Idempotency-Key": key or str(uuid4()), "Content-Type": BINARY}
         answer = await self._send("POST", UPLOADS[add], headers, params=fields, content=content or b"")
-        return _read(get_type_hints(add)["return"], answer)
+        result: R = _read(get_type_hints(add)["return"], answer)
+        return result
 
     async def _download(self, request: ArtifactRead) -> bytes:
         fields, _ = _fields(request)
