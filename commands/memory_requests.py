@@ -11,6 +11,7 @@ from mnemolog.commands.scoped import Scoped
 from mnemolog.commands.sourced import Sourced
 from mnemolog.domain import importance
 from mnemolog.domain.bands import Bands
+from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.importance import Scale
 from mnemolog.domain.json_value import checked_json
 from mnemolog.domain.memory import MAX_MERGE, SEMANTIC, Cause, Content, Kind, Status, default_importance
@@ -28,6 +29,7 @@ from mnemolog.domain.memory_key import (
 )
 from mnemolog.domain.procedure import kind_and_category
 from mnemolog.domain.retention import Retention
+from mnemolog.domain.scene import Experience, experience_of
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import Role
 from mnemolog.events.fields import Flag, Id, Instant, Label, Text, Unit, Uuid, checked_by
@@ -49,6 +51,16 @@ Metadata = Annotated[
     dict[str, JsonValue],
     checked_by(checked_json),
     Field(description="Your own JSON object; searches can filter by it."),
+]
+
+
+SceneExperience = Annotated[
+    Experience,
+    checked_by(experience_of),
+    Field(
+        description="For a scene: the scene itself (`action`, `actors`, `when`, `setting`, `dialogue`, `sensory`), and "
+        "its `feeling`, `themes`, `emotion` and `cluster`."
+    ),
 ]
 
 
@@ -135,6 +147,7 @@ class CreateMemory(Writing, Scoped, Sourced):
     topics: Annotated[Topics, Field(description="Its topics.")] = ()
     source_turn_ids: Annotated[TurnIds, Field(description="The turns it was extracted from.")] = ()
     metadata: Metadata = {}  # noqa: RUF012
+    experience: SceneExperience | None = None
     merge_similar: Annotated[
         Flag, Field(description="Update or confirm a memory with the same meaning instead of adding one.")
     ] = False
@@ -142,6 +155,8 @@ class CreateMemory(Writing, Scoped, Sourced):
     @model_validator(mode="after")
     def _weighed(self) -> Self:
         _ = self.weight
+        if self.experience is not None and self.kept_as[0] is not Kind.SCENE:
+            raise InvalidInput("only a scene has one", field="experience", fix="omit it, or give kind `scene`")
         return self
 
     @property
@@ -202,6 +217,7 @@ class UpdateMemory(Writing, Sourced):
         Field(description="Whether it is pinned, which means that it never fades and has the highest importance."),
     ] = None
     metadata: Metadata | None = None
+    experience: SceneExperience | None = None
 
     @model_validator(mode="after")
     def _weighed(self) -> Self:
@@ -211,7 +227,8 @@ class UpdateMemory(Writing, Sourced):
     @property
     def asked(self) -> dict[str, object]:
         """The changed fields and their new values."""
-        found = self.model_dump(include=set(Content.__slots__), exclude_none=True)
+        fields = {name: getattr(self, name) for name in Content.__slots__}
+        found: dict[str, object] = {name: value for name, value in fields.items() if value is not None}
         if self.importance is not None:
             found["importance"] = importance.of_scale(self.importance, self.importance_scale)
         return found

@@ -11,6 +11,7 @@ from mnemolog.domain import importance
 from mnemolog.domain.errors import Erased, InvalidInput, NotFound, TransitionRefused
 from mnemolog.domain.memory_key import NOTHING_SAID, Identity
 from mnemolog.domain.origin import Origin
+from mnemolog.domain.scene import Experience
 from mnemolog.domain.scope import Scope
 
 PURGE_AFTER = timedelta(days=30)  # B §7
@@ -67,7 +68,7 @@ class Content:
     """The fields that an update may change. `importance` and `confidence` are in [0, 1]; pinned memories have
     importance 1.
 
-    `metadata` is the caller's own JSON object.
+    `metadata` is the caller's own JSON object. Only scenes have an `experience`.
     """
 
     text: str
@@ -76,6 +77,7 @@ class Content:
     confidence: float
     pinned: bool
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    experience: Experience | None = None
 
     def weighed(self) -> "Content":
         """With the importance of a pinned memory, if pinned (D §pinned)."""
@@ -108,6 +110,11 @@ class Memory:
         status = Status.ACTIVE if revived else self.status
         return replace(self, content=content, status=status, origin=origin or self.origin)
 
+    def placed(self, cluster: str) -> "Memory":
+        """A scene in the cluster with this label (C04)."""
+        experience = replace(self.content.experience or Experience(), cluster=cluster)
+        return replace(self, content=replace(self.content, experience=experience))
+
     def absorbed(self, survivor: UUID) -> "Memory":
         """A merge hides the absorbed memories but never destroys them, so it can be undone (X03)."""
         return replace(self, status=Status.DORMANT, merged_into=survivor)
@@ -124,7 +131,7 @@ class Memory:
 
     def erased(self, cause: Cause | None = None) -> "Memory":
         """The erased memory. Its shape stays, so that merges stay intact (X07)."""
-        content = replace(self.content, text="", metadata={})
+        content = replace(self.content, text="", metadata={}, experience=None)
         gone = replace(self, content=content, identity=self.identity.erased(), cause=cause or self.cause)
         return replace(gone, status=Status.PURGED, purge_at=None)
 

@@ -11,6 +11,7 @@ from mnemolog.domain.bands import Band
 from mnemolog.domain.memory import EPISODIC, Cause, Content, Kind, Status
 from mnemolog.domain.memory_key import EntityType, FactType, Identity, MemoryType, Source, slugged_ref
 from mnemolog.domain.origin import Origin
+from mnemolog.domain.scene import Experience
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.text import same_text
 from mnemolog.domain.turn import Role
@@ -69,6 +70,7 @@ class ContentFields(BaseModel):
     pinned: bool
     text: PersonalText = ""
     metadata: Annotated[dict[str, JsonValue], Personal()] = {}
+    experience: Annotated[Experience | None, Personal()] = None
 
 
 class ContentEvent(ContentFields, MemoryEvent):
@@ -94,7 +96,7 @@ class MemoryCreated(ContentEvent):
     because episodes may repeat. Before version 5, which recorded its `origin`, that follows from the role.
     """
 
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
 
     kind: Kind
     scope: Scope
@@ -139,7 +141,7 @@ class MemoryUpdated(ContentEvent):
     `entity_ids` are the entities that the statement is about. `origin`: None if that did not change.
     """
 
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
 
     changed: tuple[str, ...]
     origin: Origin | None = None
@@ -154,7 +156,7 @@ class MemoryUpdated(ContentEvent):
 class MemoriesMerged(ContentEvent):
     """`memory_id` survives with this content; the absorbed memories are hidden and point to it."""
 
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
 
     absorbed_ids: tuple[UUID, ...]
     origin: Origin | None = None
@@ -165,6 +167,12 @@ class MemoriesMerged(ContentEvent):
     def tags(self) -> frozenset[str]:
         absorbed = map(memory_tag, self.absorbed_ids)
         return super().tags().union(absorbed) | _turn_tags(self.source_turn_ids)
+
+
+class SceneMoved(MemoryEvent):
+    """A scene moved to the cluster with this label (C ❶, ❻, ❼). Its text and its use stay as they are."""
+
+    cluster: PersonalText = ""
 
 
 class MemoryObserved(MemoryEvent):
@@ -234,7 +242,7 @@ class MemoryReverted(ContentEvent):
     Undoing a merge writes one of these for each of its memories.
     """
 
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
 
     undoes: UUID
     was: Status

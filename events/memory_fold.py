@@ -62,6 +62,7 @@ MEMORY: Subject[UUID, Memory] = Subject(
         events.MemoryUpdated: _rewritten,
         events.MemoriesMerged: _merged,
         events.MemoryObserved: _observed,
+        events.SceneMoved: lambda memory, event: memory.placed(event.cluster),
         events.MemorySoftDeleted: lambda memory, event: memory.soft_deleted(event.purge_at, event.cause),
         events.MemoryStatusChanged: lambda memory, event: memory.turned(event.status, event.cause),
         events.MemoryRestored: lambda memory, event: memory.restored(),

@@ -138,6 +138,7 @@ REGISTRY = Registry(
         memory.MemoryUpdated,
         memory.MemoriesMerged,
         memory.MemoryObserved,
+        memory.SceneMoved,
         memory.MemorySoftDeleted,
         memory.MemoryStatusChanged,
         memory.MemoryRestored,

@@ -169,7 +169,8 @@ def _of_place(rows: TableClause, target: Target) -> ColumnElement[bool]:
 def _more_than_shape(one: Columns, rows: TableClause) -> ColumnElement[bool]:
     match one.name:
         case "memories":
-            return or_(rows.c.text != "", rows.c.document != "", _identified(one, rows))
+            experienced = rows.c.experience.is_not(None) if "experience" in one.types else false()
+            return or_(rows.c.text != "", rows.c.document != "", _identified(one, rows), experienced)
         case "messages":
             return or_(rows.c.text != "", rows.c.speaker != "", rows.c.document != "")
         case "history":

@@ -131,6 +131,7 @@ ENTRIES: Mapping[type[Event], Callable[[Any], Entry]] = {
     memory.MemoryUpdated: lambda it: ("UPDATE", {"changed": list(it.changed), **_matched(it)}),
     memory.MemoriesMerged: lambda it: ("MERGE", {**_merged(it.memory_id, it), **_matched(it)}),
     memory.MemoryObserved: lambda it: ("UPDATE", {"observed": it.cause, **_matched(it)}),
+    memory.SceneMoved: lambda it: ("UPDATE", {"changed": ["cluster"]}),
     memory.MemorySoftDeleted: lambda it: ("TTL" if it.cause is Cause.TTL else "DELETE", _hidden(it)),
     memory.MemoryStatusChanged: _turned,
     memory.MemoryRestored: lambda it: ("RESTORE", {}),

@@ -189,6 +189,7 @@ def _life(memory: Memory, event: Recorded, before: Row) -> Row:
     used = isinstance(payload, events.MemoryObserved) and payload.cause is events.Observation.USE
     activated = memory.status is Status.ACTIVE and before.get("status") != Status.ACTIVE
     fades = isinstance(payload, events.MemoryStatusChanged) and memory.status is Status.DYING
+    used_now = memory.visible and not fades and not isinstance(payload, events.SceneMoved)
     return {
         "source_turn_ids": [*turns, *extracted],
         "entity_ids": [*before["entity_ids"], *_mentioned(payload, memory, before)],
@@ -196,7 +197,7 @@ def _life(memory: Memory, event: Recorded, before: Row) -> Row:
         "observations": before["observations"] + (own and _is_observation(payload)),
         "recalls": max(0, before["recalls"] - USES) if used else before["recalls"],
         "session_count": ACTIVATED if activated else before["session_count"],
-        "last_accessed": event.recorded_at if memory.visible and not fades else before["last_accessed"],
+        "last_accessed": event.recorded_at if used_now else before["last_accessed"],
         "forgotten_at": None if memory.visible else before["forgotten_at"] or event.recorded_at,
     }
 

@@ -3,6 +3,7 @@
 from mnemolog.domain.memory import Cause, Content, Kind, Memory, Status
 from mnemolog.domain.memory_key import EntityType, FactType, Identity, MemoryType, Source
 from mnemolog.domain.origin import Origin
+from mnemolog.domain.scene import Experience, experience_of
 from mnemolog.domain.scope import Scope
 from mnemolog.projections.rows import Row
 
@@ -16,6 +17,7 @@ def of_memory(memory: Memory) -> Row:
         "scope": memory.scope,
         "agent_id": memory.agent_id,
         **{name: getattr(content, name) for name in Content.__slots__},
+        "experience": content.experience and content.experience.as_dict(),
         "status": memory.status,
         "merged_into": memory.merged_into,
         "purge_at": memory.purge_at,
@@ -39,7 +41,7 @@ def as_memory(row: Row) -> Memory:
         Kind(row["kind"]),
         Scope(row["scope"]),
         row["agent_id"],
-        Content(**{name: row[name] for name in Content.__slots__}),
+        Content(**{name: row[name] for name in Content.__slots__ if name != "experience"}, experience=_experience(row)),
         Status(row["status"]),
         row["merged_into"],
         row["purge_at"],
@@ -47,6 +49,10 @@ def as_memory(row: Row) -> Memory:
         _identity(row),
         Origin(row["origin"]),
     )
+
+
+def _experience(row: Row) -> Experience | None:
+    return None if row["experience"] is None else experience_of(row["experience"])
 
 
 def _identity(row: Row) -> Identity:

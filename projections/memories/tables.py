@@ -27,7 +27,7 @@ from mnemolog.projections.seal import JsonText, mac_column
 from mnemolog.projections.words import words_of
 
 NAME = "memories"
-VERSION = 7
+VERSION = 8
 READABLE_FROM = 3
 metadata = MetaData(schema=NAME)
 
@@ -45,6 +45,7 @@ memories = Table(
     Column("confidence", Double, nullable=False),
     Column("pinned", Boolean, nullable=False),
     Column("metadata", JsonText, nullable=False, info=added(5, reads="{}")),
+    Column("experience", JsonText, info=added(8)),
     Column("status", Text, nullable=False),
     Column("merged_into", Uuid),
     Column("purge_at", DateTime(timezone=True)),

@@ -99,8 +99,8 @@ class VectorsProjector:
 def embedded_text(payload: Event) -> str:
     """The text of a memory or a message that gets a vector; "" for any other event."""
     match payload:
-        case ContentEvent(text=text):
-            return text
+        case ContentEvent(text=text, experience=experience):
+            return (experience and experience.embed_text) or text
         case TurnRecorded():
             return indexed_text(payload)
     return ""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 
 from mnemolog.domain.errors import MalformedEvent, MnemologError, UnknownEvent
+from mnemolog.domain.scene import Dated, Experience, Scene
 from mnemolog.events.artifacts import Passage
 from mnemolog.events.codec import Codec, schema
 from mnemolog.events.conversation import Attachment
@@ -68,6 +69,8 @@ def test_what_an_event_shows_besides_its_sealed_part_holds_no_personal_text(even
 def _spoken(payload: type[Event], name: str) -> Any:
     if name == "attachments":
         return (Attachment(type="image", caption=SECRET),)
+    if name == "experience":
+        return Experience(Scene(SECRET, (SECRET,), (Dated(SECRET, SECRET),), SECRET), SECRET, (SECRET,), cluster=SECRET)
     if name == "passages":
         return (Passage(text=SECRET, place=SECRET),)
     if name == "chunks":
@@ -111,7 +114,7 @@ def test_the_schema_says_which_fields_are_personal() -> None:
     ("header", "field"),
     [
         ({"type": "MemoryInvented"}, "type"),
-        ({"version": 6}, "version"),
+        ({"version": 7}, "version"),
         ({"version": 0}, "version"),
         ({"version": -1}, "version"),
     ],

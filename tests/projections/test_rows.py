@@ -51,6 +51,7 @@ def memory(number: int, text: str = "Ana drinks tea", **fields: Any) -> Row:
         "confidence": 1,
         "pinned": False,
         "metadata": {"a": 6.02214076e23},
+        "experience": {"feeling": "glad"},
         "status": Status.ACTIVE,
         "merged_into": UUID(int=7),
         "purge_at": None,
