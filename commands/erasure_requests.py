@@ -33,6 +33,7 @@ NAMED = of_each(
         "todo": "todo_id",
         "artifact": "artifact_id",
         "document": "document_id",
+        "being_entry": "entry_id",
     },
     KNOWN,
 )

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from mnemolog.commands.words import Words, after
 from mnemolog.domain.artifact import Artifact
+from mnemolog.domain.being import BeingEntry
 from mnemolog.domain.document import Document
 from mnemolog.domain.entity import Entity
 from mnemolog.domain.memory import Content, Kind, Memory
@@ -56,7 +57,7 @@ class KnownSubject:
     """
 
     sources: frozenset[str] = frozenset()
-    thing: Entity | Relation | ProfileField | Todo | Artifact | Document | None = None
+    thing: Entity | Relation | ProfileField | Todo | Artifact | Document | BeingEntry | None = None
     words: Words = NO_WORDS
     writer: str | None = None
 

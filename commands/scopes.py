@@ -57,8 +57,8 @@ class ForgetScope(OfScope):
 class EraseScope(OfScope):
     """Destroys everything in a scope, including hidden items.
 
-    Turns are erased with the memories extracted from them, the agent's todos with scope `agent`, and the profile with
-    scope `global`.
+    Turns are erased with the memories extracted from them, the agent's todos and entries with scope `agent`, and the
+    profile with scope `global`.
     """
 
     needs: ClassVar[Role] = Role.ERASE

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from mnemolog.commands.artifacts import ARTIFACTS, UndoArtifact
 from mnemolog.commands.attention import ATTENTION_UNDO, UndoAttention
+from mnemolog.commands.being import BEING, UndoEntry
 from mnemolog.commands.documents import DOCUMENTS, UndoDocument
 from mnemolog.commands.episodes import EPISODE_UNDO, UndoEpisode
 from mnemolog.commands.graph_undo import GRAPH_UNDO, UndoGraph
@@ -16,6 +17,7 @@ from mnemolog.commands.rollback import Rollbacks, Undoable
 from mnemolog.commands.sessions import SESSION_UNDO, UndoSession
 from mnemolog.commands.todos import TODOS, UndoTodo
 from mnemolog.events.artifacts_fold import ARTIFACT
+from mnemolog.events.being_fold import BEING_ENTRY
 from mnemolog.events.documents_fold import DOCUMENT
 from mnemolog.events.episode_fold import EPISODE
 from mnemolog.events.graph_fold import ENTITY, RELATION
@@ -55,6 +57,10 @@ def _document(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoDocu
     return UndoDocument(**_without_time(context), event_id=event_id, document_id=DOCUMENT.id_of(subjects[0]))
 
 
+def _being(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoEntry:
+    return UndoEntry(**_without_time(context), event_id=event_id, entry_id=BEING_ENTRY.id_of(subjects[0]))
+
+
 def _session(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoSession:
     return UndoSession(**_without_time(context), event_id=event_id)
 
@@ -79,6 +85,7 @@ UNDOABLE: Mapping[str, Undoable[Any]] = {
     "todos": Undoable(TODOS, _todo, (TODO,)),
     "artifacts": Undoable(ARTIFACTS, _artifact, (ARTIFACT,)),
     "documents": Undoable(DOCUMENTS, _document, (DOCUMENT,)),
+    "being": Undoable(BEING, _being, (BEING_ENTRY,)),
     "sessions": Undoable(SESSION_UNDO, _session),
     "attention": Undoable(ATTENTION_UNDO, _attention),
     "episodes": Undoable(EPISODE_UNDO, _episode, (EPISODE,)),

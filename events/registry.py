@@ -10,6 +10,7 @@ from mnemolog.domain.turn import Role
 from mnemolog.events import (
     access,
     artifacts,
+    being,
     checkpoints,
     conversation,
     documents,
@@ -95,6 +96,10 @@ REGISTRY = Registry(
         artifacts.ArtifactRestored,
         artifacts.ArtifactReverted,
         artifacts.ArtifactErased,
+        being.BeingEntrySet,
+        being.BeingEntryRead,
+        being.BeingEntryRemoved,
+        being.BeingEntryErased,
         checkpoints.CheckpointsStarted,
         checkpoints.CheckpointsErased,
         conversation.TurnRecorded,

@@ -19,6 +19,7 @@ from mnemolog.events import (
     summaries,
 )
 from mnemolog.events.artifacts_fold import ARTIFACT
+from mnemolog.events.being_fold import BEING_ENTRY
 from mnemolog.events.documents_fold import DOCUMENT
 from mnemolog.events.envelope import Header
 from mnemolog.events.episode_fold import EPISODE
@@ -33,7 +34,8 @@ from mnemolog.events.subject import Subject
 
 T = TypeVar("T")
 
-_EACH: Sequence[Subject[Any, Any]] = (MEMORY, LINK, ENTITY, RELATION, MESSAGE, FIELD, TODO, ARTIFACT, EPISODE, DOCUMENT)
+_OF_USERS = (MEMORY, LINK, ENTITY, RELATION, MESSAGE, FIELD, TODO, ARTIFACT, EPISODE, BEING_ENTRY)
+_EACH: Sequence[Subject[Any, Any]] = (*_OF_USERS, DOCUMENT)
 SUBJECTS: Mapping[str, Subject[Any, Any]] = {one.name: one for one in _EACH}
 
 # Kinds with text of their own, except memories and messages, which are erased together.

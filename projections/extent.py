@@ -14,6 +14,7 @@ from mnemolog.domain.profile import place_of
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.artifacts_fold import ARTIFACT
+from mnemolog.events.being_fold import BEING_ENTRY
 from mnemolog.events.documents_fold import DOCUMENT
 from mnemolog.events.episode_fold import EPISODE
 from mnemolog.events.graph_fold import ENTITY, RELATION
@@ -22,6 +23,7 @@ from mnemolog.events.message_fold import MESSAGE
 from mnemolog.events.profile_fold import FIELD, TODO
 from mnemolog.events.subjects import of_each
 from mnemolog.projections.artifacts.tables import artifacts
+from mnemolog.projections.being import reader as being_reader
 from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.graph.tables import entities, relations
 from mnemolog.projections.memories.tables import memories
@@ -37,6 +39,7 @@ HELD: Mapping[str, str | None] = of_each(
         RELATION.name: "facts",
         ENTITY.name: "entities",
         TODO.name: "todos",
+        BEING_ENTRY.name: "entries",
         MESSAGE.name: "messages",
         FIELD.name: "profile",
         ARTIFACT.name: "artifacts",
@@ -48,7 +51,8 @@ HELD: Mapping[str, str | None] = of_each(
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What a deletion by scope covers. `todos` and `profile` (field names without the operation) can only be erased.
+    """What a deletion by scope covers. `todos`, `entries` and `profile` (field names without the operation) can only be
+    erased.
 
     `messages` does not include those of older logs, each of which has a memory with the same text.
     """
@@ -60,6 +64,7 @@ class Extent:
     profile: Sequence[str] = ()
     artifacts: Sequence[UUID] = ()
     messages: Sequence[str] = ()
+    entries: Sequence[UUID] = ()
 
     @property
     def known(self) -> Sequence[tuple[str, object]]:
@@ -72,7 +77,7 @@ class Extent:
 
 
 async def load(connection: AsyncConnection, viewer: Viewer, scope: Scope, *, hard: bool) -> Extent:
-    """The visible subjects; with `hard`, also the hidden ones, the agent's todos, and the shared profile.
+    """The visible subjects; with `hard`, also the hidden ones, the agent's todos and entries, and the shared profile.
 
     For the scope `agent`, only those of the viewing agent.
     """
@@ -86,9 +91,10 @@ async def load(connection: AsyncConnection, viewer: Viewer, scope: Scope, *, har
         await _ids(connection, table, id_, _within(table, viewer, scope, hard=hard)) for table, id_ in tables.items()
     ]
     own = await _todos(connection, viewer) if hard and scope is Scope.AGENT else ()
+    kept = await being_reader.not_erased(connection, viewer) if hard and scope is Scope.AGENT else ()
     places = await _places(connection, viewer) if hard and scope is Scope.GLOBAL else ()
     said = await _messages(connection, viewer, hard=hard) if scope is Scope.GLOBAL else ()
-    return Extent(found, facts, known, own, places, files, said)
+    return Extent(found, facts, known, own, places, files, said, kept)
 
 
 async def since(connection: AsyncConnection, viewer: Viewer, thread_id: str, moment: datetime, *, hard: bool) -> Extent:

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain import profile
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.artifacts_fold import ARTIFACT
+from mnemolog.events.being_fold import BEING_ENTRY
 from mnemolog.events.documents_fold import DOCUMENT
 from mnemolog.events.episode_fold import EPISODE
 from mnemolog.events.graph_fold import ENTITY, RELATION
@@ -20,6 +21,8 @@ from mnemolog.events.message_fold import MESSAGE
 from mnemolog.events.profile_fold import FIELD, TODO
 from mnemolog.events.subjects import SUBJECTS, of_each
 from mnemolog.projections.artifacts.tables import artifacts
+from mnemolog.projections.being import reader as being_reader
+from mnemolog.projections.being.tables import entries
 from mnemolog.projections.conversation import reader as message_reader
 from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.episodes.tables import episodes
@@ -71,6 +74,7 @@ SHOWN: Mapping[str, Shown | None] = of_each(
             lambda viewer: [owned(episodes, viewer), episodes.c.agent_id == viewer.agent_id],
             episodes.c.merged_into,
         ),
+        BEING_ENTRY.name: Shown(entries.c.entry_id, being_reader.own),
         DOCUMENT.name: Shown(documents.c.document_id, lambda viewer: [owned(documents, viewer)]),
     },
 )

@@ -13,6 +13,7 @@ from mnemolog.adapters.operations.operation import Operation
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.artifacts_fold import ARTIFACT
+from mnemolog.events.being_fold import BEING_ENTRY
 from mnemolog.events.documents_fold import DOCUMENT
 from mnemolog.events.episode_fold import EPISODE
 from mnemolog.events.graph_fold import ENTITY, RELATION
@@ -32,6 +33,7 @@ _KINDS = {
     "artifact_id": ARTIFACT.name,
     "episode_id": EPISODE.name,
     "document_id": DOCUMENT.name,
+    "entry_id": BEING_ENTRY.name,
     "event_id": EVENT,
 }
 # Ids of the command's own kind.

@@ -63,6 +63,7 @@ GROUPS = {
     "user": "Export, import or erase a user.",
     "artifact": "Files and links of a conversation.",
     "knowledge": "The libraries of agents: documents, divided into chunks.",
+    "being": "What is kept for a being: its soul, rules, notes, diary and so on. Each agent has its own.",
     "todo": "Commitments, habits, open threads and frictions, each kept by one agent.",
 }
 

@@ -12,6 +12,7 @@ from mnemolog.adapters.cli import output, show_envelope, show_episodes
 from mnemolog.adapters.operations.artifacts import ArtifactDetail, ArtifactHit, ArtifactText, ArtifactView
 from mnemolog.adapters.operations.attention import AffectView
 from mnemolog.adapters.operations.batches import Forgotten
+from mnemolog.adapters.operations.being import Entry
 from mnemolog.adapters.operations.conversation import Added, Session
 from mnemolog.adapters.operations.erasure import Erased, Proof
 from mnemolog.adapters.operations.graph_results import EntityDetail, EntityView, FactView
@@ -334,6 +335,12 @@ def _todos(page: Page[Todo]) -> None:
     output.more(page.next_cursor)
 
 
+def _entries(page: Page[Entry]) -> None:
+    rows = [(one.store, one.key, one.line, "read" if one.read else "", one.entry_id) for one in page]
+    output.show(("store", "key", "content", "", "id"), rows, nothing="no entries", short=True)
+    output.more(page.next_cursor)
+
+
 def _artifacts(page: Page[ArtifactView]) -> None:
     rows = [
         (one.surrogate, one.name or one.url, _extraction(one), output.when(one.created_at), one.artifact_id)
@@ -483,6 +490,7 @@ SHOWN: Mapping[type, Callable[[Any], None]] = {
     Page[Proposal]: _proposals,
     SeededView: _seeded,
     Page[Todo]: _todos,
+    Page[Entry]: _entries,
     Forgotten: _forgotten,
     Erased: _erased,
     Proof: _proof,

@@ -23,6 +23,7 @@ from mnemolog.commands.writes.batches import Hiding
 from mnemolog.domain.memory import Cause
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.viewer import Viewer
+from mnemolog.events.being_fold import BEING_ENTRY
 from mnemolog.events.envelope import Position, Receipt, StreamId, batch_tag
 from mnemolog.events.fields import validated
 from mnemolog.events.graph import EntityCleared, EntityKept
@@ -169,8 +170,9 @@ async def _taken(engine: Services, stream: StreamId, batch: UUID) -> Extent:
             continue
         kind, _, name = event.payload.key_scope().partition(":")
         taken.setdefault(kind, {})[name] = None
-    memories, facts, entities, todos, artifacts = (
-        [UUID(name) for name in taken.get(kind, ())] for kind in ("memory", "relation", "entity", "todo", "artifact")
+    kinds = ("memory", "relation", "entity", "todo", "artifact", BEING_ENTRY.name)
+    memories, facts, entities, todos, artifacts, entries = (
+        [UUID(name) for name in taken.get(kind, ())] for kind in kinds
     )
     messages, profile = (list(taken.get(name, ())) for name in (MESSAGE.name, "profile"))
-    return Extent(memories, facts, entities, todos, profile, artifacts, messages)
+    return Extent(memories, facts, entities, todos, profile, artifacts, messages, entries)

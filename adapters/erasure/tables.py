@@ -190,6 +190,8 @@ def _more_than_shape(one: Columns, rows: TableClause) -> ColumnElement[bool]:
             return or_(*(rows.c[name] != "" for name in ("name", "mime", "sha256", "url")))
         case "documents":
             return or_(*(rows.c[name] != "" for name in ("source", "title", "domain", "mime", "sha256")))
+        case "entries":
+            return or_(rows.c.key != "", cast(rows.c.body, Text) != EMPTY)
         case "todos" | "summaries":
             return rows.c.text != ""
         case _:

@@ -36,6 +36,7 @@ TAGS = [
     {"name": "graph", "description": "People, places and things that a user mentions, and facts about them."},
     {"name": "profile", "description": "What users say of themselves, and what waits for their consent."},
     {"name": "todos", "description": "Commitments, habits, open threads and frictions, each kept by one agent."},
+    {"name": "being", "description": "What is kept for a being: its soul, rules, notes, diary and so on."},
     {"name": "artifacts", "description": "Files and links of a conversation, and the texts that stand for them."},
     {"name": "knowledge", "description": "The libraries of agents: documents, divided into chunks."},
     {"name": "changes", "description": "Many changes as one: undone, rolled back, or forgotten by scope."},

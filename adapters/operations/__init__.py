@@ -6,6 +6,7 @@ from typing import Any
 from mnemolog.adapters.operations.artifacts import ARTIFACTS
 from mnemolog.adapters.operations.attention import ATTENTION
 from mnemolog.adapters.operations.batches import BATCHES
+from mnemolog.adapters.operations.being import BEING
 from mnemolog.adapters.operations.conversation import CONVERSATION
 from mnemolog.adapters.operations.entities import ENTITIES
 from mnemolog.adapters.operations.envelope import ENVELOPE
@@ -37,6 +38,7 @@ OPERATIONS: Sequence[Operation[Any, Any]] = (
     *FACTS,
     *PROFILE,
     *TODOS,
+    *BEING,
     *ARTIFACTS,
     *KNOWLEDGE,
     *ERASURE,

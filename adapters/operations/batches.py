@@ -31,6 +31,7 @@ class Forgotten(Result):
     entities: list[UUID]
     artifacts: list[UUID]
     todos: list[UUID] = Field(description="Set by `erase_scope` only.")
+    entries: list[UUID] = Field(description="Entries of the being. Set by `erase_scope` only.")
     profile: list[str] = Field(description="Set by `erase_scope` only.")
     batch: UUID | None = Field(None, description="Pass it to `rollback` as `of_batch` to restore what was forgotten.")
     receipt: Written | None = None
@@ -94,8 +95,8 @@ async def forget(engine: Engine, request: Rehearsed) -> Forgotten:
 async def erase_scope(engine: Engine, request: Rehearsed) -> Forgotten:
     """Erase a session, everything owned by an agent, or everything the agents share, permanently.
 
-    Includes hidden items and the turns that the memories were extracted from; scope `agent` includes the agent's todos,
-    and scope `global` the profile. This cannot be undone.
+    Includes hidden items and the turns that the memories were extracted from; scope `agent` includes the agent's todos
+    and entries, and scope `global` the profile. This cannot be undone.
     """
     return await _forgotten(EraseScope, engine, request)
 

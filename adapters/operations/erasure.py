@@ -32,7 +32,7 @@ class Erased(Result):
     memories: list[UUID]
     turns: list[str]
     known: list[str] = Field(
-        description="Entities, facts, profile fields, todos, artifacts and documents.",
+        description="Entities, facts, profile fields, todos, artifacts, documents and entries of beings.",
         examples=[["entity:0194…", "profile:city"]],
     )
     cleared: list[str] = Field(description="Entities that keep what other turns said about them.")
@@ -104,6 +104,12 @@ class EraseTodo(Rehearsed):
     todo_id: Annotated[Uuid, Field(description="The todo's id.")]
 
 
+class EraseEntry(Rehearsed):
+    """The entry of a being to erase."""
+
+    entry_id: Annotated[Uuid, Field(description="The entry's id.")]
+
+
 class EraseArtifact(Rehearsed):
     """The artifact to erase."""
 
@@ -121,6 +127,7 @@ class ProveErased(Request):
     field: Annotated[Id | None, Field(description="A profile field.")] = None
     todo_id: Annotated[Uuid | None, Field(description="A todo.")] = None
     artifact_id: Annotated[Uuid | None, Field(description="An artifact.")] = None
+    entry_id: Annotated[Uuid | None, Field(description="An entry of a being.")] = None
     text: Annotated[
         Text | None, Field(description="Words to search for in every row, value and message of the user.")
     ] = None
@@ -260,6 +267,23 @@ async def erase_todo(engine: Engine, request: EraseTodo) -> Erased:
 
 
 @operation(
+    "being erase",
+    "POST /being/entries/{entry_id}/erase",
+    arguments=("entry_id",),
+    tag="erasure",
+    role=Role.ERASE,
+    done="Erased",
+    destroys=True,
+)
+async def erase_being_entry(engine: Engine, request: EraseEntry) -> Erased:
+    """Erase an entry of a being permanently.
+
+    Destroys its content and its former content. `remove_being_entry` hides it instead.
+    """
+    return await _erase_known(engine, request, "being_entry", request.entry_id)
+
+
+@operation(
     "artifact erase",
     "POST /artifacts/{artifact_id}/erase",
     arguments=("artifact_id",),
@@ -308,6 +332,7 @@ ERASURE = (
     erase_fact,
     erase_profile,
     erase_todo,
+    erase_being_entry,
     erase_artifact,
     prove_erased,
 )

@@ -31,6 +31,7 @@ from mnemolog.domain.errors import Conflict, InvalidInput, MnemologError, Projec
 from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.projections.applying import to_read
 from mnemolog.projections.artifacts.projector import ArtifactsProjector
+from mnemolog.projections.being.projector import BeingProjector
 from mnemolog.projections.changes.projector import ChangesProjector
 from mnemolog.projections.conversation.projector import ConversationProjector
 from mnemolog.projections.episodes.projector import EpisodesProjector
@@ -95,6 +96,7 @@ class Projections:
             ProfileProjector(),
             ArtifactsProjector(),
             KnowledgeProjector(),
+            BeingProjector(),
             ConversationProjector(),
             EpisodesProjector(),
             SummariesProjector(),

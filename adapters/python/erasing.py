@@ -170,6 +170,25 @@ class ErasureVerbs(Asking):
         """
         return await self._ask(erasure.erase_artifact, locals())
 
+    async def erase_being_entry(
+        self,
+        entry_id: Id,
+        *,
+        dry_run: bool | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Erased:
+        """Erase an entry of a being for good, also what it contained before.
+
+        Example:
+            note = memory.put_being_entry("note", {"type": "todo", "text": "Ask about Rome"}, user_id="ana")
+            memory.erase_being_entry(note.entry_id, user_id="ana")
+        """
+        return await self._ask(erasure.erase_being_entry, locals())
+
     async def prove_erased(
         self,
         *,
@@ -181,6 +200,7 @@ class ErasureVerbs(Asking):
         field: str | None = None,
         todo_id: Id | None = None,
         artifact_id: Id | None = None,
+        entry_id: Id | None = None,
         text: str | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,

@@ -2,6 +2,7 @@
 
 from mnemolog.artifacts import ArtifactVerbs
 from mnemolog.batches import BatchVerbs
+from mnemolog.being import BeingVerbs
 from mnemolog.conversation import ConversationVerbs
 from mnemolog.episodes import EpisodeVerbs
 from mnemolog.erasing import ErasureVerbs
@@ -26,6 +27,7 @@ class Verbs(
     TransferVerbs,
     ArtifactVerbs,
     KnowledgeVerbs,
+    BeingVerbs,
 ):
     """The verbs of `AsyncMemory` and `AsyncClient`."""
 
@@ -76,6 +78,7 @@ class BlockingVerbs(Blocking):
     erase_fact = mirrored(Verbs.erase_fact)
     erase_profile = mirrored(Verbs.erase_profile)
     erase_artifact = mirrored(Verbs.erase_artifact)
+    erase_being_entry = mirrored(Verbs.erase_being_entry)
     erase_todo = mirrored(Verbs.erase_todo)
     prove_erased = mirrored(Verbs.prove_erased)
     export_user = mirrored(Verbs.export_user)
@@ -99,6 +102,11 @@ class BlockingVerbs(Blocking):
     todo_history = mirrored(Verbs.todo_history)
     add_todo = mirrored(Verbs.add_todo)
     update_todo = mirrored(Verbs.update_todo)
+    put_being_entry = mirrored(Verbs.put_being_entry)
+    list_being_entries = mirrored(Verbs.list_being_entries)
+    mark_note = mirrored(Verbs.mark_note)
+    remove_being_entry = mirrored(Verbs.remove_being_entry)
+    being_entry_history = mirrored(Verbs.being_entry_history)
     seed = mirrored(Verbs.seed)
     add_artifact = mirrored(Verbs.add_artifact)
     download_artifact = mirrored(Verbs.download_artifact)

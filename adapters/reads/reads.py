@@ -33,6 +33,7 @@ from mnemolog.events.log import EventLog
 from mnemolog.projections.history import from_log
 from mnemolog.projections.projector import Store
 from mnemolog.projections.reads.artifacts import ArtifactReads
+from mnemolog.projections.reads.being import BeingReads
 from mnemolog.projections.reads.envelopes import EnvelopeReads
 from mnemolog.projections.reads.episodes import EpisodeReads
 from mnemolog.projections.reads.moment import NOW, Moment, seq_of
@@ -51,7 +52,7 @@ _logger = logging.getLogger("mnemolog.reads")
 T = TypeVar("T")
 
 
-class Reads(EnvelopeReads, ProfileReads, ArtifactReads, EpisodeReads, SummaryReads, OperationReads):
+class Reads(EnvelopeReads, ProfileReads, ArtifactReads, EpisodeReads, SummaryReads, OperationReads, BeingReads):
     """Every read names its viewer and sees only that viewer's data: the agent's allowlist narrows each one here (B §5).
 
     A row that its projector did not write is never shown: it is reported (`tampered` counts them by projection), the

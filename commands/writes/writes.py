@@ -21,6 +21,7 @@ from mnemolog.commands.windows import WINDOWS, ExtractWindow
 from mnemolog.commands.withdrawal import WITHDRAWAL, FollowMessages
 from mnemolog.commands.writes.artifacts import ArtifactWrites
 from mnemolog.commands.writes.batches import BatchWrites
+from mnemolog.commands.writes.being import BeingWrites
 from mnemolog.commands.writes.documents import DocumentWrites
 from mnemolog.commands.writes.ports import Neighbours, Sightings
 from mnemolog.commands.writes.seeding import SeedWrites
@@ -47,7 +48,7 @@ class Added:
     receipt: Receipt
 
 
-class Writes(SeedWrites, BatchWrites, ArtifactWrites, DocumentWrites):
+class Writes(SeedWrites, BatchWrites, ArtifactWrites, DocumentWrites, BeingWrites):
     def __init__(
         self,
         handler: Handler,

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mnemolog.domain.artifact import Artifact
+from mnemolog.domain.being import BeingEntry
 from mnemolog.domain.document import Document
 from mnemolog.domain.entity import Entity
 from mnemolog.domain.episode import Episode
@@ -16,6 +17,7 @@ from mnemolog.domain.memory import Memory
 from mnemolog.domain.relation import Relation
 from mnemolog.domain.todo import Todo
 from mnemolog.events.artifacts_fold import ARTIFACT
+from mnemolog.events.being_fold import BEING_ENTRY
 from mnemolog.events.documents_fold import DOCUMENT
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.episode_fold import EPISODE
@@ -132,6 +134,10 @@ def _episode(one: Episode) -> Fields:
     }
 
 
+def _being_entry(one: BeingEntry) -> Fields:
+    return {"store": one.store.value, "key": one.key, **one.body, "read": one.read, "removed": one.removed}
+
+
 FIELDS: Mapping[str, Callable[[Any], Fields]] = of_each(
     "FIELDS in projections/history/changed.py",
     {
@@ -144,6 +150,7 @@ FIELDS: Mapping[str, Callable[[Any], Fields]] = of_each(
         ARTIFACT.name: _artifact,
         EPISODE.name: _episode,
         DOCUMENT.name: _document,
+        BEING_ENTRY.name: _being_entry,
     },
     WITH_HISTORY,
 )

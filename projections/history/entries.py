@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from mnemolog.domain.facts import Validity
 from mnemolog.domain.identity import utc_text
 from mnemolog.domain.memory import VISIBLE, Cause
-from mnemolog.events import artifacts, documents, episodes, graph, memory, profile
+from mnemolog.events import artifacts, being, documents, episodes, graph, memory, profile
 from mnemolog.events.erasure import MemoryErased
 from mnemolog.events.event import Event
 from mnemolog.events.graph_fold import RELATION
@@ -174,6 +174,10 @@ ENTRIES: Mapping[type[Event], Callable[[Any], Entry]] = {
     documents.DocumentRestored: lambda it: ("RESTORE", {}),
     documents.DocumentReverted: lambda it: (_reverted(it)[0], {**_chunks(it), **_undoes(it)}),
     documents.DocumentErased: lambda it: ("DELETE", {"erased": True}),
+    being.BeingEntrySet: lambda it: ("UPDATE" if it.undoes else "ADD", {**_undoes(it), **_sources(it)}),
+    being.BeingEntryRead: lambda it: ("UPDATE", {"read": it.read, **_undoes(it)}),
+    being.BeingEntryRemoved: lambda it: ("DELETE", _undoes(it)),
+    being.BeingEntryErased: lambda it: ("DELETE", {"erased": True}),
     episodes.EpisodeStarted: lambda it: ("ADD", {"because": it.starts_by}),
     episodes.EpisodeClosed: lambda it: ("UPDATE", {"closed_by": it.closed_by}),
     episodes.EpisodesReverted: lambda it: ("UPDATE", _undoes(it)),

@@ -1,12 +1,15 @@
-"""The history of a profile field or todo, read from the log, newest first."""
+"""The history of a profile field, a todo or an entry of a being, read from the log, newest first."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID, uuid5
 
+from mnemolog.domain.being import no_such_entry
 from mnemolog.domain.profile import place_of
 from mnemolog.domain.todo import TodoStatus, no_such_todo
 from mnemolog.domain.viewer import Viewer
+from mnemolog.events.being import BeingEntryErased, BeingEntryRead, BeingEntryRemoved, BeingEntrySet
+from mnemolog.events.being_fold import BEING_ENTRY
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import USER, UserErased
 from mnemolog.events.event import Event
@@ -46,6 +49,15 @@ def of_todo(viewer: Viewer, todo_id: UUID, events: Sequence[Recorded]) -> Sequen
     return rows
 
 
+def of_entry(viewer: Viewer, entry_id: UUID, events: Sequence[Recorded]) -> Sequence[dict[str, Any]]:
+    """How it was set, read and removed; NotFound if it is not the viewing being's."""
+    rows = _rows(BEING_ENTRY.name, str(entry_id), events)
+    put = (event.payload for event in events if isinstance(event.payload, BeingEntrySet))
+    if not rows or any(one.agent_id != viewer.agent_id for one in put):
+        raise no_such_entry(viewer.user_id, entry_id)
+    return rows
+
+
 def _rows(subject: str, id_: str, events: Sequence[Recorded]) -> Sequence[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     changes = by_seq(subject, id_, events)
@@ -76,7 +88,7 @@ def _rows(subject: str, id_: str, events: Sequence[Recorded]) -> Sequence[dict[s
     return rows[::-1]
 
 
-def _undoes(payload: ProfileSet | TodoChanged) -> Mapping[str, str]:
+def _undoes(payload: Any) -> Mapping[str, str]:
     return {"undoes": str(payload.undoes)} if payload.undoes else {}
 
 
@@ -96,5 +108,9 @@ VALUES: Mapping[type[Event], Callable[[Any], tuple[str, Mapping[str, Any]]]] = {
     TodoOpened: lambda it: ("ADD", _todo(it, TodoStatus.OPEN)),
     TodoChanged: lambda it: ("UPDATE", {**_todo(it, it.status), **_undoes(it)}),
     TodoErased: lambda it: ("DELETE", {}),
+    BeingEntrySet: lambda it: ("ADD", {"store": str(it.store), "key": it.key, "body": it.body, **_undoes(it)}),
+    BeingEntryRead: lambda it: ("UPDATE", {"read": it.read, **_undoes(it)}),
+    BeingEntryRemoved: lambda it: ("DELETE", _undoes(it)),
+    BeingEntryErased: lambda it: ("DELETE", {}),
 }
-of_each_event("VALUES in projections/history/from_log.py", VALUES, (FIELD, TODO))
+of_each_event("VALUES in projections/history/from_log.py", VALUES, (FIELD, TODO, BEING_ENTRY))

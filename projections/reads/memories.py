@@ -44,6 +44,7 @@ from mnemolog.projections.reads.graph import GraphReads, When
 from mnemolog.projections.reads.moment import NOW, Moment, seq_of
 from mnemolog.projections.reads.reading import (
     ARTIFACTS,
+    BEING,
     CHANGES,
     CONVERSATION,
     EPISODES,
@@ -255,7 +256,7 @@ class MemoryReads(GraphReads):
     async def id_beginning(self, viewer: Viewer, prefix: str, field: str, kind: str | None = None) -> str:
         """The id of a subject, of one kind or any, that begins so; AmbiguousId if there are several."""
         ask = partial(ids_beginning, prefix=prefix, kind=kind, limit=LISTED_IDS + 1)
-        names = (MEMORIES, CONVERSATION, EPISODES, GRAPH, PROFILE, ARTIFACTS, KNOWLEDGE, HISTORY)
+        names = (MEMORIES, CONVERSATION, EPISODES, GRAPH, PROFILE, ARTIFACTS, KNOWLEDGE, BEING, HISTORY)
         found = await self._read(viewer, Moment(), names, ask)
         if not found:
             raise NotFound(f"no id begins with {prefix}", field=field, fix="give a longer prefix, or the full id")
@@ -272,7 +273,7 @@ class MemoryReads(GraphReads):
             until = None if moment.as_of is None else await seq_of(self._log, stream, moment.as_of)
             return await Inquiry(connection, viewer, self._log, until).answer(identifier(id_, "id"))
 
-        names = (MEMORIES, CONVERSATION, EPISODES, GRAPH, PROFILE, ARTIFACTS, KNOWLEDGE)
+        names = (MEMORIES, CONVERSATION, EPISODES, GRAPH, PROFILE, ARTIFACTS, KNOWLEDGE, BEING)
         return await self._read(viewer, moment, names, ask)
 
     async def nodes(self, viewer: Viewer, moment: Moment = NOW) -> Mapping[UUID, Node]:

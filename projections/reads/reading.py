@@ -24,7 +24,7 @@ T = TypeVar("T")
 MEMORIES, CHANGES, HISTORY, VECTORS = "memories", "changes", "history", "vectors"
 GRAPH, PROFILE, ARTIFACTS, CONVERSATION, EPISODES = "graph", "profile", "artifacts", "conversation", "episodes"
 SUMMARIES = "summaries"
-OPERATIONS, KNOWLEDGE = "operations", "knowledge"
+OPERATIONS, KNOWLEDGE, BEING = "operations", "knowledge", "being"
 
 
 class Reading(ABC):

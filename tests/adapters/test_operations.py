@@ -240,6 +240,8 @@ async def known(memory: AsyncMemory, user: str) -> dict[str, Any]:
     await memory.add_entity("Mukesh", user_id=user, category="Person")
     [makesh] = await memory.list_entities(user_id=user, name="Makesh")
     await memory.add("I moved to Lisbon", user_id=user)
+    note = {"type": "todo", "text": "ask about Rome"}
+    entry = await memory.put_being_entry("note", note, user_id=user)
     await memory.add_todo("call Marta", user_id=user)
     document = await memory.add_document(b"# Sleep\n\nNo coffee in the evening.", source="a.md", agent_id=user)
     ids = {
@@ -248,6 +250,7 @@ async def known(memory: AsyncMemory, user: str) -> dict[str, Any]:
         "memory": tea.memory_id,
         "fact": fact.relation_id,
         "entity": makesh.entity_id,
+        "entry": entry.entry_id,
     }
     return {name: str(one) for name, one in ids.items()}
 
@@ -270,6 +273,8 @@ READS: tuple[tuple[str, Json], ...] = (
     ("get_profile", {}),
     ("list_consent", {}),
     ("list_todos", {"as_of": "2026-01-01T00:00:00Z"}),
+    ("list_being_entries", {"store": "note"}),
+    ("being_entry_history", {"entry_id": "{entry}"}),
     ("list_threads", {"limit": 1}),
     ("get_thread", {"thread_id": "main"}),
     ("list_sessions", {"thread_id": "main"}),
@@ -316,6 +321,9 @@ WRITES: tuple[tuple[str, Json], ...] = (
     ("restore_entity", {"entity_id": "{entity}"}),
     ("propose_profile", {"field": "city", "value": "Lisbon"}),
     ("add_todo", {"text": "feed the cat"}),
+    ("put_being_entry", {"store": "diary", "body": {"date": "2026-01-03", "text": "A day."}}),
+    ("mark_note", {"entry_id": "{entry}"}),
+    ("remove_being_entry", {"entry_id": "{entry}"}),
     ("delete_document", {"document_id": "{document}", "agent_id": "{agent}", "reason": "old"}),
     ("restore_document", {"document_id": "{document}", "agent_id": "{agent}"}),
     ("undo_document", {"document_id": "{document}", "agent_id": "{agent}"}),
@@ -355,6 +363,8 @@ REFUSED: tuple[tuple[str, Json], ...] = (
     ("merge_entities", {"entity_id": NOBODY, "absorbed_ids": [NOBODY]}),
     ("undo", {}),
     ("update_todo", {"todo_id": NOBODY, "text": "tea"}),
+    ("put_being_entry", {"store": "note", "body": {"text": "tea"}}),
+    ("mark_note", {"entry_id": NOBODY}),
     ("grant_consent", {"patch_id": NOBODY}),
     ("why", {"id": "nothing of this name"}),
     ("session", {}),

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given as for_all
 from hypothesis import strategies as st
 
+from mnemolog.commands.being import BEING, Entries, MarkEntry, PutEntry, RemoveEntry
 from mnemolog.commands.decider import Command, Decider
 from mnemolog.commands.entities import ENTITIES, AddAlias, ForgetEntity, MergeEntities, ObserveEntity, RestoreEntity
 from mnemolog.commands.fact_changes import FACT_CHANGES, EndFact, ForgetFact, RestoreFact, RetireFact
@@ -44,6 +45,7 @@ from tests.testkit.events import new
 WHO: dict[str, Any] = {"user_id": "ana", "agent_id": "coach"}
 IDS = [UUID(int=number) for number in range(1, 6)]
 TODO_IDS, PATCH_IDS = [UUID(int=100 + n) for n in range(2)], [UUID(int=200 + n) for n in range(3)]
+ENTRY = UUID(int=900)
 PREDICATES = PredicatePolicy()
 
 ids = st.sampled_from(IDS)
@@ -109,6 +111,15 @@ asked = st.one_of(
         at=times,
     ),
     command(OpenTodo, todo_id=st.sampled_from(TODO_IDS), kind=st.just("commitment"), text=st.just("call Marta")),
+    command(
+        PutEntry,
+        entry_id=st.just(ENTRY),
+        store=st.just("note"),
+        key=st.just("rome"),
+        body=st.sampled_from([{"type": "todo", "text": text} for text in ("Rome", "Naples")]),
+    ),
+    command(MarkEntry, entry_id=st.just(ENTRY), read=st.booleans()),
+    command(RemoveEntry, entry_id=st.just(ENTRY)),
     command(ChangeTodo, todo_id=st.sampled_from(TODO_IDS), status=st.sampled_from(["done", "dropped"])),
 )
 Asked = tuple[type[Command], dict[str, Any]]
@@ -118,6 +129,7 @@ WORLD: Mapping[type[Command], str] = {
     **dict.fromkeys((ObserveEntity, AddAlias, MergeEntities, ForgetEntity, RestoreEntity), "graph"),
     **dict.fromkeys((ProposeProfile, DecidePatch), "profile"),
     **dict.fromkeys((OpenTodo, ChangeTodo), "todos"),
+    **dict.fromkeys((PutEntry, MarkEntry, RemoveEntry), "being"),
 }
 DECIDERS: Mapping[type[Command], Decider[Any, Any]] = {
     Remember: FACTS,
@@ -125,6 +137,7 @@ DECIDERS: Mapping[type[Command], Decider[Any, Any]] = {
     **dict.fromkeys((ObserveEntity, AddAlias, MergeEntities, ForgetEntity, RestoreEntity), ENTITIES),
     **dict.fromkeys((ProposeProfile, DecidePatch), PROFILE),
     **dict.fromkeys((OpenTodo, ChangeTodo), TODOS),
+    **dict.fromkeys((PutEntry, MarkEntry, RemoveEntry), BEING),
 }
 
 
@@ -136,6 +149,7 @@ BEGINNING: Sequence[Asked] = [
         for name in ("tea", "Lisbon")
     ),
     (OpenTodo, {"todo_id": TODO_IDS[0], "kind": "habit", "text": "walk"}),
+    (PutEntry, {"entry_id": ENTRY, "store": "note", "key": "rome", "body": {"type": "todo", "text": "Rome"}}),
     (ProposeProfile, {"patch_id": PATCH_IDS[0], "field": "city", "value": "Faro", "confidence": 0.5, "at": START}),
 ]
 
@@ -191,6 +205,12 @@ class Life:
         assert isinstance(found, Todos)
         return found
 
+    @property
+    def entries(self) -> Entries:
+        found = self.state.of["being"]
+        assert isinstance(found, Entries)
+        return found
+
     def seen(self) -> dict[str, Any]:
         """What each subject is, by its tag. Only history grows: in which turns something was said stays."""
         relations = {id_: replace(one, sources=frozenset()) for id_, one in self.graph.relations.items()}
@@ -200,6 +220,7 @@ class Life:
             **{f"entity:{id_}": one for id_, one in self.graph.entities.items()},
             **{f"relation:{id_}": one for id_, one in relations.items()},
             **{f"profile:{place}": one for place, one in self.profile.places.items() if one.values},
+            **{f"being_entry:{id_}": "removed" if one.removed else one for id_, one in self.entries.known.items()},
             **{f"todo:{id_}": one for id_, one in self.todos.known.items()},
         }
 

@@ -28,7 +28,7 @@ from tests.testkit.examples import examples
 EVERY_ROLE = [Role.READ, Role.WRITE, Role.ERASE, Role.CONSENT]
 # What `{id}` may name where it may name several kinds.
 OF_HISTORY = ("memory_id", "entity_id", "relation_id")
-NAMED: Mapping[str, Sequence[str]] = {"history": OF_HISTORY, "why": (*OF_HISTORY, "todo_id", "field")}
+NAMED: Mapping[str, Sequence[str]] = {"history": OF_HISTORY, "why": (*OF_HISTORY, "todo_id", "entry_id", "field")}
 
 
 @dataclass(frozen=True)

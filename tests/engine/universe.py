@@ -37,6 +37,16 @@ class Place:
 
 
 REF = "person:bob"
+# What a being keeps, beside its text.
+BODIES: Mapping[str, dict[str, str]] = {
+    "rule": {},
+    "preference": {},
+    "note": {"type": "todo"},
+    "knowledge": {},
+    "diary": {"date": "2026-01-03"},
+    "snapshot": {"think_md": "- x"},
+    "party_message": {"speaker": "Bob"},
+}
 
 
 class Universe:
@@ -78,6 +88,10 @@ class Universe:
         fact = {"subject": str(entity_id), "predicate": "likes", "object": self._word(own), "literal": True}
         relation_id, _ = await writes.remember({**who, **fact, "scope": scope})
         todo_id, _ = await writes.open_todo({**who, "kind": "commitment", "text": self._word(private)})
+        entry = {"store": "relationship", "body": {"name": self._word(private), "text": self._word(private)}}
+        entry_id, _ = await writes.put_entry({**who, **entry})
+        for store, body in BODIES.items():
+            await writes.put_entry({**who, "store": store, "body": {**body, "text": self._word(private)}})
         turn = {"turn_id": str(new_id()), "text": self._word(shared), "speaker": "Ana"}
         await writes.record_turn({**who, **turn})
         proposed = await writes.propose({**who, "field": "city", "value": self._word(shared)})
@@ -98,6 +112,7 @@ class Universe:
             "entity_id": str(entity_id),
             "relation_id": str(relation_id),
             "todo_id": str(todo_id),
+            "entry_id": str(entry_id),
             "patch_id": str(proposed.patch_id),
             "event_id": str(receipt.event_ids[0]),
             "field": "tone",
@@ -176,6 +191,7 @@ def fields(ids: Mapping[str, str]) -> Mapping[str, dict[str, Any]]:
         "seed": {"content": {"profile": {"tone": "dry"}}},
         "add_todo": {"text": "x"},
         "update_todo": {"text": "x"},
+        "put_being_entry": {"store": "rule", "body": {"text": "x"}},
         "rollback": {"of_thread": "main", "dry_run": True},
         "forget": {"scope": "global", "dry_run": True},
         "erase_scope": {"scope": "global", "dry_run": True},

@@ -181,6 +181,13 @@ WRITES: Mapping[str, Write] = {
     ),
     "add_todo": _new("/v1/todos", lambda drawn: {"kind": KINDS[drawn.one % 2], "text": drawn.text}),
     "update_todo": _of("todo_id", "/v1/todos/{}", lambda drawn: {"status": STATUSES[drawn.two % 3]}, "PATCH"),
+    "put_being_entry": _new(
+        "/v1/being/entries",
+        lambda d: {"store": "note", "body": {"type": "todo", "text": d.text}, "key": f"k{d.one}"},
+    ),
+    "mark_note": _of("entry_id", "/v1/being/entries/{}/read", lambda drawn: {"read": drawn.flag}, "PUT"),
+    "remove_being_entry": _of("entry_id", "/v1/being/entries/{}", method="DELETE"),
+    "erase_being_entry": _of("entry_id", "/v1/being/entries/{}/erase"),
     "erase_thread": lambda life, drawn: (
         "POST",
         "/v1/thread/erase",
@@ -242,7 +249,7 @@ async def play(life: Life, name: str, drawn: Drawn) -> None:
     if name != "import_user" and receipt:
         life.token = max(life.token, receipt["token"], key=_seq)  # What changes nothing has the token of what stood.
         life.ids.setdefault("event", []).extend(receipt.get("event_ids", ()))
-    for kind in ("memory_id", "relation_id", "entity_id", "patch_id", "todo_id"):
+    for kind in ("memory_id", "relation_id", "entity_id", "patch_id", "todo_id", "entry_id"):
         if kind in told:
             life.ids.setdefault(kind, []).append(told[kind])
     life.ids.setdefault("message_id", []).extend(told.get("message_ids", ()))
@@ -271,6 +278,7 @@ LISTS = (
     ("/v1/facts", "relation_id"),
     ("/v1/profile", "field"),
     ("/v1/todos", "todo_id"),
+    ("/v1/being/entries", "entry_id"),
 )
 
 

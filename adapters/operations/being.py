@@ -1,0 +1,139 @@
+"""Operations on the stores of a being. A being is an agent of one user; no other agent sees its entries (C01, C15)."""
+
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import Field
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.operation import operation
+from mnemolog.adapters.operations.requests import PagedRead, Write, fields_of, viewer_of
+from mnemolog.adapters.operations.results import ORIGIN, HistoryEntry, Page, Result, Written
+from mnemolog.commands.being import MarkEntry, PutEntry, RemoveEntry
+from mnemolog.domain.being import Store
+from mnemolog.domain.origin import Origin
+from mnemolog.events.being_bodies import body_of
+from mnemolog.events.fields import Flag, Uuid
+
+
+class EntriesRead(PagedRead):
+    """The entries of a being, oldest first."""
+
+    store: Annotated[Store | None, Field(description="Only entries of this store.")] = None
+    read: Annotated[Flag | None, Field(description="Only notes that were read, or only unread ones.")] = None
+
+
+class EntryHistoryRead(PagedRead):
+    """The history of an entry, newest first."""
+
+    entry_id: Annotated[Uuid, Field(description="The entry's id.")]
+
+
+class Entry(Result):
+    """An entry of a being. The fields of `body` depend on the store."""
+
+    entry_id: UUID
+    agent_id: str
+    store: Store
+    key: str
+    body: dict[str, Any]
+    read: bool = Field(description="For a note: whether it was read.")
+    origin: Origin = Field(description=ORIGIN)
+    source_turn_ids: list[str]
+    actor_id: str
+    run_id: str | None
+    created_at: datetime
+    updated_at: datetime
+    seq: int
+
+    @property
+    def line(self) -> str:
+        """The content as the model is shown it."""
+        return body_of(self.store, self.body).line
+
+
+class EntryPut(Written):
+    """The receipt, and the id of the entry."""
+
+    entry_id: UUID
+
+
+@operation(
+    "being put",
+    "POST /being/entries",
+    PutEntry,
+    tag="being",
+    arguments=("store", "body"),
+    done="Put",
+    status=201,
+    example={"user_id": "ana", "agent_id": "mika", "store": "note", "body": {"type": "todo", "text": "Ask about Rome"}},
+)
+async def put_being_entry(engine: Engine, request: Write) -> EntryPut:
+    """Put an entry into a store of this agent, its being.
+
+    An entry with the same key is replaced. The stores are soul, rule, preference, relationship, tool, map, note,
+    knowledge, diary, snapshot and party_message.
+    """
+    entry_id, receipt = await engine.writes.put_entry(fields_of(engine, request), request.idempotency_key)
+    return EntryPut.of(receipt, entry_id=entry_id)
+
+
+@operation("being list", "GET /being/entries", tag="being", arguments=("store",))
+async def list_being_entries(engine: Engine, request: EntriesRead) -> Page[Entry]:
+    """List the entries of this agent's stores, oldest first.
+
+    Without removed ones.
+    """
+    viewer, moment = viewer_of(engine, request), request.moment()
+    stores = (request.store,) if request.store else ()
+    rows = await engine.reads.being_entries(viewer, stores, request.read, moment, request.limit, request.cursor)
+    return Page[Entry].of(rows)
+
+
+@operation(
+    "being read",
+    "PUT /being/entries/{entry_id}/read",
+    MarkEntry,
+    tag="being",
+    arguments=("entry_id",),
+    done="Marked",
+    example={"user_id": "ana", "agent_id": "mika", "read": True},
+)
+async def mark_note(engine: Engine, request: Write) -> Written:
+    """Mark a note as read, or as unread again.
+
+    Only unread notes are shown to the model.
+    """
+    return Written.of(await engine.writes.mark_entry(fields_of(engine, request), request.idempotency_key))
+
+
+@operation(
+    "being remove",
+    "DELETE /being/entries/{entry_id}",
+    RemoveEntry,
+    tag="being",
+    arguments=("entry_id",),
+    done="Removed",
+    example={"user_id": "ana", "agent_id": "mika"},
+)
+async def remove_being_entry(engine: Engine, request: Write) -> Written:
+    """Remove an entry from its store.
+
+    `undo` restores it, and `put_being_entry` with the same key replaces it.
+    """
+    return Written.of(await engine.writes.remove_entry(fields_of(engine, request), request.idempotency_key))
+
+
+@operation("being history", "GET /being/entries/{entry_id}/history", tag="being", arguments=("entry_id",))
+async def being_entry_history(engine: Engine, request: EntryHistoryRead) -> Page[HistoryEntry]:
+    """Read the history of an entry, newest first.
+
+    Returns what it contained, and when it was read and removed.
+    """
+    viewer, moment = viewer_of(engine, request), request.moment()
+    rows = await engine.reads.entry_history(viewer, request.entry_id, request.limit, moment, request.cursor)
+    return Page[HistoryEntry].of(rows)
+
+
+BEING = (put_being_entry, list_being_entries, mark_note, remove_being_entry, being_entry_history)

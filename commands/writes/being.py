@@ -1,0 +1,36 @@
+"""The writes of a being's stores: a part of `Writes`."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from mnemolog.commands.being import BEING, MarkEntry, PutEntry, RemoveEntry
+from mnemolog.commands.handler import Handler
+from mnemolog.events.being import BeingEntryEvent
+from mnemolog.events.envelope import Receipt
+from mnemolog.events.fields import validated
+from mnemolog.events.log import EventLog
+
+
+class BeingWrites:
+    """What `Writes` does to the stores of a being."""
+
+    _handler: Handler
+    _log: EventLog
+
+    async def put_entry(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> tuple[UUID, Receipt]:
+        """An entry of a store, in place of the one with its key; its id, and a receipt."""
+        command = validated(PutEntry, {"entry_id": self._handler.new_id(), **fields})
+        receipt = await self._handler.handle(BEING, command, idempotency_key=idempotency_key)
+        first = await self._log.find(receipt.stream, receipt.event_ids[0])
+        assert first
+        assert isinstance(first.payload, BeingEntryEvent)
+        return first.payload.entry_id, receipt
+
+    async def mark_entry(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> Receipt:
+        """A note is read, or unread again."""
+        return await self._handler.handle(BEING, validated(MarkEntry, fields), idempotency_key=idempotency_key)
+
+    async def remove_entry(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> Receipt:
+        """An entry is not shown any more."""
+        return await self._handler.handle(BEING, validated(RemoveEntry, fields), idempotency_key=idempotency_key)

@@ -1,0 +1,49 @@
+"""Reads the entries of the viewing being, and of no other (C01)."""
+
+from collections.abc import Collection, Sequence
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain.being import Store
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.being.tables import entries
+from mnemolog.projections.owner import OWNER
+from mnemolog.projections.paging import Slice, page_of, sliced
+from mnemolog.projections.rows import fetch, stored
+from mnemolog.projections.visibility import owned
+
+OLDEST = ("created_at", "entry_id")
+_INTERNAL = frozenset({*OWNER, "removed"})
+
+
+def own(viewer: Viewer) -> list[ColumnElement[bool]]:
+    """Whether an entry belongs to the viewing being."""
+    return [owned(entries, viewer), entries.c.agent_id == viewer.agent_id]
+
+
+async def listed(
+    connection: AsyncConnection,
+    viewer: Viewer,
+    stores: Collection[Store] = (),
+    read: bool | None = None,
+    limit: int | None = 100,
+    cursor: str | None = None,
+) -> Slice:
+    """The entries of these stores, or of all, oldest first; without removed and erased ones."""
+    column = entries.c
+    statement = select(*stored(entries)).where(*own(viewer), ~column.removed, column.key != "")
+    if stores:
+        statement = statement.where(column.store.in_(sorted(stores)))
+    if read is not None:
+        statement = statement.where(column.read == read)
+    rows = await fetch(connection, entries, page_of(statement, entries, OLDEST, limit, cursor))
+    shown = [{name: value for name, value in row.items() if name not in _INTERNAL} for row in rows]
+    return sliced(shown, OLDEST, limit)
+
+
+async def not_erased(connection: AsyncConnection, viewer: Viewer) -> Sequence[UUID]:
+    """The ids of all entries that have content, also of removed ones."""
+    wanted = select(entries.c.entry_id).where(*own(viewer), entries.c.key != "").order_by(entries.c.entry_id)
+    return (await connection.execute(wanted)).scalars().all()
