@@ -28,7 +28,10 @@ from mnemolog.domain.principal import Principal
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Services:
-    """The connected parts of an engine. `reads` and `writes` are restricted to `principal`; None is unrestricted."""
+    """The connected parts of an engine. `reads` and `writes` are restricted to `principal`; None is unrestricted.
+
+    `session_key` signs the sessions of the console.
+    """
 
     settings: Settings
     endpoints: Endpoints
@@ -50,4 +53,5 @@ class Services:
     models: Models
     checkpoints: CheckpointStore
     blobs: BlobStore
+    session_key: bytes
     principal: Principal | None = None

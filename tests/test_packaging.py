@@ -11,6 +11,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
 FACE = "adapters/python"
+READ = frozenset({".py", ".sql", ".onnx", ".json", ".md", ".html", ".css", ".js", ".svg"})
 FOLDERS = ("domain", "events", "commands", "projections", "adapters")
 
 
@@ -62,7 +63,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_wheel_holds_every_file_that_the_code_reads(folder: str, wheel: set[str]) -> None:
-    files = [path for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".sql", ".onnx", ".json", ".md")]
+    files = [path for path in (ROOT / folder).rglob("*") if path.suffix in READ]
     assert files
     for path in files:
         name = path.relative_to(ROOT).as_posix()

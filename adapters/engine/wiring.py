@@ -222,6 +222,7 @@ async def _services(
         models=models_of(stack, settings, TokenBudget(to.pool, now, settings.model_tokens_per_day)),
         checkpoints=CheckpointStore(to.untried, to.roots, handler),
         blobs=blob_store(settings),
+        session_key=to.roots.derived("console sessions"),
     )
 
 

@@ -18,6 +18,7 @@ import mnemolog
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http import artifacts, export, health, importing, knowledge, metrics, ready
 from mnemolog.adapters.http.body_limit import BodyLimit
+from mnemolog.adapters.http.console.app import console_routes
 from mnemolog.adapters.http.errors import SCHEMAS, ErrorAnswer, answer_errors
 from mnemolog.adapters.http.json_body import JsonBody
 from mnemolog.adapters.http.known_hosts import KnownHosts
@@ -25,7 +26,7 @@ from mnemolog.adapters.http.local_token import local_token
 from mnemolog.adapters.http.mcp import PATH, McpEndpoint
 from mnemolog.adapters.http.methods import Methods
 from mnemolog.adapters.http.routes import PREFIX, add_route, api_router
-from mnemolog.adapters.http.security import Authenticated
+from mnemolog.adapters.http.security import Authenticated, Callers
 from mnemolog.adapters.http.traced import Traced
 from mnemolog.adapters.operations import OPERATIONS
 
@@ -60,13 +61,14 @@ CORS: Mapping[str, Any] = {
 
 def create_app(engine: Engine) -> FastAPI:
     """The application. It neither starts nor stops the engine. Who serves it closes `state.mcp`."""
-    mcp = McpEndpoint(engine)
+    mcp, callers = McpEndpoint(engine), Callers(engine.api_keys, local_token(engine.settings))
     app = FastAPI(
         title="Mnemolog",
         summary="Event-sourced memory for AI agents.",
         version=mnemolog.__version__,
         openapi_tags=TAGS,
-        routes=[*ROUTES, Route(PATH, mcp)],  # Built once: included routers would be built again for each application.
+        # ROUTES are built once: included routers would be built again for each application.
+        routes=[*ROUTES, Route(PATH, mcp), *console_routes(engine, callers)],
         redirect_slashes=False,
         # FastAPI's own spans contain paths and queries, which name users; `Traced` makes its own.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
@@ -75,7 +77,7 @@ def create_app(engine: Engine) -> FastAPI:
     app.add_middleware(JsonBody)
     app.add_middleware(BodyLimit, artifact_max_bytes=engine.settings.artifact_max_bytes)
     app.add_middleware(Methods, routes=ROUTES)
-    app.add_middleware(Authenticated, keys=engine.api_keys, token=local_token(engine.settings))
+    app.add_middleware(Authenticated, callers=callers)
     if engine.settings.cors_origins:
         app.add_middleware(CORSMiddleware, allow_origins=engine.settings.cors_origins, **CORS)
     app.add_middleware(KnownHosts, hosts=[*engine.settings.http_hosts, engine.settings.http_host])

@@ -18,6 +18,7 @@ from mnemolog.domain.principal import Principal
 
 _logger = logging.getLogger("mnemolog.http")
 
+CONSOLE = "/console"
 OPEN = frozenset({"/health", "/ready", "/docs", "/openapi.json"})
 CHALLENGE = {"WWW-Authenticate": "Bearer"}
 # Headers set by proxies: behind one on this machine, every caller has the proxy's address.
@@ -28,17 +29,41 @@ _FIX_TOKEN = "send `Authorization: Bearer TOKEN` with the token in http.token of
 _FIX = "tell who runs this server: `mnemolog verify` names what is damaged"
 
 
-class Authenticated:
-    """Puts the principal of each request into its state; None means all rights, from this machine only.
+class Callers:
+    """Whom a credential stands for: None means all rights, from this machine only.
 
     Without a token, that is any caller on this machine, until there are API keys.
     """
 
-    def __init__(self, app: ASGIApp, keys: ApiKeys, token: str | None) -> None:
-        self._app, self._keys, self._token = app, keys, token
+    def __init__(self, keys: ApiKeys, token: str | None) -> None:
+        self.keys, self.token = keys, token
+
+    async def principal(self, given: str | None, *, here: bool) -> Principal | None:
+        """Unauthenticated for a wrong credential; NotPermitted for all rights from another machine."""
+        if given is not None:
+            if self.token is None or not hmac.compare_digest(given.encode(), self.token.encode()):
+                return await self.keys.principal(given)
+        elif self.token is not None:
+            raise Unauthenticated("missing token or API key", field="Authorization", fix=_FIX_TOKEN)
+        elif await self.keys.any():
+            raise unauthenticated()
+        if not here:
+            raise NotPermitted(
+                "requests from other machines need an API key",
+                field="Authorization",
+                fix="create one: `mnemolog api-key create`",
+            )
+        return None
+
+
+class Authenticated:
+    """Puts the principal of each request into its state. The console asks for a session of its own instead."""
+
+    def __init__(self, app: ASGIApp, callers: Callers) -> None:
+        self._app, self._callers = app, callers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] != "http" or is_console(scope["path"]):
             await self._app(scope, receive, send)
             return
         state = scope.setdefault("state", {})
@@ -64,28 +89,24 @@ class Authenticated:
         await self._app(scope, receive, send)
 
     async def _principal(self, scope: Scope) -> Principal | None:
-        headers = Headers(scope=scope)
-        scheme, _, text = headers.get("authorization", "").partition(" ")
-        here = is_loopback((scope.get("client") or ("",))[0]) and not any(name in headers for name in FORWARDED)
-        if scheme.lower() == "bearer":
-            given = text.strip()[: LONGEST + 1]
-            if self._token is None or not hmac.compare_digest(given.encode(), self._token.encode()):
-                return await self._keys.principal(given)
-        elif self._token is not None:
-            raise Unauthenticated("missing token or API key", field="Authorization", fix=_FIX_TOKEN)
-        elif await self._keys.any():
-            raise unauthenticated()
-        if not here:
-            raise NotPermitted(
-                "requests from other machines need an API key",
-                field="Authorization",
-                fix="create one: `mnemolog api-key create`",
-            )
-        return None
+        scheme, _, text = Headers(scope=scope).get("authorization", "").partition(" ")
+        given = text.strip()[: LONGEST + 1] if scheme.lower() == "bearer" else None
+        return await self._callers.principal(given, here=is_here(scope))
 
 
 # A caller without a token or a valid key, who only learns that the server is alive.
 NOBODY = Principal("", "", frozenset(), frozenset(), frozenset())
+
+
+def is_here(scope: Scope) -> bool:
+    """Whether the request comes from this machine, and not through a proxy."""
+    headers = Headers(scope=scope)
+    return is_loopback((scope.get("client") or ("",))[0]) and not any(name in headers for name in FORWARDED)
+
+
+def is_console(path: str) -> bool:
+    """Whether a path is one of the console."""
+    return path == CONSOLE or path.startswith(f"{CONSOLE}/")
 
 
 def is_loopback(host: str) -> bool:

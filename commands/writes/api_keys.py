@@ -78,6 +78,10 @@ class ApiKeys:
 
     async def principal(self, text: str) -> Principal:
         """Whom a key stands for; Unauthenticated for one that is unknown or revoked, without saying which."""
+        return (await self.verified(text)).principal
+
+    async def verified(self, text: str) -> ApiKey:
+        """The key with this text; Unauthenticated as for `principal`."""
         prefix, _, rest = text.partition("_")
         key_id, _, secret = rest.partition("_")
         ring = await self._recent()
@@ -85,6 +89,13 @@ class ApiKeys:
         given = self._secret_mac(key_id, secret)
         fits = hmac.compare_digest(given, found.secret_mac if found else bytes(len(given)))
         if found is None or not fits or not found.valid:
+            raise Unauthenticated("invalid or revoked API key", field="Authorization", fix=_FIX)
+        return found
+
+    async def current(self, key_id: str) -> Principal:
+        """Whom a key stands for that was verified before; Unauthenticated once it is revoked."""
+        found = (await self._recent()).keys.get(key_id)
+        if found is None or not found.valid:
             raise Unauthenticated("invalid or revoked API key", field="Authorization", fix=_FIX)
         return found.principal
 
