@@ -34,6 +34,7 @@ from mnemolog.domain.entity import THING
 from mnemolog.domain.errors import InvalidInput, PolicyFault, PolicyRefused
 from mnemolog.domain.extraction.policy import ExtractionPolicy
 from mnemolog.domain.gate import DEFAULT_SIGNALS, Gate, Signals
+from mnemolog.domain.minds.mind import MindPolicy
 from mnemolog.domain.policy import Policy
 from mnemolog.domain.predicates import ObjectKind, Predicate, PredicateClass, PredicatePolicy, predicate_name
 from mnemolog.domain.profile import BENIGN, SENSITIVE, ProfilePolicy
@@ -307,6 +308,14 @@ class ExtractionEntry(_Part):
     long_message: Annotated[int, Strict(), Field(ge=1)] = ExtractionPolicy().long_message
 
 
+class MindsEntry(_Part):
+    """When the slow brain reflects, and which memories are unsure (A17)."""
+
+    quiet_minutes: Annotated[float, Field(ge=1, le=1440)] = MindPolicy().quiet_minutes
+    batch: Annotated[int, Strict(), Field(ge=2)] = MindPolicy().batch
+    unsure: Unit = MindPolicy().unsure
+
+
 class PolicyFile(_Part):
     """The content of a policy file. Omitted parts have their built-in values."""
 
@@ -319,6 +328,7 @@ class PolicyFile(_Part):
     conversation: ConversationEntry = ConversationEntry()
     gate: dict[Id, SignalsEntry] = {}
     extraction: ExtractionEntry = ExtractionEntry()
+    minds: MindsEntry = MindsEntry()
 
     def policy(self, unlisted: Unlisted) -> Policy:
         named = {one.name: one.mode for one in (*self.categories.system, *self.categories.custom)}
@@ -338,6 +348,7 @@ class PolicyFile(_Part):
             self.conversation.forms,
             Gate({**DEFAULT_SIGNALS, **{language: Signals(**one.model_dump()) for language, one in self.gate.items()}}),
             ExtractionPolicy(**self.extraction.model_dump()),
+            MindPolicy(**self.minds.model_dump()),
         )
 
     @property

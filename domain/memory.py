@@ -38,12 +38,15 @@ class Status(StrEnum):
 
 
 class Cause(StrEnum):
-    """Why a memory was hidden: on request, it expired, its scope was forgotten, or its creation was undone."""
+    """Why a memory was hidden: on request, it expired, its scope was forgotten, its creation was undone, or a newer one
+    contradicts it.
+    """
 
     ASKED = "asked"
     TTL = "ttl"
     SCOPE = "scope"
     UNDONE = "undone"
+    OUTDATED = "outdated"
 
 
 VISIBLE = frozenset({Status.ACTIVE, Status.DYING})

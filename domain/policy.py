@@ -11,6 +11,7 @@ from mnemolog.domain.bands import Bands
 from mnemolog.domain.category import SYSTEM_CATEGORIES, CategoryPolicy
 from mnemolog.domain.extraction.policy import ExtractionPolicy
 from mnemolog.domain.gate import Gate
+from mnemolog.domain.minds.mind import MindPolicy
 from mnemolog.domain.predicates import Predicate, PredicatePolicy
 from mnemolog.domain.profile import ProfilePolicy
 from mnemolog.domain.pronouns import Pronouns
@@ -36,6 +37,7 @@ class Policy:
     pronouns: Pronouns = field(default_factory=Pronouns)
     gate: Gate = field(default_factory=Gate)
     extraction: ExtractionPolicy = field(default_factory=ExtractionPolicy)
+    minds: MindPolicy = field(default_factory=MindPolicy)
 
     @cached_property
     def text(self) -> str:
@@ -50,7 +52,9 @@ class Policy:
         """The policy in the format of its file, with the setting `unlisted_agents`."""
         bands = {"bands": asdict(self.bands)} if self.bands else {}
         pronouns = {"pronouns": own} if (own := self.pronouns.as_dict()) else {}
-        standard = self.extraction == ExtractionPolicy()  # It came later: the built-in policy keeps its version.
+        # These came later: the built-in policy keeps its version.
+        extraction = {} if self.extraction == ExtractionPolicy() else {"extraction": asdict(self.extraction)}
+        minds = {} if self.minds == MindPolicy() else {"minds": asdict(self.minds)}
         predicates = (_predicate(name, rule) for name, rule in sorted(self.predicates.predicates.items()))
         return {
             **_categories(self.categories),
@@ -60,7 +64,8 @@ class Policy:
             "profile": {"sensitive": sorted(self.profile.sensitive), "benign": sorted(self.profile.benign)},
             "conversation": {**self.segmentation.as_dict(), **pronouns},
             "gate": self.gate.as_dict(),
-            **({} if standard else {"extraction": asdict(self.extraction)}),
+            **extraction,
+            **minds,
             "unlisted_agents": self.categories.unlisted,
         }
 

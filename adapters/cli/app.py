@@ -25,6 +25,7 @@ from mnemolog.adapters.cli import (
     keys,
     knowledge,
     mcp,
+    minds,
     operating,
     operations,
     output,
@@ -76,6 +77,7 @@ for module in (
     backing_up,
     incidents,
     jobs,
+    minds,
 ):
     module.register(app)
 

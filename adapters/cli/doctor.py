@@ -178,6 +178,13 @@ async def _running(engine: Engine) -> AsyncIterator[Finding]:
         ", ".join(f"{counts_of_jobs[one]:,} {one}" for one in (Status.RUNNING, Status.QUEUED, Status.FAILED)),
         "see `mnemolog job list --status failed`, then `mnemolog job retry`" if failed else "",
     )
+    paused_minds = sorted({one.mind for one in await engine.jobs.mind_failures() if one.paused_at})
+    yield Finding(
+        "minds",
+        not paused_minds,
+        f"paused after failures in a row: {', '.join(paused_minds)}" if paused_minds else "none is paused",
+        "see `mnemolog minds list`, then `mnemolog minds resume NAME`" if paused_minds else "",
+    )
     if any(endpoint_of(engine.settings, feature) for feature in FEATURES):
         yield await _tokens(engine)
     paused, stopped = await engine.projections.paused(), await engine.projections.stopped()

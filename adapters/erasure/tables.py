@@ -147,7 +147,8 @@ def _named(one: Columns, rows: TableClause, target: Target) -> ColumnElement[boo
     """Whether a row names what was erased, and shows more than its structure."""
     if one.schema in (LOG, KEYS) and "key_id" in one.types:  # Keys, and checkpoints, which name theirs.
         return rows.c.key_id.in_(sorted(target.key_ids))
-    if (one.schema, one.name) == (LOG, "jobs"):  # Ids only: they reveal nothing, unless the user is erased.
+    # Ids only: they reveal nothing, unless the user is erased.
+    if one.schema == LOG and one.name in ("jobs", "mind_failures"):
         return true() if target.subject.everything else false()
     if one.of_projection and one.name in PLACED:
         return and_(_of_place(rows, target), _more_than_shape(one, rows))

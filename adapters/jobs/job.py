@@ -80,6 +80,9 @@ class Kind:
     `run` must be idempotent: it may run more than once for a job, on another worker after a crash. If it takes longer
     than `timeout` seconds, it is cancelled and counts as a failed attempt. With `every`, a job of the kind is enqueued
     once per so many seconds, unless the previous one is unfinished.
+
+    `mind`: the mind that the job works for. After five failures in a row for a user, its jobs for that user wait until
+    an operator resumes it.
     """
 
     name: str
@@ -87,6 +90,23 @@ class Kind:
     every: float | None = None
     timeout: float = TIMEOUT_SECONDS
     max_attempts: int = MAX_ATTEMPTS
+    mind: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failures:
+    """How often a mind failed in a row for a user; its jobs for that user wait since `paused_at`."""
+
+    mind: str
+    tenant: str
+    stream: str
+    failures: int
+    failed_at: datetime
+    paused_at: datetime | None
+    error: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 def ids_only(values: Payload) -> dict[str, Any]:

@@ -41,13 +41,18 @@ WHERE NOT (status = 'failed' AND EXISTS (
 GROUP BY status;
 
 -- fetch_jobs --
--- Of each kind as many as there are places for, the longest due first. What another worker looks at is skipped.
+-- Of each kind as many as there are places for, the longest due first. What another worker looks at is skipped, and so
+-- are the jobs of a mind that is paused for their stream.
 WITH due AS (
     SELECT found.job_id
-    FROM unnest(%(kinds)s::text[], %(places)s::int[]) AS wanted (kind, places)
+    FROM unnest(%(kinds)s::text[], %(places)s::int[], %(minds)s::text[]) AS wanted (kind, places, mind)
     CROSS JOIN LATERAL (
         SELECT job.job_id FROM mnemolog.jobs AS job
         WHERE job.kind = wanted.kind AND job.status = 'queued' AND job.run_at <= %(now)s
+          AND NOT EXISTS (
+              SELECT FROM mnemolog.mind_failures AS paused
+              WHERE (paused.mind, paused.tenant, paused.stream) = (wanted.mind, job.tenant, job.stream)
+                AND paused.paused_at IS NOT NULL)
         ORDER BY job.run_at, job.job_id
         LIMIT wanted.places
         FOR UPDATE SKIP LOCKED) AS found
@@ -122,7 +127,32 @@ RETURNING *;
 DELETE FROM mnemolog.jobs WHERE finished_at < %(before)s;
 
 -- delete_jobs_of_stream --
+WITH forgotten AS (DELETE FROM mnemolog.mind_failures WHERE (tenant, stream) = (%(tenant)s, %(stream)s))
 DELETE FROM mnemolog.jobs WHERE (tenant, stream) = (%(tenant)s, %(stream)s);
+
+-- count_mind_failure --
+-- One more in a row; with the last of `most` the mind is paused for the stream.
+INSERT INTO mnemolog.mind_failures AS known (mind, tenant, stream, failures, failed_at, error)
+VALUES (%(mind)s, %(tenant)s, %(stream)s, 1, %(now)s, %(error)s)
+ON CONFLICT (mind, tenant, stream) DO UPDATE
+SET failures = known.failures + 1, failed_at = excluded.failed_at, error = excluded.error,
+    paused_at = CASE WHEN known.failures + 1 >= %(most)s THEN coalesce(known.paused_at, %(now)s) END
+RETURNING *;
+
+-- forget_mind_failures --
+-- After a success, or on an operator's word; of all users if no stream is given.
+DELETE FROM mnemolog.mind_failures
+WHERE mind = %(mind)s AND (%(stream)s::text IS NULL OR (tenant, stream) = (%(tenant)s, %(stream)s))
+RETURNING *;
+
+-- list_mind_failures --
+SELECT * FROM mnemolog.mind_failures ORDER BY mind, tenant, stream;
+
+-- last_jobs_of_kinds --
+-- When a job of each kind last succeeded, and how many wait.
+SELECT kind, max(finished_at) FILTER (WHERE status = 'succeeded') AS succeeded_at,
+       count(*) FILTER (WHERE status IN ('queued', 'running')) AS waiting
+FROM mnemolog.jobs WHERE kind = ANY(%(kinds)s) GROUP BY kind;
 
 -- sum_up_jobs --
 -- Of one stream: how far the jobs of the first kind with this payload got, and what those of all kinds have written since

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from mnemolog.adapters.jobs.job import MAX_ATTEMPTS, Job, Payload, Status, ids_only, job_of, mac_of
+from mnemolog.adapters.jobs.job import MAX_ATTEMPTS, Failures, Job, Payload, Status, ids_only, job_of, mac_of
 from mnemolog.adapters.postgres.pool import Pool
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.domain.errors import Conflict, NotFound
@@ -114,6 +114,22 @@ class JobQueue:
             )
         self.enqueued()
         return found
+
+    async def mind_failures(self) -> Sequence[Failures]:
+        """Failures in a row, by mind and user; those with `paused_at` wait for an operator."""
+        return [Failures(**row) for row in await self._rows("list_mind_failures", {})]
+
+    async def resume_mind(self, mind: str, stream: StreamId | None = None) -> Sequence[Failures]:
+        """Let the jobs of a mind run again, for one user or for all; for whom it was paused."""
+        tenant, name = (stream.tenant, stream.name) if stream else (None, None)
+        rows = await self._rows("forget_mind_failures", {"mind": mind, "tenant": tenant, "stream": name})
+        self.enqueued()
+        return [Failures(**row) for row in rows if row["paused_at"]]
+
+    async def last_of_kinds(self, kinds: Sequence[str]) -> Mapping[str, tuple[datetime | None, int]]:
+        """When a job of each kind last succeeded in the last seven days, and how many are not finished."""
+        rows = await self._rows("last_jobs_of_kinds", {"kinds": list(kinds)})
+        return {row["kind"]: (row["succeeded_at"], row["waiting"]) for row in rows}
 
     async def forget(self, stream: StreamId) -> None:
         """Delete the jobs of a user; a worker that runs one notices within seconds and stops."""

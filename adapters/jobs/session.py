@@ -10,7 +10,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from mnemolog.adapters.jobs.job import Job, Status, job_of, mac_of
+from mnemolog.adapters.jobs.job import Failures, Job, Kind, Status, job_of, mac_of
 from mnemolog.adapters.jobs.queue import QUERIES
 from mnemolog.adapters.postgres.lease import Lease
 from mnemolog.domain.errors import LeaseLost
@@ -29,9 +29,10 @@ class WorkerSession:
         [row] = await self._rows("join_job_workers", {"worker": self._number})
         return bool(row["joined"])
 
-    async def fetch(self, places: Mapping[str, int], now: datetime) -> Sequence[Job]:
+    async def fetch(self, places: Mapping[Kind, int], now: datetime) -> Sequence[Job]:
         """Fetch due jobs, at most `places` per kind, which this worker then holds. A forged one fails."""
-        values = {"kinds": list(places), "places": list(places.values()), "now": now}
+        kinds = {"kinds": [kind.name for kind in places], "minds": [kind.mind for kind in places]}
+        values = {**kinds, "places": list(places.values()), "now": now}
         fetched = await self._rows("fetch_jobs", {**values, "worker": self._number, "worker_name": self._name})
         jobs = []
         for row in fetched:
@@ -63,6 +64,16 @@ class WorkerSession:
         """Queue it to run at a time, on any worker; unless `counted`, as if this attempt had not happened."""
         values = {"run_at": run_at, "error": error, "uncounted": 0 if counted else 1}
         return await self._changed("requeue_job", job, values)
+
+    async def failed(self, mind: str, job: Job, now: datetime, error: str, most: int) -> Failures:
+        """Count a failure of a mind for the job's stream; the mind is paused for it with the last of `most`."""
+        whose = {"mind": mind, "tenant": job.tenant, "stream": job.stream}
+        [row] = await self._rows("count_mind_failure", {**whose, "now": now, "error": error, "most": most})
+        return Failures(**row)
+
+    async def worked(self, mind: str, job: Job) -> None:
+        """A success of a mind for the job's stream: its failures are no longer in a row."""
+        await self._rows("forget_mind_failures", {"mind": mind, "tenant": job.tenant, "stream": job.stream})
 
     async def _changed(self, name: str, job: Job, values: Mapping[str, Any]) -> bool:
         return bool(await self._rows(name, {**values, "job_id": job.job_id, "fence": job.fence}))

@@ -26,6 +26,11 @@ LONGEST_DELAY_SECONDS = 600.0
 KEPT = timedelta(days=7)
 STALLED = "its worker ended, or hung, in the middle"
 
+# A mind that fails so often in a row for a user is paused for that user.
+MOST_FAILURES = 5
+# Errors of jobs that were logged already, per worker: a damaged stream has one line, however often it fails.
+MOST_LOGGED = 10_000
+
 CLEANING = "clean-jobs"
 DAY = 86400.0
 
@@ -59,6 +64,7 @@ class Worker:
         self._now, self._random = now, random
         self._running: dict[UUID, _Running] = {}
         self._periods: dict[str, int] = {}
+        self._logged: set[tuple[str, str, str]] = set()
         self._wake = asyncio.Event()
 
     def wake(self) -> None:
@@ -135,7 +141,7 @@ class Worker:
 
     async def _fetch(self, session: WorkerSession) -> None:
         taken = Counter(running.job.kind for running in self._running.values())
-        places = {name: free for name in self._kinds if (free := self._at_once - taken[name]) > 0}
+        places = {kind: free for name, kind in self._kinds.items() if (free := self._at_once - taken[name]) > 0}
         for job in await session.fetch(places, self._now()) if places else ():
             running = self._running[job.job_id] = _Running(session, job)
             running.task = asyncio.create_task(self._run(session, running))
@@ -156,16 +162,41 @@ class Worker:
         try:
             if not (error or interrupted):
                 await session.finish(job, Status.SUCCEEDED, self._now())
+                if kind.mind:
+                    await session.worked(kind.mind, job)
             elif running.cancelled:
                 await session.finish(job, Status.CANCELLED, self._now())
             elif not interrupted:
-                _logger.warning("job %s (%s) failed: %s", job.job_id, job.kind, error)
+                self._log(job, error)
                 await self._again(session, job, error, wait)
+                if kind.mind and not wait:
+                    await self._count(session, job, kind.mind, error)
         except Exception as lost:  # noqa: BLE001  The session is gone: the job is stalled and runs again.
             _logger.warning("what became of job %s cannot be said: %r", job.job_id, lost)
         finally:
             self._running.pop(job.job_id, None)
             self._wake.set()
+
+    def _log(self, job: Job, error: str) -> None:
+        """An error of a stream is logged once, whatever jobs it fails."""
+        about = (job.tenant, job.stream, error)
+        if job.stream and about in self._logged:
+            return
+        if len(self._logged) < MOST_LOGGED:
+            self._logged.add(about)
+        _logger.warning("job %s (%s) failed: %s", job.job_id, job.kind, error)
+
+    async def _count(self, session: WorkerSession, job: Job, mind: str, error: str) -> None:
+        counted = await session.failed(mind, job, self._now(), error, MOST_FAILURES)
+        if counted.failures == MOST_FAILURES:
+            _logger.warning(
+                "%s is paused for %s after %d failures in a row: %s; resume it with `mnemolog minds resume %s`",
+                mind,
+                job.stream,
+                MOST_FAILURES,
+                error,
+                mind,
+            )
 
     async def _give_back(self, session: WorkerSession) -> None:
         """Stop running jobs, and queue them without counting the attempt. Without a session they are stalled anyway."""

@@ -20,6 +20,7 @@ from mnemolog.domain.entity import ME, PERSON
 from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_WRITES, Action, Candidate
 from mnemolog.domain.extraction.extractor import extract
 from mnemolog.domain.message import Message
+from mnemolog.domain.minds.mind import Mind
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import Predicate
 from mnemolog.domain.turn import Role
@@ -46,7 +47,7 @@ def extracting(engine: Services) -> list[Kind]:
     async def thread(attempt: Attempt) -> None:
         await extract_thread(engine, attempt)
 
-    return [Kind(name=SWEEP, every=EVERY_SECONDS, run=sweep), Kind(name=THREAD, run=thread)]
+    return [Kind(name=SWEEP, every=EVERY_SECONDS, run=sweep), Kind(name=THREAD, run=thread, mind=Mind.EXTRACTION)]
 
 
 async def enqueue_due(engine: Services, now: datetime) -> int:

@@ -42,6 +42,7 @@ from mnemolog.domain.extraction.windows import Trigger, Utterance, Window, windo
 from mnemolog.domain.importance import Scale
 from mnemolog.domain.memory import Kind as MemoryKind
 from mnemolog.domain.memory_key import Source
+from mnemolog.domain.minds.mind import Mind
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.summary import FactCandidate, SummaryKind, shortened
@@ -74,7 +75,7 @@ def extracting_by_model(engine: Services) -> list[Kind]:
                 recorded = await extract_summary(engine, attempt)
                 await attempt.save({**done, "written": done["written"] + recorded})
 
-    return [Kind(name=WINDOWS, run=read)]
+    return [Kind(name=WINDOWS, run=read, mind=Mind.EXTRACTION)]
 
 
 async def extract_windows(engine: Services, chat: ChatModel, attempt: Attempt) -> Mapping[str, int]:

@@ -8,6 +8,7 @@ from mnemolog.adapters.maintenance.extracting import extracting
 from mnemolog.adapters.maintenance.extracting_by_model import extracting_by_model
 from mnemolog.adapters.maintenance.following import following
 from mnemolog.adapters.maintenance.patrol import Patrol
+from mnemolog.adapters.maintenance.reflecting import reflecting
 from mnemolog.adapters.maintenance.retention import retain
 from mnemolog.adapters.maintenance.segmenting import segmenting
 from mnemolog.adapters.maintenance.summarizing import summarizing
@@ -44,4 +45,5 @@ def recurring(engine: Services) -> list[Kind]:
         following(engine),
         *segmenting(engine),
         *summarizing(engine),
+        *reflecting(engine),
     ]

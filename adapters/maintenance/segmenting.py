@@ -17,6 +17,7 @@ from mnemolog.adapters.services import Services
 from mnemolog.commands.episodes import EPISODES, SegmentThread, undecided_from
 from mnemolog.domain.episode import Place
 from mnemolog.domain.errors import ModelMissing
+from mnemolog.domain.minds.mind import Mind
 from mnemolog.domain.segmentation import SpokenTurn, Vector, has_topic
 from mnemolog.domain.turn import Role
 from mnemolog.events.conversation import TurnRecorded, thread_tag, turn_tag
@@ -34,7 +35,7 @@ QUIET, LONGEST, AGAIN = timedelta(minutes=1), timedelta(minutes=10), timedelta(m
 
 def segmenting(engine: Services) -> list[Kind]:
     """The sweep, and the job of one thread, which decides again under the guard of the log."""
-    return of_threads(engine, SWEEP, THREAD, EVERY_SECONDS, enqueue_due, segment)
+    return of_threads(engine, SWEEP, THREAD, EVERY_SECONDS, enqueue_due, segment, Mind.EPISODES)
 
 
 async def enqueue_due(engine: Services, now: datetime) -> int:

@@ -20,6 +20,7 @@ from mnemolog.adapters.services import Services
 from mnemolog.domain.entity import PERSON
 from mnemolog.domain.episode import EpisodeStatus
 from mnemolog.domain.memory import VISIBLE
+from mnemolog.domain.minds.mind import Mind
 from mnemolog.domain.session import LIFETIME
 from mnemolog.domain.summary import Spine, SummaryKind
 from mnemolog.domain.viewer import Viewer
@@ -61,9 +62,9 @@ def summarizing(engine: Services) -> list[Kind]:
         await summarize_ended(engine, stream, SummaryKind(payload["kind"]), UUID(payload["id"]))
 
     return [
-        *of_threads(engine, SWEEP, THREAD, EVERY_SECONDS, enqueue_due, summarize),
+        *of_threads(engine, SWEEP, THREAD, EVERY_SECONDS, enqueue_due, summarize, Mind.SUMMARIES),
         Kind(name=SWEEP_ENDED, every=EVERY_SECONDS, run=sweep_ended),
-        Kind(name=ENDED, run=ended),
+        Kind(name=ENDED, run=ended, mind=Mind.SUMMARIES),
     ]
 
 

@@ -7,6 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.jobs.job import Attempt, Kind
 from mnemolog.adapters.services import Services
+from mnemolog.domain.minds.mind import Mind
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.episodes.reader import due
 from mnemolog.projections.owner import stream_of
@@ -24,6 +25,7 @@ def of_threads(
     every: float,
     enqueue_due: Sweep,
     work: Callable[[Services, StreamId, str, str], Awaitable[object]],
+    mind: Mind,
 ) -> list[Kind]:
     """The sweep, and the job of one thread: `work` gets its stream, agent and id."""
 
@@ -34,7 +36,7 @@ def of_threads(
         stream, payload = StreamId(attempt.job.tenant, attempt.job.stream), attempt.job.payload
         await work(engine, stream, payload["agent_id"], payload["thread_id"])
 
-    return [Kind(name=sweep_name, every=every, run=sweep), Kind(name=job_name, run=thread)]
+    return [Kind(name=sweep_name, every=every, run=sweep), Kind(name=job_name, run=thread, mind=mind)]
 
 
 async def enqueue_threads(engine: Services, job_name: str, reasons: Reasons) -> int:

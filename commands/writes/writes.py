@@ -13,6 +13,7 @@ from mnemolog.commands.handler import C, Handler
 from mnemolog.commands.heard import HEARD, HearTurn, TurnRefused, together
 from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, UndoChange, UpdateMemory
 from mnemolog.commands.messages import MESSAGES, MessageCommand
+from mnemolog.commands.minds import MINDS, RunMind
 from mnemolog.commands.patrol import PATROL, CloseCycle
 from mnemolog.commands.recalls import RECALLING, RecordRecalls
 from mnemolog.commands.rollback import Rollback
@@ -35,6 +36,7 @@ from mnemolog.domain.profile import DEFAULT_PROFILE, ProfilePolicy
 from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.erasure import MemoryErased
+from mnemolog.events.event import Event
 from mnemolog.events.fields import validated
 from mnemolog.events.log import EventLog, Outcome
 from mnemolog.events.memory_fold import MEMORY
@@ -293,6 +295,35 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites, DocumentWrites, BeingWrite
             ]
             command = command.model_copy(update={"proposed": tuple(beside)})
         return await self._handler.handle(WINDOWS, command)
+
+    async def run_mind(self, command: RunMind) -> Receipt:
+        """Record what a mind proposed (A17)."""
+        return await self._handler.handle(MINDS, await self._beside_all(command))
+
+    async def plan_mind(self, command: RunMind) -> Sequence[Event]:
+        """The events that `run_mind` would write."""
+        command = await self._beside_all(command)
+        return MINDS.decide(await self._handler.read(MINDS, command), command)
+
+    async def _beside_all(self, command: RunMind) -> RunMind:
+        """With what the memories that are to be created are like."""
+        neighbours = self._neighbours
+        if neighbours is None:
+            return command
+        changes = [
+            change.model_copy(
+                update={
+                    "commands": tuple(
+                        [
+                            await neighbours.beside(one) if isinstance(one, CreateMemory) else one
+                            for one in change.commands
+                        ]
+                    )
+                }
+            )
+            for change in command.changes
+        ]
+        return command.model_copy(update={"changes": tuple(changes)})
 
     async def record_recalls(self, command: RecordRecalls) -> Receipt:
         """That memories were found."""

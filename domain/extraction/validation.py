@@ -50,6 +50,7 @@ class Fault(StrEnum):
     AMBIGUOUS = "ambiguous"
     OVER_LIMIT = "over_limit"
     UNREADABLE = "unreadable"
+    REFUSED = "refused"
 
 
 def checked(text: str, *, episodic: bool = False) -> str | Fault:

@@ -5,7 +5,19 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from mnemolog.domain.memory import Kind
-from mnemolog.events import artifacts, conversation, documents, extraction, memory, message, patrol, profile, serving
+from mnemolog.domain.minds.mind import Mind
+from mnemolog.events import (
+    artifacts,
+    conversation,
+    documents,
+    extraction,
+    memory,
+    message,
+    minds,
+    patrol,
+    profile,
+    serving,
+)
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import ThreadErased
 from mnemolog.events.event import Event
@@ -44,7 +56,7 @@ class Operation(NamedTuple):
 
 
 # The actors of background jobs.
-WORKERS = frozenset({"extractor", "model-extractor", "patrol", "retention"})
+WORKERS = frozenset({"extractor", "model-extractor", "patrol", "retention", *Mind})
 _OPS = {
     "ADD": "create",
     "UPDATE": "update",
@@ -64,6 +76,7 @@ _OTHERS: Mapping[type[Event], tuple[str, str, Callable[[Any], int]]] = {
     conversation.AffectSet: ("set", "affect", lambda it: 1),
     conversation.FocusSet: ("set", "focus", lambda it: 1),
     extraction.MessagesExtracted: ("extract", "message", lambda it: len(it.turn_ids)),
+    minds.MindRan: ("run", "mind", lambda it: 1),
     memory.MemoriesRecalled: ("recall", "memory", lambda it: sum(it.weights)),
     patrol.CycleClosed: ("cycle", "patrol", lambda it: 1),
     serving.ContextServed: ("serve", "context", lambda it: 1),

@@ -51,8 +51,8 @@ MAINTENANCE = {
         "status",
         "up",
     ),
-    *("api-key", "dead-letter", "incident", "job", "master-key", "mcp", "patrol", "policy", "producer", "projection"),
-    *("retention", "verify"),
+    *("api-key", "dead-letter", "incident", "job", "master-key", "mcp", "minds", "patrol", "policy"),
+    *("producer", "projection", "retention", "verify"),
 }
 # In Python a search gives whole memories, never bullets.
 NOT_IN_PYTHON = {("search", "return")}

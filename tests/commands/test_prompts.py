@@ -15,6 +15,7 @@ PUBLISHED = {
     "file_summary.v1.md": "6603e8e333188690eb4f7f9e07842c7976450a6a850fa586814a8cc638a36d45",
     "final_summary.v1.md": "6e6fc7be09e269f6c4e5feb0970b5da17d1295c2f21c96e732c2d78a42168bc3",
     "image_description.v1.md": "4c9f1ef2f162b4d0bf7746967c978cb5b5e8466ec05f0870ca0a05ca98405254",
+    "reflection.v1.md": "f0a116850a409ac1b72fa6b2143ed2581b0edad2bc452d5e8807426b3fb83a73",
     "rolling_summary.v1.md": "9551d30cbd3bd99c3aba8a8d5c1a237e2a16c0c74cf798b0864662f5def32840",
     "running_summary.v1.md": "25a40e7c67c41b0dac167662391576ed2cd8c6cb9f9bf72b1a403039bfa8201c",
     "session_summary.v1.md": "ffff51db67cbfd19e47bb6c7646904d7093a435bd70877af320ce8d4d64ba213",

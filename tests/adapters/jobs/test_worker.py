@@ -315,3 +315,47 @@ async def test_a_worker_that_dies_or_hangs_is_replaced_and_its_job_is_done_to_th
     ana = Person(engine, user)
     texts = sorted(row["text"] for row in await engine.reads.newest(ana.viewer, 100, await ana.caught_up()))
     assert texts == sorted(f"I have {step} goats." for step in range(STEPS))
+
+
+@pytest.mark.spec_part("A17")
+async def test_a_mind_that_fails_five_times_in_a_row_pauses_for_that_user_until_it_is_resumed(
+    engine: Engine, queue: JobQueue, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    mind, ana, bo = f"mind of {kind}", StreamId.of_user(f"ana of {kind}"), StreamId.of_user(f"bo of {kind}")
+    broken = True
+
+    async def run(attempt: Attempt) -> None:
+        if broken and attempt.job.stream == ana.name:
+            raise ServerFailed("the log was changed")
+
+    async def paused() -> bool:
+        return any(one.mind == mind and one.paused_at for one in await queue.mind_failures())
+
+    async with working(engine, queue, Kind(name=kind, run=run, mind=mind)):
+        failing = await queue.enqueue(kind, {}, stream=ana)
+        await eventually(paused)
+        await asyncio.sleep(0.3)
+        assert (await queue.get(failing.job_id)).attempts == 5
+        await came_to(queue, await queue.enqueue(kind, {}, stream=bo), Status.SUCCEEDED)
+        waiting = await queue.enqueue(kind, {}, stream=ana)
+        assert len([one for one in caplog.messages if "failed: ServerFailed" in one]) == 1
+        assert len([one for one in caplog.messages if "is paused for" in one]) == 1
+
+        broken = False
+        assert (await queue.get(waiting.job_id)).status is Status.QUEUED
+        assert [one.stream for one in await queue.resume_mind(mind)] == [ana.name]
+        for job in (failing, waiting):
+            await came_to(queue, job, Status.SUCCEEDED)
+        assert await queue.mind_failures() == []
+
+
+async def test_a_success_in_between_ends_the_count_of_failures(engine: Engine, queue: JobQueue, kind: str) -> None:
+    async def run(attempt: Attempt) -> None:
+        if attempt.job.attempts < 4:
+            raise ServerFailed("not yet")
+
+    mind, ana = f"mind of {kind}", StreamId.of_user(f"ana of {kind}")
+    async with working(engine, queue, Kind(name=kind, run=run, mind=mind)):
+        for _ in range(2):
+            await came_to(queue, await queue.enqueue(kind, {}, stream=ana), Status.SUCCEEDED)
+    assert [one for one in await queue.mind_failures() if one.mind == mind] == []

@@ -1,0 +1,235 @@
+"""The slow brain: reflects on conversations that came to rest, off the path of writes (A §7.2, §11).
+
+A sweep over the open threads enqueues a job for each that was quiet for five minutes, or has a batch of new messages. A
+job reads the messages since the last reflection, in parts of at most 40. What the model answered is recorded in one
+append with the event of the run: replay asks no model, and a message is reflected on once. Without a model, only unsure
+memories that a newer one contradicts are archived.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import or_, select, tuple_
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.adapters.jobs.job import Attempt, Kind
+from mnemolog.adapters.maintenance.minds import RULES, Ran, Run
+from mnemolog.adapters.maintenance.threads import enqueue_threads
+from mnemolog.adapters.services import Services
+from mnemolog.commands.memories import ChangeStatus, CreateMemory
+from mnemolog.commands.minds import Change
+from mnemolog.commands.models import ChatModel
+from mnemolog.commands.prompts import load
+from mnemolog.domain.contradiction import CONTRADICTS
+from mnemolog.domain.errors import ModelOutputInvalid
+from mnemolog.domain.extraction.validation import Fault
+from mnemolog.domain.extraction.windows import Utterance
+from mnemolog.domain.memory import SEMANTIC, Cause, Status
+from mnemolog.domain.memory import Kind as MemoryKind
+from mnemolog.domain.memory_key import Source
+from mnemolog.domain.minds.mind import WITHOUT_MODEL, Mind
+from mnemolog.domain.minds.reflection import MOST_MESSAGES, Reflected, Reflection, judge, worth_reflecting
+from mnemolog.domain.origin import Origin
+from mnemolog.domain.scope import Scope
+from mnemolog.domain.summary import shortened
+from mnemolog.domain.turn import Role
+from mnemolog.events.conversation import TurnRecorded, thread_tag, turn_tag
+from mnemolog.events.envelope import Recorded, StreamId
+from mnemolog.events.fields import validated
+from mnemolog.events.generation import Generation
+from mnemolog.events.message_fold import MESSAGE
+from mnemolog.events.minds import MindRan, Pair, mind_tag
+from mnemolog.projections.memories.tables import links, memories
+from mnemolog.projections.owner import indexed, owner_of
+from mnemolog.projections.rows import Row, fetch, stored
+
+SWEEP, THREAD = "sweep-reflection", "reflect-thread"
+EVERY_SECONDS = 60.0
+PROMPT, TOKENS, MESSAGE_CHARACTERS = "reflection", 1000, 2000
+# After so many answers that cannot be used, the messages are passed over.
+ANSWERS = 3
+CATEGORY = "activity"
+# Unsure memories that are archived in one run.
+MOST_ARCHIVED = 20
+
+
+def reflecting(engine: Services) -> list[Kind]:
+    """The sweep, and the job of one thread, which decides again under the guard of the log."""
+
+    async def sweep(attempt: Attempt) -> None:
+        await attempt.save({"enqueued": await enqueue_due(engine, engine.writes.now())})
+
+    async def thread(attempt: Attempt) -> None:
+        job = attempt.job
+        place = (StreamId(job.tenant, job.stream), job.payload["agent_id"], job.payload["thread_id"])
+        run = Run(engine, Mind.REFLECTION, *place, run_id=f"reflection-{job.job_id}")
+        ran = await reflect(run, last_attempt=job.attempts >= ANSWERS)
+        await attempt.save({"changes": len(ran.changes)})
+
+    return [
+        Kind(name=SWEEP, every=EVERY_SECONDS, run=sweep),
+        Kind(name=THREAD, run=thread, mind=Mind.REFLECTION),
+    ]
+
+
+async def enqueue_due(engine: Services, now: datetime) -> int:
+    """A job for each open thread that came to rest or has a batch of messages, once for the same; how many are due."""
+    policy = engine.policy.minds
+    if engine.settings.minds == "off":
+        return 0
+
+    async def reasons(_: AsyncConnection, page: Sequence[Row]) -> Sequence[str | None]:
+        return [_reason(row, quiet=now - row["recorded_at"] >= policy.quiet, batch=policy.batch) for row in page]
+
+    return await enqueue_threads(engine, THREAD, reasons)
+
+
+def _reason(row: Row, *, quiet: bool, batch: int) -> str | None:
+    if quiet:
+        return f"quiet {row['turns']}"
+    return f"batch {row['turns'] // batch}" if row["turns"] >= batch else None
+
+
+async def reflect(run: Run, *, last_attempt: bool = True) -> Ran:
+    """Reflect on the messages of a thread that were not reflected on, and archive unsure memories.
+
+    ModelUnavailable and ModelBudgetExceeded: the job is tried again later. ModelOutputInvalid unless it is the
+    `last_attempt`: then the messages are passed over.
+    """
+    ran, chat = run.begun(), run.engine.models.chat
+    if chat is None:
+        ran.skipped.append(f"no chat model: {WITHOUT_MODEL[run.mind]}")
+    else:
+        for part in await _unread(run):
+            await _reflect_on(run, ran, chat, part, last_attempt=last_attempt)
+    if outdated := await _outdated(run):
+        await run.record(ran, Generation(model=RULES), changes=tuple(outdated))
+    return ran
+
+
+async def _reflect_on(
+    run: Run, ran: Ran, chat: ChatModel, messages: Sequence[Utterance], *, last_attempt: bool
+) -> None:
+    prompt = load(PROMPT)
+    generation = Generation(model=chat.model, prompt=prompt.name, prompt_version=prompt.version)
+    reflection: Reflection | None = None
+    faults: Sequence[Fault] = (Fault.UNREADABLE,)
+    if worth_reflecting(messages):
+        text = "\n".join(map(_line, messages))
+        try:
+            done = await chat.complete(run.stream.tenant, prompt, text, Reflected, max_tokens=TOKENS)
+        except ModelOutputInvalid:
+            if not last_attempt:
+                raise
+        else:
+            generation = done.generation
+            reflection, faults = judge(done.output, messages)
+    else:
+        generation, faults = Generation(model=RULES), (Fault.FILLER,)
+    changes = (Change(commands=(_memory(run, messages, reflection, generation),)),) if reflection else ()
+    turn_ids = tuple(one.turn_id for one in messages)
+    await run.record(ran, generation, turn_ids=turn_ids, changes=changes, faults=tuple(faults))
+
+
+def _memory(run: Run, messages: Sequence[Utterance], reflection: Reflection, generation: Generation) -> CreateMemory:
+    """The agent's own memory of the conversation (A §4.3)."""
+    made_by = f"{generation.model} {generation.prompt}-{generation.prompt_version}"
+    fields = {
+        "memory_id": run.engine.writes.new_id(),
+        "text": reflection.text,
+        "kind": MemoryKind.EPISODE,
+        "category": CATEGORY,
+        "scope": Scope.AGENT,
+        "source": Source.SHADOW_EXTRACTION,
+        "origin": Origin.AGENT,
+        "source_turn_ids": tuple(one.turn_id for one in messages),
+        "metadata": {"mind": made_by, "reflection": reflection.metadata},
+    }
+    return validated(CreateMemory, {**run.who, **fields})
+
+
+def _line(one: Utterance) -> str:
+    text = shortened(" ".join(one.text.split()), MESSAGE_CHARACTERS)
+    return f"{one.at:%A %Y-%m-%d} {one.speaker or one.role}: {text}"
+
+
+async def _unread(run: Run) -> Sequence[Sequence[Utterance]]:
+    """What the user and the agent said to each other since the last reflection, in parts."""
+    log, stream = run.engine.log, run.stream
+    ran = await log.read(stream, tags=[mind_tag(run.mind, run.agent_id)])
+    own = [one.payload for one in ran if isinstance(one.payload, MindRan) and one.payload.thread_id == run.thread_id]
+    read = {turn_id for one in own for turn_id in one.turn_ids}
+    last = [one.turn_ids[-1] for one in own if one.turn_ids][-1:]
+    found = await log.read(stream, tags=[turn_tag(last[0])]) if last else []
+    after = max((one.seq for one in found if isinstance(one.payload, TurnRecorded)), default=0)
+    events = await log.read(stream, after=after, tags=[thread_tag(run.thread_id)])
+    said = _said(events, run.agent_id, read)
+    return [said[at : at + MOST_MESSAGES] for at in range(0, len(said), MOST_MESSAGES)]
+
+
+def _said(events: Sequence[Recorded], agent_id: str, read: Collection[str]) -> Sequence[Utterance]:
+    """What was said between a user and an agent, without what was hidden, erased, or read before."""
+    messages: dict[str, Any] = {}
+    for event in events:
+        messages |= MESSAGE.evolve(messages, event.payload)
+    return [
+        Utterance(event.seq, turn.turn_id, turn.role, turn.speaker, turn.text, event.occurred_at)
+        for event in events
+        if isinstance(turn := event.payload, TurnRecorded)
+        and turn.role in (Role.USER, Role.ASSISTANT)
+        and turn.text
+        and event.meta.agent_id == agent_id
+        and turn.turn_id not in read
+        and messages[turn.turn_id].visible
+    ]
+
+
+async def _outdated(run: Run) -> Sequence[Change]:
+    """The unsure memories that a newer, surer one contradicts (A §7.2)."""
+    unsure, column = run.engine.policy.minds.unsure, memories.c
+    both = or_(column.memory_id == links.c.from_id, column.memory_id == links.c.to_id)
+    pairs = (
+        select(links.c.from_id, links.c.to_id, links.c.strength)
+        .join(memories, both & (tuple_(*indexed(memories)) == tuple_(*indexed(links))))
+        .where(
+            tuple_(*indexed(links)) == tuple_(*owner_of(run.stream)),
+            links.c.relation_type == CONTRADICTS,
+            column.confidence < unsure,
+            column.status == Status.ACTIVE,
+        )
+        .distinct()
+        .limit(MOST_ARCHIVED)
+    )
+    async with run.engine.projections.live.connect() as connection:
+        found = [(row.from_id, row.to_id, row.strength) for row in await connection.execute(pairs)]
+        rows = await _rows(connection, run.stream, {id_ for one in found for id_ in one[:2]})
+    return [change for ends in found if (change := _change(run, rows.get(ends[0]), rows.get(ends[1]), ends[2], unsure))]
+
+
+async def _rows(connection: AsyncConnection, stream: StreamId, ids: Collection[UUID]) -> Mapping[UUID, Row]:
+    if not ids:
+        return {}
+    statement = select(*stored(memories)).where(
+        tuple_(*indexed(memories)) == tuple_(*owner_of(stream)), memories.c.memory_id.in_(sorted(ids))
+    )
+    return {row["memory_id"]: row for row in await fetch(connection, memories, statement)}
+
+
+def _change(run: Run, one: Row | None, other: Row | None, strength: float, unsure: float) -> Change | None:
+    """Archive the older of two, which must be unsure; the decision checks the rest."""
+    if one is None or other is None:
+        return None
+    older, newer = sorted((one, other), key=lambda row: (row["occurred_at"], row["created_at"], row["memory_id"]))
+    unsure_one = older["confidence"] < min(unsure, newer["confidence"])
+    if not unsure_one or older["pinned"] or older["kind"] not in SEMANTIC or older["status"] != Status.ACTIVE:
+        return None
+    command = ChangeStatus(
+        **{**run.who, "agent_id": older["agent_id"] or run.agent_id},
+        memory_id=older["memory_id"],
+        status=Status.DORMANT,
+        cause=Cause.OUTDATED,
+    )
+    pair = Pair(id_a=older["memory_id"], id_b=newer["memory_id"], score=round(strength, 2))
+    return Change(commands=(command,), pair=pair, unsure=unsure)

@@ -1,0 +1,29 @@
+"""The jobs of each mind, and one run of a mind for one user, on request."""
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from mnemolog.adapters.maintenance import (
+    extracting,
+    reflecting,
+    segmenting,
+    summarizing,
+)
+from mnemolog.adapters.maintenance.minds import Ran, Run
+from mnemolog.domain.minds.mind import Mind
+
+JOBS: Mapping[Mind, tuple[str, ...]] = {
+    Mind.EXTRACTION: (extracting.THREAD, extracting.WINDOWS),
+    Mind.EPISODES: (segmenting.THREAD,),
+    Mind.SUMMARIES: (summarizing.THREAD, summarizing.ENDED),
+    Mind.REFLECTION: (reflecting.THREAD,),
+}
+"""The kinds of jobs that work for each mind."""
+_RUNS: Mapping[Mind, Callable[[Run], Awaitable[Ran]]] = {Mind.REFLECTION: reflecting.reflect}
+
+
+async def run_mind(run: Run) -> Ran:
+    """Let a mind work for one user and agent now, as its jobs do.
+
+    ModelUnavailable, ModelBudgetExceeded and ModelOutputInvalid if the model fails.
+    """
+    return await _RUNS[run.mind](run)
