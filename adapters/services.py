@@ -20,6 +20,7 @@ from mnemolog.adapters.verify.anchoring import Anchoring
 from mnemolog.adapters.verify.audit import Audit
 from mnemolog.adapters.verify.incidents import Incidents
 from mnemolog.adapters.verify.verification import Verifier
+from mnemolog.adapters.watching.appends import Appends
 from mnemolog.commands.writes.api_keys import ApiKeys
 from mnemolog.commands.writes.writes import Writes
 from mnemolog.domain.policy import Policy
@@ -54,4 +55,5 @@ class Services:
     checkpoints: CheckpointStore
     blobs: BlobStore
     session_key: bytes
+    appends: Appends
     principal: Principal | None = None

@@ -38,6 +38,7 @@ from mnemolog.adapters.cli import (
     roles,
     scrubbing,
     verifying,
+    watching,
 )
 from mnemolog.adapters.cli.session import settings_of
 from mnemolog.adapters.operations import OPERATIONS
@@ -78,6 +79,7 @@ for module in (
     incidents,
     jobs,
     minds,
+    watching,
 ):
     module.register(app)
 

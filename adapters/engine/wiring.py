@@ -44,6 +44,7 @@ from mnemolog.adapters.verify.audit import Audit
 from mnemolog.adapters.verify.incidents import Incidents
 from mnemolog.adapters.verify.log_check import require_keys
 from mnemolog.adapters.verify.verification import Verifier
+from mnemolog.adapters.watching.appends import Appends
 from mnemolog.commands.writes.api_keys import ApiKeys
 from mnemolog.commands.writes.writes import Writes
 from mnemolog.domain.errors import ServerFailed, TamperedEvent
@@ -223,6 +224,7 @@ async def _services(
         checkpoints=CheckpointStore(to.untried, to.roots, handler),
         blobs=blob_store(settings),
         session_key=to.roots.derived("console sessions"),
+        appends=Appends(to.nats),
     )
 
 

@@ -5,6 +5,7 @@ and of which tenant they are. `TheEngine` gives a route an engine that reaches n
 data directory gives all rights in the tenant of the settings, to callers on this machine.
 """
 
+import asyncio
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -16,7 +17,7 @@ from starlette.routing import Route
 
 import mnemolog
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.http import artifacts, export, health, importing, knowledge, metrics, ready
+from mnemolog.adapters.http import artifacts, export, health, importing, knowledge, metrics, ready, watching
 from mnemolog.adapters.http.body_limit import BodyLimit
 from mnemolog.adapters.http.console.app import console_routes
 from mnemolog.adapters.http.errors import SCHEMAS, ErrorAnswer, answer_errors
@@ -49,18 +50,29 @@ for _operation in OPERATIONS:
     add_route(_operations, _operation)
 # The state of the engine. Each of them decides what strangers may see.
 MAINTENANCE = (health.router, ready.router, metrics.router)
-ROUTERS = (_operations, artifacts.router, knowledge.router, export.router, importing.router, *MAINTENANCE)
+ROUTERS = (
+    _operations,
+    artifacts.router,
+    knowledge.router,
+    export.router,
+    importing.router,
+    watching.router,
+    *MAINTENANCE,
+)
 ROUTES = [one for router in ROUTERS for one in router.routes if isinstance(one, APIRoute)]
 # A page has to send the token or a key itself; credentials that browsers add on their own are not accepted.
 CORS: Mapping[str, Any] = {
     "allow_methods": ("GET", "POST", "PUT", "PATCH", "DELETE"),
-    "allow_headers": ("Authorization", "Content-Type", "Idempotency-Key", "traceparent", "tracestate"),
+    "allow_headers": ("Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "traceparent", "tracestate"),
     "expose_headers": ("Retry-After", "Allow"),
 }
 
 
 def create_app(engine: Engine) -> FastAPI:
-    """The application. It neither starts nor stops the engine. Who serves it closes `state.mcp`."""
+    """The application. It neither starts nor stops the engine.
+
+    Who serves it sets `state.stopping` before it stops, which ends open streams, and closes `state.mcp` at the end.
+    """
     mcp, callers = McpEndpoint(engine), Callers(engine.api_keys, local_token(engine.settings))
     app = FastAPI(
         title="Mnemolog",
@@ -74,6 +86,7 @@ def create_app(engine: Engine) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.engine, app.state.readiness, app.state.mcp = engine, ready.Readiness(engine), mcp
+    app.state.stopping = asyncio.Event()
     app.add_middleware(JsonBody)
     app.add_middleware(BodyLimit, artifact_max_bytes=engine.settings.artifact_max_bytes)
     app.add_middleware(Methods, routes=ROUTES)

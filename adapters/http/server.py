@@ -35,6 +35,8 @@ async def serve(engine: Engine, host: str = LOOPBACK, port: int = 0) -> AsyncIte
             await asyncio.to_thread(engine.servers.publish_http_url, url)
         yield url
     finally:
+        app.state.stopping.set()
+        engine.appends.wake()
         server.should_exit = True
         await running
         await app.state.mcp.close()

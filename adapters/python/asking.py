@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mnemolog.adapters.operations.operation import Operation
     from mnemolog.adapters.operations.requests import AnyRequest
     from mnemolog.adapters.operations.results import Written
+    from mnemolog.adapters.operations.watching import Watch, WatchedChange
     from mnemolog.events.envelope import Receipt
 
 Q = TypeVar("Q", bound="AnyRequest")
@@ -56,6 +57,10 @@ class Asking(ABC):
     @abstractmethod
     async def _import(self, path: Path, user_id: str | None) -> Written:
         """The receipt of an exported user; without a `user_id`, the one that the file names."""
+
+    @abstractmethod
+    def _watch(self, request: Watch) -> AsyncGenerator[WatchedChange, None]:
+        """The changes of a user, as they happen."""
 
     async def _ask(self, operation: Operation[Q, R], arguments: Mapping[str, Any]) -> R:
         """`arguments` are the verb's own, by name; None means omitted."""

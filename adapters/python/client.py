@@ -11,7 +11,7 @@ import asyncio
 import json
 import random
 from asyncio import to_thread
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +27,7 @@ from mnemolog.adapters.operations.artifacts import ArtifactRead, add_artifact
 from mnemolog.adapters.operations.knowledge import add_document
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.results import Written
+from mnemolog.adapters.operations.watching import HEARTBEAT_SECONDS, Watch, WatchedChange
 from mnemolog.asking import Asking, Q, R, Upload
 from mnemolog.domain.errors import InvalidInput, MnemologError, ServerFailed, error_of
 from mnemolog.transfer import new_file
@@ -38,6 +39,7 @@ RETRIES = 2
 PASSING = frozenset({429, 502, 503})
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 10.0
 CHUNK = 1 << 20
+SILENT_SECONDS = 2 * HEARTBEAT_SECONDS
 BINARY, NDJSON = "application/octet-stream", "application/x-ndjson"
 UPLOADS: Mapping[Any, str] = {add_artifact: "/artifacts", add_document: "/knowledge"}
 EVENT = b'{"seq":'
@@ -148,10 +150,38 @@ class AsyncClient(Verbs):
             raise ServerFailed("the answer ended early", fix="call again: a user is imported once")
         return Written.model_validate(last["receipt"])
 
+    async def _watch(self, request: Watch) -> AsyncGenerator[WatchedChange, None]:
+        """A stream that breaks is opened again where it broke, as often as a call is tried again."""
+        fields, _ = _fields(request)
+        last, broken = None, 0
+        while True:
+            try:
+                async for event in self._events(fields, last):
+                    last, broken = event.id or last, 0
+                    if event.event == "error":
+                        raise error_of(json.loads(event.data))
+                    if event.event == "change":
+                        yield WatchedChange.model_validate_json(event.data)
+                    if event.event == "end":
+                        return
+                raise ServerFailed("the stream ended", field="base_url", fix="watch again from the last seq seen")
+            except ServerFailed:
+                broken += 1
+                if broken > self._retries:
+                    raise
+                await asyncio.sleep(_pause(broken))
+
+    async def _events(self, fields: Mapping[str, Any], last: str | None) -> AsyncIterator[httpx2.ServerSentEvent]:
+        headers = {} if last is None else {"Last-Event-ID": last}
+        asked = {"params": fields, "headers": headers, "timeout": max(self._options["timeout"], SILENT_SECONDS)}
+        async with self._streamed("GET", "/changes/stream", **asked) as answer:
+            async for event in httpx2.EventSource(answer):
+                yield event
+
     async def _send(self, method: str, path: str, headers: Mapping[str, str], **options: Any) -> httpx2.Response:
         """The answer to a request that is safe to send again."""
         for attempt in range(self._retries + 1):
-            pause = min(FIRST_PAUSE_SECONDS * 2**attempt, LONGEST_PAUSE_SECONDS) * random.uniform(0.5, 1.0)
+            pause = _pause(attempt)
             try:
                 answer = await self._http().request(method, path, headers=dict(headers), **options)
             except httpx2.TransportError as fault:
@@ -220,6 +250,11 @@ class Client(BlockingVerbs):
                 transport=transport,
             )
         )
+
+
+def _pause(attempt: int) -> float:
+    """Seconds: twice as many for each attempt, and never quite the same."""
+    return float(min(FIRST_PAUSE_SECONDS * 2.0**attempt, LONGEST_PAUSE_SECONDS) * random.uniform(0.5, 1.0))
 
 
 def _fields(request: BaseModel) -> tuple[dict[str, Any], str | None]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from asyncio import to_thread
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +16,17 @@ from mnemolog.verbs import Verbs
 
 if TYPE_CHECKING:
     from mnemolog.adapters.export import exporting, importing
-    from mnemolog.adapters.operations import artifacts, results
+    from mnemolog.adapters.operations import artifacts, results, watching
     from mnemolog.adapters.operations.artifacts import ArtifactRead
     from mnemolog.adapters.operations.operation import Operation
     from mnemolog.adapters.operations.results import Written
+    from mnemolog.adapters.operations.watching import Changed, Watch, WatchedChange
     from mnemolog.events import envelope
 else:
     artifacts = Deferred("mnemolog.adapters.operations.artifacts")
     exporting = Deferred("mnemolog.adapters.export.exporting")
     importing = Deferred("mnemolog.adapters.export.importing")
+    watching = Deferred("mnemolog.adapters.operations.watching")
     results, envelope = Deferred("mnemolog.adapters.operations.results"), Deferred("mnemolog.events.envelope")
 
 
@@ -82,3 +86,18 @@ class AsyncMemory(Verbs, Opening):
         receipt = await importing.imported(engine, file, user_id or file.head.user_id)
         await engine.settled()
         return results.Written.of(receipt)
+
+    async def _watch(self, request: Watch) -> AsyncGenerator[WatchedChange, None]:
+        changes = await self._watching(request)
+        async with aclosing(changes):
+            while (found := await self._next(changes)) is not None:
+                for change in found.changes:
+                    yield change
+
+    @guarded
+    async def _watching(self, request: Watch) -> AsyncGenerator[Changed, None]:
+        return watching.watch(await self._engine(), request)
+
+    @guarded
+    async def _next(self, changes: AsyncGenerator[Changed, None]) -> Changed | None:
+        return await anext(changes, None)

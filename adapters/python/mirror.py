@@ -6,7 +6,7 @@ import functools
 import os
 import threading
 import weakref
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
@@ -155,3 +155,40 @@ class _Mirror(Generic[A, P, T]):
 def mirrored(method: Callable[Concatenate[A, P], Coroutine[Any, Any, T]]) -> _Mirror[A, P, T]:
     """The sync twin of an async method, with its signature and its docstring."""
     return _Mirror(method)
+
+
+class _IteratorMirror(Generic[A, P, T]):
+    def __init__(self, method: Callable[Concatenate[A, P], AsyncIterator[T]]) -> None:
+        self._method = method
+        self.__doc__ = method.__doc__
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> "_IteratorMirror[A, P, T]": ...
+    @overload
+    def __get__(self, instance: Blocking, owner: type) -> Callable[P, Iterator[T]]: ...
+    def __get__(self, instance: Blocking | None, owner: type) -> "_IteratorMirror[A, P, T] | Callable[P, Iterator[T]]":
+        if instance is None:
+            return self
+
+        @functools.wraps(self._method)
+        def call(*args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+            items: Any = self._method(instance.mirrored, *args, **kwargs)
+            try:
+                while (found := instance._run(_next(items))) is not _END:
+                    yield found
+            finally:
+                instance._run(items.aclose())
+
+        return call
+
+
+_END: Any = object()
+
+
+async def _next(items: AsyncIterator[T]) -> T:
+    return await anext(items, _END)
+
+
+def mirrored_iterator(method: Callable[Concatenate[A, P], AsyncIterator[T]]) -> _IteratorMirror[A, P, T]:
+    """The sync twin of an async generator: an iterator that waits for each item."""
+    return _IteratorMirror(method)

@@ -8,10 +8,11 @@ from mnemolog.episodes import EpisodeVerbs
 from mnemolog.erasing import ErasureVerbs
 from mnemolog.graph import GraphVerbs
 from mnemolog.knowledge import KnowledgeVerbs
-from mnemolog.mirror import Blocking, mirrored
+from mnemolog.mirror import Blocking, mirrored, mirrored_iterator
 from mnemolog.profile import ProfileVerbs
 from mnemolog.reading import ReadVerbs
 from mnemolog.transfer import TransferVerbs
+from mnemolog.watching import WatchVerbs
 from mnemolog.writing import WriteVerbs
 
 
@@ -28,6 +29,7 @@ class Verbs(
     ArtifactVerbs,
     KnowledgeVerbs,
     BeingVerbs,
+    WatchVerbs,
 ):
     """The verbs of `AsyncMemory` and `AsyncClient`."""
 
@@ -143,3 +145,4 @@ class BlockingVerbs(Blocking):
     delete_fact = mirrored(Verbs.delete_fact)
     restore_fact = mirrored(Verbs.restore_fact)
     confirm_fact = mirrored(Verbs.confirm_fact)
+    watch = mirrored_iterator(Verbs.watch)

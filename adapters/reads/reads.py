@@ -40,6 +40,7 @@ from mnemolog.projections.reads.moment import NOW, Moment, seq_of
 from mnemolog.projections.reads.operations import OperationReads
 from mnemolog.projections.reads.profile import ProfileReads
 from mnemolog.projections.reads.summaries import SummaryReads
+from mnemolog.projections.reads.watching import WatchReads
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.vectors.embedder import Embedder
 from mnemolog.projections.vectors.index import VectorIndex
@@ -52,7 +53,9 @@ _logger = logging.getLogger("mnemolog.reads")
 T = TypeVar("T")
 
 
-class Reads(EnvelopeReads, ProfileReads, ArtifactReads, EpisodeReads, SummaryReads, OperationReads, BeingReads):
+class Reads(
+    EnvelopeReads, ProfileReads, ArtifactReads, EpisodeReads, SummaryReads, OperationReads, BeingReads, WatchReads
+):
     """Every read names its viewer and sees only that viewer's data: the agent's allowlist narrows each one here (B §5).
 
     A row that its projector did not write is never shown: it is reported (`tampered` counts them by projection), the
@@ -125,6 +128,10 @@ class Reads(EnvelopeReads, ProfileReads, ArtifactReads, EpisodeReads, SummaryRea
     def long_read(self) -> AbstractAsyncContextManager[None]:
         """Counts as one of the caller's reads as of a moment, because it takes as long."""
         return self._caller.read(Moment(as_of=0))
+
+    def held_open(self) -> AbstractAsyncContextManager[None]:
+        """Counts as one of the caller's reads for as long as it lasts."""
+        return self._caller.read(NOW)
 
     async def session(self, viewer: Viewer, chat_id: str, moment: Moment = NOW) -> Session:
         """The agent's own working memory of a chat (A §3.1); NotFound if nothing was said recently."""

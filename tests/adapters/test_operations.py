@@ -23,12 +23,13 @@ from tests.adapters.cli.command import mnemolog
 Json = dict[str, Any]
 AnyOperation = Operation[Any, Any]
 BY_NAME: Mapping[str, AnyOperation] = {one.name: one for one in OPERATIONS}
-# Bytes of files, and a user as a file: each face carries them in its own way.
+# Bytes of files, a user as a file, and changes as they happen: each face carries them in its own way.
 STREAMED = {
     "export_user": ("user export", "GET /user/export"),
     "import_user": ("user import", "POST /user/import"),
     "add_artifact": ("artifact add", "POST /artifacts"),
     "add_document": ("knowledge add", "POST /knowledge"),
+    "watch": ("watch", "GET /changes/stream"),
     "download_artifact": ("artifact download", "GET /artifacts/{artifact_id}/content"),
 }
 # Commands that run and maintain an engine ask nothing of a user's memory.

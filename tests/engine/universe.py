@@ -166,6 +166,7 @@ def fields(ids: Mapping[str, str]) -> Mapping[str, dict[str, Any]]:
         "check_claims": {"text": "Tea."},
         "envelope": {"message": "Do you remember the tea?"},
         "cards": {"refs": [REF]},
+        "watch_": {"since": 0, "wait": 0},
         "update": {"text": "x"},
         "merge": {"absorbed_ids": [ids["other_id"]]},
         "link": {"to_id": ids["other_id"]},

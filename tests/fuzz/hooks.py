@@ -50,6 +50,9 @@ def before_call(context: Any, case: Any, **kwargs: Any) -> None:
     for part in (case.query, case.body):
         if isinstance(part, dict) and ("after" in part or _number(part.get("deadline")) > LONGEST_WAIT):
             part["deadline"] = LONGEST_WAIT
+    if case.operation.path.endswith("/changes/stream") and isinstance(case.query, dict):
+        waits = case.query.setdefault("wait", 0)
+        case.query["wait"] = 0 if _number(waits) > LONGEST_WAIT else waits
     if case.meta is None or not case.meta.generation.mode.is_positive:
         return
     for part in (case.query, case.body):

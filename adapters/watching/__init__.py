@@ -1,0 +1,1 @@
+"""Watchers of a user's changes."""
