@@ -12,13 +12,15 @@ from uuid import UUID, uuid5
 from pydantic import BaseModel, ConfigDict
 
 from mnemolog.commands.decider import Command, Decider
-from mnemolog.commands.memories import MEMORIES, ChangeStatus, CreateMemory, Memories
+from mnemolog.commands.memories import MEMORIES, ChangeStatus, CreateMemory, LinkMemories, Memories, MergeMemories
 from mnemolog.domain.contradiction import CONTRADICTS
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.extraction.validation import Fault
 from mnemolog.domain.link import Ends
 from mnemolog.domain.memory import Status
 from mnemolog.domain.message import Message, no_such_message
+from mnemolog.domain.minds import insight
+from mnemolog.domain.minds.consolidation import comparable, says
 from mnemolog.domain.minds.mind import Mind
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.envelope import Happened, NewEvent
@@ -36,12 +38,12 @@ class Change(BaseModel):
     """What a mind proposes, as commands that are all recorded, or none.
 
     `pair`: the memories that it is about, as they were compared. A status is only changed while the first of them is
-    contradicted by the second, is less sure, and below `unsure`.
+    contradicted by the second, is less sure, and below `unsure`; a pair is only merged if it differs in wording alone.
     """
 
     model_config = ConfigDict(frozen=True)
 
-    commands: tuple[CreateMemory | ChangeStatus, ...]
+    commands: tuple[CreateMemory | ChangeStatus | MergeMemories | LinkMemories, ...]
     pair: Pair | None = None
     unsure: float = 0.0
 
@@ -82,8 +84,7 @@ def evolve(state: Minds, event: Happened) -> Minds:
 
 def decide(state: Minds, command: RunMind) -> Sequence[Event]:
     """Nothing if the messages were read before. NotFound if one was hidden since: its words must not come back."""
-    read = {turn_id for _, one in state.ran for turn_id in one.turn_ids}
-    if read.intersection(command.turn_ids):
+    if _is_done(state, command):
         return []
     for turn_id in command.turn_ids:
         message = state.messages.get(turn_id)
@@ -117,6 +118,13 @@ def decide(state: Minds, command: RunMind) -> Sequence[Event]:
     return [ran, *events]
 
 
+def _is_done(state: Minds, command: RunMind) -> bool:
+    """Whether the messages were reflected on, or insights were sought less than a day ago (B §3)."""
+    if command.mind is Mind.INSIGHTS:
+        return any(command.at - at < insight.EVERY for at, _ in state.ran)
+    return any(not set(one.turn_ids).isdisjoint(command.turn_ids) for _, one in state.ran)
+
+
 def _is_known(state: Minds, pair: Pair) -> bool:
     """Whether the mind changed these two before: what was undone is not done again."""
     ids = {pair.id_a, pair.id_b}
@@ -128,6 +136,8 @@ def _decided(state: Minds, command: RunMind, change: Change) -> Sequence[Event]:
     events = list[Event]()
     for one in change.commands:
         if isinstance(one, ChangeStatus) and change.pair and not _outdated(state, change):
+            return []
+        if isinstance(one, MergeMemories) and not _same(state, one):
             return []
         try:
             news = MEMORIES.decide(state.memories, one)
@@ -151,6 +161,15 @@ def _outdated(state: Minds, change: Change) -> bool:
     trusted = older.origin.external or not newer.origin.external
     sure = older.content.confidence < min(change.unsure, newer.content.confidence)
     return against and trusted and sure
+
+
+def _same(state: Minds, command: MergeMemories) -> bool:
+    """Whether each differs from the survivor in wording alone, or is a part of it (B §4, ADR 32)."""
+    survivor = state.memories.known.get(command.memory_id)
+    absorbed = [state.memories.known.get(id_) for id_ in command.absorbed_ids]
+    return survivor is not None and all(
+        one is not None and comparable(survivor, one) and says(survivor, one) for one in absorbed
+    )
 
 
 def _after(state: Minds, command: RunMind, news: Sequence[Event]) -> Minds:

@@ -73,7 +73,7 @@ class Profile:
     recency: float = 0.0
     frequency: float = 0.0
     links: float = 0.0
-    insights: float = 1.0
+    insights: float = 0.5
     half_life: timedelta = timedelta(days=14)
     cutoff: Cutoff = Cutoff.NONE
 
@@ -97,14 +97,14 @@ class Profile:
 
 
 # B §2 and §3 give no figure for `w_rel` and for the "low weight" of insights. The link boost is "small": it decides
-# between hits that are nearly equal.
+# between hits that are nearly equal. Insights count half in every profile.
 DEFAULT = Profile(name="default", by_meaning=False, links=0.05)
 PROFILES: Mapping[str, Profile] = {
     one.name: one
     for one in (
         DEFAULT,
         Profile(name="twin", cutoff=Cutoff.RELATIVE),  # A §6.3: by similarity alone.
-        Profile(name="delta", links=0.1, insights=0.5),  # B §2 and §3.
+        Profile(name="delta", links=0.1),  # B §2.
         Profile(name="being", cutoff=Cutoff.FLOOR),  # C §Recall Flow: by similarity alone.
         Profile(name="persona", match=0.4, recency=0.3, frequency=0.3),  # D §Memory Retrieval.
     )

@@ -81,6 +81,8 @@ def run(
     output.done(f"{name} would make {changes}" if dry_run else f"{name} made {changes}")
     for change in ran.changes:
         output.line(change["type"], " ".join(str(value) for key, value in change.items() if key != "type"))
+    if ran.figures:
+        output.line("looked at", ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in ran.figures.items()))
     for said in ran.skipped:
         output.line("skipped", said)
     if ran.faults:

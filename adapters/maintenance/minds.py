@@ -8,8 +8,9 @@ from uuid import UUID
 from mnemolog.adapters.services import Services
 from mnemolog.commands.minds import RunMind
 from mnemolog.domain.minds.mind import Mind
+from mnemolog.domain.scope import Scope
 from mnemolog.events import memory as events
-from mnemolog.events.envelope import StreamId
+from mnemolog.events.envelope import DEFAULT_AGENT, StreamId
 from mnemolog.events.event import Event
 from mnemolog.events.fields import validated
 from mnemolog.events.generation import Generation
@@ -23,7 +24,7 @@ RULES = "rules-1"
 class Ran:
     """What one run of a mind did for a user, or would do: one line for each change.
 
-    `skipped` says what was left out, such as for want of a model.
+    `skipped` says what was left out, such as for want of a model; `figures` how much was looked at.
     """
 
     mind: Mind
@@ -32,13 +33,14 @@ class Ran:
     changes: list[Mapping[str, Any]] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
+    figures: dict[str, int] = field(default_factory=dict)
     model: str = ""
     prompt_version: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        names = ("mind", "run_id", "dry_run", "changes", "faults", "skipped")
+        names = ("mind", "run_id", "dry_run", "changes", "faults", "skipped", "figures")
         cost = ("model", "prompt_version", "input_tokens", "output_tokens")
         return {name: getattr(self, name) for name in (*names, *cost)}
 
@@ -78,6 +80,11 @@ class Run:
             "run_id": self.run_id,
             "actor": self.mind.value,
         }
+
+    @property
+    def scope(self) -> Scope:
+        """Whose memories it makes: the agent's own, unless no agent is named."""
+        return Scope.GLOBAL if self.agent_id == DEFAULT_AGENT else Scope.AGENT
 
     def begun(self) -> Ran:
         return Ran(self.mind, self.run_id, self.dry_run)

@@ -3,6 +3,7 @@
 from mnemolog.adapters.artifacts.extraction import extractions
 from mnemolog.adapters.artifacts.uploads import discarding
 from mnemolog.adapters.jobs.job import Attempt, Kind
+from mnemolog.adapters.maintenance.consolidating import consolidating
 from mnemolog.adapters.maintenance.expiring import expire
 from mnemolog.adapters.maintenance.extracting import extracting
 from mnemolog.adapters.maintenance.extracting_by_model import extracting_by_model
@@ -10,6 +11,7 @@ from mnemolog.adapters.maintenance.following import following
 from mnemolog.adapters.maintenance.patrol import Patrol
 from mnemolog.adapters.maintenance.reflecting import reflecting
 from mnemolog.adapters.maintenance.retention import retain
+from mnemolog.adapters.maintenance.seeking_insights import seeking_insights
 from mnemolog.adapters.maintenance.segmenting import segmenting
 from mnemolog.adapters.maintenance.summarizing import summarizing
 from mnemolog.adapters.services import Services
@@ -46,4 +48,6 @@ def recurring(engine: Services) -> list[Kind]:
         *segmenting(engine),
         *summarizing(engine),
         *reflecting(engine),
+        seeking_insights(engine),
+        *consolidating(engine),
     ]

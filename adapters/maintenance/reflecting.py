@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.jobs.job import Attempt, Kind
 from mnemolog.adapters.maintenance.minds import RULES, Ran, Run
+from mnemolog.adapters.maintenance.seeking_insights import enqueue_insights
 from mnemolog.adapters.maintenance.threads import enqueue_threads
 from mnemolog.adapters.services import Services
 from mnemolog.commands.memories import ChangeStatus, CreateMemory
@@ -32,7 +33,6 @@ from mnemolog.domain.memory_key import Source
 from mnemolog.domain.minds.mind import WITHOUT_MODEL, Mind
 from mnemolog.domain.minds.reflection import MOST_MESSAGES, Reflected, Reflection, judge, worth_reflecting
 from mnemolog.domain.origin import Origin
-from mnemolog.domain.scope import Scope
 from mnemolog.domain.summary import shortened
 from mnemolog.domain.turn import Role
 from mnemolog.events.conversation import TurnRecorded, thread_tag, turn_tag
@@ -67,6 +67,7 @@ def reflecting(engine: Services) -> list[Kind]:
         run = Run(engine, Mind.REFLECTION, *place, run_id=f"reflection-{job.job_id}")
         ran = await reflect(run, last_attempt=job.attempts >= ANSWERS)
         await attempt.save({"changes": len(ran.changes)})
+        await enqueue_insights(engine, place[0], job.payload)
 
     return [
         Kind(name=SWEEP, every=EVERY_SECONDS, run=sweep),
@@ -141,7 +142,7 @@ def _memory(run: Run, messages: Sequence[Utterance], reflection: Reflection, gen
         "text": reflection.text,
         "kind": MemoryKind.EPISODE,
         "category": CATEGORY,
-        "scope": Scope.AGENT,
+        "scope": run.scope,
         "source": Source.SHADOW_EXTRACTION,
         "origin": Origin.AGENT,
         "source_turn_ids": tuple(one.turn_id for one in messages),

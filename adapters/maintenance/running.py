@@ -3,8 +3,10 @@
 from collections.abc import Awaitable, Callable, Mapping
 
 from mnemolog.adapters.maintenance import (
+    consolidating,
     extracting,
     reflecting,
+    seeking_insights,
     segmenting,
     summarizing,
 )
@@ -16,9 +18,15 @@ JOBS: Mapping[Mind, tuple[str, ...]] = {
     Mind.EPISODES: (segmenting.THREAD,),
     Mind.SUMMARIES: (summarizing.THREAD, summarizing.ENDED),
     Mind.REFLECTION: (reflecting.THREAD,),
+    Mind.INSIGHTS: (seeking_insights.JOB,),
+    Mind.CONSOLIDATION: (consolidating.JOB,),
 }
 """The kinds of jobs that work for each mind."""
-_RUNS: Mapping[Mind, Callable[[Run], Awaitable[Ran]]] = {Mind.REFLECTION: reflecting.reflect}
+_RUNS: Mapping[Mind, Callable[[Run], Awaitable[Ran]]] = {
+    Mind.REFLECTION: reflecting.reflect,
+    Mind.INSIGHTS: seeking_insights.seek_insights,
+    Mind.CONSOLIDATION: consolidating.consolidate,
+}
 
 
 async def run_mind(run: Run) -> Ran:

@@ -226,14 +226,20 @@ def grounded(text: str, heard: Sequence[str]) -> bool:
     >>> grounded("The user moved to Madrid.", ["I moved to Lisbon last week"])
     False
     """
+    if not names_said(text, heard):
+        return False
     said, stems = normalize_name(" ".join(heard)), _stems(heard)
     rest = _DATE.sub(" ", _OF_THE_USER.sub(" ", text))
-    if any(normalize_name(name) not in said for name in _NAME_OR_NUMBER.findall(rest)):
-        return False
     terms = list(map(normalize_name, search_terms(rest)))
     first = {normalize_name(word) for word in _FIRST.findall(rest)}.intersection(terms)
     known = [term for term in terms if term in said or term[:4] in stems]
     return first.issubset(known) and len(known) * 2 >= len(terms)
+
+
+def names_said(text: str, heard: Sequence[str]) -> bool:
+    """Whether all names and numbers of a text were said; what begins a sentence counts as any word."""
+    said, rest = normalize_name(" ".join(heard)), _DATE.sub(" ", _OF_THE_USER.sub(" ", text))
+    return all(normalize_name(name) in said for name in _NAME_OR_NUMBER.findall(rest))
 
 
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"

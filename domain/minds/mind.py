@@ -15,18 +15,22 @@ class Mind(StrEnum):
     EPISODES = "episodes"
     SUMMARIES = "summaries"
     REFLECTION = "reflection"
+    INSIGHTS = "insights"
+    CONSOLIDATION = "consolidation"
 
     @property
     def reflects(self) -> bool:
         return self in REFLECTING
 
 
-REFLECTING = frozenset({Mind.REFLECTION})
+REFLECTING = frozenset({Mind.REFLECTION, Mind.INSIGHTS, Mind.CONSOLIDATION})
 WITHOUT_MODEL: Mapping[Mind, str] = {
     Mind.EXTRACTION: "rules extract plain English statements; the rest is skipped",
     Mind.EPISODES: "needs no chat model",
     Mind.SUMMARIES: "summaries are extracts",
     Mind.REFLECTION: "no reflections; unsure memories that a newer one contradicts are still archived",
+    Mind.INSIGHTS: "no insights",
+    Mind.CONSOLIDATION: "merges what rules can tell to be the same; other pairs wait for a model",
 }
 """What a mind does without a chat model (X12)."""
 

@@ -26,7 +26,7 @@ RankingProfile = Annotated[
     Literal["default", "twin", "delta", "being", "persona"],
     Field(
         description="How hits are ranked. `default` is tuned on conversations; the others weigh similarity, age,"
-        " frequency, links and insights differently."
+        " frequency and links differently. Insights count half."
     ),
 ]
 

@@ -1,11 +1,12 @@
 """Recording what a mind proposes: once, by the guards of memories, and never again what was undone."""
 
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
-from mnemolog.commands.memories import ChangeStatus, CreateMemory
+from mnemolog.commands.memories import ChangeStatus, CreateMemory, MergeMemories
 from mnemolog.commands.minds import MINDS, Change, RunMind
 from mnemolog.domain.contradiction import CONTRADICTS
 from mnemolog.domain.errors import NotFound
@@ -108,3 +109,34 @@ def test_what_is_pinned_surer_or_in_no_conflict_stays(history: list[Event]) -> N
 def test_what_was_undone_is_not_archived_again() -> None:
     story = given(MINDS, memory(OLD, 0.3), memory(NEW, 0.9), LINKED, ran(pairs=(PAIR,)))
     story.when(runs(outdated())).then_nothing()
+
+
+@pytest.mark.spec_part("B04")
+@pytest.mark.parametrize(
+    ("kept", "dropped", "merged"),
+    [
+        ("Ana has a job as a nurse", "Ana works as a nurse", True),
+        ("Ana has a job as a nurse", "Ana works as a nurse at Acme", False),
+        ("Ana has a dog", "Ana has 2 dogs", False),
+        ("Ana drinks milk", "Ana does not drink milk", False),
+        ("Ana plays on Monday", "Ana plays on Friday", False),
+        ("Ana met Bob", "Ana met Tom", False),
+        ("Ana was born on 3 May", "Ana was born on 5 May", False),
+        ("Ana likes tea", "Ana dislikes tea", False),
+    ],
+)
+def test_nothing_merges_across_a_difference_whatever_a_model_says(kept: str, dropped: str, merged: bool) -> None:
+    merge = MergeMemories(user_id="ana", actor="consolidation", memory_id=NEW, absorbed_ids=(OLD,))
+    change = Change(commands=(merge,), pair=Pair(id_a=OLD, id_b=NEW, score=0.7))
+    story = given(MINDS, memory(OLD, 1.0, text=dropped), memory(NEW, 1.0, text=kept))
+    ran, *news = story.when(runs(change, mind=Mind.CONSOLIDATION)).events()
+    assert isinstance(ran, MindRan)
+    assert ([one.type_name() for one in news], ran.pairs[0].changed) == (["MemoriesMerged"] * merged, merged)
+
+
+@pytest.mark.spec_part("B03")
+def test_insights_are_recorded_once_in_24_hours() -> None:
+    made = Change(commands=(CreateMemory(user_id="ana", actor="insights", memory_id=NEW, text="User is calm."),))
+    story = given(MINDS, ran(mind=Mind.INSIGHTS))
+    story.when(runs(made, mind=Mind.INSIGHTS, at=START + timedelta(hours=23))).then_nothing()
+    assert len(story.when(runs(made, mind=Mind.INSIGHTS, at=START + timedelta(hours=25))).events()) == 2

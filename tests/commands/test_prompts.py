@@ -11,10 +11,12 @@ from mnemolog.commands import prompts
 PUBLISHED = {
     "answer.v1.md": "73464d16f87c17ecf353837028503d09b3bbfb05a773120deb189e8ec7a94cb5",
     "chunk_summary.v1.md": "5730fc6a36b2a76391453ca3df5d5bbac38e541e17ca919eb15b76b4643b322c",
+    "consolidation.v1.md": "ae22f9ea3a6528f2a584f550409c477110ba3b9b2a8707fb6d8ccae4395fa44b",
     "extraction.v1.md": "4d7e9f097a65006c5848d21b1da9f199ef3e4f4fc2ac8848d1fdd169b48d00cd",
     "file_summary.v1.md": "6603e8e333188690eb4f7f9e07842c7976450a6a850fa586814a8cc638a36d45",
     "final_summary.v1.md": "6e6fc7be09e269f6c4e5feb0970b5da17d1295c2f21c96e732c2d78a42168bc3",
     "image_description.v1.md": "4c9f1ef2f162b4d0bf7746967c978cb5b5e8466ec05f0870ca0a05ca98405254",
+    "insights.v1.md": "a32ffc4a5a621dfb78dafb36c146e11911b4a28a761ce8209f5f7102a3eb2d25",
     "reflection.v1.md": "f0a116850a409ac1b72fa6b2143ed2581b0edad2bc452d5e8807426b3fb83a73",
     "rolling_summary.v1.md": "9551d30cbd3bd99c3aba8a8d5c1a237e2a16c0c74cf798b0864662f5def32840",
     "running_summary.v1.md": "25a40e7c67c41b0dac167662391576ed2cd8c6cb9f9bf72b1a403039bfa8201c",

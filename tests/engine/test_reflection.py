@@ -118,6 +118,14 @@ async def test_another_agent_sees_no_reflection(rosa: Person) -> None:
     assert await other.engine.reads.newest(other.viewer, 10, await other.caught_up()) == []
 
 
+async def test_without_an_agent_a_reflection_is_the_users(rosa: Person) -> None:
+    alone = Person(rosa.engine, rosa.user)
+    await talks(alone)
+    assert len((await reflects(alone)).changes) == 1
+    [found] = await alone.engine.reads.newest(alone.viewer, 10, await alone.caught_up())
+    assert found["scope"] == "global"
+
+
 async def test_a_dry_run_shows_the_change_and_writes_nothing(rosa: Person) -> None:
     await talks(rosa)
     head = await rosa.engine.log.head(rosa.stream)

@@ -1,0 +1,205 @@
+"""Daily consolidation: merges memories of a user that say the same (B §4).
+
+A sweep enqueues a job a day for each user whose memories changed, once nothing was written for an hour. The job
+compares what is new, important or often used with its neighbours. What rules can tell to be the same is merged at once;
+a model is asked about the rest, in requests of 5 to 10 pairs. A pair that was compared is left alone for 14 days.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from sqlalchemy import func, or_, select, tuple_
+
+from mnemolog.adapters.jobs.job import Attempt, Kind
+from mnemolog.adapters.maintenance.extracting import start_of_day
+from mnemolog.adapters.maintenance.minds import RULES, Ran, Run
+from mnemolog.adapters.reads.neighbours import Neighbours
+from mnemolog.adapters.services import Services
+from mnemolog.commands.memories import LinkMemories, MergeMemories, UpdateMemory
+from mnemolog.commands.minds import Change
+from mnemolog.commands.models import ChatModel
+from mnemolog.commands.prompts import load
+from mnemolog.domain.contradiction import CONTRADICTS
+from mnemolog.domain.errors import ModelOutputInvalid
+from mnemolog.domain.importance import from_five
+from mnemolog.domain.memory import Memory, Status
+from mnemolog.domain.minds.consolidation import (
+    CHANGED_WITHIN,
+    FINGERPRINT_KEPT,
+    IMPORTANT,
+    KINDS,
+    MOST_POOL,
+    PAIRS_A_DAY,
+    TOP_DECILE,
+    Candidates,
+    Kept,
+    Verdicts,
+    batches,
+    candidates,
+    is_numeric_step,
+)
+from mnemolog.domain.minds.mind import WITHOUT_MODEL, Mind
+from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, USER, StreamId
+from mnemolog.events.fields import validated
+from mnemolog.events.generation import Generation
+from mnemolog.events.minds import MindRan, Pair, mind_tag
+from mnemolog.projections.memories.stored import as_memory
+from mnemolog.projections.memories.tables import memories
+from mnemolog.projections.owner import OWNER, indexed, owner_of, stream_of
+from mnemolog.projections.rows import fetch, stored
+
+SWEEP, JOB = "sweep-consolidation", "consolidate"
+EVERY_SECONDS = 3600.0
+QUIET = timedelta(hours=1)
+PROMPT, TOKENS = "consolidation", 400
+ANSWERS = 3
+
+
+def consolidating(engine: Services) -> list[Kind]:
+    """The sweep, and the job of one user, which decides again under the guard of the log."""
+
+    async def sweep(attempt: Attempt) -> None:
+        await attempt.save({"enqueued": await enqueue_due(engine, engine.writes.now())})
+
+    async def work(attempt: Attempt) -> None:
+        job = attempt.job
+        stream = StreamId(job.tenant, job.stream)
+        run_id = f"consolidation-{job.job_id}"
+        run = Run(engine, Mind.CONSOLIDATION, stream, DEFAULT_AGENT, DEFAULT_THREAD, run_id)
+        ran = await consolidate(run, last_attempt=job.attempts >= ANSWERS)
+        await attempt.save({"changes": len(ran.changes), **ran.figures})
+
+    return [
+        Kind(name=SWEEP, every=EVERY_SECONDS, run=sweep),
+        Kind(name=JOB, run=work, mind=Mind.CONSOLIDATION),
+    ]
+
+
+async def enqueue_due(engine: Services, now: datetime) -> int:
+    """A job for each user whose memories changed in the last 72 hours, and not in the last one; how many."""
+    if engine.settings.minds == "off":
+        return 0
+    column = memories.c
+    statement = (
+        select(*indexed(memories))
+        .where(column.stream_kind == USER, column.updated_at > now - CHANGED_WITHIN)
+        .group_by(*indexed(memories))
+        .having(func.max(column.updated_at) < now - QUIET)
+    )
+    async with engine.projections.live.connect() as connection:
+        found = [dict(zip(OWNER, row, strict=True)) for row in await connection.execute(statement)]
+    for row in found:
+        await engine.jobs.enqueue(JOB, {}, stream=stream_of(row), unique_key=f"{now:%Y-%m-%d}")
+    return len(found)
+
+
+async def consolidate(run: Run, *, last_attempt: bool = True) -> Ran:
+    """Merge what says the same, at most 50 pairs a day.
+
+    ModelUnavailable and ModelBudgetExceeded: what rules could tell is merged, and the job is tried again later.
+    ModelOutputInvalid unless it is the `last_attempt`: then these pairs are left for 14 days.
+    """
+    ran, now = run.begun(), run.engine.writes.now()
+    compared, today = await _compared(run, now)
+    pairs = [one for one in await _pairs(run, now) if one.fingerprint not in compared]
+    pairs = sorted(pairs, key=lambda one: (not one.same, -one.similarity, one.ids))[: max(0, PAIRS_A_DAY - today)]
+    plain, doubtful = [one for one in pairs if one.same], [one for one in pairs if not one.same]
+    ran.figures = {"pairs": len(pairs), "same_by_rules": len(plain), "for_a_model": len(doubtful)}
+    if plain:
+        changes = tuple(_change(run, one) for one in plain)
+        await run.record(ran, Generation(model=RULES), changes=changes)
+    chat = run.engine.models.chat
+    if chat is None:
+        ran.skipped.append(f"no chat model: {WITHOUT_MODEL[run.mind]}")
+        return ran
+    for batch in batches(doubtful):
+        await _ask(run, ran, chat, batch, last_attempt=last_attempt)
+    return ran
+
+
+async def _ask(run: Run, ran: Ran, chat: ChatModel, batch: Sequence[Candidates], *, last_attempt: bool) -> None:
+    """Ask about some pairs, and record the verdicts: a merge, a newer value of the same thing, or neither."""
+    prompt = load(PROMPT)
+    generation, same = Generation(model=chat.model, prompt=prompt.name, prompt_version=prompt.version), set[int]()
+    lines = [f"[{number}]\nolder: {_line(one.older)}\nnewer: {_line(one.newer)}" for number, one in enumerate(batch, 1)]
+    try:
+        done = await chat.complete(run.stream.tenant, prompt, "\n\n".join(lines), Verdicts, max_tokens=TOKENS)
+    except ModelOutputInvalid:
+        if not last_attempt:
+            raise
+    else:
+        generation = done.generation
+        same = {one.number for one in done.output.pairs if one.same}
+    numbered = list(enumerate(batch, 1))
+    changes = tuple(_change(run, one) for number, one in numbered if number in same)
+    pairs = tuple(_pair(one) for number, one in numbered if number not in same)
+    await run.record(ran, generation, changes=changes, pairs=pairs)
+
+
+def _line(memory: Memory) -> str:
+    return " ".join(memory.content.text.split())
+
+
+def _pair(one: Candidates) -> Pair:
+    first, second, score = one.fingerprint
+    return Pair(id_a=first, id_b=second, score=score)
+
+
+def _change(run: Run, one: Candidates) -> Change:
+    """A merge; of two that differ in a number, the older is marked as contradicted by the newer instead."""
+    who = {**run.who, "agent_id": one.newer.agent_id or run.agent_id}
+    if not one.same and is_numeric_step(one.older, one.newer):
+        ends = {"memory_id": one.newer.memory_id, "to_id": one.older.memory_id}
+        strength = min(1.0, max(0.0, one.similarity))
+        link = validated(LinkMemories, {**who, **ends, "relation_type": CONTRADICTS, "strength": strength})
+        return Change(commands=(link,), pair=_pair(one))
+    survivor, absorbed = one.survivor
+    merge = {"memory_id": survivor.memory_id, "absorbed_ids": (absorbed.memory_id,)}
+    return Change(commands=(validated(MergeMemories, {**who, **merge}),), pair=_pair(one))
+
+
+async def _compared(run: Run, now: datetime) -> tuple[frozenset[tuple[UUID, UUID, float]], int]:
+    """The pairs that were compared in the last 14 days, and how many today (UTC)."""
+    events = await run.engine.log.read(run.stream, tags=[mind_tag(run.mind, run.agent_id)])
+    runs = [(one.occurred_at, one.payload) for one in events if isinstance(one.payload, MindRan)]
+    recent = [one for at, one in runs if now - at < FINGERPRINT_KEPT]
+    today = sum(len(one.pairs) for at, one in runs if at >= start_of_day(now))
+    return frozenset((pair.id_a, pair.id_b, pair.score) for one in recent for pair in one.pairs), today
+
+
+async def _pairs(run: Run, now: datetime) -> Sequence[Candidates]:
+    """Each memory of the pool with its nearest neighbours, as far as the pre-filters leave them."""
+    known, pool = await _pool(run, now)
+    neighbours = Neighbours(run.engine.reads, run.engine.policy.bands)
+    found = dict[tuple[UUID, UUID], Candidates]()
+    for id_ in pool:
+        memory = known[id_].memory
+        who = {**run.who, "agent_id": memory.agent_id or run.agent_id, "memory_id": id_}
+        similar = (await neighbours.beside(validated(UpdateMemory, {**who, "text": memory.content.text}))).similar
+        for near in similar.near if similar else ():
+            other = known.get(near.memory_id)
+            pair = candidates(known[id_], other, near.similarity, similar.bands, now) if other and similar else None
+            if pair:
+                found.setdefault(pair.ids, pair)
+    return list(found.values())
+
+
+async def _pool(run: Run, now: datetime) -> tuple[Mapping[UUID, Kept], Sequence[UUID]]:
+    """The user's memories, and those of them that are compared: changed in 72 hours, important, or often used."""
+    column = memories.c
+    own = (
+        tuple_(*indexed(memories)) == tuple_(*owner_of(run.stream)),
+        column.status == Status.ACTIVE,
+        column.kind.in_(sorted(KINDS)),
+    )
+    often = select(func.percentile_cont(TOP_DECILE).within_group(column.reactivation_count)).where(*own)
+    used = (column.reactivation_count > 0) & (column.reactivation_count >= often.scalar_subquery())
+    new = column.updated_at > now - CHANGED_WITHIN
+    chosen = select(column.memory_id).where(*own, or_(new, column.importance >= from_five(IMPORTANT), used))
+    async with run.engine.projections.live.connect() as connection:
+        latest = chosen.order_by(column.updated_at.desc(), column.memory_id).limit(MOST_POOL)
+        pool = [row.memory_id for row in await connection.execute(latest)]
+        rows = await fetch(connection, memories, select(*stored(memories)).where(*own))
+    known = {row["memory_id"]: Kept(as_memory(row), row["updated_at"]) for row in rows}
+    return known, [id_ for id_ in pool if id_ in known]

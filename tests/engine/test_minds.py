@@ -1,0 +1,207 @@
+"""Insights and consolidation on a real engine: caps, fingerprints, undo, and a model that fails."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine, now, open_engine
+from mnemolog.adapters.jobs import worker
+from mnemolog.adapters.maintenance import consolidating, extracting, reflecting, segmenting, summarizing
+from mnemolog.adapters.maintenance.minds import Ran, Run
+from mnemolog.adapters.maintenance.running import run_mind
+from mnemolog.commands.rollback import Rollback
+from mnemolog.domain.bands import Bands
+from mnemolog.domain.errors import ModelUnavailable
+from mnemolog.domain.minds.mind import Mind
+from mnemolog.domain.policy import Policy
+from mnemolog.events.fields import validated
+from mnemolog.events.minds import MindRan
+from tests.engine.equality import assert_live_equals_replayed
+from tests.engine.person import Person
+from tests.testkit.model_server import ModelServer, error, model_server
+from tests.testkit.settings import settings_in
+
+SHOWN = {"summary": "User shows increased trust when admitting mistakes.", "tags": ["trust"], "importance": 2}
+
+
+@pytest.fixture(scope="module")
+async def server() -> AsyncIterator[ModelServer]:
+    async with model_server() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+async def engine(tmp_path_factory: pytest.TempPathFactory, server: ModelServer) -> AsyncIterator[Engine]:
+    """An engine of their own, whose sweeps leave these users alone."""
+    model = {"model_url": server.url, "model_api_key": "sk-1", "chat_model": "m-1", "model_retries": 0}
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (extracting, segmenting, summarizing, reflecting, consolidating):
+            patch.setattr(module, "EVERY_SECONDS", 24 * 3600.0)
+        patch.setattr(worker, "LONGEST_DELAY_SECONDS", 0.05)
+        settings = settings_in(tmp_path_factory.mktemp("minds"), extraction="off", **model)
+        async with open_engine(settings) as opened:
+            yield opened
+
+
+@pytest.fixture
+def lena(engine: Engine, server: ModelServer, user: str) -> Person:
+    server.replies.clear()
+    server.requests.clear()
+    server.chat = verdicts(lambda number: True)
+    return Person(engine, user)
+
+
+def verdicts(same: Callable[[int], bool]) -> Callable[[dict[str, Any]], str]:
+    """A model that answers for each pair that it is asked about."""
+
+    def chat(request: dict[str, Any]) -> str:
+        asked = request["messages"][-1]["content"].count("\nolder: ")
+        return json.dumps({"pairs": [{"number": n, "same": same(n)} for n in range(1, asked + 1)]})
+
+    return chat
+
+
+async def runs(lena: Person, mind: Mind, *, dry_run: bool = False) -> Ran:
+    await lena.engine.settled(60)
+    head = await lena.engine.log.head(lena.stream)
+    about = (lena.stream, lena.agent, lena.thread, f"{mind}-{lena.user}-{head}")
+    return await run_mind(Run(lena.engine, mind, *about, dry_run=dry_run))
+
+
+async def texts(lena: Person) -> list[str]:
+    return sorted(row["text"] for row in await lena.engine.reads.newest(lena.viewer, 200, await lena.caught_up()))
+
+
+async def undoes(lena: Person, ran: Ran) -> None:
+    await lena.engine.writes.rollback(validated(Rollback, {"user_id": lena.user, "of_run": ran.run_id, "at": now()}))
+
+
+async def ran_events(lena: Person) -> list[MindRan]:
+    return [one.payload for one in await lena.engine.log.read(lena.stream) if isinstance(one.payload, MindRan)]
+
+
+@pytest.mark.spec_part("B04")
+async def test_what_says_the_same_is_merged_once_and_undone_as_one_batch(lena: Person, server: ModelServer) -> None:
+    for text in ("Lena likes tea", "Lena likes tea.", "Lena lives in Graz", "lena lives in graz", "Lena plays golf"):
+        await lena.creates(text)
+    before, head = await texts(lena), await lena.engine.log.head(lena.stream)
+
+    dry = await runs(lena, Mind.CONSOLIDATION, dry_run=True)
+    assert (len(dry.changes), await lena.engine.log.head(lena.stream)) == (2, head)
+    ran = await runs(lena, Mind.CONSOLIDATION)
+    assert ran.changes == dry.changes
+    assert await texts(lena) == ["Lena likes tea.", "Lena plays golf", "lena lives in graz"]
+    await assert_live_equals_replayed(lena.engine, lena.stream)
+
+    await undoes(lena, ran)
+    assert await texts(lena) == before
+    again = await runs(lena, Mind.CONSOLIDATION)
+    assert (again.changes, again.figures["pairs"]) == ([], 0)
+    assert await texts(lena) == before
+
+
+@pytest.mark.spec_part("B04")
+async def test_a_pinned_memory_is_not_absorbed(lena: Person) -> None:
+    pinned = await lena.creates("Lena is allergic to nuts", pinned=True)
+    await lena.creates("Lena is allergic to nuts")
+    await runs(lena, Mind.CONSOLIDATION)
+    [left] = await lena.engine.reads.newest(lena.viewer, 10, await lena.caught_up())
+    assert left["memory_id"] == pinned
+
+
+@pytest.fixture
+def wide(lena: Person, monkeypatch: pytest.MonkeyPatch) -> Person:
+    """Bands under which most of what shares a word is left to a model."""
+    policy = Policy(bands=Bands(auto=0.99, check_low=0.98, fallback_low=0.05))
+    monkeypatch.setattr(lena.engine, "policy", policy)
+    return lena
+
+
+NURSE = ("Lena works as a nurse in the clinic", "Lena has a job as a nurse", "Lena is employed as a nurse")
+
+
+@pytest.mark.spec_part("B04")
+async def test_a_model_is_asked_about_each_pair_once_in_fourteen_days(wide: Person, server: ModelServer) -> None:
+    for text in NURSE:
+        await wide.creates(text)
+    server.chat = verdicts(lambda number: False)
+    ran = await runs(wide, Mind.CONSOLIDATION)
+    assert (ran.figures["for_a_model"], ran.changes, server.asked) == (3, [], 1)
+    [event] = await ran_events(wide)
+    assert (len(event.pairs), event.generation.prompt) == (3, "consolidation")
+    assert event.pairs[0].score == round(event.pairs[0].score, 2)
+    await runs(wide, Mind.CONSOLIDATION)
+    assert server.asked == 1
+
+
+@pytest.mark.spec_part("B04")
+async def test_a_model_merges_wording_and_marks_a_newer_number(wide: Person) -> None:
+    await wide.creates(NURSE[0])
+    await wide.creates(NURSE[1])
+    first = await wide.creates("Lena weighs 80 kg")
+    second = await wide.creates("Lena weighs 81 kg")
+    ran = await runs(wide, Mind.CONSOLIDATION)
+    assert await texts(wide) == ["Lena has a job as a nurse", "Lena weighs 80 kg", "Lena weighs 81 kg"]
+    shown = await wide.engine.reads.memory(wide.viewer, first, await wide.caught_up())
+    assert shown["contradicted_by"] == second
+    assert {one["type"] for one in ran.changes} <= {"MemoriesMerged", "MemoriesLinked"}
+
+
+@pytest.mark.spec_part("B04")
+async def test_a_model_that_fails_loses_no_pair(wide: Person, server: ModelServer) -> None:
+    for text in NURSE:
+        await wide.creates(text)
+    server.replies.append(error(500))
+    with pytest.raises(ModelUnavailable):
+        await runs(wide, Mind.CONSOLIDATION)
+    assert await ran_events(wide) == []
+    assert len((await runs(wide, Mind.CONSOLIDATION)).changes) == 2
+
+
+@pytest.mark.spec_part("B04")
+async def test_no_more_pairs_a_day_than_the_cap(
+    wide: Person, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consolidating, "PAIRS_A_DAY", 2)
+    for text in NURSE:
+        await wide.creates(text)
+    server.chat = verdicts(lambda number: False)
+    assert (await runs(wide, Mind.CONSOLIDATION)).figures["pairs"] == 2
+    assert (await runs(wide, Mind.CONSOLIDATION)).figures["pairs"] == 0
+
+
+@pytest.mark.spec_part("B03")
+async def test_insights_are_sought_once_a_day_and_weigh_little(lena: Person, server: ModelServer) -> None:
+    server.chat = lambda request: json.dumps({"insights": [SHOWN]})
+    await lena.says("I was wrong about the budget, sorry", speaker="")
+    await lena.creates("Lena admitted a mistake", category="activity")
+    ran = await runs(lena, Mind.INSIGHTS)
+    again = await runs(lena, Mind.INSIGHTS)
+
+    shown = next(
+        row
+        for row in await lena.engine.reads.newest(lena.viewer, 9, await lena.caught_up())
+        if row["kind"] == "insight"
+    )
+    assert (shown["text"], shown["category"]) == (SHOWN["summary"], "relationship_dynamic")
+    assert (shown["importance_level5"], shown["pinned"], shown["topics"]) == (2, False, ["trust"])
+    request = server.requests[-1].json
+    assert (request["temperature"], request.get("max_tokens") or request["max_completion_tokens"]) == (0.0, 220)
+    assert (len(ran.changes), again.changes, server.asked) == (1, [], 1)
+    assert "less than 24 hours ago" in again.skipped[0]
+    await assert_live_equals_replayed(lena.engine, lena.stream)
+
+    await undoes(lena, ran)
+    assert await texts(lena) == ["Lena admitted a mistake"]
+
+
+@pytest.mark.spec_part("B03")
+async def test_nothing_is_created_and_nothing_asked_again_when_nothing_shows(lena: Person, server: ModelServer) -> None:
+    server.chat = lambda request: json.dumps({"insights": []})
+    assert (await runs(lena, Mind.INSIGHTS)).skipped == ["there is nothing to read"]
+    await lena.says("What is the weather like?", speaker="")
+    assert (await runs(lena, Mind.INSIGHTS)).changes == []
+    assert (await runs(lena, Mind.INSIGHTS)).skipped[0].startswith("insights were sought")
+    assert server.asked == 1
