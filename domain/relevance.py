@@ -96,12 +96,16 @@ class Said(Generic[Id]):
 
 @dataclass(frozen=True, slots=True)
 class Found(Generic[Id]):
-    """What a search found. `runs` are stretches of threads around its messages, in order; `documents` covers them."""
+    """What a search found. `runs` are stretches of threads around its messages, in order; `documents` covers them.
+
+    `similar`: the similarity that a good match has at least; where the best has less, it is not taken for one.
+    """
 
     near: Mapping[Id, float]
     collection: Collection
     documents: Mapping[Id, Document]
     runs: Sequence[Sequence[Said[Id]]] = ()
+    similar: float = 0.0
 
     def words(self, id_: Id) -> float | None:
         """The BM25 score of a text; None if it has no word of the question."""
@@ -118,7 +122,7 @@ def relevance(
     said = {one.id: one for run in found.runs for one in run}
     before, after = _neighbours(found.runs)
     own = {id_: found.collection.score([document]) for id_, document in found.documents.items()}
-    meaning, words = _of_best(found.near), _of_best(own)
+    meaning, words = _of_best(found.near, found.similar), _of_best(own)
     pool = [(id_, found.documents[id_]) for id_ in among if id_ in found.documents]
     window = dict[Id, float]()
     for id_, document in pool:
@@ -154,9 +158,9 @@ def _in_period(spans: Sequence[Span], at: datetime | None) -> float:
     return float(0.5**halves)
 
 
-def _of_best(scores: Mapping[Id, float]) -> dict[Id, float]:
-    """Each as a part of the best; a negative cosine is none. It keeps how much better one is than the next."""
-    best = max(scores.values(), default=0.0)
+def _of_best(scores: Mapping[Id, float], least: float = 0.0) -> dict[Id, float]:
+    """Each as a part of the best, or of `least`; a negative cosine is none. It keeps the proportions."""
+    best = max(least, *scores.values(), 0.0)
     return {id_: max(0.0, score) / best if best > 0 else 0.0 for id_, score in scores.items()}
 
 

@@ -109,7 +109,8 @@ async def _pool(asked: Asked, limit: int) -> tuple[Pool[int], set[int]]:
         pool |= {beside for n, id_ in enumerate(places) if id_ in first for beside in places[max(0, n - 1) : n + 2]}
     around, beside = _uuids({one.id for run in runs for one in run} - first), _uuids(pool - first)
     more_texts, more = await together(documents(around), nearest(len(beside), only=beside))
-    return Pool({**near, **others, **more}, worded.collection, {**texts, **more_texts}, runs), pool
+    similar = question.calibration.question_floor
+    return Pool({**near, **others, **more}, worded.collection, {**texts, **more_texts}, runs, similar), pool
 
 
 def _uuids(numbers: Collection[int]) -> list[UUID]:

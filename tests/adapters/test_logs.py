@@ -12,6 +12,7 @@ from tests.adapters.cli.command import mnemolog
 from tests.adapters.principals.keys import calling
 
 
+@pytest.mark.spec("X24")
 def test_a_record_is_one_object_on_one_line_with_its_exception() -> None:
     try:
         raise ValueError("made up\non two lines")
@@ -28,6 +29,7 @@ def test_a_record_is_one_object_on_one_line_with_its_exception() -> None:
     assert "made up\non two lines" in told["exception"]
 
 
+@pytest.mark.spec("X24")
 async def test_a_request_is_logged_with_its_operation_and_without_its_user(
     engine: Engine, user: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -45,6 +45,7 @@ def named(exporter: InMemorySpanExporter, name: str) -> list[ReadableSpan]:
     return [span for span in exporter.get_finished_spans() if span.name == name]
 
 
+@pytest.mark.spec("X24")
 async def test_a_request_its_command_and_its_append_are_in_the_trace_of_the_caller(
     engine: Engine, user: str, spans: InMemorySpanExporter
 ) -> None:

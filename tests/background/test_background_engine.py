@@ -33,6 +33,7 @@ from tests.testkit.warm import Forked
 Start = Callable[..., Running]
 
 
+@pytest.mark.spec("X22")
 def test_many_first_users_at_once_share_one_engine_that_ends_with_the_last(data_dir: Path, program: Start) -> None:
     programs = [program() for _ in range(5)]
     for number, one in enumerate(programs):
@@ -47,12 +48,14 @@ def test_many_first_users_at_once_share_one_engine_that_ends_with_the_last(data_
     assert program().does("search", "program") == everything
 
 
+@pytest.mark.spec("X22")
 def test_threads_objects_and_event_loops_of_one_program_share_it(data_dir: Path, program: Start) -> None:
     one = program()
     assert one.does("threads", 8) == 16
     assert one.does("pids")["clients"] == [one.process.pid]
 
 
+@pytest.mark.spec("X22")
 def test_a_forked_child_opens_connections_of_its_own_and_the_parent_keeps_its_own(
     data_dir: Path, program: Start
 ) -> None:
@@ -83,6 +86,7 @@ def test_a_child_that_lives_on_keeps_nothing_of_a_killed_parent(data_dir: Path, 
         os.kill(child, signal.SIGKILL)
 
 
+@pytest.mark.spec("X22")
 def test_a_killed_client_harms_no_other_and_keeps_no_engine(data_dir: Path, program: Start) -> None:
     first, second = program(), program()
     first.does("create", "first", "first")
@@ -97,6 +101,7 @@ def test_a_killed_client_harms_no_other_and_keeps_no_engine(data_dir: Path, prog
     eventually(lambda: gone(data_dir))
 
 
+@pytest.mark.spec("X22")
 def test_a_killed_engine_is_replaced_at_the_next_use_and_nothing_acknowledged_is_lost(
     data_dir: Path, program: Start
 ) -> None:
@@ -132,6 +137,7 @@ def test_calls_that_wait_while_the_engine_is_killed_get_an_answer(data_dir: Path
     assert told <= set(one.does("search", "during"))
 
 
+@pytest.mark.spec("X22")
 def test_the_servers_of_a_killed_engine_stop_without_another_engine(data_dir: Path, program: Start) -> None:
     one = program(idle_grace=60)
     one.does("create", "before", "before")
@@ -189,6 +195,7 @@ def test_a_client_whose_file_cannot_be_read_counts_all_the_same(tmp_path: Path, 
     assert clients(tmp_path) == []
 
 
+@pytest.mark.spec("X22")
 def test_a_memory_works_inside_a_running_event_loop(data_dir: Path) -> None:
     async def cell() -> list[str]:
         memory = Memory(data_dir, **SETTINGS)

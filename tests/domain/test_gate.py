@@ -30,6 +30,7 @@ CONTINUITY, PROGRESS, REFLECTION, LOGGING = Signal.CONTINUITY, Signal.PROGRESS, 
         ("卵を二つ食べました", LOGGING, "ja"),
     ],
 )
+@pytest.mark.spec("A13")
 def test_a_signal_opens_the_gate_and_is_the_reason(text: str, signal: Signal, language: str) -> None:
     decision = Gate().decide(text)
     assert decision.search
@@ -39,11 +40,13 @@ def test_a_signal_opens_the_gate_and_is_the_reason(text: str, signal: Signal, la
 @pytest.mark.parametrize(
     "text", ["Hello!", "What is the capital of France?", "Against the wind", "I explained it", "", "???", "ok"]
 )
+@pytest.mark.spec("A13")
 def test_small_talk_leaves_the_gate_shut(text: str) -> None:
     assert Gate().decide(text) == Decision()
     assert not Gate().decide(text).search
 
 
+@pytest.mark.spec("A13")
 def test_a_mentioned_entity_opens_the_gate() -> None:
     decision = Gate().decide("Marta called", ["Marta"])
     assert decision.reasons == (Reason(Signal.ENTITY, "Marta"),)

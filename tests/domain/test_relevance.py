@@ -108,3 +108,16 @@ def test_a_text_of_the_period_asked_for_is_best_and_one_after_it_better_than_one
 
     assert sorted(scores, key=lambda id_: -scores[id_])[:4] == list(days)
     assert len({*relevance("tea on 4 May", found, texts).values()}) == 1
+
+
+def test_the_best_of_what_is_hardly_similar_is_no_good_match() -> None:
+    texts = documents(a={}, b={})
+    plain = relevance("tea", Found({"a": 0.07, "b": 0.02}, COLLECTION, texts), texts)
+    found = relevance("tea", Found({"a": 0.07, "b": 0.02}, COLLECTION, texts, similar=0.45), texts)
+
+    assert found["a"] < plain["a"]
+    assert found["a"] > found["b"]
+    good = {"a": 0.6, "b": 0.5}
+    assert relevance("tea", Found(good, COLLECTION, texts, similar=0.45), texts) == relevance(
+        "tea", Found(good, COLLECTION, texts), texts
+    )

@@ -53,6 +53,7 @@ async def test_the_four_slots_say_who_they_are(engine: Engine, user: str) -> Non
     assert validated_envelope(shown) == found.envelope
 
 
+@pytest.mark.spec("A13")
 async def test_the_gate_decides_whether_episodes_are_searched(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.creates("Booked a table at the Harbour Grill")
@@ -78,6 +79,7 @@ async def test_the_message_to_answer_does_not_push_out_what_answers_it(engine: E
     assert [one.text for one in found.envelope.EPISODE.hits] == [memory]
 
 
+@pytest.mark.spec("A13")
 async def test_a_name_opens_the_gate_and_brings_its_facts(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.knows_of("Marta")

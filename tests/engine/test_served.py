@@ -30,6 +30,7 @@ async def servings(ana: Teller, message_id: str, agent_id: str = DEFAULT_AGENT) 
     return list(await served.run(ana.engine, request))
 
 
+@pytest.mark.spec("X18")
 async def test_an_envelope_is_recorded_with_the_versions_of_what_it_shows(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     fact = await ana.tells("me", "lives_in", "Leipzig")
@@ -49,6 +50,7 @@ async def test_an_envelope_is_recorded_with_the_versions_of_what_it_shows(engine
     await assert_live_equals_replayed(engine, ana.stream)
 
 
+@pytest.mark.spec("X18")
 async def test_a_context_is_recorded_on_request_only(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     memory = await ana.creates("Ana paints boats")
@@ -64,6 +66,7 @@ async def test_a_context_is_recorded_on_request_only(engine: Engine, user: str) 
     assert (serving.searched, serving.signals) == (None, [])
 
 
+@pytest.mark.spec("X18")
 async def test_the_latest_comes_first_and_another_agent_sees_none(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     first, second = [await asked(ana, "Where do I live?", message_id="q-1") for _ in range(2)]

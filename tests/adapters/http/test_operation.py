@@ -34,6 +34,7 @@ def value(samples: Samples, name: str, **labels: str) -> float:
     return samples.get((name, frozenset(labels.items())), 0.0)
 
 
+@pytest.mark.spec("X24")
 async def test_metrics_count_and_time_requests_by_operation_and_status(api: Api) -> None:
     before = await scraped(api.http)
     made = await api.remember("Ana drinks tea")
@@ -56,6 +57,7 @@ async def test_metrics_count_and_time_requests_by_operation_and_status(api: Api)
     assert not any("no-id" in str(labels) or api.user in str(labels) for _, labels in after)
 
 
+@pytest.mark.spec("X24")
 async def test_metrics_tell_how_the_engine_is(api: Api, engine: Engine) -> None:
     ana = Person(engine, api.user)
     await ana.says("I drink tea")
@@ -104,11 +106,13 @@ async def test_metrics_require_the_token_or_a_key(engine: Engine, guarded: Engin
         assert (await app.get("/metrics")).status_code == 200
 
 
+@pytest.mark.spec("X24")
 async def test_an_engine_that_serves_is_ready(api: Api, engine: Engine) -> None:
     await engine.settled()
     assert await api.call("GET", "/ready") == {"ready": True, "waiting_for": []}
 
 
+@pytest.mark.spec("X24")
 async def test_an_engine_is_not_ready_while_a_projection_is_built_for_the_first_time(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

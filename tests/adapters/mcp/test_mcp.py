@@ -57,6 +57,7 @@ async def names(client: Client) -> list[str]:
     return [tool.name for tool in (await client.list_tools()).tools]
 
 
+@pytest.mark.spec("X20")
 async def test_three_tools_remember_find_and_give_context(engine: Engine, user: str) -> None:
     async with client_of(engine, user_id=user) as client:
         assert await names(client) == ["add_memory", "search_memory", "get_context"]
@@ -86,6 +87,7 @@ async def test_all_tools_correct_explain_and_undo(engine: Engine, user: str) -> 
         assert "Acme" in await called(client, "list_facts")
 
 
+@pytest.mark.spec("X20")
 async def test_destructive_tools_are_off_unless_asked_for(engine: Engine, user: str) -> None:
     async with client_of(engine, user_id=user, tools="all") as client:
         memory_id = (await called(client, "add_memory", text="Ana drinks tea")).partition("=")[2]
@@ -102,6 +104,7 @@ async def test_destructive_tools_are_off_unless_asked_for(engine: Engine, user: 
         assert "erased" in await refused(client, "restore_memory", memory_id=memory_id)
 
 
+@pytest.mark.spec("X20")
 async def test_only_tools_of_the_roles_of_a_key_are_offered(engine: Engine, user: str) -> None:
     async with client_of(engine, roles=[Role.READ], user_id=user) as client:
         assert await names(client) == ["search_memory", "get_context"]
@@ -166,6 +169,7 @@ async def over_http(url: str, key: str | None, query: str = "") -> AsyncIterator
         yield client
 
 
+@pytest.mark.spec("X20")
 async def test_over_http_a_key_says_whose_memory_it_is(guarded: Engine, user: str) -> None:
     other = f"other-{user}"
     own = (await guarded.api_keys.create(principal(f"own-{user}", users=[user])))[1]

@@ -77,6 +77,7 @@ async def test_a_callers_reads_take_turns_so_that_connections_are_left_for_other
     assert holding == 3 * RUNNING
 
 
+@pytest.mark.spec("X24")
 async def test_over_http_waits_beyond_the_limit_are_429_and_another_key_reads_on(guarded: Engine, user: str) -> None:
     _, receipt = await guarded.writes.create({"user_id": user, "text": "Ana drinks tea"})
     most = guarded.settings.max_waiting_reads
