@@ -10,7 +10,7 @@ from sqlalchemy import true
 from mnemolog.domain import hydration
 from mnemolog.domain.memory import VISIBLE, Kind
 from mnemolog.domain.message import KIND, found_id
-from mnemolog.domain.origin import TRUSTED
+from mnemolog.domain.origin import TRUSTED, Origin
 from mnemolog.domain.relevance import Document, relevance
 from mnemolog.domain.relevance import Found as Pool
 from mnemolog.domain.text import same_text
@@ -75,7 +75,16 @@ async def _hits(asked: Asked) -> Sequence[Hit]:
         if id_ in known
     ]
     remembered = {(turn_id, same_text(hit.text)) for hit in hits for turn_id in hit.row.get("source_turn_ids", ())}
-    return [hit for hit in hits if (hit.id, same_text(hit.text)) not in remembered][: asked.limit]
+    return _each_once([hit for hit in hits if (hit.id, same_text(hit.text)) not in remembered])[: asked.limit]
+
+
+def _each_once(hits: Sequence[Hit]) -> Sequence[Hit]:
+    """Without the messages that repeat the words of a better one from the same origin."""
+    best = dict[tuple[Origin, str], str]()
+    for hit in hits:
+        if hit.kind == KIND:
+            best.setdefault((hit.origin, same_text(hit.text)), hit.id)
+    return [hit for hit in hits if hit.kind != KIND or best[hit.origin, same_text(hit.text)] == hit.id]
 
 
 async def _pool(asked: Asked, limit: int) -> tuple[Pool[int], set[int]]:

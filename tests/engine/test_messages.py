@@ -96,6 +96,19 @@ async def test_a_message_is_left_out_if_a_memory_says_the_same(engine: Engine, u
 
 
 @pytest.mark.spec_part("X03", "X02")
+async def test_what_was_said_more_than_once_is_one_hit(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    for _ in range(3):
+        await ana.says("My bicycle is broken")
+    await ana.says("my  bicycle is broken.", role="tool", speaker="Ana")
+    await ana.says("My bicycle is red")
+
+    found = [hit.text for hit in (await ana.asks("bicycle")).hits]
+
+    assert sorted(found) == ["Ana: My bicycle is broken", "Ana: My bicycle is red", "Ana: my  bicycle is broken."]
+    assert len(await listed(ana)) == 5
+
+
 async def test_a_deleted_message_is_hidden_until_it_is_restored(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.says("I moved to Lisbon", turn_id="t1")
