@@ -21,10 +21,11 @@ from mnemolog.adapters.engine.roles import EngineRole, Roles
 from mnemolog.adapters.engine.starting import require_kept
 from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.jobs.queue import JobQueue
+from mnemolog.adapters.maintenance.prompting import prompter_of
 from mnemolog.adapters.minilm import EMBEDDERS, embedder_named
 from mnemolog.adapters.minilm.prefetching import PrefetchingEmbedder
 from mnemolog.adapters.minilm.sharing import SharedModel
-from mnemolog.adapters.nats.waking import RelayWaker
+from mnemolog.adapters.nats.waking import RelayWaker, wake_on_append
 from mnemolog.adapters.openai.budget import TokenBudget
 from mnemolog.adapters.openai.endpoint import endpoint_of
 from mnemolog.adapters.openai.models import models_of
@@ -138,6 +139,11 @@ async def _run_roles(
         await run(stack, [services.recalls.run])
     if EngineRole.WORK in roles:
         await run(stack, [services.audit.run])
+        if settings.extraction != "off":
+            prompter = prompter_of(services)
+            delivery.followers.append(prompter.take)
+            await wake_on_append(to.nats, prompter.notice)
+            await run(stack, [prompter.run])
 
 
 def _projections(

@@ -11,7 +11,7 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.jobs.job import Status
-from mnemolog.adapters.maintenance import extracting
+from mnemolog.adapters.maintenance import extracting, prompting
 from mnemolog.adapters.maintenance.extracting import THREAD, enqueue_due
 from mnemolog.commands.erasure import EraseMessages
 from mnemolog.commands.extraction import ACTOR
@@ -35,6 +35,7 @@ async def engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engi
     """An engine of their own, whose sweep leaves these users alone."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(extracting, "EVERY_SECONDS", 24 * 3600.0)
+        patch.setattr(prompting, "QUIET_SECONDS", 24 * 3600.0)
         async with open_engine(settings_in(tmp_path_factory.mktemp("extraction"), extraction="rules")) as opened:
             yield opened
 
@@ -256,9 +257,10 @@ async def test_it_can_be_turned_off(tmp_path: Path, user: str) -> None:
         assert await enqueue_due(engine, now()) == 0
 
 
-async def test_an_engine_extracts_by_itself(tmp_path: Path, user: str) -> None:
+async def test_an_engine_extracts_what_was_said_in_the_next_pause(tmp_path: Path, user: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(extracting, "EVERY_SECONDS", 1.0)
+        patch.setattr(prompting, "QUIET_SECONDS", 0.2)
+        patch.setattr(extracting, "EVERY_SECONDS", 24 * 3600.0)
         async with open_engine(settings_in(tmp_path, extraction="rules")) as engine:
             ana = Teller(engine, user)
             await ana.says("I live in Porto.", speaker="")

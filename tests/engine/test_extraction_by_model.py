@@ -11,7 +11,7 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.jobs import worker
-from mnemolog.adapters.maintenance import extracting, extracting_by_model, segmenting, summarizing
+from mnemolog.adapters.maintenance import extracting, extracting_by_model, prompting, segmenting, summarizing
 from mnemolog.adapters.maintenance.extracting import WINDOWS
 from mnemolog.adapters.maintenance.segmenting import segment
 from mnemolog.adapters.maintenance.summarizing import enqueue_ended
@@ -57,6 +57,7 @@ async def engine(tmp_path_factory: pytest.TempPathFactory, server: ModelServer) 
     with pytest.MonkeyPatch.context() as patch:
         for module in (extracting, segmenting, summarizing):
             patch.setattr(module, "EVERY_SECONDS", 24 * 3600.0)
+        patch.setattr(prompting, "QUIET_SECONDS", 24 * 3600.0)
         patch.setattr(worker, "LONGEST_DELAY_SECONDS", 0.2)
         for module in (extracting, extracting_by_model):
             patch.setattr(module, "QUIET", timedelta())

@@ -9,7 +9,7 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.erasure.following import FOLLOW, followed
 from mnemolog.adapters.jobs.job import Status
-from mnemolog.adapters.maintenance import extracting
+from mnemolog.adapters.maintenance import extracting, prompting
 from mnemolog.adapters.maintenance.retention import retain
 from mnemolog.adapters.operations.batches import forget, rollback
 from mnemolog.adapters.operations.memories import undo
@@ -30,6 +30,7 @@ async def engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engi
     """An engine whose sweep leaves these users alone."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(extracting, "EVERY_SECONDS", 24 * 3600.0)
+        patch.setattr(prompting, "QUIET_SECONDS", 24 * 3600.0)
         async with open_engine(settings_in(tmp_path_factory.mktemp("following"), extraction="rules")) as opened:
             yield opened
 

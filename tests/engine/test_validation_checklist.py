@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from mnemolog.adapters.engine.engine import open_engine
-from mnemolog.adapters.maintenance import extracting, segmenting, summarizing
+from mnemolog.adapters.maintenance import extracting, prompting, segmenting, summarizing
 from mnemolog.adapters.maintenance.segmenting import segment
 from mnemolog.adapters.maintenance.summarizing import summarize
 from mnemolog.adapters.operations.artifacts import AddArtifact, add_artifact
@@ -75,6 +75,7 @@ async def life(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Life]:
     with pytest.MonkeyPatch.context() as patch:
         for sweep in (extracting, segmenting, summarizing):
             patch.setattr(sweep, "EVERY_SECONDS", 24 * 3600.0)
+        patch.setattr(prompting, "QUIET_SECONDS", 24 * 3600.0)
         async with open_engine(settings_in(tmp_path_factory.mktemp("checklist"), extraction="rules")) as engine:
             ana = Teller(engine, f"ana-{uuid4()}")
             divided = list[tuple[str, int]]()

@@ -11,7 +11,7 @@ from mnemolog.langgraph import MnemologSaver
 TESTS = 81
 
 
-@pytest.mark.spec_part("X19")
+@pytest.mark.spec("X19")
 async def test_the_saver_passes_every_test_of_langgraph(memory: AsyncMemory, user: str) -> None:
     async def savers() -> AsyncIterator[MnemologSaver]:
         yield MnemologSaver(memory, user_id=user)

@@ -17,7 +17,7 @@ from mnemolog import Memory
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.langgraph import MnemologStore
 
-pytestmark = pytest.mark.spec_part("X19")
+pytestmark = pytest.mark.spec("X19")
 
 
 @pytest.fixture(scope="module")
