@@ -18,7 +18,16 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.http.console import login, memories, undoing
+from mnemolog.adapters.http.console import (
+    decisions,
+    entities,
+    erasure,
+    login,
+    memories,
+    operations,
+    timeline,
+    undoing,
+)
 from mnemolog.adapters.http.console.login import Login, SignedOut
 from mnemolog.adapters.http.console.pages import HEADERS, STATIC, rendered
 from mnemolog.adapters.http.console.visit import Visit, form_of
@@ -38,6 +47,24 @@ VIEWS: Sequence[tuple[str, str, View]] = (
     ("GET", "/history/{id:uuid}", memories.history_of),
     ("GET", "/undo", undoing.preview),
     ("POST", "/undo", undoing.done),
+    ("GET", "/timeline", timeline.timeline),
+    ("GET", "/timeline/moment", timeline.moment),
+    ("GET", "/timeline/changes", timeline.changes),
+    ("GET", "/entities", entities.entities),
+    ("GET", "/entities/graph", entities.graph),
+    ("GET", "/entities/{id:uuid}", entities.entity),
+    ("POST", "/entities/{id:uuid}/merge", decisions.merge),
+    ("GET", "/decisions", decisions.decisions),
+    ("POST", "/decisions/{decision}", decisions.decide),
+    ("GET", "/erasure", erasure.erasure),
+    ("POST", "/erasure", erasure.erased),
+    ("POST", "/erasure/prove", erasure.prove),
+    ("GET", "/operations", operations.overview),
+    ("GET", "/operations/progress", operations.progress),
+    ("GET", "/operations/jobs", operations.jobs),
+    ("GET", "/operations/letters", operations.letters),
+    ("GET", "/operations/incidents", operations.incidents),
+    ("POST", "/operations/{act}", operations.operate),
     ("POST", "/logout", login.leave),
 )
 

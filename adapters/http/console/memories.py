@@ -54,12 +54,12 @@ async def memory(visit: Visit) -> Response:
     id_ = _id(visit)
     found = await visit.ask(operations.get, memory_id=id_)
     links = await visit.ask(operations.links, memory_id=id_)
-    return visit.page("memory.html", memory=found, links=links, **await _past(visit, id_))
+    return visit.page("memory.html", memory=found, links=links, **await past(visit, id_))
 
 
 async def history_of(visit: Visit) -> Response:
     """The history of a fact or an entity."""
-    return visit.page("history.html", id=_id(visit), **await _past(visit, _id(visit)))
+    return visit.page("history.html", id=_id(visit), **await past(visit, _id(visit)))
 
 
 async def changed(visit: Visit) -> Response:
@@ -71,7 +71,7 @@ async def changed(visit: Visit) -> Response:
     return visit.to(f"/memories/{_id(visit)}", done=act)
 
 
-async def _past(visit: Visit, id_: UUID) -> Mapping[str, Any]:
+async def past(visit: Visit, id_: UUID) -> Mapping[str, Any]:
     """A page of the history, and the origin of a subject."""
     history = await visit.ask(operations.history, id=id_, limit=PAGE, cursor=visit.query.get("cursor"))
     why: WhyView = await visit.ask(operations.why, id=str(id_))

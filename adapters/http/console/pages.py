@@ -44,7 +44,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    loaded.filters |= {"when": when, "words": words, "short": short, "number": number, "value": value}
+    loaded.filters |= {"when": when, "words": words, "short": short, "number": number, "value": value, "field": field}
     loaded.globals |= {"static": static, "version": mnemolog.__version__, "console": CONSOLE}
     return loaded
 
@@ -62,6 +62,11 @@ def when(moment: datetime | None, nothing: str = "–") -> Markup:
     utc = moment.astimezone(UTC)
     text = f"{utc.day} {utc:%b %Y, %H:%M} UTC"
     return Markup('<time datetime="{}">{}</time>').format(utc.isoformat(timespec="milliseconds"), text)
+
+
+def field(moment: datetime) -> str:
+    """A time in UTC, as a form field of type datetime-local has it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def words(name: Any) -> str:
@@ -84,6 +89,8 @@ def value(given: Any) -> str:
         return "nothing"
     if isinstance(given, bool):
         return "yes" if given else "no"
+    if isinstance(given, datetime):
+        return when(given)
     if isinstance(given, float):
         return f"{given:.2f}"
     if isinstance(given, list):

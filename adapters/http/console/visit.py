@@ -27,6 +27,20 @@ DONE = {
     "archive": "Archived: it is kept, and no agent sees it until it is restored.",
     "delete": "Deleted: no agent sees it any more. It can be restored until it is destroyed.",
     "restore": "Restored.",
+    "grant": "Granted in the user's name.",
+    "refuse": "Refused: the profile stays as it is.",
+    "outdated": "Archived: the newer one holds.",
+    "wrong": "Deleted: the other one holds.",
+    "retire": "Retired: it never held.",
+    "done": "Done.",
+    "drop": "Dropped.",
+    "merge": "Merged. The history below can undo it.",
+    "retry": "Queued again.",
+    "cancel": "Cancelled. A running job stops within seconds.",
+    "replay": "Sent again, and recorded.",
+    "discard": "Discarded.",
+    "acknowledge": "Acknowledged.",
+    "continue": "Tried again. If it is still listed, it stopped again.",
     "undone": "Undone. The history shows what came back.",
     "undone_before": "It had been undone before; nothing changed now.",
 }
@@ -44,7 +58,14 @@ class View:
         return visit.may_operate if self.role == "operator" else visit.may(self.role)
 
 
-VIEWS = (View("/memories", "Memories"),)
+VIEWS = (
+    View("/memories", "Memories"),
+    View("/timeline", "Timeline"),
+    View("/entities", "People and things"),
+    View("/decisions", "Decisions"),
+    View("/erasure", "Erase", "erase"),
+    View("/operations", "Engine", "operator"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +98,13 @@ class Visit:
 
     def may(self, role: str) -> bool:
         return self.principal is None or self.principal.may(Role(role))
+
+    def require(self, role: Role) -> None:
+        """Refuse a page that only this role may see, and about a user or an agent out of the key's scope."""
+        if self.principal:
+            self.principal.require(role)
+            self.principal.require_user(self.engine.settings.tenant, self.user)
+            self.principal.require_agent(self.agent)
 
     @property
     def may_operate(self) -> bool:

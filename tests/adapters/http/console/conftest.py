@@ -12,12 +12,13 @@ import httpx
 import pytest
 from playwright.async_api import Browser, async_playwright
 
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.http.app import create_app
 from mnemolog.adapters.http.server import serve
 from mnemolog.domain.principal import Principal, Role
 from tests.adapters.http.console.person import Told, told
 from tests.adapters.principals.keys import principal
+from tests.testkit.settings import settings_in
 
 ORIGIN = "http://localhost"
 FORM_TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
@@ -32,7 +33,7 @@ class Visitor:
     form_token: str = ""
 
     async def get(self, path: str, status: int = 200, **params: Any) -> str:
-        return self._shown(await self.http.get(f"/console{path}", params=params), status)
+        return self._shown(await self.http.get(f"/console{path}", params=params or None), status)
 
     async def post(self, path: str, status: int = 200, **fields: Any) -> str:
         """Send a form, with the token of the forms that were shown, and follow to the page after it."""
@@ -72,7 +73,15 @@ async def signed_in(engine: Engine, who: Principal) -> AsyncIterator[Visitor]:
         yield visitor
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
+async def guarded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
+    """One engine for all tests of the console. Each of them uses users of its own, and only keys."""
+    async with open_engine(settings_in(tmp_path_factory.mktemp("console"))) as opened:
+        await opened.api_keys.create(principal("first"))
+        yield opened
+
+
+@pytest.fixture(scope="session")
 async def ines(guarded: Engine) -> Told:
     return await told(guarded, "ines-of-the-console")
 
@@ -84,7 +93,7 @@ async def key_of(engine: Engine, *roles: Role, users: Collection[str] = ("*",)) 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 async def browser() -> AsyncIterator[Browser]:
     """A headless Chromium that resolves no name: it can only reach this machine."""
     if CHROMIUM is None:
@@ -96,7 +105,7 @@ async def browser() -> AsyncIterator[Browser]:
         await launched.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 async def url(guarded: Engine) -> AsyncIterator[str]:
     async with serve(guarded) as served:
         yield served
