@@ -21,6 +21,7 @@ from mnemolog.domain.memory import Status
 from mnemolog.domain.message import Message, no_such_message
 from mnemolog.domain.minds import insight
 from mnemolog.domain.minds.consolidation import comparable, says
+from mnemolog.domain.minds.curation import is_foldable, is_trivial, keeps
 from mnemolog.domain.minds.mind import Mind
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.envelope import Happened, NewEvent
@@ -137,7 +138,9 @@ def _decided(state: Minds, command: RunMind, change: Change) -> Sequence[Event]:
     for one in change.commands:
         if isinstance(one, ChangeStatus) and change.pair and not _outdated(state, change):
             return []
-        if isinstance(one, MergeMemories) and not _same(state, one):
+        if isinstance(one, MergeMemories) and not _loses_nothing(state, command.mind, one):
+            return []
+        if isinstance(one, ChangeStatus) and command.mind is Mind.CURATOR and not _is_trivial(state, one):
             return []
         try:
             news = MEMORIES.decide(state.memories, one)
@@ -163,13 +166,24 @@ def _outdated(state: Minds, change: Change) -> bool:
     return against and trusted and sure
 
 
-def _same(state: Minds, command: MergeMemories) -> bool:
-    """Whether each differs from the survivor in wording alone, or is a part of it (B §4, ADR 32)."""
+def _loses_nothing(state: Minds, mind: Mind, command: MergeMemories) -> bool:
+    """Whether each differs from the survivor in wording alone, or is a part of it (B §4, ADR 32).
+
+    Of a fold, which says more than each: whether it keeps the names, numbers and negations of each.
+    """
     survivor = state.memories.known.get(command.memory_id)
     absorbed = [state.memories.known.get(id_) for id_ in command.absorbed_ids]
-    return survivor is not None and all(
-        one is not None and comparable(survivor, one) and says(survivor, one) for one in absorbed
-    )
+    if survivor is None:
+        return False
+    if mind is Mind.CURATOR:
+        text = survivor.content.text
+        return all(one is not None and is_foldable(one) and keeps(text, one.content.text) for one in absorbed)
+    return all(one is not None and comparable(survivor, one) and says(survivor, one) for one in absorbed)
+
+
+def _is_trivial(state: Minds, command: ChangeStatus) -> bool:
+    found = state.memories.known.get(command.memory_id)
+    return found is not None and found.visible and is_trivial(found.content)
 
 
 def _after(state: Minds, command: RunMind, news: Sequence[Event]) -> Minds:

@@ -38,8 +38,8 @@ class Status(StrEnum):
 
 
 class Cause(StrEnum):
-    """Why a memory was hidden: on request, it expired, its scope was forgotten, its creation was undone, or a newer one
-    contradicts it.
+    """Why a memory was hidden: on request, it expired, its scope was forgotten, its creation was undone, a newer one
+    contradicts it, or it is trivial and nobody used it.
     """
 
     ASKED = "asked"
@@ -47,6 +47,7 @@ class Cause(StrEnum):
     SCOPE = "scope"
     UNDONE = "undone"
     OUTDATED = "outdated"
+    UNUSED = "unused"
 
 
 VISIBLE = frozenset({Status.ACTIVE, Status.DYING})

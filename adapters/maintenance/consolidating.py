@@ -12,6 +12,7 @@ from uuid import UUID
 from sqlalchemy import func, or_, select, tuple_
 
 from mnemolog.adapters.jobs.job import Attempt, Kind
+from mnemolog.adapters.maintenance import curating
 from mnemolog.adapters.maintenance.extracting import start_of_day
 from mnemolog.adapters.maintenance.minds import RULES, Ran, Run
 from mnemolog.adapters.reads.neighbours import Neighbours
@@ -77,7 +78,9 @@ def consolidating(engine: Services) -> list[Kind]:
 
 
 async def enqueue_due(engine: Services, now: datetime) -> int:
-    """A job for each user whose memories changed in the last 72 hours, and not in the last one; how many."""
+    """Two jobs, the second is the curator's, for each user whose memories changed in the last 72 hours, and not in the
+    last one; how many users.
+    """
     if engine.settings.minds == "off":
         return 0
     column = memories.c
@@ -90,7 +93,8 @@ async def enqueue_due(engine: Services, now: datetime) -> int:
     async with engine.projections.live.connect() as connection:
         found = [dict(zip(OWNER, row, strict=True)) for row in await connection.execute(statement)]
     for row in found:
-        await engine.jobs.enqueue(JOB, {}, stream=stream_of(row), unique_key=f"{now:%Y-%m-%d}")
+        for kind in (JOB, curating.JOB):
+            await engine.jobs.enqueue(kind, {}, stream=stream_of(row), unique_key=f"{now:%Y-%m-%d}")
     return len(found)
 
 

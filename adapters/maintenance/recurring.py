@@ -4,6 +4,7 @@ from mnemolog.adapters.artifacts.extraction import extractions
 from mnemolog.adapters.artifacts.uploads import discarding
 from mnemolog.adapters.jobs.job import Attempt, Kind
 from mnemolog.adapters.maintenance.consolidating import consolidating
+from mnemolog.adapters.maintenance.curating import curating
 from mnemolog.adapters.maintenance.expiring import expire
 from mnemolog.adapters.maintenance.extracting import extracting
 from mnemolog.adapters.maintenance.extracting_by_model import extracting_by_model
@@ -50,4 +51,5 @@ def recurring(engine: Services) -> list[Kind]:
         *reflecting(engine),
         seeking_insights(engine),
         *consolidating(engine),
+        curating(engine),
     ]

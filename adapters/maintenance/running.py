@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from mnemolog.adapters.maintenance import (
     consolidating,
+    curating,
     extracting,
     reflecting,
     seeking_insights,
@@ -20,12 +21,14 @@ JOBS: Mapping[Mind, tuple[str, ...]] = {
     Mind.REFLECTION: (reflecting.THREAD,),
     Mind.INSIGHTS: (seeking_insights.JOB,),
     Mind.CONSOLIDATION: (consolidating.JOB,),
+    Mind.CURATOR: (curating.JOB,),
 }
 """The kinds of jobs that work for each mind."""
 _RUNS: Mapping[Mind, Callable[[Run], Awaitable[Ran]]] = {
     Mind.REFLECTION: reflecting.reflect,
     Mind.INSIGHTS: seeking_insights.seek_insights,
     Mind.CONSOLIDATION: consolidating.consolidate,
+    Mind.CURATOR: curating.curate,
 }
 
 

@@ -17,13 +17,14 @@ class Mind(StrEnum):
     REFLECTION = "reflection"
     INSIGHTS = "insights"
     CONSOLIDATION = "consolidation"
+    CURATOR = "curator"
 
     @property
     def reflects(self) -> bool:
         return self in REFLECTING
 
 
-REFLECTING = frozenset({Mind.REFLECTION, Mind.INSIGHTS, Mind.CONSOLIDATION})
+REFLECTING = frozenset({Mind.REFLECTION, Mind.INSIGHTS, Mind.CONSOLIDATION, Mind.CURATOR})
 WITHOUT_MODEL: Mapping[Mind, str] = {
     Mind.EXTRACTION: "rules extract plain English statements; the rest is skipped",
     Mind.EPISODES: "needs no chat model",
@@ -31,6 +32,7 @@ WITHOUT_MODEL: Mapping[Mind, str] = {
     Mind.REFLECTION: "no reflections; unsure memories that a newer one contradicts are still archived",
     Mind.INSIGHTS: "no insights",
     Mind.CONSOLIDATION: "merges what rules can tell to be the same; other pairs wait for a model",
+    Mind.CURATOR: "folds nothing; trivial memories that nobody uses are still archived",
 }
 """What a mind does without a chat model (X12)."""
 

@@ -12,6 +12,7 @@ PUBLISHED = {
     "answer.v1.md": "73464d16f87c17ecf353837028503d09b3bbfb05a773120deb189e8ec7a94cb5",
     "chunk_summary.v1.md": "5730fc6a36b2a76391453ca3df5d5bbac38e541e17ca919eb15b76b4643b322c",
     "consolidation.v1.md": "ae22f9ea3a6528f2a584f550409c477110ba3b9b2a8707fb6d8ccae4395fa44b",
+    "curator.v1.md": "964cd369f29f8753e370487bb97614cf00873f9cddf0d972d121592153d0cc9a",
     "extraction.v1.md": "4d7e9f097a65006c5848d21b1da9f199ef3e4f4fc2ac8848d1fdd169b48d00cd",
     "file_summary.v1.md": "6603e8e333188690eb4f7f9e07842c7976450a6a850fa586814a8cc638a36d45",
     "final_summary.v1.md": "6e6fc7be09e269f6c4e5feb0970b5da17d1295c2f21c96e732c2d78a42168bc3",

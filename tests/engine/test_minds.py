@@ -2,18 +2,23 @@
 
 import json
 from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
 from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.jobs import worker
-from mnemolog.adapters.maintenance import consolidating, extracting, reflecting, segmenting, summarizing
+from mnemolog.adapters.maintenance import consolidating, curating, extracting, reflecting, segmenting, summarizing
 from mnemolog.adapters.maintenance.minds import Ran, Run
 from mnemolog.adapters.maintenance.running import run_mind
 from mnemolog.commands.rollback import Rollback
 from mnemolog.domain.bands import Bands
 from mnemolog.domain.errors import ModelUnavailable
+from mnemolog.domain.minds import curation
 from mnemolog.domain.minds.mind import Mind
 from mnemolog.domain.policy import Policy
 from mnemolog.events.fields import validated
@@ -40,8 +45,8 @@ async def engine(tmp_path_factory: pytest.TempPathFactory, server: ModelServer) 
         for module in (extracting, segmenting, summarizing, reflecting, consolidating):
             patch.setattr(module, "EVERY_SECONDS", 24 * 3600.0)
         patch.setattr(worker, "LONGEST_DELAY_SECONDS", 0.05)
-        settings = settings_in(tmp_path_factory.mktemp("minds"), extraction="off", **model)
-        async with open_engine(settings) as opened:
+        own = settings_in(tmp_path_factory.mktemp("minds"), extraction="off", **model)
+        async with open_engine(own) as opened:
             yield opened
 
 
@@ -205,3 +210,93 @@ async def test_nothing_is_created_and_nothing_asked_again_when_nothing_shows(len
     assert (await runs(lena, Mind.INSIGHTS)).changes == []
     assert (await runs(lena, Mind.INSIGHTS)).skipped[0].startswith("insights were sought")
     assert server.asked == 1
+
+
+@pytest.mark.spec_part("D12")
+async def test_several_memories_are_folded_into_one_and_back(
+    lena: Person, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(curation, "SETTLED", timedelta())
+    said = ("John runs the backend at Acme", "John lives in Linz", "John does not eat meat")
+    for text in said:
+        await lena.creates(text, entity_refs=["person:john"])
+    pinned = await lena.creates("John is the boss", entity_refs=["person:john"], pinned=True)
+    fold = "John runs the backend at Acme, lives in Linz and does not eat meat."
+    server.chat = lambda request: json.dumps({"text": fold})
+    before = await texts(lena)
+
+    dry = await runs(lena, Mind.CURATOR, dry_run=True)
+    ran = await runs(lena, Mind.CURATOR)
+    assert [one["type"] for one in dry.changes] == [one["type"] for one in ran.changes]
+    shown = await lena.engine.reads.newest(lena.viewer, 9, await lena.caught_up())
+    assert {row["text"] for row in shown} == {fold, "John is the boss"}
+    made = next(row for row in shown if row["memory_id"] != pinned)
+    assert (made["source"], made["entity_refs"]) == ("curated_fold", ["person:john"])
+    await assert_live_equals_replayed(lena.engine, lena.stream)
+
+    await undoes(lena, ran)
+    assert await texts(lena) == before
+    assert (await runs(lena, Mind.CURATOR)).changes == []
+
+
+@pytest.mark.spec_part("D12")
+async def test_a_fold_that_loses_something_changes_nothing(
+    lena: Person, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(curation, "SETTLED", timedelta())
+    for text in ("John runs the backend at Acme", "John lives in Linz", "John does not eat meat"):
+        await lena.creates(text, entity_refs=["person:john"])
+    server.chat = lambda request: json.dumps({"text": "John runs the backend at Acme."})
+    server.replies.append(error(500))
+    with pytest.raises(ModelUnavailable):
+        await runs(lena, Mind.CURATOR)
+    assert (await runs(lena, Mind.CURATOR)).faults == ["unstated"]
+    asked = server.asked
+    assert (await runs(lena, Mind.CURATOR)).changes == []
+    assert server.asked == asked
+
+
+@pytest.mark.spec_part("D12")
+async def test_a_trivial_memory_that_nobody_uses_is_archived(lena: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    trivial = await lena.creates("Lena sneezed", importance=0.0)
+    await lena.creates("Lena has a cat", importance=1, importance_scale="level3")
+    await lena.creates("Lena hummed", importance=0.0, pinned=True)
+    assert (await runs(lena, Mind.CURATOR)).changes == []
+    monkeypatch.setattr(curating, "UNUSED", timedelta())
+    ran = await runs(lena, Mind.CURATOR)
+    assert [one["memory_id"] for one in ran.changes] == [trivial]
+    assert await texts(lena) == ["Lena has a cat", "Lena hummed"]
+    await undoes(lena, ran)
+    assert (await runs(lena, Mind.CURATOR)).changes == []
+
+
+TEXTS = ("Lena likes tea", "Lena likes tea.", "Lena does not like tea", "Lena weighs 80 kg", "Lena weighs 81 kg")
+
+
+@pytest.mark.spec_part("B04", "D12", "A17")
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+async def test_in_any_order_what_is_pinned_stays_and_every_run_is_undone(
+    wide: Person, monkeypatch: pytest.MonkeyPatch, data: st.DataObject
+) -> None:
+    monkeypatch.setattr(curating, "UNUSED", timedelta())
+    monkeypatch.setattr(curation, "SETTLED", timedelta())
+    monkeypatch.setattr(consolidating, "PAIRS_A_DAY", 5)
+    one = Person(wide.engine, f"{wide.user}-{uuid4()}")
+    pinned = set[UUID]()
+    for _ in range(data.draw(st.integers(2, 5))):
+        is_pinned, importance = data.draw(st.booleans()), data.draw(st.sampled_from([0.0, 0.5]))
+        text = data.draw(st.sampled_from(TEXTS))
+        id_ = await one.creates(text, pinned=is_pinned, importance=1.0 if is_pinned else importance)
+        pinned |= {id_} if is_pinned else set()
+        if data.draw(st.booleans()):
+            before = await texts(one)
+            mind: Mind = data.draw(st.sampled_from([Mind.CONSOLIDATION, Mind.CURATOR, Mind.REFLECTION]))
+            ran = await runs(one, mind)
+            undone: bool = data.draw(st.booleans())
+            if ran.changes and undone:
+                await undoes(one, ran)
+                assert await texts(one) == before
+    shown = {row["memory_id"] for row in await one.engine.reads.newest(one.viewer, 50, await one.caught_up())}
+    assert pinned <= shown
+    assert sum(len(event.pairs) for event in await ran_events(one) if event.mind is Mind.CONSOLIDATION) <= 5
