@@ -5,11 +5,11 @@ compares what is new, important or often used with its neighbours. What rules ca
 a model is asked about the rest, in requests of 5 to 10 pairs. A pair that was compared is left alone for 14 days.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import func, or_, select, tuple_
+from sqlalchemy import ColumnElement, func, or_, select, tuple_
 
 from mnemolog.adapters.jobs.job import Attempt, Kind
 from mnemolog.adapters.maintenance import curating
@@ -17,7 +17,7 @@ from mnemolog.adapters.maintenance.extracting import start_of_day
 from mnemolog.adapters.maintenance.minds import RULES, Ran, Run
 from mnemolog.adapters.reads.neighbours import Neighbours
 from mnemolog.adapters.services import Services
-from mnemolog.commands.memories import LinkMemories, MergeMemories, UpdateMemory
+from mnemolog.commands.memories import LinkMemories, MergeMemories, Similar, UpdateMemory
 from mnemolog.commands.minds import Change
 from mnemolog.commands.models import ChatModel
 from mnemolog.commands.prompts import load
@@ -174,36 +174,46 @@ async def _compared(run: Run, now: datetime) -> tuple[frozenset[tuple[UUID, UUID
 
 async def _pairs(run: Run, now: datetime) -> Sequence[Candidates]:
     """Each memory of the pool with its nearest neighbours, as far as the pre-filters leave them."""
-    known, pool = await _pool(run, now)
+    pool = await _kept(run, await _pool(run, now))
     neighbours = Neighbours(run.engine.reads, run.engine.policy.bands)
+    alike = dict[UUID, Similar]()
+    for id_, one in pool.items():
+        who = {**run.who, "agent_id": one.memory.agent_id or run.agent_id, "memory_id": id_}
+        text = one.memory.content.text
+        if similar := (await neighbours.beside(validated(UpdateMemory, {**who, "text": text}))).similar:
+            alike[id_] = similar
+    known = await _kept(run, {near.memory_id for similar in alike.values() for near in similar.near})
     found = dict[tuple[UUID, UUID], Candidates]()
-    for id_ in pool:
-        memory = known[id_].memory
-        who = {**run.who, "agent_id": memory.agent_id or run.agent_id, "memory_id": id_}
-        similar = (await neighbours.beside(validated(UpdateMemory, {**who, "text": memory.content.text}))).similar
-        for near in similar.near if similar else ():
+    for id_, similar in alike.items():
+        for near in similar.near:
             other = known.get(near.memory_id)
-            pair = candidates(known[id_], other, near.similarity, similar.bands, now) if other and similar else None
+            pair = candidates(pool[id_], other, near.similarity, similar.bands, now) if other else None
             if pair:
                 found.setdefault(pair.ids, pair)
     return list(found.values())
 
 
-async def _pool(run: Run, now: datetime) -> tuple[Mapping[UUID, Kept], Sequence[UUID]]:
-    """The user's memories, and those of them that are compared: changed in 72 hours, important, or often used."""
-    column = memories.c
-    own = (
-        tuple_(*indexed(memories)) == tuple_(*owner_of(run.stream)),
-        column.status == Status.ACTIVE,
-        column.kind.in_(sorted(KINDS)),
-    )
+async def _pool(run: Run, now: datetime) -> Collection[UUID]:
+    """The memories that are compared: changed in 72 hours, important, or often used; the latest 200."""
+    column, own = memories.c, _own(run)
     often = select(func.percentile_cont(TOP_DECILE).within_group(column.reactivation_count)).where(*own)
     used = (column.reactivation_count > 0) & (column.reactivation_count >= often.scalar_subquery())
     new = column.updated_at > now - CHANGED_WITHIN
     chosen = select(column.memory_id).where(*own, or_(new, column.importance >= from_five(IMPORTANT), used))
     async with run.engine.projections.live.connect() as connection:
         latest = chosen.order_by(column.updated_at.desc(), column.memory_id).limit(MOST_POOL)
-        pool = [row.memory_id for row in await connection.execute(latest)]
-        rows = await fetch(connection, memories, select(*stored(memories)).where(*own))
-    known = {row["memory_id"]: Kept(as_memory(row), row["updated_at"]) for row in rows}
-    return known, [id_ for id_ in pool if id_ in known]
+        return [row.memory_id for row in await connection.execute(latest)]
+
+
+async def _kept(run: Run, ids: Collection[UUID]) -> Mapping[UUID, Kept]:
+    """Those of these memories that may be merged at all, by id."""
+    statement = select(*stored(memories)).where(*_own(run), memories.c.memory_id.in_(sorted(ids)))
+    async with run.engine.projections.live.connect() as connection:
+        rows = await fetch(connection, memories, statement) if ids else []
+    return {row["memory_id"]: Kept(as_memory(row), row["updated_at"]) for row in rows}
+
+
+def _own(run: Run) -> tuple[ColumnElement[bool], ...]:
+    column = memories.c
+    whose = tuple_(*indexed(memories)) == tuple_(*owner_of(run.stream))
+    return whose, column.status == Status.ACTIVE, column.kind.in_(sorted(KINDS))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID, uuid5
 
-from sqlalchemy import select, tuple_
+from sqlalchemy import func, select, tuple_
 
 from mnemolog.adapters.jobs.job import Attempt, Kind
 from mnemolog.adapters.maintenance.extracting import start_of_day
@@ -20,6 +20,7 @@ from mnemolog.commands.models import ChatModel
 from mnemolog.commands.prompts import load
 from mnemolog.domain.errors import ModelOutputInvalid
 from mnemolog.domain.extraction.validation import Fault
+from mnemolog.domain.importance import from_level
 from mnemolog.domain.memory import Cause, Memory, Status
 from mnemolog.domain.memory import Kind as MemoryKind
 from mnemolog.domain.memory_key import Source
@@ -38,7 +39,7 @@ from mnemolog.projections.rows import Row, fetch, stored
 JOB = "curate"
 PROMPT, TOKENS = "curator", 300
 ANSWERS = 3
-MOST_ARCHIVED, MOST_SOURCES = 50, 50
+MOST_ARCHIVED, MOST_SOURCES, MOST_READ = 50, 50, 5000
 _IDS = UUID("1f7f2f5e-9a0d-5d2f-9a55-3c4cbb0f6a54")
 
 
@@ -150,7 +151,11 @@ async def _before(run: Run, now: datetime) -> tuple[frozenset[frozenset[UUID]], 
 
 
 async def _rows(run: Run) -> Sequence[Row]:
+    """What may be archived or folded, as far as a query can tell; those that were used longest ago first."""
+    column = memories.c
     own = tuple_(*indexed(memories)) == tuple_(*owner_of(run.stream))
-    statement = select(*stored(memories)).where(own, memories.c.status == Status.ACTIVE)
+    about = (column.kind == MemoryKind.FACT) & (func.cardinality(column.entity_refs) > 0)
+    wanted = about | (column.importance < from_level(1))
+    statement = select(*stored(memories)).where(own, column.status == Status.ACTIVE, column.pinned.is_(False), wanted)
     async with run.engine.projections.live.connect() as connection:
-        return await fetch(connection, memories, statement.order_by(memories.c.last_accessed))
+        return await fetch(connection, memories, statement.order_by(column.last_accessed).limit(MOST_READ))

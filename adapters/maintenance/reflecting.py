@@ -7,7 +7,7 @@ memories that a newer one contradicts are archived.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -51,6 +51,8 @@ PROMPT, TOKENS, MESSAGE_CHARACTERS = "reflection", 1000, 2000
 # After so many answers that cannot be used, the messages are passed over.
 ANSWERS = 3
 CATEGORY = "activity"
+# Older messages are not reflected on, such as after an upgrade.
+READ_FOR = timedelta(days=7)
 # Unsure memories that are archived in one run.
 MOST_ARCHIVED = 20
 
@@ -166,7 +168,8 @@ async def _unread(run: Run) -> Sequence[Sequence[Utterance]]:
     found = await log.read(stream, tags=[turn_tag(last[0])]) if last else []
     after = max((one.seq for one in found if isinstance(one.payload, TurnRecorded)), default=0)
     events = await log.read(stream, after=after, tags=[thread_tag(run.thread_id)])
-    said = _said(events, run.agent_id, read)
+    since = run.engine.writes.now() - READ_FOR
+    said = _said([one for one in events if one.recorded_at >= since], run.agent_id, read)
     return [said[at : at + MOST_MESSAGES] for at in range(0, len(said), MOST_MESSAGES)]
 
 

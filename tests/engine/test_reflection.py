@@ -118,6 +118,16 @@ async def test_another_agent_sees_no_reflection(rosa: Person) -> None:
     assert await other.engine.reads.newest(other.viewer, 10, await other.caught_up()) == []
 
 
+async def test_old_messages_are_not_reflected_on(
+    rosa: Person, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as after an upgrade of an engine with long threads."""
+    await talks(rosa)
+    monkeypatch.setattr(reflecting, "READ_FOR", timedelta())
+    assert (await reflects(rosa)).changes == []
+    assert server.asked == 0
+
+
 async def test_without_an_agent_a_reflection_is_the_users(rosa: Person) -> None:
     alone = Person(rosa.engine, rosa.user)
     await talks(alone)
