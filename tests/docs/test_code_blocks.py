@@ -10,7 +10,7 @@ from tests.docs.reader import Reader
 
 RUN = ("python", "console", "text output")
 # Not run: diagrams and files, commands of the machine, and other languages.
-SHOWN = ("text", "sh", "toml", "json", "javascript", "sql", "yaml")
+SHOWN = ("text", "sh", "toml", "json", "javascript", "typescript", "sql", "yaml")
 RUNNABLE = [page for page in PAGES if any(block.info in RUN for block in blocks(page))]
 
 
