@@ -12,6 +12,9 @@ import json
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from itertools import islice
 from pathlib import Path
 from random import Random
 
@@ -19,27 +22,48 @@ import httpx
 from rich.console import Console
 from rich.table import Table
 
-from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.http.app import create_app
+from mnemolog.commands.memories import MEMORIES, CreateMemory, Memories
+from mnemolog.domain.errors import MnemologError
+from mnemolog.domain.identity import uuid7
+from mnemolog.domain.viewer import Viewer
+from mnemolog.events.envelope import DEFAULT_AGENT, NewEvent, StreamId
+from mnemolog.events.event import Event
+from mnemolog.events.log import Append
 from tests.bench.lives import Talk
 from tests.testkit.settings import settings_in
 
-USER, AT_ONCE, TIMES = "ana", 64, 20
+USER, GROUP, TIMES = "ana", 500, 20
+EVERY = timedelta(hours=1)
 ORIGIN = "http://localhost"
 
 
+def appends(count: int) -> Iterator[Append]:
+    """A memory each, an hour after the one before."""
+    random = Random(7)
+    talk, at = Talk(random), now() - count * EVERY
+    for _ in range(count):
+        at += EVERY
+        command = CreateMemory(user_id=USER, memory_id=uuid7(at, random.randbytes(10)), text=talk.sentence())
+        events = (NewEvent(uuid7(at, random.randbytes(10)), one, command.meta(), at) for one in decided(command))
+        yield Append(StreamId.of_user(USER), tuple(events))
+
+
+def decided(command: CreateMemory) -> Sequence[Event]:
+    return MEMORIES.decide(Memories(), command)
+
+
 async def written(engine: Engine, count: int) -> str:
-    """The memories, written through the commands; the id of the last one."""
-    talk, few = Talk(Random(7)), asyncio.Semaphore(AT_ONCE)
-
-    async def create() -> str:
-        async with few:
-            memory_id, _ = await engine.writes.create({"user_id": USER, "text": talk.sentence()})
-            return str(memory_id)
-
-    ids = await asyncio.gather(*(create() for _ in range(count)))
+    """Write the memories; the id of the last one."""
+    found = appends(count)
+    while group := list(islice(found, GROUP)):
+        refused = [one for one in await engine.log.append(group) if isinstance(one, MnemologError)]
+        if refused:
+            raise refused[0]
     await engine.settled()
-    return ids[-1]
+    [newest] = await engine.reads.newest(Viewer("default", USER, DEFAULT_AGENT), 1)
+    return str(newest["memory_id"])
 
 
 async def measured(client: httpx.AsyncClient, path: str) -> dict[str, float]:

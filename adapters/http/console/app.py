@@ -95,7 +95,7 @@ def console_routes(engine: Engine, callers: Callers) -> Sequence[BaseRoute]:
         Named(CONSOLE, front, name="console"),
         Named(f"{CONSOLE}/login", show_login, methods=["GET"], name="console_login"),
         Named(f"{CONSOLE}/login", sign_in, methods=["POST"], name="console_login"),
-        Mount(f"{CONSOLE}/static", Cached(StaticFiles(directory=STATIC))),
+        Mount(f"{CONSOLE}/static", Revalidated(StaticFiles(directory=STATIC))),
         *(
             Named(CONSOLE + path, _endpoint(entrance, view), methods=[method], name=f"console_{view.__name__}")
             for method, path, view in VIEWS
@@ -147,17 +147,16 @@ class WithHeaders:
         await self._app(scope, receive, adding)
 
 
-class Cached:
-    """Static files, whose paths change with their content."""
+class Revalidated:
+    """Static files: a browser keeps them, and asks each time whether they changed."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def adding(message: Message) -> None:
-            if message["type"] == "http.response.start" and message["status"] == 200:
-                kept = (b"cache-control", b"private, max-age=31536000, immutable")
-                message["headers"] = [*message["headers"], kept]
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], (b"cache-control", b"private, no-cache")]
             await send(message)
 
         await self._app(scope, receive, adding)
@@ -182,7 +181,7 @@ async def _on_error(request: Request, error: Exception) -> Response:
 async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 404:
-        return _problem(NotFound("there is no such page", field="", fix="go back to the start"), 404)
+        return _problem(NotFound("there is no such page", fix="go back to the start"), 404)
     return _problem(MnemologError(error.detail), error.status_code)
 
 

@@ -9,7 +9,6 @@ from starlette.responses import Response
 from mnemolog.adapters.http.console.visit import Visit
 from mnemolog.adapters.operations import memories as operations
 from mnemolog.adapters.operations.operation import Operation
-from mnemolog.adapters.operations.results import HistoryEntry, WhyView
 from mnemolog.domain.errors import InvalidInput, NotFound
 
 PAGE, FOUND, MOST_FOUND = 25, 10, 100
@@ -59,7 +58,9 @@ async def memory(visit: Visit) -> Response:
 
 async def history_of(visit: Visit) -> Response:
     """The history of a fact or an entity."""
-    return visit.page("history.html", id=_id(visit), **await past(visit, _id(visit)))
+    found = await past(visit, _id(visit))
+    kind = found["history"].items[0].subject if found["history"].items else "memory"
+    return visit.page("history.html", id=_id(visit), kind=kind, **found)
 
 
 async def changed(visit: Visit) -> Response:
@@ -72,12 +73,10 @@ async def changed(visit: Visit) -> Response:
 
 
 async def past(visit: Visit, id_: UUID) -> Mapping[str, Any]:
-    """A page of the history, and the origin of a subject."""
+    """A page of the history. The origin is read on request: it takes a look through the whole log of the user."""
     history = await visit.ask(operations.history, id=id_, limit=PAGE, cursor=visit.query.get("cursor"))
-    why: WhyView = await visit.ask(operations.why, id=str(id_))
-    events = {event.seq: event for event in why.events}
-    entries: Sequence[tuple[HistoryEntry, Any]] = [(entry, events.get(entry.seq)) for entry in history.items]
-    return {"history": history, "entries": entries, "why": why}
+    why = await visit.ask(operations.why, id=str(id_)) if visit.query.get("origin") else None
+    return {"history": history, "why": why}
 
 
 def _id(visit: Visit) -> UUID:

@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +48,9 @@ def environment() -> Environment:
     return loaded
 
 
-@cache
 def static(name: str) -> str:
-    """The path of a file, which changes with its content."""
-    return f"{CONSOLE}/static/{name}?{sha256((STATIC / name).read_bytes()).hexdigest()[:12]}"
+    """The path of a file. One path each, since a module that is imported by two paths would run twice."""
+    return f"{CONSOLE}/static/{name}"
 
 
 def when(moment: datetime | None, nothing: str = "–") -> Markup:

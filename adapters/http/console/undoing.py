@@ -18,10 +18,12 @@ NAMED = ("memory_id", "event_id")
 
 async def preview(visit: Visit) -> Response:
     """What an undo would do. It changes nothing."""
-    named = _named(visit.query)
+    of = visit.query.get("of", "")
+    named = (
+        {"event_id": await _event_at(visit, of, visit.query["seq"])} if "seq" in visit.query else _named(visit.query)
+    )
     plan = await visit.ask(operations.undo, **named, dry_run=True)
     subjects = [(change, await _text_of(visit, change)) for change in plan.changes[: MAX_MERGE + 1]]
-    of = visit.query.get("of", "")
     entries = await _entries(visit, of, plan.undone) if of else ()
     return visit.page(
         "undo.html", named=named, plan=plan, subjects=subjects, entries=entries, of=of, once=secrets.token_urlsafe(12)
@@ -39,6 +41,15 @@ async def done(visit: Visit) -> Response:
 
 def _named(given: Mapping[str, str]) -> dict[str, str]:
     return {name: given[name] for name in NAMED if given.get(name)}
+
+
+async def _event_at(visit: Visit, of: str, seq: str) -> str:
+    """The event of a history's entry, which the history names by its place in the log."""
+    why = await visit.ask(operations.why, id=of)
+    found = [str(event.event_id) for event in why.events if str(event.seq) == seq]
+    if not found:
+        raise NotFound(f"no change {seq!r:.40} of {of}", field="seq", fix="choose a change of the history")
+    return found[0]
 
 
 async def _text_of(visit: Visit, change: RevertView) -> str:

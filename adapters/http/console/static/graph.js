@@ -215,15 +215,23 @@ async function begin(figure) {
   const shown = figure.querySelector("[name=shown]");
   const output = figure.querySelector("output");
   const filter = document.querySelector(".filter");
+  const wanted = (name) => filter?.elements[name].value.trim() ?? "";
   const update = () => {
-    const count = graph.show(Number(shown.value), filter.elements.category.value, filter.elements.name.value.trim().toLowerCase());
+    const count = graph.show(Number(shown.value), wanted("category"), wanted("name").toLowerCase());
     output.textContent = `${count} of ${graph.all.length}`;
   };
   shown.addEventListener("input", update);
-  filter.addEventListener("input", update);
+  filter?.addEventListener("input", update);
   figure.querySelector("[name=closer]").addEventListener("click", () => graph.zoom(1.4));
   figure.querySelector("[name=farther]").addEventListener("click", () => graph.zoom(1 / 1.4));
   figure.querySelector("[name=whole]").addEventListener("click", () => graph.whole());
+  follow(graph);
+  new ResizeObserver(() => graph.draw()).observe(graph.svg);
+  update();
+}
+
+// The pointer moves and picks; the list of names picks, by pointer and by keyboard.
+function follow(graph) {
   const nodeOf = (event) => {
     const point = event.target.closest("[data-node]");
     return point && graph.nodes.find((node) => node.index === Number(point.dataset.node));
@@ -254,10 +262,12 @@ async function begin(figure) {
     const path = link && new URL(link.href).pathname;
     graph.pick(path && graph.nodes.find((node) => new URL(node.to, location.href).pathname === path));
   };
-  names.addEventListener("focusin", listed);
-  names.addEventListener("pointerover", listed);
-  window.addEventListener("resize", () => graph.draw());
-  update();
+  names?.addEventListener("focusin", listed);
+  names?.addEventListener("pointerover", listed);
 }
 
-document.querySelectorAll("[data-graph]").forEach(begin);
+export function drawGraphs(root) {
+  return Promise.all([...root.querySelectorAll("[data-graph]")].map(begin));
+}
+
+drawGraphs(document);

@@ -1,6 +1,7 @@
 // Moves through time: fetches what was known at the moment of the slider, and puts it into the page.
 
 import { localTimes } from "./console.js";
+import { drawGraphs } from "./graph.js";
 
 const slide = document.getElementById("slide");
 const range = document.getElementById("range");
@@ -37,6 +38,7 @@ async function show() {
     const main = page.querySelector("main");
     shown.replaceChildren(...(main ?? page.body).childNodes);
     localTimes(shown);
+    drawGraphs(shown);
     const here = new URL(location.href);
     here.searchParams.set("at", at);
     history.replaceState(null, "", here);

@@ -147,7 +147,16 @@ async def test_the_slider_moves_through_time_by_keyboard(browser: Browser, url: 
         assert "at=20" in page.url
         await page.keyboard.press("End")
         await expect(then).to_contain_text("oat milk")
+        await expect(then.locator("figure.graph output")).to_have_text("6 of 6")
         await expect(slider).to_have_attribute("aria-valuetext", "now")
+
+
+@pytest.mark.parametrize("path", ["/memories", "/timeline", "/entities", "/operations"])
+async def test_a_form_is_sent_once_by_each_click(browser: Browser, url: str, key: str, path: str) -> None:
+    async with opened(browser, url, key) as page:
+        await page.goto(f"/console{path}?user=nobody-of-the-console")
+        await page.get_by_role("button", name="Sign out").click()
+        await expect(page.get_by_label("API key")).to_be_visible()
 
 
 async def test_the_graph_is_readable_at_500_nodes(browser: Browser, url: str, key: str, guarded: Engine) -> None:

@@ -89,10 +89,11 @@ async def test_two_that_are_the_same_are_merged_and_the_merge_is_undone(guarded:
         assert "The same as Makesh: merge" in await visitor.get(f"/entities/{one}", **about)
         assert "Merged." in await visitor.post(f"/entities/{one}/merge", **about, absorbed=str(other))
         assert "also called Mukesh" in await visitor.get(f"/entities/{one}", **about)
-        [event] = re.findall(r'undo\?[^"]*event_id=([0-9a-f-]+)[^"]*">Undo this merge', visitor.page)
-        named: dict[str, Any] = {"event_id": event, "of": str(one), "kind": "entity"}
-        assert "Nothing has changed yet" in await visitor.get("/undo", **about, **named)
-        assert "Undone." in await visitor.post("/undo", **about, **named, once="1")
+        [seq] = re.findall(r'undo\?[^"]*seq=([0-9]+)[^"]*">Undo this merge', visitor.page)
+        named: dict[str, Any] = {"of": str(one), "kind": "entity"}
+        assert "Nothing has changed yet" in await visitor.get("/undo", **about, **named, seq=seq)
+        [event] = re.findall(r'name="event_id" value="([^"]+)"', visitor.page)
+        assert "Undone." in await visitor.post("/undo", **about, **named, event_id=event, once="1")
         assert "also called Mukesh" not in await visitor.get(f"/entities/{one}", **about)
 
 

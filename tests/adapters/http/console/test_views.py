@@ -141,6 +141,17 @@ async def test_every_answer_has_a_strict_policy_and_nothing_inline(guarded: Engi
                 assert not re.search(r"(?:src|href|action)=\"(?!/console|#)", answer.text), path
 
 
+async def test_static_files_are_asked_for_again_and_pages_not_kept(guarded: Engine, ines: Told) -> None:
+    async with signed_in(guarded, WRITER) as visitor:
+        file = await visitor.http.get("/console/static/graph.js")
+        assert file.headers["cache-control"] == "private, no-cache"
+        known = {"If-None-Match": file.headers["etag"]}
+        assert (await visitor.http.get("/console/static/graph.js", headers=known)).status_code == 304
+        page = await visitor.http.get("/console/memories", params={"user": ines.user})
+        assert page.headers["cache-control"] == "no-store"
+        assert (await visitor.http.get("/console/static/../app.py")).status_code == 404
+
+
 async def test_what_was_remembered_is_text_and_never_markup(guarded: Engine) -> None:
     evil = "<img src=x onerror=alert(1)>\"'{{7*7}}"
     made = await did(guarded, operations.create, "evil-of-the-console", text=evil, category="note")
@@ -200,11 +211,12 @@ async def test_a_merge_is_undone_after_a_dry_run_that_names_what_comes_back(guar
     async with signed_in(guarded, WRITER) as visitor:
         about: dict[str, Any] = {"user": ines.user}
         await visitor.get(f"/memories/{ines.merged}", **about)
-        [event] = re.findall(r'undo\?[^"]*event_id=([0-9a-f-]+)[^"]*">Undo this merge', visitor.page)
-        preview = await visitor.get("/undo", **about, event_id=event, of=ines.merged, kind="memory")
+        [seq] = re.findall(r'undo\?[^"]*seq=([0-9]+)[^"]*">Undo this merge', visitor.page)
+        preview = await visitor.get("/undo", **about, seq=seq, of=ines.merged, kind="memory")
+        [event] = re.findall(r'name="event_id" value="([^"]+)"', visitor.page)
         assert "Ines takes the night train" in preview
         assert "night train" not in await visitor.get("/memories", **about)
-        await visitor.get("/undo", **about, event_id=event, of=ines.merged, kind="memory")
+        await visitor.get("/undo", 404, **about, seq="99", of=ines.merged, kind="memory")
         assert "Undone." in await visitor.post(
             "/undo", **about, event_id=event, of=ines.merged, kind="memory", once="1"
         )
