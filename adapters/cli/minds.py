@@ -80,7 +80,7 @@ def run(
     changes = output.count(len(ran.changes), "change")
     output.done(f"{name} would make {changes}" if dry_run else f"{name} made {changes}")
     for change in ran.changes:
-        output.line(change["type"], " ".join(str(value) for key, value in change.items() if key != "type"))
+        output.line(change["type"], " ".join(_text(value) for key, value in change.items() if key != "type"))
     if ran.figures:
         output.line("looked at", ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in ran.figures.items()))
     for said in ran.skipped:
@@ -112,6 +112,10 @@ def resume(
         output.as_json([one.as_dict() for one in resumed])
     else:
         output.done(f"{name} is resumed for {output.count(len(resumed), 'user')}")
+
+
+def _text(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _about(
