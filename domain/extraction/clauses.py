@@ -29,7 +29,7 @@ def clauses(text: str) -> Iterator[Clause]:
     for sentence in _END.split(plain):
         stated, corrects = _opened(sentence.strip())
         stated = _KIN.sub(r"my \1 ", _completed(stated))
-        stated = _HEDGED.sub("I'm ", stated)
+        stated = _WISHED.sub("call me ", _HEDGED.sub("I'm ", stated))
         stated, replaced = _NOT_BUT.subn(r"\1 \2 ", stated)
         corrects = corrects or bool(replaced)
         if not stated or stated.endswith("?") or _SPECULATION.search(stated):
@@ -38,8 +38,10 @@ def clauses(text: str) -> Iterator[Clause]:
             continue
         led = _LED.match(stated)
         stated = f"{led[1]} {stated[led.end() :]}" if led and is_time(led[1]) else stated
+        own = _OWN.match(stated) is not None
         for part in _JOINT.split(_COUPLE.sub(r"\1 & I ", stated)):
             clause, again = _opened(part)
+            clause = f"I {clause}" if own and _VERB.match(clause) else clause
             clause = _KIN.sub(r"my \1 ", clause)
             if clause:
                 yield Clause(clause.strip(" .!,;:"), corrects or again)
@@ -81,9 +83,12 @@ _KIN = re.compile(
 )
 _JOINT = re.compile(
     r",? (?:and|but|so|because|since|although|though|while|as(?! my\b)) (?=(?:now |then |recently |also )?(?:I|i|we|my|We|My)\b)"
-    r"|, (?=(?:I|i|we|my|she|he|they)\b)|,? (?:but|because|although|though|while|whereas|however) "
-    r"|,? and (?=(?:have|has|am|'m|live|work|moved|started|joined|left|quit|love|hate|like|prefer|speak|study|take)\b)"
+    r"|, (?=(?:I|i|we|my|she|he|they)\b)|: (?=(?:I|i|we|We)\b)|,? (?:but|because|although|though|while|whereas|however) "
+    r"|,? and (?=(?:have|has|am|'m|live|work|moved(?! in\b)|started|joined|left|quit|love|hate|like|prefer|speak|study|take)\b)"
 )
+_OWN = re.compile(r"(?:I|we)\b", re.IGNORECASE)
+# `love` and `like` may be nouns: "the hope and love theme".
+_VERB = re.compile(r"(?:have|am|live|work|moved|started|joined|left|quit|hate|prefer|speak|study|take)\b")
 # "Tom and I" is one subject; any other "and I" begins a clause.
 _COUPLE = re.compile(r"^((?i:my|our) (?:\w+ )?\w+|[A-Z][\w-]+(?: [A-Z][\w-]+)?) and I (?!(?i:am|'m|have to)\b)")
 # "Last week, I moved" is one clause.
@@ -105,6 +110,12 @@ _NOT_BUT = re.compile(
 # "So I guess I'm vegan now" is how people say it of themselves.
 _HEDGED = re.compile(
     rf"\bi (?:guess|suppose) (?:that makes me|i'm|i am)(?= (?:now )?(?:an? )?(?:{DIETS})\b(?!-))", re.IGNORECASE
+)
+# "I'd rather you called me Bea" asks for it.
+_WISHED = re.compile(
+    r"\b(?:i'd rather you(?:'d)? call(?:ed)? me|(?:i'd|i) prefer (?:to be called|(?:if |it if )?(?:you|people) call(?:ed)? me))"
+    r" (?=(?-i:[A-Z]))",
+    re.IGNORECASE,
 )
 _OPENING = re.compile(
     r"(?:(?P<corrects>(?:(?:oh |oops,? |wait,? )?(?:no|sorry|apologies|correction|a correction|my mistake|my bad)[,:;.-]+ "

@@ -8,7 +8,7 @@ from datetime import datetime
 from mnemolog.domain.entity import ME
 from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_CANDIDATES, Action, Candidate
 from mnemolog.domain.extraction.clauses import Clause, clauses
-from mnemolog.domain.extraction.forms import DATES, MOVED_IT, NAME_ALONE, ONLY_INTOLERANT, RULES
+from mnemolog.domain.extraction.forms import DATES, INSTEAD, MOVED_IT, NAME_ALONE, ONLY_INTOLERANT, RULES
 from mnemolog.domain.extraction.makers import intolerant
 from mnemolog.domain.extraction.rule import Said
 from mnemolog.domain.extraction.times import Dated, dated, day_of
@@ -62,6 +62,8 @@ def _continued(clause: Clause, last: Candidate, at: datetime) -> Sequence[Candid
             if day and day >= at
             else ()
         )
+    if last.predicate == "next_trip" and (found := INSTEAD.match(clause.text)):
+        return (replace(last, object=found["name"], action=Action.STATE, single=True, rule=f"{EXTRACTOR}/instead"),)
     if last.predicate == "allergy" and last.action is not Action.END and ONLY_INTOLERANT.match(clause.text):
         return [replace(one, rule=f"{EXTRACTOR}/only-intolerant") for one in intolerant(last)]
     if (

@@ -16,15 +16,18 @@ from mnemolog.domain.extraction.makers import (
     joins,
     likes,
     lives_in,
+    living_with,
     married_to,
     moved_to,
     moving,
     names,
     names_other,
+    newly_occupied,
     no_longer,
     not_allergic,
     occupied,
     only_intolerant,
+    outgrown,
     parents,
     planned,
     related,
@@ -32,6 +35,7 @@ from mnemolog.domain.extraction.makers import (
     studied,
     titled,
     trip,
+    trip_off,
     values,
     works_at,
 )
@@ -78,6 +82,7 @@ DATES: tuple[Rule, ...] = named(
 # What these are about was said before.
 MOVED_IT = form(rf"(?:{{I}}(?: had to)? (?:move|moved|postpone|postponed|reschedule|rescheduled|push|pushed|delay|delayed|change|changed) it|it {_MOVED})(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})")
 ONLY_INTOLERANT = form(r"(?:(?:my|the|that) allergy|it) {INTOLERANCE}(?=$|[,.!])")
+INSTEAD = form(r"{AM} (?:going|flying|travelling|traveling|off) to {NAME}(?: (?:in|on|for|next|this) [\w ]{2,20}?)? instead(?=$|[,.!;]| with\b)")
 NAME_ALONE = form(r"(?:in |at |to |for )?{NAME}$")
 
 RULES: tuple[Rule, ...] = named(
@@ -89,6 +94,8 @@ RULES: tuple[Rule, ...] = named(
     rule("moved", r"{I} moved (?:back )?in with (?:my|our|(?-i:[A-Z]))", ends("lives_in")),
     rule("moved", r"{I} moved (?:in)?to {SOME_HOME} (?:in|near) {NAME}{END}", moved_to),
     rule("moved|live|living", r"{I} (?:moved (?:in)?to|live in|living in) {SOME_HOME} (?:on|at) {NAME}{END}", names("lives_on", category="Location", single=True, changes=True)),
+    rule("moved in", r"{I} (?:bought|rented|found|got) {SOME_HOME} in {NAME} (?:and|&) (?:have |'ve )?(?:just |finally |already )?moved in\b", moved_to),
+    rule("live|living", r"{I} (?:live|living) (?=with (?:my|our) )(?!.* (?:in|near|at) )", living_with),
     rule("back in", r"{AM} (?:back|home) in {NAME} (?:for good|permanently)", moved_to),
     rule("settled", r"{I} settled(?: down)? in {NAME}{END}", moved_to),
     rule("moved", r"{I} moved (?:out of|away from) {NAME}{END}", ends("lives_in")),
@@ -115,6 +122,9 @@ RULES: tuple[Rule, ...] = named(
     rule("work", r"{I} (?:work|working) as an? {OCCUPATION}(?: (?:at|for|with) {NAME}{END})?", occupied),
     rule("work", r"{I} (?:work|working|started working|began working)(?: (?:full[- ]time|part[- ]time|remotely|again))? (?:at|for) {NAME}{END}", works_at),
     rule("job|position|role", r"{I} (?:started|starting|began|got|taken|took|accepted|landed|have)(?: (?:a|the|my|an))?(?: (?:new|great|full[- ]time|part[- ]time))* (?:job|position|role) (?:at|with|for) {NAME}{END}", started_at),
+    rule("job|position|role", r"{I} (?:started|starting|began|got|taken|took|accepted|landed)(?: (?:a|the|my|an))?(?: (?:new|great|full[- ]time|part[- ]time))* (?:job|position|role) as an? {OCCUPATION}(?: (?:at|for|with) {NAME}{END}|(?=$|[,.!]| (?:and|in|from)\b))", newly_occupied),
+    rule("jobs|companies|employers", r"{I} (?:switched|changed|moved) (?:jobs|companies|employers),? from [^,]{2,40}? to {NAME}{END}", started_at),
+    rule("jobs", r"{I} (?:switched|changed) jobs(?: and| &|,) (?:now )?(?:work|working) (?:at|for) {NAME}{END}", started_at),
     rule("start", r"{I} (?:started|starting) (?:(?:work )?at|work(?:ing)? (?:at|for|with)) (?!the University){PLACE}{NAME}{END}", started_at),
     rule("join", r"{I} (?:joined|joining) (?!the ){PLACE}{NAME}{END}", started_at),
     rule("offer|contract", r"{I} (?:accepted|(?:took|taken|signed)(?= .{0,12}(?:job|contract))) (?:an?|the|their|my)(?: new)?(?: job)? (?:offer|contract) (?:from|at|with) {NAME}{END}", joins),
@@ -128,7 +138,7 @@ RULES: tuple[Rule, ...] = named(
     rule("hired me", r"{NAME} (?:has |have )?(?:just )?hired me", started_at),
     rule("first", r"(?:today (?:is|was) )?(?:my|the) first (?:day|week|month)(?: of work)? (?:at|with) (?!.*\b(?:university|school|college|gym)\b){NAME}(?=$|[,.!]| (?:was|is|went|has)\b)", started_at),
     rule("employer|company|firm", r"(?:my|the)(?: new| current)? (?:employer|company|firm)(?: (?:(?:that|where|which) )?i(?:'m| am)?(?: now)? work(?:ing)?(?: (?:at|for|in))?)? is(?: now| called| named)? {NAME}{END}", works_at),
-    rule("m a|am a|became", r"{I}(?: became)? an? {OCCUPATION}(?: (?:at|for|with) {NAME}{END}|(?=$|[,.!]| (?:now|by|and|in|from|these|here|with|at|for)\b))", occupied),
+    rule(" a |became", r"{I}(?: became)? an? {OCCUPATION}(?: (?:at|for|with) {NAME}{END}|(?=$|[,.!]| (?:now|by|and|in|from|these|here|with|at|for)\b))", occupied),
     # Study and languages.
     rule("stud", r"{AM} a student (?:at|of) {NAME}{END}", names("studies_at", category="Organization", single=True)),
     rule("stud", r"{I} (?:study|studying) at {NAME}{END}", names("studies_at", category="Organization", single=True)),
@@ -142,6 +152,9 @@ RULES: tuple[Rule, ...] = named(
     rule("allerg", r"{I}(?: (?:got|developed))? an? (?:(?:severe|serious|bad|mild|strong) )?allergy to {FOOD}(?=$|[,.!(])", values("allergy")),
     rule("allerg", r"i(?:'m| am) (?:no longer|not(?=.*(?: after all| any ?more| any longer|, (?:but|it's|it is|i'm)\b))) (?:actually |really )?allergic to (?P<former>{DISH})(?: after all|{NO_MORE})?(?:, (?:but(?: rather)?(?: to)?|it's|it is|i'm allergic to) (?P<value>{DISH}))?(?=$|[,.!])", not_allergic),
     rule("allerg", r"(?:my (?P<former>{DISH}) allergy|(?:my|the) allergy to (?P<other>{DISH})) {INTOLERANCE}(?=$|[,.!])", only_intolerant),
+    rule("allerg", r"(?:my|the) allergy is(?: (?:actually|really|in fact))? to (?!blame\b){FOOD}(?:,? (?:and )?not(?: to)? (?P<former>{DISH}))?(?=$|[,.!(])", allergic),
+    rule("allerg", r"it(?:'s| is) {FOOD} (?:that )?i(?:'m| am) allergic to(?:,? (?:and )?not(?: to)? (?P<former>{DISH}))?(?=$|[,.!(])", allergic),
+    rule("outgrew|grew out|outgrown|grown out", r"{I} (?:outgrew|grew out of|outgrown|grown out of) my (?:(?P<former>{DISH}) allergy|allergy to (?P<other>{DISH}))(?=$|[,.!(]| (?:as|when|years|a)\b)", outgrown),
     rule("intoleran", r"{AM} (?P<value>[a-z]+)[- ]intolerant", values("intolerance")),
     rule("eat|have|drink|tolerate", r"i (?:can't|cannot|can not|must not|mustn't)(?: really)? (?:eat|have|drink|tolerate)(?: any)? (?P<value>gluten|dairy|lactose|wheat|peanuts|nuts|shellfish|eggs|soy|fructose|sesame|histamine)(?=$|[,.!]| (?:any ?more|at all|because|and|so|or)\b)", values("intolerance")),
     rule("diagnosed|have|suffer", r"{I} (?:(?:was|been|got|were)(?: just)? diagnosed with|have|suffer from|living with) {CONDITION}(?=$|[,.!;(]| (?:and|but|so|since|now|in|because|for|too|which|as)\b)", values("condition")),
@@ -215,6 +228,7 @@ RULES: tuple[Rule, ...] = named(
     rule("call|name", r"(?:my|our){SORT} {ONE}(?:'s name is|'s called| is called| is named|, whose name is| named| called) {NAME}{END}", related),
     rule("my|our", r"(?:my|our){SORT} {ONE}(?:,| is)? {PERSON}{NAME}(?=$|[,.!]| &| (?:is|was|has|had|lives|works|moved|likes|loves|and|got|joined|now|just|came|will|who|with|wants|started)\b)", related),
     rule("called|named|name|, ", r"{I}(?: (?:got|have|adopted|bought))? (?:an?|one|another){SORT} {ONE}(?:,? (?:called|named|whose name is)|,) {PERSON}{NAME}{END}", related),
+    rule("name is|name's|named|called", r"{I}(?: (?:got|have|adopted|bought))? (?:an?|one|another){SORT} {ONE}(?:,| and|:)? (?:(?:his|her|its|their) name(?:'s| is)|(?:named|called) (?:him|her|it)) {PERSON}{NAME}{END}", related),
     rule("kids|children|sons|daughters|twins", r"{I} (?:have|got) (?:an? |two |three |four |five )?(?:kids|children|sons|daughters|twins)(?:,|:| called| named) {CHILDREN}", parents),
     rule("baby|son|daughter|boy|girl", r"{I} (?:had|have|welcomed)(?: a| our)(?: (?:second|first|third|little|beautiful|healthy))* (?:baby(?: boy| girl| son| daughter)?|son|daughter)(?:,| called| named|: | and (?:named|called) (?:him|her|them)) {OTHER}(?=$|[,.!;]| (?:on|and|in|last|this)\b)", parents),
     rule("named", r"{I} (?:named|called) (?:the|our) (?:baby|son|daughter|boy|girl) {OTHER}(?=$|[,.!;]| (?:after|because|and)\b)", parents),
@@ -233,6 +247,8 @@ RULES: tuple[Rule, ...] = named(
     rule("next", r"{I} (?:booked|planned|decided on|settled on|chosen|chose|picked) {NAME} (?:for|as) (?:our|my|the) {NEXT_TRIP}", trip),
     rule("next", r"{AM} (?:going|flying|travelling|traveling) to {NAME} (?:next$|for (?:my|our|the) {NEXT_TRIP})", trip),
     rule("trip|holiday|vacation", r"{AM} planning (?:a|our|my|the)(?: next)? (?:trip|holiday|vacation) to {NAME}{END}", trip),
+    rule("off|cancel", r"(?:{NAME}|(?:the|our|my) (?:trip|holiday|vacation) to (?P<value>[A-Z][\w-]+)|(?:the|our|my) (?P<other>[A-Z][\w-]+) (?:trip|holiday|vacation)) (?:is|was|has been|got) (?:now )?(?:off|cancelled|canceled|called off)(?=$|[,.!;(]| (?:and|because|now)\b)", trip_off),
+    rule("cancel|called off", r"{I}(?: had to)? (?:cancel|cancelled|canceled|called off) (?:the|our|my) (?:trip|holiday|vacation) to {NAME}{END}", trip_off),
     # Preferences.
     rule("favorite|favourite", r"my (?:(?:new|current|all-time) )?favou?rite (?P<what>[a-z]+(?: [a-z]+)?) (?:is|are)(?: now)? (?P<value>(?!(?:the|a|an|when|to|that|this|how|by|not|in|on|at|from|probably)\b)[\w'&-]+(?: (?!(?:and|but|because|since|so|by|from|in|at|when|which|that|of)\b)[\w'&-]+){0,3})(?=$|[,.!]| (?:and|but|because|since|so|by|from)\b)", favourite),
     rule("any", r"i (?:don't|do not)(?: really)? (?:like|love|enjoy) (?P<value>(?:[\w'-]+ ){1,4}?)(?:any ?more|any longer)", no_longer),

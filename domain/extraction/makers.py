@@ -9,7 +9,7 @@ from typing import Any
 from mnemolog.domain.entity import PERSON, THING
 from mnemolog.domain.extraction import times
 from mnemolog.domain.extraction.candidate import Action, Candidate
-from mnemolog.domain.extraction.rule import Make, Said
+from mnemolog.domain.extraction.rule import Make, Said, form
 from mnemolog.domain.extraction.vocabulary import ONE_OF, PETS, RELATIONS
 
 _PLANNED_FOR = timedelta(days=3653)
@@ -59,7 +59,19 @@ def ends(predicate: str) -> Make:
     return make
 
 
-lives_in = names("lives_in", category="Location")
+def lives_in(said: Said) -> Sequence[Candidate]:
+    """A home, and those with whom one lives there."""
+    return (*_at_home(said), *living_with(said))
+
+
+def living_with(said: Said) -> Sequence[Candidate]:
+    """Those of a household who are named, each with what they are to the author."""
+    found = _HOUSEHOLD.finditer(said.match.string)
+    return tuple(_tie(one["who"], one["other"]) for one in found)
+
+
+_HOUSEHOLD = form(r"\b(?:with|and|&|,) (?:my|our){SORT} {ONE},? {OTHER}(?=$|[,.!;]| (?:and|&|in|at|near)\b)")
+_at_home = names("lives_in", category="Location")
 moved_to = names("lives_in", category="Location", changes=True)
 works_at = names("works_at", category="Organization")
 started_at = names("works_at", category="Organization", changes=True)
@@ -138,6 +150,11 @@ def not_allergic(said: Said) -> Sequence[Candidate]:
     return (*_no_allergy(said), *(values("allergy")(said) if said.match["value"] else ()))
 
 
+def outgrown(said: Said) -> Sequence[Candidate]:
+    food = said.match["former"] or said.match["other"]
+    return (Candidate(predicate="allergy", object=food, literal=True, action=Action.END, changes=True),)
+
+
 def only_intolerant(said: Said) -> Sequence[Candidate]:
     food = said.match["former"] or said.match["other"]
     return intolerant(Candidate(predicate="allergy", object=food, literal=True))
@@ -169,6 +186,11 @@ def occupied(said: Said) -> Sequence[Candidate]:
     return (job, *works_at(said)) if said.match["name"] else (job,)
 
 
+def newly_occupied(said: Said) -> Sequence[Candidate]:
+    """A job that is new."""
+    return tuple(replace(one, changes=True) for one in occupied(said))
+
+
 def diet(said: Said) -> Sequence[Candidate]:
     value = said.match["value"].lower()
     since, until = said.clause.since, said.clause.until
@@ -177,21 +199,30 @@ def diet(said: Said) -> Sequence[Candidate]:
 
 def related(said: Said) -> Sequence[Candidate]:
     """Somebody and his name."""
-    word = said.match["who"].lower()
-    tie = Candidate(
+    return (replace(_tie(said.match["who"], said.name), changes=said.changes),)
+
+
+def _tie(word: str, name: str) -> Candidate:
+    word = word.lower()
+    return Candidate(
         predicate=RELATIONS.get(word, word),
-        object=said.name,
+        object=name,
         category="Animal" if re.fullmatch(PETS, word) else PERSON,
         single=re.fullmatch(ONE_OF, word) is not None,
         literal=False,
-        changes=said.changes,
     )
-    return (tie,)
 
 
 def trip(said: Said) -> Sequence[Candidate]:
     """Its date is not that since which it is planned."""
     return (Candidate(predicate="next_trip", object=said.name, category="Location", single=True, changes=True),)
+
+
+def trip_off(said: Said) -> Sequence[Candidate]:
+    """The end of a trip that was planned; of anything else with this name, nothing is known."""
+    groups = said.match.groupdict()
+    place = said.named("name") or groups.get("value") or groups.get("other")
+    return (Candidate(predicate="next_trip", object=place, category="Location", action=Action.END, changes=True),)
 
 
 def planned(said: Said) -> Sequence[Candidate]:
