@@ -9,11 +9,14 @@ from sqlalchemy import Select, select
 
 from mnemolog.domain import hydration, state
 from mnemolog.domain.entity import ME, proper_name
+from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.ranking import DEFAULT
 from mnemolog.domain.text import name_key, normalize_name
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.asking import ask, together
+from mnemolog.projections.graph import facts
 from mnemolog.projections.graph import reader as entities
+from mnemolog.projections.graph.tables import NAME as GRAPH
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.filters import UNFILTERED
 from mnemolog.projections.retrieval import CANDIDATES, Hit
@@ -25,6 +28,9 @@ from mnemolog.projections.sources.weighing import relevant, trusted_first, weigh
 
 FEWEST = 10
 """The hits that are compared with each other, however few are wanted: the current one may not be the best match."""
+
+FORMER = 0.5
+"""The weight of a message of which no fact holds any more, if the question is about the present."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,8 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     ]
     wanted = [hit for one in found for hit in one.hits if asked.wants(hit.kind)]
     hits = relevant(asked, weighed(asked, wanted))
+    if any(GRAPH in source.projections for source in sources):
+        hits = await _outlived(asked, hits)
     words = _words_of(asked, hits)
     unknown = _unknown(asked, found, words)
     named = any(one.named for one in found) or not words.isdisjoint(hydration.capitalised_words(asked.question.text))
@@ -88,6 +96,24 @@ def _unknown(asked: Asked, found: Sequence[Found], words: frozenset[str]) -> Seq
 def _tells_people_apart(asked: Asked, found: Sequence[Found]) -> bool:
     """Whether an unknown name is somebody else's: entities are known, and the question is not about the user."""
     return any(one.unborne is not None for one in found) and not hydration.asks_about_user(asked.question.text)
+
+
+async def _outlived(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """The hits with those messages marked that stated facts of which none holds any more.
+
+    They come later, unless the question is about the past.
+    """
+    said = {hit.row["message_id"]: hit.date for hit in hits if hit.kind == MESSAGE}
+    if not said:
+        return hits
+    over = await facts.outlived(asked.connection, asked.viewer, asked.point, asked.predicates, said)
+    ended = {id_ for id_, (_, every) in over.items() if every}
+    weight = FORMER if state.asked_states(asked.question.text) else 1.0
+    marked = [
+        replace(hit, current=False, score=weight * hit.score) if hit.row.get("message_id") in ended else hit
+        for hit in hits
+    ]
+    return sorted(marked, key=lambda hit: -hit.score) if ended else hits
 
 
 async def settled(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:

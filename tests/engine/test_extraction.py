@@ -415,6 +415,14 @@ async def test_a_context_marks_what_a_message_says_that_no_longer_holds(ana: Tel
 
 
 @pytest.mark.spec_part("A15")
+async def test_a_search_marks_a_message_whose_facts_are_over_and_shows_it_later(ana: Teller) -> None:
+    await hears(ana, "I'm allergic to penicillin.", "Actually the allergy is to amoxicillin, not penicillin.")
+
+    hits = (await ana.asks("Am I allergic to penicillin?")).hits
+    assert "amoxicillin" in hits[0].text
+    assert {hit.text.rpartition(": ")[2]: hit.current for hit in hits}["I'm allergic to penicillin."] is False
+
+
 async def test_a_corrected_allergy_leaves_the_right_one_in_every_context(ana: Teller) -> None:
     await hears(ana, "I'm allergic to peanuts.", "I'm not allergic to peanuts after all, it's tree nuts.")
     await hears(
