@@ -12,7 +12,7 @@ from mnemolog.adapters.cli import output, show_envelope, show_episodes
 from mnemolog.adapters.operations.artifacts import ArtifactDetail, ArtifactHit, ArtifactText, ArtifactView
 from mnemolog.adapters.operations.attention import AffectView
 from mnemolog.adapters.operations.batches import Forgotten
-from mnemolog.adapters.operations.being import Entry
+from mnemolog.adapters.operations.being import Entry, Recollection, Scenes
 from mnemolog.adapters.operations.conversation import Added, Session
 from mnemolog.adapters.operations.erasure import Erased, Proof
 from mnemolog.adapters.operations.graph_results import EntityDetail, EntityView, FactView
@@ -40,6 +40,7 @@ from mnemolog.adapters.operations.summaries import SummaryView
 from mnemolog.adapters.operations.todos import Todo
 from mnemolog.domain.consent import APPLIED
 from mnemolog.domain.consent import PatchStatus as Consent
+from mnemolog.domain.recall import SEPARATOR
 from mnemolog.domain.sentence import value_text
 from mnemolog.projections.graph.facts import State
 
@@ -341,6 +342,17 @@ def _entries(page: Page[Entry]) -> None:
     output.more(page.next_cursor)
 
 
+def _recollection(found: Recollection) -> None:
+    output.bullets([SEPARATOR.join(found.fragments)] if found.fragments else [], nothing="nothing comes to mind")
+    for one in found.skipped:
+        output.line("skipped", one)
+
+
+def _scenes(found: Scenes) -> None:
+    rows = [(one.text, one.status, one.experience and one.experience.cluster, one.memory_id) for one in found.items]
+    output.show(("scene", "status", "cluster", "id"), rows, nothing="no scenes", short=True)
+
+
 def _artifacts(page: Page[ArtifactView]) -> None:
     rows = [
         (one.surrogate, one.name or one.url, _extraction(one), output.when(one.created_at), one.artifact_id)
@@ -491,6 +503,8 @@ SHOWN: Mapping[type, Callable[[Any], None]] = {
     SeededView: _seeded,
     Page[Todo]: _todos,
     Page[Entry]: _entries,
+    Recollection: _recollection,
+    Scenes: _scenes,
     Forgotten: _forgotten,
     Erased: _erased,
     Proof: _proof,

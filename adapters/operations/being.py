@@ -1,6 +1,7 @@
 """Operations on the stores of a being. A being is an agent of one user; no other agent sees its entries (C01, C15)."""
 
 from datetime import datetime
+from random import SystemRandom
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -8,13 +9,14 @@ from pydantic import Field
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.operations.operation import operation
-from mnemolog.adapters.operations.requests import PagedRead, Write, fields_of, viewer_of
-from mnemolog.adapters.operations.results import ORIGIN, HistoryEntry, Page, Result, Written
+from mnemolog.adapters.operations.requests import Limit, PagedRead, Read, Write, fields_of, viewer_of
+from mnemolog.adapters.operations.results import ORIGIN, HistoryEntry, MemoryView, Page, Result, Written
 from mnemolog.commands.being import MarkEntry, PutEntry, RemoveEntry
 from mnemolog.domain.being import Store
 from mnemolog.domain.origin import Origin
+from mnemolog.domain.recall import Mode, recall_block
 from mnemolog.events.being_bodies import body_of
-from mnemolog.events.fields import Flag, Uuid
+from mnemolog.events.fields import Flag, Id, Text, Uuid
 
 
 class EntriesRead(PagedRead):
@@ -125,6 +127,103 @@ async def remove_being_entry(engine: Engine, request: Write) -> Written:
     return Written.of(await engine.writes.remove_entry(fields_of(engine, request), request.idempotency_key))
 
 
+class RecallRead(Read):
+    """What comes to the being's mind."""
+
+    query: Annotated[Text, Field(description="What was said, or what the being thinks of.")]
+
+
+class Recollection(Result):
+    """What came to mind: `block` is a part of a prompt, and "" if nothing did."""
+
+    block: str = Field(examples=["<recall>\nwon the race / proud\n</recall>"])
+    fragments: list[str] = Field(description="What the scenes' actions and feelings say, shuffled together.")
+    memory_ids: list[UUID] = Field(description="The scenes, nearest first.")
+    skipped: list[str] = Field(description="What could not be done, and why.")
+
+
+class ScenesRead(Read):
+    """A read of the being's scenes, those last recalled first."""
+
+    limit: Limit = 20
+
+
+class ClusterRecall(ScenesRead):
+    """The scenes of a cluster."""
+
+    cluster: Annotated[Id, Field(description="The cluster, as its scenes name it, such as `Private/Friday dinner`.")]
+
+
+class SceneSearch(ScenesRead):
+    """The scenes with some words."""
+
+    query: Annotated[Text, Field(description="The words, separated by white space. Each may be a part of a word.")]
+    mode: Annotated[Mode, Field(description="Whether a scene has one of the words, or all of them.")] = Mode.OR
+
+
+class Scenes(Result):
+    """Scenes of the being. Those with status `dormant` are dead."""
+
+    items: list[MemoryView]
+
+
+@operation(
+    "being recall",
+    "POST /being/recall",
+    tag="being",
+    arguments=("query",),
+    example={"user_id": "ana", "agent_id": "mika", "query": "the race on Friday"},
+)
+async def recall(engine: Engine, request: RecallRead) -> Recollection:
+    """Recall up to three scenes that resemble a text, as fragments.
+
+    Their actions and feelings are shuffled, as people remember: it cannot be told which belong together. Empty if
+    nothing resembles it.
+    """
+    viewer, random = viewer_of(engine, request), SystemRandom()
+    found = await engine.reads.recall(viewer, request.query, random, request.moment())
+    return Recollection(
+        block=recall_block(found.fragments),
+        fragments=list(found.fragments),
+        memory_ids=list(found.memory_ids),
+        skipped=list(found.skipped),
+    )
+
+
+@operation(
+    "being recall-memory",
+    "POST /being/recall-memory",
+    tag="being",
+    arguments=("cluster",),
+    example={"user_id": "ana", "agent_id": "mika", "cluster": "Private/Friday dinner"},
+)
+async def recall_memory(engine: Engine, request: ClusterRecall) -> Scenes:
+    """Recall all scenes of a cluster, including dead ones.
+
+    Reactivates them, dead ones twice as much.
+    """
+    viewer = viewer_of(engine, request)
+    rows = await engine.reads.recall_memory(viewer, request.cluster, request.limit, request.moment())
+    return Scenes.model_validate({"items": rows})
+
+
+@operation(
+    "being search",
+    "POST /being/search",
+    tag="being",
+    arguments=("query",),
+    example={"user_id": "ana", "agent_id": "mika", "query": "race Friday", "mode": "and"},
+)
+async def search_memory(engine: Engine, request: SceneSearch) -> Scenes:
+    """Search the being's scenes by words, including dead ones.
+
+    Looks at what happened, the feeling, the themes and when it was, in any script. Reactivates what it finds.
+    """
+    viewer = viewer_of(engine, request)
+    rows = await engine.reads.search_memory(viewer, request.query, request.mode, request.limit, request.moment())
+    return Scenes.model_validate({"items": rows})
+
+
 @operation("being history", "GET /being/entries/{entry_id}/history", tag="being", arguments=("entry_id",))
 async def being_entry_history(engine: Engine, request: EntryHistoryRead) -> Page[HistoryEntry]:
     """Read the history of an entry, newest first.
@@ -136,4 +235,13 @@ async def being_entry_history(engine: Engine, request: EntryHistoryRead) -> Page
     return Page[HistoryEntry].of(rows)
 
 
-BEING = (put_being_entry, list_being_entries, mark_note, remove_being_entry, being_entry_history)
+BEING = (
+    put_being_entry,
+    list_being_entries,
+    mark_note,
+    remove_being_entry,
+    being_entry_history,
+    recall,
+    recall_memory,
+    search_memory,
+)

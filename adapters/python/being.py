@@ -10,7 +10,7 @@ from mnemolog.deferred import Deferred
 
 if TYPE_CHECKING:
     from mnemolog.adapters.operations import being
-    from mnemolog.adapters.operations.being import Entry, EntryPut
+    from mnemolog.adapters.operations.being import Entry, EntryPut, Recollection, Scenes
     from mnemolog.adapters.operations.results import HistoryEntry, Page, Written
 else:
     being = Deferred("mnemolog.adapters.operations.being")
@@ -111,6 +111,63 @@ class BeingVerbs(Asking):
             memory.remove_being_entry(rule.entry_id, user_id="ana")
         """
         return await self._ask(being.remove_being_entry, locals())
+
+    async def recall(
+        self,
+        query: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
+        deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
+    ) -> Recollection:
+        """Recall up to three scenes that resemble a text, as shuffled fragments; `block` is a part of a prompt.
+
+        Example:
+            memory.recall("the race on Friday", user_id="ana").block
+        """
+        return await self._ask(being.recall, locals())
+
+    async def recall_memory(
+        self,
+        cluster: str,
+        *,
+        limit: int | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
+        deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
+    ) -> Scenes:
+        """Recall all scenes of a cluster, dead ones too.
+
+        Example:
+            [scene.text for scene in memory.recall_memory("Private", user_id="ana").items]
+        """
+        return await self._ask(being.recall_memory, locals())
+
+    async def search_memory(
+        self,
+        query: str,
+        *,
+        mode: Literal["or", "and"] | None = None,
+        limit: int | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
+        deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
+    ) -> Scenes:
+        """Search this agent's scenes by words, or parts of words, in any script; dead ones too.
+
+        Example:
+            [scene.text for scene in memory.search_memory("race", user_id="ana").items]
+        """
+        return await self._ask(being.search_memory, locals())
 
     async def being_entry_history(
         self,

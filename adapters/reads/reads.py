@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from copy import copy
 from datetime import datetime
@@ -30,6 +30,7 @@ from mnemolog.domain.session import Session
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.log import EventLog
+from mnemolog.events.memory import Recall
 from mnemolog.projections.history import from_log
 from mnemolog.projections.projector import Store
 from mnemolog.projections.reads.artifacts import ArtifactReads
@@ -39,6 +40,7 @@ from mnemolog.projections.reads.episodes import EpisodeReads
 from mnemolog.projections.reads.moment import NOW, Moment, seq_of
 from mnemolog.projections.reads.operations import OperationReads
 from mnemolog.projections.reads.profile import ProfileReads
+from mnemolog.projections.reads.reading import Recalled
 from mnemolog.projections.reads.summaries import SummaryReads
 from mnemolog.projections.reads.watching import WatchReads
 from mnemolog.projections.runtime import Projection
@@ -88,7 +90,7 @@ class Reads(
         self._stores: Mapping[str, Store] = {name: projection.store for name, projection in running.items()}
         self._waits = Waits(self._stores, log, engine, limits.deadline)
         self.tampered: Counter[str] = Counter()
-        self.recalled: Callable[[Viewer, Collection[UUID]], None] = lambda viewer, memory_ids: None
+        self.recalled: Recalled = _unnoted
         # A read that waits for a swap holds no lock that the swap waits for; it also saves 1 of a query's 6 ms.
         self._each_statement_alone = reading.execution_options(isolation_level="AUTOCOMMIT")
         self._principal: Principal | None = None
@@ -303,6 +305,10 @@ class Reads(
             await self._waits.until(moment.after, names, moment.deadline)
         elif moment.consistency == "strong":
             await self._waits.until_current(stream, names, moment.deadline)
+
+
+def _unnoted(viewer: Viewer, weights: Mapping[UUID, int], by: Recall = Recall.QUERY) -> None:
+    """Recalls are not noted until an engine is wired."""
 
 
 def _require_own(after: Position, stream: StreamId) -> None:

@@ -1,20 +1,23 @@
-"""Collects recalls and writes them in batches: at most one event per user and minute (B §7)."""
+"""Collects recalls and writes them in batches: at most one event per user, kind of recall and minute (B §7, C ❺)."""
 
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Mapping
 from uuid import UUID
 
 from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.commands.recalls import RecordRecalls
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.viewer import Viewer
+from mnemolog.events.memory import Recall
 
 _logger = logging.getLogger("mnemolog.recalls")
 
 ACTOR = "recall"
-MOST_USERS = 10_000
+MOST_PLACES = 10_000
+# A tenant, a user, and how memories were found.
+Place = tuple[str, str, Recall]
 
 
 class Recalls:
@@ -22,14 +25,14 @@ class Recalls:
 
     def __init__(self, write: Callable[[RecordRecalls], Awaitable[object]], seconds: float) -> None:
         self._write, self._seconds = write, seconds
-        self._found: dict[tuple[str, str], Counter[UUID]] = {}
+        self._found: dict[Place, Counter[UUID]] = {}
 
-    def note(self, viewer: Viewer, memory_ids: Collection[UUID]) -> None:
-        """Record that these memories were recalled for this viewer."""
-        user = (viewer.tenant, viewer.user_id)
-        if not self._seconds or not memory_ids or (len(self._found) >= MOST_USERS and user not in self._found):
+    def note(self, viewer: Viewer, weights: Mapping[UUID, int], by: Recall = Recall.QUERY) -> None:
+        """Record that these memories were recalled for this viewer, each with the weight of its reactivation."""
+        place = (viewer.tenant, viewer.user_id, by)
+        if not self._seconds or not weights or (len(self._found) >= MOST_PLACES and place not in self._found):
             return
-        self._found.setdefault(user, Counter()).update(memory_ids)
+        self._found.setdefault(place, Counter()).update(weights)
 
     async def run(self) -> None:
         """Write periodically, until cancelled."""
@@ -39,20 +42,20 @@ class Recalls:
 
     async def flush(self) -> None:
         """Write what was collected; what cannot be written now is kept for the next time."""
-        for user in list(self._found):
-            counts = self._found.pop(user)
+        for place in list(self._found):
+            counts = self._found.pop(place)
             try:
-                await self._write(_command(*user, counts))
+                await self._write(_command(*place, counts))
             except (MnemologError, *UNREACHABLE) as error:
                 _logger.warning("recalls wait to be written: %s", type(error).__name__)
-                self._found.setdefault(user, Counter()).update(counts)
+                self._found.setdefault(place, Counter()).update(counts)
 
     def drop(self) -> None:
         """Drop what was collected, because there is no log any more to write it to."""
         self._found.clear()
 
 
-def _command(tenant: str, user_id: str, counts: Counter[UUID]) -> RecordRecalls:
+def _command(tenant: str, user_id: str, by: Recall, counts: Counter[UUID]) -> RecordRecalls:
     ids = tuple(sorted(counts))
     weights = tuple(counts[id_] for id_ in ids)
-    return RecordRecalls(tenant=tenant, user_id=user_id, actor=ACTOR, memory_ids=ids, weights=weights)
+    return RecordRecalls(tenant=tenant, user_id=user_id, actor=ACTOR, memory_ids=ids, weights=weights, by=by)

@@ -283,10 +283,7 @@ class MemoryReads(GraphReads):
     def _used(self, viewer: Viewer, moment: Moment, rows: Iterable[Mapping[str, Any]]) -> None:
         """Record that memories shown to an agent are in use, once per read, so that they do not fade (B §7, D13)."""
         if moment.as_of is None:
-            self.recalled(
-                viewer,
-                list(dict.fromkeys(row["memory_id"] for row in rows if "memory_id" in row)),
-            )
+            self.recalled(viewer, dict.fromkeys((row["memory_id"] for row in rows if "memory_id" in row), 1))
 
 
 async def _show_artifacts(connection: AsyncConnection, viewer: Viewer, messages: Sequence[dict[str, Any]]) -> None:

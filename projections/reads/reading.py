@@ -1,9 +1,9 @@
 """What every part of `Reads` builds on: ways to ask projections, a model or the log at a moment."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -16,6 +16,7 @@ from mnemolog.domain.session import Session
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.log import EventLog
+from mnemolog.events.memory import Recall
 from mnemolog.projections.reads.moment import NOW, Moment
 from mnemolog.projections.vectors.question import Question
 
@@ -27,6 +28,12 @@ SUMMARIES = "summaries"
 OPERATIONS, KNOWLEDGE, BEING = "operations", "knowledge", "being"
 
 
+class Recalled(Protocol):
+    """Notes that memories were found for a viewer, each with the weight of its reactivation."""
+
+    def __call__(self, viewer: Viewer, weights: Mapping[UUID, int], by: Recall = Recall.QUERY) -> None: ...
+
+
 class Reading(ABC):
     """Implemented by `Reads`."""
 
@@ -35,7 +42,7 @@ class Reading(ABC):
     _predicates: PredicatePolicy
     _pronouns: Pronouns
     _principal: Principal | None
-    recalled: Callable[[Viewer, Collection[UUID]], None]
+    recalled: Recalled
 
     @abstractmethod
     def _admitted(self, viewer: Viewer) -> Viewer: ...

@@ -92,6 +92,9 @@ class Universe:
         entry_id, _ = await writes.put_entry({**who, **entry})
         for store, body in BODIES.items():
             await writes.put_entry({**who, "store": store, "body": {**body, "text": self._word(private)}})
+        scene = {"action": f"tea {self._word(private)}", "actors": ["Ana"], "when": ["2026-01-03"]}
+        lived = {"experience": {"scene": scene, "cluster": "Private"}, "kind": "scene", "scope": "agent"}
+        await writes.create({**who, **lived, "text": scene["action"]})
         turn = {"turn_id": str(new_id()), "text": self._word(shared), "speaker": "Ana"}
         await writes.record_turn({**who, **turn})
         proposed = await writes.propose({**who, "field": "city", "value": self._word(shared)})
@@ -192,6 +195,9 @@ def fields(ids: Mapping[str, str]) -> Mapping[str, dict[str, Any]]:
         "seed": {"content": {"profile": {"tone": "dry"}}},
         "add_todo": {"text": "x"},
         "update_todo": {"text": "x"},
+        "recall": {"query": "tea"},
+        "recall_memory": {"cluster": "Private"},
+        "search_memory": {"query": "tea"},
         "put_being_entry": {"store": "rule", "body": {"text": "x"}},
         "rollback": {"of_thread": "main", "dry_run": True},
         "forget": {"scope": "global", "dry_run": True},
