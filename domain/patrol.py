@@ -21,6 +21,11 @@ def is_node(kind: Kind, scope: Scope) -> bool:
     return kind is Kind.SCENE and scope is Scope.AGENT
 
 
+def is_dead(memory: Memory) -> bool:
+    """A dead scene can be revived. One that somebody archived or forgot is not dead: no patrol brings it back."""
+    return memory.status is Status.DORMANT and memory.cause is None
+
+
 def eff_imp(importance: float, session_count: int) -> float:
     """The effective importance after this many cycles since the last activation."""
     return importance * exp(-session_count / DECAY_CYCLES)

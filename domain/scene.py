@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from datetime import date
 from typing import Any
 
+from mnemolog.domain.cluster import label_of
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.text import clean
 
@@ -140,7 +141,7 @@ def experience_of(value: object, field: str = "experience") -> Experience:
         feeling=_optional(given, field, "feeling"),
         themes=_texts(given, field, "themes"),
         emotion=None if emotion is None else emotion_of(emotion, f"{field}.emotion"),
-        cluster=_optional(given, field, "cluster"),
+        cluster=label_of(given["cluster"], f"{field}.cluster") if given.get("cluster") else "",
     )
 
 

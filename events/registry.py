@@ -158,6 +158,7 @@ REGISTRY = Registry(
         message.MessageReverted,
         message.MessagesErased,
         patrol.CycleClosed,
+        patrol.ScenesReviewed,
         profile.ProfileProposed,
         profile.ProfileDecided,
         profile.ProfileSet,

@@ -62,6 +62,7 @@ OF_NO_SUBJECT: frozenset[type[Event]] = frozenset(
         minds.MindRan,
         MemoriesRecalled,
         patrol.CycleClosed,
+        patrol.ScenesReviewed,
         profile.UserSeeded,
         serving.ContextServed,
         summaries.SummaryWritten,

@@ -63,6 +63,8 @@ GROUPS = {
     "user": "Export, import or erase a user.",
     "artifact": "Files and links of a conversation.",
     "knowledge": "The libraries of agents: documents, divided into chunks.",
+    "cluster": "The clusters of an agent's scenes.",
+    "patrol": "Age, consolidate and regroup the scenes of an agent.",
     "being": "What is kept for a being: its soul, rules, notes, diary and so on. Each agent has its own.",
     "todo": "Commitments, habits, open threads and frictions, each kept by one agent.",
 }

@@ -1,5 +1,6 @@
 """Output for people: one function for each type of result."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, time
 from typing import Any
@@ -9,6 +10,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from mnemolog.adapters.cli import output, show_envelope, show_episodes
+from mnemolog.adapters.maintenance.patrolling import What
 from mnemolog.adapters.operations.artifacts import ArtifactDetail, ArtifactHit, ArtifactText, ArtifactView
 from mnemolog.adapters.operations.attention import AffectView
 from mnemolog.adapters.operations.batches import Forgotten
@@ -18,6 +20,7 @@ from mnemolog.adapters.operations.erasure import Erased, Proof
 from mnemolog.adapters.operations.graph_results import EntityDetail, EntityView, FactView
 from mnemolog.adapters.operations.knowledge import ChunkHit, DocumentDetail, DocumentView
 from mnemolog.adapters.operations.operation import Operation
+from mnemolog.adapters.operations.patrol import ClusterView, PatrolResult
 from mnemolog.adapters.operations.profile import Profile, Proposal, Proposed, SeededView
 from mnemolog.adapters.operations.requests import AnyRequest
 from mnemolog.adapters.operations.results import (
@@ -461,6 +464,22 @@ def _day(at: datetime) -> str:
     return f"{utc:%Y-%m-%d}" if utc.time() == time.min else output.when(at)
 
 
+def _patrolled(done: PatrolResult) -> None:
+    for one in done.steps:
+        counts = Counter(change.what for change in one.changes)
+        told = ", ".join(f"{count} {what}" for what, count in counts.items())
+        output.line(one.step, "; ".join(filter(None, (told, one.why and f"skipped: {one.why}"))) or "nothing to do")
+        for change in one.changes:
+            if change.what is not What.COUNTED:
+                output.line(" ", f"{change.what} {change.id} {change.into}".strip())
+    output.done(f"{'would be run' if done.dry_run else 'run'} {done.run_id}")
+
+
+def _clusters(page: Page[ClusterView]) -> None:
+    rows = [(one.label, one.active, one.dying, one.dead, one.cluster_id) for one in page]
+    output.show(("cluster", "active", "dying", "dead", "id"), rows, short=True)
+
+
 def _stats(page: Page[OperationCount]) -> None:
     rows = [
         (
@@ -505,6 +524,8 @@ SHOWN: Mapping[type, Callable[[Any], None]] = {
     Page[Entry]: _entries,
     Recollection: _recollection,
     Scenes: _scenes,
+    PatrolResult: _patrolled,
+    Page[ClusterView]: _clusters,
     Forgotten: _forgotten,
     Erased: _erased,
     Proof: _proof,

@@ -1,52 +1,61 @@
-"""The patrol: closes the cycle of an agent whose session has ended (C ❷, ❸, ❺)."""
+"""The patrols of beings whose session has ended: a sweep enqueues a durable job for each (C §Patrol Pipeline)."""
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
 from datetime import datetime
-from typing import Any
-from uuid import UUID
 
+from mnemolog.adapters.jobs.job import Attempt, Kind, Payload
+from mnemolog.adapters.maintenance.patrolling import patrol
 from mnemolog.adapters.services import Services
-from mnemolog.commands.patrol import CloseCycle
 from mnemolog.domain.errors import MnemologError, NotFound
-from mnemolog.domain.memory import Status
 from mnemolog.domain.patrol import over
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.conversation import TurnRecorded
-from mnemolog.events.envelope import Header, Position, Receipt, StreamId
-from mnemolog.events.fields import validated
-from mnemolog.events.memory import MemoryStatusChanged
+from mnemolog.events.envelope import Header, StreamId, run_tag
 from mnemolog.events.patrol import cycle_tag
+from mnemolog.projections.being.reader import with_notes
 from mnemolog.projections.memories.nodes import beings
-from mnemolog.projections.reads.moment import Moment
 
 _logger = logging.getLogger("mnemolog.patrol")
 
-ACTOR = "patrol"
+SWEEP, PATROL = "patrol", "patrol-being"
+EVERY_SECONDS = 300.0
 
 
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """A closed cycle of a being: the scenes that began to die, and those that are active again."""
+def patrols(engine: Services) -> list[Kind]:
+    """The sweep, and the job of one being. A job that runs again goes on with what is left."""
+    sweep = Sweep(engine)
 
-    being: Viewer
-    dying: tuple[UUID, ...]
-    revived: tuple[UUID, ...]
-    receipt: Receipt
+    async def enqueue(attempt: Attempt) -> None:
+        await attempt.save({"enqueued": await sweep.enqueue(engine.writes.now())})
 
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "user_id": self.being.user_id,
-            "agent_id": self.being.agent_id,
-            "dying": [str(id_) for id_ in self.dying],
-            "revived": [str(id_) for id_ in self.revived],
-            "receipt": self.receipt.as_dict(),
-        }
+    async def one(attempt: Attempt) -> None:
+        await patrol_due(engine, attempt)
+
+    return [Kind(name=SWEEP, every=EVERY_SECONDS, run=enqueue), Kind(name=PATROL, run=one)]
 
 
-class Patrol:
-    """Closes the cycle of each being whose session has ended, once per session.
+async def patrol_due(engine: Services, attempt: Attempt) -> None:
+    """The patrol of a being after its session, unless another one has closed its cycle; raises a model's error last."""
+    job, run_id = attempt.job, f"patrol-{attempt.job.job_id}"
+    stream = StreamId(job.tenant, job.stream)
+    being = Viewer(job.tenant, stream.owner, str(job.payload["agent_id"]))
+    turn = await last_turn(engine, being)
+    begun = await engine.log.read(stream, tags=[run_tag(run_id)])
+    if not begun and (turn is None or turn.seq != job.payload["turn"]):
+        return
+    key = f"cycle:{being.agent_id}:{job.payload['turn']}"
+    try:
+        done = await patrol(engine, being, run_id, cycle_key=key)
+    except NotFound:  # Its scenes are gone.
+        return
+    await attempt.save({"changes": sum(len(step.changes) for step in done.steps)})
+    if done.fault:
+        raise done.fault
+
+
+class Sweep:
+    """Enqueues a patrol for each being whose session has ended, once per session.
 
     It remembers up to which seq a stream has no turns of a waiting being, so that a silent being costs no reads.
     """
@@ -55,67 +64,55 @@ class Patrol:
         self._engine = engine
         self._quiet: dict[Viewer, int] = {}
 
-    async def run(self, now: datetime | None = None) -> Sequence[Closed]:
-        """One pass over the beings of all users. A damaged stream does not affect the others."""
-        closed: list[Closed] = []
-        async with self._engine.projections.live.connect() as connection:
-            async for page in beings(connection):
-                await connection.commit()  # No transaction stays open meanwhile.
-                for being in page:
-                    try:
-                        closed += await self._looked_after(being, now or self._engine.writes.now())
-                    except MnemologError as error:
-                        _logger.warning("the cycle of %s waits: %s", being.agent_id, type(error).__name__)
-        return closed
+    async def enqueue(self, now: datetime) -> int:
+        """A job for each being that is due; how many. A damaged stream does not affect the others."""
+        enqueued = 0
+        async for being in self._beings():
+            try:
+                turn = await self._due(being, now)
+            except MnemologError as error:
+                _logger.warning("the patrol of %s waits: %s", being.agent_id, type(error).__name__)
+                continue
+            if turn is not None:
+                payload: Payload = {"agent_id": str(being.agent_id), "turn": turn.seq}
+                key = f"{being.agent_id}\n{turn.seq}"
+                await self._engine.jobs.enqueue(PATROL, payload, stream=_stream(being), unique_key=key)
+                enqueued += 1
+        return enqueued
 
-    async def _looked_after(self, being: Viewer, now: datetime) -> Sequence[Closed]:
+    async def _beings(self) -> AsyncIterator[Viewer]:
+        """The beings of all users with scenes or unread notes, each once."""
+        seen = set[Viewer]()
+        async with self._engine.projections.live.connect() as connection:
+            for listed in (beings, with_notes):
+                async for page in listed(connection):
+                    await connection.commit()  # No transaction stays open meanwhile.
+                    for being in page:
+                        if being not in seen:
+                            seen.add(being)
+                            yield being
+
+    async def _due(self, being: Viewer, now: datetime) -> Header | None:
+        """The last turn of a being whose session has ended since its last cycle."""
         head = await self._engine.log.head(_stream(being))
         if self._quiet.get(being) == head:
-            return []
-        turn = await self._last_turn(being)
+            return None
+        turn = await last_turn(self._engine, being)
         if turn is None:
             self._quiet[being] = head
-            return []
-        if not over(turn.recorded_at, now):
-            return []
-        # Two processes close the same session only once.
-        return [await close_cycle(self._engine, being, actor=ACTOR, key=f"cycle:{being.agent_id}:{turn.seq}")]
-
-    async def _last_turn(self, being: Viewer) -> Header | None:
-        """The being's last turn since its last cycle, from headers only."""
-        log, stream, last = self._engine.log, _stream(being), None
-        cycles = await log.read(stream, tags=[cycle_tag(being.agent_id)])
-        async for batch in log.scan(stream, after=cycles[-1].seq if cycles else 0):
-            for header in (one.header for one in batch):
-                if header.type == TurnRecorded.type_name() and header.meta["agent_id"] == being.agent_id:
-                    last = header
-        return last
+            return None
+        return turn if over(turn.recorded_at, now) else None
 
 
-async def close_cycle(engine: Services, being: Viewer, *, actor: str | None = None, key: str | None = None) -> Closed:
-    """Close a being's cycle now, on the basis of everything written and recalled so far."""
-    await engine.recalls.flush()
-    stream = _stream(being)
-    moment = Moment(after=Position(stream, await engine.log.head(stream)))
-    nodes = await engine.reads.nodes(being, moment)
-    if not nodes:
-        raise NotFound(
-            f"agent {being.agent_id!r} has no scenes of user {being.user_id!r}",
-            field="agent_id",
-            fix="give a user and an agent with memories of kind `scene` and scope `agent`",
-        )
-    due = {id_: node.session_count for id_, node in nodes.items() if node.after_cycle().status is not node.status}
-    fields = {"memory_ids": tuple(due), "session_counts": tuple(due.values()), **({"actor": actor} if actor else {})}
-    owner = {"tenant": being.tenant, "user_id": being.user_id, "agent_id": being.agent_id}
-    receipt = await engine.writes.close_cycle(validated(CloseCycle, {**owner, **fields}), key)
-    written = await engine.log.read(stream, after=receipt.first_seq - 1, until=receipt.last_seq)
-    turned = [one.payload for one in written if isinstance(one.payload, MemoryStatusChanged)]
-    return Closed(
-        being,
-        dying=tuple(one.memory_id for one in turned if one.status is Status.DYING),
-        revived=tuple(one.memory_id for one in turned if one.status is Status.ACTIVE),
-        receipt=receipt,
-    )
+async def last_turn(engine: Services, being: Viewer) -> Header | None:
+    """The being's last turn since its last cycle, from headers only."""
+    log, stream, last = engine.log, _stream(being), None
+    cycles = await log.read(stream, tags=[cycle_tag(being.agent_id)])
+    async for batch in log.scan(stream, after=cycles[-1].seq if cycles else 0):
+        for header in (one.header for one in batch):
+            if header.type == TurnRecorded.type_name() and header.meta["agent_id"] == being.agent_id:
+                last = header
+    return last
 
 
 def _stream(being: Viewer) -> StreamId:

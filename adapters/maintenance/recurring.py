@@ -9,7 +9,7 @@ from mnemolog.adapters.maintenance.expiring import expire
 from mnemolog.adapters.maintenance.extracting import extracting
 from mnemolog.adapters.maintenance.extracting_by_model import extracting_by_model
 from mnemolog.adapters.maintenance.following import following
-from mnemolog.adapters.maintenance.patrol import Patrol
+from mnemolog.adapters.maintenance.patrol import patrols
 from mnemolog.adapters.maintenance.reflecting import reflecting
 from mnemolog.adapters.maintenance.retention import retain
 from mnemolog.adapters.maintenance.seeking_insights import seeking_insights
@@ -17,12 +17,11 @@ from mnemolog.adapters.maintenance.segmenting import segmenting
 from mnemolog.adapters.maintenance.summarizing import summarizing
 from mnemolog.adapters.services import Services
 
-FIVE_MINUTES, HOUR = 300.0, 3600.0
+HOUR = 3600.0
 
 
 def recurring(engine: Services) -> list[Kind]:
     """Each decides again under the guard of the log, so running a job twice changes nothing."""
-    patrol = Patrol(engine)
 
     async def retention(attempt: Attempt) -> None:
         """Fade memories that nobody uses, purge what was deleted long ago."""
@@ -33,14 +32,10 @@ def recurring(engine: Services) -> list[Kind]:
         """Expire proposals that nobody decided in time."""
         await attempt.save({"expired": len(await expire(engine))})
 
-    async def cycles(attempt: Attempt) -> None:
-        """Close the cycle of each being whose session has ended."""
-        await attempt.save({"closed": len(await patrol.run())})
-
     return [
         Kind(name="retention", every=HOUR, run=retention),
         Kind(name="expire-proposals", every=HOUR, run=proposals),
-        Kind(name="patrol", every=FIVE_MINUTES, run=cycles),
+        *patrols(engine),
         *extractions(engine),
         discarding(engine),
         *extracting(engine),

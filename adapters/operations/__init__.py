@@ -17,6 +17,7 @@ from mnemolog.adapters.operations.knowledge import KNOWLEDGE
 from mnemolog.adapters.operations.memories import MEMORIES
 from mnemolog.adapters.operations.messages import MESSAGES
 from mnemolog.adapters.operations.operation import Operation
+from mnemolog.adapters.operations.patrol import PATROL
 from mnemolog.adapters.operations.profile import PROFILE
 from mnemolog.adapters.operations.respond import RESPOND
 from mnemolog.adapters.operations.serving import SERVING
@@ -39,6 +40,7 @@ OPERATIONS: Sequence[Operation[Any, Any]] = (
     *PROFILE,
     *TODOS,
     *BEING,
+    *PATROL,
     *ARTIFACTS,
     *KNOWLEDGE,
     *ERASURE,

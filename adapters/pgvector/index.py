@@ -6,6 +6,7 @@ from hashlib import sha256
 from operator import attrgetter
 from uuid import UUID
 
+import numpy as np
 from pgvector import HalfVector
 from sqlalchemy import Column, LargeBinary, MetaData, Table, delete, true, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -72,6 +73,12 @@ class PgVectorIndex:
     async def settle(self, connection: AsyncConnection, *, rebuilt: bool) -> None:
         await connection.execute(statements.duplicates(_live(connection)))
         await connection.commit()
+
+    async def vectors_of(
+        self, connection: AsyncConnection, viewer: Viewer, ids: Collection[UUID]
+    ) -> Mapping[UUID, Vectors]:
+        rows = await connection.execute(statements.vectors_of(viewer, ids)) if ids else ()
+        return {id_: np.asarray(vector, dtype=np.float32) for id_, vector in rows}
 
     async def search(
         self,

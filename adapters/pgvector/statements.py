@@ -1,14 +1,16 @@
 """SQL that fills the index, from what a client sends or from the embeddings that are there already."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import Enum, auto
 from functools import cache
 from typing import Any
+from uuid import UUID
 
 from pgvector.sqlalchemy import HALFVEC
 from psycopg.sql import SQL, Composable, Identifier
 from sqlalchemy import (
     ARRAY,
+    REAL,
     BigInteger,
     Column,
     ColumnElement,
@@ -161,6 +163,12 @@ def among(viewer: Viewer, candidates: Searchable, narrowed: bool) -> Select[Any]
         .order_by(distance, vectors.c.subject_id)
         .limit(given("limit", BigInteger()))
     )
+
+
+def vectors_of(viewer: Viewer, ids: Collection[UUID]) -> Select[Any]:
+    """The vectors of these subjects."""
+    own = owned(vectors, viewer), vectors.c.subject_id.in_(sorted(ids))
+    return select(vectors.c.subject_id, cast(vectors.c.embedding, ARRAY(REAL))).where(*own)
 
 
 def _distance() -> ColumnElement[Any]:

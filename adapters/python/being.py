@@ -9,11 +9,13 @@ from mnemolog.asking import After, Asking, Id, Moment
 from mnemolog.deferred import Deferred
 
 if TYPE_CHECKING:
-    from mnemolog.adapters.operations import being
+    from mnemolog.adapters.operations import being, patrol
     from mnemolog.adapters.operations.being import Entry, EntryPut, Recollection, Scenes
+    from mnemolog.adapters.operations.patrol import ClusterView, PatrolResult
     from mnemolog.adapters.operations.results import HistoryEntry, Page, Written
 else:
     being = Deferred("mnemolog.adapters.operations.being")
+    patrol = Deferred("mnemolog.adapters.operations.patrol")
 
 StoreName = Literal[
     "soul",
@@ -189,3 +191,36 @@ class BeingVerbs(Asking):
             [entry.meta for entry in memory.being_entry_history(rule.entry_id, user_id="ana")]
         """
         return await self._ask(being.being_entry_history, locals())
+
+    async def run_patrol(
+        self,
+        *,
+        run_id: str | None = None,
+        dry_run: bool | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> PatrolResult:
+        """Run a patrol over this agent's scenes; the engine runs one by itself after each of its sessions.
+
+        Example:
+            memory.create("Mika won", user_id="ana", agent_id="mika", kind="scene", scope="agent")
+            memory.run_patrol(user_id="ana", agent_id="mika", dry_run=True).steps
+        """
+        return await self._ask(patrol.run_patrol, locals())
+
+    async def list_clusters(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
+        deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
+    ) -> Page[ClusterView]:
+        """List the clusters of this agent's scenes, dead ones included.
+
+        Example:
+            [one.label for one in memory.list_clusters(user_id="ana", agent_id="mika")]
+        """
+        return await self._ask(patrol.list_clusters, locals())

@@ -112,6 +112,8 @@ class BlockingVerbs(Blocking):
     recall_memory = mirrored(Verbs.recall_memory)
     search_memory = mirrored(Verbs.search_memory)
     being_entry_history = mirrored(Verbs.being_entry_history)
+    run_patrol = mirrored(Verbs.run_patrol)
+    list_clusters = mirrored(Verbs.list_clusters)
     seed = mirrored(Verbs.seed)
     add_artifact = mirrored(Verbs.add_artifact)
     download_artifact = mirrored(Verbs.download_artifact)

@@ -124,6 +124,11 @@ class QdrantIndex:
         await self._client.update_collection_aliases([alias])
         self._complete.add(name)
 
+    async def vectors_of(
+        self, connection: AsyncConnection, viewer: Viewer, ids: Collection[UUID]
+    ) -> Mapping[UUID, Vectors]:
+        return await self._rows.vectors_of(connection, viewer, ids)
+
     async def search(
         self,
         connection: AsyncConnection,

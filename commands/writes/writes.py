@@ -18,6 +18,7 @@ from mnemolog.commands.patrol import PATROL, CloseCycle
 from mnemolog.commands.recalls import RECALLING, RecordRecalls
 from mnemolog.commands.rollback import Rollback
 from mnemolog.commands.serving import SERVING, RecordServed
+from mnemolog.commands.tending import TENDING, TendScenes
 from mnemolog.commands.windows import WINDOWS, ExtractWindow
 from mnemolog.commands.withdrawal import WITHDRAWAL, FollowMessages
 from mnemolog.commands.writes.artifacts import ArtifactWrites
@@ -273,6 +274,10 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites, DocumentWrites, BeingWrite
     async def close_cycle(self, command: CloseCycle, idempotency_key: str | None = None) -> Receipt:
         """A patrol cycle of a being ends (C)."""
         return await self._handler.handle(PATROL, command, idempotency_key=idempotency_key)
+
+    async def tend(self, command: TendScenes) -> Receipt:
+        """One step of a patrol over a being's scenes (C)."""
+        return await self._handler.handle(TENDING, command)
 
     async def segment(self, command: SegmentThread) -> Receipt:
         """Divide a thread into sessions and episodes (D07, E02)."""

@@ -1,19 +1,21 @@
 """Reads the entries of the viewing being, and of no other (C01)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.being import Store
 from mnemolog.domain.viewer import Viewer
+from mnemolog.events.envelope import USER
 from mnemolog.projections.being.tables import entries
-from mnemolog.projections.owner import OWNER
+from mnemolog.projections.owner import OWNER, indexed
 from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.rows import fetch, stored
 from mnemolog.projections.visibility import owned
 
+PAGE = 1000
 OLDEST = ("created_at", "entry_id")
 _INTERNAL = frozenset({*OWNER, "removed"})
 
@@ -41,6 +43,22 @@ async def listed(
     rows = await fetch(connection, entries, page_of(statement, entries, OLDEST, limit, cursor))
     shown = [{name: value for name, value in row.items() if name not in _INTERNAL} for row in rows]
     return sliced(shown, OLDEST, limit)
+
+
+async def with_notes(connection: AsyncConnection) -> AsyncIterator[Sequence[Viewer]]:
+    """All beings that have unread notes, in pages."""
+    column, last = entries.c, None
+    being = (*indexed(entries), column.agent_id)
+    unread = (column.store == Store.NOTE, ~column.read, ~column.removed, column.stream_kind == USER)
+    while True:
+        beyond: list[ColumnElement[bool]] = [] if last is None else [tuple_(*being) > last]
+        statement = select(*being).where(*unread, *beyond).distinct().order_by(*being).limit(PAGE)
+        rows = (await connection.execute(statement)).mappings().all()
+        if rows:
+            yield [Viewer(row["tenant"], row["user_id"], row["agent_id"]) for row in rows]
+        if len(rows) < PAGE:
+            return
+        last = tuple(rows[-1].values())
 
 
 async def not_erased(connection: AsyncConnection, viewer: Viewer) -> Sequence[UUID]:

@@ -1,4 +1,4 @@
-"""Agents' scenes, and those whose status changes at the end of a cycle (C)."""
+"""Agents' scenes, as their patrols see them (C)."""
 
 from collections.abc import AsyncIterator, Collection, Sequence
 from uuid import UUID

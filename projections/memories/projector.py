@@ -16,7 +16,7 @@ from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased
 from mnemolog.events.event import Event, sources_of
 from mnemolog.events.memory_fold import MEMORY
-from mnemolog.events.patrol import CycleClosed
+from mnemolog.events.patrol import CycleClosed, Purpose, ScenesReviewed
 from mnemolog.projections import words
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.memories.nodes import nodes_of
@@ -33,7 +33,7 @@ class MemoriesProjector:
     readable_from = READABLE_FROM
     variant = ""
     tables: MetaData = metadata
-    kinds = Kinds(events.MemoryEvent | events.MemoriesRecalled | CycleClosed | MemoryErased)
+    kinds = Kinds(events.MemoryEvent | events.MemoriesRecalled | CycleClosed | ScenesReviewed | MemoryErased)
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         keys = {(*owner(event), memory_id) for event in batch for memory_id in _concerned(event)}
@@ -84,7 +84,9 @@ async def _unlink(connection: AsyncConnection, erased_keys: Collection[Key]) -> 
 
 def _concerned(event: Recorded) -> Sequence[UUID]:
     payload = event.payload
-    return payload.memory_ids if isinstance(payload, events.MemoriesRecalled) else MEMORY.touched(payload)
+    return (
+        payload.memory_ids if isinstance(payload, events.MemoriesRecalled | ScenesReviewed) else MEMORY.touched(payload)
+    )
 
 
 def _changed(rows: dict[Key, Row], event: Recorded) -> dict[Key, Row]:
@@ -92,6 +94,8 @@ def _changed(rows: dict[Key, Row], event: Recorded) -> dict[Key, Row]:
         return _recalled(rows, event, event.payload)
     if isinstance(event.payload, CycleClosed):
         return _older(rows, event, event.payload)
+    if isinstance(event.payload, ScenesReviewed):
+        return _reviewed(rows, event, event.payload)
     keys = {memory_id: (*owner(event), memory_id) for memory_id in MEMORY.touched(event.payload)}
     known = {memory_id: as_memory(rows[key]) for memory_id, key in keys.items() if key in rows}
     changed = MEMORY.evolve(known, event.payload)
@@ -127,8 +131,16 @@ def _older(rows: dict[Key, Row], event: Recorded, closed: CycleClosed) -> dict[K
         of_being = is_node(memory.kind, memory.scope) and memory.agent_id == closed.agent_id
         if of_being and memory.visible and key[: len(owner(event))] == owner(event):
             counted = Node.of(memory, row["session_count"]).counted()
-            aged[key] = {**row, "session_count": counted.session_count, "fresh": False}
+            aged[key] = {**row, "session_count": counted.session_count}
     return aged
+
+
+def _reviewed(rows: dict[Key, Row], event: Recorded, reviewed: ScenesReviewed) -> dict[Key, Row]:
+    """Scenes that were consolidated are no longer fresh. They read as before."""
+    if reviewed.purpose is not Purpose.CONSOLIDATE:
+        return {}
+    keys = ((*owner(event), id_) for id_ in reviewed.memory_ids)
+    return {key: {**rows[key], "fresh": False} for key in keys if key in rows}
 
 
 def _row(memory: Memory, event: Recorded, before: Row | None) -> Row:

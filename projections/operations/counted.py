@@ -79,6 +79,7 @@ _OTHERS: Mapping[type[Event], tuple[str, str, Callable[[Any], int]]] = {
     minds.MindRan: ("run", "mind", lambda it: 1),
     memory.MemoriesRecalled: ("recall", "memory", lambda it: sum(it.weights)),
     patrol.CycleClosed: ("cycle", "patrol", lambda it: 1),
+    patrol.ScenesReviewed: ("review", "patrol", lambda it: len(it.memory_ids)),
     serving.ContextServed: ("serve", "context", lambda it: 1),
     profile.UserSeeded: ("seed", "user", lambda it: 1),
     ThreadErased: ("erase", "thread", lambda it: 1),

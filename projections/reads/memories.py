@@ -21,6 +21,7 @@ from mnemolog.domain.errors import (
     ServerFailed,
 )
 from mnemolog.domain.identity import identifier
+from mnemolog.domain.nodes import Board
 from mnemolog.domain.patrol import Node
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.viewer import Viewer
@@ -58,7 +59,7 @@ from mnemolog.projections.reads.reading import (
 )
 from mnemolog.projections.reads.why import Inquiry, Why
 from mnemolog.projections.sources.recorded import RECORDED
-from mnemolog.projections.vectors import neighbours
+from mnemolog.projections.vectors import neighbours, scenes
 from mnemolog.projections.vectors.question import Question
 from mnemolog.projections.visibility import viewed
 
@@ -279,6 +280,13 @@ class MemoryReads(GraphReads):
     async def nodes(self, viewer: Viewer, moment: Moment = NOW) -> Mapping[UUID, Node]:
         """The agent's own active and dying scenes, as its patrol sees them (C)."""
         return await self._read(viewer, moment, (MEMORIES,), nodes.of_being)
+
+    async def board(
+        self, viewer: Viewer, texts: Sequence[str] = (), moment: Moment = NOW
+    ) -> tuple[Sequence[Question], Board]:
+        """The agent's own scenes with their vectors, and the vectors of texts, in one call of the embedding model."""
+        found, board = await self._by_meanings(viewer, moment, (MEMORIES, VECTORS), texts, scenes.board_of)
+        return found, board
 
     def _used(self, viewer: Viewer, moment: Moment, rows: Iterable[Mapping[str, Any]]) -> None:
         """Record that memories shown to an agent are in use, once per read, so that they do not fade (B §7, D13)."""

@@ -75,6 +75,12 @@ class VectorIndex(Protocol):
         """
         ...
 
+    async def vectors_of(
+        self, connection: AsyncConnection, viewer: Viewer, ids: Collection[UUID]
+    ) -> Mapping[UUID, Vectors]:
+        """The vectors of these subjects of the viewer, as far as the index has them; numbers of half precision."""
+        ...
+
     async def search(
         self,
         connection: AsyncConnection,

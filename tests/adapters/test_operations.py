@@ -279,6 +279,7 @@ READS: tuple[tuple[str, Json], ...] = (
     ("recall_memory", {"cluster": "Private/Friday dinner"}),
     ("search_memory", {"query": "race 走", "mode": "and", "limit": 2}),
     ("being_entry_history", {"entry_id": "{entry}"}),
+    ("list_clusters", {}),
     ("list_threads", {"limit": 1}),
     ("get_thread", {"thread_id": "main"}),
     ("list_sessions", {"thread_id": "main"}),

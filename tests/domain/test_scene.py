@@ -48,7 +48,7 @@ experiences = st.builds(
     feeling=st.just("") | texts,
     themes=st.lists(texts, max_size=2).map(tuple),
     emotion=st.none() | st.builds(Emotion, numbers, numbers, numbers, numbers, numbers, numbers),
-    cluster=st.just("") | texts,
+    cluster=st.sampled_from(["", "Private", "Business/the launch"]),
 )
 
 

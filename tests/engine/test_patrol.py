@@ -1,13 +1,16 @@
 """The patrol, end to end: scenes age by sessions, die, are found while they do, and live again by use (C)."""
 
 from datetime import timedelta
-from typing import Any
-from uuid import UUID
+from typing import Any, NamedTuple
+from uuid import UUID, uuid4
 
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now
-from mnemolog.adapters.maintenance.patrol import Closed, Patrol, close_cycle
+from mnemolog.adapters.jobs.job import Job
+from mnemolog.adapters.jobs.job import Status as JobStatus
+from mnemolog.adapters.maintenance.patrol import PATROL, Sweep
+from mnemolog.adapters.maintenance.patrolling import What, patrol
 from mnemolog.commands.recalls import RecordRecalls
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.memory import Status
@@ -17,6 +20,7 @@ from mnemolog.events.patrol import CycleClosed
 from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
+from tests.testkit.eventually import eventually
 
 SCENE = {"kind": "scene", "scope": "agent"}
 LIGHT = 0.052  # exp(-1 / 30) leaves 0.0503 of it, and exp(-2 / 30) 0.0486.
@@ -31,8 +35,18 @@ async def counted(mia: Person, *memory_ids: UUID) -> list[tuple[str, int, bool]]
     return [(one["status"], one["session_count"], one["fresh"]) for one in rows]
 
 
+class Closed(NamedTuple):
+    """What the end of a cycle did to scenes."""
+
+    dying: tuple[UUID, ...]
+    revived: tuple[UUID, ...]
+
+
 async def closed(mia: Person) -> Closed:
-    return await close_cycle(mia.engine, mia.viewer)
+    done = await patrol(mia.engine, mia.viewer, str(uuid4()))
+    changes = [one for step in done.steps for one in step.changes]
+    dying, recovered = ([one.id for one in changes if one.what is what] for what in (What.DYING, What.RECOVERED))
+    return Closed(tuple(dying), tuple(recovered))
 
 
 async def recalled(mia: Person, memory_id: UUID) -> None:
@@ -56,10 +70,10 @@ async def test_a_scene_ages_dies_is_still_read_and_lives_again_when_it_is_recall
     second = await closed(mia)
 
     assert born == [("active", 0, True), ("active", 0, True), ("active", 0, False)]
-    assert after_first == [("active", 1, False)] * 3 + [("active", 0, False)]
+    assert after_first == [("active", 1, True)] * 3 + [("active", 0, False)]
     assert (first.dying, first.revived) == ((), ())
     assert (second.dying, second.revived) == ((light,), ())
-    assert await counted(mia, light, heavy, pinned) == [("dying", 2, False), ("active", 2, False), ("active", 2, False)]
+    assert await counted(mia, light, heavy, pinned) == [("dying", 2, True), ("active", 2, True), ("active", 2, True)]
     assert (await counted(Person(engine, user, agent="noah"), noahs)) == [("active", 0, True)]
     then = await row(mia, light, before)
     assert (then["status"], then["session_count"]) == ("active", 1)
@@ -67,13 +81,13 @@ async def test_a_scene_ages_dies_is_still_read_and_lives_again_when_it_is_recall
     assert (await row(mia, light))["last_accessed"] < (await engine.log.read(mia.stream))[-1].header.recorded_at
 
     third = await closed(mia)
-    assert (await counted(mia, light), third.dying, third.revived) == ([("dying", 2, False)], (), ())
+    assert (await counted(mia, light), third.dying, third.revived) == ([("dying", 2, True)], (), ())
     await recalled(mia, light)
-    assert await counted(mia, light) == [("dying", 0, False)]
+    assert await counted(mia, light) == [("dying", 0, True)]
     fourth = await closed(mia)
 
     assert (fourth.dying, fourth.revived) == ((), (light,))
-    assert await counted(mia, light, heavy) == [("active", 0, False), ("active", 4, False)]
+    assert await counted(mia, light, heavy) == [("active", 0, True), ("active", 4, True)]
     cycles = [one for one in await engine.log.read(mia.stream) if isinstance(one.payload, CycleClosed)]
     assert len(cycles) == 4
     await engine.settled(60)
@@ -89,9 +103,9 @@ async def test_an_undo_brings_a_dying_scene_back_and_it_counts_from_there(engine
 
     await mia.undoes(light)
 
-    assert await counted(mia, light) == [("active", 0, False)]
+    assert await counted(mia, light) == [("active", 0, True)]
     assert (await closed(mia)).dying == ()
-    assert await counted(mia, light) == [("active", 1, False)]
+    assert await counted(mia, light) == [("active", 1, True)]
     await engine.settled(60)
     await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
@@ -108,35 +122,60 @@ async def test_a_pin_and_a_heavier_weight_let_a_dying_scene_live(engine: Engine,
     revived = (await closed(mia)).revived
 
     assert revived == (heavier,)
-    assert await counted(mia, held, heavier) == [("active", 1, False), ("active", 0, False)]
+    assert await counted(mia, held, heavier) == [("active", 1, True), ("active", 0, True)]
 
 
 @pytest.mark.spec_part("C06")
-async def test_a_session_that_ended_closes_one_cycle_and_silence_closes_none(engine: Engine, user: str) -> None:
-    mia, patrol = Person(engine, user, agent="mia"), Patrol(engine)
+async def test_a_session_that_ended_gets_one_patrol_and_silence_gets_none(engine: Engine, user: str) -> None:
+    mia, sweep = Person(engine, user, agent="mia"), Sweep(engine)
     scene = await mia.creates("Mia read a letter", **SCENE)
 
-    async def passes(minutes: int) -> int:
+    async def passes(minutes: int, by: Sweep = sweep) -> int:
         await engine.settled(60)
-        done = await patrol.run(now() + timedelta(minutes=minutes))
-        return len([one for one in done if one.being.user_id == user])
+        before = {one.job_id for one in await jobs_of(mia)}
+        await by.enqueue(now() + timedelta(minutes=minutes))
+        after = {one.job_id for one in await jobs_of(mia)}
+        await eventually(lambda: _ended(mia))
+        return len(after - before)
 
     silent = await passes(60)
     await mia.says("good morning")
     in_session, ended, again = await passes(29), await passes(31), await passes(62)
-    another = await Patrol(engine).run(now() + timedelta(minutes=31))
+    another = await passes(31, Sweep(engine))
     await Person(engine, user, agent="noah").says("good night")
     of_another = await passes(31)
     await mia.says("good evening")
     next_session = await passes(31)
 
-    assert (silent, in_session, ended, again, of_another, next_session) == (0, 0, 1, 0, 0, 1)
-    assert [one for one in another if one.being.user_id == user] == []
-    assert await counted(mia, scene) == [("active", 2, False)]
-    assert [one.meta.actor for one in await engine.log.read(mia.stream) if isinstance(one.payload, CycleClosed)] == [
-        "patrol",
-        "patrol",
+    assert (silent, in_session, ended, again, another, of_another, next_session) == (0, 0, 1, 0, 0, 0, 1)
+    assert await counted(mia, scene) == [("active", 2, True)]
+    cycles = [one for one in await engine.log.read(mia.stream) if isinstance(one.payload, CycleClosed)]
+    assert [one.meta.actor for one in cycles] == ["patrol", "patrol"]
+    assert len({one.meta.run_id for one in cycles}) == 2
+
+
+@pytest.mark.spec_part("C05")
+async def test_a_being_with_notes_alone_gets_a_patrol_too(engine: Engine, user: str) -> None:
+    mia = Person(engine, user, agent="mia")
+    note = {"type": "scene", "text": '{"action": "Mia won", "actors": ["Mia"], "when": ["2026-01-03"]}'}
+    await engine.writes.put_entry({"user_id": user, "agent_id": "mia", "store": "note", "body": note})
+    await mia.says("well done")
+    await engine.settled(60)
+
+    await Sweep(engine).enqueue(now() + timedelta(minutes=31))
+    await eventually(lambda: _ended(mia))
+
+    assert [one["text"] for one in await engine.reads.newest(mia.viewer, 9, await mia.caught_up())] == [
+        "2026-01-03 — Mia won"
     ]
+
+
+async def jobs_of(mia: Person) -> list[Job]:
+    return [one for one in await mia.engine.jobs.list(kind=PATROL) if one.stream == mia.stream.name]
+
+
+async def _ended(mia: Person) -> bool:
+    return all(one.status is JobStatus.SUCCEEDED for one in await jobs_of(mia))
 
 
 async def test_who_has_no_scenes_has_no_cycle(engine: Engine, user: str) -> None:
@@ -157,6 +196,6 @@ async def test_many_scenes_turn_in_one_append(engine: Engine, user: str) -> None
     done = await closed(mia)
 
     assert set(done.dying) == set(scenes)
-    assert set(await counted(mia, *scenes)) == {(Status.DYING, 1, False)}
+    assert set(await counted(mia, *scenes)) == {(Status.DYING, 1, True)}
     await engine.settled(60)
     await assert_live_equals_replayed(engine, StreamId.of_user(user))

@@ -1,0 +1,115 @@
+"""Operations on the patrol of a being, and on the clusters of its scenes (C)."""
+
+from typing import Annotated
+from uuid import UUID, uuid4
+
+from pydantic import Field
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.maintenance.patrolling import Step, What, patrol
+from mnemolog.adapters.operations.operation import operation
+from mnemolog.adapters.operations.requests import Read, Request, viewer_of
+from mnemolog.adapters.operations.results import Page, Result
+from mnemolog.domain.cluster import Root, cluster_id, is_root, name_of, root_of
+from mnemolog.domain.nodes import clusters, vector_of
+from mnemolog.domain.principal import Role
+from mnemolog.events.fields import Flag, Id
+
+
+class RunPatrol(Request):
+    """The being to patrol."""
+
+    run_id: Annotated[
+        Id | None,
+        Field(description="The id of the run, to roll it back by. An earlier one goes on where it ended."),
+    ] = None
+    dry_run: Annotated[Flag, Field(description="Return what would be done, and change nothing.")] = False
+
+
+class ClustersRead(Read):
+    """The clusters of a being."""
+
+
+class PatrolChange(Result):
+    """One change. `id` is a scene, a note, or an entry that was written."""
+
+    what: What
+    id: UUID
+    into: str = Field(description='The label of its cluster, the scene that absorbed it, or the store; else "".')
+
+
+class PatrolStep(Result):
+    """What a step did."""
+
+    step: Step
+    changes: list[PatrolChange]
+    why: str = Field(description='Why the step, or a part of it, was skipped; else "".')
+
+
+class PatrolResult(Result):
+    """What a patrol did, step by step. `mnemolog rollback --of-run RUN_ID` undoes it."""
+
+    agent_id: str
+    run_id: str
+    dry_run: bool
+    steps: list[PatrolStep]
+
+
+class ClusterView(Result):
+    """A cluster. The two roots are always there."""
+
+    cluster_id: UUID
+    label: str = Field(description="The root, and the name below it.")
+    name: str
+    root: Root
+    is_parent: bool = Field(description="Whether it is a root, which is never split or merged.")
+    active: int
+    dying: int
+    dead: int
+    memory_ids: list[UUID] = Field(description="Its scenes, dead ones included, oldest first.")
+    vector: list[float] = Field(description="The mean of the vectors of its active scenes; empty without any.")
+
+
+@operation("patrol run", "POST /patrol", tag="being", role=Role.WRITE, done="Patrolled")
+async def run_patrol(engine: Engine, request: RunPatrol) -> PatrolResult:
+    """Run a patrol over the scenes of one agent of a user.
+
+    Makes scenes of notes, ages and consolidates scenes, revives and regroups them, and writes the diary and think_md.
+    Without a chat model, consolidation, splitting, diary and think_md are skipped. The engine runs one by itself after
+    each session of the agent.
+    """
+    being = viewer_of(engine, request)
+    run_id = request.run_id or f"patrol-{uuid4()}"
+    done = await patrol(engine, being, run_id, dry_run=request.dry_run)
+    steps = [PatrolStep.model_validate(one) for one in done.steps]
+    return PatrolResult(agent_id=being.agent_id, run_id=run_id, dry_run=done.dry_run, steps=steps)
+
+
+@operation("cluster list", "GET /clusters", tag="being")
+async def list_clusters(engine: Engine, request: ClustersRead) -> Page[ClusterView]:
+    """List the clusters of an agent's scenes.
+
+    The roots are Business and Private. A scene that no patrol has placed yet is in Private.
+    """
+    being = viewer_of(engine, request)
+    _, board = await engine.reads.board(being, moment=request.moment())
+    found = {**{root.value: [] for root in Root}, **clusters(board)}
+    views = [
+        ClusterView(
+            cluster_id=cluster_id(being.agent_id, label),
+            label=label,
+            name=name_of(label),
+            root=root_of(label),
+            is_parent=is_root(label),
+            active=sum(one.active for one in scenes),
+            dying=sum(one.dying for one in scenes),
+            dead=sum(one.dead for one in scenes),
+            memory_ids=[one.memory_id for one in scenes],
+            vector=list(vector_of(scenes)),
+        )
+        for label, scenes in sorted(found.items())
+    ]
+    return Page[ClusterView](items=views)
+
+
+PATROL = (run_patrol, list_clusters)

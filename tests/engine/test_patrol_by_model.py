@@ -1,0 +1,206 @@
+"""A patrol with a chat model: notes, consolidation, split, diary and think_md, and a model that fails (C)."""
+
+import json
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine, now, open_engine
+from mnemolog.adapters.maintenance import extracting, patrolling
+from mnemolog.adapters.maintenance import patrol as sweeping
+from mnemolog.adapters.maintenance.patrolling import NO_MODEL, Patrolled, Step, What
+from mnemolog.commands.rollback import Rollback
+from mnemolog.domain.memory import Status
+from mnemolog.domain.nodes import SceneNode
+from mnemolog.domain.scene import Dated
+from mnemolog.events.envelope import StreamId
+from mnemolog.events.fields import validated
+from mnemolog.events.patrol import Purpose, ScenesReviewed
+from tests.engine.equality import assert_live_equals_replayed
+from tests.engine.person import Person
+from tests.testkit.model_server import ModelServer, error, model_server
+from tests.testkit.settings import settings_in
+
+SCENE = {"kind": "scene", "scope": "agent"}
+NAMES = ("rowing", "baking", "chess", "sewing", "judo", "opera", "hiking", "poker", "yoga", "tennis", "diving")
+DIARY = ["I rowed with Zoë.", "- I was proud.", "The lake was cold."]
+THINK = ["Zoë likes the lake", "Ask about the race", "Bring gloves"]
+
+
+@pytest.fixture(scope="module")
+async def server() -> AsyncIterator[ModelServer]:
+    async with model_server() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+async def engine(tmp_path_factory: pytest.TempPathFactory, server: ModelServer) -> AsyncIterator[Engine]:
+    """An engine of their own, whose sweeps leave these users alone."""
+    model = {"model_url": server.url, "model_api_key": "sk-1", "chat_model": "m-1", "model_retries": 0}
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (extracting, sweeping):
+            patch.setattr(module, "EVERY_SECONDS", 24 * 3600.0)
+        async with open_engine(settings_in(tmp_path_factory.mktemp("patrol"), extraction="off", **model)) as opened:
+            yield opened
+
+
+@pytest.fixture
+def mia(engine: Engine, server: ModelServer, user: str) -> Person:
+    server.replies.clear()
+    server.requests.clear()
+    server.chat = answers
+    return Person(engine, user, agent="mia")
+
+
+def answers(request: dict[str, Any]) -> str:
+    """Merges the first two scenes that tell of the lake, splits sports from the rest, and writes the diary."""
+    system, shown = request["messages"][0]["content"], request["messages"][-1]["content"]
+    lines = re.findall(r"^(\d+)\. (.*)$", shown, re.MULTILINE)
+    if "sort the memories" in system:
+        return json.dumps({"roots": ["Business" if "invoice" in text else "Private" for _, text in lines]})
+    if "tidy the long-term memory" in system:
+        lake = [int(number) for number, text in lines if "lake" in text]
+        merges = [{"survivor": lake[0], "absorbed": lake[1:]}] if len(lake) > 1 else []
+        faded = [int(number) for number, text in lines if "dying" in text and "lake" not in text]
+        return json.dumps({"merges": merges, "make_dead": faded})
+    if "divide a cluster" in system:
+        board = [int(number) for number, text in lines if re.search("chess|poker", text)]
+        return json.dumps({"parts": [{"name": "Board games", "scenes": board}, {"name": "One", "scenes": [1]}]})
+    return json.dumps({"diary": DIARY, "think": THINK})
+
+
+async def notes(mia: Person, *texts: str) -> None:
+    for text in texts:
+        body = {"type": "scene", "text": text}
+        fields = {"user_id": mia.user, "agent_id": mia.agent, "store": "note", "body": body}
+        await mia.engine.writes.put_entry(fields)
+
+
+def noted(action: str, **fields: Any) -> str:
+    return json.dumps({"action": action, "actors": ["Mia"], "when": ["2026-01-03"], **fields})
+
+
+async def patrolled(mia: Person, run: str = "1", *, dry_run: bool = False) -> Patrolled:
+    await mia.engine.settled(60)
+    return await patrolling.patrol(mia.engine, mia.viewer, f"{mia.user}-{run}", dry_run=dry_run)
+
+
+async def board(mia: Person) -> dict[str, SceneNode]:
+    _, found = await mia.engine.reads.board(mia.viewer, moment=await mia.caught_up())
+    return {one.text: one for one in found.values()}
+
+
+async def entries(mia: Person) -> list[tuple[str, str, bool]]:
+    rows = await mia.engine.reads.being_entries(mia.viewer, moment=await mia.caught_up(), limit=None)
+    text = {"snapshot": "think_md"}
+    return sorted((one["store"], one["body"][text.get(one["store"], "text")], one["read"]) for one in rows)
+
+
+def of(done: Patrolled, step: Step) -> list[tuple[What, str]]:
+    [found] = [one for one in done.steps if one.step is step]
+    return [(one.what, one.into) for one in found.changes]
+
+
+def whats(done: Patrolled) -> list[list[What]]:
+    return [[one.what for one in step.changes] for step in done.steps]
+
+
+@pytest.mark.spec_part("C05", "C07", "C11")
+async def test_notes_become_scenes_and_the_day_is_written_down(mia: Person, server: ModelServer) -> None:
+    await notes(mia, noted("Mia rowed on the lake", feeling="proud", importance=2), "Mia {rowed")
+    await notes(mia, noted("Mia rowed over the lake"), noted("Mia sent the invoice"))
+    before = await entries(mia)
+    head = await mia.engine.log.head(mia.stream)
+
+    dry = await patrolled(mia, dry_run=True)
+    assert (await mia.engine.log.head(mia.stream), dry.fault) == (head, None)
+    done = await patrolled(mia)
+
+    assert whats(done) == whats(dry)
+    created = [(What.CREATED, "Private"), (What.CREATED, "Private"), (What.CREATED, "Business")]
+    assert of(done, Step.NOTES) == [*created, (What.FAILED, "")]
+    assert [what for what, _ in of(done, Step.CONSOLIDATE)] == [What.ABSORBED]
+    found = await board(mia)
+    survivor = found["2026-01-03 — Mia rowed on the lake — (proud)"]
+    assert survivor.experience.scene
+    assert survivor.experience.scene.when == ("2026-01-03", Dated("2026-01-03", "Mia rowed over the lake"))
+    absorbed = found["2026-01-03 — Mia rowed over the lake"]
+    assert (survivor.node.importance, survivor.fresh, survivor.active) == (1.0, False, True)
+    assert (absorbed.merged, absorbed.dead) == (True, True)
+    kept = await entries(mia)
+    assert ("note", "[PARSE_FAILED] Mia {rowed", False) in kept
+    assert [read for store, text, read in kept if store == "note" and "invoice" in text] == [True]
+    assert ("diary", "I rowed with Zoë.\nI was proud.\nThe lake was cold.", False) in kept
+    assert ("snapshot", "- Zoë likes the lake\n- Ask about the race\n- Bring gloves", False) in kept
+    events = await mia.engine.log.read(mia.stream)
+    reviews = [one.payload for one in events if isinstance(one.payload, ScenesReviewed)]
+    assert {one.purpose for one in reviews} == {Purpose.CLASSIFY, Purpose.CONSOLIDATE, Purpose.REFLECT}
+    assert {(one.generation.model, one.generation.prompt_version) for one in reviews} == {("m-1", 1)}
+    await mia.engine.settled(60)
+    await assert_live_equals_replayed(mia.engine, StreamId.of_user(mia.user))
+
+    again = await patrolled(mia)
+    assert (of(again, Step.NOTES), of(again, Step.REFLECT)) == ([], [])
+    rollback = {"user_id": mia.user, "agent_id": mia.agent, "of_run": f"{mia.user}-1", "at": now()}
+    await mia.engine.writes.rollback(validated(Rollback, rollback))
+    assert await entries(mia) == before
+    assert await board(mia) == {}
+    await mia.engine.settled(60)
+    await assert_live_equals_replayed(mia.engine, StreamId.of_user(mia.user))
+
+
+@pytest.mark.spec_part("C07", "C09")
+async def test_a_large_cluster_is_split_and_a_dying_scene_that_nobody_misses_dies(mia: Person) -> None:
+    label = {"cluster": "Private/Hobbies"}
+    for name in NAMES:
+        await mia.creates(f"Mia tried {name}", experience=label, **SCENE)
+    await mia.creates("Mia met a snail", importance=0.01, experience=label, **SCENE)
+
+    done = await patrolled(mia)
+
+    assert [what for what, _ in of(done, Step.CONSOLIDATE)] == [What.DEAD]
+    assert of(done, Step.SPLIT) == [(What.MOVED, "Private/Board games")] * 2
+    found = await board(mia)
+    assert found["Mia met a snail"].node.status is Status.DORMANT
+    assert not any(one.fresh for one in found.values() if one.active)
+    events = await mia.engine.log.read(mia.stream)
+    split = [one.payload for one in events if getattr(one.payload, "purpose", None) is Purpose.SPLIT]
+    assert len(split) == 1
+    await mia.engine.settled(60)
+    await assert_live_equals_replayed(mia.engine, StreamId.of_user(mia.user))
+
+
+async def test_a_model_that_fails_is_asked_once_and_costs_its_steps_only(mia: Person, server: ModelServer) -> None:
+    await notes(mia, noted("Mia rowed on the lake"), noted("Mia rowed over the lake"))
+    server.replies.extend([error(500)] * 9)
+
+    done = await patrolled(mia)
+
+    assert server.asked == 1
+    assert done.fault is not None
+    told = {one.step: one.why for one in done.steps}
+    for step in (Step.CONSOLIDATE, Step.REFLECT):
+        assert "the chat model failed" in told[step]
+    assert of(done, Step.NOTES) == [(What.CREATED, "Private")] * 2
+    assert len(of(done, Step.COUNT)) == 2
+    server.replies.clear()
+    later = await patrolled(mia, "2")
+    assert [what for what, _ in of(later, Step.CONSOLIDATE)] == [What.ABSORBED]
+
+
+@pytest.mark.spec_part("C04", "C05")
+async def test_without_a_model_exactly_the_steps_of_a_model_are_skipped(
+    mia: Person, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(mia.engine.models), "chat", None, raising=False)
+    await notes(mia, noted("Mia rowed on the lake"), noted("Mia rowed over the lake"))
+
+    done = await patrolled(mia)
+
+    skipped = {one.step for one in done.steps if one.why == NO_MODEL}
+    assert skipped == {Step.CONSOLIDATE, Step.SPLIT, Step.REFLECT}
+    assert (len(of(done, Step.NOTES)), len(of(done, Step.COUNT))) == (2, 2)
+    assert (server.asked, done.fault) == (0, None)
+    assert [store for store, _, _ in await entries(mia)] == ["note", "note"]
