@@ -190,6 +190,41 @@ async def test_a_model_that_fails_is_asked_once_and_costs_its_steps_only(mia: Pe
     assert [what for what, _ in of(later, Step.CONSOLIDATE)] == [What.ABSORBED]
 
 
+@pytest.mark.parametrize("call", range(3), ids=["classify", "consolidate", "reflect"])
+async def test_a_run_that_is_repeated_after_its_model_failed_loses_and_doubles_nothing(
+    call: int, mia: Person, server: ModelServer
+) -> None:
+    """As the job of a being repeats it, under its id."""
+    asked = 0
+
+    def fails_once(request: dict[str, Any]) -> str:
+        nonlocal asked
+        asked += 1
+        return "{" if asked - 1 in (call, call + 1) else answers(request)  # What does not fit is sent back once.
+
+    server.chat = fails_once
+    told = ("Mia rowed on the lake", "Mia rowed over the lake", "Mia sent the invoice")
+    await notes(mia, *map(noted, told), "not a scene")
+
+    failed = await patrolled(mia)
+    repeated = await patrolled(mia)
+    head = await mia.engine.log.head(mia.stream)
+    idle = await patrolled(mia)
+
+    assert (failed.fault is not None, repeated.fault, idle.fault) == (True, None, None)
+    assert await mia.engine.log.head(mia.stream) == head
+    found = {text: (one.cluster, one.merged, one.node.session_count) for text, one in (await board(mia)).items()}
+    assert found == {
+        "2026-01-03 — Mia rowed on the lake": ("Private", False, 1),
+        "2026-01-03 — Mia rowed over the lake": ("Private", True, 1),
+        "2026-01-03 — Mia sent the invoice": ("Business", False, 1),
+    }
+    stores = [(store, read) for store, _, read in await entries(mia)]
+    assert stores == [("diary", False), ("note", False), *[("note", True)] * 3, ("snapshot", False)]
+    await mia.engine.settled(60)
+    await assert_live_equals_replayed(mia.engine, StreamId.of_user(mia.user))
+
+
 @pytest.mark.spec_part("C04", "C05")
 async def test_without_a_model_exactly_the_steps_of_a_model_are_skipped(
     mia: Person, server: ModelServer, monkeypatch: pytest.MonkeyPatch
