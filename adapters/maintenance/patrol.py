@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 
 from mnemolog.adapters.jobs.job import Attempt, Kind, Payload
-from mnemolog.adapters.maintenance.patrolling import patrol
+from mnemolog.adapters.maintenance.patrolling import key_of_cycle, patrol
 from mnemolog.adapters.services import Services
 from mnemolog.domain.errors import MnemologError, NotFound
 from mnemolog.domain.patrol import over
@@ -44,7 +44,7 @@ async def patrol_due(engine: Services, attempt: Attempt) -> None:
     begun = await engine.log.read(stream, tags=[run_tag(run_id)])
     if not begun and (turn is None or turn.seq != job.payload["turn"]):
         return
-    key = f"cycle:{being.agent_id}:{job.payload['turn']}"
+    key = key_of_cycle(being.agent_id, job.payload["turn"])
     try:
         done = await patrol(engine, being, run_id, cycle_key=key)
     except NotFound:  # Its scenes are gone.

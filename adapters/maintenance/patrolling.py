@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, TypeVar
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from mnemolog.adapters.services import Services
 from mnemolog.commands.being import MarkEntry, PutEntry
@@ -69,6 +69,7 @@ ACTOR = "patrol"
 NO_MODEL = "no chat model is configured (setting chat_model)"
 SHOWN, CHARACTERS, TOKENS = 60, 600, 1500
 """The most scenes that a model is shown of a cluster, the characters of each, and the tokens of an answer."""
+_CYCLES = UUID("c0b1f0de-54d1-5a0e-9b3c-6d0f6d6a2b17")
 Output = TypeVar("Output")
 
 
@@ -144,7 +145,7 @@ async def patrol(
     await run.begin()
     steps = (
         await run.notes(),
-        *await run.cycle(cycle_key or f"cycle:{being.agent_id}:{run_id}"),
+        *await run.cycle(cycle_key or key_of_cycle(being.agent_id, run_id)),
         await run.consolidate(),
         await run.revive(),
         await run.split(),
@@ -152,6 +153,12 @@ async def patrol(
         await run.reflect(),
     )
     return Patrolled(being, run_id, steps, dry_run, run.fault)
+
+
+def key_of_cycle(agent_id: str, of: object) -> str:
+    """The idempotency key of an agent's cycle: of a session, by its last turn, or of a run. Ids may be long."""
+    name = f"{agent_id}\n{of}"
+    return f"cycle:{uuid5(_CYCLES, name)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from mnemolog.adapters.maintenance.patrol import PATROL, Sweep
 from mnemolog.adapters.maintenance.patrolling import What, patrol
 from mnemolog.commands.recalls import RecordRecalls
 from mnemolog.domain.errors import NotFound
+from mnemolog.domain.identity import MAX_IDENTIFIER
 from mnemolog.domain.memory import Status
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.memory import Recall
@@ -199,3 +200,13 @@ async def test_many_scenes_turn_in_one_append(engine: Engine, user: str) -> None
     assert set(await counted(mia, *scenes)) == {(Status.DYING, 1, True)}
     await engine.settled(60)
     await assert_live_equals_replayed(engine, StreamId.of_user(user))
+
+
+async def test_an_agent_and_a_run_with_the_longest_ids_have_a_cycle(engine: Engine, user: str) -> None:
+    mia = Person(engine, user, agent="m" * MAX_IDENTIFIER)
+    scene = await mia.creates("Mia knitted", **SCENE)
+
+    for _ in range(2):  # The same run closes its cycle once.
+        await patrol(engine, mia.viewer, "r" * MAX_IDENTIFIER)
+
+    assert await counted(mia, scene) == [("active", 1, True)]
