@@ -92,9 +92,10 @@ class Universe:
         entry_id, _ = await writes.put_entry({**who, **entry})
         for store, body in BODIES.items():
             await writes.put_entry({**who, "store": store, "body": {**body, "text": self._word(private)}})
-        scene = {"action": f"tea {self._word(private)}", "actors": ["Ana"], "when": ["2026-01-03"]}
-        lived = {"experience": {"scene": scene, "cluster": "Private"}, "kind": "scene", "scope": "agent"}
-        await writes.create({**who, **lived, "text": scene["action"]})
+        for cluster in ("Private", f"Private/{self._word(private)}"):
+            scene = {"action": f"tea {self._word(private)}", "actors": ["Ana"], "when": ["2026-01-03"]}
+            lived = {"experience": {"scene": scene, "cluster": cluster}, "kind": "scene", "scope": "agent"}
+            await writes.create({**who, **lived, "text": scene["action"]})
         turn = {"turn_id": str(new_id()), "text": self._word(shared), "speaker": "Ana"}
         await writes.record_turn({**who, **turn})
         proposed = await writes.propose({**who, "field": "city", "value": self._word(shared)})
