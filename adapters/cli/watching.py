@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from mnemolog.adapters.cli import output
+from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Agent, User
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
@@ -16,7 +16,7 @@ from mnemolog.events.fields import validated
 
 
 def register(app: typer.Typer) -> None:
-    app.command("watch")(watch)
+    app.command("watch", rich_help_panel=panels.READ)(watch)
 
 
 def watch(

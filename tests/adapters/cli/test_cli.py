@@ -269,6 +269,7 @@ async def test_the_demo_tells_its_story(tmp_path: Path) -> None:
         "memories",
         "graph",
         "artifacts",
+        "being",
         "changes",
         "conversation",
         "episodes",
