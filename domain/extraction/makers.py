@@ -151,8 +151,7 @@ def not_allergic(said: Said) -> Sequence[Candidate]:
 
 
 def outgrown(said: Said) -> Sequence[Candidate]:
-    food = said.match["former"] or said.match["other"]
-    return (Candidate(predicate="allergy", object=food, literal=True, action=Action.END, changes=True),)
+    return (_over(said.match["former"] or said.match["other"]),)
 
 
 def only_intolerant(said: Said) -> Sequence[Candidate]:
@@ -168,8 +167,11 @@ def intolerant(allergy: Candidate) -> Sequence[Candidate]:
 
 def _no_allergy(said: Said) -> Sequence[Candidate]:
     former = said.match["former"]
-    ended = Candidate(predicate="allergy", object=former, literal=True, action=Action.END, changes=True)
-    return (ended,) if former else ()
+    return (_over(former),) if former else ()
+
+
+def _over(food: str) -> Candidate:
+    return Candidate(predicate="allergy", object=food, literal=True, action=Action.END, changes=True)
 
 
 def moving(said: Said) -> Sequence[Candidate]:
