@@ -214,9 +214,9 @@ class Settings(BaseSettings):
             " chat model, if there is one."
         ),
     ] = "model"
-    minds: Annotated[
-        Literal["on", "off"], Field(description="Whether the minds reflect on conversations by themselves.")
-    ] = "on"
+    minds: Annotated[Literal["on", "off"], Field(description="Whether the minds and the patrol run by themselves.")] = (
+        "on"
+    )
     jobs_at_once: Annotated[
         int, Field(ge=1, le=64, description="Jobs of one kind that a worker runs concurrently.")
     ] = 4

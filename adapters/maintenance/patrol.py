@@ -27,7 +27,8 @@ def patrols(engine: Services) -> list[Kind]:
     sweep = Sweep(engine)
 
     async def enqueue(attempt: Attempt) -> None:
-        await attempt.save({"enqueued": await sweep.enqueue(engine.writes.now())})
+        if engine.settings.minds == "on":
+            await attempt.save({"enqueued": await sweep.enqueue(engine.writes.now())})
 
     async def one(attempt: Attempt) -> None:
         await patrol_due(engine, attempt)

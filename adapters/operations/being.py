@@ -9,21 +9,21 @@ from pydantic import Field
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.operations.operation import operation
-from mnemolog.adapters.operations.requests import Limit, PagedRead, Read, Write, fields_of, viewer_of
+from mnemolog.adapters.operations.requests import Limit, PagedRead, QueryFlag, Read, Write, fields_of, viewer_of
 from mnemolog.adapters.operations.results import ORIGIN, HistoryEntry, MemoryView, Page, Result, Written
 from mnemolog.commands.being import MarkEntry, PutEntry, RemoveEntry
 from mnemolog.domain.being import Store
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.recall import Mode, recall_block
 from mnemolog.events.being_bodies import body_of
-from mnemolog.events.fields import Flag, Id, Text, Uuid
+from mnemolog.events.fields import Id, Text, Uuid
 
 
 class EntriesRead(PagedRead):
     """The entries of a being, oldest first."""
 
     store: Annotated[Store | None, Field(description="Only entries of this store.")] = None
-    read: Annotated[Flag | None, Field(description="Only notes that were read, or only unread ones.")] = None
+    read: Annotated[QueryFlag | None, Field(description="Only notes that were read, or only unread ones.")] = None
 
 
 class EntryHistoryRead(PagedRead):

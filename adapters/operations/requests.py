@@ -50,6 +50,8 @@ def _point_or_any(value: object, info: ValidationInfo) -> object:
     return value if value == "any" else _point_or_day(value, info)
 
 
+# A flag in a query string comes as text.
+QueryFlag = Annotated[Flag, BeforeValidator(lambda value: {"true": True, "false": False}.get(str(value), value))]
 _DAY_AS_OF = [*DAY["anyOf"], {"type": "integer", "minimum": 0, "maximum": 10**MAX_DIGITS - 1}]
 DayAsOf = Annotated[datetime | int, BeforeValidator(_point_or_day), WithJsonSchema({"anyOf": _DAY_AS_OF})]
 AnyTime = Annotated[

@@ -45,7 +45,7 @@ async def engine(tmp_path_factory: pytest.TempPathFactory, server: ModelServer) 
         for module in (extracting, segmenting, summarizing, reflecting, consolidating):
             patch.setattr(module, "EVERY_SECONDS", 24 * 3600.0)
         patch.setattr(worker, "LONGEST_DELAY_SECONDS", 0.05)
-        own = settings_in(tmp_path_factory.mktemp("minds"), extraction="off", **model)
+        own = settings_in(tmp_path_factory.mktemp("minds"), extraction="off", minds="on", **model)
         async with open_engine(own) as opened:
             yield opened
 

@@ -53,7 +53,7 @@ async def engine(tmp_path_factory: pytest.TempPathFactory, server: ModelServer) 
         for module in (extracting, segmenting, summarizing, reflecting):
             patch.setattr(module, "EVERY_SECONDS", 24 * 3600.0)
         patch.setattr(worker, "LONGEST_DELAY_SECONDS", 0.05)
-        settings = settings_in(tmp_path_factory.mktemp("reflection"), extraction="off", **model)
+        settings = settings_in(tmp_path_factory.mktemp("reflection"), extraction="off", minds="on", **model)
         async with open_engine(settings) as opened:
             yield opened
 

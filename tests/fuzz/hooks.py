@@ -35,6 +35,7 @@ JUDGED_THERE = {
     r"/v1/(forget|erase-scope) (thread_id|with_episodes|scope)": "they go with one scope",
     r"/v1/rollback (of_run|of_batch|of_thread)": "exactly one of them",
     r"/v1/undo (memory_id|event_id)": "exactly one of them",
+    r"/v1/knowledge content": "the bytes show whether they can be read, whatever they are called",
     r"/v1/prove-erased (\w+_id|field)": "one thing at a time is proved to be erased",
     r"/v1/envelope/validate .*": "the fault of an envelope is the answer",
     r"/v1/why/\{id\} id": "a UUID, or the name of a field of the profile",
