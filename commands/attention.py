@@ -42,7 +42,7 @@ class SetAffect(Command):
     interaction_mode: Annotated[Label, Field(description="How the agent should speak.")] = DEFAULT_MODE
     decay_at: Annotated[Instant | None, Field(description="When it is over. Default: in 30 minutes.")] = None
     every_n_messages: Annotated[
-        int, WHOLE, Field(ge=1, le=MAX_EVERY, description="After how many messages it fades a little.")
+        int, Field(ge=1, le=MAX_EVERY, description="After how many messages it fades a little."), WHOLE
     ] = PULSE_EVERY
     at: Instant
 

@@ -80,7 +80,7 @@ class Affect:
         """The object of A §3.2, field by field."""
         pulse = {
             "every_n_messages": self.every_n_messages,
-            "last_pulse_at": _text(self.last_pulse_at) if self.last_pulse_at else None,
+            "last_pulse_at": moment_text(self.last_pulse_at) if self.last_pulse_at else None,
             "still_valid": self.still_valid,
         }
         return {
@@ -89,12 +89,12 @@ class Affect:
             "agent_id": agent_id,
             "authority": "non-factual",
             "stability": "volatile",
-            "ts": _text(self.ts),
+            "ts": moment_text(self.ts),
             "affect": {
                 "label": self.label,
                 "confidence": self.confidence,
                 "markers": list(self.markers),
-                "decay_at": _text(self.decay_at),
+                "decay_at": moment_text(self.decay_at),
                 "pulse": pulse,
             },
             "interaction_mode": self.interaction_mode,
@@ -123,5 +123,6 @@ def _length(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _text(at: datetime) -> str:
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+def moment_text(at: datetime) -> str:
+    """A time as in the slots of A §3: in UTC, with microseconds and a Z."""
+    return at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

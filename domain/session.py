@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from mnemolog.domain.affect import Affect
+from mnemolog.domain.affect import Affect, moment_text
 
 SLOT_CONTRACT_VERSION = "1.0"
 KEPT_TURNS = 20
@@ -57,7 +57,7 @@ class Session:
             active_entity_ids=entities,
             numbers=[*self.numbers, number][-KEPT_TURNS:],
             mentions=mentions,
-            updated_at=_text(at),
+            updated_at=moment_text(at),
             affect=self._mood_after(text if role == USER else None, number, at),
         )
 
@@ -69,7 +69,7 @@ class Session:
 
     def felt(self, affect: Affect | None, at: datetime) -> "Session":
         """The session with another affect; None: with none."""
-        return replace(self, affect=affect, updated_at=_text(at))
+        return replace(self, affect=affect, updated_at=moment_text(at))
 
     def focused(self, focus: Mapping[str, Any], active: Sequence[str] | None, at: datetime) -> "Session":
         """The session about something else: `focus` by the keys of `FOCUS`, and `active` entities, the latest first."""
@@ -81,7 +81,7 @@ class Session:
             scratch={**scratch, **given},
             active_entity_ids=list(entities),
             mentions={one: self.mentions.get(one, self.msg_count) for one in entities},
-            updated_at=_text(at),
+            updated_at=moment_text(at),
         )
 
     def without(self, turn_ids: Collection[str]) -> "Session":
@@ -237,10 +237,6 @@ class Session:
         """The session with turns numbered, which is only needed from the first `SessionForgotten` on."""
         mentions = dict.fromkeys(self.active_entity_ids, self.msg_count)
         return replace(self, numbers=[self.msg_count] * len(self._said()), mentions=mentions)
-
-
-def _text(at: datetime) -> str:
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def key(kind: str, tenant: str, user_id: str, agent_id: str, chat_id: str) -> str:

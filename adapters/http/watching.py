@@ -31,11 +31,13 @@ EVENT = {
 }
 # Proxies must pass on what arrives.
 UNBUFFERED = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+_SEQ = f"^[0-9]{{1,{MAX_DIGITS}}}$"
 LastSeen = Annotated[
     str | None,
     Header(
         alias="Last-Event-ID",
-        pattern=f"^[0-9]{{1,{MAX_DIGITS}}}$",
+        pattern=_SEQ,
+        json_schema_extra={"type": "string", "pattern": _SEQ},  # A header is never null.
         description="The last id received: the stream goes on after it, whatever `since` says.",
     ),
 ]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemolog.domain.affect import EXPIRED, FLUSHED, LIFETIME, NEUTRAL, Affect
+from mnemolog.domain.affect import EXPIRED, FLUSHED, LIFETIME, NEUTRAL, Affect, moment_text
 
 REFERENCE = Path(__file__).parent / "pulse_and_decay.mjs"
 AT = datetime(2026, 1, 3, 1, 1, 50, tzinfo=UTC)
@@ -54,6 +54,10 @@ def test_what_was_written_reads_as_it_was() -> None:
 
     assert Affect.from_dict(shown(pulsed)) == pulsed
     assert Affect.from_dict(shown(stressed())) == stressed()
+
+
+def test_a_time_of_the_first_millennium_has_a_year_of_four_digits() -> None:
+    assert moment_text(datetime(284, 11, 12, 15, 9, tzinfo=UTC)) == "0284-11-12T15:09:00.000000Z"
 
 
 def test_after_its_time_nothing_is_left() -> None:

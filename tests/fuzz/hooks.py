@@ -26,6 +26,9 @@ JUDGED = {
     r"(.*\.)?(subject|object|literal|name|alias|aliases\[\d+\]|about)": "a name has a character that is seen",
     r"(.*\.)?(metadata|attributes)": "no text or key within has a NUL",
     r"content\..*": "a part of a seed is a request of its own",
+    r"experience\..*": "each part of a scene is judged by itself",
+    r"decay_at": "a time to come, within a day",
+    r"told_at": "what was told was not told in the future",
     r"absorbed_ids(\[\d+\])?|to_id": "nothing is merged with or linked to itself",
     r"(.*\.)?(memory_key|entity_refs.*|refs.*|type|entity_type|fact_type|kind|text)": "they are judged together",
 }
@@ -35,6 +38,8 @@ JUDGED_THERE = {
     r"/v1/(forget|erase-scope) (thread_id|with_episodes|scope)": "they go with one scope",
     r"/v1/rollback (of_run|of_batch|of_thread)": "exactly one of them",
     r"/v1/undo (memory_id|event_id)": "exactly one of them",
+    r"/v1/artifacts (content|url)": "either a file or a URL",
+    r"/v1/being/entries body.*": "the store says which fields an entry has",
     r"/v1/knowledge content": "the bytes show whether they can be read, whatever they are called",
     r"/v1/prove-erased (\w+_id|field)": "one thing at a time is proved to be erased",
     r"/v1/envelope/validate .*": "the fault of an envelope is the answer",
