@@ -178,7 +178,7 @@ async def _running(engine: Engine) -> AsyncIterator[Finding]:
         ", ".join(f"{counts_of_jobs[one]:,} {one}" for one in (Status.RUNNING, Status.QUEUED, Status.FAILED)),
         "see `mnemolog job list --status failed`, then `mnemolog job retry`" if failed else "",
     )
-    paused_minds = sorted({one.mind for one in await engine.jobs.mind_failures() if one.paused_at})
+    paused_minds = await engine.jobs.paused_minds()
     yield Finding(
         "minds",
         not paused_minds,

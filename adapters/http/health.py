@@ -20,8 +20,8 @@ async def get_health(engine: TheEngine) -> HealthView | LiveView:
     """Without a token or a key: only that the server is alive.
 
     With one: 200 while reads and writes work. The status is `degraded` if a poisoned event stopped a stream, if there
-    are unacknowledged incidents, or if jobs have failed permanently. 503 if a store does not answer within five
-    seconds.
+    are unacknowledged incidents, if jobs have failed permanently, or if a mind is paused. 503 if a store does not
+    answer within five seconds.
     """
     if engine.principal is NOBODY:
         return LiveView()
@@ -32,10 +32,17 @@ async def get_health(engine: TheEngine) -> HealthView | LiveView:
         outbox = await engine.outbox.size()
         await engine.incidents.refresh()
         failed = (await engine.jobs.counts())[Status.FAILED]
+        paused = list(await engine.jobs.paused_minds())
     incidents = len(engine.incidents.open())
-    status: Literal["ok", "degraded"] = "degraded" if stopped or incidents or failed else "ok"
+    status: Literal["ok", "degraded"] = "degraded" if stopped or incidents or failed or paused else "ok"
     return HealthView(
-        status=status, lag=dict(lag), outbox=outbox, stopped=shown, incidents=incidents, failed_jobs=failed
+        status=status,
+        lag=dict(lag),
+        outbox=outbox,
+        stopped=shown,
+        incidents=incidents,
+        failed_jobs=failed,
+        paused_minds=paused,
     )
 
 

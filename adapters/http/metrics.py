@@ -58,6 +58,7 @@ _paused = Gauge("mnemolog_projection_paused", "1 while an operator paused it.", 
 _outbox = Gauge("mnemolog_outbox_appends", "Appends that wait for JetStream.", registry=REGISTRY)
 _incidents = Gauge("mnemolog_incidents_open", "Incidents that nobody acknowledged.", registry=REGISTRY)
 _failed_jobs = Gauge("mnemolog_jobs_failed", "Jobs with no attempt left.", registry=REGISTRY)
+_paused_minds = Gauge("mnemolog_minds_paused", "Minds that pause after failures in a row.", registry=REGISTRY)
 _waiting = Gauge("mnemolog_reads_waiting", "Reads that wait for a projection.", registry=REGISTRY)
 _connections = Gauge("mnemolog_pool_connections", "Connections to Postgres.", ["pool", "state"], registry=REGISTRY)
 Gauge("mnemolog_build_info", "1, with the version.", ["version"], registry=REGISTRY).labels(mnemolog.__version__).set(1)
@@ -150,6 +151,7 @@ async def _look(engine: Engine) -> None:
             await engine.incidents.refresh()
             _incidents.set(len(engine.incidents.open()))
             _failed_jobs.set((await engine.jobs.counts())[Status.FAILED])
+            _paused_minds.set(len(await engine.jobs.paused_minds()))
     except (TimeoutError, *UNREACHABLE, psycopg.Error, DBAPIError, MnemologError):
         _answers.set(0)
     else:

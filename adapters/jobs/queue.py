@@ -115,6 +115,10 @@ class JobQueue:
         self.enqueued()
         return found
 
+    async def paused_minds(self) -> Sequence[str]:
+        """The minds that failed too often in a row, for any user."""
+        return sorted({one.mind for one in await self.mind_failures() if one.paused_at})
+
     async def mind_failures(self) -> Sequence[Failures]:
         """Failures in a row, by mind and user; those with `paused_at` wait for an operator."""
         return [Failures(**row) for row in await self._rows("list_mind_failures", {})]

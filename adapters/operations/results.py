@@ -431,6 +431,7 @@ class HealthView(Result):
     stopped: dict[str, dict[str, str]] = Field(description="Stopped streams and their position, by projection.")
     incidents: int = Field(description="The number of open incidents: `mnemolog incident list`.")
     failed_jobs: int = Field(description="The number of failed jobs: `mnemolog job list --status failed`.")
+    paused_minds: list[str] = Field(description="Minds that pause after failures in a row: `mnemolog minds list`.")
 
 
 class SectionView(Result):

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import httpx
 import pytest
 
 from mnemolog.adapters.cli import doctor
 from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.http.server import serve
 from mnemolog.adapters.jobs import worker as workers
 from mnemolog.adapters.jobs.job import Attempt, Kind
 from mnemolog.domain.errors import ServerFailed
@@ -55,11 +57,14 @@ async def test_a_paused_mind_shows_in_doctor_and_list_until_it_is_resumed(
             await engine.jobs.enqueue("fails", {}, stream=StreamId.of_user("ana"))
             await eventually(paused)
         found = {finding.part: finding async for finding in doctor._running(engine)}
+        async with serve(engine) as url, httpx.AsyncClient(base_url=url) as http:
+            health = (await http.get("/health")).json()
         listed = await mnemolog(tmp_path, "minds", "list")
         resumed = await mnemolog(tmp_path, "minds", "resume", "reflection", "--user", "ana")
         after = {finding.part: finding async for finding in doctor._running(engine)}
 
     assert (found["minds"].good, found["minds"].found) == (False, "paused after failures in a row: reflection")
+    assert (health["status"], health["paused_minds"]) == ("degraded", ["reflection"])
     assert "paused for 1 user" in listed.out
     assert "ServerFailed" in listed.out
     assert "reflection is resumed for 1 user" in resumed.out
