@@ -5,7 +5,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 ARGS   ?=
 
-.PHONY: demo test test-faults test-all test-long up lint types contract bench coverage-map docs reference fuzz lock clean
+.PHONY: demo test test-peers test-faults test-all test-long up lint types contract bench coverage-map docs reference fuzz lock clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.runtime            ## Tell a story: episodes, questions, a mood, a picture, merge, undo, as-of, rebuild.
@@ -32,6 +32,9 @@ test-faults: $(VENV)/.dev         ## Run the long tests of crashes, hangs and ta
 
 test-all: $(VENV)/.dev            ## Run both: the tests of faults mostly wait, and others run meanwhile.
 	$(PYTEST) -n $$(( $(WORKERS) + 1 )) $(ARGS)
+
+test-peers: $(VENV)/peers/.peers  ## Run the tests with mem0's own package, in an environment of their own.
+	$(VENV)/peers/bin/python -m pytest tests/adapters/mem0 $(ARGS)
 
 test-long: $(VENV)/.dev           ## Run the tests of rules with twenty times as many examples, new ones each time.
 	$(PYTEST) -m "hypothesis and not faults" --hypothesis-profile=long $(ARGS)
@@ -82,6 +85,12 @@ $(VENV)/.runtime: $(VENV)/bin/python infra/requirements.txt pyproject.toml
 
 $(VENV)/.bench: $(VENV)/.dev infra/requirements-bench.txt
 	@$(PIP) --require-hashes -r infra/requirements-bench.txt
+	@touch $@
+
+$(VENV)/peers/.peers: infra/requirements-peers.txt pyproject.toml
+	@$(MAKE) --no-print-directory VENV=$(VENV)/peers $(VENV)/peers/bin/python
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(VENV)/peers/bin/python -m pip install -qq --require-hashes -r $<
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(VENV)/peers/bin/python -m pip install -qq --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime infra/requirements-dev.txt

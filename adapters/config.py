@@ -121,6 +121,13 @@ class Settings(BaseSettings):
             description="What the names of its collections begin with: one for each installation.",
         ),
     ] = "mnemolog"
+    mem0_file: Annotated[
+        Path | None,
+        Field(
+            description="mem0's configuration, in YAML or JSON: facts and episodes are copied to that mem0 store; "
+            "needs `mnemolog[mem0]`. Default: none are."
+        ),
+    ] = None
     embedder: Annotated[
         Literal["minilm", "lexical"], Field(description="minilm searches by meaning; lexical by words, for tests.")
     ] = "minilm"

@@ -22,6 +22,7 @@ from mnemolog.adapters.engine.starting import require_kept
 from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.adapters.maintenance.prompting import prompter_of
+from mnemolog.adapters.mem0.opening import mem0_store
 from mnemolog.adapters.minilm import EMBEDDERS, embedder_named
 from mnemolog.adapters.minilm.prefetching import PrefetchingEmbedder
 from mnemolog.adapters.minilm.sharing import SharedModel
@@ -52,6 +53,8 @@ from mnemolog.domain.errors import ServerFailed, TamperedEvent
 from mnemolog.domain.policy import Policy
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import NewEvent, StreamId
+from mnemolog.projections.mem0.projector import Mem0Projector
+from mnemolog.projections.projector import Projector
 from mnemolog.projections.vectors.embedder import Embedder
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.projector import embedded_text
@@ -89,11 +92,13 @@ async def wire(
             master_key,
             settings.embedder,
             endpoint_of(settings, "embedding"),
+            mem0=settings.mem0_file is not None,
         ),
         to,
         log,
         embedder,
         vector_index(stack, settings),
+        [Mem0Projector(store)] if (store := mem0_store(stack, settings)) else [],
     )
     services = await _services(stack, settings, policy, endpoints, to, delivery, log, projections, embedder)
     stack.push_async_callback(services.reads.aclose)
@@ -153,12 +158,13 @@ def _projections(
     log: PostgresLog,
     embedder: Embedder,
     index: VectorIndex,
+    optional: Sequence[Projector],
 ) -> Projections:
     former = [embedder_named(one) for one in EMBEDDERS if settings.embedding_model or one != settings.embedder]
     processes = FillProcesses(place)
     beside_log = None if to.beside_log is to.rows else to.beside_log
     projections = Projections(
-        to.rows, to.redis, log, embedder, settings.strategy, to.writing, processes, former, beside_log, index
+        to.rows, to.redis, log, embedder, settings.strategy, to.writing, processes, former, beside_log, index, optional
     )
     for name in settings.projection_strategies:
         projections.require(name)

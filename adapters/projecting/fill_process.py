@@ -31,6 +31,7 @@ from mnemolog.adapters.projecting.projections import Projections
 from mnemolog.adapters.verify.log_check import require_keys
 from mnemolog.events.codec import Codec
 from mnemolog.projections.filling import Share
+from mnemolog.projections.mem0.projector import Mem0Projector
 from mnemolog.projections.seal import RowSeal
 from mnemolog.projections.vectors.embedder import Embedder
 
@@ -108,7 +109,8 @@ async def _wire(stack: AsyncExitStack, place: FillEndpoints) -> Projections:
         client = ModelClient(place.embedding)
         stack.push_async_callback(client.aclose)
         embedder = OpenAIEmbedder(client)
-    projections = Projections(engine, redis, log, embedder, beside_log=beside_log)
+    optional = [Mem0Projector()] if place.mem0 else []
+    projections = Projections(engine, redis, log, embedder, beside_log=beside_log, optional=optional)
     projections.require_keys = partial(require_keys, pool, roots)
     return projections
 

@@ -33,6 +33,7 @@ class FillEndpoints:
     master_key: bytes = field(repr=False)
     embedder: Literal["minilm", "lexical"]
     embedding: Endpoint | None = field(default=None, repr=False)
+    mem0: bool = False
 
 
 @dataclass(frozen=True, slots=True)

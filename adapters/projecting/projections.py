@@ -39,6 +39,7 @@ from mnemolog.projections.filling import EVERYTHING, Share, fill, one_by_one
 from mnemolog.projections.graph.projector import GraphProjector
 from mnemolog.projections.history.projector import HistoryProjector
 from mnemolog.projections.knowledge.projector import KnowledgeProjector
+from mnemolog.projections.mem0.tables import NAME as MEM0
 from mnemolog.projections.memories.projector import MemoriesProjector
 from mnemolog.projections.operations.projector import OperationsProjector
 from mnemolog.projections.profile.projector import ProfileProjector
@@ -69,7 +70,8 @@ async def all_there(streams: Sequence[StreamId]) -> None:
 class Projections:
     """`live` is the engine whose connections see the live tables of every Postgres projection.
 
-    `beside_log` connects to the tables beside the log, if that is another database.
+    `beside_log` connects to the tables beside the log, if that is another database. `optional` are projectors that no
+    read needs, such as that of mem0: a read as of a moment does without them.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class Projections:
         former_embedders: Sequence[Embedder] = (),
         beside_log: AsyncEngine | None = None,
         index: VectorIndex | None = None,
+        optional: Sequence[Projector] = (),
     ) -> None:
         self._log, self._engine, self._processes = log, engine, processes
         self.split, self.beside_log = beside_log is not None, beside_log or engine
@@ -105,11 +108,12 @@ class Projections:
         )
         # Vectors of these models are read until those of the current one are complete.
         others = {VECTORS: [VectorsProjector(one, self.index) for one in former_embedders]}
+        kept: Sequence[Projector] = (*self.projectors, *optional)
         self._postgres = {
             one.name: PostgresStore(
                 engine, one, writing=writing, others=others.get(one.name, ()), beside_log=beside_log
             )
-            for one in self.projectors
+            for one in kept
         }
         self._embedders = {variant_of(one): one for one in (*former_embedders, embedder)}
         self._embedder = embedder
@@ -131,10 +135,10 @@ class Projections:
 
     @property
     def groups(self) -> Sequence[Sequence[Projection]]:
-        """Projections that share deliveries. Those with a model or Redis go alone, because they take longer."""
-        alone = {VECTORS, self.working.name}
+        """Projections that share deliveries. Those with a model or another server go alone: they take longer."""
+        alone = {VECTORS, MEM0, self.working.name}
         together = [one for name, one in self.running.items() if name not in alone]
-        return [together, *([self.running[name]] for name in sorted(alone))]
+        return [together, *([self.running[name]] for name in sorted(alone & self.running.keys()))]
 
     def seen_on(self, engine: AsyncEngine) -> AsyncEngine:
         """The live tables of every Postgres projection, on this engine's connections."""
@@ -205,7 +209,16 @@ class Projections:
             rebuilt = await self._built(targets, progressed)
         if VECTORS in wanted:
             await self.settle_vectors(rebuilt=True)
+        if MEM0 in wanted:
+            await self._copy_again(MEM0)
         return rebuilt
+
+    async def _copy_again(self, name: str) -> None:
+        """Begin every stream again, so that the workers write to the store outside what it may have lost."""
+        store = self._postgres[name]
+        for stream in await store.all_progress():
+            async with store.session([stream]) as session:
+                await session.reset(stream)
 
     async def upgrade(self, now: Callable[[], datetime]) -> list[Rebuilt]:
         """Build the current version of each projection that shows a previous one, and swap it in; returns them."""

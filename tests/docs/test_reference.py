@@ -65,7 +65,7 @@ def test_every_setting_is_listed_with_its_variable_and_default(name: str) -> Non
 def test_the_settings_page_names_the_settings_file_and_nothing_that_does_not_exist() -> None:
     page = read("settings.md")
     assert CONFIG_FILE in page
-    named = set(re.findall(r"MNEMOLOG_([A-Z_]+)", page)) - {"CONFIG", "USER"}
+    named = set(re.findall(r"MNEMOLOG_([A-Z0-9_]+)", page)) - {"CONFIG", "USER"}
     assert named == {name.upper() for name in Settings.model_fields}
 
 
