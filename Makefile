@@ -5,7 +5,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 ARGS   ?=
 
-.PHONY: demo test test-peers test-faults test-all test-long up lint types contract bench coverage-map docs reference fuzz lock clean
+.PHONY: demo test test-peers test-faults test-all test-long test-n8n up lint types contract bench coverage-map docs reference fuzz lock clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.runtime            ## Tell a story: episodes, questions, a mood, a picture, merge, undo, as-of, rebuild.
@@ -38,6 +38,20 @@ test-peers: $(VENV)/peers/.peers  ## Run the tests with mem0's own package, in a
 
 test-long: $(VENV)/.dev           ## Run the tests of rules with twenty times as many examples, new ones each time.
 	$(PYTEST) -m "hypothesis and not faults" --hypothesis-profile=long $(ARGS)
+
+# More than 2 GB, and some minutes, for the first run on a machine; nothing of it is kept in the repository.
+N8N_CACHE ?= $(or $(TMPDIR),/tmp)/mnemolog-n8n
+NPM_INSTALL := npm install --no-package-lock --no-audit --no-fund --loglevel=error
+
+test-n8n: $(VENV)/.dev $(N8N_CACHE)/n8n/.installed $(N8N_CACHE)/node/.installed  ## Run the workflow of the fast brain in a real n8n.
+	MNEMOLOG_N8N=$(N8N_CACHE) $(BIN)/python -m pytest -q -s -p no:cacheprovider tests/n8n/fast_brain.py $(ARGS)
+
+$(N8N_CACHE)/n8n/.installed: tests/n8n/package.json
+	@echo "Installing n8n into $(@D) (once, some minutes)"
+	@mkdir -p $(@D) && cp $< $(@D)/ && cd $(@D) && $(NPM_INSTALL) --omit=dev && touch $@
+
+$(N8N_CACHE)/node/.installed: infra/clients/n8n/package.json
+	@mkdir -p $(@D) && cp $< $(@D)/ && cd $(@D) && $(NPM_INSTALL) && touch $@
 
 lint: $(VENV)/.dev                ## Check style and formatting.
 	$(BIN)/ruff check .
