@@ -9,6 +9,7 @@ from mnemolog.adapters.maintenance.expiring import expire
 from mnemolog.adapters.maintenance.extracting import extracting
 from mnemolog.adapters.maintenance.extracting_by_model import extracting_by_model
 from mnemolog.adapters.maintenance.following import following
+from mnemolog.adapters.maintenance.indexing import indexing
 from mnemolog.adapters.maintenance.patrol import patrols
 from mnemolog.adapters.maintenance.reflecting import reflecting
 from mnemolog.adapters.maintenance.retention import retain
@@ -47,4 +48,5 @@ def recurring(engine: Services) -> list[Kind]:
         seeking_insights(engine),
         *consolidating(engine),
         curating(engine),
+        indexing(engine),
     ]

@@ -4,6 +4,7 @@ import hmac
 from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 from operator import attrgetter
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -12,28 +13,33 @@ from sqlalchemy import Column, LargeBinary, MetaData, Table, delete, true, tuple
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.pgvector import statements
+from mnemolog.adapters.pgvector.large import LARGE, LargeOwners, Part
 from mnemolog.adapters.pgvector.tables import embeddings, metadata, vectors
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.asking import ask
 from mnemolog.projections.former import as_written
 from mnemolog.projections.full_text import Searchable
-from mnemolog.projections.owner import Owner, indexed
+from mnemolog.projections.owner import Owner, indexed, owner_of
 from mnemolog.projections.raw_sql import fetch_all, keyed, live_key, options_of, plain_names, schema_of, write
 from mnemolog.projections.rows import Key
 from mnemolog.projections.seal import MAC, RowSeal, seal_of
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.index import KEEPS, Point, Text
 from mnemolog.projections.vectors.projector import NAME
+from mnemolog.projections.visibility import viewed
 
 
 class PgVectorIndex:
     """Implements `mnemolog.projections.vectors.index.VectorIndex`. Exactly once: it writes in the caller's transaction.
 
-    Search is exact. Numbers have half precision. An embedding stands once, in the live index or among the replaced
-    ones; a shadow is filled from both.
+    Search is exact, but approximate among the vectors of a large owner. Numbers have half precision. An embedding
+    stands once, in the live index or among the replaced ones; a shadow is filled from both.
     """
 
     tables: MetaData = metadata
+
+    def __init__(self, large: int = LARGE) -> None:
+        self._owners = LargeOwners(large)
 
     async def put(self, connection: AsyncConnection, model: str, points: Sequence[Point]) -> None:
         seal = seal_of(connection)
@@ -74,6 +80,9 @@ class PgVectorIndex:
         await connection.execute(statements.duplicates(_live(connection)))
         await connection.commit()
 
+    async def maintain(self, connection: AsyncConnection) -> int:
+        return len(await self._owners.maintain(connection))
+
     async def vectors_of(
         self, connection: AsyncConnection, viewer: Viewer, ids: Collection[UUID]
     ) -> Mapping[UUID, Vectors]:
@@ -92,10 +101,18 @@ class PgVectorIndex:
     ) -> Mapping[UUID, float]:
         """Of all that the viewer owns, the nearest first: mostly, enough of these are candidates."""
         told = {"model": model, "vector": str(vector.tolist()), "limit": limit}
-        if only is None:
-            found = await ask(connection, viewer, statements.nearest, candidates, **told, first=max(FIRST, 4 * limit))
-            near = {id_: float(score) for id_, score, is_candidate, _ in found if is_candidate}
-            if len(near) == limit or not found or found[0][-1] < max(FIRST, 4 * limit):
+        first = max(FIRST, 4 * limit)
+        part = Part(owner_of(viewed(viewer)), model, len(vector))
+        if only is None and await self._owners.has(connection, part):
+            for wanted in (first, WIDER * first):
+                found = await ask(connection, viewer, statements.nearest, candidates, part, wanted, **told)
+                near = _candidates(found)
+                if len(near) == limit:
+                    return near
+        elif only is None:
+            found = await ask(connection, viewer, statements.nearest, candidates, **told, first=first)
+            near = _candidates(found)
+            if len(near) == limit or not found or found[0][-1] < first:
                 return near
         narrowed = {} if only is None else {"only": list(only)}
         rows = await ask(connection, viewer, statements.among, candidates, only is not None, **told, **narrowed)
@@ -104,6 +121,13 @@ class PgVectorIndex:
 
 FIRST = 200
 """How many of the nearest are looked at before what is no candidate is left out."""
+WIDER = 8
+"""How many times more are looked at of a large owner, before its candidates are looked at one by one."""
+
+
+def _candidates(found: Sequence[tuple[Any, ...]]) -> Mapping[UUID, float]:
+    return {id_: float(score) for id_, score, is_candidate, _ in found if is_candidate}
+
 
 # What the MAC of an embedding covers. 128 bits of it are stored.
 _SEALED = Table(

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from pgvector.sqlalchemy import HALFVEC
-from psycopg.sql import SQL, Composable, Identifier
+from psycopg.sql import SQL, Composable, Identifier, Literal
 from sqlalchemy import (
     ARRAY,
     REAL,
@@ -15,6 +15,7 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Delete,
+    Double,
     MetaData,
     Select,
     Table,
@@ -25,14 +26,16 @@ from sqlalchemy import (
     cast,
     delete,
     func,
+    literal_column,
     select,
 )
 
+from mnemolog.adapters.pgvector.large import Part
 from mnemolog.adapters.pgvector.tables import embeddings, vectors
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.asking import given
 from mnemolog.projections.full_text import Searchable
-from mnemolog.projections.owner import indexed
+from mnemolog.projections.owner import OWNER, indexed
 from mnemolog.projections.raw_sql import names, one_each, relation
 from mnemolog.projections.visibility import owned
 
@@ -122,20 +125,21 @@ def _keeping(place: Identifier, kept: Kept) -> Sequence[Composable]:
     return steps
 
 
-def nearest(viewer: Viewer, candidates: Searchable) -> Select[Any]:
+def nearest(viewer: Viewer, candidates: Searchable, part: Part | None = None, wanted: int | None = None) -> Select[Any]:
     """Of the `first` nearest that the viewer owns, up to `limit`: the candidates, then others.
 
-    Each with its similarity, whether it is a candidate, and how many were looked at.
+    Each with its similarity, whether it is a candidate, and how many were looked at. With a `part`, its index tells
+    which are nearest, and `wanted` is how many are looked at: both are part of the statement, because the plan of
+    prepared statements is made without their values.
     """
-    distance = _distance()
-    first = (
+    distance, first_ones = _distance(part), given("first", BigInteger())
+    nearest_ones = (
         select(vectors.c.subject_id, distance.label("distance"))
-        .where(owned(vectors, viewer), vectors.c.model == given("model", Text()))
+        .where(owned(vectors, viewer), vectors.c.model == given("model", Text()), *_of_part(part))
         .order_by(distance)
-        .limit(given("first", BigInteger()))
-        .cte("first")
-        .prefix_with("MATERIALIZED")
+        .limit(first_ones if wanted is None else literal_column(str(int(wanted))))
     )
+    first = nearest_ones.cte("first").prefix_with("MATERIALIZED")
     document = candidates.documents(viewer).subquery()
     known = func.array(select(first.c.subject_id).scalar_subquery())
     able = func.array(select(document.c.id).where(document.c.id == any_(known)).scalar_subquery())
@@ -171,11 +175,22 @@ def vectors_of(viewer: Viewer, ids: Collection[UUID]) -> Select[Any]:
     return select(vectors.c.subject_id, cast(vectors.c.embedding, ARRAY(REAL))).where(*own)
 
 
-def _distance() -> ColumnElement[Any]:
+def _distance(part: Part | None = None) -> ColumnElement[Any]:
+    kind = HALFVEC(part.dimensions if part else None)
     # As a subquery: a plan that is kept would parse the vector again for each row.
-    wanted = select(cast(given("vector", Text()), HALFVEC)).scalar_subquery()
-    distance: ColumnElement[Any] = vectors.c.embedding.cosine_distance(wanted)
+    wanted = select(cast(given("vector", Text()), kind)).scalar_subquery()
+    embedding: ColumnElement[Any] = cast(vectors.c.embedding, kind) if part else vectors.c.embedding
+    distance: ColumnElement[Any] = embedding.op("<=>", return_type=Double())(wanted)
     return distance
+
+
+def _of_part(part: Part | None) -> Sequence[ColumnElement[bool]]:
+    """The conditions of the part's index, word for word."""
+    if part is None:
+        return []
+    said = zip((*OWNER, "model"), (*part.owner, part.model), strict=True)
+    conditions = [vectors.c[name] == literal_column(Literal(value).as_string(), Text) for name, value in said]
+    return [*conditions, func.vector_dims(vectors.c.embedding) == literal_column(str(int(part.dimensions)))]
 
 
 @cache

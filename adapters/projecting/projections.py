@@ -1,5 +1,6 @@
 """The projections of an engine: projectors, stores, runtimes and rebuilds."""
 
+import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
@@ -14,7 +15,7 @@ from mnemolog.adapters import telemetry
 from mnemolog.adapters.pgvector import PgVectorIndex
 from mnemolog.adapters.postgres import lagging, pauses, upgrades
 from mnemolog.adapters.postgres.claims import nothing
-from mnemolog.adapters.postgres.locks import advisory_lock
+from mnemolog.adapters.postgres.locks import advisory_lock, lock_if_free
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.pauses import Pause
 from mnemolog.adapters.postgres.pool import UNREACHABLE
@@ -57,6 +58,9 @@ from mnemolog.projections.vectors.projector import NAME as VECTORS
 from mnemolog.projections.vectors.projector import VectorsProjector, variant_of
 
 _logger = logging.getLogger("mnemolog.projections")
+
+INDEXING = "index vectors"
+LOOK_SECONDS = 0.2
 
 
 async def unknown() -> None:
@@ -209,6 +213,7 @@ class Projections:
             rebuilt = await self._built(targets, progressed)
         if VECTORS in wanted:
             await self.settle_vectors(rebuilt=True)
+            await self.index_vectors()
         if MEM0 in wanted:
             await self._copy_again(MEM0)
         return rebuilt
@@ -244,6 +249,14 @@ class Projections:
         """Keep no embedding that stands in the index of vectors: shadows are filled before what is live goes."""
         async with self.live.connect() as connection:
             await self.index.settle(connection, rebuilt=rebuilt)
+
+    async def index_vectors(self) -> int:
+        """Make searches of users fast whose vectors became many; returns how many users.
+
+        0 while another process does it, or while the vectors are rebuilt. A rebuild waits for it.
+        """
+        async with alone(self.live) as connection, lock_if_free(connection, INDEXING) as free:
+            return await self.index.maintain(connection) if free else 0
 
     async def _built(
         self, targets: Sequence[Target], progressed: Callable[[int], None] = lambda count: None
@@ -308,10 +321,19 @@ class Projections:
     @asynccontextmanager
     async def _alone(self, names: Sequence[str]) -> AsyncIterator[None]:
         """One rebuild of a projection at a time, in all processes: others wait."""
-        async with self.live.begin() as connection:
+        async with AsyncExitStack() as stack:
+            if VECTORS in names:
+                await self._no_indexing(stack)
+            connection = await stack.enter_async_context(self.live.begin())
             for name in sorted(names):  # Always in the same order, so that two of them cannot deadlock.
                 await connection.execute(advisory_lock(f"rebuild {name}"))
             yield
+
+    async def _no_indexing(self, stack: AsyncExitStack) -> None:
+        """Nobody indexes the vectors of users until the stack is closed."""
+        connection = await stack.enter_async_context(alone(self.live))
+        while not await stack.enter_async_context(lock_if_free(connection, INDEXING)):  # noqa: ASYNC110  no notification
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def lag(self) -> Mapping[str, int]:
         """How many events each projection is behind the log."""

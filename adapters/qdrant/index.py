@@ -100,6 +100,10 @@ class QdrantIndex:
         except FAILURES as error:
             raise _unavailable(error) from error
 
+    async def maintain(self, connection: AsyncConnection) -> int:
+        """Nothing: the collection has an index for each owner."""
+        return 0
+
     async def _copy_all(self, connection: AsyncConnection, name: str) -> None:
         """Each page is locked until it is copied: a vector that is replaced meanwhile is copied after it."""
         key = [*indexed(vectors), vectors.c.subject_id]

@@ -75,6 +75,14 @@ class VectorIndex(Protocol):
         """
         ...
 
+    async def maintain(self, connection: AsyncConnection) -> int:
+        """Make searches of owners fast that became large; returns how many. It may take minutes.
+
+        On a connection each of whose statements is a transaction of its own, in one process at a time. Reads and
+        writes go on meanwhile.
+        """
+        ...
+
     async def vectors_of(
         self, connection: AsyncConnection, viewer: Viewer, ids: Collection[UUID]
     ) -> Mapping[UUID, Vectors]:
@@ -97,6 +105,7 @@ class VectorIndex(Protocol):
 
         To three digits: an index may hold half-precision numbers.
 
-        The filters come first: it gives `limit` subjects wherever so many candidates have a vector of this model.
+        The filters come first: it gives `limit` subjects wherever so many candidates have a vector of this model. Of
+        an owner with many vectors, a few of the nearest may be missing, and farther ones be there instead.
         """
         ...

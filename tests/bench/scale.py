@@ -301,6 +301,9 @@ async def measure(options: Namespace, directory: Path) -> dict[str, Any]:
                 engine, (one for user, size in every for one in memories(user, size, said, random.Random(size)))
             )
             told["filled_per_s"] = round(sum({**users, **others}.values()) / (time.perf_counter() - began))
+        began = time.perf_counter()
+        if indexed := await engine.projections.index_vectors():
+            told["indexed"] = {"users": indexed, "seconds": round(time.perf_counter() - began, 1)}
         told["users"] = {size: await of_user(engine, embedder, user, said, options) for user, size in users.items()}
     with mem0(directory / "mem0") as peer:
         if peer is not None:
