@@ -186,23 +186,26 @@ def _kept(viewer: Viewer, candidates: Searchable) -> CompoundSelect[Any]:
     )
     every = counted.c.word == ALL
     texts, length = (
-        select(func.sum(one)).where(every).scalar_subquery() for one in (counted.c.texts, counted.c.length)
+        select(cast(func.sum(one), Double)).where(every).scalar_subquery()
+        for one in (counted.c.texts, counted.c.length)
     )
-    average = func.greatest(cast(length, Double) / func.greatest(texts, 1), 1.0)
+    average = func.greatest(length / func.greatest(texts, 1.0), 1.0)
     df = func.sum(counted.c.texts)
     upto = func.sum(df).over(order_by=(df, counted.c.word)).label("upto")
     # In double precision, once for each word: for each posting, Postgres' numeric takes longer than all the rest.
-    n, total = cast(df, Double), cast(func.greatest(texts, df), Double)
-    idf = func.ln(1 + (total - n + 0.5) / (n + 0.5)).label("idf")
-    numbers = select(counted.c.word, df.label("df"), upto, idf).where(~every).group_by(counted.c.word)
+    n, total = cast(df, Double), func.greatest(texts, cast(df, Double))
+    weight = (func.ln(1 + (total - n + 0.5) / (n + 0.5)) * (K1 + 1)).label("weight")
+    slope = (K1 * B / average).label("slope")
+    numbers = select(counted.c.word, df.label("df"), upto, weight, slope).where(~every).group_by(counted.c.word)
     having = numbers.cte("having").prefix_with("MATERIALIZED")
     posted = [_posted(viewer, one, having).lateral() for one in candidates.words]
-    found = union_all(*(select(*one.c).select_from(having).join(one, true()) for one in posted)).subquery()
-    norm = K1 * (1 - B + B * cast(found.c.length, Double) / average)
-    score = func.sum(having.c.idf * found.c.tf * (K1 + 1) / (found.c.tf + norm)).label("score")
+    found = union_all(
+        *(select(*one.c, having.c.weight, having.c.slope).select_from(having).join(one, true()) for one in posted)
+    ).subquery()
+    tf = cast(found.c.tf, Double)
+    score = func.sum(found.c.weight * tf / (tf + K1 * (1 - B) + found.c.slope * found.c.length)).label("score")
     scored = (
         select(found.c.id, score)
-        .join(having, having.c.word == found.c.word)
         .group_by(found.c.id)
         .order_by(score.desc(), found.c.id)
         .limit(given("first", BigInteger()))
@@ -253,7 +256,12 @@ def _posted(viewer: Viewer, kept: Words, having: CTE) -> Select[Any]:
     column = kept.postings.c
     most = case((having.c.upto <= BUDGET, None), else_=CAP)  # LIMIT NULL is none.
     mine = [owned(kept.postings, viewer), column.word == having.c.word]
-    return select(column.id, column.word, column.length, column.tf).where(*mine).order_by(column.length).limit(most)
+    return (
+        select(column.id, cast(column.length, Double).label("length"), column.tf)
+        .where(*mine)
+        .order_by(column.length)
+        .limit(most)
+    )
 
 
 def _documents(viewer: Viewer, candidates: Dated, kind: AnswerKind | None) -> Select[Any]:
