@@ -1,0 +1,1 @@
+../../../adapters/python/openai_agents.py

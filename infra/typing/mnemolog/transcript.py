@@ -1,0 +1,1 @@
+../../../adapters/python/transcript.py

@@ -1,0 +1,62 @@
+"""A session of the OpenAI Agents SDK on a memory."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from agents.memory import Session, SessionSettings
+
+from mnemolog import AsyncMemory
+from mnemolog.openai_agents import MnemologSession
+
+ITEMS: list[Any] = [
+    {"role": "user", "content": "I moved to Lisbon"},
+    {"type": "function_call", "call_id": "c-1", "name": "search", "arguments": '{"query": "home"}'},
+    {"type": "function_call_output", "call_id": "c-1", "output": "Lisbon"},
+    {
+        "type": "message",
+        "id": "msg-1",
+        "role": "assistant",
+        "status": "completed",
+        "content": [{"type": "output_text", "text": "How is Lisbon?", "annotations": []}],
+    },
+]
+
+
+@pytest.fixture(scope="module")
+async def memory(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[AsyncMemory]:
+    async with AsyncMemory(tmp_path_factory.mktemp("agents"), durable=False, embedder="lexical") as opened:
+        yield opened
+
+
+async def test_items_come_back_as_they_were_and_are_a_conversation(memory: AsyncMemory, user: str) -> None:
+    session = MnemologSession(memory, "main", user_id=user)
+    assert isinstance(session, Session)
+    await session.add_items(ITEMS)
+    await session.add_items([])
+    assert await session.get_items() == ITEMS
+    assert await session.get_items(2) == ITEMS[-2:]
+    assert await session.get_items(0) == []
+    page = await memory.list_messages(user_id=user)
+    assert [one.role for one in page][::-1] == ["user", "assistant", "tool", "assistant"]
+    assert [one.text for one in page][::-1][1:] == ['search {"query": "home"}', "Lisbon", "How is Lisbon?"]
+
+
+async def test_popped_and_cleared_items_are_gone(memory: AsyncMemory, user: str) -> None:
+    session = MnemologSession(memory, "main", user_id=user, session_settings=SessionSettings(limit=1))
+    other = MnemologSession(memory, "other", user_id=user)
+    assert await session.pop_item() is None
+    await session.add_items(ITEMS)
+    await other.add_items(ITEMS[:1])
+    assert await session.pop_item() == ITEMS[-1]
+    assert await session.get_items() == [ITEMS[2]]
+    assert await session.get_items(10) == ITEMS[:3]
+    await session.clear_session()
+    assert await session.get_items(10) == []
+    assert await other.get_items() == ITEMS[:1]
+
+
+async def test_what_something_else_recorded_is_in_it(memory: AsyncMemory, user: str) -> None:
+    await memory.add("I moved to Lisbon", user_id=user, thread_id="main")
+    session = MnemologSession(memory, "main", user_id=user)
+    assert await session.get_items() == [{"role": "user", "content": "I moved to Lisbon"}]
