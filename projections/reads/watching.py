@@ -48,9 +48,9 @@ class WatchReads(Reading):
         admitted = self._admitted(viewer)
         self._require_sound_log(admitted)
         stream = viewed(admitted)
-        events: Sequence[Recorded] = ()
+        events: list[Recorded] = []
         async for batch in self._log.scan(stream, after=since, until=since + PAGE):
-            events = await self._log.decode(batch, unread=True)
+            events += await self._log.decode(batch, unread=True)  # Several batches, while somebody writes.
         if not events:
             return Watched(since, ())
         touched = _touched(events)

@@ -19,8 +19,10 @@ from mnemolog.adapters.reads.limits import ReadLimits
 from mnemolog.client import AsyncClient
 from mnemolog.domain.errors import NotFound, TooManyRequests, Unauthenticated
 from mnemolog.domain.principal import Role
+from mnemolog.domain.viewer import Viewer
 from tests.adapters.cli.command import mnemolog
 from tests.adapters.principals.keys import principal
+from tests.engine.person import Person
 
 SOON = 5.0
 
@@ -268,3 +270,30 @@ async def test_memory_and_command_watch_too(engine: Engine, memory: AsyncMemory,
         engine.settings.directory, "watch", "--user", user, "--agent", "own", "--since", "0", "--wait", "0", "--json"
     )
     assert [WatchedChange.model_validate_json(line) for line in ran.out.splitlines()] == told
+
+
+async def test_a_watcher_who_reads_while_somebody_writes_misses_nothing(engine: Engine, user: str) -> None:
+    ana, viewer = Person(engine, user), Viewer("default", user, "default")
+    told, written = list[Any](), asyncio.Event()
+
+    async def reads() -> None:
+        seq, head = 0, None
+        while head is None or seq < head:
+            found = await engine.reads.changes_after(viewer, seq)
+            told.extend(found.changes)
+            seq, head = found.seq, await engine.log.head(ana.stream) if written.is_set() else None
+            await asyncio.sleep(0)
+
+    reading = asyncio.create_task(reads())
+    for number in range(20):
+        await ana.creates(f"Ana likes tea number {number}.")
+    written.set()
+    await reading
+    assert [one["id"] for one in told] == [one["id"] for one in await _all_changes(engine, viewer)]
+
+
+async def _all_changes(engine: Engine, viewer: Viewer) -> list[Any]:
+    changes, seq = list[Any](), 0
+    while (found := await engine.reads.changes_after(viewer, seq)).seq > seq:
+        changes, seq = [*changes, *found.changes], found.seq
+    return changes
