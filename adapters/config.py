@@ -3,6 +3,7 @@
 import os
 from functools import partial
 from hashlib import blake2b
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -42,8 +43,17 @@ def _api_url(value: Any, name: str, example: str) -> Any:
     raise InvalidInput("is not the URL of an API", field=name, fix=f"write it as {example}")
 
 
+def _network(text: str, name: str) -> str:
+    try:
+        return str(ip_network(text))
+    except ValueError:
+        fix = "use one such as 10.0.0.0/8 or 127.0.0.1/32"
+        raise InvalidInput(f"{text!r:.60} is not a network", field=name, fix=fix) from None
+
+
 ModelUrl = Annotated[str, checked_by(partial(_api_url, example="http://localhost:11434/v1"))]
 QdrantUrl = Annotated[str, checked_by(partial(_api_url, example="http://localhost:6333"))]
+IpNetwork = Annotated[str, checked_by(_network)]
 Origin = Annotated[str, checked_by(_origin)]
 
 
@@ -227,6 +237,12 @@ class Settings(BaseSettings):
     jobs_at_once: Annotated[
         int, Field(ge=1, le=64, description="Jobs of one kind that a worker runs concurrently.")
     ] = 4
+    webhook_networks: Annotated[
+        list[IpNetwork],
+        Field(
+            description="Networks that webhooks may be sent to beside public addresses, also without TLS: 10.0.0.0/8."
+        ),
+    ] = []
     append_deadline: Annotated[
         float, Field(gt=0, description="Seconds that a write waits for the log before it fails.")
     ] = 30.0

@@ -21,6 +21,7 @@ from mnemolog.adapters.verify.audit import Audit
 from mnemolog.adapters.verify.incidents import Incidents
 from mnemolog.adapters.verify.verification import Verifier
 from mnemolog.adapters.watching.appends import Appends
+from mnemolog.adapters.webhooks.webhooks import Webhooks
 from mnemolog.commands.writes.api_keys import ApiKeys
 from mnemolog.commands.writes.writes import Writes
 from mnemolog.domain.policy import Policy
@@ -56,4 +57,5 @@ class Services:
     blobs: BlobStore
     session_key: bytes
     appends: Appends
+    webhooks: Webhooks
     principal: Principal | None = None

@@ -60,6 +60,19 @@ def slice_of(rows: Sequence[Mapping[str, Any]], id_: str, limit: int | None, cur
     return page
 
 
+def written_place(at: datetime, id_: UUID) -> str:
+    """The cursor of a row that is sorted by a time and an id."""
+    return _written([at, id_])
+
+
+def place_in(cursor: str | None) -> tuple[datetime, UUID] | None:
+    """What `written_place` wrote; InvalidInput if the cursor is of another list."""
+    if cursor is None:
+        return None
+    at, id_ = _read(cursor, [datetime, UUID])
+    return at, id_
+
+
 def _beyond(columns: Sequence[tuple[ColumnElement[Any], bool]], values: Sequence[Any]) -> ColumnElement[bool]:
     places = range(len(columns))
     return or_(

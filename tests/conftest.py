@@ -11,6 +11,7 @@ import pytest
 
 from mnemolog.adapters.embedded.socket_directory import socket_directory
 from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.domain.webhook import Address
 from tests.testkit.clusters import copy_clusters
 from tests.testkit.examples import register
 from tests.testkit.settings import settings_in
@@ -98,6 +99,7 @@ def no_sockets_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 async def engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
     """An engine with embedded servers and the lexical embedder; each test uses users of its own."""
     async with open_engine(settings_in(tmp_path_factory.mktemp("engine"))) as opened:
+        opened.webhooks.sender.resolve = nowhere
         yield opened
 
 
@@ -108,7 +110,13 @@ async def guarded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Eng
     One for each file, because an engine that does nothing still takes 3 % of a core.
     """
     async with open_engine(settings_in(tmp_path_factory.mktemp("guarded"))) as opened:
+        opened.webhooks.sender.resolve = nowhere
         yield opened
+
+
+async def nowhere(host: str, port: int) -> list[Address]:
+    """No test sends a webhook to a host that it made up."""
+    raise OSError("no host is looked up here")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from mnemolog.adapters.embedded import Endpoints
 from mnemolog.domain.errors import EngineSettingDiffers
 
 # What a client leaves unset is as the engine has it.
-TAKEN = ("embedder", "embedding_model", "artifacts_url", "vectors_url", "vectors_prefix")
+TAKEN = ("embedder", "embedding_model", "artifacts_url", "vectors_url", "vectors_prefix", "webhook_networks")
 MODELS = ("chat_model", "vision_model", "transcription_model")
 PLAIN = (*TAKEN, *MODELS, "durable", "nats_sync", "anchor_file", "projection_strategy", "projection_strategies")
 ADDRESSES = ("postgres_url", "nats_url", "redis_url", "projections_url")

@@ -185,6 +185,15 @@ async def _running(engine: Engine) -> AsyncIterator[Finding]:
         f"paused after failures in a row: {', '.join(paused_minds)}" if paused_minds else "none is paused",
         "see `mnemolog minds list`, then `mnemolog minds resume NAME`" if paused_minds else "",
     )
+    hooks = await engine.webhooks.store.every()
+    paused_hooks = [one for one in hooks if one.paused_at]
+    named = "; ".join(f"{one.webhook_id}: {one.error}" for one in paused_hooks)
+    yield Finding(
+        "webhooks",
+        not paused_hooks,
+        f"{output.count(len(paused_hooks), 'webhook')} paused: {named}" if paused_hooks else f"{len(hooks):,} in use",
+        "mend the receiver, then run `mnemolog webhook resume`" if paused_hooks else "",
+    )
     if any(endpoint_of(engine.settings, feature) for feature in FEATURES):
         yield await _tokens(engine)
     paused, stopped = await engine.projections.paused(), await engine.projections.stopped()

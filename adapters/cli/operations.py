@@ -66,6 +66,7 @@ GROUPS = {
     "cluster": "The clusters of an agent's scenes.",
     "patrol": "Age, consolidate and regroup the scenes of an agent.",
     "being": "What is kept for a being: its soul, rules, notes, diary and so on. Each agent has its own.",
+    "webhook": "Send changes to URLs, signed.",
     "todo": "Commitments, habits, open threads and frictions, each kept by one agent.",
 }
 

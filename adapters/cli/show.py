@@ -41,6 +41,7 @@ from mnemolog.adapters.operations.results import (
 from mnemolog.adapters.operations.stats import OperationCount
 from mnemolog.adapters.operations.summaries import SummaryView
 from mnemolog.adapters.operations.todos import Todo
+from mnemolog.adapters.operations.webhooks import DeliveryView, WebhookCreated, WebhookView
 from mnemolog.domain.consent import APPLIED
 from mnemolog.domain.consent import PatchStatus as Consent
 from mnemolog.domain.recall import SEPARATOR
@@ -480,6 +481,32 @@ def _clusters(page: Page[ClusterView]) -> None:
     output.show(("cluster", "active", "dying", "dead", "id"), rows, short=True)
 
 
+def _webhook(hook: WebhookView) -> None:
+    if isinstance(hook, WebhookCreated):
+        output.done(f"webhook {hook.webhook_id}: keep its secret now, it is not shown again")
+        output.console.print(Text(hook.secret), soft_wrap=True)
+    else:
+        output.done(f"{hook.state} webhook {hook.webhook_id} to {hook.url}")
+
+
+def _webhooks(page: Page[WebhookView]) -> None:
+    rows = [(one.url, one.state, one.pending, one.error or "", one.webhook_id) for one in page]
+    output.show(("url", "state", "pending", "error", "id"), rows, nothing="no webhooks")
+
+
+def _delivery(one: DeliveryView) -> None:
+    output.done(f"{one.type} is sent as {one.delivery_id}; see `mnemolog webhook deliveries`")
+
+
+def _deliveries(page: Page[DeliveryView]) -> None:
+    rows = [
+        (one.type, one.status, one.attempts, output.when(one.created_at), one.error or "", one.delivery_id)
+        for one in page
+    ]
+    output.show(("type", "status", "attempts", "created", "error", "id"), rows, nothing="no deliveries")
+    output.more(page.next_cursor)
+
+
 def _stats(page: Page[OperationCount]) -> None:
     rows = [
         (
@@ -540,6 +567,11 @@ SHOWN: Mapping[type, Callable[[Any], None]] = {
     EntityDetail: _entity,
     Page[FactView]: _facts,
     Page[OperationCount]: _stats,
+    WebhookView: _webhook,
+    WebhookCreated: _webhook,
+    Page[WebhookView]: _webhooks,
+    DeliveryView: _delivery,
+    Page[DeliveryView]: _deliveries,
     **show_episodes.SHOWN,
     **show_envelope.SHOWN,
 }

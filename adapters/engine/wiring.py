@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from functools import partial
+from ipaddress import ip_network
 
 from mnemolog.adapters import keys, tracing
 from mnemolog.adapters.blobs.opening import blob_store
@@ -47,6 +48,11 @@ from mnemolog.adapters.verify.incidents import Incidents
 from mnemolog.adapters.verify.log_check import require_keys
 from mnemolog.adapters.verify.verification import Verifier
 from mnemolog.adapters.watching.appends import Appends
+from mnemolog.adapters.webhooks.feed import WebhookFeed
+from mnemolog.adapters.webhooks.jobs import SendJobs
+from mnemolog.adapters.webhooks.sender import Sender
+from mnemolog.adapters.webhooks.store import WebhookStore
+from mnemolog.adapters.webhooks.webhooks import Webhooks
 from mnemolog.commands.writes.api_keys import ApiKeys
 from mnemolog.commands.writes.writes import Writes
 from mnemolog.domain.errors import ServerFailed, TamperedEvent
@@ -143,7 +149,7 @@ async def _run_roles(
     if roles or attached:
         await run(stack, [services.recalls.run])
     if EngineRole.WORK in roles:
-        await run(stack, [services.audit.run])
+        await run(stack, [services.audit.run, services.webhooks.feed.run])
         if settings.extraction != "off":
             prompter = prompter_of(services)
             delivery.followers.append(prompter.take)
@@ -214,6 +220,8 @@ async def _services(
         delivery.anchors.path.with_suffix(".audit.json"),
         settings.audit_share,
     )
+    api_keys = ApiKeys(log, to.roots.derived("api keys"), to.roots.derived("chain"), now, os.urandom, new_id)
+    jobs = JobQueue(to.pool, to.roots.derived("jobs"), now, new_id)
     return Services(
         settings=settings,
         endpoints=endpoints,
@@ -229,15 +237,23 @@ async def _services(
         audit=audit,
         policy=policy,
         policies=policies,
-        api_keys=ApiKeys(log, to.roots.derived("api keys"), to.roots.derived("chain"), now, os.urandom, new_id),
+        api_keys=api_keys,
         recalls=recalls,
-        jobs=JobQueue(to.pool, to.roots.derived("jobs"), now, new_id),
+        jobs=jobs,
         models=models_of(stack, settings, TokenBudget(to.pool, now, settings.model_tokens_per_day)),
         checkpoints=CheckpointStore(to.untried, to.roots, handler),
         blobs=blob_store(settings),
         session_key=to.roots.derived("console sessions"),
         appends=Appends(to.nats),
+        webhooks=_webhooks(settings, to, jobs, reads, api_keys),
     )
+
+
+def _webhooks(settings: Settings, to: Connections, jobs: JobQueue, reads: Reads, api_keys: ApiKeys) -> Webhooks:
+    store = WebhookStore(to.pool, to.roots.derived("webhooks"), now, new_id, os.urandom)
+    send_jobs = SendJobs(jobs, store)
+    feed = WebhookFeed(to.nats, store, send_jobs, reads, api_keys)
+    return Webhooks(store, send_jobs, feed, Sender(list(map(ip_network, settings.webhook_networks)), now), to.nats)
 
 
 async def _require_whole_log(delivery: Delivery) -> None:

@@ -101,6 +101,7 @@ async def erase(engine: Services, command: Erase | EraseUser, idempotency_key: s
         await delete_blobs(engine, stream, gone, receipt.last_seq)
         if isinstance(command, EraseUser):
             await engine.jobs.forget(stream)
+            await engine.webhooks.store.forget(stream)
     return Erasure(receipt, before, messages, held_up)
 
 

@@ -26,7 +26,7 @@ SELECT place.nspname, held.relname FROM pg_class AS held JOIN pg_namespace AS pl
 WHERE held.relkind = 'r' AND (starts_with(place.nspname, 'mnemolog_')
       OR (place.nspname, held.relname) IN (('mnemolog', 'embeddings'), ('mnemolog', 'jobs'), ('mnemolog', 'outbox'),
           ('mnemolog', 'checkpoint_threads'), ('mnemolog', 'supervisor_checkpoints'), ('mnemolog', 'checkpoint_chunks'),
-          ('mnemolog', 'checkpoint_writes')))
+          ('mnemolog', 'checkpoint_writes'), ('mnemolog', 'webhooks'), ('mnemolog', 'webhook_deliveries')))
 ORDER BY place.nspname, held.relname
 """
 _STATISTICS = (SQL("ANALYZE"), SQL("VACUUM (FULL) pg_catalog.pg_statistic"))

@@ -148,7 +148,7 @@ def _named(one: Columns, rows: TableClause, target: Target) -> ColumnElement[boo
     if one.schema in (LOG, KEYS) and "key_id" in one.types:  # Keys, and checkpoints, which name theirs.
         return rows.c.key_id.in_(sorted(target.key_ids))
     # Ids only: they reveal nothing, unless the user is erased.
-    if one.schema == LOG and one.name in ("jobs", "mind_failures"):
+    if one.schema == LOG and one.name in ("jobs", "mind_failures", "webhooks", "webhook_deliveries"):
         return true() if target.subject.everything else false()
     if one.of_projection and one.name in PLACED:
         return and_(_of_place(rows, target), _more_than_shape(one, rows))

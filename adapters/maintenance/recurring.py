@@ -49,4 +49,5 @@ def recurring(engine: Services) -> list[Kind]:
         *consolidating(engine),
         curating(engine),
         indexing(engine),
+        *engine.webhooks.kinds(),
     ]

@@ -21,8 +21,12 @@ INTAKE = "producer-turns"
 # From versions that read events by a durable consumer.
 FORMER_PROJECTORS = "projectors"
 
+# The durable consumer of events that feeds webhooks.
+WEBHOOKS = "webhooks"
+
 ALL_EVENTS = "mnemolog.events.>"
 APPENDED = "mnemolog.appended"
+WEBHOOKS_CHANGED = "mnemolog.webhooks"
 ALL_TURNS = "mnemolog.turns.>"
 ALL_RECEIPTS = "mnemolog.receipts.>"
 ALL_DEAD_LETTERS = "mnemolog.dead.>"

@@ -24,6 +24,7 @@ from mnemolog.adapters.operations.serving import SERVING
 from mnemolog.adapters.operations.stats import STATS
 from mnemolog.adapters.operations.summaries import SUMMARIES
 from mnemolog.adapters.operations.todos import TODOS
+from mnemolog.adapters.operations.webhooks import WEBHOOKS
 
 OPERATIONS: Sequence[Operation[Any, Any]] = (
     *MEMORIES,
@@ -46,4 +47,5 @@ OPERATIONS: Sequence[Operation[Any, Any]] = (
     *ERASURE,
     *BATCHES,
     *STATS,
+    *WEBHOOKS,
 )

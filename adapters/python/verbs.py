@@ -13,6 +13,7 @@ from mnemolog.profile import ProfileVerbs
 from mnemolog.reading import ReadVerbs
 from mnemolog.transfer import TransferVerbs
 from mnemolog.watching import WatchVerbs
+from mnemolog.webhooks import WebhookVerbs
 from mnemolog.writing import WriteVerbs
 
 
@@ -30,6 +31,7 @@ class Verbs(
     KnowledgeVerbs,
     BeingVerbs,
     WatchVerbs,
+    WebhookVerbs,
 ):
     """The verbs of `AsyncMemory` and `AsyncClient`."""
 
@@ -151,3 +153,10 @@ class BlockingVerbs(Blocking):
     restore_fact = mirrored(Verbs.restore_fact)
     confirm_fact = mirrored(Verbs.confirm_fact)
     watch = mirrored_iterator(Verbs.watch)
+    create_webhook = mirrored(Verbs.create_webhook)
+    list_webhooks = mirrored(Verbs.list_webhooks)
+    delete_webhook = mirrored(Verbs.delete_webhook)
+    resume_webhook = mirrored(Verbs.resume_webhook)
+    test_webhook = mirrored(Verbs.test_webhook)
+    list_deliveries = mirrored(Verbs.list_deliveries)
+    redeliver = mirrored(Verbs.redeliver)

@@ -109,6 +109,13 @@ class ApiKeys:
             )
         return found.principal if found else None
 
+    async def named(self, tenant: str, name: str) -> Sequence[Principal]:
+        """Whom the valid keys with a name in a tenant stand for."""
+        keys = (await self._recent()).keys.values()
+        return [
+            key.principal for key in keys if key.valid and (key.principal.tenant, key.principal.name) == (tenant, name)
+        ]
+
     async def producers(self) -> frozenset[str]:
         """The names that publish turns, and those that did: what they said is recorded under ids of their own."""
         return frozenset(key.principal.name for key in await self.list() if key.principal.publishes)

@@ -62,7 +62,7 @@ OF_USER = {"export_user", "import_user"}
 # What tells ids, times and counts.
 WITHOUT_WORDS = {"stats", "list_threads", "get_thread", "list_sessions", "get_session", "list_episodes", "get_episode"}
 WITHOUT_WORDS |= {"validate_envelope", "served", "get_artifact_texts", "list_artifact_texts", "download_artifact_"}
-WITHOUT_WORDS |= {"list_documents", "watch_"}
+WITHOUT_WORDS |= {"list_documents", "watch_", "list_deliveries"}
 # Operations on the library of an agent, whichever user they are for.
 OF_LIBRARY = {one.name for one in OPERATIONS if one.tag == "knowledge"} | {"add_document_"}
 

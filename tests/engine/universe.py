@@ -136,8 +136,14 @@ class Universe:
         [session, *_] = await engine.reads.sessions(viewer)
         [episode, *_] = await engine.reads.episodes(viewer)
         [summary, *_] = await engine.reads.summaries(viewer)
+        store = engine.webhooks.store
+        # Nothing is sent: the address is not public.
+        url = f"https://192.0.2.1/{self._word(Place(tenant, user, agent))}"
+        hook = await store.create(tenant, user, agent, url, (), "")
+        delivery = await store.add(hook, "webhook.test", lambda id_: b"{}")
+        hooked = {"webhook_id": str(hook.webhook_id), "delivery_id": str(delivery.delivery_id)}
         named = {"session_id": session, "episode_id": episode, "summary_id": summary}
-        return {name: str(row[name]) for name, row in named.items()}
+        return {**hooked, **{name: str(row[name]) for name, row in named.items()}}
 
     def _word(self, place: Place) -> str:
         word = f"zq{next(self._numbers)}q"
@@ -204,5 +210,6 @@ def fields(ids: Mapping[str, str]) -> Mapping[str, dict[str, Any]]:
         "forget": {"scope": "global", "dry_run": True},
         "erase_scope": {"scope": "global", "dry_run": True},
         "erase_thread": {"thread_id": "main"},
+        "create_webhook": {"url": "https://hooks.invalid/x"},
         "prove_erased": {"thread_id": "main"},
     }

@@ -1,0 +1,282 @@
+"""Operations on webhooks: changes of a user, or of all users, sent to a URL."""
+
+from typing import Annotated, Literal, Self
+from uuid import UUID
+
+from pydantic import Field
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.operation import operation
+from mnemolog.adapters.operations.requests import Paging, Request
+from mnemolog.adapters.operations.results import Page, Result
+from mnemolog.adapters.webhooks.feed import message_of
+from mnemolog.adapters.webhooks.webhook import Delivery, DeliveryStatus, Webhook, require_webhook
+from mnemolog.domain.errors import Conflict
+from mnemolog.domain.principal import ALL, Role
+from mnemolog.domain.webhook import MAX_URL, checked_url, require_allowed_url
+from mnemolog.events.fields import Id, Instant, Uuid, checked_by
+from mnemolog.projections.paging import place_in, written_place
+
+TEST = "webhook.test"
+Subject = Literal["memory", "entity", "relation", "profile", "todo", "artifact", "episode", "message", "entry"]
+Url = Annotated[
+    str,
+    checked_by(checked_url),
+    Field(
+        max_length=MAX_URL,
+        # Others are accepted too, such as those with a port and a query.
+        json_schema_extra={"pattern": r"^https://([a-z0-9]+[.])+[a-z]{2,20}(/[A-Za-z0-9._~-]*)*$"},
+        description="Where changes are sent: https, and a public address. `webhook_networks` allows others.",
+        examples=["https://example.com/changes"],
+    ),
+]
+State = Literal["active", "failing", "paused"]
+
+
+class WebhookOwner(Request):
+    """Whose changes, and the agent that may see them."""
+
+    user_id: Annotated[
+        Id,
+        Field(
+            description="The user whose changes are sent; `*` for all users of the tenant, which takes the role admin.",
+            examples=["ana"],
+        ),
+    ]
+
+
+class CreateWebhook(WebhookOwner):
+    """Where the changes of a user are sent."""
+
+    url: Url
+    subjects: Annotated[
+        tuple[Subject, ...], Field(description="Send the changes of these kinds only. Default: all.")
+    ] = ()
+
+
+class ListWebhooks(WebhookOwner):
+    """Whose webhooks are listed."""
+
+
+class OneWebhook(WebhookOwner):
+    """A webhook."""
+
+    webhook_id: Annotated[Uuid, Field(description="The webhook's id.")]
+
+
+class ListDeliveries(Paging, OneWebhook):
+    """The webhook whose deliveries are listed."""
+
+    status: Annotated[DeliveryStatus | None, Field(description="Only those with this status. Default: all.")] = None
+
+
+class Redeliver(OneWebhook):
+    """A delivery that is sent again."""
+
+    delivery_id: Annotated[Uuid, Field(description="The delivery's id.")]
+
+
+class WebhookView(Result):
+    """A webhook without its secret. `failing`: the last attempt failed. `paused`: nothing is sent until `resume`."""
+
+    webhook_id: UUID
+    url: str
+    user_id: str = Field(description="`*` for all users of the tenant.")
+    agent_id: str
+    subjects: list[str] = Field(description="Only the changes of these kinds are sent; empty for all.")
+    state: State
+    error: str | None = Field(description="Why the last attempt failed, or why it is paused.")
+    failing_since: Instant | None
+    pending: int = Field(description="Deliveries that are not sent yet.")
+    created_at: Instant
+    created_by: str = Field(description='The name of the API key that created it; "" for the operator.')
+
+    @classmethod
+    def of(cls, hook: Webhook) -> Self:
+        state: State = "paused" if hook.paused_at else "failing" if hook.failures else "active"
+        names = (name for name in cls.model_fields if hasattr(hook, name))
+        return cls.model_validate({**{name: getattr(hook, name) for name in names}, "state": state})
+
+
+class WebhookCreated(WebhookView):
+    """A new webhook, with its secret, which is not shown again."""
+
+    secret: str = Field(default="", description="The key of the signatures: `whsec_` and base64. Keep it now.")
+
+
+class DeliveryView(Result):
+    """A delivery. `pending`: it is sent, or sent again, at `next_at`. `failed`: every attempt failed."""
+
+    delivery_id: UUID = Field(description="The header `webhook-id`, the same for each attempt.")
+    type: str = Field(description="The type of the message, such as `memory.add`.")
+    user_id: str = Field(description="The user whose change it is; `*` for a test of all users' webhook.")
+    seq: int = Field(description="The place of the change in the user's stream; 0 for a test.")
+    status: DeliveryStatus
+    attempts: int
+    created_at: Instant
+    next_at: Instant
+    finished_at: Instant | None
+    response_status: int | None = Field(description="The HTTP status of the last attempt, if there was an answer.")
+    error: str | None = Field(description="Why the last attempt failed.")
+
+    @classmethod
+    def of(cls, delivery: Delivery) -> Self:
+        names = (name for name in cls.model_fields if hasattr(delivery, name))
+        user_id = delivery.stream.owner or ALL
+        return cls.model_validate({**{name: getattr(delivery, name) for name in names}, "user_id": user_id})
+
+
+@operation(
+    "webhook create",
+    "POST /webhooks",
+    tag="webhooks",
+    role=Role.WRITE,
+    arguments=("url",),
+    status=201,
+    example={"user_id": "ana", "url": "https://example.com/changes"},
+)
+async def create_webhook(engine: Engine, request: CreateWebhook) -> WebhookCreated:
+    """Send the changes of a user, or of all users, to a URL, from now on.
+
+    Each change is a POST with ids and no text, signed as Standard Webhooks describes it, and repeated for a day until
+    the URL answers 2xx. The secret is shown once.
+    """
+    tenant, principal = engine.settings.tenant, engine.principal
+    require_webhook(principal, tenant, request.user_id, request.agent_id, Role.WRITE)
+    require_allowed_url(request.url, engine.webhooks.sender.networks)
+    created_by = principal.name if principal else ""
+    hook = await engine.webhooks.store.create(
+        tenant, request.user_id, request.agent_id, request.url, request.subjects, created_by
+    )
+    await engine.webhooks.started(hook)
+    return WebhookCreated.of(hook).model_copy(update={"secret": hook.secret})
+
+
+@operation("webhook list", "GET /webhooks", tag="webhooks")
+async def list_webhooks(engine: Engine, request: ListWebhooks) -> Page[WebhookView]:
+    """List the webhooks of an agent for a user, oldest first.
+
+    With the user `*`, those for all users.
+    """
+    require_webhook(engine.principal, engine.settings.tenant, request.user_id, request.agent_id)
+    found = await engine.webhooks.store.list(engine.settings.tenant, request.user_id, request.agent_id)
+    return Page[WebhookView](items=[WebhookView.of(one) for one in found])
+
+
+@operation(
+    "webhook delete",
+    "DELETE /webhooks/{webhook_id}",
+    tag="webhooks",
+    role=Role.WRITE,
+    arguments=("webhook_id",),
+    done="Deleted webhook",
+)
+async def delete_webhook(engine: Engine, request: OneWebhook) -> WebhookView:
+    """Delete a webhook, with its deliveries.
+
+    Nothing more is sent, except for an attempt that is under way.
+    """
+    hook = await _own(engine, request, Role.WRITE)
+    await engine.webhooks.store.delete(hook)
+    return WebhookView.of(hook)
+
+
+@operation(
+    "webhook resume",
+    "POST /webhooks/{webhook_id}/resume",
+    tag="webhooks",
+    role=Role.WRITE,
+    arguments=("webhook_id",),
+    done="Resumed webhook",
+)
+async def resume_webhook(engine: Engine, request: OneWebhook) -> WebhookView:
+    """Send the changes of a paused webhook again, from where it was paused.
+
+    A webhook is paused when it failed for a day, when its URL answers 410, and when the API key that created it may no
+    longer read what is sent. A failing one is tried at once.
+    """
+    hook = await _own(engine, request, Role.WRITE)
+    await engine.webhooks.store.resume(hook)
+    await engine.webhooks.started(hook)
+    await engine.webhooks.feed.catch_up_with(hook)
+    return WebhookView.of(await _own(engine, request))
+
+
+@operation(
+    "webhook test",
+    "POST /webhooks/{webhook_id}/test",
+    tag="webhooks",
+    role=Role.WRITE,
+    arguments=("webhook_id",),
+)
+async def test_webhook(engine: Engine, request: OneWebhook) -> DeliveryView:
+    """Send a message of type `webhook.test` to a webhook.
+
+    The engine sends it within a moment; `list_deliveries` shows the outcome.
+    """
+    hook = await _own(engine, request, Role.WRITE)
+    if hook.paused_at:
+        raise _paused(hook)
+    at = engine.webhooks.store.now()
+    delivery = await engine.webhooks.store.add(hook, TEST, lambda id_: message_of(TEST, at, {"id": id_}))
+    await engine.webhooks.hurry(hook)
+    return DeliveryView.of(delivery)
+
+
+@operation(
+    "webhook deliveries",
+    "GET /webhooks/{webhook_id}/deliveries",
+    tag="webhooks",
+    arguments=("webhook_id",),
+)
+async def list_deliveries(engine: Engine, request: ListDeliveries) -> Page[DeliveryView]:
+    """List the deliveries of a webhook, newest first.
+
+    Finished ones are kept for a week.
+    """
+    hook = await _own(engine, request)
+    before = place_in(request.cursor)
+    found = await engine.webhooks.store.deliveries(hook, request.status, request.limit + 1, before)
+    page = found[: request.limit]
+    next_cursor = written_place(page[-1].created_at, page[-1].delivery_id) if len(found) > len(page) else None
+    return Page[DeliveryView](items=[DeliveryView.of(one) for one in page], next_cursor=next_cursor)
+
+
+@operation(
+    "webhook redeliver",
+    "POST /webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver",
+    tag="webhooks",
+    role=Role.WRITE,
+    arguments=("webhook_id", "delivery_id"),
+)
+async def redeliver(engine: Engine, request: Redeliver) -> DeliveryView:
+    """Send a delivery again, whatever became of it, under the same id."""
+    hook = await _own(engine, request, Role.WRITE)
+    if hook.paused_at:
+        raise _paused(hook)
+    delivery = await engine.webhooks.store.send_again(hook, request.delivery_id)
+    await engine.webhooks.hurry(hook)
+    return DeliveryView.of(delivery)
+
+
+async def _own(engine: Engine, request: OneWebhook, *roles: Role) -> Webhook:
+    tenant = engine.settings.tenant
+    require_webhook(engine.principal, tenant, request.user_id, request.agent_id, *roles)
+    return await engine.webhooks.store.get(tenant, request.user_id, request.agent_id, request.webhook_id)
+
+
+def _paused(hook: Webhook) -> Conflict:
+    return Conflict(
+        f"the webhook is paused: {hook.error}", field="webhook_id", fix="resume it with `mnemolog webhook resume`"
+    )
+
+
+WEBHOOKS = (
+    create_webhook,
+    list_webhooks,
+    delete_webhook,
+    resume_webhook,
+    test_webhook,
+    list_deliveries,
+    redeliver,
+)
