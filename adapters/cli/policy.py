@@ -1,4 +1,4 @@
-"""Commands for the policy: check a file, show the effective policy or an earlier version."""
+"""Commands for the policy: check a file, show the effective policy or an earlier version, back-test another."""
 
 import json as json_format
 from dataclasses import asdict
@@ -8,15 +8,18 @@ from typing import Annotated, Any
 import typer
 import yaml  # type: ignore[import-untyped]
 
+from mnemolog.adapters.backtest import Backtest
+from mnemolog.adapters.backtest import backtest as tried
 from mnemolog.adapters.cli import output, panels
-from mnemolog.adapters.cli.options import Json
+from mnemolog.adapters.cli.options import Json, User
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.policy import load
 from mnemolog.domain.errors import NotFound, PolicyRefused
 from mnemolog.domain.policy import Policy
+from mnemolog.events.envelope import StreamId
 
-policies = typer.Typer(help="Check or show the policy.", no_args_is_help=True)
+policies = typer.Typer(help="Check, show or try a policy.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -69,6 +72,38 @@ def get(
     output.console.print(f"# version {version}; setting unlisted_agents: {unlisted}", highlight=False)
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
     output.console.print(text, markup=False, highlight=False, end="", soft_wrap=True)
+
+
+@policies.command()
+def backtest(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="The policy file to try.")],
+    user: User,
+    since: Annotated[int, typer.Option(min=0, help="Only decisions behind this sequence number.")] = 0,
+    json: Json = False,
+) -> None:
+    """Show what another policy would have decided over a user's log. Nothing is written."""
+    settings = settings_of(context.obj)
+    policy = load(file, settings.unlisted_agents)
+
+    async def work(engine: Engine) -> Backtest:
+        engine.require_operator()
+        await engine.settled()
+        return await tried(engine, StreamId.of_user(user, engine.settings.tenant), policy, since)
+
+    done = with_engine(settings, work)
+    if json:
+        output.as_json(done.as_dict())
+        return
+    rows = [(str(one.seq or ""), one.decision, one.now, one.then, one.text) for one in done.differences]
+    if rows:
+        output.show(("seq", "decision", "now", "then", "text"), rows)
+    looked_at = sum(done.looked_at.values())
+    output.done(f"{output.count(len(rows), 'difference')} in {output.count(looked_at, 'decision')} up to {done.head}")
+    for kind, count in done.unread.items():
+        output.line("not decided again:", f"{output.count(count, kind)}")
+    if done.untested:
+        output.line("differs, and was not compared:", ", ".join(done.untested))
 
 
 def _kept(context: typer.Context, version: str) -> dict[str, Any]:

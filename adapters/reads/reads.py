@@ -110,6 +110,11 @@ class Reads(
         return self._each_statement_alone.pool
 
     @property
+    def embedder(self) -> Embedder:
+        """That of the settings."""
+        return self._embedder
+
+    @property
     def waiting(self) -> int:
         """How many reads wait for a projection."""
         return self._waits.open
