@@ -253,8 +253,11 @@ class Projections:
     async def index_vectors(self) -> int:
         """Make searches of users fast whose vectors became many; returns how many users.
 
-        0 while another process does it, or while the vectors are rebuilt. A rebuild waits for it.
+        0 while another process does it, while the vectors are rebuilt, and while readers see a previous version, whose
+        views take no index. A rebuild waits for it.
         """
+        if await self._postgres[VECTORS].look():
+            return 0
         async with alone(self.live) as connection, lock_if_free(connection, INDEXING) as free:
             return await self.index.maintain(connection) if free else 0
 
