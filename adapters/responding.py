@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from random import SystemRandom
 from typing import Annotated, Any
 from uuid import UUID, uuid5
 
@@ -128,7 +129,7 @@ async def respond(
     if receipt.already and (earlier := await _answered(engine, viewer, message_id, answer_id)):
         return earlier
     moment = Moment(after=receipt.position)
-    prompted = await engine.reads.prompt(viewer, request, engine.writes.now(), moment, message_id)
+    prompted = await engine.reads.prompt(viewer, request, engine.writes.now(), moment, message_id, SystemRandom())
     served = await engine.writes.record_served(_served(who, prompted, message_id, answer_id))
     shown = Response(
         message_id=message_id,
@@ -187,7 +188,9 @@ async def _asked(chat: ChatModel, tenant: str, prompt: Prompt, turn_id: str) -> 
     rules = load("answer")
     instructions = Instructions(rules.name, rules.version, f"{rules.text}\n\n{prompt.system}")
     try:
-        done = await chat.complete(tenant, instructions, prompt.user, Answer, max_tokens=MAX_ANSWER_TOKENS)
+        done = await chat.complete(
+            tenant, instructions, prompt.now, Answer, max_tokens=MAX_ANSWER_TOKENS, before=prompt.opening
+        )
     except EngineError as error:
         error.fix = f"{error.fix}; the message is recorded: repeat the request with message_id {turn_id}"
         raise

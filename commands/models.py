@@ -7,10 +7,12 @@ All of them raise ModelUnavailable (try again after `retry_after` seconds), Mode
 ModelOutputInvalid (there is an answer, and it cannot be used) or ModelBudgetExceeded (no tokens are left for today).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from mnemolog.commands.prompts import Prompt
+from mnemolog.domain.prompt import Message
 from mnemolog.events.generation import Generation
 
 Output = TypeVar("Output")
@@ -44,8 +46,12 @@ class ChatModel(Protocol):
         *,
         max_tokens: int = 1000,
         temperature: float = 0.0,
+        before: Sequence[Message] = (),
     ) -> Completion[Output]:
-        """The model's answer to the prompt about this text. The tokens are the tenant's."""
+        """The model's answer to the prompt about this text. The tokens are the tenant's.
+
+        `before`: messages between the prompt and the text.
+        """
         ...
 
 

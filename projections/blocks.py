@@ -1,48 +1,156 @@
-"""Gathers the contents of a prompt beside its envelope: profile, todos, diary, recent memories (C14)."""
+"""The contents of a prompt beside its envelope: profile, todos, diary, recent memories, stores of a being (C14)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Annotated
 
-from pydantic import Field, Strict
+from pydantic import BaseModel, ConfigDict, Field, Strict
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.authority import Slot
+from mnemolog.domain.being import NoteType, Store
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.origin import Origin, lowest, quoted
 from mnemolog.domain.profile import CATEGORY as PROFILE
-from mnemolog.domain.prompt import RECENT_NODES, RECENT_TURNS, Contents
+from mnemolog.domain.prompt import DIARY_DAYS, RECENT_NODES, RECENT_TURNS, Contents
+from mnemolog.domain.scene_note import PARSE_FAILED
 from mnemolog.domain.session import SAID, Session
 from mnemolog.domain.todo import TodoStatus
 from mnemolog.domain.turn import Role
 from mnemolog.domain.viewer import Viewer
-from mnemolog.events.fields import WHOLE, Detail
+from mnemolog.events.being_bodies import Rule, Snapshot, body_of
+from mnemolog.events.envelope import DEFAULT_THREAD
+from mnemolog.events.fields import WHOLE, Detail, Id
 from mnemolog.events.serving import ServedItem
+from mnemolog.projections.being import reader as being
+from mnemolog.projections.being.scenes import last_activated
 from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.envelope import EnvelopeRequest
 from mnemolog.projections.memories import reader as memories
-from mnemolog.projections.memories.filters import active, retrievable, unasked, visible_to
+from mnemolog.projections.memories.filters import TrustedOnly, active, retrievable, unasked, visible_to
 from mnemolog.projections.memories.tables import memories as table
 from mnemolog.projections.profile import reader as profile
 from mnemolog.projections.rows import Row, fetch, stored
 from mnemolog.projections.slots import Envelope, Overruled
 from mnemolog.projections.summaries import reader as summaries
 
-DIARY = timedelta(days=7)
+DIARY = timedelta(days=DIARY_DAYS)
 DIARY_ENTRIES = 10
+
+Instructions = Annotated[
+    Detail,
+    Field(
+        description="Who the agent is and how it answers: the beginning of the system message. A being's soul follows."
+    ),
+]
+SinceRev = Annotated[
+    Annotated[int, Strict(), Field(ge=0), WHOLE] | None,
+    Field(description="Begin with what changed in the thread since this revision, as a delta header."),
+]
+
+
+class BlocksRequest(BaseModel):
+    """What precedes a conversation."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    thread_id: Annotated[Id, Field(description="The thread, whose changes the delta header tells.")] = DEFAULT_THREAD
+    instructions: Instructions = ""
+    since_rev: SinceRev = None
+    trusted_only: TrustedOnly = False
 
 
 class PromptRequest(EnvelopeRequest):
     """The message to answer, and what the agent is."""
 
-    instructions: Annotated[
-        Detail, Field(description="Who the agent is and how it answers: the beginning of the system message.")
-    ] = "You are a helpful assistant with a memory."
-    since_rev: Annotated[
-        Annotated[int, Strict(), Field(ge=0), WHOLE] | None,
-        Field(description="Begin with what changed in the thread since this revision, as a delta header."),
-    ] = None
+    instructions: Instructions = ""
+    since_rev: SinceRev = None
+
+
+async def opening(
+    connection: AsyncConnection, viewer: Viewer, request: BlocksRequest | PromptRequest, now: datetime
+) -> tuple[Contents, Sequence[ServedItem], Origin]:
+    """The contents that do not depend on a message, what they show, and the least trusted origin of it.
+
+    An agent with stores is a being: its blocks show its stores and its own scenes (C §Context Structure). That of
+    another agent is its reflections and the memories that were activated last.
+    """
+    fields = await profile.fields(connection, viewer) if viewer.may_read(PROFILE) else []
+    pinned = _inside(await memories.foundation(connection, viewer), request)
+    todos = await profile.own_todos(connection, viewer, TodoStatus.OPEN)
+    header, _ = await changes.header(connection, viewer, request.thread_id, request.since_rev)
+    shown = Contents(
+        instructions=request.instructions,
+        profile=[f"{one['field']}: {_value(one['value'])}" for one in fields],
+        pinned=[_of_row(row) for row in pinned],
+        todos=[row["text"] for row in todos],
+        header=header,
+    )
+    entries: Sequence[Row] = []
+    diary: Sequence[Row] = []
+    if await being.is_being(connection, viewer):
+        since = (now - DIARY).date() + timedelta(days=1)
+        entries = _inside([one for one in await being.in_blocks(connection, viewer, since) if _belongs(one)], request)
+        shown = _of_being(shown, entries)
+        recent = await last_activated(connection, viewer, RECENT_NODES, trusted_only=request.trusted_only)
+    else:
+        diary = _inside(await _diary(connection, viewer, request.thread_id, now), request)
+        recent = _inside(await _recent(connection, viewer), request)
+        shown = replace(shown, diary=[f"[{_at(row):%Y-%m-%d}] {_of_row(row)}" for row in diary])
+    items = [
+        *(ServedItem(kind="profile", id=one["field"], seq=one["seq"]) for one in fields),
+        *(ServedItem(kind="todo", id=str(one["todo_id"]), seq=one["seq"]) for one in todos),
+        *(ServedItem(kind="being_entry", id=str(one["entry_id"]), seq=one["seq"]) for one in entries),
+        *(item_of(row) for row in (*diary, *pinned, *recent)),
+    ]
+    origin = lowest(Origin.AGENT, *(origin_of(row) for row in (*diary, *pinned, *recent, *entries)))
+    return replace(shown, recent=[_of_row(row) for row in recent]), items, origin
+
+
+def _inside(rows: Sequence[Row], request: BlocksRequest | PromptRequest) -> Sequence[Row]:
+    return [row for row in rows if not (request.trusted_only and origin_of(row).external)]
+
+
+def _belongs(entry: Row) -> bool:
+    """Whether an entry is shown: an enabled rule, and a note unless it is a scene that waits for the patrol.
+
+    A scene that the patrol could not read is shown, so that the being writes it again.
+    """
+    body = entry["body"]
+    match entry["store"]:
+        case Store.RULE:
+            return Rule.model_validate(body).enabled
+        case Store.NOTE:
+            return bool(body["type"] != NoteType.SCENE or body["text"].startswith(PARSE_FAILED))
+        case _:
+            return True
+
+
+def _of_being(shown: Contents, entries: Sequence[Row]) -> Contents:
+    """With what the stores of a being hold, oldest first; the diary by its days."""
+    lines: dict[Store, list[str]] = {store: [] for store in Store}
+    snapshot = None
+    for one in sorted(entries, key=lambda one: one["key"] if one["store"] == Store.DIARY else ""):
+        store = Store(one["store"])
+        body = body_of(store, one["body"])
+        lines[store].append(told(body.line, origin_of(one)))
+        snapshot = body if isinstance(body, Snapshot) else snapshot
+    return replace(
+        shown,
+        soul="\n\n".join(lines[Store.SOUL]),
+        think=snapshot.think_md if snapshot else "",
+        rules=lines[Store.RULE],
+        preferences=lines[Store.PREFERENCE],
+        relationships=lines[Store.RELATIONSHIP],
+        tools=lines[Store.TOOL],
+        map=lines[Store.MAP],
+        last_session=snapshot.text if snapshot else "",
+        todos=[*shown.todos, *lines[Store.NOTE]],
+        learnt=lines[Store.KNOWLEDGE],
+        diary=lines[Store.DIARY],
+    )
 
 
 async def contents(
@@ -54,36 +162,19 @@ async def contents(
     now: datetime,
 ) -> tuple[Contents, Sequence[ServedItem], Origin]:
     """The contents of the prompt for a message, what they show beside the envelope, and the origin of it all."""
-    fields = await profile.fields(connection, viewer) if viewer.may_read(PROFILE) else []
-    pinned = await memories.foundation(connection, viewer)
-    todos = await profile.own_todos(connection, viewer, TodoStatus.OPEN)
-    header, _ = await changes.header(connection, viewer, request.thread_id, request.since_rev)
+    shown, beside, least = await opening(connection, viewer, request, now)
     mood = envelope.AFFECT.affect
     hits = [(f"[{one.date:%Y-%m-%d}] {told(one.text, one.origin)}", one.overruled_by) for one in envelope.EPISODE.hits]
-    diary, recent = await _diary(connection, viewer, request.thread_id, now), await _recent(connection, viewer)
-    items = [
-        *(ServedItem(kind="profile", id=one["field"], seq=one["seq"]) for one in fields),
-        *(ServedItem(kind="todo", id=str(one["todo_id"]), seq=one["seq"]) for one in todos),
-        *(_item(row) for row in (*diary, *pinned, *recent)),
-        *(ServedItem(kind="message", id=one) for one in sorted(shown_turns(session))),
-    ]
-    rows = (*diary, *pinned, *recent)
+    items = [*beside, *(ServedItem(kind="message", id=one) for one in sorted(shown_turns(session)))]
     origin = lowest(
-        Origin.AGENT,
-        *(_origin_of(row) for row in rows),
+        least,
         *(fact.origin for fact in envelope.GRAPH.relations),
         *(passage.origin for passage in envelope.KNOWLEDGE.hits),
         *(hit.origin for hit in envelope.EPISODE.hits),
         *(Origin.of_role(Role(turn["role"])) for turn in _before(session, request.message)),
     )
-    shown = Contents(
-        instructions=request.instructions,
-        profile=[f"{one['field']}: {_value(one['value'])}" for one in fields],
-        pinned=[_of_row(row) for row in pinned],
-        todos=[row["text"] for row in todos],
-        diary=[f"[{_at(row):%Y-%m-%d}] {_of_row(row)}" for row in diary],
-        header=header,
-        recent=[_of_row(row) for row in recent],
+    whole = replace(
+        shown,
         graph=[_line(told(one.text, one.origin), one.overruled_by) for one in envelope.GRAPH.relations],
         knowledge=[
             _line(told(f"{one.source} {one.text}", one.origin), one.overruled_by) for one in envelope.KNOWLEDGE.hits
@@ -97,7 +188,7 @@ async def contents(
         ],
         message=request.message,
     )
-    return shown, items, origin
+    return whole, items, origin
 
 
 def shown_turns(session: Session) -> frozenset[str]:
@@ -148,7 +239,8 @@ def _at(row: Row) -> datetime:
     return at
 
 
-def _item(row: Row) -> ServedItem:
+def item_of(row: Row) -> ServedItem:
+    """A memory or a summary, for the record of what was shown."""
     if "summary_id" in row:
         return ServedItem(kind="summary", id=str(row["summary_id"]), seq=row["seq"])
     return ServedItem(kind=row["kind"], id=str(row["memory_id"]), seq=row["seq"])
@@ -160,10 +252,11 @@ def told(text: str, origin: Origin) -> str:
 
 
 def _of_row(row: Row) -> str:
-    return told(row["text"], _origin_of(row))
+    return told(row["text"], origin_of(row))
 
 
-def _origin_of(row: Row) -> Origin:
+def origin_of(row: Row) -> Origin:
+    """Where a memory, a summary or an entry of a being comes from."""
     return Origin(row.get("origin", Origin.AGENT))  # A summary leaves out what comes from outside.
 
 

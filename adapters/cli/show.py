@@ -14,7 +14,7 @@ from mnemolog.adapters.maintenance.patrolling import What
 from mnemolog.adapters.operations.artifacts import ArtifactDetail, ArtifactHit, ArtifactText, ArtifactView
 from mnemolog.adapters.operations.attention import AffectView
 from mnemolog.adapters.operations.batches import Forgotten
-from mnemolog.adapters.operations.being import Entry, Recollection, Scenes
+from mnemolog.adapters.operations.being import BeingContext, Entry, Recollection, Scenes
 from mnemolog.adapters.operations.conversation import Added, Session
 from mnemolog.adapters.operations.erasure import Erased, Proof
 from mnemolog.adapters.operations.graph_results import EntityDetail, EntityView, FactView
@@ -352,6 +352,11 @@ def _recollection(found: Recollection) -> None:
         output.line("skipped", one)
 
 
+def _being_context(found: BeingContext) -> None:
+    for block in found.blocks:
+        output.line(f"{block.name}:", block.text)
+
+
 def _scenes(found: Scenes) -> None:
     rows = [(one.text, one.status, one.experience and one.experience.cluster, one.memory_id) for one in found.items]
     output.show(("scene", "status", "cluster", "id"), rows, nothing="no scenes", short=True)
@@ -549,6 +554,7 @@ SHOWN: Mapping[type, Callable[[Any], None]] = {
     SeededView: _seeded,
     Page[Todo]: _todos,
     Page[Entry]: _entries,
+    BeingContext: _being_context,
     Recollection: _recollection,
     Scenes: _scenes,
     PatrolResult: _patrolled,

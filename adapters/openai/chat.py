@@ -11,6 +11,7 @@ from mnemolog.adapters.openai.client import ModelClient, output_invalid
 from mnemolog.commands.models import Completion
 from mnemolog.commands.prompts import Prompt
 from mnemolog.domain.errors import ModelRequestRefused
+from mnemolog.domain.prompt import Message
 from mnemolog.domain.text import count_tokens
 from mnemolog.events.fields import clause
 from mnemolog.events.generation import Generation
@@ -43,9 +44,11 @@ class OpenAIChat:
         *,
         max_tokens: int = 1000,
         temperature: float = 0.0,
+        before: Sequence[Message] = (),
     ) -> Completion[Output]:
-        """The model's answer to the prompt about this text."""
-        return await self.answer(tenant, prompt, text, (), output, max_tokens=max_tokens, temperature=temperature)
+        """The model's answer to the prompt about this text; `before`: messages between the two."""
+        options: Any = {"max_tokens": max_tokens, "temperature": temperature, "before": before}
+        return await self.answer(tenant, prompt, text, (), output, **options)
 
     async def answer(
         self,
@@ -57,12 +60,15 @@ class OpenAIChat:
         *,
         max_tokens: int,
         temperature: float = 0.0,
+        before: Sequence[Message] = (),
     ) -> Completion[Output]:
         """The same, with images given as URLs."""
         pictures = [{"type": "image_url", "image_url": {"url": url}} for url in images]
         content = [{"type": "text", "text": text}, *pictures] if pictures else text
-        messages: list[Json] = [{"role": "system", "content": prompt.text}, {"role": "user", "content": content}]
-        sent = count_tokens(prompt.text) + count_tokens(text) + IMAGE_TOKENS * len(images)
+        between: list[Json] = [{"role": one.role, "content": one.content} for one in before]
+        messages = [{"role": "system", "content": prompt.text}, *between, {"role": "user", "content": content}]
+        texts = (prompt.text, *(one.content for one in before), text)
+        sent = sum(map(count_tokens, texts)) + IMAGE_TOKENS * len(images)
         endpoint, form = self._client.endpoint, TypeAdapter(output)
         response_format = _response_format(output.__name__, form.json_schema())
         async with self._budget.reserved(tenant, endpoint, sent + max_tokens) as spent:

@@ -10,13 +10,17 @@ from pydantic import Field
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Limit, PagedRead, QueryFlag, Read, Write, fields_of, viewer_of
+from mnemolog.adapters.operations.respond import PromptView
 from mnemolog.adapters.operations.results import ORIGIN, HistoryEntry, MemoryView, Page, Result, Written
+from mnemolog.adapters.operations.serving import ForMessage, Recorded, recorded
 from mnemolog.commands.being import MarkEntry, PutEntry, RemoveEntry
 from mnemolog.domain.being import Store
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.recall import Mode, recall_block
 from mnemolog.events.being_bodies import body_of
 from mnemolog.events.fields import Id, Text, Uuid
+from mnemolog.events.serving import Purpose
+from mnemolog.projections.blocks import BlocksRequest
 
 
 class EntriesRead(PagedRead):
@@ -127,6 +131,19 @@ async def remove_being_entry(engine: Engine, request: Write) -> Written:
     return Written.of(await engine.writes.remove_entry(fields_of(engine, request), request.idempotency_key))
 
 
+class BlocksRead(Read, BlocksRequest):
+    """What precedes a conversation of the being."""
+
+    record: Recorded = False
+    message_id: ForMessage = None
+
+
+class BeingContext(PromptView):
+    """The blocks that precede a conversation, stable ones first."""
+
+    served_id: UUID | None = Field(default=None, description="The event that records it, with `record`.")
+
+
 class RecallRead(Read):
     """What comes to the being's mind."""
 
@@ -165,6 +182,30 @@ class Scenes(Result):
     """Scenes of the being. Those with status `dormant` are dead."""
 
     items: list[MemoryView]
+
+
+@operation(
+    "being context",
+    "POST /being/context",
+    tag="being",
+    example={"user_id": "ana", "agent_id": "mika", "since_rev": 0},
+)
+async def being_context(engine: Engine, request: BlocksRead) -> BeingContext:
+    """Assemble what precedes a conversation of this agent: its stores and scenes, as blocks of a prompt.
+
+    Block 1-A is the system message: soul, think_md, rules, preferences, relationships, tools, map. 1-B has unread
+    notes, knowledge and the diary of seven days, as a message with an answer. Then come the delta header and 2-B, the
+    five scenes activated last. What rarely changes is first, so that a provider's prompt cache keeps it.
+    """
+    wanted = BlocksRequest.model_validate(request.model_dump(include=set(BlocksRequest.model_fields)))
+    viewer = viewer_of(engine, request)
+    prompt, items = await engine.reads.blocks(viewer, wanted, engine.writes.now(), request.moment())
+    view = BeingContext.model_validate(prompt)
+    if not request.record:
+        return view
+    named = {"thread_id": request.thread_id, "question_id": request.message_id}
+    event_id = await recorded(engine, request, Purpose.CONTEXT, items, prompt.tokens, **named)
+    return view.model_copy(update={"served_id": event_id})
 
 
 @operation(
@@ -241,6 +282,7 @@ BEING = (
     mark_note,
     remove_being_entry,
     being_entry_history,
+    being_context,
     recall,
     recall_memory,
     search_memory,

@@ -36,11 +36,21 @@ class BlockView(Result):
     stable: bool = Field(description="It does not depend on the message: a provider may cache it.")
 
 
+class PromptMessage(Result):
+    """A message for a chat model."""
+
+    role: str = Field(description="`system`, `user` or `assistant`.")
+    content: str
+
+
 class PromptView(Result):
     """The prompt as it is sent: stable blocks first."""
 
-    system: str
-    user: str
+    system: str = Field(description="Block 1-A.")
+    user: str = Field(description="The other blocks, for a model that is sent one message.")
+    messages: list[PromptMessage] = Field(
+        description="The same as messages: the system message, 1-B with an answer to it, and what is new."
+    )
     tokens: int
     blocks: list[BlockView]
 

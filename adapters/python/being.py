@@ -10,7 +10,7 @@ from mnemolog.deferred import Deferred
 
 if TYPE_CHECKING:
     from mnemolog.adapters.operations import being, patrol
-    from mnemolog.adapters.operations.being import Entry, EntryPut, Recollection, Scenes
+    from mnemolog.adapters.operations.being import BeingContext, Entry, EntryPut, Recollection, Scenes
     from mnemolog.adapters.operations.patrol import ClusterView, PatrolResult
     from mnemolog.adapters.operations.results import HistoryEntry, Page, Written
 else:
@@ -113,6 +113,31 @@ class BeingVerbs(Asking):
             memory.remove_being_entry(rule.entry_id, user_id="ana")
         """
         return await self._ask(being.remove_being_entry, locals())
+
+    async def being_context(
+        self,
+        *,
+        instructions: str | None = None,
+        since_rev: int | None = None,
+        trusted_only: bool | None = None,
+        record: bool | None = None,
+        message_id: str | None = None,
+        thread_id: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
+        deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
+    ) -> BeingContext:
+        """Assemble what precedes a conversation: the agent's stores and its last scenes, as blocks of a prompt.
+
+        `messages` are ready for a chat model. Those that rarely change come first, for a provider's prompt cache.
+
+        Example:
+            memory.being_context(user_id="ana").messages
+        """
+        return await self._ask(being.being_context, locals())
 
     async def recall(
         self,

@@ -110,6 +110,7 @@ class BlockingVerbs(Blocking):
     list_being_entries = mirrored(Verbs.list_being_entries)
     mark_note = mirrored(Verbs.mark_note)
     remove_being_entry = mirrored(Verbs.remove_being_entry)
+    being_context = mirrored(Verbs.being_context)
     recall = mirrored(Verbs.recall)
     recall_memory = mirrored(Verbs.recall_memory)
     search_memory = mirrored(Verbs.search_memory)

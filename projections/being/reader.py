@@ -1,21 +1,23 @@
 """Reads the entries of the viewing being, and of no other (C01)."""
 
 from collections.abc import AsyncIterator, Collection, Sequence
+from datetime import date
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, select, tuple_
+from sqlalchemy import ColumnElement, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.domain.being import Store
+from mnemolog.domain.being import INSTRUCTING, Store
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import USER
 from mnemolog.projections.being.tables import entries
 from mnemolog.projections.owner import OWNER, indexed
 from mnemolog.projections.paging import Slice, page_of, sliced
-from mnemolog.projections.rows import fetch, stored
+from mnemolog.projections.rows import Row, fetch, stored
 from mnemolog.projections.visibility import owned
 
 PAGE = 1000
+SHOWN = 500
 OLDEST = ("created_at", "entry_id")
 _INTERNAL = frozenset({*OWNER, "removed"})
 
@@ -43,6 +45,33 @@ async def listed(
     rows = await fetch(connection, entries, page_of(statement, entries, OLDEST, limit, cursor))
     shown = [{name: value for name, value in row.items() if name not in _INTERNAL} for row in rows]
     return sliced(shown, OLDEST, limit)
+
+
+async def is_being(connection: AsyncConnection, viewer: Viewer) -> bool:
+    """Whether an entry was ever put for the viewing agent, which makes it a being."""
+    found = await connection.execute(select(entries.c.entry_id).where(*own(viewer)).limit(1))
+    return found.first() is not None
+
+
+async def in_blocks(connection: AsyncConnection, viewer: Viewer, diary_from: date, limit: int = SHOWN) -> Sequence[Row]:
+    """What blocks 1-A and 1-B show of the being, oldest first: the newest `limit` entries of those stores.
+
+    Without notes that were read, and diary entries of days before `diary_from` (C §Context Structure).
+    """
+    column = entries.c
+    wanted = or_(
+        column.store.in_(sorted({*INSTRUCTING, Store.KNOWLEDGE})),
+        (column.store == Store.NOTE) & ~column.read,
+        (column.store == Store.DIARY) & (column.key >= diary_from.isoformat()),
+    )
+    statement = (
+        select(*stored(entries))
+        .where(*own(viewer), ~column.removed, column.key != "", wanted)
+        .order_by(column.store.in_(sorted(INSTRUCTING)).desc(), column.created_at.desc(), column.entry_id)
+        .limit(limit)
+    )
+    rows = await fetch(connection, entries, statement)
+    return sorted(rows, key=lambda row: (row["created_at"], row["entry_id"]))
 
 
 async def with_notes(connection: AsyncConnection) -> AsyncIterator[Sequence[Viewer]]:

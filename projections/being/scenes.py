@@ -4,10 +4,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, select
+from sqlalchemy import ColumnElement, Select, cast, select
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.memory import VISIBLE, Kind, Status
+from mnemolog.domain.origin import TRUSTED
 from mnemolog.domain.recall import AT_MOST, Mode, matches, terms_of
 from mnemolog.domain.scene import Experience, experience_of
 from mnemolog.domain.scope import Scope
@@ -54,6 +56,22 @@ async def similar(
     ids = [id_ for id_, score in near.items() if score >= question.calibration.recall_floor]
     rows = await reader.by_ids(connection, viewer, set(ids))
     return [rows[id_] for id_ in ids if id_ in rows]
+
+
+async def last_activated(
+    connection: AsyncConnection, viewer: Viewer, limit: int, *, trusted_only: bool = False
+) -> Sequence[Row]:
+    """The active scenes with an action that were activated last (C §Block 2-B)."""
+    column = memories.c
+    action = cast(column.experience, JSONB)["scene"]["action"].astext
+    inside = [column.origin.in_(sorted(TRUSTED))] if trusted_only else []
+    statement = (
+        select(*stored(memories))
+        .where(*own(viewer, VISIBLE), action != "", *inside)
+        .order_by(column.last_accessed.desc(), column.memory_id)
+        .limit(limit)
+    )
+    return await fetch(connection, memories, statement)
 
 
 async def with_words(connection: AsyncConnection, viewer: Viewer, query: str, mode: Mode, limit: int) -> Sequence[Row]:

@@ -19,6 +19,7 @@ from mnemolog.projections.paging import Slice, slice_of
 from mnemolog.projections.reads.moment import NOW, Moment
 from mnemolog.projections.reads.reading import BEING, MEMORIES, VECTORS, Reading
 from mnemolog.projections.rows import Row
+from mnemolog.projections.vectors.question import Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,16 @@ class BeingReads(Reading):
 
     async def recall(self, viewer: Viewer, text: str, random: Random, moment: Moment = NOW) -> Recollection:
         """Fragments of up to three of the being's scenes that are similar to a text (C §Recall Flow)."""
-        question, rows = await self._by_meaning(viewer, moment, (MEMORIES, VECTORS), text, scenes.similar)
+        question, rows = await self._come_to_mind(viewer, text, moment)
+        return Recollection([row["memory_id"] for row in rows], fragments_of(rows, random), question.skipped)
+
+    async def _come_to_mind(
+        self, viewer: Viewer, text: str, moment: Moment, *, trusted_only: bool = False
+    ) -> tuple[Question, Sequence[Row]]:
+        question, found = await self._by_meaning(viewer, moment, (MEMORIES, VECTORS), text, scenes.similar)
+        rows = [row for row in found if not (trusted_only and Origin(row["origin"]).external)]
         self._reactivated(viewer, moment, rows, Recall.RECALL)
-        parts = fragments(map(_parts, rows), random)
-        return Recollection([row["memory_id"] for row in rows], parts, question.skipped)
+        return question, rows
 
     async def recall_memory(
         self, viewer: Viewer, cluster: str, limit: int = 100, moment: Moment = NOW
@@ -85,6 +92,11 @@ class BeingReads(Reading):
         """How one of the being's entries was set, read and removed, newest first."""
         read = partial(from_log.of_entry, entry_id=entry_id)
         return slice_of(await self._from_log(viewer, moment, entry_tag(entry_id), read), "id", limit, cursor)
+
+
+def fragments_of(rows: Sequence[Row], random: Random) -> Sequence[str]:
+    """The fragments of these scenes."""
+    return fragments(map(_parts, rows), random)
 
 
 def _parts(row: Row) -> Sequence[str]:

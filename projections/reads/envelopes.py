@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from random import Random
 from typing import Any
 from uuid import UUID
 
@@ -13,22 +14,26 @@ from mnemolog.domain.entity import ME, proper_name
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.gate import Decision, Gate
 from mnemolog.domain.hydration import MAX_EDGES
-from mnemolog.domain.origin import Origin
+from mnemolog.domain.origin import Origin, lowest
 from mnemolog.domain.prompt import Prompt, prompt
+from mnemolog.domain.recall import recall_block
 from mnemolog.domain.session import Session
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.serving import ContextServed, ServedItem, served_tag
 from mnemolog.projections import blocks, envelope
-from mnemolog.projections.blocks import PromptRequest
+from mnemolog.projections.being.reader import is_being
+from mnemolog.projections.blocks import BlocksRequest, PromptRequest
 from mnemolog.projections.envelope import Assembled, ClaimsRequest, EnvelopeRequest, Found, Graph
 from mnemolog.projections.graph.facts import Point
+from mnemolog.projections.reads.being import BeingReads, fragments_of
 from mnemolog.projections.reads.graph import GraphReads, When
 from mnemolog.projections.reads.knowledge import KnowledgeReads
 from mnemolog.projections.reads.memories import RECALLED, MemoryReads
 from mnemolog.projections.reads.moment import NOW, Moment
-from mnemolog.projections.reads.reading import CHANGES, GRAPH, MEMORIES, PROFILE, SUMMARIES
+from mnemolog.projections.reads.reading import BEING, CHANGES, GRAPH, MEMORIES, PROFILE, SUMMARIES
+from mnemolog.projections.rows import Row
 from mnemolog.projections.slots import validated_envelope
 
 
@@ -42,7 +47,10 @@ class Prompted:
     origin: Origin = Origin.AGENT
 
 
-class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads):
+_OPENING = (MEMORIES, PROFILE, SUMMARIES, CHANGES, BEING)
+
+
+class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads, BeingReads):
     """The part of `Reads` for the inference envelope."""
 
     _gate: Gate
@@ -145,19 +153,39 @@ class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads):
         items, known = envelope.items(whole, graph, found), envelope.known(whole, graph, found, self._predicates)
         return Assembled(whole, gate, found.skipped, items, known)
 
+    async def blocks(
+        self, viewer: Viewer, request: BlocksRequest, now: datetime, moment: Moment = NOW
+    ) -> tuple[Prompt, Sequence[ServedItem]]:
+        """What precedes a conversation: blocks 1-A, 1-B and 2-B, and the delta header; and what they show (C14)."""
+        self._admitted(viewer)
+        if moment.as_of is not None:
+            now = await self._instant(viewer, moment.as_of)
+        gather = partial(blocks.opening, request=request, now=now)
+        contents, items, _ = await self._read(viewer, moment, _OPENING, gather)
+        return prompt(contents), items
+
     async def prompt(
-        self, viewer: Viewer, request: PromptRequest, now: datetime, moment: Moment, message_id: str
+        self, viewer: Viewer, request: PromptRequest, now: datetime, moment: Moment, message_id: str, random: Random
     ) -> Prompted:
-        """The prompt for a recorded message, with its envelope (C14)."""
+        """The prompt for a recorded message, with its envelope (C14). What comes to a being's mind is in it."""
         self._admitted(viewer)
         session = await self._session_or_new(viewer, request.thread_id, moment)
         shown = {*blocks.shown_turns(session), message_id}
         assembled = await self._assembled(viewer, request, session, now, moment, shown)
         gather = partial(blocks.contents, request=request, envelope=assembled.envelope, session=session, now=now)
-        names = (MEMORIES, PROFILE, SUMMARIES, CHANGES)
-        contents, beside, origin = await self._read(viewer, moment, names, gather)
-        items = {one.id: one for one in (*beside, *assembled.items)}
+        contents, beside, origin = await self._read(viewer, moment, _OPENING, gather)
+        scenes = await self._recalled(viewer, request, moment)
+        contents = replace(contents, recalled=recall_block(fragments_of(scenes, random)))
+        items = {one.id: one for one in (*map(blocks.item_of, scenes), *beside, *assembled.items)}
+        origin = lowest(origin, *map(blocks.origin_of, scenes))
         return Prompted(assembled, prompt(contents), list(items.values()), origin)
+
+    async def _recalled(self, viewer: Viewer, request: PromptRequest, moment: Moment) -> Sequence[Row]:
+        """The scenes that a message brings to a being's mind; none for another agent."""
+        if not await self._read(viewer, moment, (BEING,), is_being):
+            return []
+        _, rows = await self._come_to_mind(viewer, request.message, moment, trusted_only=request.trusted_only)
+        return rows
 
     async def claims(
         self, viewer: Viewer, request: ClaimsRequest, now: datetime, moment: Moment = NOW

@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
-from mnemolog.domain.prompt import BlockName, Contents, prompt
+import pytest
+
+from mnemolog.domain.prompt import ACKNOWLEDGED, DEFAULT_INSTRUCTIONS, LADDER, BlockName, Contents, prompt
 
 FIRST = Contents(
     instructions="You are Deanna.",
@@ -11,6 +13,7 @@ FIRST = Contents(
     diary=["[2026-01-03] Ana was tired"],
     header="[Δ r1→r2]",
     recent=["Dinner at the harbour"],
+    recalled="<recall>\na harbour / cold\n</recall>",
     graph=["Ana lives in Leipzig"],
     affect="stressed (0.80)",
     turns=["user: Hi", "assistant: Hello"],
@@ -41,3 +44,44 @@ def test_empty_blocks_are_left_out() -> None:
         BlockName.SYSTEM_PROMPT,
         BlockName.CONVERSATION,
     ]
+
+
+BEING = Contents(
+    soul="Personality:\nCurious.",
+    think="- Ana is tired",
+    rules=["Answer briefly."],
+    preferences=["Short answers"],
+    relationships=["Marta: her sister"],
+    tools=["calendar: reads it"],
+    map=["harbour: where Ana runs"],
+    last_session="Ana left in a hurry.",
+    todos=["(todo) Ask about Rome"],
+    learnt=["Rome: a city"],
+    diary=["[2026-01-03] Ana was tired"],
+    header="Memory updates since rev 1:",
+    recent=["Dinner at the harbour"],
+)
+
+
+@pytest.mark.spec("C14")
+def test_what_precedes_a_conversation_is_in_the_order_of_the_specification() -> None:
+    made = prompt(BEING)
+    parts = ("Curious", "- Ana is tired", "Answer briefly", "Short answers", "her sister", "calendar", "harbour: where")
+    assert sorted(parts, key=made.system.index) == list(parts)
+    assert LADDER not in made.system, "no slots follow"
+    told = ("in a hurry", "Ask about Rome", "Rome: a city", "Ana was tired")
+    assert sorted(told, key=made.snapshot.index) == list(told)
+    assert made.now.startswith(BEING.header)
+    assert [(one.role, one.content) for one in made.messages] == [
+        ("system", made.system),
+        ("user", made.snapshot),
+        ("assistant", ACKNOWLEDGED),
+        ("user", f"{BEING.header}\n\nOn your mind:\n- Dinner at the harbour"),
+    ]
+
+
+def test_an_agent_without_a_soul_has_instructions_and_an_empty_snapshot_no_messages() -> None:
+    made = prompt(Contents(message="Hi"))
+    assert made.system.startswith(DEFAULT_INSTRUCTIONS)
+    assert [one.role for one in made.messages] == ["system", "user"]
+    assert prompt(Contents(instructions="Be kind.", soul="Voice:\nCalm.")).system == "Be kind.\n\nVoice:\nCalm."

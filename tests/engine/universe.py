@@ -202,6 +202,7 @@ def fields(ids: Mapping[str, str]) -> Mapping[str, dict[str, Any]]:
         "seed": {"content": {"profile": {"tone": "dry"}}},
         "add_todo": {"text": "x"},
         "update_todo": {"text": "x"},
+        "being_context": {"since_rev": 0},
         "recall": {"query": "tea"},
         "recall_memory": {"cluster": "Private"},
         "search_memory": {"query": "tea"},

@@ -23,7 +23,7 @@ from tests.testkit.json_values import json_objects, json_values
 _users = count(1)
 WORD = "zirkonia"  # Stands in every text, and in nothing else: so that none is left after an erasure.
 READING = {"search", "context", "envelope", "validate_envelope", "check_claims", "prove_erased", "search_artifacts"}
-READING |= {"recall", "recall_memory", "search_memory"}
+READING |= {"being_context", "recall", "recall_memory", "search_memory"}
 # A patrol writes nothing without scenes: tests/engine/test_patrol.py.
 READING |= {"run_patrol"}
 # Jobs read the text of files, and write when they are done: tests/engine/test_artifacts.py.
