@@ -55,6 +55,8 @@ class Reader:
             "MNEMOLOG_HTTP_PORT": self._port,
             "MNEMOLOG_DURABLE": "false",
             "MNEMOLOG_ENGINE": "background" if self.page.name in SHARED else "in-process",
+            # Pages show what a reader sees at once. On a slow machine, facts may be extracted before that.
+            "MNEMOLOG_EXTRACTION": "off",
             "MNEMOLOG_IDLE_GRACE": "1",
             "MNEMOLOG_READ_DEADLINE": str(PATIENCE),
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
