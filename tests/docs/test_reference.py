@@ -15,6 +15,7 @@ from mnemolog.adapters.nats import subjects
 from mnemolog.adapters.nats.turn_message import REASON, REPLY_TO, TurnMessage, read_turn
 from mnemolog.adapters.operations import OPERATIONS
 from mnemolog.adapters.operations.reference import page
+from mnemolog.adapters.qdrant.index import QdrantUnavailable
 from mnemolog.domain.errors import MnemologError
 from mnemolog.events.event import Event
 from mnemolog.events.registry import REGISTRY
@@ -89,6 +90,9 @@ def test_every_other_command_is_listed_with_its_options(name: str) -> None:
 def test_no_command_is_described_that_does_not_exist() -> None:
     described = {heading for heading in headings("cli.md") if heading.startswith("mnemolog ")}
     assert described == {f"mnemolog {name}" for name in OPERATING}
+
+
+assert issubclass(QdrantUnavailable, MnemologError), "only errors that were imported are found"
 
 
 def every_error(error: type[MnemologError] = MnemologError) -> Iterator[type[MnemologError]]:
