@@ -3,7 +3,8 @@
 import hmac
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from socket import inet_aton
@@ -110,6 +111,22 @@ def delay(attempts: int, random: float) -> float:
     """Seconds until the next attempt: doubled each time up to an hour, less up to a half at random in [0, 1)."""
     longest: float = min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2 ** (min(attempts, 32) - 1))
     return longest * (0.5 + random / 2)
+
+
+def retry_after(header: str, now: datetime) -> float:
+    """The seconds that a header `Retry-After` asks to wait (RFC 9110): a number or a date. At most an hour.
+
+    0 for a time that is past, or a header that cannot be read.
+    """
+    text = header.strip()
+    try:
+        if text.isascii() and text.isdigit():
+            return min(LONGEST_DELAY_SECONDS, float(text))
+        until = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return 0.0
+    until = until if until.tzinfo else until.replace(tzinfo=UTC)
+    return max(0.0, min(LONGEST_DELAY_SECONDS, (until - now).total_seconds()))
 
 
 def secret_text(secret: bytes) -> str:

@@ -92,13 +92,15 @@ def webhook_jobs(
             await store.delivered(hook, delivery, answer.status)
             return True
         now = store.now()
+        next_in = max(answer.retry_after, delay(delivery.attempts + 1, random()))
+        retry_in = max(answer.retry_after, delay(hook.failures + 1, random()))
         paused = await store.not_delivered(
             hook,
             delivery,
             answer.error,
             response_status=answer.status,
-            next_at=now + timedelta(seconds=delay(delivery.attempts + 1, random())),
-            retry_at=now + timedelta(seconds=delay(hook.failures + 1, random())),
+            next_at=now + timedelta(seconds=next_in),
+            retry_at=now + timedelta(seconds=retry_in),
             gone=answer.status == GONE,
         )
         if paused:

@@ -16,7 +16,7 @@ from typing import Any
 import httpcore2
 
 from mnemolog.adapters.webhooks.webhook import Delivery, Webhook
-from mnemolog.domain.webhook import Address, Network, is_allowed, literal_address, signature
+from mnemolog.domain.webhook import Address, Network, is_allowed, literal_address, retry_after, signature
 
 TIMEOUT_SECONDS = 10.0
 GONE = 410
@@ -27,10 +27,14 @@ Resolve = Callable[[str, int], Awaitable[Sequence[Address]]]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a receiver answered: a status, or None and an `error`. The error is "" for a delivery that was accepted."""
+    """What a receiver answered: a status, or None and an `error`. The error is "" for a delivery that was accepted.
+
+    `retry_after` is how many seconds it asked to be left alone.
+    """
 
     status: int | None
     error: str = ""
+    retry_after: float = 0.0
 
 
 class NotAllowed(Exception):
@@ -62,7 +66,7 @@ class Sender:
         }
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                status = await self._post(hook.url, headers, delivery.body)
+                status, wait = await self._post(hook.url, headers, delivery.body)
         except TimeoutError:
             return Answer(None, f"no answer within {TIMEOUT_SECONDS:.0f} seconds")
         except NotAllowed as refused:
@@ -77,9 +81,11 @@ class Sender:
             return Answer(None, f"cannot be reached: {type(fault).__name__}")
         if 200 <= status < 300:
             return Answer(status)
-        return Answer(status, f"HTTP {status}" + (": redirects are not followed" if 300 <= status < 400 else ""))
+        error = f"HTTP {status}" + (": redirects are not followed" if 300 <= status < 400 else "")
+        return Answer(status, error, retry_after(wait, self._now()))
 
-    async def _post(self, url: str, headers: dict[str, str], body: bytes) -> int:
+    async def _post(self, url: str, headers: dict[str, str], body: bytes) -> tuple[int, str]:
+        """The status of the answer, and its header `Retry-After`, or ""."""
         encrypted = url.startswith("https:")
         backend = _CheckedBackend(self._addresses, encrypted=encrypted)
         sent = [("host", _host_of(url)), *headers.items(), ("content-length", str(len(body)))]
@@ -87,7 +93,8 @@ class Sender:
             httpcore2.AsyncConnectionPool(network_backend=backend) as pool,
             pool.stream("POST", url, headers=sent, content=body) as answer,
         ):
-            return int(answer.status)  # Its body is not read.
+            waits = (value.decode("latin-1") for name, value in answer.headers if name.lower() == b"retry-after")
+            return int(answer.status), next(waits, "")  # Its body is not read.
 
     async def _addresses(self, host: str, port: int, *, encrypted: bool) -> Sequence[Address]:
         literal = literal_address(host)

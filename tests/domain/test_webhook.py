@@ -1,5 +1,6 @@
 """Webhooks: signatures as the standard has them, addresses that are never called, and growing delays."""
 
+from datetime import UTC, datetime
 from ipaddress import ip_address, ip_network
 
 import pytest
@@ -13,6 +14,7 @@ from mnemolog.domain.webhook import (
     is_allowed,
     literal_address,
     require_allowed_url,
+    retry_after,
     signature,
 )
 
@@ -107,3 +109,26 @@ def test_delays_double_up_to_an_hour_and_last_about_a_day() -> None:
     assert max(longest) == LONGEST_DELAY_SECONDS
     assert 20 < sum(longest) / 3600 < 26
     assert delay(5, 0.0) == delay(5, 1.0) / 2
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("120", 120),
+        (" 7 ", 7),
+        ("Tue, 24 Nov 2026 12:02:00 GMT", 120),
+        ("Tue, 24 Nov 2026 13:02:00 +0100", 120),
+        ("Tue, 24 Nov 2026 11:00:00 GMT", 0),
+        ("86400", LONGEST_DELAY_SECONDS),
+        ("9" * 5000, LONGEST_DELAY_SECONDS),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", LONGEST_DELAY_SECONDS),
+        ("", 0),
+        ("-5", 0),
+        ("1.5", 0),
+        ("soon", 0),
+        ("٣", 0),
+        ("Tue, 24 Nov 99999999999999999999 12:00:00 GMT", 0),
+    ],
+)
+def test_a_receiver_may_ask_for_an_hour_at_most(header: str, seconds: float) -> None:
+    assert retry_after(header, datetime(2026, 11, 24, 12, tzinfo=UTC)) == seconds

@@ -39,11 +39,15 @@ class Received:
 
 @dataclass
 class Receiver:
-    """`statuses` are the next answers, then 204; NEVER keeps the caller waiting. `location` is where redirects lead."""
+    """`statuses` are the next answers, then 204; NEVER keeps the caller waiting. `location` is where redirects lead.
+
+    `retry_after` is a header of answers that refuse a delivery.
+    """
 
     port: int = 0
     statuses: deque[int] = field(default_factory=deque)
     location: str = ""
+    retry_after: str = ""
     received: list[Received] = field(default_factory=list)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -83,8 +87,9 @@ class Receiver:
                 await reader.read()
             else:
                 location = f"location: {self.location}\r\n" if self.location else ""
+                wait = f"retry-after: {self.retry_after}\r\n" if self.retry_after and status >= 400 else ""
                 writer.write(
-                    f"HTTP/1.1 {status} X\r\n{location}content-length: 0\r\nconnection: close\r\n\r\n".encode()
+                    f"HTTP/1.1 {status} X\r\n{location}{wait}content-length: 0\r\nconnection: close\r\n\r\n".encode()
                 )
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):

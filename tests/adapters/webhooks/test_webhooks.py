@@ -126,6 +126,21 @@ async def test_what_fails_is_sent_again_under_the_same_id_and_no_other_twice(
     assert again[0].id == again[1].id
 
 
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_receiver_that_asks_for_time_is_given_it(ana: Person, receiver: Receiver, status: int) -> None:
+    receiver.statuses.append(status)
+    receiver.retry_after = "1800"
+    began = now()
+    hook = await create(ana.engine, receiver.url, ana.user)
+    await ana.creates("Ana likes green tea.")
+    await eventually(state_is(ana.engine, hook, "failing"))
+    waiting = await stored(ana.engine, hook)
+    assert waiting.retry_at is not None
+    assert began + timedelta(seconds=1800) <= waiting.retry_at <= now() + timedelta(seconds=1800)
+    assert [one.status for one in receiver.received] == [status]
+    assert await ana.engine.webhooks.store.next(waiting) is None
+
+
 async def test_redirects_are_not_followed(ana: Person, receiver: Receiver) -> None:
     async with receiving() as inner:
         receiver.statuses.append(302)
