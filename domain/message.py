@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -45,6 +46,7 @@ class Message:
         return replace(self, status=Status.PURGED, purge_at=None)
 
 
+@lru_cache(maxsize=4096)
 def subject_id(message_id: str) -> UUID:
     """The id under which a message is in the vector index."""
     return uuid5(_SUBJECT_IDS, message_id)

@@ -1,7 +1,6 @@
 """Commands that run and maintain an engine: up, demo, ingest, replay, doctor, config."""
 
 import asyncio
-import gc
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +16,7 @@ from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded.servers import without_secrets
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.garbage import collect_rarely
 from mnemolog.adapters.ingest.source import Format
 from mnemolog.projections.rebuild import Rebuilt
 
@@ -46,9 +46,7 @@ def up(
     async def run(engine: Engine) -> None:
         async with serve(engine, settings.http_host, settings.http_port) as url:
             _announce(engine, url, json=json)
-            # Objects that exist now stay alive. A garbage collection over them would delay every write by a tenth of a
-            # second.
-            gc.freeze()
+            collect_rarely()
             await asyncio.Event().wait()
 
     try:

@@ -16,6 +16,7 @@ from mnemolog.adapters.background.clients import clients, gate_of, last_change
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.daemon.commands import fork_server
 from mnemolog.adapters.engine.engine import open_engine
+from mnemolog.adapters.engine.garbage import collect_rarely
 from mnemolog.domain.errors import MnemologError
 
 _logger = logging.getLogger("mnemolog.engine")
@@ -47,8 +48,7 @@ async def _serve(settings: Settings, data_dir: Path, tell: int) -> None:
     async with open_engine(settings, kind="background") as engine:
         _logger.info("runs as pid %d", os.getpid())
         _say(tell, {"ready": True})
-        # Existing objects stay in memory. Scanning them would delay every write by a tenth of a second.
-        gc.freeze()
+        collect_rarely()
         waiting = {asyncio.create_task(stopped.wait()), asyncio.create_task(_idle(data_dir, settings.idle_grace))}
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         for one in waiting:

@@ -11,7 +11,6 @@ its commands are turns. The embeddings are in the cache.
 
 import argparse
 import asyncio
-import gc
 import json
 import sys
 import tempfile
@@ -29,6 +28,7 @@ from rich.table import Table
 from sqlalchemy import text
 
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.garbage import collect_rarely
 from mnemolog.commands.memories import Memories
 from mnemolog.commands.turns import Conversation
 from mnemolog.domain.errors import MnemologError
@@ -102,7 +102,7 @@ async def measure(engine: Engine, size: int) -> dict[str, Any]:
 async def run(directory: Path, sizes: Sequence[int]) -> dict[int, dict[str, Any]]:
     written = (directory / "postgres").exists()
     async with opened(directory) as engine:
-        gc.freeze()  # As an engine does at its start.
+        collect_rarely()  # As an engine does at its start.
         if not written:
             await write(engine, sizes)
         return {size: await measure(engine, size) for size in sizes}

@@ -31,6 +31,7 @@ from sqlalchemy import text
 
 from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.engine.garbage import collect_rarely
 from mnemolog.commands import heard
 from mnemolog.commands.turns import TURNS, Conversation, RecordTurn
 from mnemolog.domain.memory import Content, Kind, default_importance
@@ -118,7 +119,7 @@ async def measured(asked: Namespace, *flags: str) -> dict[str, Any]:
     watched = watch()
     with tempfile.TemporaryDirectory(prefix="mnemolog-turns-") as directory:
         async with open_engine(load(data_dir=directory, embedder=asked.embedder, http_port=0)) as engine:
-            gc.freeze()  # As `mnemolog up` does.
+            collect_rarely()  # As `mnemolog up` does.
             given = ("--seconds", asked.seconds, "--threads", asked.threads, "--rate", asked.rate)
             client = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "tests.bench.turns", "--client", directory, *map(str, given), *flags),

@@ -8,7 +8,6 @@ where the worker goes on after it, which costs nothing. At the end the stores th
 """
 
 import asyncio
-import gc
 import json
 import random
 import sys
@@ -24,6 +23,7 @@ from rich.table import Table
 
 from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.engine.garbage import collect_rarely
 from mnemolog.adapters.projecting.projections import Projections
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.projections.rule import Delivered, seq_of, stream_of
@@ -86,7 +86,7 @@ async def measure(options: Namespace) -> dict[str, Any]:
         async with open_engine(load(data_dir=directory, http_port=0, embedder=options.embedder)) as engine:
             await _write_steadily(engine, options, WARM_SECONDS)
             await engine.settled()
-            gc.freeze()  # As `mnemolog up` does.
+            collect_rarely()  # As `mnemolog up` does.
             written = await _write_steadily(engine, options, options.seconds)
             await engine.settled()
             await _require_visible(engine, written)
