@@ -170,10 +170,11 @@ async def _record(
     }
     proposed = [one for one in candidates if one.action is Action.PROPOSE and not turn.speaker]
     stated = [one for one in candidates if one.action is not Action.PROPOSE]
-    written = 0
+    written, left = 0, MOST_WRITES
     for one in proposed[:MOST_WRITES]:
-        written += await propose(engine, stream, who, turn.turn_id, one)
-    if not stated:
+        if recorded := await propose(engine, stream, who, turn.turn_id, one):
+            written, left = written + recorded, left - 1
+    if not stated or not left:
         return written
     facts = tuple(fact_of(engine, who, said_at, (turn.turn_id,), one) for one in stated)
     command = ExtractTurn(
@@ -182,7 +183,7 @@ async def _record(
         candidates=tuple(stated),
         facts=facts,
         said_at=said_at,
-        most=min(MOST_WRITES, most),
+        most=min(left, most),
         at=engine.writes.now(),
     )
     receipt = await engine.writes.extract(command)

@@ -4,11 +4,8 @@ import json
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from typing import Any
-from uuid import UUID, uuid4
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.jobs import worker
@@ -268,35 +265,3 @@ async def test_a_trivial_memory_that_nobody_uses_is_archived(lena: Person, monke
     assert await texts(lena) == ["Lena has a cat", "Lena hummed"]
     await undoes(lena, ran)
     assert (await runs(lena, Mind.CURATOR)).changes == []
-
-
-TEXTS = ("Lena likes tea", "Lena likes tea.", "Lena does not like tea", "Lena weighs 80 kg", "Lena weighs 81 kg")
-
-
-@pytest.mark.spec_part("B04", "D12", "A17")
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-async def test_in_any_order_what_is_pinned_stays_and_every_run_is_undone(
-    wide: Person, monkeypatch: pytest.MonkeyPatch, data: st.DataObject
-) -> None:
-    monkeypatch.setattr(curating, "UNUSED", timedelta())
-    monkeypatch.setattr(curation, "SETTLED", timedelta())
-    monkeypatch.setattr(consolidating, "PAIRS_A_DAY", 5)
-    one = Person(wide.engine, f"{wide.user}-{uuid4()}")
-    pinned = set[UUID]()
-    for _ in range(data.draw(st.integers(2, 5))):
-        is_pinned, importance = data.draw(st.booleans()), data.draw(st.sampled_from([0.0, 0.5]))
-        text = data.draw(st.sampled_from(TEXTS))
-        id_ = await one.creates(text, pinned=is_pinned, importance=1.0 if is_pinned else importance)
-        pinned |= {id_} if is_pinned else set()
-        if data.draw(st.booleans()):
-            before = await texts(one)
-            mind: Mind = data.draw(st.sampled_from([Mind.CONSOLIDATION, Mind.CURATOR, Mind.REFLECTION]))
-            ran = await runs(one, mind)
-            undone: bool = data.draw(st.booleans())
-            if ran.changes and undone:
-                await undoes(one, ran)
-                assert await texts(one) == before
-    shown = {row["memory_id"] for row in await one.engine.reads.newest(one.viewer, 50, await one.caught_up())}
-    assert pinned <= shown
-    assert sum(len(event.pairs) for event in await ran_events(one) if event.mind is Mind.CONSOLIDATION) <= 5
