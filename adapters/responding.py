@@ -20,6 +20,7 @@ from mnemolog.domain.claims import Claim, Known, claims, judged
 from mnemolog.domain.entity import ME, proper_name
 from mnemolog.domain.errors import EngineError, IdempotencyConflict, MnemologError, NotFound
 from mnemolog.domain.hydration import stems
+from mnemolog.domain.minds.reflection import WRITE_NEEDED
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.prompt import Prompt
 from mnemolog.domain.viewer import Viewer
@@ -78,6 +79,8 @@ class Answer(BaseModel):
     memories: Annotated[list[PlannedMemory], Field(max_length=MOST_WRITES)]
     affect: PlannedAffect | None
     focus: PlannedFocus | None
+    memory_write_needed: bool = False
+    """Whether the conversation is worth a reflection now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +152,12 @@ async def respond(
         for one in _planned(engine, who, request.message, message_id, plan, prompted.origin)
     ]
     answer = {**who, "turn_id": answer_turn, "role": "assistant", "text": plan.answer, "actor": "assistant"}
+    metadata = {
+        "generation": used.model_dump(mode="json"),
+        **({WRITE_NEEDED: True} if plan.memory_write_needed else {}),
+    }
     try:
-        last = await engine.writes.record_turn({**answer, "metadata": {"generation": used.model_dump(mode="json")}})
+        last = await engine.writes.record_turn({**answer, "metadata": metadata})
     except IdempotencyConflict:  # The same request was answered meanwhile.
         if earlier := await _answered(engine, viewer, message_id, answer_id):
             return earlier

@@ -1,9 +1,9 @@
 """The slow brain: reflects on conversations that came to rest, off the path of writes (A §7.2, §11).
 
-A sweep over the open threads enqueues a job for each that was quiet for five minutes, or has a batch of new messages. A
-job reads the messages since the last reflection, in parts of at most 40. What the model answered is recorded in one
-append with the event of the run: replay asks no model, and a message is reflected on once. Without a model, only unsure
-memories that a newer one contradicts are archived.
+A sweep over the open threads enqueues a job for each that was quiet for five minutes, has a batch of new messages, or a
+message whose metadata says `memory_write_needed`. A job reads the messages since the last reflection, in parts of at
+most 40. What the model answered is recorded in one append with the event of the run: replay asks no model, and a
+message is reflected on once. Without a model, only unsure memories that a newer one contradicts are archived.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -31,7 +31,14 @@ from mnemolog.domain.memory import SEMANTIC, Cause, Status
 from mnemolog.domain.memory import Kind as MemoryKind
 from mnemolog.domain.memory_key import Source
 from mnemolog.domain.minds.mind import WITHOUT_MODEL, Mind
-from mnemolog.domain.minds.reflection import MOST_MESSAGES, Reflected, Reflection, judge, worth_reflecting
+from mnemolog.domain.minds.reflection import (
+    MOST_MESSAGES,
+    WRITE_NEEDED,
+    Reflected,
+    Reflection,
+    judge,
+    worth_reflecting,
+)
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.summary import shortened
 from mnemolog.domain.turn import Role
@@ -41,9 +48,10 @@ from mnemolog.events.fields import validated
 from mnemolog.events.generation import Generation
 from mnemolog.events.message_fold import MESSAGE
 from mnemolog.events.minds import MindRan, Pair, mind_tag
+from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.memories.tables import links, memories
-from mnemolog.projections.owner import indexed, owner_of
-from mnemolog.projections.rows import Row, fetch, stored
+from mnemolog.projections.owner import indexed, owner_of, stream_of
+from mnemolog.projections.rows import Key, Row, fetch, stored
 
 SWEEP, THREAD = "sweep-reflection", "reflect-thread"
 EVERY_SECONDS = 60.0
@@ -78,20 +86,39 @@ def reflecting(engine: Services) -> list[Kind]:
 
 
 async def enqueue_due(engine: Services, now: datetime) -> int:
-    """A job for each open thread that came to rest or has a batch of messages, once for the same; how many are due."""
+    """A job for each open thread that came to rest, has a batch of messages or a message that asks for it, once for the
+    same; how many are due.
+    """
     policy = engine.policy.minds
     if engine.settings.minds == "off":
         return 0
 
-    async def reasons(_: AsyncConnection, page: Sequence[Row]) -> Sequence[str | None]:
-        return [_reason(row, quiet=now - row["recorded_at"] >= policy.quiet, batch=policy.batch) for row in page]
+    async def reasons(connection: AsyncConnection, page: Sequence[Row]) -> Sequence[str | None]:
+        restless = [_place(row) for row in page if now - row["recorded_at"] < policy.quiet]
+        flagged = await conversation.flagged(connection, restless, WRITE_NEEDED, now - READ_FOR)
+        return [
+            _reason(
+                row,
+                quiet=now - row["recorded_at"] >= policy.quiet,
+                batch=policy.batch,
+                flagged=flagged.get(_place(row)),
+            )
+            for row in page
+        ]
 
     return await enqueue_threads(engine, THREAD, reasons)
 
 
-def _reason(row: Row, *, quiet: bool, batch: int) -> str | None:
+def _place(row: Row) -> Key:
+    return (*owner_of(stream_of(row)), row["agent_id"], row["thread_id"])
+
+
+def _reason(row: Row, *, quiet: bool, batch: int, flagged: int | None = None) -> str | None:
+    """Why a thread is due, as part of its job's key. `flagged`: the seq of the last message that asks for it."""
     if quiet:
         return f"quiet {row['turns']}"
+    if flagged is not None:
+        return f"needed {flagged}"
     return f"batch {row['turns'] // batch}" if row["turns"] >= batch else None
 
 

@@ -18,6 +18,8 @@ MOST_CONFIDENCE = 0.3
 """The confidence of a hypothesis: at most so much, whatever the model says."""
 SENTENCES, ITEMS, QUOTE = 4, 5, 200
 MOST_MESSAGES, LEAST_MESSAGES = 40, 2
+WRITE_NEEDED = "memory_write_needed"
+"""In the metadata of a message: reflect on the thread within a minute, without waiting for it to rest (A §7.2)."""
 _END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\s*\n+\s*")
 
 

@@ -1,12 +1,13 @@
 """Reads messages: by id, by thread, and as candidates of a search."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
+from pydantic_core import to_json
 from sqlalchemy import (
     ARRAY,
     ColumnElement,
@@ -14,15 +15,18 @@ from sqlalchemy import (
     DateTime,
     ScalarSelect,
     Select,
+    Text,
     Uuid,
     any_,
     cast,
     func,
+    literal,
     select,
     true,
     tuple_,
     union_all,
 )
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.memory import VISIBLE
@@ -36,7 +40,7 @@ from mnemolog.projections.asking import fetch_asked, given
 from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.owner import OWNER, indexed, owner_of
 from mnemolog.projections.paging import Slice, page_of, sliced
-from mnemolog.projections.rows import fetch, stored
+from mnemolog.projections.rows import Key, fetch, stored
 from mnemolog.projections.visibility import owned
 
 Row = dict[str, Any]
@@ -115,6 +119,21 @@ async def last_of_thread(
     mine = whose == tuple_(*owner_of(stream), thread_id, agent_id)
     statement = select(*stored(messages)).where(mine, active()).order_by(column.seq.desc()).limit(limit)
     return (await fetch(connection, messages, statement))[::-1]
+
+
+async def flagged(
+    connection: AsyncConnection, places: Collection[Key], flag: str, since: datetime
+) -> Mapping[Key, int]:
+    """Which of these threads have a message with a flag in its metadata, and the seq of the last: for jobs.
+
+    A place is the owner's columns, the agent and the thread.
+    """
+    column = messages.c
+    place = (*indexed(messages), column.agent_id, column.thread_id)
+    marked = cast(column.metadata, JSONB).contains(cast(literal(to_json({flag: True}).decode(), Text), JSONB))
+    wanted = (tuple_(*place).in_(sorted(places)), column.created_at > since, active(), marked)
+    statement = select(*place, func.max(column.seq)).where(*wanted).group_by(*place)
+    return {tuple(row[:-1]): row[-1] for row in await connection.execute(statement)} if places else {}
 
 
 async def between(

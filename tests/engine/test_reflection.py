@@ -217,6 +217,27 @@ async def test_a_thread_is_due_when_it_came_to_rest_or_has_a_batch(rosa: Person)
     assert len(await written(rosa)) == 2
 
 
+async def test_a_message_that_asks_for_it_is_reflected_on_without_waiting(rosa: Person) -> None:
+    async def jobs() -> list[str]:
+        await rosa.engine.settled(60)
+        await enqueue_due(rosa.engine, now())
+        found = await rosa.engine.jobs.list(kind=THREAD, limit=1000)
+        return [one.status for one in found if one.stream == rosa.stream.name]
+
+    await talks(rosa)
+    assert await jobs() == []
+    await rosa.says("That is settled then.", speaker="", metadata={"memory_write_needed": True})
+    beside = Person(rosa.engine, rosa.user, agent=rosa.agent, thread="other")
+    await beside.says("Not now", speaker="", metadata={"memory_write_needed": False})
+    assert len(await jobs()) == 1
+
+    async def reflected() -> bool:
+        return await jobs() == [JobStatus.SUCCEEDED]
+
+    await eventually(reflected)
+    assert [type(one.payload) for one in await written(rosa)][:1] == [MindRan]
+
+
 def test_a_batch_is_due_before_the_thread_rests() -> None:
     row = {"turns": 45}
     assert reflecting._reason(row, quiet=False, batch=20) == "batch 2"

@@ -25,6 +25,7 @@ PLAN: dict[str, Any] = {
     "memories": [{"text": "Ana asked where she lives", "category": "activity", "importance": 0.4}],
     "affect": {"label": "furious", "confidence": 0.9, "marker": "I am furious"},
     "focus": {"topic": "work", "marker": "let's talk about work"},
+    "memory_write_needed": True,
 }
 
 
@@ -102,6 +103,8 @@ async def test_one_call_answers_and_writes_what_was_planned(answering: Engine, s
     assert (written, refused.startswith("since: ")) == (False, True)
     assert await said(ana) == [("user", "I am furious! Where do I live?"), ("assistant", "You live in Leipzig.")]
     assert Position.of_token(done.token) == Position(ana.stream, await answering.log.head(ana.stream))
+    answer = await answering.reads.message(ana.viewer, done.answer_id, await ana.caught_up())
+    assert answer["metadata"]["memory_write_needed"] is True
     mood = await answering.reads.affect(ana.viewer, ana.thread, answering.writes.now(), await ana.caught_up())
     assert mood["affect"]["label"] == "furious"
 
