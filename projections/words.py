@@ -50,10 +50,11 @@ def words_of(texts: Table, metadata: MetaData, since: int, *, id_: str, category
         metadata,
         *owner_columns(kind_since=0),
         Column("word", Text, primary_key=True),
-        Column("length", BigInteger, primary_key=True),
-        Column("id", Uuid, primary_key=True),
+        # Both small and side by side: a row for each word of each text must not be padded.
+        Column("length", SmallInteger, primary_key=True),
         # In the key, so that the index alone answers.
         Column("tf", SmallInteger, primary_key=True),
+        Column("id", Uuid, primary_key=True),
         info=added(since),
     )
     lexicon = Table(
@@ -121,7 +122,7 @@ def _adding(words: Words, schema: str) -> bytes:
     """
     statement = SQL("""
         WITH {texts}, posted AS (
-            INSERT INTO {postings} ({owner}, word, length, id, tf) SELECT {owner}, word, length, id, tf FROM said
+            INSERT INTO {postings} ({owner}, word, length, tf, id) SELECT {owner}, word, length, tf, id FROM said
             ON CONFLICT DO NOTHING RETURNING {owner}, word, id
         ), by_text AS MATERIALIZED (
             SELECT {owner}, id, array_agg(word) AS words FROM posted GROUP BY {owner}, id
@@ -151,7 +152,8 @@ def _texts(words: Words, schema: str) -> Composable:
                 length(found.search) AS length
             FROM {wanted} CROSS JOIN {found}
         ), said AS MATERIALIZED (
-            SELECT {names}, category, agent_id, id, length, one.lexeme AS word, cardinality(one.positions) AS tf
+            SELECT {names}, category, agent_id, id, least(length, 32767)::smallint AS length, one.lexeme AS word,
+                cardinality(one.positions)::smallint AS tf
             FROM texts CROSS JOIN unnest(texts.search) AS one
         )
     """)

@@ -23,7 +23,7 @@ from mnemolog.projections.seal import JsonText, mac_column
 from mnemolog.projections.words import words_of
 
 NAME = "conversation"
-VERSION = 2
+VERSION = 3
 READABLE_FROM = 1
 metadata = MetaData(schema=NAME)
 
@@ -61,4 +61,4 @@ messages = Table(
 column = messages.c
 Index("messages_purge", column.purge_at, postgresql_where=column.purge_at.is_not(None))
 
-words = words_of(messages, metadata, since=2, id_="subject_id", category=f"'{CATEGORY}'", agent="''")
+words = words_of(messages, metadata, since=3, id_="subject_id", category=f"'{CATEGORY}'", agent="''")

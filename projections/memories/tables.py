@@ -27,7 +27,7 @@ from mnemolog.projections.seal import JsonText, mac_column
 from mnemolog.projections.words import words_of
 
 NAME = "memories"
-VERSION = 8
+VERSION = 9
 READABLE_FROM = 3
 metadata = MetaData(schema=NAME)
 
@@ -105,7 +105,7 @@ Index("memories_purge", column.purge_at, postgresql_where=column.purge_at.is_not
 words = words_of(
     memories,
     metadata,
-    since=6,
+    since=9,
     id_="memory_id",
     category="found.category",
     agent=f"CASE WHEN found.scope = '{Scope.GLOBAL}' THEN '' ELSE coalesce(found.agent_id, '') END",
