@@ -28,9 +28,9 @@ from mnemolog.events.envelope import Position, Receipt, StreamId
 from mnemolog.events.fields import validated
 from mnemolog.events.generation import Generation
 from mnemolog.events.serving import Purpose
-from mnemolog.projections.blocks import PromptRequest
 from mnemolog.projections.reads.envelopes import Prompted
 from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.requests import PromptRequest
 
 # Derives the id of an answer from that of its message.
 ANSWERS = UUID("0c7f6f0e-5c1b-5d0a-9e57-6b0f7a2f4a11")

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from enum import StrEnum
 from itertools import pairwise
 from uuid import UUID
 
@@ -17,6 +18,15 @@ from mnemolog.domain.scope import Scope
 
 # Numbers by which chunks are sorted.
 Ranks = Mapping[UUID, float]
+
+
+class Outcome(StrEnum):
+    """What adding a document did."""
+
+    ADDED = "added"
+    CHANGED = "changed"
+    RESTORED = "restored"
+    UNCHANGED = "unchanged"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,20 @@ holds until it is asserted to end, or until the next value begins.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import StrEnum
 from itertools import pairwise
 from uuid import UUID
 
 from mnemolog.domain.errors import InvalidInput
+
+
+class State(StrEnum):
+    """The state of a fact at a point in time."""
+
+    ACTIVE = "active"
+    UPCOMING = "upcoming"
+    ENDED = "ended"
+    RETIRED = "retired"
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from enum import StrEnum
 from math import exp
 
 from mnemolog.domain.memory import Kind, Memory, Status
@@ -14,6 +15,35 @@ ACTIVATED = 0
 `eff_imp`.
 """
 SILENCE = timedelta(minutes=30)
+
+
+class Step(StrEnum):
+    """The steps of a patrol, in order (C ❶ to ❼), and what it writes down."""
+
+    NOTES = "1 notes"
+    COUNT = "2 count"
+    FLAG = "3 flag dying"
+    CONSOLIDATE = "4 consolidate"
+    REVIVE = "5 revive"
+    SPLIT = "6 split"
+    MERGE = "7 merge small"
+    REFLECT = "diary and think_md"
+
+
+class What(StrEnum):
+    """What a step does to a scene, or to an entry of the being."""
+
+    CREATED = "created"
+    PLACED = "placed"
+    FAILED = "failed"
+    COUNTED = "counted"
+    DYING = "dying"
+    RECOVERED = "recovered"
+    ABSORBED = "absorbed"
+    DEAD = "dead"
+    REVIVED = "revived"
+    MOVED = "moved"
+    WRITTEN = "written"
 
 
 def is_node(kind: Kind, scope: Scope) -> bool:

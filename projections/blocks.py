@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, Strict
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -21,52 +19,21 @@ from mnemolog.domain.todo import TodoStatus
 from mnemolog.domain.turn import Role
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.being_bodies import Rule, Snapshot, body_of
-from mnemolog.events.envelope import DEFAULT_THREAD
-from mnemolog.events.fields import WHOLE, Detail, Id
 from mnemolog.events.serving import ServedItem
 from mnemolog.projections.being import reader as being
 from mnemolog.projections.being.scenes import last_activated
 from mnemolog.projections.changes import reader as changes
-from mnemolog.projections.envelope import EnvelopeRequest
 from mnemolog.projections.memories import reader as memories
-from mnemolog.projections.memories.filters import TrustedOnly, active, retrievable, unasked, visible_to
+from mnemolog.projections.memories.filters import active, retrievable, unasked, visible_to
 from mnemolog.projections.memories.tables import memories as table
 from mnemolog.projections.profile import reader as profile
+from mnemolog.projections.requests import BlocksRequest, PromptRequest
 from mnemolog.projections.rows import Row, fetch, stored
 from mnemolog.projections.slots import Envelope, Overruled
 from mnemolog.projections.summaries import reader as summaries
 
 DIARY = timedelta(days=DIARY_DAYS)
 DIARY_ENTRIES = 10
-
-Instructions = Annotated[
-    Detail,
-    Field(
-        description="Who the agent is and how it answers: the beginning of the system message. A being's soul follows."
-    ),
-]
-SinceRev = Annotated[
-    Annotated[int, Strict(), Field(ge=0), WHOLE] | None,
-    Field(description="Begin with what changed in the thread since this revision, as a delta header."),
-]
-
-
-class BlocksRequest(BaseModel):
-    """What precedes a conversation."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    thread_id: Annotated[Id, Field(description="The thread, whose changes the delta header tells.")] = DEFAULT_THREAD
-    instructions: Instructions = ""
-    since_rev: SinceRev = None
-    trusted_only: TrustedOnly = False
-
-
-class PromptRequest(EnvelopeRequest):
-    """The message to answer, and what the agent is."""
-
-    instructions: Instructions = ""
-    since_rev: SinceRev = None
 
 
 async def opening(

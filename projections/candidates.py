@@ -16,7 +16,8 @@ from mnemolog.projections.episodes import reader as episodes
 from mnemolog.projections.episodes.tables import NAME as EPISODES
 from mnemolog.projections.graph import reader as entities
 from mnemolog.projections.graph.tables import NAME as GRAPH
-from mnemolog.projections.memories.filters import Candidates, Filters
+from mnemolog.projections.memories.filters import Candidates
+from mnemolog.projections.requests import Filters
 
 
 def categories(

@@ -2,16 +2,16 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, Strict
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import hydration
 from mnemolog.domain.authority import Because, Fact, Ruling, Slot, Statement, names, ruling
 from mnemolog.domain.claims import Known
 from mnemolog.domain.entity import ME, proper_name
+from mnemolog.domain.facts import State
 from mnemolog.domain.gate import Decision
 from mnemolog.domain.message import KIND
 from mnemolog.domain.origin import Origin
@@ -20,14 +20,13 @@ from mnemolog.domain.ranking import Cutoff
 from mnemolog.domain.sentence import value_text
 from mnemolog.domain.text import count_tokens, normalize_name
 from mnemolog.domain.viewer import Viewer
-from mnemolog.events.envelope import DEFAULT_THREAD
-from mnemolog.events.fields import WHOLE, Id, Text
 from mnemolog.events.serving import ServedItem
 from mnemolog.projections.asking import together
 from mnemolog.projections.graph import facts, reader
-from mnemolog.projections.graph.facts import Point, State
+from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.graph.hydration import Seed, critical, fact_sentence, hydrate
-from mnemolog.projections.memories.filters import Candidates, Filters, TrustedOnly
+from mnemolog.projections.memories.filters import Candidates
+from mnemolog.projections.requests import Filters
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.rows import Row
 from mnemolog.projections.slots import Envelope
@@ -38,38 +37,8 @@ from mnemolog.projections.sources.weighing import relevant
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
 
-LEAST_EDGES = 30
 HITS = 8
 """A §6.3: the top 5 to 8."""
-
-
-class EnvelopeRequest(BaseModel):
-    """The message that an agent is about to answer."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    message: Annotated[Text, Field(description="The message that the agent is about to answer.")]
-    thread_id: Annotated[Id, Field(description="The thread, whose affect and active entities count.")] = DEFAULT_THREAD
-    edges: Annotated[
-        int,
-        Strict(),
-        Field(
-            ge=LEAST_EDGES,
-            le=hydration.MAX_EDGES,
-            description="The maximum number of facts; critical ones are never left out.",
-        ),
-        WHOLE,
-    ] = hydration.MAX_EDGES
-    trusted_only: TrustedOnly = False
-
-
-class ClaimsRequest(BaseModel):
-    """What an agent is about to say."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    text: Annotated[Text, Field(description="The answer whose claims to check.")]
-    thread_id: Annotated[Id, Field(description="The thread, whose active entities count.")] = DEFAULT_THREAD
 
 
 @dataclass(frozen=True, slots=True)

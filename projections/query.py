@@ -2,120 +2,33 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, WithJsonSchema, model_validator
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import ranking
 from mnemolog.domain.anaphora import Reference
 from mnemolog.domain.category import CategoryPolicy
-from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.text import count_tokens
 from mnemolog.domain.viewer import Viewer
-from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, StreamId
-from mnemolog.events.fields import WHOLE, Id, Tenant, Text, checked_by
 from mnemolog.projections.asking import together
 from mnemolog.projections.candidates import candidates, categories
 from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.memories import reader as memories
-from mnemolog.projections.memories.filters import Filters, TrustedOnly, restricted
-from mnemolog.projections.memories.filters import Moment as Instant
+from mnemolog.projections.requests import (
+    MemoryQuery,
+)
 from mnemolog.projections.retrieval import Hit
-from mnemolog.projections.sources.every import KINDS, SOURCES, known_kind
+from mnemolog.projections.sources.every import SOURCES
 from mnemolog.projections.sources.ranked import hit_of_memory, ranked
 from mnemolog.projections.sources.recorded import RECORDED
 from mnemolog.projections.sources.source import Asked, Source
-from mnemolog.projections.sources.weighing import CutoffChoice, RankingProfile
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
 
 MOST_RELATED = 2  # B §2.
-FoundKind = Annotated[str, checked_by(known_kind), WithJsonSchema({"type": "string", "enum": sorted(KINDS)})]
-
-
-class Searching(BaseModel):
-    """A request of memory.query (B §6), without its user and agent."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
-    query: Annotated[Text, Field(description="What to search for.")]
-    categories: Annotated[
-        tuple[str, ...], Field(description="Only these categories; by default all that the agent may read.")
-    ] = ()
-    filters: Annotated[Filters, Field(description="Only memories with these properties.")] = Filters()
-    top_k: Annotated[int, Strict(), Field(ge=1, le=100, description="The maximum number of results."), WHOLE] = 5
-    returns: Annotated[
-        Literal["bullets", "full"],
-        Field(alias="return", description="`bullets` for a prompt, or `full` for complete memories."),
-    ] = "bullets"
-    budget_tokens: Annotated[
-        int | None, Strict(), Field(ge=1, description="The maximum total number of tokens in the results."), WHOLE
-    ] = None
-    threshold: Annotated[
-        float | None, Strict(), Field(ge=-1, le=1, description="The minimum cosine similarity to the query.")
-    ] = None
-    profile: RankingProfile = "default"
-    cutoff: CutoffChoice = None
-    kinds: Annotated[
-        tuple[FoundKind, ...],
-        Field(description="Only these kinds; by default everything but procedures."),
-    ] = ()
-    superseded: Annotated[
-        Literal["include", "exclude"],
-        Field(description="Whether to show what a newer or more authoritative item replaced, marked, below that item."),
-    ] = "include"
-    trusted_only: TrustedOnly = False
-    thread_id: Annotated[
-        Id, Field(description="The thread of `since_rev`, and of the conversation that pronouns refer to.")
-    ] = DEFAULT_THREAD
-    asked_at: Annotated[
-        Instant | None,
-        Field(description="When the question is asked, which `last week` in it counts from; by default now."),
-    ] = None
-    since_rev: Annotated[
-        int | None,
-        Strict(),
-        Field(ge=0, description="Also report what changed in the thread since this revision, as a delta header."),
-        WHOLE,
-    ] = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _as_in_b(cls, fields: Any) -> Any:
-        """In B §6, the agent is `agent`, and the user is among the filters."""
-        if not isinstance(fields, dict):
-            return fields
-        lifted = dict(restricted(fields))
-        if "agent" in lifted:
-            lifted.setdefault("agent_id", lifted.pop("agent"))
-        filters = lifted.get("filters")
-        if isinstance(filters, dict) and "user_id" in filters:
-            lifted["filters"] = {name: value for name, value in filters.items() if name != "user_id"}
-            if str(lifted.setdefault("user_id", filters["user_id"])) != str(filters["user_id"]):
-                raise InvalidInput(
-                    "differs from `user_id`", field="filters.user_id", fix="omit it, or use the same user"
-                )
-        return lifted
-
-
-class MemoryQuery(Searching):
-    """A search of one user's memories, as one agent."""
-
-    tenant: Tenant = DEFAULT_TENANT
-    user_id: Id
-    agent_id: Id = DEFAULT_AGENT
-
-    @property
-    def viewer(self) -> Viewer:
-        return Viewer(self.tenant, self.user_id, self.agent_id)
-
-    @property
-    def stream(self) -> StreamId:
-        return StreamId.of_user(self.user_id, self.tenant)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ from mnemolog.adapters.cli import (
     watching,
 )
 from mnemolog.adapters.cli.session import settings_of
-from mnemolog.adapters.operations import OPERATIONS
+from mnemolog.adapters.operations.registry import OPERATIONS
 from mnemolog.adapters.unreachable import UNREACHABLE, own_words
 from mnemolog.domain.errors import EngineError, InvalidInput, MnemologError, ServerFailed
 

@@ -25,9 +25,9 @@ from mnemolog.domain.artifact import Extraction
 from mnemolog.domain.errors import EngineError
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, StreamId
-from mnemolog.projections.context import ContextRequest
-from mnemolog.projections.query import Answer, MemoryQuery
+from mnemolog.projections.query import Answer
 from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.requests import ContextRequest, MemoryQuery
 
 USER = "ana"
 STREAM = StreamId.of_user(USER)

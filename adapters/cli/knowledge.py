@@ -16,7 +16,6 @@ from mnemolog.adapters.cli.options import Agent, Json
 from mnemolog.adapters.cli.progress import bar
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.knowledge.adding import Outcome
 from mnemolog.adapters.operations.knowledge import (
     AddDocument,
     DeleteDocument,
@@ -25,6 +24,7 @@ from mnemolog.adapters.operations.knowledge import (
     delete_document,
     list_documents,
 )
+from mnemolog.domain.document import Outcome
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.envelope import DEFAULT_AGENT
 from mnemolog.events.fields import validated

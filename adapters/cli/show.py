@@ -10,7 +10,6 @@ from rich.markup import escape
 from rich.text import Text
 
 from mnemolog.adapters.cli import output, show_envelope, show_episodes
-from mnemolog.adapters.maintenance.patrolling import What
 from mnemolog.adapters.operations.artifacts import ArtifactDetail, ArtifactHit, ArtifactText, ArtifactView
 from mnemolog.adapters.operations.attention import AffectView
 from mnemolog.adapters.operations.batches import Forgotten
@@ -44,9 +43,10 @@ from mnemolog.adapters.operations.todos import Todo
 from mnemolog.adapters.operations.webhooks import DeliveryView, WebhookCreated, WebhookView
 from mnemolog.domain.consent import APPLIED
 from mnemolog.domain.consent import PatchStatus as Consent
+from mnemolog.domain.facts import State
+from mnemolog.domain.patrol import What
 from mnemolog.domain.recall import SEPARATOR
 from mnemolog.domain.sentence import value_text
-from mnemolog.projections.graph.facts import State
 
 LISTED = 10  # The maximum number of ids or changes shown.
 

@@ -29,7 +29,7 @@ from mnemolog.adapters.http.methods import Methods
 from mnemolog.adapters.http.routes import PREFIX, add_route, api_router
 from mnemolog.adapters.http.security import Authenticated, Callers
 from mnemolog.adapters.http.traced import Traced
-from mnemolog.adapters.operations import OPERATIONS
+from mnemolog.adapters.operations.registry import OPERATIONS
 
 TAGS = [
     {"name": "memories", "description": "Create, read and change memories. Each write answers with its receipt."},

@@ -3,7 +3,6 @@
 import mimetypes
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -12,6 +11,7 @@ from mnemolog.adapters.artifacts.reading import Found, Refused
 from mnemolog.adapters.artifacts.sandbox import read_apart
 from mnemolog.adapters.services import Services
 from mnemolog.commands.documents import DOCUMENTS, AddDocument, OfLibrary, same_file, same_source
+from mnemolog.domain.document import Outcome
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.events import documents as events
 from mnemolog.events.envelope import Receipt
@@ -22,15 +22,6 @@ MAX_CHUNKS = 5000
 # Not known to every system.
 TYPES = {"md": "text/markdown", "markdown": "text/markdown"}
 UNKNOWN = "application/octet-stream"
-
-
-class Outcome(StrEnum):
-    """What adding a document did."""
-
-    ADDED = "added"
-    CHANGED = "changed"
-    RESTORED = "restored"
-    UNCHANGED = "unchanged"
 
 
 @dataclass(frozen=True, slots=True)

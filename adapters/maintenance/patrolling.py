@@ -8,7 +8,6 @@ its id goes on where it ended.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import Any, TypeVar
 from uuid import UUID, uuid5
 
@@ -52,7 +51,7 @@ from mnemolog.domain.nodes import (
     vector_of,
 )
 from mnemolog.domain.origin import Origin, quoted
-from mnemolog.domain.patrol import ACTIVATED, Node
+from mnemolog.domain.patrol import ACTIVATED, Node, Step, What
 from mnemolog.domain.scene import scene_to_text
 from mnemolog.domain.scene_note import SceneNote, marked, parsed
 from mnemolog.domain.scope import Scope
@@ -71,35 +70,6 @@ SHOWN, CHARACTERS, TOKENS = 60, 600, 1500
 """The most scenes that a model is shown of a cluster, the characters of each, and the tokens of an answer."""
 _CYCLES = UUID("c0b1f0de-54d1-5a0e-9b3c-6d0f6d6a2b17")
 Output = TypeVar("Output")
-
-
-class Step(StrEnum):
-    """The steps of a patrol, in order (C ❶ to ❼), and what it writes down."""
-
-    NOTES = "1 notes"
-    COUNT = "2 count"
-    FLAG = "3 flag dying"
-    CONSOLIDATE = "4 consolidate"
-    REVIVE = "5 revive"
-    SPLIT = "6 split"
-    MERGE = "7 merge small"
-    REFLECT = "diary and think_md"
-
-
-class What(StrEnum):
-    """What a step does to a scene, or to an entry of the being."""
-
-    CREATED = "created"
-    PLACED = "placed"
-    FAILED = "failed"
-    COUNTED = "counted"
-    DYING = "dying"
-    RECOVERED = "recovered"
-    ABSORBED = "absorbed"
-    DEAD = "dead"
-    REVIVED = "revived"
-    MOVED = "moved"
-    WRITTEN = "written"
 
 
 @dataclass(frozen=True, slots=True)

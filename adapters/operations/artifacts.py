@@ -8,9 +8,7 @@ from uuid import UUID
 
 from pydantic import Field, Strict
 
-from mnemolog.adapters.artifacts import content as contents
-from mnemolog.adapters.artifacts.extraction import enqueue
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import PagedRead, Read, Write, fields_of, stream_of, viewer_of
 from mnemolog.adapters.operations.results import Page, Result, Written
@@ -21,7 +19,6 @@ from mnemolog.domain.memory import Status
 from mnemolog.domain.scope import Scope
 from mnemolog.events.artifacts import Skipped
 from mnemolog.events.fields import WHOLE, Id, Instant, Label, Text, Uuid
-from mnemolog.projections.artifacts.reader import TextCandidates
 
 
 class AddArtifact(Write):
@@ -142,6 +139,9 @@ class ArtifactAdded(Written):
 
 async def add_artifact(engine: Engine, request: AddArtifact, content: bytes | None) -> ArtifactAdded:
     """Add a file or link. Its text is extracted in the background."""
+    from mnemolog.adapters.artifacts import content as contents
+    from mnemolog.adapters.artifacts.extraction import enqueue
+
     fields = {name: value for name, value in fields_of(engine, request).items() if value is not None}
     artifact_id, receipt = await contents.store(engine, content, fields, request.idempotency_key)
     if content is not None and not receipt.already:
@@ -151,6 +151,8 @@ async def add_artifact(engine: Engine, request: AddArtifact, content: bytes | No
 
 async def download_artifact(engine: Engine, request: ArtifactRead) -> tuple[ArtifactView, bytes]:
     """An artifact, and the bytes of its file."""
+    from mnemolog.adapters.artifacts import content as contents
+
     found = await get_artifact.run(engine, request)
     if found.type is ArtifactType.LINK:
         raise InvalidInput("is a link, which has no file", field="artifact_id", fix="open its `url`")
@@ -201,6 +203,8 @@ async def list_artifact_texts(engine: Engine, request: ArtifactTextsRead) -> Pag
 )
 async def search_artifacts(engine: Engine, request: ArtifactSearch) -> Page[ArtifactHit]:
     """Search the texts of artifacts, by meaning and by words."""
+    from mnemolog.projections.artifacts.reader import TextCandidates
+
     among = TextCandidates(artifact_id=request.artifact_id, type=request.type, kind=request.text_kind)
     found = await engine.reads.search_artifacts(
         viewer_of(engine, request), request.query, among, request.top_k, request.moment()

@@ -1,7 +1,7 @@
 """Operations on the affect and the focus of a thread, in working memory."""
 
-from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.operations.conversation import SessionRead
+from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Write, command_of, viewer_of
 from mnemolog.adapters.operations.results import Written

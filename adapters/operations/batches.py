@@ -1,20 +1,21 @@
 """Operations on many items at once: roll back a run, batch or thread; forget or erase a scope."""
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
 from pydantic import Field
 
-from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.erasure import forgetting
-from mnemolog.adapters.erasure.following import followed
+from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Rehearsed, command_of, request_of
 from mnemolog.adapters.operations.results import Result, Undone, Written
 from mnemolog.commands.rollback import Rollback
 from mnemolog.commands.scopes import EraseScope, ForgetScope, OfScope
 from mnemolog.domain.principal import Role
-from mnemolog.projections.extent import Extent
+
+if TYPE_CHECKING:
+    from mnemolog.adapters.erasure import forgetting
+    from mnemolog.projections.extent import Extent
 
 _THREAD = OfScope.model_fields["thread_id"]
 OF_THREAD = (_THREAD.rebuild_annotation(), _THREAD)
@@ -37,11 +38,11 @@ class Forgotten(Result):
     receipt: Written | None = None
 
     @classmethod
-    def of(cls, found: Extent) -> Self:
+    def of(cls, found: "Extent") -> Self:
         return cls.model_validate(found.as_dict())
 
     @classmethod
-    def of_batch(cls, done: forgetting.Forgotten) -> Self:
+    def of_batch(cls, done: "forgetting.Forgotten") -> Self:
         written = {"batch": done.batch, "receipt": Written.of(done.receipt)} if done.receipt else {}
         return cls.model_validate({**done.extent.as_dict(), **written})
 
@@ -58,6 +59,8 @@ async def rollback(engine: Engine, request: Rehearsed) -> Undone:
 
     All or nothing: an item that was changed again later is a conflict; `skip_conflicts` leaves it as it is.
     """
+    from mnemolog.adapters.erasure.following import followed
+
     command = command_of(Rollback, engine, request)
     if request.dry_run:
         return Undone.of(await engine.writes.preview_rollback(command), None)
@@ -102,6 +105,9 @@ async def erase_scope(engine: Engine, request: Rehearsed) -> Forgotten:
 
 
 async def _forgotten(kind: type[OfScope], engine: Engine, request: Rehearsed) -> Forgotten:
+    from mnemolog.adapters.erasure import forgetting
+    from mnemolog.adapters.erasure.following import followed
+
     command = command_of(kind, engine, request)
     if request.dry_run:
         return Forgotten.of(await forgetting.extent(engine, command))

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Limit, PagedRead, QueryFlag, Read, Write, fields_of, viewer_of
 from mnemolog.adapters.operations.respond import PromptView
@@ -20,7 +20,7 @@ from mnemolog.domain.recall import Mode, recall_block
 from mnemolog.events.being_bodies import body_of
 from mnemolog.events.fields import Id, Text, Uuid
 from mnemolog.events.serving import Purpose
-from mnemolog.projections.blocks import BlocksRequest
+from mnemolog.projections.requests import BlocksRequest
 
 
 class EntriesRead(PagedRead):

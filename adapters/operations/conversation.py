@@ -6,8 +6,8 @@ from uuid import UUID, uuid5
 
 from pydantic import AliasGenerator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
-from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.nats.turn_message import TurnMessage
+from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.long_messages import LongText, shortened
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Read, Write, fields_of, viewer_of

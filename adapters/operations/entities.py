@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.graph_results import (
     Bitemporal,
     EntityAdded,
@@ -32,7 +32,6 @@ from mnemolog.commands.entities import (
     UpdateEntity,
 )
 from mnemolog.events.fields import Id, Uuid
-from mnemolog.projections.paging import slice_of
 
 ENTITY_ID = Annotated[Uuid, Field(description="The entity's id.")]
 
@@ -184,6 +183,8 @@ async def list_variants(engine: Engine, request: VariantsRead) -> Page[EntityVie
 
     They have the same category and scope, and names that differ only by a possible typo, such as Makesh and Mukesh.
     """
+    from mnemolog.projections.paging import slice_of
+
     rows = await engine.reads.variants(viewer_of(engine, request), request.entity_id, request.moment())
     return Page[EntityView].of(slice_of(rows, "entity_id", request.limit, request.cursor))
 

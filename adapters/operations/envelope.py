@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import Field, JsonValue
 
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Read, Request, viewer_of
 from mnemolog.adapters.operations.results import Result
@@ -15,7 +15,7 @@ from mnemolog.domain.claims import Claim, Support
 from mnemolog.domain.errors import EnvelopeInvalid
 from mnemolog.domain.gate import Signal
 from mnemolog.events.serving import Purpose
-from mnemolog.projections.envelope import ClaimsRequest, EnvelopeRequest
+from mnemolog.projections.requests import ClaimsRequest, EnvelopeRequest
 from mnemolog.projections.slots import Envelope, validated_envelope
 
 

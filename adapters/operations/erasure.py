@@ -1,15 +1,11 @@
 """Operations that permanently destroy data, and the proof that nothing is left."""
 
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 from uuid import UUID
 
 from pydantic import Field
 
-from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.erasure import erasing
-from mnemolog.adapters.erasure.erasing import Erasure
-from mnemolog.adapters.erasure.prove import prove
-from mnemolog.adapters.erasure.target import ProofSubject
+from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Rehearsal, Rehearsed, Request, command_of, request_of, stream_of
 from mnemolog.adapters.operations.results import Result, Written
@@ -21,6 +17,10 @@ from mnemolog.domain.principal import Role
 from mnemolog.events.documents_fold import DOCUMENT
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.fields import Id, Text, Uuid
+
+if TYPE_CHECKING:
+    from mnemolog.adapters.erasure.erasing import Erasure
+    from mnemolog.adapters.erasure.target import ProofSubject
 
 # The kinds of subjects of a user. A document is one of an agent's library.
 OF_USER = {kind: name for kind, name in NAMED.items() if kind != DOCUMENT.name}
@@ -50,7 +50,7 @@ class Erased(Result):
         return cls.model_validate(taken.as_dict())
 
     @classmethod
-    def of_erasure(cls, erasure: Erasure) -> Self:
+    def of_erasure(cls, erasure: "Erasure") -> Self:
         held_up = {name: error.as_dict() for name, error in erasure.held_up.items()}
         done = {"messages": erasure.messages, "held_up": held_up, "receipt": Written.of(erasure.receipt)}
         return cls.model_validate({**erasure.extent.as_dict(), **done})
@@ -132,7 +132,9 @@ class ProveErased(Request):
         Text | None, Field(description="Words to search for in every row, value and message of the user.")
     ] = None
 
-    def subject(self, stream: StreamId) -> ProofSubject:
+    def subject(self, stream: StreamId) -> "ProofSubject":
+        from mnemolog.adapters.erasure.target import ProofSubject
+
         things = ("memory_id", "message_id", "thread_id", *OF_USER.values())
         if len(named := [name for name in things if getattr(self, name) is not None]) > 1:
             raise InvalidInput(
@@ -307,6 +309,8 @@ async def prove_erased(engine: Engine, request: ProveErased) -> Proof:
     Checks every place where it could be stored. Without an id, checks everything written about the user before the
     erasure.
     """
+    from mnemolog.adapters.erasure.prove import prove
+
     subject = request.subject(stream_of(engine, request))
     async with engine.reads.long_read():
         proof = await prove(engine, subject, request.text, agent_id=request.agent_id)
@@ -319,6 +323,8 @@ async def _erase_known(engine: Engine, request: Rehearsed, kind: str, name: obje
 
 async def carried_out(engine: Engine, command: Erase | EraseUser, request: Rehearsal) -> Erased:
     """Returns once no projection shows the text."""
+    from mnemolog.adapters.erasure import erasing
+
     if request.dry_run:
         return Erased.of(await erasing.extent(engine, command))
     return Erased.of_erasure(await erasing.erase(engine, command, request.idempotency_key))

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.graph_results import Bitemporal, FactAdded, FactView, suggested
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import (
@@ -18,7 +18,6 @@ from mnemolog.adapters.operations.results import Page, Written
 from mnemolog.commands.fact_changes import ConfirmFact, EndFact, FactCommand, ForgetFact, RestoreFact, RetireFact
 from mnemolog.commands.facts import Predicated, Remember
 from mnemolog.events.fields import Id
-from mnemolog.projections.paging import slice_of
 
 
 class FactList(Bitemporal, PagedRead):
@@ -62,6 +61,8 @@ async def list_facts(engine: Engine, request: FactList) -> Page[FactView]:
     `valid_at` "any" gives the timeline: each value of a subject and predicate with when it held and when that was
     learned, the oldest first, with those that are yet to begin and those that turned out never to have held.
     """
+    from mnemolog.projections.paging import slice_of
+
     viewer, moment = viewer_of(engine, request), request.moment()
     rows = await engine.reads.facts(viewer, request.about, request.when(), moment, predicate=request.predicate)
     return Page[FactView].of(slice_of(rows, "relation_id", request.limit, request.cursor, "valid_from"))

@@ -1,11 +1,11 @@
 """What operations on the graph show: entities, facts, and what a write of them gives."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 from pydantic import Field
 
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.requests import (
     AnyTime,
     DayAsOf,
@@ -14,14 +14,16 @@ from mnemolog.adapters.operations.requests import (
     viewer_of,
 )
 from mnemolog.adapters.operations.results import ORIGIN, Result, Written
+from mnemolog.domain.facts import State
 from mnemolog.domain.memory import Status
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.principal import Role
 from mnemolog.domain.scope import Scope
 from mnemolog.events.envelope import Receipt
 from mnemolog.events.fields import Instant
-from mnemolog.projections.graph.facts import State
-from mnemolog.projections.reads.graph import When
+
+if TYPE_CHECKING:
+    from mnemolog.projections.reads.graph import When
 
 VARIANTS = "Entities whose names differ only by a possible typo: merge them if they are the same."
 
@@ -134,7 +136,9 @@ class Bitemporal(Read):
         ),
     ] = None
 
-    def when(self) -> When:
+    def when(self) -> "When":
+        from mnemolog.projections.reads.graph import When
+
         return When(self.valid_at, self.known_at)
 
 

@@ -8,11 +8,7 @@ from uuid import UUID
 
 from pydantic import Field, Strict
 
-from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.erasure.prove import prove
-from mnemolog.adapters.erasure.target import ProofSubject
-from mnemolog.adapters.knowledge import adding
-from mnemolog.adapters.knowledge.adding import Outcome
+from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.erasure import Erased, Proof, carried_out
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import (
@@ -27,12 +23,12 @@ from mnemolog.adapters.operations.requests import (
 )
 from mnemolog.adapters.operations.results import HistoryEntry, Page, Result, Written
 from mnemolog.commands.documents import EraseDocument, Source
+from mnemolog.domain.document import Outcome
 from mnemolog.domain.memory import Status
 from mnemolog.domain.principal import Role
 from mnemolog.events.documents_fold import DOCUMENT
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.fields import WHOLE, Instant, Label, Text, Uuid
-from mnemolog.projections.knowledge.reader import ChunkCandidates
 
 
 class AddDocument(WriteOptions, LibraryRequest):
@@ -171,6 +167,8 @@ class DocumentDetail(DocumentView):
 
 async def add_document(engine: Engine, request: AddDocument, content: bytes) -> DocumentAdded:
     """Add a document, or update the one with the same source."""
+    from mnemolog.adapters.knowledge import adding
+
     done = await adding.add(engine, content, fields_of(engine, request), request.idempotency_key)
     counts = {"added": done.added, "moved": done.moved, "removed": done.removed}
     return DocumentAdded.of(done.receipt, document_id=done.document_id, outcome=done.outcome, **counts)
@@ -185,6 +183,8 @@ async def add_document(engine: Engine, request: AddDocument, content: bytes) -> 
 )
 async def search_knowledge(engine: Engine, request: KnowledgeSearch) -> Page[ChunkHit]:
     """Search an agent's library, by meaning and by words."""
+    from mnemolog.projections.knowledge.reader import ChunkCandidates
+
     among = ChunkCandidates(domain=request.domain, document_id=request.document_id)
     found = await engine.reads.search_knowledge(
         library_of(engine, request), request.query, among, request.top_k, request.moment()
@@ -295,6 +295,9 @@ async def erase_document(engine: Engine, request: EraseDocumentRequest) -> Erase
 )
 async def prove_document_erased(engine: Engine, request: ProveDocumentErased) -> Proof:
     """Prove that an erased document cannot be read anywhere."""
+    from mnemolog.adapters.erasure.prove import prove
+    from mnemolog.adapters.erasure.target import ProofSubject
+
     stream = StreamId.of_agent(request.agent_id, engine.settings.tenant)
     subject = ProofSubject(stream, known=DOCUMENT.tag(request.document_id))
     async with engine.reads.long_read():

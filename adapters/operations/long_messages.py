@@ -5,9 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import WithJsonSchema
 
-from mnemolog.adapters.artifacts import content as contents
-from mnemolog.adapters.artifacts.extraction import enqueue
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.engine import Engine
 from mnemolog.domain.artifact import URL, ArtifactType, surrogate
 from mnemolog.domain.text import MAX_TEXT_BYTES, clean
 from mnemolog.events.fields import checked_by
@@ -33,6 +31,9 @@ def _is_long(text: str) -> bool:
 
 
 async def _shortened(engine: Engine, turn: Mapping[str, Any]) -> Mapping[str, Any]:
+    from mnemolog.adapters.artifacts import content as contents
+    from mnemolog.adapters.artifacts.extraction import enqueue
+
     text: str = turn["text"]
     who = {name: turn[name] for name in ("tenant", "user_id", "agent_id", "thread_id", "run_id") if turn.get(name)}
     file = {**who, "name": "message.txt", "mime": "text/plain"}

@@ -4,8 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.erasure.following import followed
+from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import (
     PagedRead,
@@ -57,8 +56,7 @@ from mnemolog.domain.text import count_tokens
 from mnemolog.events.envelope import DEFAULT_THREAD
 from mnemolog.events.fields import Flag, Id, Label, Uuid, validated
 from mnemolog.events.serving import Purpose, ServedItem
-from mnemolog.projections.context import ContextRequest
-from mnemolog.projections.query import MemoryQuery, Searching
+from mnemolog.projections.requests import ContextRequest, MemoryQuery, Searching
 
 BIGGEST_SEQ = 2**63 - 1  # The maximum of Postgres' bigint.
 
@@ -391,6 +389,8 @@ async def undo(engine: Engine, request: Undo) -> Undone:
     Each call on a memory goes one change further back; a retry with the same idempotency key does not. A change that
     later changes build on is refused: undo those first.
     """
+    from mnemolog.adapters.erasure.following import followed
+
     if (request.memory_id is None) == (request.event_id is None):
         raise InvalidInput("name one thing to undo", field="memory_id", fix="give either a memory_id or an event_id")
     stream, key = stream_of(engine, request), request.idempotency_key

@@ -4,8 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.erasure.following import followed
+from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.erasure import Erased, carried_out
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import (
@@ -122,6 +121,8 @@ async def erase_message(engine: Engine, request: EraseMessage) -> Erased:
 
 
 async def _changed(kind: type[MessageCommand], engine: Engine, request: OfMessage) -> Written:
+    from mnemolog.adapters.erasure.following import followed
+
     async with followed(engine, stream_of(engine, request)):
         receipt = await engine.writes.change_message(command_of(kind, engine, request), request.idempotency_key)
     return Written.of(receipt)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_t
 
 from pydantic.fields import FieldInfo
 
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.requests import AnyRequest, WriteOptions, request_of
 from mnemolog.commands.decider import Command
 from mnemolog.domain.principal import Role

@@ -5,13 +5,13 @@ from uuid import UUID, uuid4
 
 from pydantic import Field
 
-from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.maintenance.patrolling import Step, What, patrol
+from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Read, Request, viewer_of
 from mnemolog.adapters.operations.results import Page, Result
 from mnemolog.domain.cluster import Root, cluster_id, is_root, name_of, root_of
 from mnemolog.domain.nodes import clusters, vector_of
+from mnemolog.domain.patrol import Step, What
 from mnemolog.domain.principal import Role
 from mnemolog.events.fields import Flag, Id
 
@@ -78,6 +78,8 @@ async def run_patrol(engine: Engine, request: RunPatrol) -> PatrolResult:
     Without a chat model, consolidation, splitting, diary and think_md are skipped. The engine runs one by itself after
     each session of the agent.
     """
+    from mnemolog.adapters.maintenance.patrolling import patrol
+
     being = viewer_of(engine, request)
     run_id = request.run_id or f"patrol-{uuid4()}"
     done = await patrol(engine, being, run_id, dry_run=request.dry_run)

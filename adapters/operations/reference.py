@@ -11,8 +11,8 @@ from uuid import UUID
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from mnemolog.adapters.operations import OPERATIONS
 from mnemolog.adapters.operations.operation import Operation, description_of
+from mnemolog.adapters.operations.registry import OPERATIONS
 from mnemolog.adapters.operations.requests import Paging, ReadOptions, Request, WriteOptions
 
 HEAD = """# Operations

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypeVar, overload
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, create_model
 
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.engine import Engine
 from mnemolog.commands.decider import Command
 from mnemolog.domain import identity
 from mnemolog.domain.viewer import Viewer

@@ -5,14 +5,13 @@ from uuid import UUID, uuid5
 
 from pydantic import Field
 
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.envelope import ClaimView, GateView
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Write, viewer_of
 from mnemolog.adapters.operations.results import Result
-from mnemolog.adapters.responding import respond as answered
 from mnemolog.events.fields import Id, Label
-from mnemolog.projections.blocks import PromptRequest
+from mnemolog.projections.requests import PromptRequest
 from mnemolog.projections.slots import Envelope
 
 # Derives the id of the message from the idempotency key of the request.
@@ -98,6 +97,8 @@ async def respond(engine: Engine, request: Respond) -> Responded:
     records both, and says which writes were refused. Without a chat model it returns the prompt, and the id for an
     answer of your own. If the model fails, the message stays recorded, and the same request can be repeated.
     """
+    from mnemolog.adapters.responding import respond as answered
+
     turn_id = request.message_id
     if turn_id is None and request.idempotency_key is not None:
         turn_id = str(uuid5(KEYED, f"{request.agent_id}\n{request.idempotency_key}"))

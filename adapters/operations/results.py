@@ -1,7 +1,7 @@
 """Results of operations, the same in HTTP, the command line and Python. Times are in UTC."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Generic, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -20,11 +20,13 @@ from mnemolog.domain.turn import Role
 from mnemolog.events.envelope import Receipt
 from mnemolog.events.fields import Instant
 from mnemolog.events.memory import ContentFields
-from mnemolog.projections.context import AgentContext, EntityCard, Section
-from mnemolog.projections.memories.cards import Card
-from mnemolog.projections.paging import Slice
-from mnemolog.projections.reads.memories import Changes as Delta
 from mnemolog.projections.retrieval import Hit
+
+if TYPE_CHECKING:
+    from mnemolog.projections.context import AgentContext, EntityCard, Section
+    from mnemolog.projections.memories.cards import Card
+    from mnemolog.projections.paging import Slice
+    from mnemolog.projections.reads.memories import Changes as Delta
 
 T = TypeVar("T")
 
@@ -53,7 +55,7 @@ class Page(Result, Generic[T]):
     next_cursor: str | None = None
 
     @classmethod
-    def of(cls, rows: Slice) -> Self:
+    def of(cls, rows: "Slice") -> Self:
         return cls.model_validate({"items": rows, "next_cursor": rows.next_cursor})
 
     def __iter__(self) -> Iterator[T]:  # type: ignore[override]
@@ -410,7 +412,7 @@ class Changes(Result):
     changes: list[ChangeView]
 
     @classmethod
-    def of(cls, found: Delta) -> Self:
+    def of(cls, found: "Delta") -> Self:
         return cls(header=found.header, rev=found.rev, changes=[ChangeView.of(entry) for entry in found.entries])
 
 
@@ -444,7 +446,7 @@ class SectionView(Result):
     messages: list[MessageView]
 
     @classmethod
-    def of(cls, section: Section) -> Self:
+    def of(cls, section: "Section") -> Self:
         length = section.mode.rag_length if section.mode.context is Mode.RAG else None
         return cls(
             category=section.category,
@@ -463,7 +465,7 @@ class CardView(Result):
     memories: list[MemoryView]
 
     @classmethod
-    def of(cls, card: Card) -> Self:
+    def of(cls, card: "Card") -> Self:
         rows = [MemoryView.model_validate(row) for row in card.memories]
         return cls(ref=card.ref, line=card.line, memories=rows)
 
@@ -477,7 +479,7 @@ class EntityCardView(Result):
     line: str = Field(examples=["[person:marta]: lives_in Berlin"])
 
     @classmethod
-    def of(cls, card: EntityCard) -> Self:
+    def of(cls, card: "EntityCard") -> Self:
         return cls.model_validate({**card.row, "line": card.line})
 
 
@@ -519,7 +521,7 @@ class Context(Result):
         return [*bullets[:first], *cards, *bullets[first:]]
 
     @classmethod
-    def of(cls, found: AgentContext) -> Self:
+    def of(cls, found: "AgentContext") -> Self:
         return cls(
             entities=[EntityCardView.of(one) for one in found.entities],
             cards=[CardView.of(card) for card in found.cards],

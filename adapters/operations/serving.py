@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import PagedRead, Request, command_of, viewer_of
 from mnemolog.adapters.operations.results import Page, Result
@@ -15,7 +15,6 @@ from mnemolog.domain.authority import Slot
 from mnemolog.domain.gate import Signal
 from mnemolog.events.fields import Flag, Id, Instant
 from mnemolog.events.serving import Purpose, ServedItem
-from mnemolog.projections.paging import slice_of
 
 Recorded = Annotated[Flag, Field(description="Record what was returned, for `served`.")]
 ForMessage = Annotated[
@@ -63,6 +62,8 @@ async def served(engine: Engine, request: ServedRead) -> Page[Serving]:
 
     Contexts and envelopes are recorded on request (`record`), and always by `respond`.
     """
+    from mnemolog.projections.paging import slice_of
+
     rows = await engine.reads.served(viewer_of(engine, request), request.message_id, request.moment())
     return Page[Serving].of(slice_of(rows, "event_id", request.limit, request.cursor))
 

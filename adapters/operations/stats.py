@@ -5,13 +5,12 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, Field
 
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import PagedRead, viewer_of
 from mnemolog.adapters.operations.results import Page, Result
 from mnemolog.events.fields import Id
-from mnemolog.projections.operations.counted import Node, Outcome
-from mnemolog.projections.operations.reader import Over, Period, Wanted
+from mnemolog.projections.operations.counted import Node, Outcome, Over, Period, Wanted
 
 
 class StatsRead(PagedRead):

@@ -4,19 +4,20 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from time import monotonic
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 from uuid import UUID
 
 from pydantic import Field
 
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.requests import Request, viewer_of
 from mnemolog.adapters.operations.results import Result
 from mnemolog.domain.errors import ReadTimeout
 from mnemolog.events.envelope import MAX_DIGITS
 from mnemolog.events.fields import Instant
-from mnemolog.projections.reads.watching import Watched
-from mnemolog.projections.visibility import viewed
+
+if TYPE_CHECKING:
+    from mnemolog.projections.reads.watching import Watched
 
 HEARTBEAT_SECONDS = 15.0
 
@@ -62,7 +63,7 @@ class Changed(Result):
     changes: list[WatchedChange]
 
     @classmethod
-    def of(cls, watched: Watched) -> Self:
+    def of(cls, watched: "Watched") -> Self:
         return cls(seq=watched.seq, changes=[WatchedChange.model_validate(one) for one in watched.changes])
 
 
@@ -77,6 +78,8 @@ async def watch(
     The first one has where it starts, and no changes. Each change comes at least once. Whoever goes on after the last
     seq seen misses none. It ends once `stopping` is set and the engine's `appends` are woken.
     """
+    from mnemolog.projections.visibility import viewed
+
     viewer = viewer_of(engine, request)
     head = await engine.reads.head(viewer)
     seq = head if request.since is None else request.since
@@ -98,7 +101,7 @@ async def watch(
                 yield Changed(seq=seq, changes=[])
 
 
-async def _changes_after(engine: Engine, request: Watch, seq: int) -> Watched:
+async def _changes_after(engine: Engine, request: Watch, seq: int) -> "Watched":
     viewer = viewer_of(engine, request)
     while True:
         with suppress(ReadTimeout):  # A projection is behind, and a watcher has time.

@@ -5,17 +5,15 @@ from uuid import UUID
 
 from pydantic import Field
 
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Paging, Request
 from mnemolog.adapters.operations.results import Page, Result
-from mnemolog.adapters.webhooks.feed import message_of
 from mnemolog.adapters.webhooks.webhook import Delivery, DeliveryStatus, Webhook, require_webhook
 from mnemolog.domain.errors import Conflict
 from mnemolog.domain.principal import ALL, Role
 from mnemolog.domain.webhook import MAX_URL, checked_url, require_allowed_url
 from mnemolog.events.fields import Id, Instant, Uuid, checked_by
-from mnemolog.projections.paging import place_in, written_place
 
 TEST = "webhook.test"
 Subject = Literal["memory", "entity", "relation", "profile", "todo", "artifact", "episode", "message", "entry"]
@@ -214,6 +212,8 @@ async def test_webhook(engine: Engine, request: OneWebhook) -> DeliveryView:
 
     The engine sends it within a moment; `list_deliveries` shows the outcome.
     """
+    from mnemolog.adapters.webhooks.feed import message_of
+
     hook = await _own(engine, request, Role.WRITE)
     if hook.paused_at:
         raise _paused(hook)
@@ -234,6 +234,8 @@ async def list_deliveries(engine: Engine, request: ListDeliveries) -> Page[Deliv
 
     Finished ones are kept for a week.
     """
+    from mnemolog.projections.paging import place_in, written_place
+
     hook = await _own(engine, request)
     before = place_in(request.cursor)
     found = await engine.webhooks.store.deliveries(hook, request.status, request.limit + 1, before)

@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self, get_type_hints
+from typing import IO, TYPE_CHECKING, Any, Self, get_type_hints
 from urllib.parse import quote
 from uuid import uuid4
 from weakref import WeakKeyDictionary
@@ -23,15 +23,21 @@ from weakref import WeakKeyDictionary
 import httpx2
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from mnemolog.adapters.operations.artifacts import ArtifactRead, add_artifact
-from mnemolog.adapters.operations.knowledge import add_document
-from mnemolog.adapters.operations.operation import Operation
-from mnemolog.adapters.operations.results import Written
-from mnemolog.adapters.operations.watching import HEARTBEAT_SECONDS, Watch, WatchedChange
 from mnemolog.asking import Asking, Q, R, Upload
+from mnemolog.deferred import Deferred
 from mnemolog.domain.errors import InvalidInput, MnemologError, ServerFailed, error_of
 from mnemolog.transfer import new_file
 from mnemolog.verbs import BlockingVerbs, Verbs
+
+if TYPE_CHECKING:
+    from mnemolog.adapters.operations import results, watching
+    from mnemolog.adapters.operations.artifacts import ArtifactRead
+    from mnemolog.adapters.operations.operation import Operation
+    from mnemolog.adapters.operations.results import Written
+    from mnemolog.adapters.operations.watching import Watch, WatchedChange
+else:
+    results = Deferred("mnemolog.adapters.operations.results")
+    watching = Deferred("mnemolog.adapters.operations.watching")
 
 TIMEOUT_SECONDS = 60.0
 RETRIES = 2
@@ -39,9 +45,8 @@ RETRIES = 2
 PASSING = frozenset({429, 502, 503})
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 10.0
 CHUNK = 1 << 20
-SILENT_SECONDS = 2 * HEARTBEAT_SECONDS
 BINARY, NDJSON = "application/octet-stream", "application/x-ndjson"
-UPLOADS: Mapping[Any, str] = {add_artifact: "/artifacts", add_document: "/knowledge"}
+UPLOADS: Mapping[str, str] = {"add_artifact": "/artifacts", "add_document": "/knowledge"}
 EVENT = b'{"seq":'
 
 
@@ -120,7 +125,7 @@ class AsyncClient(Verbs):
     async def _upload(self, add: Upload[Q, R], request: Q, content: bytes | None) -> R:
         fields, key = _fields(request)
         headers = {"Idempotency-Key": key or str(uuid4()), "Content-Type": BINARY}
-        answer = await self._send("POST", UPLOADS[add], headers, params=fields, content=content or b"")
+        answer = await self._send("POST", UPLOADS[add.__name__], headers, params=fields, content=content or b"")
         result: R = _read(get_type_hints(add)["return"], answer)
         return result
 
@@ -148,7 +153,7 @@ class AsyncClient(Verbs):
             raise error_of(last["error"])
         if "receipt" not in last:
             raise ServerFailed("the answer ended early", fix="call again: a user is imported once")
-        return Written.model_validate(last["receipt"])
+        return results.Written.model_validate(last["receipt"])
 
     async def _watch(self, request: Watch) -> AsyncGenerator[WatchedChange, None]:
         """A stream that breaks is opened again where it broke, as often as a call is tried again."""
@@ -161,7 +166,7 @@ class AsyncClient(Verbs):
                     if event.event == "error":
                         raise error_of(json.loads(event.data))
                     if event.event == "change":
-                        yield WatchedChange.model_validate_json(event.data)
+                        yield watching.WatchedChange.model_validate_json(event.data)
                     if event.event == "end":
                         return
                 raise ServerFailed("the stream ended", field="base_url", fix="watch again from the last seq seen")
@@ -173,7 +178,8 @@ class AsyncClient(Verbs):
 
     async def _events(self, fields: Mapping[str, Any], last: str | None) -> AsyncIterator[httpx2.ServerSentEvent]:
         headers = {} if last is None else {"Last-Event-ID": last}
-        asked = {"params": fields, "headers": headers, "timeout": max(self._options["timeout"], SILENT_SECONDS)}
+        timeout = max(self._options["timeout"], 2 * watching.HEARTBEAT_SECONDS)
+        asked = {"params": fields, "headers": headers, "timeout": timeout}
         async with self._streamed("GET", "/changes/stream", **asked) as answer:
             async for event in httpx2.EventSource(answer):
                 yield event

@@ -217,7 +217,7 @@ class MnemologStore(Borrowing, BaseStore):
         """The items in a namespace and below, the most recently written first."""
         from mnemolog.adapters.operations.memories import List
         from mnemolog.adapters.operations.requests import viewer_of
-        from mnemolog.projections.memories.filters import Filters
+        from mnemolog.projections.requests import Filters
 
         engine, cursor = await self._memory._engine(), None
         filters = validated(Filters, {"metadata": {STORE: _within(prefix)}})

@@ -7,7 +7,6 @@ now: names, confidence, which entities were merged, and for which entity a text 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
 from operator import itemgetter
 from typing import Any
 from uuid import UUID
@@ -17,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import card
 from mnemolog.domain.entity import THING
-from mnemolog.domain.facts import Period
+from mnemolog.domain.facts import Period, State
 from mnemolog.domain.memory import VISIBLE, Status
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import ObjectKind, Predicate, PredicatePolicy
@@ -34,15 +33,6 @@ from mnemolog.projections.graph.tables import periods, relations
 from mnemolog.projections.owner import OWNER
 from mnemolog.projections.rows import Key, Row, fetch, load, stored
 from mnemolog.projections.visibility import owned, shared
-
-
-class State(StrEnum):
-    """The state of a fact at a point in time."""
-
-    ACTIVE = "active"
-    UPCOMING = "upcoming"
-    ENDED = "ended"
-    RETIRED = "retired"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import hydration
 from mnemolog.domain.entity import ME, proper_name
+from mnemolog.domain.facts import State
 from mnemolog.domain.hydration import Match
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.mention import longest, phrases
@@ -20,7 +21,7 @@ from mnemolog.domain.sentence import sentence, value_text, verb_phrase
 from mnemolog.domain.text import name_key
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.graph import facts, reader
-from mnemolog.projections.graph.facts import Point, State
+from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.graph.tables import relations
 from mnemolog.projections.rows import Row
 from mnemolog.projections.visibility import owned, shared

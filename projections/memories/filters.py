@@ -3,10 +3,9 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, Strict, WithJsonSchema
 from pydantic_core import to_json
 from sqlalchemy import (
     ARRAY,
@@ -29,132 +28,24 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
-from mnemolog.domain import identity
 from mnemolog.domain.category import PROCEDURAL
 from mnemolog.domain.importance import from_five
-from mnemolog.domain.json_value import checked_json
 from mnemolog.domain.memory import VISIBLE, Kind
-from mnemolog.domain.memory_key import MAX_REFS, MemoryType
+from mnemolog.domain.memory_key import MemoryType
 from mnemolog.domain.message import CATEGORY
-from mnemolog.domain.origin import TRUSTED, Origin
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.relevance import Said
 from mnemolog.domain.turn import Role
 from mnemolog.domain.viewer import Viewer
-from mnemolog.events import fields
-from mnemolog.events.fields import Flag, Id, checked_by
-from mnemolog.events.shapes import DAY
 from mnemolog.projections.asking import ask
 from mnemolog.projections.conversation import reader as message_reader
 from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.conversation.tables import words as message_words
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.memories.tables import words as memory_words
+from mnemolog.projections.requests import UNFILTERED, Filters
 from mnemolog.projections.visibility import owned, shared, viewed
 from mnemolog.projections.words import Words
-
-Moment = Annotated[datetime, checked_by(identity.day_or_instant), WithJsonSchema(DAY)]
-Level = Annotated[float, Strict(), WithJsonSchema({"type": "number", "minimum": 1, "maximum": 5})]
-
-
-class Filters(BaseModel):
-    """Properties of memories (B §6). All of them must hold."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    agent_id: Annotated[Id | None, Field(description="Written by this agent.")] = None
-    run_id: Annotated[Id | None, Field(description="From this run.")] = None
-    actor_id: Annotated[Id | None, Field(description="Written by this actor.")] = None
-    role: Annotated[Role | None, Field(description="Said by this role.")] = None
-    category: Annotated[Id | None, Field(description="In this category.")] = None
-    pinned: Annotated[Flag | None, Field(description="Whether it is pinned.")] = None
-    importance_min: Annotated[Level | None, Field(description="At least this importance, on B's scale of 1 to 5.")] = (
-        None
-    )
-    importance_max: Annotated[Level | None, Field(description="At most this importance, on B's scale of 1 to 5.")] = (
-        None
-    )
-    metadata: Annotated[
-        dict[str, JsonValue] | None, checked_by(checked_json), Field(description="With these metadata values.")
-    ] = None
-    since: Annotated[Moment | None, Field(description="Said at this time or later, or from this day on.")] = None
-    until: Annotated[Moment | None, Field(description="Said before this time or day.")] = None
-    thread_id: Annotated[Id | None, Field(description="Said in this thread.")] = None
-    session_id: Annotated[fields.Uuid | None, Field(description="Said in this session of the agent.")] = None
-    episode_id: Annotated[fields.Uuid | None, Field(description="Said in this episode of the agent.")] = None
-    updated_after: Annotated[Moment | None, Field(description="Updated after this time or day.")] = None
-    updated_before: Annotated[Moment | None, Field(description="Updated before this time or day.")] = None
-    origin: Annotated[
-        tuple[Origin, ...],
-        Field(max_length=len(Origin), description="From any of these: `user`, `agent`, `document`, `tool`, ..."),
-    ] = ()
-    trusted_only: Annotated[Flag, Field(description="Nothing that comes from outside.")] = False
-    entity_ids: Annotated[
-        tuple[fields.Uuid, ...],
-        Field(max_length=MAX_REFS, description="About any of these entities, or entities merged with them."),
-    ] = ()
-
-    @property
-    def origins(self) -> frozenset[Origin]:
-        """Where what is wanted may come from."""
-        wanted = frozenset(self.origin or Origin)
-        return wanted & TRUSTED if self.trusted_only else wanted
-
-    def from_where(self, column: ColumnElement[Any]) -> list[ColumnElement[bool]]:
-        """The caller's filters by origin."""
-        return [] if len(self.origins) == len(Origin) else [column.in_(sorted(self.origins))]
-
-    def conditions(self) -> list[ColumnElement[bool]]:
-        """The caller's filters."""
-        column = memories.c
-        found = [*self.of(column), *self.from_where(column.origin)]
-        if self.category is not None:
-            found.append(column.category == self.category)
-        if self.pinned is not None:
-            found.append(column.pinned == self.pinned)
-        if self.importance_min is not None:
-            found.append(column.importance >= from_five(self.importance_min, "filters.importance_min"))
-        if self.importance_max is not None:
-            found.append(column.importance <= from_five(self.importance_max, "filters.importance_max"))
-        return found
-
-    def of(self, column: ReadOnlyColumnCollection[str, Any]) -> list[ColumnElement[bool]]:
-        """The caller's filters on properties that memories and messages share."""
-        names = {"agent_id", "run_id", "actor_id", "role", "thread_id"}
-        equal: dict[str, Any] = self.model_dump(include=names, exclude_none=True)
-        found: list[ColumnElement[bool]] = [column[name] == value for name, value in equal.items()]
-        found += self.said(column["occurred_at"])
-        if self.metadata is not None:
-            found.append(self.with_metadata(column["metadata"]))
-        if self.updated_after is not None:
-            found.append(column["updated_at"] > self.updated_after)
-        if self.updated_before is not None:
-            found.append(column["updated_at"] < self.updated_before)
-        return found
-
-    def with_metadata(self, column: ColumnElement[Any]) -> ColumnElement[bool]:
-        return cast(column, JSONB).contains(cast(literal(to_json(self.metadata).decode(), Text), JSONB))
-
-    def said(self, at: ColumnElement[datetime]) -> list[ColumnElement[bool]]:
-        """The caller's filters on the time when it was said."""
-        found = [] if self.since is None else [at >= self.since]
-        return found if self.until is None else [*found, at < self.until]
-
-
-UNFILTERED = Filters()
-
-
-def restricted(fields: Any) -> Any:
-    """The fields of a request with its `trusted_only` as a filter, too."""
-    if not isinstance(fields, dict) or fields.get("trusted_only") is not True:
-        return fields
-    filters = fields.get("filters") or {}
-    known = filters.model_dump(exclude_unset=True) if isinstance(filters, Filters) else filters
-    return {**fields, "filters": {**known, "trusted_only": True}} if isinstance(known, dict) else fields
-
-
-TrustedOnly = Annotated[
-    Flag, Field(description="Nothing that comes from outside: no text of tools, documents, other agents and imports.")
-]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +73,7 @@ class Candidates:
 
     def narrowed(self, viewer: Viewer) -> list[ColumnElement[bool]]:
         """What the filters say of memories."""
-        found = self.filters.conditions()
+        found = conditions(self.filters)
         if self.about is not None:
             found.append(about(self.about))
         if self.stretches:
@@ -223,7 +114,12 @@ class Candidates:
         if not self._finds_messages():
             return None
         column, asked = messages.c, self.filters
-        found = [*message_reader.visible_to(viewer), message_reader.active(), ~column.remembered, *asked.of(column)]
+        found = [
+            *message_reader.visible_to(viewer),
+            message_reader.active(),
+            ~column.remembered,
+            *shared_conditions(asked, column),
+        ]
         if len(asked.origins) < len(Origin):
             found.append(column.role.in_([role for role in Role if Origin.of_role(role) in asked.origins]))
         found += [one.messages(viewed(viewer)) for one in self.stretches]
@@ -236,7 +132,7 @@ class Candidates:
     ) -> list[ColumnElement[bool]]:
         """The filters by time and by conversation, on rows of another kind that name the messages they came from."""
         placed = self.stretches or self.filters.thread_id is not None
-        return [*self.filters.said(at), *([self._came_from(viewer, turn_ids)] if placed else [])]
+        return [*said(self.filters, at), *([self._came_from(viewer, turn_ids)] if placed else [])]
 
     def _came_from(self, viewer: Viewer, turn_ids: ColumnElement[Any]) -> ColumnElement[bool]:
         """Whether one of these messages was said in the thread and in the stretches asked for."""
@@ -251,6 +147,51 @@ def _runs(viewer: Viewer, candidates: Candidates) -> CompoundSelect[Any]:
     among = candidates._messages(viewer)
     assert among is not None, "messages are candidates"
     return message_reader.runs(viewer, among)
+
+
+def conditions(filters: Filters) -> list[ColumnElement[bool]]:
+    """The caller's filters, on memories."""
+    column = memories.c
+    found = [*shared_conditions(filters, column), *from_where(filters, column.origin)]
+    if filters.category is not None:
+        found.append(column.category == filters.category)
+    if filters.pinned is not None:
+        found.append(column.pinned == filters.pinned)
+    if filters.importance_min is not None:
+        found.append(column.importance >= from_five(filters.importance_min, "filters.importance_min"))
+    if filters.importance_max is not None:
+        found.append(column.importance <= from_five(filters.importance_max, "filters.importance_max"))
+    return found
+
+
+def shared_conditions(filters: Filters, column: ReadOnlyColumnCollection[str, Any]) -> list[ColumnElement[bool]]:
+    """The caller's filters on properties that memories and messages share."""
+    names = {"agent_id", "run_id", "actor_id", "role", "thread_id"}
+    equal: dict[str, Any] = filters.model_dump(include=names, exclude_none=True)
+    found: list[ColumnElement[bool]] = [column[name] == value for name, value in equal.items()]
+    found += said(filters, column["occurred_at"])
+    if filters.metadata is not None:
+        found.append(with_metadata(filters, column["metadata"]))
+    if filters.updated_after is not None:
+        found.append(column["updated_at"] > filters.updated_after)
+    if filters.updated_before is not None:
+        found.append(column["updated_at"] < filters.updated_before)
+    return found
+
+
+def from_where(filters: Filters, column: ColumnElement[Any]) -> list[ColumnElement[bool]]:
+    """The caller's filters by origin."""
+    return [] if len(filters.origins) == len(Origin) else [column.in_(sorted(filters.origins))]
+
+
+def with_metadata(filters: Filters, column: ColumnElement[Any]) -> ColumnElement[bool]:
+    return cast(column, JSONB).contains(cast(literal(to_json(filters.metadata).decode(), Text), JSONB))
+
+
+def said(filters: Filters, at: ColumnElement[datetime]) -> list[ColumnElement[bool]]:
+    """The caller's filters on the time when it was said."""
+    found = [] if filters.since is None else [at >= filters.since]
+    return found if filters.until is None else [*found, at < filters.until]
 
 
 def about(entity_ids: Collection[UUID]) -> ColumnElement[bool]:

@@ -15,17 +15,10 @@ from mnemolog.domain.memory import VISIBLE, Kind, erased_memory, no_such_memory
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.asking import ask, fetch_asked, given, together
-from mnemolog.projections.memories.filters import (
-    UNFILTERED,
-    Candidates,
-    Filters,
-    active,
-    identified,
-    unasked,
-    visible_to,
-)
+from mnemolog.projections.memories.filters import Candidates, active, conditions, identified, unasked, visible_to
 from mnemolog.projections.memories.tables import links, memories
 from mnemolog.projections.paging import Slice, page_of, sliced
+from mnemolog.projections.requests import UNFILTERED, Filters
 from mnemolog.projections.rows import fetch, stored
 from mnemolog.projections.visibility import owned
 
@@ -66,7 +59,7 @@ async def newest(
     filters: Filters = UNFILTERED,
 ) -> Slice:
     """The active memories of a user that the agent may see, the most recently changed first."""
-    listed = select(*stored(memories)).where(*visible_to(viewer), active(), unasked(), *filters.conditions())
+    listed = select(*stored(memories)).where(*visible_to(viewer), active(), unasked(), *conditions(filters))
     statement = page_of(listed, memories, NEWEST, limit, cursor)
     return sliced(await _read(connection, viewer, await fetch(connection, memories, statement)), NEWEST, limit)
 

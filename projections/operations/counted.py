@@ -1,6 +1,8 @@
 """The operations that an event stands for: where they ran, what they did, and how they ended (B §14)."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -42,6 +44,35 @@ class Outcome(StrEnum):
     OK = "ok"
     SKIPPED = "skipped"
     ERROR = "error"
+
+
+class Over(StrEnum):
+    """Whose operations are counted."""
+
+    AGENT = "agent"
+    USER = "user"
+    TENANT = "tenant"
+
+
+class Period(StrEnum):
+    """Times are in UTC."""
+
+    HOUR = "hour"
+    DAY = "day"
+    TOTAL = "total"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which operations: from `since` on and before `until`, both by the hour."""
+
+    over: Over = Over.AGENT
+    by: Period = Period.DAY
+    since: datetime | None = None
+    until: datetime | None = None
+    node: Node | None = None
+    op: str | None = None
+    status: Outcome | None = None
 
 
 class Operation(NamedTuple):

@@ -1,16 +1,14 @@
 """Reads how often operations happened, in total or over time."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.viewer import Viewer
-from mnemolog.projections.operations.counted import Node, Outcome
+from mnemolog.projections.operations.counted import Over, Period, Wanted
 from mnemolog.projections.operations.tables import operations
 from mnemolog.projections.rows import fetch, primary_key, stored
 from mnemolog.projections.visibility import owned
@@ -18,35 +16,6 @@ from mnemolog.projections.visibility import owned
 PAGE = 5000
 _MILLION = 1_000_000
 _GROUP = ("node", "op", "status", "subject")
-
-
-class Over(StrEnum):
-    """Whose operations are counted."""
-
-    AGENT = "agent"
-    USER = "user"
-    TENANT = "tenant"
-
-
-class Period(StrEnum):
-    """Times are in UTC."""
-
-    HOUR = "hour"
-    DAY = "day"
-    TOTAL = "total"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """Which operations: from `since` on and before `until`, both by the hour."""
-
-    over: Over = Over.AGENT
-    by: Period = Period.DAY
-    since: datetime | None = None
-    until: datetime | None = None
-    node: Node | None = None
-    op: str | None = None
-    status: Outcome | None = None
 
 
 async def counts(connection: AsyncConnection, viewer: Viewer, wanted: Wanted) -> Sequence[dict[str, Any]]:

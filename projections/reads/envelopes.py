@@ -24,8 +24,7 @@ from mnemolog.events.erasure import UserErased
 from mnemolog.events.serving import ContextServed, ServedItem, served_tag
 from mnemolog.projections import blocks, envelope
 from mnemolog.projections.being.reader import is_being
-from mnemolog.projections.blocks import BlocksRequest, PromptRequest
-from mnemolog.projections.envelope import Assembled, ClaimsRequest, EnvelopeRequest, Found, Graph
+from mnemolog.projections.envelope import Assembled, Found, Graph
 from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.reads.being import BeingReads, fragments_of
 from mnemolog.projections.reads.graph import GraphReads, When
@@ -33,6 +32,7 @@ from mnemolog.projections.reads.knowledge import KnowledgeReads
 from mnemolog.projections.reads.memories import RECALLED, MemoryReads
 from mnemolog.projections.reads.moment import NOW, Moment
 from mnemolog.projections.reads.reading import BEING, CHANGES, GRAPH, MEMORIES, PROFILE, SUMMARIES
+from mnemolog.projections.requests import BlocksRequest, ClaimsRequest, EnvelopeRequest, PromptRequest
 from mnemolog.projections.rows import Row
 from mnemolog.projections.slots import validated_envelope
 

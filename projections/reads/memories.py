@@ -39,7 +39,6 @@ from mnemolog.projections.id_prefix import ids_beginning
 from mnemolog.projections.memories import nodes
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
-from mnemolog.projections.memories.filters import UNFILTERED, Filters
 from mnemolog.projections.paging import Slice
 from mnemolog.projections.reads.graph import GraphReads, When
 from mnemolog.projections.reads.moment import NOW, Moment, seq_of
@@ -58,6 +57,7 @@ from mnemolog.projections.reads.reading import (
     VECTORS,
 )
 from mnemolog.projections.reads.why import Inquiry, Why
+from mnemolog.projections.requests import UNFILTERED, ContextRequest, Filters, MemoryQuery
 from mnemolog.projections.sources.recorded import RECORDED
 from mnemolog.projections.vectors import neighbours, scenes
 from mnemolog.projections.vectors.question import Question
@@ -84,7 +84,7 @@ class Changes:
 class MemoryReads(GraphReads):
     """The part of `Reads` for memories, and for ids of any kind."""
 
-    async def query(self, request: query.MemoryQuery, moment: Moment = NOW) -> query.Answer:
+    async def query(self, request: MemoryQuery, moment: Moment = NOW) -> query.Answer:
         """memory.query (B §6)."""
         viewer = request.viewer
         self._admitted(viewer)
@@ -115,7 +115,7 @@ class MemoryReads(GraphReads):
         self._used(request.viewer, moment, (hit.row for hit in (*answer.hits, *answer.related)))
         return replace(answer, references=resolved.references, skipped=[*answer.skipped, *skipped])
 
-    async def context(self, viewer: Viewer, request: context.ContextRequest, moment: Moment = NOW) -> AgentContext:
+    async def context(self, viewer: Viewer, request: ContextRequest, moment: Moment = NOW) -> AgentContext:
         """The context for an agent's answer: pinned memories, and each category in its mode (B §5)."""
         self._admitted(viewer)
         candidates.categories(self._policy, viewer.agent_id, request.categories, request.filters)

@@ -7,7 +7,8 @@ from typing import Any
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.principal import Role
 from mnemolog.domain.viewer import Viewer
-from mnemolog.projections.operations.reader import Over, Wanted, counts
+from mnemolog.projections.operations.counted import Over, Wanted
+from mnemolog.projections.operations.reader import counts
 from mnemolog.projections.paging import Slice, slice_of
 from mnemolog.projections.reads.moment import NOW, Moment
 from mnemolog.projections.reads.reading import OPERATIONS, Reading

@@ -12,6 +12,7 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.graph import facts, reader
 from mnemolog.projections.graph.hydration import FactHit, Hydration, fact_sentence, hydrate
 from mnemolog.projections.graph.tables import NAME, entities, relations
+from mnemolog.projections.memories.filters import from_where, with_metadata
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.rows import Row
 from mnemolog.projections.sources.source import SAID, Asked, Found, Source, hit_of
@@ -68,8 +69,8 @@ def _where(asked: Asked) -> list[ColumnElement[bool]]:
     """The filters that facts have, as conditions."""
     filters = asked.among.filters
     found = asked.among.said(asked.viewer, facts.learned(), relations.c.source_turn_ids)
-    found += filters.from_where(relations.c.origin)
-    return [*found, *([] if filters.metadata is None else [filters.with_metadata(relations.c.metadata)])]
+    found += from_where(filters, relations.c.origin)
+    return [*found, *([] if filters.metadata is None else [with_metadata(filters, relations.c.metadata)])]
 
 
 def fact_hit(fact: FactHit) -> Hit:

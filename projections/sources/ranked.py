@@ -18,7 +18,7 @@ from mnemolog.projections.graph import facts
 from mnemolog.projections.graph import reader as entities
 from mnemolog.projections.graph.tables import NAME as GRAPH
 from mnemolog.projections.memories import reader as memories
-from mnemolog.projections.memories.filters import UNFILTERED
+from mnemolog.projections.requests import UNFILTERED
 from mnemolog.projections.retrieval import CANDIDATES, Hit
 from mnemolog.projections.sources.graph import FACT
 from mnemolog.projections.sources.recorded import RECORDED

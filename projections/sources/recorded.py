@@ -19,8 +19,8 @@ from mnemolog.projections.asking import together
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.conversation.tables import NAME as CONVERSATION
 from mnemolog.projections.memories import reader as memories
-from mnemolog.projections.memories.filters import Filters
 from mnemolog.projections.memories.tables import NAME as MEMORIES
+from mnemolog.projections.requests import Filters
 from mnemolog.projections.retrieval import CANDIDATES, Hit
 from mnemolog.projections.sources.source import ENOUGH, Asked, Found, Source
 from mnemolog.projections.vectors.projector import NAME as VECTORS

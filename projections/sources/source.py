@@ -17,7 +17,8 @@ from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.ranking import DEFAULT, Cutoff, Profile
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.graph.facts import Point
-from mnemolog.projections.memories.filters import Candidates, Filters
+from mnemolog.projections.memories.filters import Candidates
+from mnemolog.projections.requests import Filters
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question

@@ -6,6 +6,7 @@ from mnemolog.domain.message import CATEGORY
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.conversation.reader import hidden_last
+from mnemolog.projections.memories.filters import said
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.rows import Row
 from mnemolog.projections.sources.source import SAID, Asked, Found, Source, hit_of
@@ -31,7 +32,7 @@ async def _find(asked: Asked) -> Found:
     hits = []
     seen: set[tuple[object, ...]] = set()
     filters, column = asked.among.filters, summaries.c
-    where = [*filters.said(column.created_at), column.created_at > hidden_last(asked.viewer)]
+    where = [*said(filters, column.created_at), column.created_at > hidden_last(asked.viewer)]
     if SUMMARY not in asked.kinds:
         where.append(~column.mechanical)
     where += [column[name] == value for name in STRETCHES if (value := getattr(filters, name)) is not None]

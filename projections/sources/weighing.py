@@ -3,32 +3,15 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Annotated, Literal
-
-from pydantic import Field
 
 from mnemolog.domain import hydration
 from mnemolog.domain.memory import Kind
-from mnemolog.domain.ranking import OUTSIDE, Cutoff, Signals
+from mnemolog.domain.ranking import OUTSIDE, Signals
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.sources.source import ENOUGH, Asked
 
 NEARLY = 0.75
 """The part of the best similarity from which a hit answers, too."""
-CutoffChoice = Annotated[
-    Cutoff | None,
-    Field(
-        description="Leave out what is much less similar than the best hit (`relative`), or than what comes to mind"
-        " (`floor`). By default as the profile says: `relative` for `twin`, `floor` for `being`, else `none`."
-    ),
-]
-RankingProfile = Annotated[
-    Literal["default", "twin", "delta", "being", "persona"],
-    Field(
-        description="How hits are ranked. `default` is tuned on conversations; the others weigh similarity, age,"
-        " frequency and links differently. Insights count half."
-    ),
-]
 
 
 def weighed(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:

@@ -15,8 +15,8 @@ from mnemolog.adapters.cli.app import app
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http.app import create_app
 from mnemolog.adapters.http.routes import PREFIX
-from mnemolog.adapters.operations import OPERATIONS
 from mnemolog.adapters.operations.operation import Operation, description_of
+from mnemolog.adapters.operations.registry import OPERATIONS
 from mnemolog.client import AsyncClient, Client
 from tests.adapters.cli.command import mnemolog
 

@@ -35,8 +35,8 @@ from mnemolog.domain.errors import MnemologError
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.log import Append
 from mnemolog.projections import filling
-from mnemolog.projections.query import MemoryQuery
 from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.requests import MemoryQuery
 from tests.bench.lives import Life, Talk
 from tests.bench.replay import GROUP, PROJECTIONS, opened, vacuum
 

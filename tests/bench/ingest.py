@@ -19,7 +19,7 @@ from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.ingest import source
 from mnemolog.adapters.ingest.ingest import Ingest
-from mnemolog.projections.query import MemoryQuery
+from mnemolog.projections.requests import MemoryQuery
 from tests.bench.data import locomo_path
 
 

@@ -49,7 +49,7 @@ from mnemolog.events.event import sources_of
 from mnemolog.events.relations import RelationEvent
 from mnemolog.events.summaries import SummaryWritten
 from mnemolog.projections.graph.hydration import fact_sentence
-from mnemolog.projections.query import MemoryQuery
+from mnemolog.projections.requests import MemoryQuery
 from mnemolog.projections.retrieval import Hit
 from tests.bench.processes import cpu_seconds_by_name
 from tests.bench.recall import BATCH, Asked, Corpus, of_locomo

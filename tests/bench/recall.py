@@ -39,7 +39,7 @@ from mnemolog.adapters.minilm import MiniLM
 from mnemolog.domain.message import full_text
 from mnemolog.domain.text import search_document, search_terms
 from mnemolog.domain.turn import Shown
-from mnemolog.projections.query import MemoryQuery
+from mnemolog.projections.requests import MemoryQuery
 from tests.bench.segmentation import FOLDER, HOW_TO_GET, LOCOMO, LONGMEMEVAL, TUNED_ON
 
 Scores = npt.NDArray[np.floating[Any]]

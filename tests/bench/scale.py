@@ -49,9 +49,8 @@ from mnemolog.events.log import Append
 from mnemolog.events.memory import MemoryCreated
 from mnemolog.projections import full_text
 from mnemolog.projections.asking import ask
-from mnemolog.projections.context import ContextRequest
 from mnemolog.projections.memories.filters import Candidates
-from mnemolog.projections.query import MemoryQuery
+from mnemolog.projections.requests import ContextRequest, MemoryQuery
 from mnemolog.projections.vectors.embedder import Vectors
 from tests.bench.mem0_peer import mem0
 

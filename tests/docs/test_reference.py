@@ -13,8 +13,8 @@ from mnemolog.adapters.config import CONFIG_FILE, Settings
 from mnemolog.adapters.http import errors as http_errors
 from mnemolog.adapters.nats import subjects
 from mnemolog.adapters.nats.turn_message import REASON, REPLY_TO, TurnMessage, read_turn
-from mnemolog.adapters.operations import OPERATIONS
 from mnemolog.adapters.operations.reference import page
+from mnemolog.adapters.operations.registry import OPERATIONS
 from mnemolog.adapters.qdrant.index import QdrantUnavailable
 from mnemolog.domain.errors import MnemologError
 from mnemolog.events.event import Event

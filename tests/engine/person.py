@@ -20,9 +20,10 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, Position, Receipt, StreamId
 from mnemolog.events.memory import MemoryCreated
 from mnemolog.events.memory_fold import MEMORY
-from mnemolog.projections.query import Answer, MemoryQuery
+from mnemolog.projections.query import Answer
 from mnemolog.projections.reads.memories import Changes
 from mnemolog.projections.reads.moment import NOW, Moment
+from mnemolog.projections.requests import MemoryQuery
 
 T = TypeVar("T")
 

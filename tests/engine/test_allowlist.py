@@ -8,8 +8,8 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.fields import validated
-from mnemolog.projections.query import MemoryQuery
 from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.requests import MemoryQuery
 
 
 @pytest.mark.spec("B05")

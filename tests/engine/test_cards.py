@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.projections.context import ContextRequest
 from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.requests import ContextRequest
 from tests.bullets import undated
 from tests.engine.person import Person
 

@@ -4,8 +4,9 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.domain.errors import CategoryNotAllowed
-from mnemolog.projections.context import AgentContext, ContextRequest
+from mnemolog.projections.context import AgentContext
 from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.requests import ContextRequest
 from tests.bullets import undated
 from tests.engine.person import Person
 

@@ -11,7 +11,7 @@ from mnemolog.adapters.config import Settings
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.minilm import MiniLM
 from mnemolog.domain.errors import EngineSettingDiffers, ModelUnavailable
-from mnemolog.projections.context import ContextRequest
+from mnemolog.projections.requests import ContextRequest
 from mnemolog.projections.vectors.projector import NAME as VECTORS
 from tests.bullets import undated
 from tests.engine.person import Person

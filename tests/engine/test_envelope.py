@@ -10,8 +10,9 @@ from mnemolog.commands.attention import SetAffect
 from mnemolog.domain.errors import EnvelopeInvalid, NestedTooDeep
 from mnemolog.domain.gate import Signal
 from mnemolog.events.fields import validated
-from mnemolog.projections.envelope import Assembled, ClaimsRequest, EnvelopeRequest
+from mnemolog.projections.envelope import Assembled
 from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.requests import ClaimsRequest, EnvelopeRequest
 from mnemolog.projections.slots import validated_envelope
 from tests.engine.teller import Teller
 from tests.engine.test_knowledge import Librarian

@@ -21,7 +21,7 @@ from mnemolog.domain.extraction import candidate
 from mnemolog.domain.extraction.candidate import EXTRACTOR
 from mnemolog.domain.extraction.policy import ExtractionPolicy
 from mnemolog.events.fields import validated
-from mnemolog.projections.context import ContextRequest
+from mnemolog.projections.requests import ContextRequest
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.teller import Teller, sentence
 from tests.testkit.eventually import eventually

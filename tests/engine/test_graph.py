@@ -12,8 +12,8 @@ from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.commands.erasure import EraseKnown
 from mnemolog.domain.errors import Erased, NotFound
 from mnemolog.events.envelope import Receipt, StreamId
-from mnemolog.projections.query import MemoryQuery
 from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.requests import MemoryQuery
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.teller import Teller, sentence
 

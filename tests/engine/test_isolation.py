@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http.app import ROUTES
 from mnemolog.adapters.http.routes import IN_QUERY
-from mnemolog.adapters.operations import OPERATIONS
+from mnemolog.adapters.operations.registry import OPERATIONS
 from mnemolog.adapters.reads.reads import Reads
 from mnemolog.domain.errors import NotFound, NotPermitted
 from mnemolog.domain.principal import ALL, Role
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
-from mnemolog.projections.operations.reader import Wanted
-from mnemolog.projections.query import MemoryQuery
+from mnemolog.projections.operations.counted import Wanted
+from mnemolog.projections.requests import MemoryQuery
 from tests.adapters.principals.keys import calling, principal
 from tests.engine.universe import AGENTS, SCOPES, TENANTS, USERS, Place, Universe, fields
 from tests.testkit.examples import examples

@@ -12,10 +12,11 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import ProofSubject
-from mnemolog.adapters.knowledge.adding import Addition, Outcome, add
+from mnemolog.adapters.knowledge.adding import Addition, add
 from mnemolog.adapters.maintenance.retention import retain
 from mnemolog.adapters.pgvector.tables import vectors
 from mnemolog.commands.documents import EraseDocument
+from mnemolog.domain.document import Outcome
 from mnemolog.domain.errors import Erased, InvalidInput, NotFound, NotPermitted
 from mnemolog.domain.memory import PURGE_AFTER
 from mnemolog.domain.principal import ALL, Principal, Role

@@ -14,8 +14,8 @@ from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.projecting.projections import Projections
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.fields import validated
-from mnemolog.projections.query import MemoryQuery
 from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.requests import MemoryQuery
 from mnemolog.projections.retrieval import Hit
 
 STREAM = StreamId.of_user("ana")

@@ -8,8 +8,9 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.domain.text import count_tokens
-from mnemolog.projections.context import AgentContext, ContextRequest
+from mnemolog.projections.context import AgentContext
 from mnemolog.projections.query import Answer
+from mnemolog.projections.requests import ContextRequest
 from mnemolog.projections.retrieval import Hit
 from tests.engine.teller import Teller
 from tests.testkit.settings import settings_in

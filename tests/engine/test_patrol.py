@@ -10,11 +10,12 @@ from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.jobs.job import Job
 from mnemolog.adapters.jobs.job import Status as JobStatus
 from mnemolog.adapters.maintenance.patrol import PATROL, Sweep
-from mnemolog.adapters.maintenance.patrolling import What, patrol
+from mnemolog.adapters.maintenance.patrolling import patrol
 from mnemolog.commands.recalls import RecordRecalls
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.identity import MAX_IDENTIFIER
 from mnemolog.domain.memory import Status
+from mnemolog.domain.patrol import What
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.memory import Recall
 from mnemolog.events.patrol import CycleClosed

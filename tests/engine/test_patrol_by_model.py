@@ -10,10 +10,11 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.maintenance import extracting, patrolling
 from mnemolog.adapters.maintenance import patrol as sweeping
-from mnemolog.adapters.maintenance.patrolling import NO_MODEL, Patrolled, Step, What
+from mnemolog.adapters.maintenance.patrolling import NO_MODEL, Patrolled
 from mnemolog.commands.rollback import Rollback
 from mnemolog.domain.memory import Status
 from mnemolog.domain.nodes import SceneNode
+from mnemolog.domain.patrol import Step, What
 from mnemolog.domain.scene import Dated
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.fields import validated

@@ -8,8 +8,9 @@ from redis.exceptions import ConnectionError as NoRedis
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.commands.attention import SetFocus
 from mnemolog.domain.session import Session
-from mnemolog.projections.context import AgentContext, ContextRequest
+from mnemolog.projections.context import AgentContext
 from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.requests import ContextRequest
 from mnemolog.projections.working.projector import SessionPlace
 from tests.engine.person import Person
 from tests.engine.teller import Teller

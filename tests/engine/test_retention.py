@@ -14,8 +14,8 @@ from mnemolog.domain.memory import Status
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.memory import MemoriesRecalled, MemoryObserved
-from mnemolog.projections.context import ContextRequest
 from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.requests import ContextRequest
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.engine.teller import Teller

@@ -14,8 +14,7 @@ from mnemolog.domain.authority import Slot
 from mnemolog.domain.gate import Signal
 from mnemolog.events.envelope import DEFAULT_AGENT
 from mnemolog.events.serving import ContextServed, Purpose
-from mnemolog.projections.operations.counted import Outcome
-from mnemolog.projections.operations.reader import Period, Wanted
+from mnemolog.projections.operations.counted import Outcome, Period, Wanted
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.teller import Teller
 

@@ -13,8 +13,8 @@ from mnemolog.adapters.engine import connections, wiring
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.pgvector.tables import vectors
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.projections.context import ContextRequest
 from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.requests import ContextRequest
 from mnemolog.projections.vectors.projector import NAME as VECTORS
 from tests.engine.person import Person
 from tests.testkit.eventually import eventually

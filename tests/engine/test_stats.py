@@ -17,8 +17,7 @@ from mnemolog.domain.principal import ALL, Principal, Role
 from mnemolog.events.artifacts import ArtifactRefused
 from mnemolog.events.envelope import Meta, NewEvent
 from mnemolog.events.memory import Match, MemoryObserved, MemorySoftDeleted, Observation
-from mnemolog.projections.operations.counted import Node, Outcome
-from mnemolog.projections.operations.reader import Over, Period, Wanted
+from mnemolog.projections.operations.counted import Node, Outcome, Over, Period, Wanted
 from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person

@@ -28,9 +28,10 @@ from mnemolog.domain.memory import Cause
 from mnemolog.domain.summary import SummaryKind
 from mnemolog.domain.text import count_tokens
 from mnemolog.events.summaries import SummaryWritten
-from mnemolog.projections.context import AgentContext, ContextRequest
+from mnemolog.projections.context import AgentContext
 from mnemolog.projections.memories.due import pages
 from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.requests import ContextRequest
 from tests.engine.engine_process import another
 from tests.engine.equality import assert_live_equals_rebuilt, assert_live_equals_replayed
 from tests.engine.person import Person

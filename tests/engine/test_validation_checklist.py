@@ -15,7 +15,7 @@ from mnemolog.adapters.maintenance.summarizing import summarize
 from mnemolog.adapters.operations.artifacts import AddArtifact, add_artifact
 from mnemolog.adapters.operations.respond import Respond, respond
 from mnemolog.domain.text import count_tokens
-from mnemolog.projections.context import ContextRequest
+from mnemolog.projections.requests import ContextRequest
 from tests.engine.teller import Teller
 from tests.engine.test_extraction import extracted
 from tests.testkit.eventually import eventually

@@ -17,7 +17,7 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.http.app import create_app
 from mnemolog.adapters.http.server import serve
-from mnemolog.adapters.operations import OPERATIONS
+from mnemolog.adapters.operations.registry import OPERATIONS
 from mnemolog.domain.principal import Role
 from mnemolog.events.memory import MemoryCreated
 from tests.adapters.principals.keys import principal

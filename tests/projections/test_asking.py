@@ -9,8 +9,8 @@ from sqlalchemy import CompoundSelect, Select
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.asking import ask, together
-from mnemolog.projections.memories.filters import Candidates, Filters
-from mnemolog.projections.query import MemoryQuery
+from mnemolog.projections.memories.filters import Candidates
+from mnemolog.projections.requests import Filters, MemoryQuery
 from tests.engine.person import Person
 
 

@@ -9,7 +9,7 @@ from mnemolog.adapters.minilm import MiniLM
 from mnemolog.adapters.minilm.lexical import Lexical
 from mnemolog.domain.calibration import SPECIFIED
 from mnemolog.domain.ranking import Cutoff
-from mnemolog.projections.context import ContextRequest
+from mnemolog.projections.requests import ContextRequest
 from tests.engine.person import Person
 from tests.engine.teller import Teller
 

@@ -14,8 +14,8 @@ from mnemolog.adapters.engine.engine import Engine, new_id
 from mnemolog.adapters.maintenance.segmenting import segment
 from mnemolog.adapters.maintenance.summarizing import summarize
 from mnemolog.domain.errors import NotFound
-from mnemolog.projections.context import ContextRequest
 from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.requests import ContextRequest
 from tests.engine.person import Person
 from tests.engine.teller import Teller
 from tests.testkit.examples import examples

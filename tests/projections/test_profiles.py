@@ -8,7 +8,7 @@ from mnemolog.adapters.clock import now
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.domain.ranking import PROFILES
 from mnemolog.domain.text import count_tokens
-from mnemolog.projections.context import ContextRequest
+from mnemolog.projections.requests import ContextRequest
 from tests.engine.person import Person
 from tests.engine.teller import Teller
 

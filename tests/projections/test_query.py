@@ -16,7 +16,7 @@ from mnemolog.domain.importance import from_five
 from mnemolog.domain.text import count_tokens
 from mnemolog.events.fields import validated
 from mnemolog.projections.memories import reader
-from mnemolog.projections.query import MemoryQuery
+from mnemolog.projections.requests import MemoryQuery
 from tests.bullets import undated
 from tests.engine.person import Person
 from tests.testkit.examples import examples

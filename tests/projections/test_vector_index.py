@@ -19,8 +19,9 @@ from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.qdrant.index import QdrantIndex
 from mnemolog.domain.memory import SEMANTIC
-from mnemolog.projections.memories.filters import Candidates, Filters
+from mnemolog.projections.memories.filters import Candidates
 from mnemolog.projections.owner import owner_of
+from mnemolog.projections.requests import Filters
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.index import Point, Text, VectorIndex
 from mnemolog.projections.vectors.projector import VectorsProjector

@@ -16,7 +16,7 @@ from mnemolog.adapters.operations.memories import list_ as list_memories
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.stats import stats
 from mnemolog.domain.errors import InvalidInput, NotPermitted
-from mnemolog.projections.operations.reader import Over, Period
+from mnemolog.projections.operations.counted import Over, Period
 
 PAGE, CHANGES = 10, 25
 BARS, STEPS = 100, 1000

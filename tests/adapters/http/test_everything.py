@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http.app import ROUTES
-from mnemolog.adapters.operations import OPERATIONS
+from mnemolog.adapters.operations.registry import OPERATIONS
 from tests.adapters.http.conftest import Api, Json
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person

@@ -19,8 +19,8 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http.server import serve
 from mnemolog.adapters.mcp.server import Session, mcp_server
 from mnemolog.adapters.mcp.tools import TOOLS, input_schema
-from mnemolog.adapters.operations import OPERATIONS
 from mnemolog.adapters.operations.operation import Operation
+from mnemolog.adapters.operations.registry import OPERATIONS
 from mnemolog.adapters.operations.requests import AnyRequest
 from mnemolog.domain.principal import Role
 from tests.adapters.principals.keys import principal

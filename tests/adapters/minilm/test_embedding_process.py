@@ -17,7 +17,7 @@ from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import open_engine
 from mnemolog.adapters.minilm import EmbeddingProcess, MiniLM, process
 from mnemolog.domain.errors import InvalidInput, ModelMissing, ServerFailed
-from mnemolog.projections.query import MemoryQuery
+from mnemolog.projections.requests import MemoryQuery
 
 # More than one portion, of all lengths, and none like another.
 TEXTS = [f"Ana's {number}. flat: " + "a balcony over the river, " * (number % 7) + "🎉昨日" for number in range(40)]
