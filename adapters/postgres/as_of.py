@@ -34,8 +34,8 @@ from mnemolog.projections.working.projector import SessionPlace, fold
 T = TypeVar("T")
 
 TEMPORARY = "pg_temp"
-# Small enough that other work on the loop does not wait long.
-PORTION = 500
+# Events. Small enough that other work on the loop does not wait long.
+PORTION = 1000
 
 _WHILE_FILLING = text("SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in BY_KEY.items()))
 _DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]
@@ -85,20 +85,20 @@ async def fill(
 ) -> None:
     """Fill the tables of these projections up to seq `until`, one transaction per batch of events.
 
-    A batch that lacks a vector is run again with it. After an error the tables are unusable.
+    A batch for which a vector is missing is run again with it: the model takes longer than the rows. After an error the
+    tables are unusable.
     """
     await create_tables(connection, projectors)
     writers = [(projector.kinds, TableWriter(projector, connection)) for projector in projectors]
 
-    async def write(step: Step, events: Decoded) -> None:
+    async def write(batch: Sequence[StoredEvent], events: Decoded) -> None:
         async with connection.begin():
             await connection.execute(_WHILE_FILLING)
-            await apply([step], events)
+            await apply([Step(kinds, writer, batch) for kinds, writer in writers], events)
 
     portions = 0
     async for batch, events in _one_ahead(_decoded(log, stream, until, [kinds for kinds, _ in writers])):
-        for kinds, writer in writers:
-            await prepared(partial(write, Step(kinds, writer, batch), events))
+        await prepared(partial(write, batch, events))
         portions += 1
         if portions.bit_count() == 1:  # Each time the amount of data has doubled.
             await _gather_statistics(connection, projectors)
