@@ -4,14 +4,28 @@ Without replay: each row of `periods` tells from when until when it was believed
 now: names, confidence, which entities were merged, and for which entity a text stands.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from operator import itemgetter
+from types import NoneType
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, ColumnElement, Text, and_, cast, func, literal, or_, select, true
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    DateTime,
+    Select,
+    Text,
+    Uuid,
+    and_,
+    any_,
+    func,
+    or_,
+    select,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import card
@@ -25,10 +39,10 @@ from mnemolog.domain.scope import Scope
 from mnemolog.domain.scope_merge import ScopedFact, overridden
 from mnemolog.domain.sentence import value_text
 from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.asking import fetch_asked, given
 from mnemolog.projections.graph import reader
 from mnemolog.projections.graph.entities import names
 from mnemolog.projections.graph.hiding import hidden_at
-from mnemolog.projections.graph.reader import one_of
 from mnemolog.projections.graph.tables import periods, relations
 from mnemolog.projections.owner import OWNER
 from mnemolog.projections.rows import Key, Row, fetch, load, stored
@@ -46,23 +60,6 @@ class Point:
     valid_at: datetime
     known_at: datetime | int | None = None
     always: bool = False
-
-    def active(self) -> ColumnElement[bool]:
-        """The periods that held and were believed."""
-        column = periods.c
-        valid = and_(column.valid_from <= self.valid_at, _open_or_beyond(column.valid_to, self.valid_at))
-        if self.known_at is None:
-            return and_(valid, column.known_to_seq.is_(None))
-        by_seq = isinstance(self.known_at, int)
-        until = column.known_to_seq if by_seq else column.known_to
-        return and_(valid, self.recorded(), _open_or_beyond(until, self.known_at))
-
-    def recorded(self) -> ColumnElement[bool]:
-        """The periods that were believed by then, including those that no longer were."""
-        if self.known_at is None:
-            return true()
-        since = periods.c.known_from_seq if isinstance(self.known_at, int) else periods.c.known_from
-        return since <= self.known_at
 
     def state(self, period: Row) -> State:
         if not self.believes(period):
@@ -86,10 +83,6 @@ class Point:
         return until is None or (self.known_at is not None and until > self.known_at)
 
 
-def _open_or_beyond(end: ColumnElement[Any], at: datetime | int) -> ColumnElement[bool]:
-    return or_(end.is_(None), end > at)
-
-
 async def facts(
     connection: AsyncConnection,
     viewer: Viewer,
@@ -110,10 +103,10 @@ async def facts(
     """
     read = _Reading(connection, viewer, point, predicates)
     kin = None if about is None else await reader.kin(connection, viewer, about)
-    conditions = [*where, *([] if kin is None else [await read.about(kin)])]
+    narrowed = _Narrowed(where=where) if kin is None else replace(await read.about(kin), where=where)
     if predicate is not None:
-        conditions.append(one_of(relations.c.predicate, predicate))
-    found = await read.rows(and_(true(), *conditions))
+        narrowed = narrowed.by(_with_predicate, predicates=list(predicate))
+    found = await read.rows(narrowed)
     if kin is not None:
         found = [row for row in found if not kin.isdisjoint(row["ends"])]
     if point.always:
@@ -138,9 +131,11 @@ async def former(
     where: Sequence[ColumnElement[bool]] = (),
 ) -> Sequence[Row]:
     """The facts about these subjects that have ended, with one of these predicates."""
-    same = one_of(relations.c.subject_id, subject_ids) & one_of(relations.c.predicate, names)
+    same = (
+        _Narrowed(where=where).by(_with_subject, subjects=list(subject_ids)).by(_with_predicate, predicates=list(names))
+    )
     read = _Reading(connection, viewer, replace(point, always=True), predicates)
-    rows = await read.rows(and_(same, periods.c.valid_to <= point.valid_at, *where))
+    rows = await read.rows(same.by(_ended, valid_at=point.valid_at))
     return [_fact(row, predicates, None) for row in rows if row["state"] is State.ENDED]
 
 
@@ -152,7 +147,7 @@ async def outlived(
     said: Mapping[str, datetime],
 ) -> Mapping[str, tuple[Sequence[Row], bool]]:
     """Of messages, given with when they were said: the facts that they stated and that no longer hold; whether all."""
-    told = relations.c.source_turn_ids.overlap(cast(literal(sorted(said)), ARRAY(Text)))
+    told = _Narrowed().by(_told, turn_ids=list(said))
     over: dict[str, list[Row]] = {}
     lasting: set[str] = set()
     for fact in await _Reading(connection, viewer, replace(point, always=True), predicates).rows(told):
@@ -178,17 +173,85 @@ def entity_card(entity: Row, about: Iterable[Row]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class _Narrowed:
+    """Which relations and periods are read: conditions with parameters that `values` names, and any others."""
+
+    conditions: tuple[Callable[[], ColumnElement[bool]], ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
+    where: Sequence[ColumnElement[bool]] = ()
+
+    def by(self, condition: Callable[[], ColumnElement[bool]], **values: Any) -> "_Narrowed":
+        return replace(self, conditions=(*self.conditions, condition), values={**self.values, **values})
+
+
+def _about() -> ColumnElement[bool]:
+    kin, column = any_(given("kin", ARRAY(Uuid()))), relations.c
+    return or_(column.subject_id == kin, column.object_id == kin, column.named == any_(given("called", ARRAY(Text()))))
+
+
+def _with_subject() -> ColumnElement[bool]:
+    return relations.c.subject_id == any_(given("subjects", ARRAY(Uuid())))
+
+
+def _with_predicate() -> ColumnElement[bool]:
+    return relations.c.predicate == any_(given("predicates", ARRAY(Text())))
+
+
+def _told() -> ColumnElement[bool]:
+    told: ColumnElement[bool] = relations.c.source_turn_ids.overlap(given("turn_ids", ARRAY(Text())))
+    return told
+
+
+def _ended() -> ColumnElement[bool]:
+    return periods.c.valid_to <= given("valid_at", DateTime(timezone=True))
+
+
+def _recorded(known: type) -> list[ColumnElement[bool]]:
+    """The periods that were believed by then, including those that no longer were."""
+    if known is NoneType:
+        return []
+    since = periods.c.known_from_seq if known is int else periods.c.known_from
+    return [since <= _known_at(known)]
+
+
+def _active(known: type) -> list[ColumnElement[bool]]:
+    """The periods that held and were believed."""
+    column, at = periods.c, given("valid_at", DateTime(timezone=True))
+    valid = [column.valid_from <= at, or_(column.valid_to.is_(None), column.valid_to > at)]
+    if known is NoneType:
+        return [*valid, column.known_to_seq.is_(None)]
+    until = column.known_to_seq if known is int else column.known_to
+    return [*valid, *_recorded(known), or_(until.is_(None), until > _known_at(known))]
+
+
+def _known_at(known: type) -> ColumnElement[Any]:
+    return given("known_at", BigInteger() if known is int else DateTime(timezone=True))
+
+
+def _periods(
+    viewer: Viewer, known: type, always: bool, conditions: Sequence[Callable[[], ColumnElement[bool]]]
+) -> Select[Any]:
+    """The periods of relations as known at a seq, at a time or now, by the type of `known_at`."""
+    key = [relations.c[one.name] == periods.c[one.name] for one in relations.primary_key.columns]
+    if always:
+        found = [*_recorded(known), relations.c.status.in_(sorted(VISIBLE))]
+    else:
+        found = [*_active(known), relations.c.status != Status.PURGED]
+    seen = (owned(periods, viewer), shared(relations, viewer), *(one() for one in conditions))
+    return select(*stored(periods)).join(relations, and_(*key)).where(*seen, *found)
+
+
+@dataclass(frozen=True, slots=True)
 class _Reading:
     connection: AsyncConnection
     viewer: Viewer
     point: Point
     predicates: PredicatePolicy
 
-    async def about(self, kin: Collection[UUID]) -> ColumnElement[bool]:
+    async def about(self, kin: Collection[UUID]) -> _Narrowed:
         """Relations with one of these entities at either end, by id, or by a name that a text stands for."""
-        ends = [one_of(end, kin) for end in (relations.c.subject_id, relations.c.object_id)]
         known = {key for row in await reader.by_ids(self.connection, self.viewer, kin) for key in names(row)}
-        return or_(*ends, one_of(relations.c.named, known))
+        return _Narrowed().by(_about, kin=list(kin), called=list(known))
 
     async def slots_of(self, found: Sequence[Row]) -> Sequence[Row]:
         """All facts with the same subjects and predicates, which may contradict these facts."""
@@ -196,26 +259,16 @@ class _Reading:
             return []
         subjects = await reader.kin(self.connection, self.viewer, {row["subject"]["entity_id"] for row in found})
         predicates = {row["predicate"] for row in found}
-        same = one_of(relations.c.subject_id, subjects) & one_of(relations.c.predicate, predicates)
-        return await self.rows(same)
+        same = _Narrowed().by(_with_subject, subjects=list(subjects))
+        return await self.rows(same.by(_with_predicate, predicates=list(predicates)))
 
-    async def rows(self, narrowed: ColumnElement[bool]) -> Sequence[Row]:
+    async def rows(self, narrowed: _Narrowed) -> Sequence[Row]:
         """Relations with the period that holds, and the rows of their ends; the most certain first, then the oldest.
 
         One row a relation, or with `always` one for each of its periods.
         """
-        point, key = self.point, [relations.c[one.name] == periods.c[one.name] for one in relations.primary_key.columns]
-        statement = (
-            select(*stored(periods))
-            .join(relations, and_(*key))
-            .where(owned(periods, self.viewer), shared(relations, self.viewer), narrowed)
-        )
-        if point.always:
-            statement = statement.where(point.recorded(), relations.c.status.in_(sorted(VISIBLE)))
-        else:
-            statement = statement.where(point.active(), relations.c.status != Status.PURGED)
-        held: dict[Key, list[Row]] = {}
-        for one in await fetch(self.connection, periods, statement):
+        point, held = self.point, dict[Key, list[Row]]()
+        for one in await self._periods(narrowed):
             held.setdefault(_key(one), []).append(one)
         loaded = await load(self.connection, relations, held.keys())
         named = await self._named(loaded.values())
@@ -229,6 +282,19 @@ class _Reading:
                 for span in point.timeline(held[id_]) if point.always else held[id_][-1:]:
                     found.append({**bound, **_dates(span), "state": point.state(span), **_between(bound, known)})
         return sorted(found, key=lambda row: (-row["confidence"], row["created_at"], row["relation_id"]))
+
+    async def _periods(self, narrowed: _Narrowed) -> Sequence[Row]:
+        point = self.point
+        at = {} if point.always else {"valid_at": point.valid_at}
+        known = {} if point.known_at is None else {"known_at": point.known_at}
+        values = {**at, **known, **narrowed.values}
+        kind: type = NoneType if point.known_at is None else int if isinstance(point.known_at, int) else datetime
+        if not narrowed.where:
+            return await fetch_asked(
+                self.connection, periods, self.viewer, _periods, kind, point.always, narrowed.conditions, **values
+            )
+        statement = _periods(self.viewer, kind, point.always, narrowed.conditions).where(*narrowed.where)
+        return await fetch(self.connection, periods, statement.params(values))
 
     async def _named(self, rows: Iterable[Row]) -> Mapping[UUID, UUID]:
         """The entities for which the objects of facts stand, where a text is the name of only one."""

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from psycopg.sql import SQL, Identifier
 from pydantic_core import to_json
-from sqlalchemy import ARRAY, Column, ColumnElement, Select, any_, literal, select
+from sqlalchemy import ARRAY, Select, Uuid, any_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.entity import erased_entity, no_such_entity
@@ -17,6 +17,7 @@ from mnemolog.domain.scope import Scope
 from mnemolog.domain.text import name_key, normalize_name
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
+from mnemolog.projections.asking import ask, fetch_asked, given
 from mnemolog.projections.graph.entities import names
 from mnemolog.projections.graph.tables import aliases, entities
 from mnemolog.projections.owner import owner_of
@@ -146,7 +147,11 @@ async def by_ids(connection: AsyncConnection, viewer: Viewer, entity_ids: Collec
     """The rows of these ids that the agent may see, without following merges."""
     if not entity_ids:
         return []
-    return await fetch(connection, entities, visible(viewer).where(one_of(entities.c.entity_id, entity_ids)))
+    return await fetch_asked(connection, entities, viewer, _identified, ids=list(entity_ids))
+
+
+def _identified(viewer: Viewer) -> Select[Any]:
+    return visible(viewer).where(entities.c.entity_id == any_(given("ids", ARRAY(Uuid()))))
 
 
 async def survivors(connection: AsyncConnection, viewer: Viewer, rows: Sequence[Row]) -> Mapping[UUID, Row]:
@@ -162,21 +167,16 @@ async def survivors(connection: AsyncConnection, viewer: Viewer, rows: Sequence[
 
 async def kin(connection: AsyncConnection, viewer: Viewer, entity_ids: Collection[UUID]) -> frozenset[UUID]:
     """These entities and all that were merged into them, over any number of merges."""
-    absorbed = (
-        select(entities.c.entity_id)
-        .where(owned(entities, viewer), one_of(entities.c.merged_into, entity_ids))
-        .cte("absorbed", recursive=True)
-    )
-    further = select(entities.c.entity_id).where(
-        owned(entities, viewer), entities.c.merged_into == absorbed.c.entity_id
-    )
-    ids = await connection.execute(select(absorbed.union(further).c.entity_id))
-    return frozenset(entity_ids) | frozenset(ids.scalars())
+    rows = await ask(connection, viewer, _absorbed, ids=list(entity_ids))
+    return frozenset(entity_ids).union(id_ for (id_,) in rows)
 
 
-def one_of(column: Column[Any], values: Collection[Any]) -> ColumnElement[bool]:
-    """Whether a column has one of these values, as one parameter however many there are."""
-    return column == any_(literal(sorted(values), ARRAY(column.type)))
+def _absorbed(viewer: Viewer) -> Select[Any]:
+    mine, into = owned(entities, viewer), entities.c.merged_into
+    first = select(entities.c.entity_id).where(mine, into == any_(given("ids", ARRAY(Uuid()))))
+    absorbed = first.cte("absorbed", recursive=True)
+    further = select(entities.c.entity_id).where(mine, into == absorbed.c.entity_id)
+    return select(absorbed.union(further).c.entity_id)
 
 
 def shown(row: Row) -> Row:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, select, tuple_
+from sqlalchemy import ColumnElement, Select, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.consent import PatchStatus
@@ -14,6 +14,7 @@ from mnemolog.domain.profile import CATEGORY
 from mnemolog.domain.todo import TodoKind, TodoStatus
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import USER, StreamId
+from mnemolog.projections.asking import fetch_asked
 from mnemolog.projections.owner import OWNER, stream_of
 from mnemolog.projections.paging import Slice, page_of, slice_of, sliced
 from mnemolog.projections.profile.tables import consent, profile_fields, todos
@@ -31,9 +32,15 @@ async def fields(
 ) -> Sequence[dict[str, Any]]:
     """The values that are set, by field: `value` is a text, or a list of texts if the field collects values."""
     require_profile(viewer)
-    statement = select(*stored(profile_fields)).where(owned(profile_fields, viewer), *where)
-    statement = statement.order_by(profile_fields.c.field)
-    return [_field(row) for row in await fetch(connection, profile_fields, statement) if row["held"]]
+    if where:
+        rows = await fetch(connection, profile_fields, _all_fields(viewer).where(*where))
+    else:
+        rows = await fetch_asked(connection, profile_fields, viewer, _all_fields)
+    return [_field(row) for row in rows if row["held"]]
+
+
+def _all_fields(viewer: Viewer) -> Select[Any]:
+    return select(*stored(profile_fields)).where(owned(profile_fields, viewer)).order_by(profile_fields.c.field)
 
 
 async def patches(
@@ -62,15 +69,20 @@ async def own_todos(
     where: Sequence[ColumnElement[bool]] = (),
 ) -> Slice:
     """The viewing agent's todos: those due first come first, then the oldest."""
+    if where:
+        rows = await fetch(connection, todos, _own_todos(viewer, status, kind).where(*where))
+    else:
+        rows = await fetch_asked(connection, todos, viewer, _own_todos, status, kind)
+    return slice_of([_shown(row) for row in rows], "todo_id", limit, cursor)
+
+
+def _own_todos(viewer: Viewer, status: TodoStatus | None, kind: TodoKind | None) -> Select[Any]:
     column = todos.c
-    statement = select(*stored(todos)).where(owned(todos, viewer), column.agent_id == viewer.agent_id, *where)
-    statement = statement.where(column.text != "").order_by(
-        column.due.asc().nulls_last(), column.created_at, column.todo_id
-    )
+    statement = select(*stored(todos)).where(owned(todos, viewer), column.agent_id == viewer.agent_id)
     for one, wanted in ((column.status, status), (column.kind, kind)):
         statement = statement if wanted is None else statement.where(one == wanted)
-    rows = [_shown(row) for row in await fetch(connection, todos, statement)]
-    return slice_of(rows, "todo_id", limit, cursor)
+    in_order = (column.due.asc().nulls_last(), column.created_at, column.todo_id)
+    return statement.where(column.text != "").order_by(*in_order)
 
 
 async def overdue(connection: AsyncConnection, now: datetime) -> AsyncIterator[Sequence[tuple[StreamId, UUID]]]:

@@ -58,7 +58,7 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     ]
     wanted = [hit for one in found for hit in one.hits if asked.wants(hit.kind)]
     hits = relevant(asked, weighed(asked, wanted))
-    if any(GRAPH in source.projections for source in sources):
+    if any(GRAPH in source.projections and holds for source, holds in zip(sources, held, strict=True)):
         hits = await _outlived(asked, hits)
     words = _words_of(asked, hits)
     unknown = _unknown(asked, found, words)

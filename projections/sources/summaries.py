@@ -5,8 +5,6 @@ from sqlalchemy import ColumnElement, select
 from mnemolog.domain.message import CATEGORY
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.viewer import Viewer
-from mnemolog.projections.conversation.reader import hidden_last
-from mnemolog.projections.memories.filters import said
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.rows import Row
 from mnemolog.projections.sources.source import SAID, Asked, Found, Source, hit_of
@@ -16,7 +14,6 @@ from mnemolog.projections.summaries.tables import NAME, summaries
 SUMMARY = "summary"
 LATEST = 50
 """How many summaries a search looks through, the newest first."""
-STRETCHES = ("session_id", "episode_id")
 
 
 def _holds(viewer: Viewer) -> ColumnElement[bool]:
@@ -31,12 +28,8 @@ async def _find(asked: Asked) -> Found:
     """
     hits = []
     seen: set[tuple[object, ...]] = set()
-    filters, column = asked.among.filters, summaries.c
-    where = [*said(filters, column.created_at), column.created_at > hidden_last(asked.viewer)]
-    if SUMMARY not in asked.kinds:
-        where.append(~column.mechanical)
-    where += [column[name] == value for name in STRETCHES if (value := getattr(filters, name)) is not None]
-    for row in await reader.newest(asked.connection, asked.viewer, filters.thread_id, None, LATEST, None, where):
+    extracts = SUMMARY in asked.kinds
+    for row in await reader.found(asked.connection, asked.viewer, asked.among.filters, LATEST, extracts=extracts):
         place = (row["thread_id"], row["kind"], row.get("episode_id"))
         if place in seen or not (score := asked.match(row["text"])):
             continue

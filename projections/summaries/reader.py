@@ -1,9 +1,10 @@
 """Reads summaries: by id, by thread and kind, and the latest ones for jobs."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, or_, select, tuple_
+from sqlalchemy import ColumnElement, Select, or_, select, tuple_
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -11,9 +12,12 @@ from mnemolog.domain.errors import Erased, NotFound
 from mnemolog.domain.message import CATEGORY
 from mnemolog.domain.summary import SummaryKind
 from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.asking import fetch_asked
 from mnemolog.projections.conversation.reader import hidden_last
+from mnemolog.projections.memories.filters import said
 from mnemolog.projections.owner import OWNER, indexed
 from mnemolog.projections.paging import Slice, page_of, sliced
+from mnemolog.projections.requests import Filters
 from mnemolog.projections.rows import Key, Row, fetch, stored
 from mnemolog.projections.summaries.tables import summaries
 from mnemolog.projections.visibility import owned
@@ -21,6 +25,7 @@ from mnemolog.projections.visibility import owned
 NEWEST = ("-seq", "summary_id")
 CONVERSATION = (SummaryKind.ROLLING, SummaryKind.RUNNING, SummaryKind.SESSION, SummaryKind.SPINE)
 """What a context tells of a conversation, the most current first."""
+_STRETCHES = {"thread_id", "session_id", "episode_id"}
 _INTERNAL = frozenset({"tenant", "stream_kind"})
 
 
@@ -51,17 +56,36 @@ async def newest(
     kind: SummaryKind | None,
     limit: int,
     cursor: str | None,
-    where: Sequence[ColumnElement[bool]] = (),
 ) -> Slice:
     """The summaries of the viewing agent, the newest first, without those that were erased."""
     column = summaries.c
-    listed = select(*stored(summaries)).where(*visible_to(viewer), column.text != "", *where)
+    listed = select(*stored(summaries)).where(*visible_to(viewer), column.text != "")
     if thread_id is not None:
         listed = listed.where(column.thread_id == thread_id)
     if kind is not None:
         listed = listed.where(column.kind == kind)
     rows = await fetch(connection, summaries, page_of(listed, summaries, NEWEST, limit, cursor))
     return sliced([_shown(row) for row in rows], NEWEST, limit)
+
+
+async def found(
+    connection: AsyncConnection, viewer: Viewer, filters: Filters, limit: int, *, extracts: bool
+) -> list[Row]:
+    """The newest summaries that a search looks through, by its filters on time and conversation.
+
+    None that was made before a message of the user was hidden, and no `extracts` unless they are wanted.
+    """
+    rows = await fetch_asked(connection, summaries, viewer, _found, filters, extracts, limit)
+    return [_shown(row) for row in rows]
+
+
+def _found(viewer: Viewer, filters: Filters, extracts: bool, limit: int) -> Select[Any]:
+    column, wanted = summaries.c, filters.model_dump(include=_STRETCHES, exclude_none=True)
+    where = [*visible_to(viewer), column.text != "", column.created_at > hidden_last(viewer)]
+    where += [*said(filters, column.created_at), *(column[name] == value for name, value in wanted.items())]
+    if not extracts:
+        where.append(~column.mechanical)
+    return select(*stored(summaries)).where(*where).order_by(column.seq.desc(), column.summary_id).limit(limit)
 
 
 async def of_conversation(connection: AsyncConnection, viewer: Viewer, thread_id: str) -> list[Row]:
