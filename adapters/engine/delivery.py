@@ -31,8 +31,10 @@ from mnemolog.adapters.verify import incidents as incidents_on_jetstream
 from mnemolog.adapters.verify.anchor_file import FORMER, AnchorFile
 from mnemolog.adapters.verify.anchor_stream import AnchorStream
 from mnemolog.adapters.verify.anchoring import Anchoring
+from mnemolog.adapters.verify.asking import EngineHeads, answer_for_heads
 from mnemolog.adapters.verify.damage import Damage, Kind, Part
 from mnemolog.adapters.verify.incidents import By, Done, Incidents
+from mnemolog.adapters.verify.latest_heads import LatestHeads
 from mnemolog.commands.writes.api_keys import ApiKeys
 from mnemolog.commands.writes.writes import Writes
 from mnemolog.domain.errors import DatabaseRolledBack, EngineError
@@ -68,7 +70,9 @@ class Delivery:
 def delivery_of(
     stack: AsyncExitStack, settings: Settings, endpoints: Endpoints, to: Connections, *, anchoring: bool
 ) -> Delivery:
-    """Created but not running. Without `anchoring`, heads are anchored on JetStream only, as by clients."""
+    """Created but not running. Without `anchoring`, heads are anchored on JetStream only, as by clients, and an engine
+    is asked for those that others anchored.
+    """
     outbox = Outbox(to.pool, endpoints.postgres_dsn, to.roots.derived("chain"))
     jetstream = to.nats.jetstream()
     streams = Streams(jetstream, limits_of(settings))
@@ -81,6 +85,7 @@ def delivery_of(
         now,
         new_id().hex,
         settings.anchor_seconds,
+        LatestHeads(None if anchoring else EngineHeads(to.nats, to.roots.derived("anchors"))),
         chain_key=to.roots.derived("chain"),
         abandoned=lambda: to.nats.abandoned,
     )
@@ -118,6 +123,7 @@ async def start_relay(
     stack.push_async_callback(delivery.anchoring.flush)
     await delivery.streams.ensure()
     await wake_on_append(to.nats, delivery.relay.wake)
+    await answer_for_heads(to.nats, delivery.anchoring, to.roots.derived("anchors"), new_id().hex, now)
     in_name_of = partial(_in_name_of, writes, api_keys)
     turns = subscribers.Turns(TurnIntake(in_name_of, to.nats, to.nats.jetstream(), settings.dead_letter_bytes))
     await run(stack, [delivery.relay.run, delivery.anchoring.run, delivery.streams.keep, turns.run])

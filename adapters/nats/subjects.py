@@ -26,6 +26,7 @@ WEBHOOKS = "webhooks"
 
 ALL_EVENTS = "mnemolog.events.>"
 APPENDED = "mnemolog.appended"
+HEADS = "mnemolog.heads"
 WEBHOOKS_CHANGED = "mnemolog.webhooks"
 ALL_TURNS = "mnemolog.turns.>"
 ALL_RECEIPTS = "mnemolog.receipts.>"

@@ -4,7 +4,7 @@ An event is appended once, at one place of one stream, behind one other: only th
 that other's. So each row is checked as it is read, whoever reads it and whatever for, and costs one HMAC.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from mnemolog.adapters.postgres.pool import Connection, Pool, repeated
@@ -22,6 +22,10 @@ Refused = Callable[[TamperedEvent], Awaitable[None]]
 class LatestHeads(Protocol):
     """Known heads from outside the database."""
 
+    async def learn(self, streams: Collection[StreamId]) -> None:
+        """Ask for what other processes know about these streams, if this one may know less."""
+        ...
+
     def seq(self, stream: StreamId) -> int:
         """The last known seq of the stream; 0 if nothing is known about it."""
         ...
@@ -29,6 +33,9 @@ class LatestHeads(Protocol):
 
 class NoHeads:
     """Implements `LatestHeads` without any knowledge."""
+
+    async def learn(self, streams: Collection[StreamId]) -> None:
+        return
 
     def seq(self, stream: StreamId) -> int:
         return 0
@@ -94,6 +101,7 @@ class ChainedRows:
 
     async def head(self, stream: StreamId) -> int:
         """The last seq; TamperedEvent if the stream is known to have been longer."""
+        await self._known.learn([stream])
         known = self._known.seq(stream)  # Read first, so that concurrent appends do not look like a loss.
         rows = await self._rows("read_head", tenant=stream.tenant, stream=stream.name)
         seq = int(rows[0]["seq"]) if rows else 0
@@ -103,6 +111,7 @@ class ChainedRows:
 
     async def _head(self, stream: StreamId) -> int:
         """The seq that the stream must reach: its head, or the last known one."""
+        await self._known.learn([stream])
         rows = await self._rows("read_head", tenant=stream.tenant, stream=stream.name)
         return max(int(rows[0]["seq"]) if rows else 0, self._known.seq(stream))
 

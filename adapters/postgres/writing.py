@@ -143,6 +143,7 @@ class GroupWriter:
         return [outcomes[position] for position in range(len(appends))]
 
     async def _ask_and_write(self, appends: Sequence[Append], wait: bool, doubt: Doubt) -> Sequence[Outcome]:
+        await self._heads.learn({append.stream for append in appends})
         for attempt in range(1, ATTEMPTS + 1):
             group = Group(self._codec, self._secrets, appends, doubtful=doubt.open, heads=self._heads)
             try:

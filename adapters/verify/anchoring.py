@@ -159,9 +159,13 @@ class Anchoring:
             for anchor in heard:
                 if anchor.accepted:
                     self._accept(anchor)
-                elif anchor.node != self._node:
+                    for head in anchor.heads:
+                        self.known.forget(head.stream)
+            for anchor in heard:
+                if not anchor.accepted and anchor.node != self._node:
                     self._know(anchor)
             self._heard = place
+        self.known.complete()
 
     async def _any_head(self) -> bool:
         async with self._pool.connection() as connection:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from mnemolog.adapters.engine.engine import Engine, now
+from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.verify.anchor_stream import AnchorStream
 from mnemolog.adapters.verify.anchoring import Anchoring
 from mnemolog.adapters.verify.damage import Part
@@ -92,3 +92,53 @@ async def test_what_another_process_anchored_is_known_though_the_relay_never_saw
 
     with pytest.raises(TamperedEvent):
         await victim.log.head(ana.stream)
+
+
+async def test_a_program_that_has_just_attached_refuses_what_its_engine_refuses(
+    victim: Engine, ana: Person, mallory: Attacker
+) -> None:
+    """It has seen nothing of this stream itself, and no anchor."""
+    await victim.anchoring.flush()
+    promised = Position(ana.stream, await mallory.head())
+    await mallory.removes(promised.seq)
+    await mallory.tidies()
+
+    async with open_engine(victim.settings, attach=True) as attached:
+        hers = Person(attached, ana.user)
+        with pytest.raises(TamperedEvent):
+            await hers.creates("This would fork what happened", memory_key="fork")
+        with pytest.raises(TamperedEvent):
+            await attached.reads.newest(hers.viewer, 5, Moment(after=promised))
+        await Person(attached, f"{ana.user}-new").creates("Others go on")
+    assert await mallory.head() == promised.seq - 1
+
+
+async def test_a_rollback_that_was_accepted_is_accepted_by_processes_that_hear_of_it(
+    victim: Engine, ana: Person, mallory: Attacker
+) -> None:
+    await victim.anchoring.flush()
+    hearing, ignorant = anchoring_of_another_process(victim), anchoring_of_another_process(victim)
+    await hearing.hear()
+    await mallory.removes(last := await mallory.head())
+    await mallory.tidies()
+
+    begun = Anchoring(
+        victim.verifier.anchors,
+        AnchorStream(victim.nats.jetstream()),
+        victim.verifier.pool,
+        victim.verifier.roots.derived("anchors"),
+        now,
+        "start",
+        10,
+    )
+    await begun.begin(accept=True)
+
+    assert hearing.known.seq(ana.stream) == last
+    for one in (hearing, ignorant):
+        await one.hear()
+        assert one.known.seq(ana.stream) < last
+
+
+def anchoring_of_another_process(engine: Engine) -> Anchoring:
+    key = engine.verifier.roots.derived("anchors")
+    return Anchoring(None, AnchorStream(engine.nats.jetstream()), engine.verifier.pool, key, now, "another", 10)

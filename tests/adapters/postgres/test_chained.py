@@ -10,6 +10,7 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.keys import from_file
+from mnemolog.adapters.postgres.chained import NoHeads
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.pool import Pool, open_pool
 from mnemolog.adapters.postgres.roots import Roots, open_roots
@@ -30,7 +31,7 @@ LAST = 6
 Attack = Callable[[Pool, StreamId], Awaitable[None]]
 
 
-class Known:
+class Known(NoHeads):
     """What was seen of heads elsewhere."""
 
     def __init__(self, seq: int) -> None:
