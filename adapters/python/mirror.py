@@ -8,13 +8,15 @@ import threading
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
+from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, cast, overload
 
 from mnemolog.domain.errors import EngineError
 
 P = ParamSpec("P")
 A = TypeVar("A")
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class EventLoopThread:
@@ -132,54 +134,49 @@ class Blocking:
         return _thread.run(coroutine, self.mirrored)
 
 
-class _Mirror(Generic[A, P, T]):
-    def __init__(self, method: Callable[Concatenate[A, P], Coroutine[Any, Any, T]]) -> None:
-        self._method = method
-        self.__doc__ = method.__doc__
+class Method(Protocol[P, T_co]):
+    """For type checkers: a method with these parameters."""
 
     @overload
-    def __get__(self, instance: None, owner: type) -> "_Mirror[A, P, T]": ...
+    def __get__(self, instance: None, owner: type) -> Callable[Concatenate[Any, P], T_co]: ...
     @overload
-    def __get__(self, instance: Blocking, owner: type) -> Callable[P, T]: ...
-    def __get__(self, instance: Blocking | None, owner: type) -> "_Mirror[A, P, T] | Callable[P, T]":
-        if instance is None:
-            return self
-
-        @functools.wraps(self._method)
-        def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            return instance._run(self._method(instance.mirrored, *args, **kwargs))
-
-        return call
+    def __get__(self, instance: Blocking, owner: type) -> Callable[P, T_co]: ...
 
 
-def mirrored(method: Callable[Concatenate[A, P], Coroutine[Any, Any, T]]) -> _Mirror[A, P, T]:
+def mirrored(method: Callable[Concatenate[A, P], Coroutine[Any, Any, T]]) -> Method[P, T]:
     """The sync twin of an async method, with its signature and its docstring."""
-    return _Mirror(method)
+
+    @_described_by(method)
+    def call(self: Blocking, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._run(method(self.mirrored, *args, **kwargs))
+
+    return cast(Method[P, T], call)
 
 
-class _IteratorMirror(Generic[A, P, T]):
-    def __init__(self, method: Callable[Concatenate[A, P], AsyncIterator[T]]) -> None:
-        self._method = method
-        self.__doc__ = method.__doc__
+def mirrored_iterator(method: Callable[Concatenate[A, P], AsyncIterator[T]]) -> Method[P, Iterator[T]]:
+    """The sync twin of an async generator: an iterator that waits for each item."""
 
-    @overload
-    def __get__(self, instance: None, owner: type) -> "_IteratorMirror[A, P, T]": ...
-    @overload
-    def __get__(self, instance: Blocking, owner: type) -> Callable[P, Iterator[T]]: ...
-    def __get__(self, instance: Blocking | None, owner: type) -> "_IteratorMirror[A, P, T] | Callable[P, Iterator[T]]":
-        if instance is None:
-            return self
+    @_described_by(method)
+    def call(self: Blocking, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+        items: Any = method(self.mirrored, *args, **kwargs)
+        try:
+            while (found := self._run(_next(items))) is not _END:
+                yield found
+        finally:
+            self._run(items.aclose())
 
-        @functools.wraps(self._method)
-        def call(*args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-            items: Any = self._method(instance.mirrored, *args, **kwargs)
-            try:
-                while (found := instance._run(_next(items))) is not _END:
-                    yield found
-            finally:
-                instance._run(items.aclose())
+    return cast(Method[P, Iterator[T]], call)
 
+
+def _described_by(method: Callable[..., Any]) -> Callable[[F], F]:
+    """Signature, docstring and name are those of the async method, without its class in the name."""
+
+    def described(call: F) -> F:
+        functools.update_wrapper(call, method)
+        call.__qualname__ = method.__name__
         return call
+
+    return described
 
 
 _END: Any = object()
@@ -187,8 +184,3 @@ _END: Any = object()
 
 async def _next(items: AsyncIterator[T]) -> T:
     return await anext(items, _END)
-
-
-def mirrored_iterator(method: Callable[Concatenate[A, P], AsyncIterator[T]]) -> _IteratorMirror[A, P, T]:
-    """The sync twin of an async generator: an iterator that waits for each item."""
-    return _IteratorMirror(method)
