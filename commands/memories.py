@@ -6,6 +6,7 @@ from typing import Any
 from mnemolog.commands import memory_changes as changes
 from mnemolog.commands import mentions, same_subject
 from mnemolog.commands.decider import Decider, Placed
+from mnemolog.commands.memory_put import put
 from mnemolog.commands.memory_requests import (
     ChangeStatus,
     ConfirmMemory,
@@ -16,6 +17,7 @@ from mnemolog.commands.memory_requests import (
     MergeMemories,
     Near,
     ObserveUse,
+    PutMemory,
     RestoreMemory,
     Similar,
     SoftDeleteMemory,
@@ -44,6 +46,7 @@ __all__ = [
     "MergeMemories",
     "Near",
     "ObserveUse",
+    "PutMemory",
     "RestoreMemory",
     "Similar",
     "SoftDeleteMemory",
@@ -59,6 +62,7 @@ __all__ = [
 
 _DECISIONS: Mapping[type[MemoryCommand], Callable[[Any, Memories], Sequence[Event]]] = {
     CreateMemory: create,
+    PutMemory: put,
     UpdateMemory: changes.update,
     MergeMemories: changes.merge,
     SoftDeleteMemory: changes.soft_delete,

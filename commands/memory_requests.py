@@ -203,6 +203,13 @@ class CreateMemory(Writing, Scoped, Sourced):
         )
 
 
+class PutMemory(CreateMemory):
+    """Creates the memory with this id, or restores it and updates what is given.
+
+    It is known by its id alone: it is neither compared with similar memories nor linked to them.
+    """
+
+
 class UpdateMemory(Writing, Sourced):
     """Fields that are None stay the same."""
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Se
 from dataclasses import replace
 from functools import lru_cache
 from secrets import token_hex
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 from uuid import UUID
 
 from sqlalchemy import BindParameter, Table, bindparam
@@ -28,6 +28,15 @@ _TENANT, _USER, _AGENT = _STANDING
 _DIALECT = psycopg_dialect.dialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
 
 
+@runtime_checkable
+class Varying(Protocol):
+    """An argument that is compiled once for all of its values."""
+
+    def shaped(self) -> tuple[Hashable, Mapping[str, str]]:
+        """The argument with texts that stand for its values, and the values of these texts in a statement."""
+        ...
+
+
 def given(name: str, kind: TypeEngine[Any]) -> BindParameter[Any]:
     """A parameter whose value `ask` is given by its name."""
     return bindparam(name, None, type_=kind)
@@ -45,12 +54,14 @@ async def ask(
     `build` uses the viewer's names only as values in conditions: what it returns is kept for other viewers with the
     same categories. Statements that are asked concurrently share a round trip.
     """
+    shaped = [one.shaped() if isinstance(one, Varying) else (one, {}) for one in args]
+    standing = {text: value for _, values in shaped for text, value in values.items()}
     schemas = options_of(connection).get("schema_translate_map", {})
     shape = replace(viewer, tenant=_TENANT, user_id=_USER, agent_id=_AGENT)
-    try:
-        statement, places, fixed, named = _compiled(build, args, shape, tuple(schemas.items()))
-    except TypeError:  # A filter by metadata has no hash.
-        statement, places, fixed, named = _compiled.__wrapped__(build, args, shape, tuple(schemas.items()))
+    alike = tuple(one for one, _ in shaped)
+    statement, places, fixed, named = _compiled(build, alike, shape, tuple(schemas.items()))
+    if standing:
+        fixed = {place: standing.get(one, one) if isinstance(one, str) else one for place, one in fixed.items()}
     told = {name: _array(value) if isinstance(value, list) else value for name, value in values.items()}
     given = {**fixed, **{place: getattr(viewer, name) for place, name in named.items()}, **told}
     return await fetch_all(connection, statement, [given[place] for place in places])

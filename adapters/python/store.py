@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import operator
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID, uuid5
 
 try:
@@ -34,15 +34,14 @@ except ImportError as error:
 
 from mnemolog.blocking import Memory
 from mnemolog.borrowing import Borrowing
-from mnemolog.commands.memories import CreateMemory
+from mnemolog.commands.memories import PutMemory
 from mnemolog.domain.errors import Conflict, Erased, InvalidInput, NotFound
 from mnemolog.domain.identity import identifier
-from mnemolog.domain.memory import Kind, Status
+from mnemolog.domain.memory import Status
+from mnemolog.domain.text import clean
 from mnemolog.events.fields import validated
 from mnemolog.memory import AsyncMemory
-
-if TYPE_CHECKING:
-    from mnemolog.adapters.operations.results import MemoryView
+from mnemolog.opening import guarded
 
 # In the metadata of a memory: the item that it is.
 STORE = "store"
@@ -50,7 +49,7 @@ NAMESPACE = UUID("b7f7d0c4-0e0b-5a6e-9c39-6a0d6a52b7a1")
 PAGE = 200
 MOST = 100  # The most that a search ranks.
 WHOLE, ANY = "$", "*"
-ATTEMPTS = 5
+MOST_ERASED = 1000
 LONGEST = 100 * 365 * 24 * 60  # Minutes.
 
 
@@ -121,17 +120,10 @@ class MnemologStore(Borrowing, BaseStore):
 
     async def _put(self, op: PutOp) -> None:
         place = _Place(self._owner(op.namespace), op.namespace, op.key)
-        for attempt in range(ATTEMPTS):
-            try:
-                if op.value is None:
-                    await self._delete(place)
-                else:
-                    await self._write(place, op, dict(op.value))
-            except Conflict:  # Another put of the item came first.
-                if attempt == ATTEMPTS - 1:
-                    raise
-            else:
-                return
+        if op.value is None:
+            await self._delete(place)
+        else:
+            await self._write(place, op, dict(op.value))
 
     async def _delete(self, place: _Place) -> None:
         if found := await self._current(place):
@@ -154,46 +146,29 @@ class MnemologStore(Borrowing, BaseStore):
                 )
             item |= {"ttl": op.ttl, "expires_at": (engine.writes.now() + timedelta(minutes=op.ttl)).isoformat()}
         text, metadata = "\n".join(said) or json.dumps(value, ensure_ascii=False, default=str), {STORE: item}
-        memory_id, known = await self._known(place)
-        if known is None:
-            fields = {"tenant": engine.settings.tenant, "user_id": place.user_id, "memory_id": memory_id}
-            await engine.writes.execute(validated(CreateMemory, {**fields, "text": text, "metadata": metadata}))
-            return
-        if known.status != Status.ACTIVE:
-            await self._memory.restore(memory_id, user_id=place.user_id)
-        await self._memory.update(memory_id, user_id=place.user_id, text=text, metadata=metadata)
-
-    async def _known(self, place: _Place) -> tuple[UUID, MemoryView | None]:
-        """The memory of an item, or the id for a new one: that of an erased one is used up."""
-        for generation in range(1000):
-            memory_id = place.memory_id(generation)
+        fields = {"user_id": place.user_id, "text": text, "metadata": metadata}
+        for memory_id in place.memory_ids():
             try:
-                return memory_id, await self._memory.get(memory_id, user_id=place.user_id)
+                await _put(self._memory, {**fields, "memory_id": memory_id})
+            except Erased:
+                continue
+            return
+
+    async def _current(self, place: _Place) -> _Found | None:
+        for memory_id in place.memory_ids():
+            try:
+                known = await self._memory.get(memory_id, user_id=place.user_id)
             except Erased:
                 continue
             except NotFound:
-                return memory_id, None
-        raise Conflict(f"the item {place.key!r} was erased too often", field="key", fix="use another key")
-
-    async def _current(self, place: _Place) -> _Found | None:
-        _, known = await self._known(place)
-        return None if known is None or known.status != Status.ACTIVE else _Found.of(known.model_dump())
+                return None
+            return None if known.status != Status.ACTIVE else _Found.of(known.model_dump())
+        raise AssertionError("unreachable")
 
     async def _search(self, op: SearchOp) -> list[SearchItem]:
         owner = self._owner(op.namespace_prefix)
         wanted = op.offset + op.limit
-        found: dict[UUID, _Found] = {}
-        if op.query:
-            equal = {name: value for name, value in (op.filter or {}).items() if not isinstance(value, Mapping | list)}
-            answer = await self._memory.search(
-                op.query,
-                user_id=owner,
-                top_k=MOST,
-                kinds=[*Kind],
-                filters={"metadata": {STORE: {"indexed": True, **_within(op.namespace_prefix), "value": equal}}},
-            )
-            ranked = [_Found.of(hit.model_dump(), hit.score) for hit in answer]
-            found = {one.id: one for one in ranked if self._fits(one, op)}
+        found = {one.id: one for one in await self._ranked(owner, op, wanted)} if op.query else {}
         if len(found) < wanted:  # The others follow without a score, as in LangGraph's own stores.
             async for one in self._items(owner, op.namespace_prefix):
                 if self._fits(one, op):
@@ -204,6 +179,18 @@ class MnemologStore(Borrowing, BaseStore):
         return [
             SearchItem(**one.fields, score=one.score) for one in await self._refreshed(page, refresh=op.refresh_ttl)
         ]
+
+    async def _ranked(self, owner: str, op: SearchOp, wanted: int) -> Sequence[_Found]:
+        """The items that are most similar to the query: at first no more than wanted, which mostly are enough."""
+        equal = {name: value for name, value in (op.filter or {}).items() if not isinstance(value, Mapping | list)}
+        item = {"indexed": True, **_within(op.namespace_prefix), "value": equal}
+        query, limit = clean(op.query, "query"), max(1, min(wanted, MOST))
+        while True:
+            rows = await _similar(self._memory, owner, query, {STORE: item}, limit)
+            found = [one for row, score in rows if self._fits(one := _Found.of(row, score), op)]
+            if len(found) >= wanted or len(rows) < limit or limit == MOST:
+                return found
+            limit = MOST
 
     async def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         conditions = op.match_conditions or ()
@@ -258,6 +245,26 @@ class MnemologStore(Borrowing, BaseStore):
         return identifier(namespace[self._user_at], "user_id")
 
 
+@guarded
+async def _put(memory: AsyncMemory, fields: Mapping[str, Any]) -> None:
+    engine = await memory._engine()
+    await engine.writes.execute(validated(PutMemory, {**fields, "tenant": engine.settings.tenant}))
+
+
+@guarded
+async def _similar(
+    memory: AsyncMemory, owner: str, query: str, metadata: Mapping[str, Any], limit: int
+) -> Sequence[tuple[Mapping[str, Any], float]]:
+    """The memories with this metadata that are most similar to the query, and how similar they are."""
+    from mnemolog.domain.viewer import Viewer
+    from mnemolog.projections.reads.moment import Moment
+    from mnemolog.projections.requests import Filters
+
+    engine = await memory._engine()
+    viewer = Viewer(engine.settings.tenant, owner, memory._agent_id)
+    return await engine.reads.similar(viewer, query, validated(Filters, {"metadata": metadata}), limit, Moment())
+
+
 @dataclass(frozen=True, slots=True)
 class _Place:
     """Where an item is: its user, namespace and key."""
@@ -266,8 +273,11 @@ class _Place:
     namespace: tuple[str, ...]
     key: str
 
-    def memory_id(self, generation: int = 0) -> UUID:
-        return uuid5(NAMESPACE, json.dumps([self.user_id, self.namespace, self.key, generation]))
+    def memory_ids(self) -> Iterator[UUID]:
+        """The id of the memory that is the item, and those to go on with: the id of an erased one is used up."""
+        for generation in range(MOST_ERASED):
+            yield uuid5(NAMESPACE, json.dumps([self.user_id, self.namespace, self.key, generation]))
+        raise Conflict(f"the item {self.key!r} was erased too often", field="key", fix="use another key")
 
 
 @dataclass(frozen=True, slots=True)

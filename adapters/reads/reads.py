@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from copy import copy
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -31,6 +32,7 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.events.memory import Recall
+from mnemolog.projections.asking import together
 from mnemolog.projections.history import from_log
 from mnemolog.projections.projector import Store
 from mnemolog.projections.reads.artifacts import ArtifactReads
@@ -197,6 +199,7 @@ class Reads(
     ) -> tuple[Sequence[Question], T]:
         """Embed texts in one call before a connection is taken, then call `ask` with the `questions`.
 
+        Meanwhile the projections come to show what a live read must see.
         Uses the embedder of the visible vectors, and repeats once if they were swapped meanwhile. As of an earlier
         moment they are always the current model's.
         """
@@ -205,9 +208,14 @@ class Reads(
         async with self._caller.read(moment):
             embedder = await self._seen_embedder(moment)
             while True:
-                questions = await questions_of(texts, embedder)
+                embedded, there = questions_of(texts, embedder), moment
+                if moment.as_of is None:
+                    questions, _ = await together(embedded, self._wait(stream, moment, names))
+                    there = replace(moment, after=None, consistency="eventual")
+                else:
+                    questions = await embedded
                 found = await self._healed(
-                    viewer, stream, moment, names, partial(ask, index=self._index, questions=questions)
+                    viewer, stream, there, names, partial(ask, index=self._index, questions=questions)
                 )
                 now = await self._seen_embedder(moment)
                 if now is embedder:

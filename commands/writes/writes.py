@@ -11,7 +11,7 @@ from mnemolog.commands.episodes import EPISODES, SegmentThread
 from mnemolog.commands.extraction import EXTRACTION, ExtractTurn
 from mnemolog.commands.handler import C, Handler
 from mnemolog.commands.heard import HEARD, HearTurn, TurnRefused, together
-from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, UndoChange, UpdateMemory
+from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, PutMemory, UndoChange, UpdateMemory
 from mnemolog.commands.messages import MESSAGES, MessageCommand
 from mnemolog.commands.minds import MINDS, RunMind
 from mnemolog.commands.patrol import PATROL, CloseCycle
@@ -235,7 +235,8 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites, DocumentWrites, BeingWrite
             self._policy.known(command.category)
         if isinstance(command, CreateMemory):
             command = await traced(self._log, self._handler, command)
-        if self._neighbours and isinstance(command, CreateMemory | UpdateMemory):
+        compared = not isinstance(command, PutMemory)
+        if self._neighbours and compared and isinstance(command, CreateMemory | UpdateMemory):
             command = await self._neighbours.beside(self._handler.admitted(command))
         receipt = await self._handler.handle(
             MEMORIES, command, occurred_at=occurred_at, idempotency_key=idempotency_key

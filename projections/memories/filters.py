@@ -1,9 +1,10 @@
 """The filters of a query, applied in the database (B §6, §6.1, B06)."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from secrets import token_hex
+from typing import Any, Self
 from uuid import UUID
 
 from pydantic_core import to_json
@@ -47,6 +48,9 @@ from mnemolog.projections.requests import UNFILTERED, Filters
 from mnemolog.projections.visibility import owned, shared, viewed
 from mnemolog.projections.words import Words
 
+# Stands for the metadata in a compiled statement. No caller's text contains it, because it is random.
+_STANDING = f"metadata-{token_hex(16)}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
@@ -61,6 +65,13 @@ class Candidates:
     about: frozenset[UUID] | None = None
     stretches: tuple[message_reader.Stretch, ...] = ()
     kinds: frozenset[Kind] | None = None
+
+    def shaped(self) -> tuple[Self, Mapping[str, str]]:
+        """Statements differ in the value of a filter by metadata, which has no hash, by a parameter alone."""
+        if self.filters.metadata is None:
+            return self, {}
+        standing = self.filters.model_copy(update={"metadata": _STANDING})
+        return replace(self, filters=standing), {_json(_STANDING): _json(self.filters.metadata)}
 
     def conditions(self, viewer: Viewer) -> list[ColumnElement[bool]]:
         """The conditions in a statement over memories."""
@@ -185,7 +196,11 @@ def from_where(filters: Filters, column: ColumnElement[Any]) -> list[ColumnEleme
 
 
 def with_metadata(filters: Filters, column: ColumnElement[Any]) -> ColumnElement[bool]:
-    return cast(column, JSONB).contains(cast(literal(to_json(filters.metadata).decode(), Text), JSONB))
+    return cast(column, JSONB).contains(cast(literal(_json(filters.metadata), Text), JSONB))
+
+
+def _json(metadata: object) -> str:
+    return to_json(metadata).decode()
 
 
 def said(filters: Filters, at: ColumnElement[datetime]) -> list[ColumnElement[bool]]:

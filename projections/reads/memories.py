@@ -173,6 +173,16 @@ class MemoryReads(GraphReads):
         near = partial(neighbours.nearest, memory_id=memory_id)
         return await self._by_meaning(viewer, NOW, (MEMORIES, VECTORS), text, near)
 
+    async def similar(
+        self, viewer: Viewer, text: str, filters: Filters, limit: int, moment: Moment = NOW
+    ) -> Sequence[tuple[Mapping[str, Any], float]]:
+        """The memories that are most similar to a text and have these properties, and how similar they are."""
+        categories = candidates.categories(self._policy, viewer.agent_id, (), filters)
+        similar = partial(neighbours.similar, categories=categories, filters=filters, limit=limit)
+        _, found = await self._by_meaning(viewer, moment, (MEMORIES, VECTORS), text, similar)
+        self._used(viewer, moment, (row for row, _ in found))
+        return found
+
     async def newest(
         self,
         viewer: Viewer,

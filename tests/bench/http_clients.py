@@ -7,6 +7,7 @@ import asyncio
 import json
 import sys
 import time
+from collections.abc import Iterator
 from random import Random
 from urllib.parse import urlsplit
 
@@ -31,16 +32,22 @@ WORDS = [
 ]
 
 
+def questions(client: int) -> Iterator[str]:
+    """What a client asks: the same whenever it is asked."""
+    random = Random(client)
+    while True:
+        yield " ".join(random.choices(WORDS, k=6))
+
+
 async def clients(url: str, count: int) -> list[float]:
     """The milliseconds of so many requests, by CLIENTS at once."""
     host, took = urlsplit(url).netloc, list[float]()
     left = iter(range(count))
 
     async def client(number: int) -> None:
-        random = Random(number)
         reader, writer = await asyncio.open_connection(urlsplit(url).hostname, urlsplit(url).port)
-        for _ in left:
-            body = json.dumps({"user_id": USER, "query": " ".join(random.choices(WORDS, k=6))}).encode()
+        for _, query in zip(left, questions(number), strict=False):
+            body = json.dumps({"user_id": USER, "query": query}).encode()
             head = f"POST /v1/search HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n"
             began = time.perf_counter()
             writer.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)

@@ -46,6 +46,14 @@ async def test_a_filter_by_metadata_finds_by_each_of_its_values(engine: Engine, 
         assert [hit.id for hit in hits] == [str(red)]
 
 
+def test_filters_by_metadata_differ_by_a_parameter_alone() -> None:
+    red, blue = (Candidates(filters=Filters(metadata={"team": team})) for team in ("red", "blue"))
+    (shape, of_red), (other, of_blue) = red.shaped(), blue.shaped()
+    assert (shape, hash(shape)) == (other, hash(other))
+    assert shape != Candidates().shaped()[0]
+    assert [list(of_red.values()), list(of_blue.values())] == [['{"team":"red"}'], ['{"team":"blue"}']]
+
+
 async def test_an_error_is_raised_once_nothing_else_is_asked() -> None:
     ended = asyncio.Event()
 

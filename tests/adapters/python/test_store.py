@@ -122,6 +122,36 @@ def test_an_item_is_a_memory_with_its_history(memory: Memory, store: MnemologSto
     assert _value(store, "tea") == {"text": "likes no tea"}
 
 
+def test_what_is_put_again_is_what_was_put_last(memory: Memory, store: MnemologStore, user: str) -> None:
+    for text in ("green", "black", "green", "green"):
+        store.put(("m",), "tea", {"text": text})
+    assert _value(store, "tea") == {"text": "green"}
+    [known] = memory.list(user_id=user)
+    assert [one.event for one in memory.history(known.memory_id, user_id=user)] == ["UPDATE", "UPDATE", "ADD"]
+
+    store.delete(("m",), "tea")
+    store.put(("m",), "tea", {"text": "white"})
+    assert _value(store, "tea") == {"text": "white"}
+    events = [one.event for one in memory.history(known.memory_id, user_id=user)]
+    assert (events[:3], memory.list(user_id=user)[0].memory_id) == (["UPDATE", "RESTORE", "DELETE"], known.memory_id)
+
+
+def test_items_with_similar_words_stay_apart(memory: Memory, store: MnemologStore, user: str) -> None:
+    for key in "abc":
+        store.put(("m",), key, {"text": "Ana likes green tea"})
+    known = memory.list(user_id=user)
+    assert len(known) == 3
+    assert [one for item in known for one in memory.links(item.memory_id, user_id=user)] == []
+
+
+def test_a_search_ranks_further_if_a_filter_leaves_too_few(store: MnemologStore) -> None:
+    for number in range(12):
+        store.put(("m",), str(number), {"text": "green tea", "n": number})
+    found = store.search(("m",), query="green tea", filter={"n": {"$gte": 9}}, limit=3)
+    assert sorted(one.key for one in found) == ["10", "11", "9"]
+    assert all(one.score is not None for one in found)
+
+
 def _value(store: MnemologStore, key: str) -> Any:
     found = store.get(("m",), key)
     return found and found.value
