@@ -334,7 +334,7 @@ class PolicyFile(_Part):
         named = {one.name: one.mode for one in (*self.categories.system, *self.categories.custom)}
         return Policy(
             CategoryPolicy(
-                SYSTEM_CATEGORIES | named.keys(),
+                SYSTEM_CATEGORIES.union(named),
                 self._readable,
                 {**DEFAULT_MODES, **named},
                 unlisted,

@@ -149,12 +149,15 @@ def bullet(found: Mapping[str, Any], *, former: bool = False) -> str:
 
 
 def dated(found: Mapping[str, Any], *, former: bool = False) -> str:
-    """The text of a bullet without its label. What comes from outside is quoted, and says so (X21)."""
+    """The text of a bullet without its label, dated in its first line. What comes from outside is quoted, and says so
+    (X21).
+    """
     note = contradiction_of(found) or found.get("former") or (FORMER if former else "")
     origin = Origin(found["origin"])
     when = "; ".join(filter(None, (found.get("when") or f"{found['occurred_at']:%Y-%m-%d}", note, origin.label)))
     text = found["line" if found["kind"] == message.KIND else "text"]
-    return f"{quoted(text) if origin.external else text} ({when})"
+    first, *rest = (quoted(text) if origin.external else text).strip().split("\n")
+    return "\n".join([f"{first} ({when})", *rest])
 
 
 OUTSIDE = 0.5

@@ -74,6 +74,16 @@ def search_document(text: str) -> str:
     return stored[:_MAX_DOCUMENT_BYTES].decode(errors="ignore").rpartition(" ")[0]
 
 
+def indented(text: str) -> str:
+    """A text as one item of a list in a prompt: its other lines are indented below the first, and none is blank.
+
+    >>> print("- " + indented("PEOPLE\\n\\n- Ana"))
+    - PEOPLE
+      - Ana
+    """
+    return "\n  ".join(line for line in text.split("\n") if line.strip())
+
+
 def count_tokens(text: str) -> int:
     """An estimate of the number of tokens, without a tokenizer (B06); it never decreases for a longer text.
 

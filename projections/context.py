@@ -18,7 +18,7 @@ from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.origin import EXTERNAL, Origin
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.ranking import DEFAULT, FORMER
-from mnemolog.domain.text import count_tokens, normalize_name
+from mnemolog.domain.text import count_tokens, indented, normalize_name
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.candidates import candidates, categories
 from mnemolog.projections.conversation import reader as conversation
@@ -203,7 +203,7 @@ def _text(always: Sequence[Hit], within: Sequence[Shown], budget: int | None, no
     used, most = 0, float("inf") if budget is None else budget
     for place, one in enumerate([*always, *sorted(within, key=_group)]):
         group = CRITICAL if place < len(always) else _group(one)[1]
-        lines = f"- {_dated(one)}\n"
+        lines = f"- {indented(_dated(one))}\n"
         if group != heading:
             lines = ("\n" if text else "") + f"{group}:\n{lines}"
         used += count_tokens(f"\n{lines}")  # With the end of the line before: a blank line counts.

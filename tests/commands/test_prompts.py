@@ -10,6 +10,7 @@ from mnemolog.commands import prompts
 # A change of a prompt is a new file with the next version. To add one: `sha256sum commands/prompts/*.md`.
 PUBLISHED = {
     "answer.v1.md": "73464d16f87c17ecf353837028503d09b3bbfb05a773120deb189e8ec7a94cb5",
+    "answer.v2.md": "6c1e73c9bdee76f52753c9d25a0c42a017bccaabc5c2a8b908b33e6a8772a6cf",
     "chunk_summary.v1.md": "5730fc6a36b2a76391453ca3df5d5bbac38e541e17ca919eb15b76b4643b322c",
     "consolidation.v1.md": "ae22f9ea3a6528f2a584f550409c477110ba3b9b2a8707fb6d8ccae4395fa44b",
     "curator.v1.md": "964cd369f29f8753e370487bb97614cf00873f9cddf0d972d121592153d0cc9a",

@@ -1,5 +1,7 @@
 """What an agent is told before it answers: foundation, `all` and `rag` (B §5, D §pinned)."""
 
+import re
+
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, open_engine
@@ -97,6 +99,15 @@ async def test_a_budget_limits_the_bullets(engine: Engine, user: str) -> None:
     await ana.creates("four five six seven eight nine ten", category="profile")
 
     assert list(map(undated, (await context(ana, budget_tokens=16)).bullets)) == ["[profile] one two three"]
+
+
+async def test_a_text_of_several_lines_is_one_bullet_dated_in_its_first_line(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.creates("Teas to buy:\n\n- sencha\n- assam")
+
+    found = await context(ana)
+
+    assert re.search(r"^- Teas to buy: \(\d{4}-\d\d-\d\d\)\n  - sencha\n  - assam$", found.text, re.MULTILINE)
 
 
 @pytest.mark.spec("X02")

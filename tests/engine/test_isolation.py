@@ -20,7 +20,7 @@ from mnemolog.domain.principal import ALL, Role
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.operations.counted import Wanted
-from mnemolog.projections.requests import MemoryQuery
+from mnemolog.projections.requests import UNFILTERED, MemoryQuery
 from tests.adapters.principals.keys import calling, principal
 from tests.engine.universe import AGENTS, SCOPES, TENANTS, USERS, Place, Universe, fields
 from tests.testkit.examples import examples
@@ -192,5 +192,5 @@ def _arguments(name: str) -> list[object]:
             MemoryQuery.model_validate({"tenant": "acme", "agent": "x", "query": "tea", "filters": {"user_id": "a"}})
         ]
     parameters = list(inspect.signature(getattr(Reads, name)).parameters.values())[1:]
-    given = {"viewer": Viewer("acme", "a", "x"), "wanted": Wanted(), "thread_id": "main"}
+    given = {"viewer": Viewer("acme", "a", "x"), "wanted": Wanted(), "filters": UNFILTERED, "thread_id": "main"}
     return [given.get(one.name) for one in parameters if one.default is inspect.Parameter.empty]
