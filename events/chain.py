@@ -1,15 +1,15 @@
 """The keyed chain: each event's link covers the previous one, so a changed row cannot be chained again (X08)."""
 
 import hmac
-import json
 from collections.abc import Sequence
-from datetime import UTC
+from datetime import UTC, datetime
+
+from pydantic_core import to_json
 
 from mnemolog.domain.errors import TamperedEvent
 from mnemolog.events.envelope import Header, StoredEvent, StreamId
 
 START = bytes(32)
-_canonical = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 
 
 def derived_key(master_key: bytes, purpose: str) -> bytes:
@@ -33,11 +33,16 @@ def canonical(header: Header) -> bytes:
         header.type,
         header.version,
         sorted(header.tags),
-        dict(header.meta),
-        header.occurred_at.astimezone(UTC).isoformat(timespec="microseconds"),
-        header.recorded_at.astimezone(UTC).isoformat(timespec="microseconds"),
+        dict(sorted(dict(header.meta).items())),
+        _instant(header.occurred_at),
+        _instant(header.recorded_at),
     ]
-    return _canonical(fields).encode()
+    return to_json(fields)
+
+
+def _instant(at: datetime) -> str:
+    in_utc = at if at.tzinfo is UTC else at.astimezone(UTC)
+    return in_utc.isoformat(timespec="microseconds")
 
 
 class ChainReader:

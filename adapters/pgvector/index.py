@@ -144,12 +144,13 @@ _SEALED = Table(
     Column("embedding_digest", LargeBinary),
     Column(MAC, LargeBinary),
 )
+_SEALED_NAMES = plain_names(_SEALED.columns)
 _MAC_BYTES = 16
 
 
 def _mac(seal: RowSeal, key: Key, model: str, content_hash: bytes, digest: bytes) -> bytes:
     """Empty if nothing is sealed, as in a replay's own tables."""
-    row = dict(zip(plain_names(_SEALED.columns), (*key, model, content_hash, digest), strict=False))
+    row = dict(zip(_SEALED_NAMES, (*key, model, content_hash, digest), strict=False))
     return seal.mac(_SEALED, row)[:_MAC_BYTES]
 
 

@@ -21,7 +21,7 @@ from mnemolog.adapters.postgres.ddl import Ddl
 from mnemolog.adapters.postgres.pool import BY_KEY
 from mnemolog.adapters.postgres.sqlalchemy import in_schema
 from mnemolog.domain.session import Session
-from mnemolog.events.envelope import StoredEvent, StreamId
+from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.projections.applying import Decoded, Step, TableWriter, apply, decoded
 from mnemolog.projections.kinds import Kinds
@@ -36,6 +36,8 @@ T = TypeVar("T")
 TEMPORARY = "pg_temp"
 # Events. Small enough that other work on the loop does not wait long.
 PORTION = 1000
+# Events decoded at a time, between which Postgres is sent the next statement of the portion before.
+PIECE = 64
 
 _WHILE_FILLING = text("SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in BY_KEY.items()))
 _DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]
@@ -100,7 +102,7 @@ async def fill(
     async for batch, events in _one_ahead(_decoded(log, stream, until, [kinds for kinds, _ in writers])):
         await prepared(partial(write, batch, events))
         portions += 1
-        if portions.bit_count() == 1:  # Each time the amount of data has doubled.
+        if portions.bit_count() == 1 and portions.bit_length() % 2:  # Each time there are four times as many rows.
             await _gather_statistics(connection, projectors)
     await _gather_statistics(connection, projectors)
 
@@ -148,5 +150,13 @@ async def _one_ahead(batches: AsyncIterator[T]) -> AsyncIterator[T]:
 async def _decoded(
     log: EventLog, stream: StreamId, until: int, kinds: Sequence[Kinds]
 ) -> AsyncIterator[tuple[Sequence[StoredEvent], Decoded]]:
-    async for batch in log.scan(stream, until=until, batch=PORTION):
-        yield batch, await decoded(log.decode, kinds, batch)
+    portion: list[StoredEvent] = []
+    events: dict[tuple[StreamId, int], Recorded] = {}
+    async for piece in log.scan(stream, until=until, batch=PIECE):
+        portion += piece
+        events.update(await decoded(log.decode, kinds, piece))
+        if len(portion) >= PORTION:
+            yield portion, events
+            portion, events = [], {}
+    if portion:
+        yield portion, events

@@ -1,5 +1,6 @@
 """The keyed chain: a link covers the header, the data and all that went before, and nothing else."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta, timezone
 from random import Random
@@ -95,6 +96,14 @@ def test_a_microsecond_is_seen() -> None:
     later = replace(header, occurred_at=header.occurred_at + timedelta(microseconds=1))
 
     assert canonical(later) != canonical(header)
+
+
+@given(headers)
+def test_the_canonical_form_is_that_of_the_standard_library(header: Header) -> None:
+    """Logs have links that were made with it, and may contain any text."""
+    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
+
+    assert encode(json.loads(canonical(header))).encode() == canonical(header)
 
 
 def test_the_canonical_form_stays_as_it_is() -> None:
