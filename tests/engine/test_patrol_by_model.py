@@ -1,33 +1,26 @@
 """A patrol with a chat model: notes, consolidation, split, diary and think_md, and a model that fails (C)."""
 
-import json
-import re
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
-from mnemolog.adapters.maintenance import extracting, patrolling
+from mnemolog.adapters.maintenance import extracting
 from mnemolog.adapters.maintenance import patrol as sweeping
-from mnemolog.adapters.maintenance.patrolling import NO_MODEL, Patrolled
+from mnemolog.adapters.maintenance.patrolling import NO_MODEL
 from mnemolog.commands.rollback import Rollback
 from mnemolog.domain.memory import Status
-from mnemolog.domain.nodes import SceneNode
 from mnemolog.domain.patrol import Step, What
 from mnemolog.domain.scene import Dated
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.fields import validated
 from mnemolog.events.patrol import Purpose, ScenesReviewed
 from tests.engine.equality import assert_live_equals_replayed
+from tests.engine.patrols import NAMES, SCENE, answers, board, entries, noted, notes, of, patrolled, whats
 from tests.engine.person import Person
 from tests.testkit.model_server import ModelServer, error, model_server
 from tests.testkit.settings import settings_in
-
-SCENE = {"kind": "scene", "scope": "agent"}
-NAMES = ("rowing", "baking", "chess", "sewing", "judo", "opera", "hiking", "poker", "yoga", "tennis", "diving")
-DIARY = ["I rowed with Zoë.", "- I was proud.", "The lake was cold."]
-THINK = ["Zoë likes the lake", "Ask about the race", "Bring gloves"]
 
 
 @pytest.fixture(scope="module")
@@ -53,59 +46,6 @@ def mia(engine: Engine, server: ModelServer, user: str) -> Person:
     server.requests.clear()
     server.chat = answers
     return Person(engine, user, agent="mia")
-
-
-def answers(request: dict[str, Any]) -> str:
-    """Merges the first two scenes that tell of the lake, splits sports from the rest, and writes the diary."""
-    system, shown = request["messages"][0]["content"], request["messages"][-1]["content"]
-    lines = re.findall(r"^(\d+)\. (.*)$", shown, re.MULTILINE)
-    if "sort the memories" in system:
-        return json.dumps({"roots": ["Business" if "invoice" in text else "Private" for _, text in lines]})
-    if "tidy the long-term memory" in system:
-        lake = [int(number) for number, text in lines if "lake" in text]
-        merges = [{"survivor": lake[0], "absorbed": lake[1:]}] if len(lake) > 1 else []
-        faded = [int(number) for number, text in lines if "dying" in text and "lake" not in text]
-        return json.dumps({"merges": merges, "make_dead": faded})
-    if "divide a cluster" in system:
-        board = [int(number) for number, text in lines if re.search("chess|poker", text)]
-        return json.dumps({"parts": [{"name": "Board games", "scenes": board}, {"name": "One", "scenes": [1]}]})
-    return json.dumps({"diary": DIARY, "think": THINK})
-
-
-async def notes(mia: Person, *texts: str) -> None:
-    for text in texts:
-        body = {"type": "scene", "text": text}
-        fields = {"user_id": mia.user, "agent_id": mia.agent, "store": "note", "body": body}
-        await mia.engine.writes.put_entry(fields)
-
-
-def noted(action: str, **fields: Any) -> str:
-    return json.dumps({"action": action, "actors": ["Mia"], "when": ["2026-01-03"], **fields})
-
-
-async def patrolled(mia: Person, run: str = "1", *, dry_run: bool = False) -> Patrolled:
-    await mia.engine.settled(60)
-    return await patrolling.patrol(mia.engine, mia.viewer, f"{mia.user}-{run}", dry_run=dry_run)
-
-
-async def board(mia: Person) -> dict[str, SceneNode]:
-    _, found = await mia.engine.reads.board(mia.viewer, moment=await mia.caught_up())
-    return {one.text: one for one in found.values()}
-
-
-async def entries(mia: Person) -> list[tuple[str, str, bool]]:
-    rows = await mia.engine.reads.being_entries(mia.viewer, moment=await mia.caught_up(), limit=None)
-    text = {"snapshot": "think_md"}
-    return sorted((one["store"], one["body"][text.get(one["store"], "text")], one["read"]) for one in rows)
-
-
-def of(done: Patrolled, step: Step) -> list[tuple[What, str]]:
-    [found] = [one for one in done.steps if one.step is step]
-    return [(one.what, one.into) for one in found.changes]
-
-
-def whats(done: Patrolled) -> list[list[What]]:
-    return [[one.what for one in step.changes] for step in done.steps]
 
 
 @pytest.mark.spec_part("C05", "C07", "C11")
