@@ -109,17 +109,24 @@ async def consolidate(run: Run, *, last_attempt: bool = True) -> Ran:
     pairs = [one for one in await _pairs(run, now) if one.fingerprint not in compared]
     pairs = sorted(pairs, key=lambda one: (not one.same, -one.similarity, one.ids))[: max(0, PAIRS_A_DAY - today)]
     plain, doubtful = [one for one in pairs if one.same], [one for one in pairs if not one.same]
-    ran.figures = {"pairs": len(pairs), "same_by_rules": len(plain), "for_a_model": len(doubtful)}
+    ran.figures = {"pairs": len(pairs), "same_by_rules": len(plain), "for_a_model": len(doubtful), "merged": 0}
     if plain:
         changes = tuple(_change(run, one) for one in plain)
         await run.record(ran, Generation(model=RULES), changes=changes)
+        ran.figures["merged"] = _merged(ran)
     chat = run.engine.models.chat
     if chat is None:
         ran.skipped.append(f"no chat model: {WITHOUT_MODEL[run.mind]}")
         return ran
     for batch in batches(doubtful):
         await _ask(run, ran, chat, batch, last_attempt=last_attempt)
+        ran.figures["merged"] = _merged(ran)
     return ran
+
+
+def _merged(ran: Ran) -> int:
+    """By how many memories the run reduced what is double."""
+    return sum(len(change.get("absorbed_ids", ())) for change in ran.changes)
 
 
 async def _ask(run: Run, ran: Ran, chat: ChatModel, batch: Sequence[Candidates], *, last_attempt: bool) -> None:

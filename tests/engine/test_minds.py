@@ -1,9 +1,11 @@
 """Insights and consolidation on a real engine: caps, fingerprints, undo, and a model that fails."""
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -14,10 +16,11 @@ from mnemolog.adapters.maintenance.minds import Ran, Run
 from mnemolog.adapters.maintenance.running import run_mind
 from mnemolog.commands.rollback import Rollback
 from mnemolog.domain.bands import Bands
-from mnemolog.domain.errors import ModelUnavailable
+from mnemolog.domain.errors import ModelBudgetExceeded, ModelUnavailable
 from mnemolog.domain.minds import curation
 from mnemolog.domain.minds.mind import Mind
 from mnemolog.domain.policy import Policy
+from mnemolog.domain.ranking import PROFILES
 from mnemolog.events.fields import validated
 from mnemolog.events.minds import MindRan
 from tests.engine.equality import assert_live_equals_replayed
@@ -265,3 +268,145 @@ async def test_a_trivial_memory_that_nobody_uses_is_archived(lena: Person, monke
     assert await texts(lena) == ["Lena has a cat", "Lena hummed"]
     await undoes(lena, ran)
     assert (await runs(lena, Mind.CURATOR)).changes == []
+
+
+KINDS_OF_CLINIC = (
+    *("small", "large", "old", "new", "white", "grey", "quiet", "loud", "rural", "urban"),
+    *("private", "public", "modern", "wooden", "famous", "busy", "narrow", "bright", "dark", "round"),
+)
+
+
+@pytest.mark.spec("B04")
+async def test_consolidation_asks_of_each_pair_once_within_its_caps_and_leaves_fewer_doubles(
+    wide: Person, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kind in KINDS_OF_CLINIC:
+        await wide.creates(f"Lena works as a nurse in the {kind} clinic")
+    await wide.creates("Lena likes tea")
+    await wide.creates("Lena likes tea.")
+    server.chat = verdicts(lambda number: False)
+
+    first = await runs(wide, Mind.CONSOLIDATION)
+    again = await runs(wide, Mind.CONSOLIDATION)
+
+    sizes = [one.json["messages"][-1]["content"].count("\nolder: ") for one in server.requests]
+    assert (first.figures["pairs"], first.figures["merged"], again.figures["pairs"]) == (50, 1, 0)
+    assert sum(sizes) == 49
+    assert all(5 <= size <= 10 for size in sizes)
+    left = [f"Lena works as a nurse in the {kind} clinic" for kind in KINDS_OF_CLINIC]
+    assert await texts(wide) == sorted([*left, "Lena likes tea."])
+
+    async def fingerprints() -> list[tuple[UUID, UUID, float]]:
+        return [(one.id_a, one.id_b, one.score) for event in await ran_events(wide) for one in event.pairs]
+
+    monkeypatch.setattr(consolidating, "start_of_day", lambda at: at)  # Another day.
+    next_day = await runs(wide, Mind.CONSOLIDATION)
+    asked = await fingerprints()
+    assert 0 < next_day.figures["pairs"] <= 50
+    assert len(asked) == len({*asked})
+    monkeypatch.setattr(consolidating, "FINGERPRINT_KEPT", timedelta())
+    assert (await runs(wide, Mind.CONSOLIDATION)).figures["pairs"] == 50
+
+    monkeypatch.setattr(consolidating, "CHANGED_WITHIN", timedelta())
+    assert (await runs(wide, Mind.CONSOLIDATION)).figures["pairs"] == 0
+    for number in range(2):
+        await wide.creates(f"Lena likes green tea {'very ' * number}much", importance=3, importance_scale="level5")
+    assert (await runs(wide, Mind.CONSOLIDATION)).figures["pairs"] > 0
+
+
+@pytest.mark.spec_part("B04")
+async def test_the_tokens_of_one_tenant_are_not_those_of_another(
+    wide: Person, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poor, other = (Person(wide.engine, wide.user, tenant=f"{wide.user}-{name}") for name in ("poor", "other"))
+    for one in (poor, other):
+        for text in NURSE:
+            await one.creates(text)
+    server.chat = verdicts(lambda number: False)
+    await runs(poor, Mind.CONSOLIDATION)
+    [used] = await wide.engine.models.budget.of_today(poor.tenant)
+    assert used.input_tokens + used.output_tokens == 120
+    monkeypatch.setattr(wide.engine.models.budget, "_per_day", 700)  # Enough for one request, which reserves 622.
+    monkeypatch.setattr(consolidating, "FINGERPRINT_KEPT", timedelta())
+
+    with pytest.raises(ModelBudgetExceeded):
+        await runs(poor, Mind.CONSOLIDATION)
+    assert (await runs(other, Mind.CONSOLIDATION)).figures["for_a_model"] == 3
+
+
+@pytest.mark.spec("B03")
+async def test_insights_read_a_little_say_a_little_and_weigh_little_in_every_profile(
+    lena: Person, server: ModelServer
+) -> None:
+    for number in range(7):
+        await lena.creates(f"Lena walked to the lake {number}", category="activity")
+    for number in range(5):
+        await lena.creates(f"Lena has cat {number}")
+    for number in range(6):
+        await lena.says(f"{number} " + "I was wrong about the budget, sorry. " * 8, speaker="")
+    assert server.asked == 0, "nothing is asked while messages are written"
+    long = "User shows calm " + "and patience " * 30 + "in talks."
+    answer: list[dict[str, Any]] = [
+        {"summary": SHOWN["summary"], "tags": ["trust", "style"]},
+        {"summary": long, "tags": [], "importance": 5},
+        {"summary": "I think that User trusts me.", "tags": [], "importance": 2},
+        {"summary": "User is glad.", "tags": [], "importance": 2},
+    ]
+    server.chat = lambda request: json.dumps({"insights": answer})
+
+    ran = await runs(lena, Mind.INSIGHTS)
+
+    shown = server.requests[-1].json["messages"][-1]["content"]
+    assert (shown.count("walked to the lake"), shown.count("has cat")) == (5, 3)
+    assert 0 < sum(map(len, re.findall(r"- user: (.*)", shown))) <= 1000
+    rows = [
+        row
+        for row in await lena.engine.reads.newest(lena.viewer, 50, await lena.caught_up())
+        if row["kind"] == "insight"
+    ]
+    assert [row["text"] for row in rows] == [SHOWN["summary"]]
+    assert all(len(row["text"]) <= 280 for row in rows)
+    about = [(row["category"], row["importance_level5"], row["pinned"], row["topics"]) for row in rows]
+    assert about == [("relationship_dynamic", 2, False, ["trust", "style"])]
+    assert len(ran.faults) == 3
+    await lena.engine.settled(60)
+    assert (await runs(lena, Mind.INSIGHTS)).changes == []
+    await lena.creates(SHOWN["summary"])
+    for profile in PROFILES:
+        hits = (
+            await lena.asks("increased trust when admitting mistakes", profile=profile, kinds=["insight", "fact"])
+        ).hits
+        scores = {hit.kind: hit.score for hit in hits if hit.text == SHOWN["summary"]}
+        assert scores["insight"] <= 0.55 * scores["fact"], profile
+
+
+@pytest.mark.spec("D12")
+async def test_the_curator_folds_and_archives_and_touches_nothing_pinned(
+    lena: Person, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(curation, "SETTLED", timedelta())
+    monkeypatch.setattr(curating, "UNUSED", timedelta())
+    said = ("John runs the backend at Acme", "John lives in Linz", "John does not eat meat")
+    ids = [await lena.creates(text, entity_refs=["person:john"]) for text in said]
+    pinned = [
+        await lena.creates("John is the boss", entity_refs=["person:john"], pinned=True),
+        await lena.creates("Lena hummed", importance=0.0, pinned=True),
+    ]
+    trivial = await lena.creates("Lena sneezed", importance=0.0)
+    fold = "John runs the backend at Acme, lives in Linz and does not eat meat."
+    server.chat = lambda request: json.dumps({"text": fold})
+
+    ran = await runs(lena, Mind.CURATOR)
+
+    moment = await lena.caught_up()
+    rows = {row["memory_id"]: row for row in await lena.engine.reads.newest(lena.viewer, 20, moment)}
+    [made] = [row for row in rows.values() if row["text"] == fold]
+    assert set(rows) == {*pinned, made["memory_id"]}
+    assert (made["source"], made["entity_refs"], made["origin"]) == ("curated_fold", ["person:john"], "agent")
+    shown = {id_: await lena.engine.reads.memory(lena.viewer, id_, moment) for id_ in (*ids, trivial)}
+    assert {shown[id_]["merged_into"] for id_ in ids} == {made["memory_id"]}
+    assert (shown[trivial]["status"], shown[trivial]["deleted_cause"]) == ("dormant", "unused")
+    assert [(rows[id_]["pinned"], rows[id_]["importance_level3"]) for id_ in pinned] == [(True, 3)] * 2
+    assert "Lena sneezed" not in await lena.finds("Lena sneezed")
+    await undoes(lena, ran)
+    assert await texts(lena) == sorted([*said, "John is the boss", "Lena hummed", "Lena sneezed"])

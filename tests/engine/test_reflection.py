@@ -250,3 +250,79 @@ async def test_a_reflection_is_erased_with_its_messages(rosa: Person) -> None:
     await reflects(rosa)
     await erase(rosa.engine, EraseMessages.model_validate({"user_id": rosa.user, "message_ids": (first,)}))
     assert await rosa.engine.reads.newest(rosa.viewer, 10, await rosa.caught_up()) == []
+
+
+@pytest.mark.spec("A18")
+async def test_a_reflection_follows_the_template_and_a_cause_that_nobody_stated_is_refused(
+    rosa: Person, server: ModelServer
+) -> None:
+    answer = Reflected(
+        observation=f"{OBSERVATION} The user quit because the boss is rude."
+        " The user is tired because the user sleeps badly.",
+        action="The assistant listed three jobs in Lisbon.",
+        evidence=("I am tired because I sleep badly", "I quit because of the boss"),
+        unresolved=("Which job pays best?",),
+        hypothesis="The bad sleep is the reason for quitting.",
+        hypothesis_confidence=0.9,
+    )
+    server.chat = lambda request: json.dumps(_fields(answer))
+    await talks(rosa)
+    await rosa.says("I am tired because I sleep badly.", speaker="")
+
+    ran = await reflects(rosa)
+
+    [found] = await rosa.engine.reads.newest(rosa.viewer, 10, await rosa.caught_up())
+    assert found["text"].splitlines() == [
+        f"Observation: {OBSERVATION} The user is tired because the user sleeps badly.",
+        "Action: The assistant listed three jobs in Lisbon.",
+        'Evidence: "I am tired because I sleep badly"',
+        "Unresolved: Which job pays best?",
+        "Hypothesis (not stated, low confidence): The bad sleep is the reason for quitting.",
+    ]
+    assert found["metadata"]["reflection"]["hypothesis"]["confidence"] == 0.3
+    assert ran.faults == ["unstated", "unstated"]
+
+
+@pytest.mark.spec("A17")
+async def test_rest_flag_and_batch_each_start_the_slow_brain_on_what_is_new(
+    rosa: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rosa.engine, "policy", Policy(minds=MindPolicy(quiet_minutes=5, batch=4)))
+    quiet, flagged, busy = (Person(rosa.engine, rosa.user, agent=rosa.agent, thread=name) for name in ("q", "f", "b"))
+    unsure = await rosa.creates("Rosa lives in Graz", confidence=0.3)
+    newer = await rosa.creates("Rosa lives in Linz")
+    link = {"memory_id": newer, "to_id": unsure, "relation_type": CONTRADICTS, "strength": 0.9}
+    await rosa.engine.writes.execute(validated(LinkMemories, {**rosa._who, **link}))
+
+    async def reflected(after: timedelta = timedelta()) -> list[tuple[str, int]]:
+        """The threads that were reflected on, with how many messages each time."""
+        await rosa.engine.settled(60)
+        await enqueue_due(rosa.engine, now() + after)
+        await eventually(all_done)
+        return sorted(
+            (one.payload.thread_id, len(one.payload.turn_ids))
+            for one in await written(rosa)
+            if isinstance(one.payload, MindRan) and one.payload.turn_ids
+        )
+
+    async def all_done() -> bool:
+        found = await rosa.engine.jobs.list(kind=THREAD, limit=1000)
+        return all(one.status is JobStatus.SUCCEEDED for one in found if one.stream == rosa.stream.name)
+
+    for one in (quiet, flagged, busy):
+        await talks(one)
+    assert await reflected() == []
+    await talks(busy)
+    assert await reflected() == [("b", 4)]
+    await flagged.says("That is settled.", speaker="", metadata={"memory_write_needed": True})
+    assert await reflected() == [("b", 4), ("f", 3)]
+    assert await reflected(timedelta(minutes=4)) == [("b", 4), ("f", 3)]
+    assert await reflected(timedelta(minutes=6)) == [("b", 4), ("f", 3), ("q", 2)]
+    await talks(flagged)
+    await flagged.says("So is this.", speaker="", metadata={"memory_write_needed": True})
+    assert await reflected() == [("b", 4), ("f", 3), ("f", 3), ("q", 2)], "only what is new is read"
+
+    hits = (await rosa.asks("Who quit at Acme?", kinds=["episode"])).hits
+    assert hits[0].text.startswith(f"Observation: {OBSERVATION}")
+    assert hits[0].similarity is not None, "it is in the vector index"
+    assert (await rosa.engine.reads.memory(rosa.viewer, unsure, await rosa.caught_up()))["status"] == "dormant"
