@@ -1,9 +1,10 @@
 """`mnemolog minds`: list, run and resume the minds, which propose what to remember."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Annotated, Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import typer
 from rich.text import Text
@@ -15,10 +16,13 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.jobs.job import Failures
 from mnemolog.adapters.maintenance.minds import Ran, Run
 from mnemolog.adapters.maintenance.running import JOBS, run_mind
-from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.errors import InvalidInput, NotFound
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.minds.mind import REFLECTING, WITHOUT_MODEL, Mind
-from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, StreamId
+from mnemolog.domain.viewer import Viewer
+from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, Position, StreamId
+from mnemolog.events.memory import MemoriesLinked, MemoriesMerged, MemoryCreated, MemoryObserved, MemoryStatusChanged
+from mnemolog.projections.reads.moment import Moment
 
 Name = Annotated[Mind, typer.Argument(help="The mind.")]
 
@@ -67,22 +71,25 @@ def run(
             fix=f"choose one of {', '.join(sorted(REFLECTING))}",
         )
 
-    async def work(engine: Engine) -> Ran:
+    async def work(engine: Engine) -> tuple[Ran, Mapping[UUID, str]]:
         engine.require_operator()
         await engine.settled()
         stream = StreamId.of_user(user, engine.settings.tenant)
-        return await run_mind(Run(engine, name, stream, agent, thread, f"{name}-{uuid4()}", dry_run))
+        run = Run(engine, name, stream, agent, thread, f"{name}-{uuid4()}", dry_run)
+        ran = await run_mind(run)
+        return ran, {} if json else await _texts(run, ran)
 
-    ran = with_engine(settings_of(context.obj), work)
+    ran, texts = with_engine(settings_of(context.obj), work)
     if json:
         output.as_json(ran.as_dict())
         return
     changes = output.count(len(ran.changes), "change")
     output.done(f"{name} would make {changes}" if dry_run else f"{name} made {changes}")
     for change in ran.changes:
-        output.line(change["type"], " ".join(_text(value) for key, value in change.items() if key != "type"))
+        verb, text = _described(change, texts)
+        output.line(f"  {verb}", text)
     if ran.figures:
-        output.line("looked at", ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in ran.figures.items()))
+        output.line("figures", ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in ran.figures.items()))
     for said in ran.skipped:
         output.line("skipped", said)
     if ran.faults:
@@ -114,8 +121,46 @@ def resume(
         output.done(f"{name} is resumed for {output.count(len(resumed), 'user')}")
 
 
-def _text(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+async def _texts(run: Run, ran: Ran) -> Mapping[UUID, str]:
+    """The texts of the memories that the changes name by their ids alone."""
+    viewer = Viewer(run.stream.tenant, run.stream.owner, run.agent_id)
+    named = {one for change in ran.changes for one in _named(change)}
+    moment = Moment(after=Position(run.stream, await run.engine.log.head(run.stream)))
+    found = dict[UUID, str]()
+    for id_ in sorted(named):
+        with suppress(NotFound):  # Planned only, or an entry of a being.
+            found[id_] = (await run.engine.reads.memory(viewer, id_, moment))["text"]
+    return found
+
+
+def _named(change: Mapping[str, Any]) -> Sequence[UUID]:
+    given = [change.get("memory_id"), change.get("to_id"), *change.get("absorbed_ids", ())]
+    return [one for one in given if isinstance(one, UUID)]
+
+
+VERBS = {
+    MemoryCreated.type_name(): "create",
+    MemoryObserved.type_name(): "confirm",
+    MemoryStatusChanged.type_name(): "archive",
+    MemoriesMerged.type_name(): "merge",
+    MemoriesLinked.type_name(): "link",
+}
+
+
+def _described(change: Mapping[str, Any], texts: Mapping[UUID, str]) -> tuple[str, str]:
+    """What a change does, and the memories that it is about, by their texts."""
+
+    def text(id_: UUID) -> str:
+        return texts.get(id_, str(id_))
+
+    own = str(change.get("text") or text(change["memory_id"]))
+    if absorbed := change.get("absorbed_ids"):
+        own = f"{own} ← {'; '.join(map(text, absorbed))}"
+    if other := change.get("to_id"):
+        own = f"{own} → {text(other)}"
+    if into := change.get("into"):
+        own = f"{own} → {into}"
+    return VERBS.get(change["type"], change["type"]), own
 
 
 def _about(

@@ -5,9 +5,11 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 
 from mnemolog.adapters.jobs.job import Attempt, Kind, Payload
-from mnemolog.adapters.maintenance.patrolling import key_of_cycle, patrol
+from mnemolog.adapters.maintenance.minds import Ran, Run
+from mnemolog.adapters.maintenance.patrolling import Patrolled, What, key_of_cycle, patrol
 from mnemolog.adapters.services import Services
 from mnemolog.domain.errors import MnemologError, NotFound
+from mnemolog.domain.minds.mind import Mind
 from mnemolog.domain.patrol import over
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.conversation import TurnRecorded
@@ -33,7 +35,28 @@ def patrols(engine: Services) -> list[Kind]:
     async def one(attempt: Attempt) -> None:
         await patrol_due(engine, attempt)
 
-    return [Kind(name=SWEEP, every=EVERY_SECONDS, run=enqueue), Kind(name=PATROL, run=one)]
+    return [Kind(name=SWEEP, every=EVERY_SECONDS, run=enqueue), Kind(name=PATROL, run=one, mind=Mind.PATROL)]
+
+
+async def run_patrol(run: Run) -> Ran:
+    """A patrol of one being, as a run of a mind. NotFound if it has neither scenes nor scene notes."""
+    being = Viewer(run.stream.tenant, run.stream.owner, run.agent_id)
+    done = await patrol(run.engine, being, run.run_id, dry_run=run.dry_run)
+    if done.fault:
+        raise done.fault
+    return _as_ran(run, done)
+
+
+def _as_ran(run: Run, done: Patrolled) -> Ran:
+    """One line for each change of a scene; those that only grew older are counted."""
+    ran = run.begun()
+    changes = [one for step in done.steps for one in step.changes]
+    for one in changes:
+        if one.what is not What.COUNTED:
+            ran.changes.append({"type": one.what.value, "memory_id": one.id, "into": one.into})
+    ran.figures = {"counted": sum(one.what is What.COUNTED for one in changes)}
+    ran.skipped = [f"{step.step}: {step.why}" for step in done.steps if step.why]
+    return ran
 
 
 async def patrol_due(engine: Services, attempt: Attempt) -> None:

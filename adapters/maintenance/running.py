@@ -6,6 +6,7 @@ from mnemolog.adapters.maintenance import (
     consolidating,
     curating,
     extracting,
+    patrol,
     reflecting,
     seeking_insights,
     segmenting,
@@ -22,6 +23,7 @@ JOBS: Mapping[Mind, tuple[str, ...]] = {
     Mind.INSIGHTS: (seeking_insights.JOB,),
     Mind.CONSOLIDATION: (consolidating.JOB,),
     Mind.CURATOR: (curating.JOB,),
+    Mind.PATROL: (patrol.PATROL,),
 }
 """The kinds of jobs that work for each mind."""
 _RUNS: Mapping[Mind, Callable[[Run], Awaitable[Ran]]] = {
@@ -29,6 +31,7 @@ _RUNS: Mapping[Mind, Callable[[Run], Awaitable[Ran]]] = {
     Mind.INSIGHTS: seeking_insights.seek_insights,
     Mind.CONSOLIDATION: consolidating.consolidate,
     Mind.CURATOR: curating.curate,
+    Mind.PATROL: patrol.run_patrol,
 }
 
 

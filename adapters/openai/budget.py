@@ -79,7 +79,7 @@ class TokenBudget:
         if granted is None:
             midnight = datetime.combine(now.date() + timedelta(days=1), time(), UTC)
             raise ModelBudgetExceeded(
-                f"the tenant has fewer than {tokens:,} of its {self._per_day:,} tokens left for today",
+                f"a request may take {tokens:,} tokens; the tenant has fewer left of its {self._per_day:,} for today",
                 (midnight - now).total_seconds(),
                 field=SETTING,
                 fix=f"raise {SETTING}, or wait until 00:00 UTC; jobs do so by themselves",

@@ -18,13 +18,14 @@ class Mind(StrEnum):
     INSIGHTS = "insights"
     CONSOLIDATION = "consolidation"
     CURATOR = "curator"
+    PATROL = "patrol"
 
     @property
     def reflects(self) -> bool:
         return self in REFLECTING
 
 
-REFLECTING = frozenset({Mind.REFLECTION, Mind.INSIGHTS, Mind.CONSOLIDATION, Mind.CURATOR})
+REFLECTING = frozenset({Mind.REFLECTION, Mind.INSIGHTS, Mind.CONSOLIDATION, Mind.CURATOR, Mind.PATROL})
 WITHOUT_MODEL: Mapping[Mind, str] = {
     Mind.EXTRACTION: "rules extract plain English statements; the rest is skipped",
     Mind.EPISODES: "the same",
@@ -33,6 +34,7 @@ WITHOUT_MODEL: Mapping[Mind, str] = {
     Mind.INSIGHTS: "no insights",
     Mind.CONSOLIDATION: "merges what rules can tell to be the same; other pairs wait for a model",
     Mind.CURATOR: "folds nothing; trivial memories that nobody uses are still archived",
+    Mind.PATROL: "scenes are not consolidated, clusters not split; no diary and no think_md",
 }
 """What a mind does without a chat model (X12)."""
 
