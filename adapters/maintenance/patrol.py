@@ -6,11 +6,11 @@ from datetime import datetime
 
 from mnemolog.adapters.jobs.job import Attempt, Kind, Payload
 from mnemolog.adapters.maintenance.minds import Ran, Run
-from mnemolog.adapters.maintenance.patrolling import Patrolled, What, key_of_cycle, patrol
+from mnemolog.adapters.maintenance.patrolling import Patrolled, key_of_cycle, patrol
 from mnemolog.adapters.services import Services
 from mnemolog.domain.errors import MnemologError, NotFound
 from mnemolog.domain.minds.mind import Mind
-from mnemolog.domain.patrol import over
+from mnemolog.domain.patrol import What, over
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Header, StreamId, run_tag
@@ -42,13 +42,11 @@ async def run_patrol(run: Run) -> Ran:
     """A patrol of one being, as a run of a mind. NotFound if it has neither scenes nor scene notes."""
     being = Viewer(run.stream.tenant, run.stream.owner, run.agent_id)
     done = await patrol(run.engine, being, run.run_id, dry_run=run.dry_run)
-    if done.fault:
-        raise done.fault
     return _as_ran(run, done)
 
 
 def _as_ran(run: Run, done: Patrolled) -> Ran:
-    """One line for each change of a scene; those that only grew older are counted."""
+    """One line for each change of a scene; those that grew older are counted. A failed model is told of."""
     ran = run.begun()
     changes = [one for step in done.steps for one in step.changes]
     for one in changes:
@@ -56,6 +54,8 @@ def _as_ran(run: Run, done: Patrolled) -> Ran:
             ran.changes.append({"type": one.what.value, "memory_id": one.id, "into": one.into})
     ran.figures = {"counted": sum(one.what is What.COUNTED for one in changes)}
     ran.skipped = [f"{step.step}: {step.why}" for step in done.steps if step.why]
+    if done.fault:
+        ran.skipped.append(str(done.fault))
     return ran
 
 

@@ -52,7 +52,7 @@ MAINTENANCE = {
         "status",
         "up",
     ),
-    *("api-key", "dead-letter", "incident", "job", "master-key", "mcp", "minds", "policy"),
+    *("api-key", "dead-letter", "incident", "job", "jobs", "master-key", "mcp", "minds", "policy"),
     *("producer", "projection", "retention", "verify"),
 }
 # In Python a search gives whole memories, never bullets.

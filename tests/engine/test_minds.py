@@ -371,7 +371,7 @@ async def test_insights_read_a_little_say_a_little_and_weigh_little_in_every_pro
     assert len(ran.faults) == 3
     await lena.engine.settled(60)
     assert (await runs(lena, Mind.INSIGHTS)).changes == []
-    await lena.creates(SHOWN["summary"])
+    await lena.creates(str(SHOWN["summary"]))
     for profile in PROFILES:
         hits = (
             await lena.asks("increased trust when admitting mistakes", profile=profile, kinds=["insight", "fact"])

@@ -13,16 +13,17 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.maintenance import extracting
 from mnemolog.adapters.maintenance import patrol as sweeping
-from mnemolog.adapters.maintenance.patrolling import NO_MODEL, Step, What
+from mnemolog.adapters.maintenance.patrolling import NO_MODEL
 from mnemolog.adapters.minilm.lexical import Lexical
 from mnemolog.adapters.operations.patrol import ClustersRead, list_clusters
 from mnemolog.adapters.reads.recalls import Recalls
 from mnemolog.commands.memories import ChangeStatus
 from mnemolog.commands.tending import TendScenes
 from mnemolog.domain.memory import Status
+from mnemolog.domain.patrol import Step, What
 from mnemolog.domain.scene import Dated
-from mnemolog.projections.blocks import BlocksRequest
 from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.requests import BlocksRequest
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.patrols import SCENE, answers, board, entries, noted, notes, of, patrolled
 from tests.engine.person import Person
@@ -90,7 +91,8 @@ async def row(mia: Person, memory_id: UUID) -> dict[str, Any]:
 
 async def clusters(mia: Person) -> dict[str, Any]:
     await mia.engine.settled(60)
-    found = await list_clusters.run(mia.engine, ClustersRead(user_id=mia.user, agent_id=mia.agent))
+    asked = ClustersRead.model_validate({"user_id": mia.user, "agent_id": mia.agent})
+    found = await list_clusters.run(mia.engine, asked)
     return {one.label: one for one in found.items}
 
 
