@@ -26,13 +26,14 @@ from mnemolog.commands.writes.api_keys import ApiKeys
 from mnemolog.commands.writes.writes import Writes
 from mnemolog.domain.policy import Policy
 from mnemolog.domain.principal import Principal
+from mnemolog.projections.mem0.item import ItemStore
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Services:
     """The connected parts of an engine. `reads` and `writes` are restricted to `principal`; None is unrestricted.
 
-    `session_key` signs the sessions of the console.
+    `session_key` signs the sessions of the console. `mem0` holds copies, if the settings name a store.
     """
 
     settings: Settings
@@ -58,4 +59,5 @@ class Services:
     session_key: bytes
     appends: Appends
     webhooks: Webhooks
+    mem0: ItemStore | None = None
     principal: Principal | None = None

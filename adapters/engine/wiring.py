@@ -89,6 +89,7 @@ async def wire(
         refused=delivery.incidents.refused,
     )
     embedder = await embedder_of(stack, settings, projecting=EngineRole.PROJECT in roles, attached=attached)
+    mem0 = mem0_store(stack, settings)
     projections = _projections(
         settings,
         FillEndpoints(
@@ -104,9 +105,10 @@ async def wire(
         log,
         embedder,
         vector_index(stack, settings),
-        [Mem0Projector(store)] if (store := mem0_store(stack, settings)) else [],
+        [Mem0Projector(mem0)] if mem0 else [],
     )
     services = await _services(stack, settings, policy, endpoints, to, delivery, log, projections, embedder)
+    services.mem0 = mem0
     stack.push_async_callback(services.reads.aclose)
     stack.push_async_callback(services.recalls.flush)
     if EngineRole.RELAY in roles:

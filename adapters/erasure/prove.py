@@ -10,8 +10,9 @@ from mnemolog.adapters.erasure.messages import forms
 from mnemolog.adapters.erasure.proof import NAMED, Proof, ProofPlace, tallied
 from mnemolog.adapters.erasure.target import ProofSubject, Target, target_of
 from mnemolog.adapters.services import Services
+from mnemolog.domain.errors import ServerFailed
 from mnemolog.domain.principal import Role
-from mnemolog.events.envelope import AGENT
+from mnemolog.events.envelope import AGENT, USER
 
 BACKUPS = (
     "backups that were made before the erasure: they hold the wrapped keys. `mnemolog master-key rotate`, and then "
@@ -22,6 +23,10 @@ SNAPSHOTS = "snapshots of JetStream: events in them are sealed; turns that were 
 DISK = (
     "pages that a server freed and did not overwrite yet (dead rows, destroyed keys, WAL): `mnemolog scrub` clears"
     " them, and a disk that is encrypted shows none of it"
+)
+MEM0 = (
+    "mem0: its store cannot be opened from this process ({error}). If it is a folder, the engine has it open: ask over"
+    " HTTP, `POST /v1/prove-erased`"
 )
 SCRUBBED = frozenset({"postgres", "redis"})
 CLEARED_BY = ", in what was freed and not overwritten yet: `mnemolog scrub` clears them"
@@ -45,11 +50,17 @@ async def prove(
     if engine.principal and agent_id is not None:
         engine.principal.require_agent(agent_id)
     target = await target_of(engine.log, subject, _reached(engine, subject, phrase))
-    places = []
+    places, unseen = [], _unseen(engine, phrase)
     async for place in _places(engine, target, phrase):
         progressed(place)
         places.append(place)
-    return Proof(tuple(places), tuple(_unseen(engine, phrase)))
+    try:
+        if copies := await _copies_in_mem0(engine, target, phrase):
+            progressed(copies)
+            places.append(copies)
+    except ServerFailed as error:
+        unseen.append(MEM0.format(error=error))
+    return Proof(tuple(places), tuple(unseen))
 
 
 def _reached(engine: Services, subject: ProofSubject, phrase: str | None) -> frozenset[str] | None:
@@ -114,6 +125,22 @@ async def _blobs(engine: Services, target: Target) -> ProofPlace:
     kept = {name.partition("/")[2] async for name in engine.blobs.names(target.subject.stream)}
     found = sorted(kept & target.blobs)
     return ProofPlace("artifacts", len(kept), len(found), found=tuple(found[:NAMED]))
+
+
+async def _copies_in_mem0(engine: Services, target: Target, phrase: str | None) -> ProofPlace | None:
+    """What mem0 holds of the user; None if nothing of the user is copied."""
+    store, stream = engine.mem0, target.subject.stream
+    if store is None or (stream.kind, stream.tenant) != (USER, store.tenant):
+        return None
+    gone, wanted = target.ids | target.summaries, forms(phrase) if phrase else set[str]()
+    held = await store.held(stream.owner)
+    return tallied(
+        "mem0",
+        (
+            (f"memory {one.item_id}", one.subject_id in gone or any(form in one.shown.lower() for form in wanted))
+            for one in held
+        ),
+    )
 
 
 def _unseen(engine: Services, phrase: str | None) -> list[str]:

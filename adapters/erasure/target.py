@@ -25,6 +25,7 @@ from mnemolog.events.log import EventLog
 from mnemolog.events.memory import MemoryCreated, MemoryEvent
 from mnemolog.events.message import MessageEvent, MessagesErased
 from mnemolog.events.subjects import subject_of
+from mnemolog.events.summaries import SummaryWritten
 from mnemolog.events.unread import Unread
 
 # A seq that no event has: not cleared, although it must be.
@@ -51,6 +52,7 @@ class Target:
     """Ids of what was erased; of its events with text, their `event_ids` and how many can still be decrypted.
 
     `rewritten`: subjects that lost only some text, with the seq before which their events must not decrypt.
+    `summaries`: the episodes whose summary was erased and not written again.
     """
 
     subject: ProofSubject
@@ -63,6 +65,7 @@ class Target:
     key_ids: set[bytes] = field(default_factory=set)
     blobs: set[str] = field(default_factory=set)
     texts: set[UUID] = field(default_factory=set)
+    summaries: set[UUID] = field(default_factory=set)
     opened: int = 0
 
     @property
@@ -90,7 +93,11 @@ async def target_of(log: EventLog, subject: ProofSubject, agents: frozenset[str]
     if private_to_others(meant, agents):
         raise beyond_agents("agents outside of this API key keep some of this private, or did")
     async for stored, event in _events(log, subject.stream):
-        if event.seq < read.until and _concerned(found, event):
+        concerned = event.seq < read.until and _concerned(found, event)
+        if isinstance(event.payload, SummaryWritten) and (episode_id := event.payload.episode_id):
+            gone = concerned or not event.payload.text
+            (found.summaries.add if gone else found.summaries.discard)(episode_id)
+        if concerned:
             found.event_ids.add(event.event_id)
             found.seqs.add(event.seq)
             found.opened += not event.erased

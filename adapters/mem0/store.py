@@ -5,10 +5,11 @@ model that rewrote it would leave nothing to follow an update or an erasure by.
 """
 
 import asyncio
+import json
 import logging
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +18,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from mnemolog.domain.errors import ServerFailed
-from mnemolog.projections.mem0.item import Item
+from mnemolog.projections.mem0.item import Held, Item
 
 T = TypeVar("T")
 
@@ -56,6 +57,12 @@ class Mem0Store:
 
     async def forget(self, user_id: str) -> None:
         await self._call(lambda memory: _delete_all(memory, {"user_id": mem0_user(user_id), TENANT: self.tenant}))
+
+    async def held(self, user_id: str) -> Sequence[Held]:
+        found: list[Held] = []
+        where = {"user_id": mem0_user(user_id), TENANT: self.tenant}
+        await self._call(lambda memory: found.extend(map(_held, _all(memory, where))))
+        return found
 
     async def aclose(self) -> None:
         """Close mem0, after the call that is running."""
@@ -142,9 +149,22 @@ def _id(given: str | None) -> str | None:
     return None if given is None else mem0_user(given)
 
 
-def _found(memory: Any, where: Mapping[str, str]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = memory.get_all(filters=dict(where), top_k=PAGE, show_expired=True)["results"]
+def _found(memory: Any, where: Mapping[str, str], most: int = PAGE) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = memory.get_all(filters=dict(where), top_k=most, show_expired=True)["results"]
     return found
+
+
+def _all(memory: Any, where: Mapping[str, str]) -> list[dict[str, Any]]:
+    """mem0 does not page: ask for more until it has no more."""
+    most = PAGE
+    while len(found := _found(memory, where, most)) >= most:
+        most *= 4
+    return found
+
+
+def _held(one: Mapping[str, Any]) -> Held:
+    shown = json.dumps(one, ensure_ascii=False, default=str)
+    return Held(str(one["id"]), UUID(one["metadata"][SUBJECT]), shown)
 
 
 def _delete_all(memory: Any, where: Mapping[str, str]) -> None:

@@ -1,6 +1,6 @@
 """One memory as mem0 holds it, and the port to a mem0 store."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -38,6 +38,15 @@ class Item:
         return sha256(to_json(fields)).hexdigest()[:32]
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a store holds for a subject: `shown` is its text, with everything else that the store keeps beside it."""
+
+    item_id: str
+    subject_id: UUID
+    shown: str
+
+
 class ItemStore(Protocol):
     """A mem0 store, for the users of one tenant; implemented in `mnemolog.adapters.mem0`."""
 
@@ -53,4 +62,8 @@ class ItemStore(Protocol):
 
     async def forget(self, user_id: str) -> None:
         """Delete all that was written for a user. Mem0Unavailable if the store cannot be reached."""
+        ...
+
+    async def held(self, user_id: str) -> Sequence[Held]:
+        """All that was written for a user and is still there. Mem0Unavailable if the store cannot be reached."""
         ...

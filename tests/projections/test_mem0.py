@@ -11,6 +11,8 @@ import pytest
 from mnemolog.adapters.engine import wiring
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.adapters.erasure.prove import prove
+from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.adapters.maintenance import segmenting, summarizing
 from mnemolog.adapters.maintenance.segmenting import segment
 from mnemolog.adapters.maintenance.summarizing import summarize_ended
@@ -19,6 +21,7 @@ from mnemolog.adapters.postgres.pauses import Pause
 from mnemolog.commands.erasure import EraseMemory, EraseThread, EraseUser
 from mnemolog.domain.summary import SummaryKind
 from mnemolog.events.episodes import EpisodeClosed
+from mnemolog.projections.mem0.item import Held as Copied
 from mnemolog.projections.mem0.item import Item
 from mnemolog.projections.mem0.tables import NAME as MEM0
 from tests.engine.equality import assert_live_equals_rebuilt, assert_live_equals_replayed
@@ -51,6 +54,11 @@ class Held:
     async def forget(self, user_id: str) -> None:
         self._require_up()
         self.items.pop(user_id, None)
+
+    async def held(self, user_id: str) -> list[Copied]:
+        self._require_up()
+        theirs = self.items.get(user_id, {})
+        return [Copied(f"m-{id_}", id_, one.text) for id_, one in theirs.items()]
 
     def texts(self, user_id: str) -> dict[str, str | None]:
         """The texts of a user with their runs."""
@@ -184,6 +192,54 @@ async def test_an_erasure_reaches_the_store(ana: Person, held: Held) -> None:
     await ana.creates("Ana is back")
     await ana.engine.settled(60)
     assert held.texts(ana.user) == {"Ana is back": None}
+
+
+@pytest.mark.spec_part("X16")
+async def test_a_proof_finds_the_copy_that_the_store_still_holds(ana: Person, held: Held) -> None:
+    secret = await ana.creates("Ana is afraid of spiders")
+    await ana.creates("Ana drinks tea")
+    await ana.remembers("I moved to Lisbon in May")
+    await closed(ana)
+    [summary] = [id_ for id_, one in held.items[ana.user].items() if one.category == "summary"]
+    before = dict(held.items[ana.user])
+    of_secret = ProofSubject(ana.stream, memory_id=secret)
+
+    async def in_mem0(subject: ProofSubject, phrase: str | None = None) -> tuple[int, tuple[str, ...]]:
+        [place] = [one for one in (await prove(ana.engine, subject, phrase)).places if one.name == "mem0"]
+        assert place.readable == len(place.found)
+        return place.looked_at, place.found
+
+    await erase(ana.engine, EraseMemory(user_id=ana.user, memory_id=secret, keep_turns=False))
+    assert await in_mem0(of_secret, "spiders") == (3, ())
+    held.items[ana.user][secret] = before[secret]
+    assert await in_mem0(of_secret) == (4, (f"memory m-{secret}",))
+    assert not (await prove(ana.engine, of_secret)).holds
+
+    whole = ProofSubject(ana.stream, thread_id=ana.thread)
+    await erase(ana.engine, EraseThread(user_id=ana.user, thread_id=ana.thread))
+    assert (await in_mem0(whole))[1] == ()
+    held.items[ana.user][summary] = before[summary]
+    assert (await in_mem0(whole))[1] == (f"memory m-{summary}",)
+
+    await erase(ana.engine, EraseUser(user_id=ana.user))
+    assert await in_mem0(ProofSubject(ana.stream)) == (0, ())
+    held.items[ana.user] = before
+    assert (
+        (await in_mem0(ProofSubject(ana.stream)))[0] == len(before) == len((await in_mem0(ProofSubject(ana.stream)))[1])
+    )
+
+
+@pytest.mark.spec_part("X16")
+async def test_a_proof_says_that_a_store_cannot_be_opened(ana: Person, held: Held) -> None:
+    await ana.creates("Ana drinks tea")
+    await ana.engine.settled(60)
+    held.down = True
+    try:
+        proof = await prove(ana.engine, ProofSubject(ana.stream))
+    finally:
+        held.down = False
+    assert "mem0" not in {one.name for one in proof.places}
+    assert [one for one in proof.unseen if one.startswith("mem0: its store cannot be opened")]
 
 
 @pytest.mark.spec_part("X07")

@@ -103,7 +103,11 @@ async def test_a_forgotten_user_leaves_nothing_of_ours_and_no_history(tmp_path: 
         await store.write("ana", {TEA: item("Ana drinks tea")})
         await store.write("ben", {TEA: item("Ben drinks tea")})
         await store._call(lambda memory: memory.add("Ana's own note", user_id="ana", infer=False))
+        [copy] = await store.held("ana")
+        assert copy.subject_id == TEA
+        assert "Ana drinks tea" in copy.shown
         await store.forget("ana")
+        assert await store.held("ana") == []
         assert [one["memory"] for one in await held(store, "ana")] == ["Ana's own note"]
         assert [one["memory"] for one in await held(store, "ben")] == ["Ben drinks tea"]
         kept: list[Any] = []
