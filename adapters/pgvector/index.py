@@ -52,17 +52,24 @@ class PgVectorIndex:
         write(connection, _indexing(connection, sent=True), [keyed(statements.ROW, rows)])
 
     async def put_kept(self, connection: AsyncConnection, model: str, wanted: Sequence[Text]) -> Collection[Key]:
-        """Vectors go from table to table, never through a client. A tampered one is not copied."""
+        """Vectors go from table to table, never through a client. A tampered one is not copied.
+
+        Into tables that are not sealed, those of a replay, they go in one statement.
+        """
         if not wanted:
             return ()
         seal, texts = seal_of(connection), {one.key: one for one in wanted}
+        if not seal.seals:
+            rows = [(*one.key, model, one.content_hash, b"", one.seq) for one in wanted]
+            copying = _indexing(connection, sent=False) + statements.RETURNING_KEYS
+            return set(await fetch_all(connection, copying, [keyed(statements.FOUND, rows)]))
         hashed = keyed(statements.HASHED, ((*one.key, model, one.content_hash) for one in wanted))
         rows = []
         for *place, mac, digest in sorted(await fetch_all(connection, statements.finding(_live(connection)), [hashed])):
             key = tuple(place)
             expected = _mac(seal, key, model, texts[key].content_hash, digest)
-            if mac is None or not expected or hmac.compare_digest(mac, expected):
-                rows.append((*key, model, texts[key].content_hash, expected or mac or b"", texts[key].seq))
+            if mac is None or hmac.compare_digest(mac, expected):
+                rows.append((*key, model, texts[key].content_hash, expected, texts[key].seq))
         if rows:
             write(connection, _indexing(connection, sent=False), [keyed(statements.FOUND, rows)])
         return {row[: len(statements.KEY)] for row in rows}
@@ -149,7 +156,6 @@ _MAC_BYTES = 16
 
 
 def _mac(seal: RowSeal, key: Key, model: str, content_hash: bytes, digest: bytes) -> bytes:
-    """Empty if nothing is sealed, as in a replay's own tables."""
     row = dict(zip(_SEALED_NAMES, (*key, model, content_hash, digest), strict=False))
     return seal.mac(_SEALED, row)[:_MAC_BYTES]
 

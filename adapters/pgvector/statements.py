@@ -46,6 +46,9 @@ HASHED: Columns = tuple(embeddings.primary_key.columns)
 FOUND: Columns = (*HASHED, embeddings.c.embedding_mac, embeddings.c.seq)
 ROW: Columns = (*FOUND, embeddings.c.embedding)
 
+RETURNING_KEYS = SQL("RETURNING {}").format(names(KEY)).as_bytes()
+"""To append to `indexing`: the keys of the rows for which there was an embedding."""
+
 
 class Kept(Enum):
     """What a write to the index does to the table of kept embeddings."""
