@@ -35,7 +35,7 @@ WHERE one.tenant = %(tenant)s AND one.run_hash = ANY(%(runs)s::bytea[])
 
 -- save_checkpoint --
 -- Nothing where the key was destroyed, or something was pruned that the writer does not know of. The lock keeps both
--- away until the commit.
+-- away until the commit. Lists of bytes go in binary (`b`): as text each byte would take two, and a search for quotes.
 WITH thread AS MATERIALIZED (
     SELECT thread.tenant, thread.stream, thread.key_id
     FROM mnemolog.checkpoint_threads AS thread
@@ -46,13 +46,13 @@ WITH thread AS MATERIALIZED (
 ), chunks AS (
     INSERT INTO mnemolog.checkpoint_chunks (tenant, stream, key_id, chunk_id, data)
     SELECT tenant, stream, key_id, new.chunk_id, new.data
-    FROM thread, unnest(%(new_ids)s::bytea[], %(new_data)s::bytea[]) AS new (chunk_id, data)
+    FROM thread, unnest(%(new_ids)b::bytea[], %(new_data)b::bytea[]) AS new (chunk_id, data)
     ORDER BY new.chunk_id
     ON CONFLICT DO NOTHING
 )
 INSERT INTO mnemolog.supervisor_checkpoints
     (tenant, stream, key_id, namespace, checkpoint_id, parent_id, run_hash, chunk_ids, data)
-SELECT tenant, stream, key_id, %(namespace)s, %(checkpoint_id)s, %(parent_id)s, %(run_hash)s, %(chunk_ids)s, %(data)s
+SELECT tenant, stream, key_id, %(namespace)s, %(checkpoint_id)s, %(parent_id)s, %(run_hash)s, %(chunk_ids)b, %(data)s
 FROM thread
 ON CONFLICT (tenant, stream, key_id, namespace, checkpoint_id) DO UPDATE
 SET parent_id = excluded.parent_id, run_hash = excluded.run_hash, chunk_ids = excluded.chunk_ids,
@@ -73,7 +73,7 @@ WITH thread AS MATERIALIZED (
     INSERT INTO mnemolog.checkpoint_writes AS known
         (tenant, stream, key_id, namespace, checkpoint_id, task_id, idx, data)
     SELECT tenant, stream, key_id, %(namespace)s, %(checkpoint_id)s, %(task_id)s, new.idx, new.data
-    FROM thread, unnest(%(idxs)s::int[], %(data)s::bytea[]) AS new (idx, data)
+    FROM thread, unnest(%(idxs)s::int[], %(data)b::bytea[]) AS new (idx, data)
     ORDER BY new.idx
     ON CONFLICT (tenant, stream, key_id, namespace, checkpoint_id, task_id, idx) DO UPDATE
     SET data = excluded.data WHERE excluded.idx < 0

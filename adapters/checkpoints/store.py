@@ -2,15 +2,18 @@
 
 import asyncio
 import hmac
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
+import psycopg
+
 from mnemolog.adapters.checkpoints.contents import Box, Contents, Stored, Value, Version, Write
-from mnemolog.adapters.postgres.keys import StreamKeys
+from mnemolog.adapters.checkpoints.known import KnownThread, KnownThreads, Place, Thread
+from mnemolog.adapters.postgres.blocking import BlockingPool
 from mnemolog.adapters.postgres.pool import Connection, Pool, repeated
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.adapters.postgres.roots import Roots
@@ -19,36 +22,16 @@ from mnemolog.commands.handler import Handler
 from mnemolog.domain.errors import Conflict, InvalidInput, NotFound, NotPermitted
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.principal import Principal, Role
-from mnemolog.events.checkpoints import checkpoints_scope
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.fields import validated
 
 QUERIES = "mnemolog.adapters.checkpoints"
 ATTEMPTS = 8
-# Maximum number of cached threads, checkpoints per thread and chunks per thread.
-THREADS, CHECKPOINTS, CHUNKS = 512, 64, 20_000
 MAX_NAMESPACE = 2000
 # Greater than any id.
 LAST = "\U0010ffff"
 
-Place = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Thread:
-    """Where the graph of an agent keeps the checkpoints of a conversation with a user."""
-
-    stream: StreamId
-    agent_id: str
-    thread_id: str
-
-    @property
-    def scope(self) -> str:
-        return checkpoints_scope(self.agent_id, self.thread_id)
-
-    @property
-    def row(self) -> dict[str, Any]:
-        return {"tenant": self.stream.tenant, "stream": self.stream.name, "scope": self.scope}
+_logger = logging.getLogger("mnemolog.checkpoints")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,44 +72,17 @@ class Loaded:
     writes: Sequence[Write]
 
 
-@dataclass(slots=True)
-class _Opened:
-    """What is cached about a thread: its key, how often it was pruned, its chunks, how values are stored.
+class CheckpointStore:
+    """`untried` is a pool whose connections need not be tested before use.
 
-    `erased`: checkpoints that were erased with an earlier key.
+    `save_now`, `save_writes_now` and `load_now` are for callers that may not await: to hand a call to the thread of
+    the event loop takes longer than its query. They do what one query on `blocking` can do.
     """
 
-    box: Box
-    prunings: int
-    erased: Set[Place]
-    chunks: set[bytes] = field(default_factory=set)
-    values: OrderedDict[Place, Mapping[str, Stored]] = field(default_factory=OrderedDict)
-
-    def note(self, place: Place, values: Mapping[str, Stored], chunks: Collection[bytes]) -> None:
-        self.values[place] = values
-        self.values.move_to_end(place)
-        while len(self.values) > CHECKPOINTS:
-            self.values.popitem(last=False)
-        if len(self.chunks) > CHUNKS:
-            self.chunks.clear()
-        self.chunks.update(chunks)
-
-    def require_there(self, place: Place | None) -> None:
-        if place in self.erased:
-            raise Conflict(
-                "the checkpoints of this thread were erased while a graph was running",
-                field="thread_id",
-                fix="start a new run: it begins with an empty state",
-            )
-
-
-class CheckpointStore:
-    """`untried` is a pool whose connections need not be tested before use."""
-
-    def __init__(self, untried: Pool, roots: Roots, handler: Handler) -> None:
-        self._pool, self.roots, self._handler = untried, roots, handler
+    def __init__(self, untried: Pool, blocking: BlockingPool, roots: Roots, handler: Handler) -> None:
+        self._pool, self._blocking, self.roots, self._handler = untried, blocking, roots, handler
         self._runs = roots.derived("runs of checkpoints")
-        self._known: OrderedDict[Thread, _Opened] = OrderedDict()
+        self._known = KnownThreads(roots)
         self._opening = asyncio.Lock()
         self._principal: Principal | None = None
 
@@ -148,65 +104,93 @@ class CheckpointStore:
         `compose` gets the stored values of the parent, as far as they are cached. It may be called again. Conflict if
         the parent was erased meanwhile.
         """
-        self._admit(thread, Role.WRITE)
-        for one in (place, parent) if parent else (place,):
-            _require_fit(one)
+        self._admit_save(thread, place, parent)
         for attempt in range(ATTEMPTS):
             opened = await self._opened(thread, again=attempt > 0)
-            opened.require_there(parent)
-            checkpoint = compose(opened.values.get(parent, {}) if parent else {})
-            values, new = _stored(opened.box, checkpoint.values)
-            contents = Contents(checkpoint.state, checkpoint.metadata, values, checkpoint.run_id)
-            sent = {one: data for one, data in new.items() if one not in opened.chunks}
-            row = {
-                **thread.row,
-                "key_id": opened.box.key_id,
-                "prunings": opened.prunings,
-                "namespace": checkpoint.namespace,
-                "checkpoint_id": checkpoint.checkpoint_id,
-                "parent_id": checkpoint.parent_id,
-                "run_hash": self.run_hash(checkpoint.run_id),
-                "chunk_ids": contents.chunk_ids,
-                "data": opened.box.seal(contents.packed(), "checkpoint", *checkpoint.place, checkpoint.parent_id or ""),
-                "new_ids": list(sent),
-                "new_data": [opened.box.seal(data, "chunk", one) for one, data in sent.items()],
-            }
-            if await self._rows("save_checkpoint", row):
-                opened.note(checkpoint.place, values, contents.chunk_ids)
+            saving = self._saving(opened, thread, parent, compose)
+            if await self._rows("save_checkpoint", saving.row):
+                self._known.note(opened, saving.place, saving.values, saving.row["chunk_ids"])
                 return
         raise _busy()
 
+    def save_now(
+        self,
+        thread: Thread,
+        place: Place,
+        parent: Place | None,
+        compose: Callable[[Mapping[str, Stored]], Checkpoint],
+    ) -> bool:
+        """Like `save`, without awaiting. False if that takes more than one query: then call `save`."""
+        self._admit_save(thread, place, parent)
+        if (opened := self._known.get(thread)) is None:
+            return False
+        saving = self._saving(opened, thread, parent, compose)
+        if not self._rows_now("save_checkpoint", saving.row):
+            return False
+        self._known.note(opened, saving.place, saving.values, saving.row["chunk_ids"])
+        return True
+
+    def _admit_save(self, thread: Thread, place: Place, parent: Place | None) -> None:
+        self._admit(thread, Role.WRITE)
+        for one in (place, parent) if parent else (place,):
+            _require_fit(one)
+
+    def _saving(
+        self,
+        opened: KnownThread,
+        thread: Thread,
+        parent: Place | None,
+        compose: Callable[[Mapping[str, Stored]], Checkpoint],
+    ) -> "_Saving":
+        opened.require_there(parent)
+        checkpoint = compose(opened.values.get(parent, {}) if parent else {})
+        values, new = _stored(opened.box, checkpoint.values)
+        contents = Contents(checkpoint.state, checkpoint.metadata, values, checkpoint.run_id)
+        sent = {one: data for one, data in new.items() if one not in opened.chunks}
+        row = {
+            **thread.row,
+            "key_id": opened.box.key_id,
+            "prunings": opened.prunings,
+            "namespace": checkpoint.namespace,
+            "checkpoint_id": checkpoint.checkpoint_id,
+            "parent_id": checkpoint.parent_id,
+            "run_hash": self.run_hash(checkpoint.run_id),
+            "chunk_ids": contents.chunk_ids,
+            "data": opened.box.seal(contents.packed(), "checkpoint", *checkpoint.place, checkpoint.parent_id or ""),
+            "new_ids": list(sent),
+            "new_data": [opened.box.seal(data, "chunk", one) for one, data in sent.items()],
+        }
+        return _Saving(checkpoint.place, values, row)
+
     async def save_writes(self, thread: Thread, namespace: str, checkpoint_id: str, writes: Sequence[Write]) -> None:
         """Save the writes of a task in a step. Existing ones are kept, except those with an idx below zero."""
-        self._admit(thread, Role.WRITE)
-        place = (namespace, checkpoint_id)
-        _require_fit(place)
-        by_idx: dict[int, Write] = {}
-        for one in writes:
-            if one.idx < 0 or one.idx not in by_idx:
-                by_idx[one.idx] = one
-        for attempt in range(ATTEMPTS if by_idx else 0):
+        self._admit_save(thread, (namespace, checkpoint_id), None)
+        for attempt in range(ATTEMPTS if writes else 0):
             opened = await self._opened(thread, again=attempt > 0)
-            opened.require_there(place)
-            row = {
-                **thread.row,
-                "key_id": opened.box.key_id,
-                "namespace": namespace,
-                "checkpoint_id": checkpoint_id,
-                "task_id": identifier(writes[0].task_id, "task_id"),
-                "idxs": list(by_idx),
-                "data": [opened.box.seal(one.packed(), "write", *place) for one in by_idx.values()],
-            }
-            if await self._rows("save_writes", row):
+            if await self._rows("save_writes", _writing(opened, thread, (namespace, checkpoint_id), writes)):
                 return
-        if by_idx:
+        if writes:
             raise _busy()
+
+    def save_writes_now(self, thread: Thread, namespace: str, checkpoint_id: str, writes: Sequence[Write]) -> bool:
+        """Like `save_writes`, without awaiting. False if that takes more than one query: then call `save_writes`."""
+        self._admit_save(thread, (namespace, checkpoint_id), None)
+        if not writes or (opened := self._known.get(thread)) is None:
+            return not writes
+        return bool(self._rows_now("save_writes", _writing(opened, thread, (namespace, checkpoint_id), writes)))
 
     async def load(self, thread: Thread, namespace: str, checkpoint_id: str | None = None) -> Loaded | None:
         """A checkpoint of a namespace, by default the newest."""
         self._admit(thread, Role.READ)
         _require_fit((namespace, checkpoint_id or LAST))
         return await repeated(self._pool, partial(self._loaded, thread, namespace, checkpoint_id))
+
+    def load_now(self, thread: Thread, namespace: str, checkpoint_id: str | None = None) -> Loaded | None:
+        """Like `load`, without awaiting. Also None if the query failed: then call `load`."""
+        self._admit(thread, Role.READ)
+        _require_fit((namespace, checkpoint_id or LAST))
+        rows = self._rows_now("load_checkpoint", _wanted(thread, namespace, checkpoint_id))
+        return self._read(thread, checkpoint_id, rows[0]) if rows else None
 
     async def places(self, thread: Thread) -> Sequence[tuple[Place, str | None]]:
         """The places of all checkpoints, each with the id of its parent, newest first."""
@@ -294,12 +278,11 @@ class CheckpointStore:
     async def _listed(self, thread: Thread) -> Sequence[Mapping[str, Any]]:
         return await self._rows("list_checkpoints", thread.row)
 
-    async def _opened(self, thread: Thread, *, again: bool) -> _Opened:
+    async def _opened(self, thread: Thread, *, again: bool) -> KnownThread:
         """What is known about a thread; its key is created if it has none. `again`: the cache was out of date."""
         async with self._opening:
-            if thread in self._known and not again:
-                self._known.move_to_end(thread)
-                return self._known[thread]
+            if not again and (known := self._known.get(thread)):
+                return known
             found = await self._rows("find_thread", thread.row)
             if not found:
                 await self._handler.handle(CHECKPOINTS_START, validated(StartCheckpoints, _who(thread)))
@@ -309,41 +292,31 @@ class CheckpointStore:
                 found = await self._rows("find_thread", thread.row)
             if not found:
                 raise _busy()
-            return self._remember(thread, found[0])
-
-    def _remember(self, thread: Thread, row: Mapping[str, Any]) -> _Opened:
-        """What is known about a thread. After a prune its cached chunks may be gone; after an erasure they are."""
-        known, key_id = self._known.get(thread), bytes(row["key_id"])
-        if known is None or (known.box.key_id, known.prunings) != (key_id, row["prunings"]):
-            erased = known.erased if known else frozenset[Place]()
-            if known and known.box.key_id != key_id:
-                erased |= known.values.keys()
-            known = self._known[thread] = _Opened(box_of(thread, row, self.roots), row["prunings"], erased)
-        self._known.move_to_end(thread)
-        while len(self._known) > THREADS:
-            self._known.popitem(last=False)
-        return known
+            return self._known.remember(thread, found[0])
 
     async def _loaded(
         self, thread: Thread, namespace: str, checkpoint_id: str | None, connection: Connection
     ) -> Loaded | None:
-        wanted = {**thread.row, "namespace": namespace, "until": LAST if checkpoint_id is None else checkpoint_id}
+        wanted = _wanted(thread, namespace, checkpoint_id)
         row = await (await connection.execute(_named("load_checkpoint"), wanted, binary=True)).fetchone()
-        if row is None or (checkpoint_id is not None and row["checkpoint_id"] != checkpoint_id):
+        return self._read(thread, checkpoint_id, row) if row else None
+
+    def _read(self, thread: Thread, checkpoint_id: str | None, row: Mapping[str, Any]) -> Loaded | None:
+        """The checkpoint in a row of `load_checkpoint`, if it is the wanted one."""
+        if checkpoint_id not in (None, row["checkpoint_id"]):
             return None
-        opened, place = self._remember(thread, row), (namespace, row["checkpoint_id"])
+        opened, place = self._known.remember(thread, row), (row["namespace"], row["checkpoint_id"])
         ids = row["chunk_ids"]
         packed = opened.box.open(row["data"], "checkpoint", *place, row["parent_id"] or "")
         contents = Contents.unpacked(packed, ids)
         chunks = {one: data for one, data in zip(ids, row["chunks"], strict=True) if data is not None}
         values = {channel: (one.version, opened.box.value(one, chunks)) for channel, one in contents.values.items()}
-        opened.note(place, contents.values, ids)
+        self._known.note(opened, place, contents.values, ids)
         writes = [Write.unpacked(opened.box.open(one, "write", *place)) for one in row["writes"]]
         writes.sort(key=lambda one: (one.task_path, one.task_id, one.idx))
         return Loaded(
             thread,
-            namespace,
-            row["checkpoint_id"],
+            *place,
             row["parent_id"],
             contents.run_id,
             contents.state,
@@ -374,12 +347,46 @@ class CheckpointStore:
 
         return await repeated(self._pool, execute)
 
+    def _rows_now(self, name: str, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        """The rows of an idempotent query; none if it failed, because the caller then asks again by the other way."""
+        if not self._blocking.usable:
+            return ()
+        try:
+            return self._blocking.fetch_all(_named(name), values)
+        except psycopg.Error:
+            _logger.debug("a query without await failed", exc_info=True)
+            return ()
 
-def box_of(thread: Thread, row: Mapping[str, Any], roots: Roots) -> Box:
-    """With the key of a thread, from a row of `find_thread`."""
-    keys = StreamKeys(thread.stream, roots)
-    keys.load({**row, "scope": thread.scope})
-    return Box(thread.stream, thread.scope, keys.data_keys[thread.scope], roots.random_bytes)
+
+@dataclass(frozen=True, slots=True)
+class _Saving:
+    """The row of a checkpoint to save, and how it refers to the values of its channels."""
+
+    place: Place
+    values: Mapping[str, Stored]
+    row: Mapping[str, Any]
+
+
+def _writing(opened: KnownThread, thread: Thread, place: Place, writes: Sequence[Write]) -> Mapping[str, Any]:
+    """The rows of a task's writes."""
+    opened.require_there(place)
+    by_idx: dict[int, Write] = {}
+    for one in writes:
+        if one.idx < 0 or one.idx not in by_idx:
+            by_idx[one.idx] = one
+    return {
+        **thread.row,
+        "key_id": opened.box.key_id,
+        "namespace": place[0],
+        "checkpoint_id": place[1],
+        "task_id": identifier(writes[0].task_id, "task_id"),
+        "idxs": list(by_idx),
+        "data": [opened.box.seal(one.packed(), "write", *place) for one in by_idx.values()],
+    }
+
+
+def _wanted(thread: Thread, namespace: str, checkpoint_id: str | None) -> Mapping[str, Any]:
+    return {**thread.row, "namespace": namespace, "until": LAST if checkpoint_id is None else checkpoint_id}
 
 
 def _named(name: str) -> bytes:

@@ -11,7 +11,8 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
 from mnemolog.adapters.checkpoints.contents import Box, Contents, Write
-from mnemolog.adapters.checkpoints.store import QUERIES, CheckpointStore, Thread, box_of
+from mnemolog.adapters.checkpoints.known import Thread, box_of
+from mnemolog.adapters.checkpoints.store import QUERIES, CheckpointStore
 from mnemolog.adapters.postgres.pool import Connection
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.adapters.postgres.roots import Roots

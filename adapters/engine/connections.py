@@ -26,6 +26,7 @@ from mnemolog.adapters.openai.client import ModelClient
 from mnemolog.adapters.openai.embedder import OpenAIEmbedder
 from mnemolog.adapters.openai.endpoint import endpoint_of
 from mnemolog.adapters.postgres.as_of import NoSeal
+from mnemolog.adapters.postgres.blocking import BlockingPool
 from mnemolog.adapters.postgres.confinement import READER, may_read_as_reader
 from mnemolog.adapters.postgres.own_log import require_own
 from mnemolog.adapters.postgres.pool import CONNECT_SECONDS, Pool, open_pool
@@ -43,13 +44,14 @@ KEPT_BY_CLIENTS = 2
 class Connections:
     """`pool` tests a connection before its use; the log uses `untried` ones, and notices dead ones itself.
 
-    These two and `beside_log` connect to the log's database, the others to that of the projections, which may be
-    another. `rows` is for operators' access to the tables of projections, `writing` for projectors, `reading` for
-    readers. `replaying` keeps no connections: each replay has its own.
+    These two, `blocking` and `beside_log` connect to the log's database, the others to that of the projections, which
+    may be another. `rows` is for operators' access to the tables of projections, `writing` for projectors, `reading`
+    for readers. `replaying` keeps no connections: each replay has its own.
     """
 
     pool: Pool
     untried: Pool
+    blocking: BlockingPool
     nats: Connection
     redis: Redis
     roots: Roots
@@ -63,6 +65,8 @@ class Connections:
 async def connect(stack: AsyncExitStack, endpoints: Endpoints, master_key: bytes, *, migrating: bool) -> Connections:
     """Connect to all three servers, or raise an error that names the one that is down."""
     pool, untried = await _postgres_pools(stack, endpoints.postgres_dsn, migrating=migrating)
+    blocking = BlockingPool(endpoints.postgres_dsn)
+    stack.callback(blocking.close)
     if endpoints.split:
         async with reaching("projections", endpoints.projections_dsn):
             await _ready(endpoints.projections_dsn, "projections", migrating=migrating)
@@ -84,7 +88,7 @@ async def connect(stack: AsyncExitStack, endpoints: Endpoints, master_key: bytes
     reading = _sqlalchemy_engine(stack, dsn, seal, kept, options=READING, role=role)
     replaying = create_engine(dsn, NoSeal(), poolclass=NullPool)
     redis = await _redis_client(stack, endpoints.redis_url)
-    return Connections(pool, untried, nats, redis, roots, beside_log, rows, writing, reading, replaying)
+    return Connections(pool, untried, blocking, nats, redis, roots, beside_log, rows, writing, reading, replaying)
 
 
 async def _postgres_pools(stack: AsyncExitStack, postgres_dsn: str, *, migrating: bool) -> tuple[Pool, Pool]:

@@ -243,7 +243,7 @@ async def _services(
         recalls=recalls,
         jobs=jobs,
         models=models_of(stack, settings, TokenBudget(to.pool, now, settings.model_tokens_per_day)),
-        checkpoints=CheckpointStore(to.untried, to.roots, handler),
+        checkpoints=CheckpointStore(to.untried, to.blocking, to.roots, handler),
         blobs=blob_store(settings),
         session_key=to.roots.derived("console sessions"),
         appends=Appends(to.nats),

@@ -1,7 +1,7 @@
 """The connection pool of the log, using the role that may not change events if it exists."""
 
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, LiteralString, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection
@@ -23,6 +23,7 @@ ATTEMPTS = 5
 # libpq notices within ten seconds that a server has disappeared, and the server that a client has.
 NOTICE_SILENCE = {"keepalives_idle": 4, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
 CONNECT_SECONDS = 5
+CONNECTION: Mapping[str, Any] = {"autocommit": True, "connect_timeout": CONNECT_SECONDS, **NOTICE_SILENCE}
 
 _BECOME = """
 SELECT set_config('role', 'mnemolog_engine', false) FROM pg_roles
@@ -52,12 +53,14 @@ _BY_KEY = "SELECT " + ", ".join(f"set_config('{name}', '{value}', false)" for na
 # A process that hangs in the middle of a batch releases its streams after this.
 _LET_GO = "SELECT set_config('idle_in_transaction_session_timeout', '10s', false)"
 
+SESSION: Sequence[LiteralString] = (_BECOME, _IN_UTC, _BY_KEY, _LET_GO)
+
 
 async def open_pool(postgres_dsn: str, *, size: int = 10, check: bool = True) -> Pool:
     """An open pool. With `check`, connections are tested before use, so that a server restart is not noticed."""
     pool: Pool = AsyncConnectionPool(
         postgres_dsn,
-        kwargs={"row_factory": dict_row, "autocommit": True, "connect_timeout": CONNECT_SECONDS, **NOTICE_SILENCE},
+        kwargs={"row_factory": dict_row, **CONNECTION},
         connection_class=Connection,
         configure=_prepare,
         check=AsyncConnectionPool.check_connection if check else None,
@@ -89,7 +92,5 @@ async def repeated(pool: Pool, step: Callable[[Connection], Awaitable[T]]) -> T:
 
 async def _prepare(connection: Connection) -> None:
     set_json_loads(from_json, connection)  # Takes a third of the time of Python's.
-    await connection.execute(_BECOME)
-    await connection.execute(_IN_UTC)
-    await connection.execute(_BY_KEY)
-    await connection.execute(_LET_GO)
+    for statement in SESSION:
+        await connection.execute(statement)

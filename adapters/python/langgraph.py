@@ -26,8 +26,9 @@ except ImportError as error:
     raise ImportError("mnemolog.langgraph needs LangGraph: pip install 'mnemolog[langgraph]'") from error
 
 from mnemolog.adapters.checkpoints.contents import Stored, Value, Write
+from mnemolog.adapters.checkpoints.known import Place, Thread
 from mnemolog.adapters.checkpoints.store import Checkpoint as Saved
-from mnemolog.adapters.checkpoints.store import CheckpointStore, Loaded, Place, Thread
+from mnemolog.adapters.checkpoints.store import CheckpointStore, Loaded
 from mnemolog.blocking import Memory
 from mnemolog.borrowing import Borrowing
 from mnemolog.domain.errors import Conflict, InvalidInput
@@ -92,8 +93,7 @@ class MnemologSaver(Borrowing, BaseCheckpointSaver[str]):
         """The checkpoint that the config names, or the newest of its thread and namespace."""
 
         async def get(store: CheckpointStore, tenant: str) -> Loaded | None:
-            thread, namespace = self._thread(config, tenant), config["configurable"].get("checkpoint_ns") or ""
-            return await store.load(thread, namespace, get_checkpoint_id(config) or None)
+            return await store.load(*self._wanted(config, tenant))
 
         found = await _run(self._memory, get)
         return self._tuple(found, config) if found else None
@@ -123,46 +123,25 @@ class MnemologSaver(Borrowing, BaseCheckpointSaver[str]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Save a checkpoint after the one that the config names."""
-        configurable = config["configurable"]
-        namespace, parent_id = configurable.get("checkpoint_ns") or "", get_checkpoint_id(config) or None
-        serializable = get_serializable_checkpoint_metadata(config, metadata)
-        run_id = _run_id(serializable)
-        state = self._dumped({name: value for name, value in checkpoint.items() if name != "channel_values"})
-        described, versions = self._dumped(serializable), checkpoint["channel_versions"]
-
-        def compose(known: Mapping[str, Stored]) -> Saved:
-            """Channels that did not change since the parent are not serialized again."""
-            values = {
-                channel: known[channel]
-                if channel not in new_versions and channel in known and known[channel].version == versions.get(channel)
-                else (versions.get(channel), self._dumped(value))
-                for channel, value in checkpoint["channel_values"].items()
-            }
-            return Saved(namespace, checkpoint["id"], parent_id, run_id, state, described, values)
+        place, parent, compose = self._composing(config, checkpoint, metadata, new_versions)
 
         async def put(store: CheckpointStore, tenant: str) -> Thread:
             thread = self._thread(config, tenant)
-            parent = None if parent_id is None else (namespace, parent_id)
-            await store.save(thread, (namespace, checkpoint["id"]), parent, compose)
-            await self._bound(store, thread, namespace)
+            await store.save(thread, place, parent, compose)
+            if self._due(thread, place):
+                await self._bound(store, thread)
             return thread
 
-        thread = await _run(self._memory, put)
-        return _config(thread, namespace, checkpoint["id"], config)
+        return _config(await _run(self._memory, put), *place, config)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Save the writes of a task in the step after a checkpoint."""
-        configurable = config["configurable"]
-        made = [
-            Write(task_id, task_path, WRITES_IDX_MAP.get(channel, idx), channel, self._dumped(value))
-            for idx, (channel, value) in enumerate(writes)
-        ]
+        made = self._written(writes, task_id, task_path)
 
         async def put(store: CheckpointStore, tenant: str) -> None:
-            namespace = configurable.get("checkpoint_ns") or ""
-            await store.save_writes(self._thread(config, tenant), namespace, configurable["checkpoint_id"], made)
+            await store.save_writes(self._thread(config, tenant), *_place(config), made)
 
         await _run(self._memory, put)
 
@@ -253,6 +232,10 @@ class MnemologSaver(Borrowing, BaseCheckpointSaver[str]):
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Like `aget_tuple`."""
+        if now := self._now:
+            store, tenant = now
+            if found := store.load_now(*self._wanted(config, tenant)):
+                return self._tuple(found, config)
         return self._wait(self.aget_tuple(config))
 
     def list(
@@ -276,12 +259,24 @@ class MnemologSaver(Borrowing, BaseCheckpointSaver[str]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Like `aput`."""
+        if now := self._now:
+            store, tenant = now
+            thread, saving = self._thread(config, tenant), self._composing(config, checkpoint, metadata, new_versions)
+            if store.save_now(thread, *saving):
+                if self._due(thread, saving[0]):
+                    self._wait(_run(self._memory, lambda store, _: self._bound(store, thread)))
+                return _config(thread, *saving[0], config)
         return self._wait(self.aput(config, checkpoint, metadata, new_versions))
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Like `aput_writes`."""
+        if now := self._now:
+            store, tenant = now
+            made = self._written(writes, task_id, task_path)
+            if store.save_writes_now(self._thread(config, tenant), *_place(config), made):
+                return
         self._wait(self.aput_writes(config, writes, task_id, task_path))
 
     def delete_thread(self, thread_id: str) -> None:
@@ -308,6 +303,49 @@ class MnemologSaver(Borrowing, BaseCheckpointSaver[str]):
         """Greater than the previous one, and unique to its branch: branches of a checkpoint have separate versions."""
         before = 0 if current is None else int(str(current).partition(".")[0])
         return f"{before + 1:032}.{random.random():016}"
+
+    @property
+    def _now(self) -> tuple[CheckpointStore, str] | None:
+        """The store and the tenant for a call that does without the event loop. None if the engine is not open."""
+        engine = self._memory._open_engine(self._blocking._loop)
+        return (engine.checkpoints, engine.settings.tenant) if engine else None
+
+    def _wanted(self, config: RunnableConfig, tenant: str) -> tuple[Thread, str, str | None]:
+        namespace = config["configurable"].get("checkpoint_ns") or ""
+        return self._thread(config, tenant), namespace, get_checkpoint_id(config) or None
+
+    def _composing(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> tuple[Place, Place | None, Callable[[Mapping[str, Stored]], Saved]]:
+        """The places of a checkpoint and of its parent, and what composes it of what is known of the parent."""
+        namespace = config["configurable"].get("checkpoint_ns") or ""
+        parent_id = get_checkpoint_id(config) or None
+        serializable = get_serializable_checkpoint_metadata(config, metadata)
+        run_id = _run_id(serializable)
+        state = self._dumped({name: value for name, value in checkpoint.items() if name != "channel_values"})
+        described, versions = self._dumped(serializable), checkpoint["channel_versions"]
+
+        def compose(known: Mapping[str, Stored]) -> Saved:
+            """Channels that did not change since the parent are not serialized again."""
+            values = {
+                channel: known[channel]
+                if channel not in new_versions and channel in known and known[channel].version == versions.get(channel)
+                else (versions.get(channel), self._dumped(value))
+                for channel, value in checkpoint["channel_values"].items()
+            }
+            return Saved(namespace, checkpoint["id"], parent_id, run_id, state, described, values)
+
+        return (namespace, checkpoint["id"]), (namespace, parent_id) if parent_id else None, compose
+
+    def _written(self, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str) -> Sequence[Write]:
+        return [
+            Write(task_id, task_path, WRITES_IDX_MAP.get(channel, idx), channel, self._dumped(value))
+            for idx, (channel, value) in enumerate(writes)
+        ]
 
     def _wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
         return self._blocking._run(coroutine)
@@ -393,17 +431,22 @@ class MnemologSaver(Borrowing, BaseCheckpointSaver[str]):
             [(one.task_id, one.channel, self._opened(one.value)) for one in found.writes],
         )
 
-    async def _bound(self, store: CheckpointStore, thread: Thread, namespace: str) -> None:
-        """Prune checkpoints beyond the limit, once there are enough of them."""
+    def _due(self, thread: Thread, place: Place) -> bool:
+        """Whether so many checkpoints were saved since the last time that some are to be pruned."""
         if self._keep is None:
-            return
-        counted = self._since_pruned.get((thread, namespace), 0) + 1
+            return False
+        saved = (thread, place[0])
+        counted = self._since_pruned.get(saved, 0) + 1
         if len(self._since_pruned) > COUNTED:
             self._since_pruned.clear()
-        if counted > self._keep // 4:
-            await store.delete(thread, await _surplus(store, thread, self._opened, keep=self._keep))
-            counted = 0
-        self._since_pruned[thread, namespace] = counted
+        due = counted > self._keep // 4
+        self._since_pruned[saved] = 0 if due else counted
+        return due
+
+    async def _bound(self, store: CheckpointStore, thread: Thread) -> None:
+        """Prune checkpoints beyond the limit."""
+        assert self._keep is not None, "otherwise nothing is due"
+        await store.delete(thread, await _surplus(store, thread, self._opened, keep=self._keep))
 
 
 @guarded
@@ -411,6 +454,12 @@ async def _run(memory: AsyncMemory, work: Work[T]) -> T:
     """The result of `work` with the memory's engine, for the principal of its API key."""
     engine = await memory._engine()
     return await work(engine.checkpoints, engine.settings.tenant)
+
+
+def _place(config: RunnableConfig) -> Place:
+    """The checkpoint that a config names."""
+    configurable = config["configurable"]
+    return configurable.get("checkpoint_ns") or "", configurable["checkpoint_id"]
 
 
 def _run_id(metadata: Mapping[str, Any]) -> str | None:

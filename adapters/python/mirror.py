@@ -44,6 +44,11 @@ class EventLoopThread:
             atexit.unregister(self.stop)
             atexit.register(self.stop)
 
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        """The event loop, if it was started."""
+        return self._loop
+
     def close(self, one: "Closable") -> None:
         """Close it; has no effect if it was never used."""
         if one in self._opened:
@@ -128,6 +133,11 @@ class Blocking:
     def close(self) -> None:
         """Close what it opened. Nothing is lost. Also called when the program ends."""
         _thread.close(self.mirrored)
+
+    @property
+    def _loop(self) -> asyncio.AbstractEventLoop | None:
+        """The event loop that the async object runs on, if it was started."""
+        return _thread.loop
 
     def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """The result of a coroutine of the async object."""

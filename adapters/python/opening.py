@@ -57,6 +57,11 @@ class Opening:
         assert use.bound is not None
         return use.bound
 
+    def _open_engine(self, loop: asyncio.AbstractEventLoop | None) -> Engine | None:
+        """The engine that is open on an event loop, for what needs no loop. None if it has to be opened or replaced."""
+        use = self._uses.get(loop) if loop else None
+        return use.bound if use and use.engine is not None and use.shared.running is use.engine else None
+
     def _use(self) -> _Use:
         loop = asyncio.get_running_loop()
         if loop not in self._uses:

@@ -53,10 +53,15 @@ class SharedEngine:
         """Whether it belonged to another process, which ended or was replaced."""
         return self._engine is not None and self._engine.attached and not self._alive(self._engine)
 
+    @property
+    def running(self) -> Engine | None:
+        """The running engine, if it is open."""
+        return None if self.ended else self._engine
+
     async def engine(self) -> Engine:
         """The running engine, which is opened, found or started if needed."""
-        if self._engine is not None and not self.ended:
-            return self._engine
+        if running := self.running:
+            return running
         async with self._opening:
             if self._engine is None:
                 self._engine = await self._opened()

@@ -1,1 +1,0 @@
-../../../adapters/python/llama_index.py
