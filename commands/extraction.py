@@ -17,16 +17,27 @@ from mnemolog.commands.decider import Decider
 from mnemolog.commands.fact_changes import EndFact, RetireFact
 from mnemolog.commands.fact_changes import decide as change_fact
 from mnemolog.commands.facts import FACTS, Remember, object_of, subject_of
-from mnemolog.commands.graph import Graph, GraphCommand, SlotKey, applied, cluster_reads, evolve
+from mnemolog.commands.graph import (
+    Graph,
+    GraphCommand,
+    SlotKey,
+    applied,
+    cluster_reads,
+    entity_reads,
+    evolve,
+    slot_reads,
+)
 from mnemolog.commands.sourced import EXTRACTOR
 from mnemolog.domain.entity import PERSON
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.extraction.candidate import MOST_WRITES, Action, Candidate
-from mnemolog.domain.extraction.vocabulary import ONE_OF, OUTLIVING, PETS
+from mnemolog.domain.extraction.short_names import is_short_for
+from mnemolog.domain.extraction.vocabulary import ONE_OF, OUTLIVING, PETS, TIED_TO
 from mnemolog.domain.memory import Status
 from mnemolog.domain.message import Message
 from mnemolog.domain.predicates import BUILT_IN, Predicate
 from mnemolog.domain.relation import Relation
+from mnemolog.domain.sentence import value_text
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import USER, UserErased
@@ -37,7 +48,7 @@ from mnemolog.events.profile import ProfileProposed
 
 ACTOR, MODEL_ACTOR = EXTRACTOR, "model-extractor"
 EXTRACTORS = frozenset({ACTOR, MODEL_ACTOR})
-DIED = "died"
+DIED, WORKS_AT = "died", "works_at"
 LIVING = ("Person", "Animal")
 # What somebody recorded of who died ends only with these predicates: a critical fact never does.
 _ENDING = frozenset([one.name for one in BUILT_IN if not one.critical] + f"{ONE_OF}|{PETS}".split("|")) - OUTLIVING
@@ -117,12 +128,14 @@ def _decide(state: Extraction, command: ExtractTurn) -> Sequence[Event]:
 def decide_one(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
     """The events of one candidate; none if it is known, outranked or about nobody."""
     about = _resolved(state, candidate, fact)
-    if about is None:
+    if about is None or (candidate.replaces and not _replaces(state, command, candidate, about)):
         return []
     decided = _ended if candidate.action is Action.END else _stated
     news = [*decided(state, command, candidate, about)]
     if news and about.predicate == DIED:
         news += _outlived(after(state, news), command, candidate, about)
+    if news and about.predicate in TIED_TO and candidate.action is not Action.CORRECT:
+        news += _left_behind(state, after(state, news), command, candidate, about)
     return news
 
 
@@ -174,6 +187,24 @@ def _outlived(state: Extraction, command: ExtractTurn, candidate: Candidate, fac
     return ends
 
 
+def _left_behind(
+    before: Extraction, state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember
+) -> Sequence[Event]:
+    """The ends of what was tied to a job or a home that is over, such as who the manager was."""
+    slot, same = slot_of(before, fact)
+    over = slot if candidate.action is Action.END else [one for one in slot if one not in same]
+    if not any(_holds(one, command.said_at) for one in over):
+        return []
+    until = (candidate.until if candidate.action is Action.END else candidate.since) or command.said_at
+    ends: list[Event] = []
+    for predicate in TIED_TO[fact.predicate]:
+        for one in _slot(state, fact, predicate):
+            began = one.validity.periods[-1].valid_from
+            if _holds(one, command.said_at) and began < until and one.relation_id not in state.recorded:
+                ends += _end(after(state, ends), command, candidate, one, until)
+    return ends
+
+
 def _end(
     state: Extraction, command: ExtractTurn, candidate: Candidate, one: Relation, until: datetime
 ) -> Sequence[Event]:
@@ -185,6 +216,9 @@ def _end(
 
 def _stated(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
     slot, same = slot_of(state, fact)
+    merely = candidate.action is Action.STATE and not candidate.changes and fact.predicate == WORKS_AT
+    if not same and merely and (one := _in_short(state, command, fact, str(fact.object))):
+        return _stated(state, command, candidate, fact.model_copy(update={"object": str(one.object_id)}))
     before = [one for one in slot if _holds(one, command.said_at)]
     if any(one in same and one.relation_id in state.recorded for one in before):
         return []
@@ -224,12 +258,35 @@ def _retired(state: Extraction, command: ExtractTurn, candidate: Candidate, one:
 def _ended(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
     slot, same = slot_of(state, fact)
     ended = [one for one in (slot if candidate.object is None else same) if _holds(one, command.said_at)]
+    if not same and candidate.in_short and (one := _in_short(state, command, fact, str(candidate.object))):
+        ended = [one]
     return [
         event
         for one in ended
         if _outranked(state, command, candidate, one) and not (fact.rule.critical and one.relation_id in state.recorded)
         for event in _end(state, command, candidate, one, candidate.until or command.said_at)
     ]
+
+
+def _in_short(state: Extraction, command: ExtractTurn, fact: Remember, name: str) -> Relation | None:
+    """The only present value that this name is short for."""
+    slot, _ = slot_of(state, fact)
+    found = [one for one in slot if _holds(one, command.said_at) and is_short_for(name, value_of(state, one))]
+    return found[0] if len(found) == 1 else None
+
+
+def _replaces(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> bool:
+    """Whether the value that a candidate replaces holds."""
+    former = fact.model_copy(update={"object": candidate.replaces})
+    _, same = slot_of(state, former)
+    held = any(_holds(one, command.said_at) for one in same)
+    return held or _in_short(state, command, former, candidate.replaces) is not None
+
+
+def value_of(state: Extraction, one: Relation) -> str:
+    """The name of a fact's object, or its value."""
+    entity = state.graph.entities.get(state.graph.root(one.object_id)) if one.object_id else None
+    return entity.traits.name if entity else value_text(one.value)
 
 
 def _outranked(state: Extraction, command: ExtractTurn, candidate: Candidate, one: Relation) -> bool:
@@ -246,10 +303,18 @@ def slot_of(state: Extraction, fact: Remember) -> tuple[Sequence[Relation], Sequ
     subject = subject_of(state.graph, fact)
     if subject is None:
         return (), ()
-    place: SlotKey = (fact.scope, fact.owner, subject.entity_id, fact.predicate)
-    slot = [one for one in state.graph.slot(place) if one.status is Status.ACTIVE]
+    slot = _slot(state, fact, fact.predicate)
     found = object_of(state.graph, fact, subject.entity_id)
     return slot, [one for one in slot if found.is_of(state.graph, one, fact.object)]
+
+
+def _slot(state: Extraction, fact: Remember, predicate: str) -> Sequence[Relation]:
+    """The facts with a predicate about the subject of a fact."""
+    subject = subject_of(state.graph, fact)
+    if subject is None:
+        return ()
+    place: SlotKey = (fact.scope, fact.owner, subject.entity_id, predicate)
+    return [one for one in state.graph.slot(place) if one.status is Status.ACTIVE]
 
 
 def _holds(one: Relation, at: datetime) -> bool:
@@ -270,7 +335,23 @@ def tags_of(state: Extraction, candidate: Candidate, fact: Remember) -> frozense
     except MnemologError:
         pass  # What is lacking is read next; else the decision leaves it out.
     tags |= FACTS.tags(state.graph, about)
-    return tags | cluster_reads(state.graph, state.graph.members(gone.entity_id)) if gone else tags
+    if gone:
+        tags |= cluster_reads(state.graph, state.graph.members(gone.entity_id))
+    return tags | _reads_around(state, candidate, about)
+
+
+def _reads_around(state: Extraction, candidate: Candidate, fact: Remember) -> frozenset[str]:
+    """The tags of what is called in short, and of what ends with a job or a home."""
+    subject = subject_of(state.graph, fact)
+    if subject is None:
+        return frozenset()
+    tags = frozenset[str]()
+    for predicate in TIED_TO.get(fact.predicate, ()):
+        tags |= slot_reads(state.graph, (fact.scope, fact.owner, subject.entity_id, predicate))
+    if candidate.in_short or candidate.replaces or fact.predicate == WORKS_AT:
+        slot = _slot(state, fact, fact.predicate)
+        tags |= entity_reads(state.graph, [one.object_id for one in slot if one.object_id])
+    return tags
 
 
 def _tags(state: Extraction, command: ExtractTurn) -> frozenset[str]:

@@ -162,7 +162,7 @@ def _stated(state: Reading, one: Proposed, statement: ExtractTurn) -> Sequence[E
     slot, _ = extraction.slot_of(state.facts, fact)
     value = _terms(value_text(fact.object))
     for known in slot:
-        held = _terms(_value(state, known))
+        held = _terms(extraction.value_of(state.facts, known))
         told = candidate.action is not Action.END and known.sources.intersection(one.turn_ids)
         if told and (held <= value or value <= held):
             return []
@@ -178,7 +178,7 @@ def _question(state: Reading, one: Proposed, statement: ExtractTurn, known: Rela
     """A todo to ask which of the two holds; the same one, however often it is contradicted in the same way."""
     [fact] = statement.facts
     subject = "the user" if fact.subject == ME else fact.subject
-    values = (_value(state, known), value_text(fact.object))
+    values = (extraction.value_of(state.facts, known), value_text(fact.object))
     held, told = (sentence(subject, fact.predicate, value) for value in values)
     return OpenTodo(
         **statement.model_dump(include=set(Command.model_fields)),
@@ -189,18 +189,12 @@ def _question(state: Reading, one: Proposed, statement: ExtractTurn, known: Rela
     )
 
 
-def _value(state: Reading, known: Relation) -> str:
-    graph = state.facts.graph
-    entity = graph.entities.get(graph.root(known.object_id)) if known.object_id else None
-    return entity.traits.name if entity else value_text(known.value)
-
-
 def _restates(state: Reading, one: Proposed, memory: CreateMemory) -> bool:
     """Whether a memory says in other words what a fact from the same messages says."""
     said = _terms(memory.text)
     for known in state.facts.graph.relations.values():
         if known.sources.intersection(one.turn_ids):
-            value = _value(state, known)
+            value = extraction.value_of(state.facts, known)
             plain = _terms(sentence("user", known.predicate, value))
             if _terms(value) <= said and len(said - plain) <= FEW_WORDS:
                 return True

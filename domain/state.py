@@ -114,7 +114,7 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
     plain = normalize_name(text)
     if asked & _EXTRACTED:
         for one in extract(text, at, normalize_name(speaker) or ME):
-            state = _extracted_state(one)
+            state = "" if one.replaces else _extracted_state(one)  # Whose place it takes is not known here.
             if state in asked and (one.since is None or one.since <= at):
                 ended = normalize_name(one.object or "") if one.action is Action.END else None
                 subject = f"{one.subject} {one.via}" if one.via else one.subject

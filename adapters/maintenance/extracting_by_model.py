@@ -106,7 +106,12 @@ async def extract_windows(engine: Services, chat: ChatModel, attempt: Attempt) -
                 if left <= 0:  # What is left waits for another day, and costs no tokens.
                     return {"through": through, "written": written}
                 earlier = [one for one in said if one.seq < window.messages[0].seq][-MESSAGES_BEFORE:]
-                recorded = await _extract(engine, chat, attempt, stream, window, earlier, left)
+                unusable = attempt.job.progress.get("unusable", 0)
+                try:
+                    recorded = await _extract(engine, chat, attempt, stream, window, earlier, left, unusable)
+                except ModelOutputInvalid:
+                    await attempt.save({"through": through, "written": written, "unusable": unusable + 1})
+                    raise
                 written, left = written + recorded, left - recorded
             through = window.messages[-1].seq
             await attempt.save({"through": through, "written": written})
@@ -196,15 +201,19 @@ async def _extract(
     window: Window,
     before: Sequence[Utterance],
     left: int,
+    unusable: int,
 ) -> int:
-    """Ask the model about a window and record what it proposes; how many events that took."""
+    """Ask the model about a window and record what it proposes; how many events that took.
+
+    `unusable` is how many of its answers about this window could not be used so far.
+    """
     prompt = prompt_of(engine.policy.categories, engine.policy.predicates)
     generation = Generation(model=chat.model, prompt=prompt.name, prompt_version=prompt.version)
     judged = Judged((), (Fault.UNREADABLE,))
     try:
         done = await _ask(chat, stream, prompt, window, before)
     except ModelOutputInvalid:
-        if attempt.job.attempts < ANSWERS:
+        if unusable + 1 < ANSWERS:
             raise
     else:
         generation = done.generation

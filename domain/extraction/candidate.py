@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from mnemolog.domain.entity import ME, THING
 
-EXTRACTOR = "rules-4"
+EXTRACTOR = "rules-5"
 """The name of the extractor, with the version of its rules."""
 CONFIDENCE = 0.8
 MOST_CANDIDATES = 5  # B13: of one turn.
@@ -32,6 +32,10 @@ class Candidate:
     `via`: the subject is the one to whom the named subject has this relation, as in "my brother". `known`: it counts
     only if the subject is a person or an animal that is known already, because any name may begin a sentence.
 
+    `replaces`: it counts only if the subject's present value bears this name, as in "I switched from Acme to Globex".
+
+    `in_short`: an end may name what holds by its first words, or in the singular: "my walnut allergy".
+
     `rule`: the rule that it comes from, after the name of the extractor.
     """
 
@@ -40,6 +44,8 @@ class Candidate:
     subject: str = ME
     via: str = ""
     known: bool = False
+    replaces: str = ""
+    in_short: bool = False
     action: Action = Action.STATE
     literal: bool | None = None
     single: bool = False

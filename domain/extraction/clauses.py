@@ -27,7 +27,7 @@ def clauses(text: str) -> Iterator[Clause]:
     if _JEST.search(plain):
         return
     for sentence in _END.split(plain):
-        stated, corrects = _opened(sentence.strip())
+        stated, corrects = _opened(_certain(_ASIDE.sub("", sentence.strip())))
         stated = _KIN.sub(r"my \1 ", _completed(stated))
         stated = _WISHED.sub("call me ", _HEDGED.sub("I'm ", stated))
         stated, replaced = _NOT_BUT.subn(r"\1 \2 ", stated)
@@ -45,6 +45,14 @@ def clauses(text: str) -> Iterator[Clause]:
             clause = _KIN.sub(r"my \1 ", clause)
             if clause:
                 yield Clause(clause.strip(" .!,;:"), corrects or again)
+
+
+def _certain(sentence: str) -> str:
+    """A sentence up to a second one that only says what somebody may do: "I live in Porto, but I might move"."""
+    found = _SECOND.search(sentence)
+    if not found or _SPECULATION.search(sentence[: found.start()]) or not _INTENT.search(sentence[found.start() :]):
+        return sentence
+    return sentence[: found.start()]
 
 
 def _completed(sentence: str) -> str:
@@ -78,13 +86,31 @@ _ELLIPSIS = re.compile(
     re.IGNORECASE,
 )
 _KIN = re.compile(
-    r"^(mum|mom|mummy|mommy|dad|daddy|grandma|grandpa|granny)(?: |(?='s (?:moved|gone|quit|retired|left)\b))",
+    r"^(mum|mom|mummy|mommy|dad|daddy|grandma|grandpa|granny|grandad|granddad|gran|nan|nana)(?: |(?='s (?:moved|gone|quit|retired|left)\b))",
     re.IGNORECASE,
 )
 _JOINT = re.compile(
-    r",? (?:and|but|so|because|since|although|though|while|as(?! my\b)) (?=(?:now |then |recently |also )?(?:I|i|we|my|We|My)\b)"
-    r"|, (?=(?:I|i|we|my|she|he|they)\b)|: (?=(?:I|i|we|We)\b)|,? (?:but|because|although|though|while|whereas|however) "
+    r",? (?:and|but|so|because|since|although|though|while|as(?! my\b)) (?=(?:now |then |recently |also )?(?:I|i|we|my|our|We|My|Our)\b(?!(?:'m|'re| am| are) moving in\b))"
+    r"|, (?=(?:I|i|we|my|she|he|they)\b(?!(?:'s| is) (?:called|named)\b))|, (?=(?:the|our) (?:wedding|race|operation|surgery|funeral|exam|interview)\b)"
+    r"|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
     r"|,? and (?=(?:have|has|am|'m|live|work|moved(?! in\b)|started|joined|left|quit|love|hate|like|prefer|speak|study|take)\b)"
+)
+# What people add to a statement without making it less certain.
+_ASIDE = re.compile(
+    r",? (?:let's see (?:if|how (?:long|well)) (?:it|that|this) (?:lasts|goes|works(?: out)?|sticks)|in case (?:you're|you are|you were) wondering"
+    r"|if you must know|if you're curious|if that (?:helps|matters)|believe it or not)(?=\W*$)",
+    re.IGNORECASE,
+)
+# A second sentence, which has a subject of its own and does not take back the first.
+_SECOND = re.compile(
+    r",? (?:and|but|so|though|although) (?=(?:I|i|we|he|she|they|nobody|my \w+)\b)"
+    r"(?!.*\b(?:it|that|this|true|kidding|joking|lying|wish|wished|not)\b)"
+)
+# What somebody may, would or wants to do, as opposed to what is only imagined.
+_INTENT = re.compile(
+    r"^\W*(?:and|but|so|though|although) [\w ]{1,20}?(?:(?:'m|'re|am|are|is|been)? ?(?:thinking of|thinking about|considering)"
+    r"|might|may|should|could|would|'d (?:like|love|rather)|(?:want|wants|hope|hopes|love|like) to|hoping to|probably|maybe)\b",
+    re.IGNORECASE,
 )
 _OWN = re.compile(r"(?:I|we)\b", re.IGNORECASE)
 # `love` and `like` may be nouns: "the hope and love theme".
@@ -95,7 +121,7 @@ _COUPLE = re.compile(r"^((?i:my|our) (?:\w+ )?\w+|[A-Z][\w-]+(?: [A-Z][\w-]+)?) 
 _LED = re.compile(r"([\w' -]{4,30}), (?=(?:i|we|my|our)\b)", re.IGNORECASE)
 # What is said in jest, in a role or in a text that somebody asks for.
 _JEST = re.compile(
-    r"\b(?:kidding|joking|jk|april fools?|just testing|role[- ]?play(?:ing)?|act as|pretend)\b|(?<!\w)/s\b|, not[.!]*$"
+    r"\b(?:kidding|joking|jk|april fools?|just testing|role[- ]?play(?:ing)?|act as|pretend)\b|(?<!\w)/s\b|, not[.!]*$|,? (?:but )?not really\W*$"
     r"|^(?:please )?(?:write|tell|compose|draft|translate|rewrite|proofread|summari[sz]e|correct) ",
     re.IGNORECASE,
 )
@@ -121,6 +147,7 @@ _OPENING = re.compile(
     r"(?:(?P<corrects>(?:(?:oh |oops,? |wait,? )?(?:no|sorry|apologies|correction|a correction|my mistake|my bad)[,:;.-]+ "
     r"(?:that'?s wrong[,:;.-]+ )?)?(?:i meant(?: to say)?(?: that)?|what i meant (?:is|was)(?: that)?"
     r"|i misspoke|i (?:said|told you|wrote|put) (?:that|it|this) wrong(?:ly)?|i (?:mixed|messed) (?:that|it|this) up"
+    r"|i (?:mixed|messed) up (?:the|that|my) \w+|i (?:got|had|told you|gave you) the (?:wrong \w+|\w+(?: of the \w+)? wrong)"
     r"|that was (?:wrong|a mistake)|not what i said(?: before)?|to correct myself|correction|a correction"
     r"|to be (?:exact|precise))|(?:sorry|apologies)[,:]? (?=it (?:is|was)|it's|i meant))"
     r"|well|so|oh|hey|hi|hello|yes|yeah|yep|ok|okay|wow|haha|lol|btw|by the way|fyi|just fyi|also|and|but|then|anyway"

@@ -8,10 +8,10 @@ from datetime import datetime
 from mnemolog.domain.entity import ME
 from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_CANDIDATES, Action, Candidate
 from mnemolog.domain.extraction.clauses import Clause, clauses
-from mnemolog.domain.extraction.forms import DATES, INSTEAD, MOVED_IT, NAME_ALONE, ONLY_INTOLERANT, RULES
+from mnemolog.domain.extraction.forms import DATES, INSTEAD, MOVED_IT, NAME_ALONE, ONLY_INTOLERANT, RULES, STARTS
 from mnemolog.domain.extraction.makers import intolerant
 from mnemolog.domain.extraction.rule import Said
-from mnemolog.domain.extraction.times import Dated, dated, day_of
+from mnemolog.domain.extraction.times import Dated, dated, day_of, moment
 from mnemolog.domain.extraction.validation import valid
 
 
@@ -28,6 +28,9 @@ def extract(text: str, at: datetime, author: str = ME, before: Candidate | None 
     found: list[Candidate] = []
     for clause in clauses(text):
         last = found[-1] if found else before
+        if found and (begun := _begun(clause, found[-1], at)):
+            found[-1] = begun
+            continue
         for one in _said_in(clause.text, at) or (_continued(clause, last, at) if last else ()):
             if clause.corrects and one.action is Action.STATE:
                 one = replace(one, action=Action.CORRECT)
@@ -51,6 +54,15 @@ def _said_in(clause: str, at: datetime) -> Sequence[Candidate]:
             if (match := one.form.match(stated.text)) and (made := one.make(Said(match, stated, at))):
                 return [replace(each, rule=f"{EXTRACTOR}/{one.name}") for each in made]
     return ()
+
+
+def _begun(clause: Clause, job: Candidate, at: datetime) -> Candidate | None:
+    """A job that the sentence before states, with its first day: "I got the job at Acme! I start on 1 June"."""
+    if job.predicate != "works_at" or job.action is Action.END or job.since or not (said := STARTS.match(clause.text)):
+        return None
+    future = re.match(r"i(?:'ll| will|'m)? (?:going to )?(?:start|begin)\b", clause.text, re.IGNORECASE) is not None
+    day = moment(said["when"], at, future=future)
+    return replace(job, since=day) if day else None
 
 
 def _continued(clause: Clause, last: Candidate, at: datetime) -> Sequence[Candidate]:

@@ -3,21 +3,25 @@
 from mnemolog.domain.entity import PERSON
 from mnemolog.domain.extraction import times
 from mnemolog.domain.extraction.makers import (
+    address,
     age,
     allergic,
     born,
     called,
     diet,
+    drug,
     ends,
     ends_study,
     event,
     favourite,
     freelance,
     joins,
+    last_day,
     likes,
     lives_in,
     living_with,
     married_to,
+    moved_from,
     moved_to,
     moving,
     names,
@@ -31,8 +35,10 @@ from mnemolog.domain.extraction.makers import (
     parents,
     planned,
     related,
+    several,
     started_at,
     studied,
+    switched,
     titled,
     trip,
     trip_off,
@@ -43,20 +49,24 @@ from mnemolog.domain.extraction.others import (
     cancelled,
     died,
     ends_for,
+    left_the_company,
     no_longer_is,
     parted,
+    they_are_allergic,
     they_live_in,
     they_married,
     they_moved_to,
+    they_outgrew,
     they_started_at,
     they_work_at,
     wed,
 )
 from mnemolog.domain.extraction.rule import Rule, form, named, rule
+from mnemolog.domain.extraction.vocabulary import SEVERAL, VERBS
 
 _EVENT = (
     r"(?:the|my|our) (?:new )?(?P<noun>wedding|(?:job )?interview|appointment|exam|flight|surgery|operation|graduation"
-    r"|concert|party|conference|deadline|due date|reunion|marathon|recital|ceremony|move|meeting|trip|holiday|vacation"
+    r"|concert|party|conference|funeral|christening|race|deadline|due date|reunion|marathon|recital|ceremony|move|meeting|trip|holiday|vacation"
     r"|(?:dentist|doctor|dentist's|doctor's) appointment|housewarming|birthday party|driving test)"
 )
 # What `they` say of somebody else, with `has` and the like.
@@ -75,6 +85,7 @@ DATES: tuple[Rule, ...] = named(
     rule("'m |am |turned", r"{I}(?: turned)? (?P<value>[1-9]\d) (?:years old|today)", age),
     rule("turned", r"{I} turned (?P<value>[1-9]\d)(?=$|[,.!]| (?:yesterday|today|last|this|on|in|two|three|a few)\b)", age),
     rule("on |for |will be", rf"{_EVENT} (?:is|will be|takes place|is set|is scheduled|is planned)(?: now)?(?: (?:on|for))? (?P<when>{times.POINT})", event),
+    rule("last day", rf"my last day (?:at|with) {{NAME}} (?:is|was|will be)(?: on)? (?P<when>{times.POINT})", last_day),
     rule("to |until|till", rf"{_EVENT} {_MOVED} (?:to|until|till|for) (?P<when>{times.POINT})", event),
     rule("to |until|till", rf"{{I}} (?:moved|postponed|rescheduled|pushed|delayed|changed) {_EVENT}(?: back)? (?:to|until|till) (?P<when>{times.POINT})", event),
 )
@@ -83,6 +94,7 @@ DATES: tuple[Rule, ...] = named(
 MOVED_IT = form(rf"(?:{{I}}(?: had to)? (?:move|moved|postpone|postponed|reschedule|rescheduled|push|pushed|delay|delayed|change|changed) it|it {_MOVED})(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})")
 ONLY_INTOLERANT = form(r"(?:(?:my|the|that) allergy|it) {INTOLERANCE}(?=$|[,.!])")
 INSTEAD = form(r"{AM} (?:going|flying|travelling|traveling|off) to {NAME}(?: (?:in|on|for|next|this) [\w ]{2,20}?)? instead(?=$|[,.!;]| with\b)")
+STARTS = form(rf"i(?:'ll| will|'m going to)? (?:start|started|begin|began)(?: (?:work|there))? (?P<when>(?:(?:on|in|from|this|next|last) )?{times.POINT})(?=$|[,.!])")
 NAME_ALONE = form(r"(?:in |at |to |for )?{NAME}$")
 
 RULES: tuple[Rule, ...] = named(
@@ -94,7 +106,9 @@ RULES: tuple[Rule, ...] = named(
     rule("moved", r"{I} moved (?:back )?in with (?:my|our|(?-i:[A-Z]))", ends("lives_in")),
     rule("moved", r"{I} moved (?:in)?to {SOME_HOME} (?:in|near) {NAME}{END}", moved_to),
     rule("moved|live|living", r"{I} (?:moved (?:in)?to|live in|living in) {SOME_HOME} (?:on|at) {NAME}{END}", names("lives_on", category="Location", single=True, changes=True)),
-    rule("moved in", r"{I} (?:bought|rented|found|got) {SOME_HOME} in {NAME} (?:and|&) (?:have |'ve )?(?:just |finally |already )?moved in\b", moved_to),
+    rule("moved in", r"{I} (?:bought|rented|found|got) {SOME_HOME} in {NAME},? (?:and|&) (?:(?:i|we) )?(?:have |'ve )?(?:just |finally |already )?moved in\b", moved_to),
+    rule("moving in", r"{I} (?:bought|rented|found|got) {SOME_HOME} in {NAME},? (?:and|&) (?:we're|we are|i'm|i am) moving in(?=$|[,.!;]| (?:together|soon|with)\b)", moving),
+    rule("share|sharing", r"{I} (?:share|sharing) {SOME_HOME} in {NAME}{END}", lives_in),
     rule("live|living", r"{I} (?:live|living) (?=with (?:my|our) )(?!.* (?:in|near|at) )", living_with),
     rule("back in", r"{AM} (?:back|home) in {NAME} (?:for good|permanently)", moved_to),
     rule("settled", r"{I} settled(?: down)? in {NAME}{END}", moved_to),
@@ -110,14 +124,16 @@ RULES: tuple[Rule, ...] = named(
     rule("home|place|flat|apartment|house", r"(?:home|(?:my|our)(?: new)? (?:home|place|flat|apartment|house)) is(?: now)?(?: in)? {NAME}{END}", moved_to),
     rule("place|city|town|country|village", r"the (?:place|city|town|country|village)(?: that| where| which)? (?:i|we)(?:'ve| have)?(?: just| now)? (?:live in|live|moved to|moved into|moved|relocated to) (?:is|was) {NAME}{END}", lives_in),
     rule("it is|it's|it was", r"(?:it is|it's|it was) {NAME} (?:that|where) (?:i|we) (?:live|moved|relocated)(?: in| to)?$", lives_in),
+    rule("address", r"(?:my|our)(?: (?:new|home|current|postal))* address is(?: now)?:? (?P<value>\d+\w? (?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+){1,3})(?=$|[,.!;])", address),
     # Work.
-    rule("work", r"i (?:don't|do not) work (?:at|for) {NAME}{NO_MORE}", ends("works_at")),
-    rule("longer|not", r"i(?:'m| am)? (?:no longer|not) (?:work|working|employed|with)(?: at| for| by)? {NAME}{NO_MORE}?{END}", ends("works_at")),
-    rule("used to", r"i used to work (?:at|for) {NAME}{END}", ends("works_at")),
+    rule("work", r"i (?:don't|do not) work (?:at|for) {NAME}{NO_MORE}", ends("works_at", in_short=True)),
+    rule("longer|not", r"i(?:'m| am)? (?:no longer|not) (?:work|working|employed|with)(?: at| for| by)? {NAME}{NO_MORE}?{END}", ends("works_at", in_short=True)),
+    rule("no longer", r"{AM} no longer at {NAME}{END}", ends("works_at", in_short=True)),
+    rule("used to", r"i used to work (?:at|for) {NAME}{END}", ends("works_at", in_short=True)),
     rule("quit|left|resigned|leaving|retired", r"{I} (?:quit|left|resigned from|leaving|retired from)(?: (?:my|the) (?:job|position|role) (?:at|with))? {PLACE}{NAME}{END}", ends("works_at")),
-    rule("fired|laid off|let go", r"{I} (?:got |was |were )?(?:fired|laid off|let go) (?:from|by|at) {NAME}{END}", ends("works_at")),
+    rule("fired|laid off|let go", r"{I} (?:got |was |were )?(?:fired|laid off|let go) (?:from|by|at) {NAME}{END}", ends("works_at", in_short=True)),
     rule("job|position", r"{I} (?:quit|left|lost|resigned from) my (?:job|position)(?=$|[,.!])", ends("works_at")),
-    rule("fired|laid off|redundant", r"{I}(?: got| was)? (?:fired|laid off|made redundant)(?=$|[,.!])", ends("works_at")),
+    rule("fired|laid off|redundant", r"{I}(?: got| was)? (?:fired|laid off|made redundant)(?=$|[,.!])", ends("works_at", in_short=True)),
     rule("resigned|unemployed|out of work|between jobs|retired", r"{I} (?:resigned|unemployed|out of work|between jobs|retired)(?=$|[,.!]| now\b)", ends("works_at")),
     rule("work", r"{I} (?:work|working) as an? {OCCUPATION}(?: (?:at|for|with) {NAME}{END})?", occupied),
     rule("work", r"{I} (?:work|working|started working|began working)(?: (?:full[- ]time|part[- ]time|remotely|again))? (?:at|for) {NAME}{END}", works_at),
@@ -125,10 +141,13 @@ RULES: tuple[Rule, ...] = named(
     rule("job|position|role", r"{I} (?:started|starting|began|got|taken|took|accepted|landed)(?: (?:a|the|my|an))?(?: (?:new|great|full[- ]time|part[- ]time))* (?:job|position|role) as an? {OCCUPATION}(?: (?:at|for|with) {NAME}{END}|(?=$|[,.!]| (?:and|in|from)\b))", newly_occupied),
     rule("jobs|companies|employers", r"{I} (?:switched|changed|moved) (?:jobs|companies|employers),? from [^,]{2,40}? to {NAME}{END}", started_at),
     rule("jobs", r"{I} (?:switched|changed) jobs(?: and| &|,) (?:now )?(?:work|working) (?:at|for) {NAME}{END}", started_at),
+    rule("as a", r"{I} (?:started|starting)(?: (?:work|working))? as an? {OCCUPATION}(?: (?:at|for|with) {NAME}{END}|(?=$|[,.!]| (?:and|in|from)\b))", newly_occupied),
+    rule("switched from", r"{I} switched(?: over)? from {FORMER} to (?:(?:their|a) (?:competitor|rival),? )?{NAME}(?=$|[,.!(]| (?:now|and|as|because|since|this|last)\b)", switched),
+    rule("moved from", r"{I} moved(?: back)? from {FORMER} to {NAME}{END}", moved_from),
     rule("start", r"{I} (?:started|starting) (?:(?:work )?at|work(?:ing)? (?:at|for|with)) (?!the University){PLACE}{NAME}{END}", started_at),
     rule("join", r"{I} (?:joined|joining) (?!the ){PLACE}{NAME}{END}", started_at),
     rule("offer|contract", r"{I} (?:accepted|(?:took|taken|signed)(?= .{0,12}(?:job|contract))) (?:an?|the|their|my)(?: new)?(?: job)? (?:offer|contract) (?:from|at|with) {NAME}{END}", joins),
-    rule("let me go|fired me|laid me off|redundant", r"{NAME} (?:has |have )?(?:just )?(?:let me go|fired me|laid me off|made me redundant)(?=$|[,.!;]| (?:and|after|because|in|without|for)\b)", ends("works_at")),
+    rule("let me go|fired me|laid me off|redundant", r"{NAME} (?:has |have )?(?:just )?(?:let me go|fired me|laid me off|made me redundant)(?=$|[,.!;]| (?:and|after|because|in|without|for)\b)", ends("works_at", in_short=True)),
     rule("freelanc|self-employed", r"{I} (?:gone |went |going |became )?(?:freelance|freelancing|self-employed)(?=$|[,.!]| (?:now|again|as|since)\b)", freelance),
     rule("promoted", r"{I} (?:got |was |were )?promoted to {TITLE}", titled),
     rule("title|role|position", r"my(?: new| current)? (?:job title(?: is(?: now)?| changed to| became)|(?:title|role|position)(?: at work)? is now) {TITLE}(?=$|[,.!]| (?:at|now|from|as)\b)", titled),
@@ -145,12 +164,13 @@ RULES: tuple[Rule, ...] = named(
     rule("graduated|dropped out", r"{I} (?:graduated|dropped out)(?: (?:from|of) (?:{NAME}{END}|university|college|uni|school))?(?=$|[,.!;]| (?:in|with|and|last|from)\b)", ends_study),
     rule("stud|major", r"{I} (?:study|studying|majoring in) (?P<value>(?!(?:for|hard|at|in|with|abroad|all|the|my|a|this|it|every|together|some|how)\b)[\w-]+(?: (?!(?:at|in|for|with|because|hard|right|here|now|together)\b)[\w-]+){0,2})(?: at {NAME}{END}|(?=$|[,.!]| (?:at|in|with|here|now)\b))", studied),
     rule("learning", r"{I} (?:(?:started|begun|began) )?learning {LANGUAGES}(?=$|[,.!;]| (?:now|and|but|with|on|at|for|in|because|too|again|to|so)\b)", values("learns")),
+    rule("learning", r"{I} (?:stopped|quit|given up|gave up|giving up|no longer) (?:learning|studying) {LANGUAGES}(?=$|[,.!;]| (?:now|and|but|because|for|since)\b)", ends("learns")),
     rule("speak", r"i(?: can| also| now)? speak(?: fluent| some| a little| a bit of)? {LANGUAGES}(?! \w*(?:food|music))", values("speaks")),
     # Health.
     rule("allerg", r"{AM}(?: (?:very|severely|extremely|highly|deathly|mildly))* allergic to {FOOD}(?:,? (?:and )?not(?: to)? (?P<former>{DISH}))?(?=$|[,.!(]| (?:so|because|since|now|too)\b)", allergic),
     rule("allerg", r"{I}(?: (?:got|developed|been diagnosed with))? an? (?:(?:severe|serious|bad|mild|strong|life-threatening) )?(?P<value>(?!(?:food|skin|new|seasonal)\b)[a-z]+(?: [a-z]+)?) allergy", values("allergy")),
     rule("allerg", r"{I}(?: (?:got|developed))? an? (?:(?:severe|serious|bad|mild|strong) )?allergy to {FOOD}(?=$|[,.!(])", values("allergy")),
-    rule("allerg", r"i(?:'m| am) (?:no longer|not(?=.*(?: after all| any ?more| any longer|, (?:but|it's|it is|i'm)\b))) (?:actually |really )?allergic to (?P<former>{DISH})(?: after all|{NO_MORE})?(?:, (?:but(?: rather)?(?: to)?|it's|it is|i'm allergic to) (?P<value>{DISH}))?(?=$|[,.!])", not_allergic),
+    rule("allerg", r"i(?:'m| am) (?:no longer|not(?=.*(?: after all| any ?more| any longer|, (?:but|only|it's|it is|i'm)\b))) (?:actually |really )?allergic to (?P<former>{DISH})(?: after all| at all|{NO_MORE})?(?:, (?:but(?: rather)?(?: to)?|it's|it is|i'm allergic to|(?:but )?only(?: to)?) (?P<value>{DISH}))?(?=$|[,.!])", not_allergic),
     rule("allerg", r"(?:my (?P<former>{DISH}) allergy|(?:my|the) allergy to (?P<other>{DISH})) {INTOLERANCE}(?=$|[,.!])", only_intolerant),
     rule("allerg", r"(?:my|the) allergy is(?: (?:actually|really|in fact))? to (?!blame\b){FOOD}(?:,? (?:and )?not(?: to)? (?P<former>{DISH}))?(?=$|[,.!(])", allergic),
     rule("allerg", r"it(?:'s| is) {FOOD} (?:that )?i(?:'m| am) allergic to(?:,? (?:and )?not(?: to)? (?P<former>{DISH}))?(?=$|[,.!(])", allergic),
@@ -158,20 +178,25 @@ RULES: tuple[Rule, ...] = named(
     rule("intoleran", r"{AM} (?P<value>[a-z]+)[- ]intolerant", values("intolerance")),
     rule("eat|have|drink|tolerate", r"i (?:can't|cannot|can not|must not|mustn't)(?: really)? (?:eat|have|drink|tolerate)(?: any)? (?P<value>gluten|dairy|lactose|wheat|peanuts|nuts|shellfish|eggs|soy|fructose|sesame|histamine)(?=$|[,.!]| (?:any ?more|at all|because|and|so|or)\b)", values("intolerance")),
     rule("diagnosed|have|suffer", r"{I} (?:(?:was|been|got|were)(?: just)? diagnosed with|have|suffer from|living with) {CONDITION}(?=$|[,.!;(]| (?:and|but|so|since|now|in|because|for|too|which|as)\b)", values("condition")),
-    rule(" me off", r"my (?:doctor|gp|psychiatrist|cardiologist)(?: has)?(?: just)? (?:took|taken) me off(?: the| my)? {DRUG}", ends("medication")),
+    rule(" me off", r"{DOCTOR}(?: has)?(?: just)? (?:took|taken) me off(?: the| my)? {DRUG}", ends("medication")),
     rule("tak| off", r"{I} (?:(?:stopped|quit|no longer) (?:taking|take)|(?:came |come )?off)(?: my| the)? {DRUG}", ends("medication")),
-    rule("tak| on |prescribed|switch", r"{I} (?:take|taking|on|started taking|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUG}", values("medication")),
-    rule("put me on|prescribed", r"my (?:doctor|gp|psychiatrist|cardiologist)(?: has)?(?: just)? (?:prescribed me|prescribed|put me on)(?: {DOSE})? {DRUG}", values("medication")),
+    rule("tak| on |prescribed|switch", r"{I} (?:take|taking|on|started taking|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUG}(?:(?: now)? instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
+    rule("switched from", r"{I} switched from (?P<former>[a-z][\w-]{3,}) to(?: {DOSE})? {DRUG}", drug),
+    rule("put me on|prescribed", r"{DOCTOR}(?: has)?(?: just)? (?:prescribed me|prescribed|put me on)(?: {DOSE})? {DRUG}(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("tak| on ", r"{I} (?:take|taking|on) {DOSE} (?P<value>[a-z][\w-]{3,30})\b", values("medication")),
     # Diet.
     rule(" any", r"{I} not(?: an?)? {DIETS}{NO_MORE}", ends("diet_plan")),
     rule("longer", r"{I} no longer(?: an?)? {DIETS}\b", ends("diet_plan")),
-    rule("stopped|gave up|given up|quit", r"{I} (?:stopped|gave up|given up|quit)(?: being)?(?: an?| the| my)? {DIETS}(?: diet)?(?=$|[,.!])", ends("diet_plan")),
+    rule("stopped|gave up|given up|quit|dropped|ditched", r"{I} (?:stopped|gave up|given up|quit|dropped|ditched)(?: being)?(?: an?| the| my)? {DIETS}(?: diet)?(?=$|[,.!])", ends("diet_plan")),
     rule("eat", r"{I} (?:(?:eat|eating|started eating|started to eat) (?:meat|fish|everything|meat and fish|fish and meat) again|back to eating (?:meat|fish|everything))", ends("diet_plan")),
     rule("e|a", r"{I}(?: (?:switched to|switching to|went|going|gone|turned|become|became|decided to go|started eating|eat|eating|started|follow|following|doing|on|keep|trying|adopted|sticking to|committed to))?(?: an?| the| my)?(?: (?:strict|strictly|fully|new|completely|mostly|totally))? {DIET}", diet),
     rule(" me on", r"my (?:doctor|dietitian|dietician|nutritionist|gp)(?: has)?(?: just)? (?:put|placed) me on(?: an?| the)? {DIET}", diet),
     rule("my", r"my (?:new |current )?diet is(?: now)?(?: an?)? {DIET}", diet),
     rule("diet", r"{I} (?:on|following|follow|switched to|started) an? (?P<value>(?!(?:new|strict|different|better|special|bad|healthy|balanced|proper)\b)[\w-]+) diet\b", diet),
+    # Allergies of others, who may eat with the author.
+    rule("allerg", r"{WHO} (?:is|are)(?: (?:very|severely|extremely|highly|also))* allergic to {FOOD}(?=$|[,.!(]| (?:so|because|since|now|too)\b)", they_are_allergic),
+    rule("allerg", r"{WHO} (?:is no longer|isn't|is not) allergic to (?P<former>{DISH}){NO_MORE}?(?=$|[,.!(])", they_outgrew),
+    rule("outgrew|grew out|outgrown|grown out", r"{WHO}(?: has|'s)?(?: just| finally)? (?:outgrew|grew out of|outgrown|grown out of) (?:his|her|their) (?:(?P<former>{DISH}) allergy|allergy to (?P<other_food>{DISH}))(?=$|[,.!(]| (?:as|when|years|a)\b)", they_outgrew),
     # Deaths.
     rule("died|passed", r"{WHO}(?: has| have)?(?: (?:just|sadly|unfortunately|recently|suddenly))* (?:died|passed away|passed on)" + _GONE, died),
     rule("dead|no longer with us|no longer alive", r"{WHO} is (?:dead|no longer (?:with us|alive))" + _GONE, died),
@@ -189,6 +214,9 @@ RULES: tuple[Rule, ...] = named(
     rule("married|divorce", r"(?:{I} (?:no longer|not) married{NO_MORE}?|(?:our|my|the) divorce (?:is|was|got|has been) (?:final|finalised|finalized))(?=$|[,.!]| (?:now|and)\b)", ends("married_to")),
     rule("single", r"{AM} (?:newly )?single(?: again| now)(?=$|[,.!;])", parted),
     rule("engagement", r"{I}(?: had to)? (?:called off|broke off|ended|call off|broken off) (?:the|our|my) engagement", ends("engaged_to")),
+    # Trips that are off; others are dates that are.
+    rule("off|cancel", r"(?:{NAME}|(?:the|our|my) (?:trip|holiday|vacation) to (?P<value>[A-Z][\w-]+)|(?:the|our|my) (?P<other>[A-Z][\w-]+) (?:trip|holiday|vacation)) (?:is|was|has been|got) (?:now )?(?:off|cancelled|canceled|called off)(?=$|[,.!;(]| (?:and|because|now)\b)", trip_off),
+    rule("cancel|called off", r"{I}(?: had to)? (?:cancel|cancelled|canceled|called off) (?:the|our|my) (?:trip|holiday|vacation) to {NAME}{END}", trip_off),
     # Weddings.
     rule("married", r"{WHO}" + _HAVE + r"(?: (?:got|getting))?(?: married to| married) {OTHER}{FROM_HERE}", they_married),
     rule("married", r"{OTHER} & i(?: (?:just|finally))? (?:got|were) married" + r"(?=$|[,.!;(]| (?:and|at|with|by|on)\b)", wed),
@@ -220,21 +248,24 @@ RULES: tuple[Rule, ...] = named(
     rule("married", r"i (?:just )?(?:got )?married(?: to)? {NAME}{STOP}", names("married_to", category=PERSON, changes=True)),
     rule("engaged", r"{I} (?:got )?engaged to {NAME}{END}", names("engaged_to", category=PERSON, single=True)),
     rule("engaged", r"{OTHER} & i (?:(?:just|finally|recently) )?(?:got |are |have got )(?:just )?engaged(?=$|[,.!;]| (?:and|in|last|on)\b)", names_other("engaged_to")),
-    rule("dating|seeing|going out", r"{I} (?:(?:started|begun|began) )?(?:dating|seeing|going out with) (?:someone|somebody|a (?:guy|man|woman|girl))(?: new)?(?:,| -|:)? (?:(?:her|his|their) name(?:'s| is)|called|named) {OTHER}", names_other("partner_of")),
+    rule("dating|seeing|going out", r"{I} (?:(?:started|begun|began) )?(?:dating|seeing|going out with) (?:someone|somebody|an? (?:(?:nice|lovely|new|great|older|younger) )?(?:guy|man|woman|girl|bloke))(?: new)?(?:,| -|:)? (?:(?:her|his|their) name(?:'s| is)|called|named) {OTHER}", names_other("partner_of")),
     rule("dating|going out", r"{I} (?:(?:started|begun|began|been) )?(?:dating|going out with) {OTHER}{FROM_HERE}", names_other("partner_of")),
     rule("together", r"{OTHER} & i (?:are|'re) (?:(?:now|officially|back) together|together now)(?=$|[,.!;])", names_other("partner_of")),
+    rule("together", r"{OTHER} & i (?:have|'ve)(?: (?:now|officially))? been together(?=$|[,.!;]| (?:and|now)\b)", names_other("partner_of")),
     rule(" & i", r"{OTHER} & i (?:(?:are|have been|'re)(?: now| officially)?|started) (?:dating|a couple|in a relationship)(?=$|[,.!;]| (?:now|and|since|again)\b)", names_other("partner_of")),
     rule("dating", r"{AM} dating {NAME}{STOP}", names("partner_of", category=PERSON)),
     rule("call|name", r"(?:my|our){SORT} {ONE}(?:'s name is|'s called| is called| is named|, whose name is| named| called) {NAME}{END}", related),
-    rule("my|our", r"(?:my|our){SORT} {ONE}(?:,| is)? {PERSON}{NAME}(?=$|[,.!]| &| (?:is|was|has|had|lives|works|moved|likes|loves|and|got|joined|now|just|came|will|who|with|wants|started)\b)", related),
+    rule("my|our", r"(?:my|our)(?: (?:new|two|three|four|lovely|older|younger|little|best))* (?P<several>" + SEVERAL + r") are (?:called |named )?{ALL}(?=$|[,.!;])", several),
+    rule("my|our", r"(?:my|our){SORT} {ONE}(?:,| is)?(?: (?P<title>Dr|Prof)\.?)? {PERSON}{NAME}(?=$|[,.!]| &| (?:is|was|has|had|and|now|just|will|who|with|always|never|often|" + VERBS + r")\b)", related),
     rule("called|named|name|, ", r"{I}(?: (?:got|have|adopted|bought))? (?:an?|one|another){SORT} {ONE}(?:,? (?:called|named|whose name is)|,) {PERSON}{NAME}{END}", related),
-    rule("name is|name's|named|called", r"{I}(?: (?:got|have|adopted|bought))? (?:an?|one|another){SORT} {ONE}(?:,| and|:)? (?:(?:his|her|its|their) name(?:'s| is)|(?:named|called) (?:him|her|it)) {PERSON}{NAME}{END}", related),
+    rule("name is|name's|named|called", r"{I}(?: (?:got|have|adopted|bought|picked up|rescued))? (?:an?|one|another){SORT} {ONE}(?: from (?:the |a )?[\w ]{2,20}?)?(?:,| and|:)? (?:(?:his|her|its|their) name(?:'s| is)|(?:he|she|it)(?:'s| is) (?:called|named)|(?:named|called) (?:him|her|it)) {PERSON}{NAME}{END}", related),
     rule("kids|children|sons|daughters|twins", r"{I} (?:have|got) (?:an? |two |three |four |five )?(?:kids|children|sons|daughters|twins)(?:,|:| called| named) {CHILDREN}", parents),
     rule("baby|son|daughter|boy|girl", r"{I} (?:had|have|welcomed)(?: a| our)(?: (?:second|first|third|little|beautiful|healthy))* (?:baby(?: boy| girl| son| daughter)?|son|daughter)(?:,| called| named|: | and (?:named|called) (?:him|her|them)) {OTHER}(?=$|[,.!;]| (?:on|and|in|last|this)\b)", parents),
     rule("named", r"{I} (?:named|called) (?:the|our) (?:baby|son|daughter|boy|girl) {OTHER}(?=$|[,.!;]| (?:after|because|and)\b)", parents),
     rule("replaced|took over|succeeded", r"{OTHER}" + _HAVE + r" (?:replaced|took over from|taken over from|succeeded) (?P<alone>[A-Z][\w-]+) as {ROLE}", no_longer_is),
+    rule("left", r"{ALONE} (?:has |have )?(?:just )?left (?:the |our )(?:company|firm|team|business)(?=$|[,.!;]| (?:and|for|to|after)\b)", left_the_company),
     rule("report", r"i(?: now|'ll)? (?:now )?report to {OTHER}{FROM_HERE}", names_other("manager")),
-    rule(" is my", r"{NAME} is my{SORT} {ONE}(?=$|[,.!])", related),
+    rule(" is my", r"{NAME} is my{SORT} {ONE}(?: now)?(?=$|[,.!])", related),
     # Name and birth.
     rule("call", r"(?:(?:please|you can|just|everyone|everybody|people|friends) )*calls? me {NAME}{STOP}", called),
     rule("go by", r"i go by {NAME}{STOP}", called),
@@ -245,10 +276,9 @@ RULES: tuple[Rule, ...] = named(
     rule("next", r"(?:(?:my|our|the) )?{NEXT_TRIP}(?: now)?(?::| is to| will be(?: to| in)?| goes(?: to)?| is going(?: to be)?(?: to| in)?| will go to| leads to| is)(?: now)?(?: to| in)? {NAME}{END}", trip),
     rule("next", r"{I} (?:booked|planned|decided on|settled on|chosen|chose|picked) (?:the|our|my) {NEXT_TRIP}(?::| to) {NAME}{END}", trip),
     rule("next", r"{I} (?:booked|planned|decided on|settled on|chosen|chose|picked) {NAME} (?:for|as) (?:our|my|the) {NEXT_TRIP}", trip),
+    rule("honeymoon|holiday|vacation", r"{AM} (?:going|flying|travelling|traveling) to {NAME} (?:for|on)(?: (?:our|my|a|the))? (?:honeymoon|(?:(?:summer|winter|autumn|spring) )?(?:holidays?|vacation))(?=$|[,.!;])", trip),
     rule("next", r"{AM} (?:going|flying|travelling|traveling) to {NAME} (?:next$|for (?:my|our|the) {NEXT_TRIP})", trip),
     rule("trip|holiday|vacation", r"{AM} planning (?:a|our|my|the)(?: next)? (?:trip|holiday|vacation) to {NAME}{END}", trip),
-    rule("off|cancel", r"(?:{NAME}|(?:the|our|my) (?:trip|holiday|vacation) to (?P<value>[A-Z][\w-]+)|(?:the|our|my) (?P<other>[A-Z][\w-]+) (?:trip|holiday|vacation)) (?:is|was|has been|got) (?:now )?(?:off|cancelled|canceled|called off)(?=$|[,.!;(]| (?:and|because|now)\b)", trip_off),
-    rule("cancel|called off", r"{I}(?: had to)? (?:cancel|cancelled|canceled|called off) (?:the|our|my) (?:trip|holiday|vacation) to {NAME}{END}", trip_off),
     # Preferences.
     rule("favorite|favourite", r"my (?:(?:new|current|all-time) )?favou?rite (?P<what>[a-z]+(?: [a-z]+)?) (?:is|are)(?: now)? (?P<value>(?!(?:the|a|an|when|to|that|this|how|by|not|in|on|at|from|probably)\b)[\w'&-]+(?: (?!(?:and|but|because|since|so|by|from|in|at|when|which|that|of)\b)[\w'&-]+){0,3})(?=$|[,.!]| (?:and|but|because|since|so|by|from)\b)", favourite),
     rule("any", r"i (?:don't|do not)(?: really)? (?:like|love|enjoy) (?P<value>(?:[\w'-]+ ){1,4}?)(?:any ?more|any longer)", no_longer),

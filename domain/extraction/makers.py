@@ -10,24 +10,31 @@ from mnemolog.domain.entity import PERSON, THING
 from mnemolog.domain.extraction import times
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.rule import Make, Said, form
-from mnemolog.domain.extraction.vocabulary import ONE_OF, PETS, RELATIONS
+from mnemolog.domain.extraction.vocabulary import ONE_OF, PETS, PLURALS, RELATIONS
 
+LOCATION = "Location"
 _PLANNED_FOR = timedelta(days=3653)
 
 
 def names(predicate: str, *, category: str = THING, single: bool = False, changes: bool = False) -> Make:
-    """A fact about what is named."""
-    return lambda said: (
-        Candidate(
-            predicate=predicate,
-            object=said.name,
-            category=category,
-            single=single,
-            changes=changes or said.changes,
-            since=said.clause.since,
-            until=said.clause.until,
-        ),
-    )
+    """A fact about what is named. Where somebody only stays for a time is no home."""
+
+    def make(said: Said) -> Sequence[Candidate]:
+        if category == LOCATION and said.for_a_time:
+            return ()
+        return (
+            Candidate(
+                predicate=predicate,
+                object=said.name,
+                category=category,
+                single=single,
+                changes=changes or said.changes,
+                since=said.clause.since,
+                until=said.clause.until,
+            ),
+        )
+
+    return make
 
 
 def values(predicate: str) -> Make:
@@ -45,16 +52,17 @@ def values(predicate: str) -> Make:
     )
 
 
-def ends(predicate: str) -> Make:
+def ends(predicate: str, *, in_short: bool = False) -> Make:
     """The end of what is named, or of whatever holds if nothing is."""
 
     def make(said: Said) -> Sequence[Candidate]:
-        if said.by_the_clock:
+        if said.by_the_clock or said.for_a_time:
             return ()
         groups: Mapping[str, Any] = said.match.groupdict()
         ended = said.name if groups.get("name") else groups.get("value")
         when = said.clause.until or said.clause.since
-        return (Candidate(predicate=predicate, object=ended, action=Action.END, changes=True, until=when),)
+        end = Candidate(predicate=predicate, object=ended, action=Action.END, changes=True, until=when)
+        return (replace(end, in_short=in_short),)
 
     return make
 
@@ -71,8 +79,8 @@ def living_with(said: Said) -> Sequence[Candidate]:
 
 
 _HOUSEHOLD = form(r"\b(?:with|and|&|,) (?:my|our){SORT} {ONE},? {OTHER}(?=$|[,.!;]| (?:and|&|in|at|near)\b)")
-_at_home = names("lives_in", category="Location")
-moved_to = names("lives_in", category="Location", changes=True)
+_at_home = names("lives_in", category=LOCATION)
+moved_to = names("lives_in", category=LOCATION, changes=True)
 works_at = names("works_at", category="Organization")
 started_at = names("works_at", category="Organization", changes=True)
 married_to = names("married_to", category=PERSON)
@@ -102,6 +110,36 @@ def parents(said: Said) -> Sequence[Candidate]:
     listed = said.match.groupdict().get("children") or said.match["other"]
     born = re.split(r",? (?:and|&) |, ", listed)
     return tuple(Candidate(predicate="parent_of", object=one, category=PERSON, literal=False) for one in born)
+
+
+def switched(said: Said) -> Sequence[Candidate]:
+    """A new employer in place of the one that is named first, if that is known to be one."""
+    return [replace(one, changes=True, replaces=said.named("former") or "") for one in works_at(said)]
+
+
+def moved_from(said: Said) -> Sequence[Candidate]:
+    """A new home in place of the one that is named first, or a new employer: one of them is known."""
+    return (*(replace(one, replaces=said.named("former") or "") for one in moved_to(said)), *switched(said))
+
+
+def last_day(said: Said) -> Sequence[Candidate]:
+    """The end of a job, on a day that may be to come."""
+    day = times.point(said.match["when"], said.at, future=" was " not in said.match[0])
+    end = Candidate(predicate="works_at", object=said.name, action=Action.END, changes=True, until=day, in_short=True)
+    return (end,) if day else ()
+
+
+def address(said: Said) -> Sequence[Candidate]:
+    place = said.match["value"].strip(" .")
+    since = said.clause.since
+    return (Candidate(predicate="address", object=place, literal=True, single=True, changes=True, since=since),)
+
+
+def drug(said: Said) -> Sequence[Candidate]:
+    """A medication, and the one that it is taken instead of."""
+    former = said.match.groupdict().get("former")
+    over = Candidate(predicate="medication", object=former, literal=True, action=Action.END, changes=True)
+    return (*((replace(over, until=said.clause.since),) if former else ()), *values("medication")(said))
 
 
 def joins(said: Said) -> Sequence[Candidate]:
@@ -171,7 +209,7 @@ def _no_allergy(said: Said) -> Sequence[Candidate]:
 
 
 def _over(food: str) -> Candidate:
-    return Candidate(predicate="allergy", object=food, literal=True, action=Action.END, changes=True)
+    return Candidate(predicate="allergy", object=food, literal=True, action=Action.END, changes=True, in_short=True)
 
 
 def moving(said: Said) -> Sequence[Candidate]:
@@ -200,8 +238,18 @@ def diet(said: Said) -> Sequence[Candidate]:
 
 
 def related(said: Said) -> Sequence[Candidate]:
-    """Somebody and his name."""
-    return (replace(_tie(said.match["who"], said.name), changes=said.changes),)
+    """Somebody and their name."""
+    title = said.match.groupdict().get("title")
+    name = f"{title} {said.name}" if title else said.name
+    return (replace(_tie(said.match["who"], name), changes=said.changes),)
+
+
+def several(said: Said) -> Sequence[Candidate]:
+    """Those of one kind who are named together, with or without their age."""
+    predicate = PLURALS[said.match["several"].lower()]
+    category = "Animal" if predicate in ("cat", "dog") else PERSON
+    each = re.split(r",? (?:and|&) |, ", re.sub(r", \d{1,2}(?!\d)", "", said.match["all"]))
+    return tuple(Candidate(predicate=predicate, object=one, category=category, literal=False) for one in each)
 
 
 def _tie(word: str, name: str) -> Candidate:
@@ -217,14 +265,14 @@ def _tie(word: str, name: str) -> Candidate:
 
 def trip(said: Said) -> Sequence[Candidate]:
     """Its date is not that since which it is planned."""
-    return (Candidate(predicate="next_trip", object=said.name, category="Location", single=True, changes=True),)
+    return (Candidate(predicate="next_trip", object=said.name, category=LOCATION, single=True, changes=True),)
 
 
 def trip_off(said: Said) -> Sequence[Candidate]:
     """The end of a trip that was planned; of anything else with this name, nothing is known."""
     groups = said.match.groupdict()
     place = said.named("name") or groups.get("value") or groups.get("other")
-    return (Candidate(predicate="next_trip", object=place, category="Location", action=Action.END, changes=True),)
+    return (Candidate(predicate="next_trip", object=place, category=LOCATION, action=Action.END, changes=True),)
 
 
 def planned(said: Said) -> Sequence[Candidate]:

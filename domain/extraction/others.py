@@ -10,6 +10,7 @@ from mnemolog.domain.extraction.rule import Make, Said
 from mnemolog.domain.extraction.vocabulary import COUPLE, KIN_WORDS, ONE_OF, PETS, RELATIONS
 
 ANIMAL = "Animal"
+AT_WORK = ("boss", "manager", "supervisor", "colleague")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,8 @@ class Who:
 
 def _states(predicate: str, category: str, *, changes: bool) -> Make:
     def make(said: Said) -> Sequence[Candidate]:
+        if said.for_a_time:
+            return ()
         who, clause = Who.of(said), said.clause
         stated = {"object": said.name, "category": category, "changes": changes or said.changes}
         return (*who.tie, who.told(predicate=predicate, since=clause.since, until=clause.until, **stated))
@@ -57,7 +60,7 @@ def ends_for(predicate: str) -> Make:
     """The end of what is named, or of whatever holds if nothing is."""
 
     def make(said: Said) -> Sequence[Candidate]:
-        if said.by_the_clock:
+        if said.by_the_clock or said.for_a_time:
             return ()
         who, when = Who.of(said), said.clause.until or said.clause.since
         end = {"object": said.named("name"), "action": Action.END, "changes": True, "until": when}
@@ -70,6 +73,25 @@ they_live_in = _states("lives_in", "Location", changes=False)
 they_moved_to = _states("lives_in", "Location", changes=True)
 they_work_at = _states("works_at", "Organization", changes=False)
 they_started_at = _states("works_at", "Organization", changes=True)
+
+
+def they_are_allergic(said: Said) -> Sequence[Candidate]:
+    who = Who.of(said)
+    return (*who.tie, *(who.told(predicate="allergy", object=one, literal=True) for one in said.values))
+
+
+def they_outgrew(said: Said) -> Sequence[Candidate]:
+    who, groups = Who.of(said), said.match.groupdict()
+    food = groups.get("former") or groups.get("other_food")
+    end = {"predicate": "allergy", "object": food, "literal": True, "action": Action.END, "changes": True}
+    over = who.told(in_short=True, **end)
+    return (*who.tie, over)
+
+
+def left_the_company(said: Said) -> Sequence[Candidate]:
+    """Who no longer is a boss or a colleague; of anybody else, nothing is known."""
+    left = Candidate(predicate="", object=said.named("alone"), action=Action.END, changes=True, literal=False)
+    return tuple(replace(left, predicate=one, until=said.clause.since) for one in AT_WORK)
 
 
 def died(said: Said) -> Sequence[Candidate]:

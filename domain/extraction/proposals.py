@@ -136,7 +136,12 @@ def _judged(
     if is_small_talk(text):
         return Fault.FILLER
     heard = [message.text for message in (*before, *window)] + [message.speaker for message in window]
-    if not grounded(f"{text} {one.object} {one.subject}", heard):
+    # What is to be done begins with a verb, anything else may begin with a name.
+    plain = f"{text[0].lower()}{text[1:]}" if one.sort is Sort.TODO else text
+    whole = f"{plain} {one.object} {one.subject}"
+    # Of a fact, the object is recorded: who "went vegetarian" need not have said that they "follow a diet".
+    of_object = one.predicate.strip() and one.object.strip() and names_said(whole, heard)
+    if not grounded(whole, heard) and not (of_object and grounded(f"{one.object} {one.subject}", heard)):
         return Fault.UNGROUNDED
     if one.sort is Sort.PROCEDURE:
         try:

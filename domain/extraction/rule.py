@@ -49,6 +49,12 @@ class Said:
         return _CLOCK.search(self.match.string) is not None
 
     @property
+    def for_a_time(self) -> bool:
+        """Whether the clause says that it is only for a time: who moves in for the winter keeps a home."""
+        text = self.match.string
+        return _FOR_A_TIME.search(text) is not None or (self.clause.brief and re.search("mov", text, re.I) is not None)
+
+    @property
     def changes(self) -> bool:
         """Whether the clause says that this is new."""
         return _NEW.search(self.match.string) is not None
@@ -99,6 +105,11 @@ _COMMENT = re.compile(
     re.IGNORECASE,
 )
 _NEW = re.compile(r"\b(?:now|these days|again|instead|new|since|started)\b", re.IGNORECASE)
+_FOR_A_TIME = re.compile(
+    r"\bfor (?:the|a few|some|a couple of) (?:night|week|weekend|month|summer|winter|autumn|fall|spring|holidays?|day)s?\b"
+    r"|\bfor (?:a (?:while|bit|visit)|Christmas|Easter|the time being)\b|\b(?:temporarily|until (?:I|we|he|she|they))\b",
+    re.IGNORECASE,
+)
 _CLOCK = re.compile(
     r"\b(?:at|around|about|by|before|after|past) (?:(?:half past|quarter (?:past|to)) )?"
     r"(?:noon|midnight|lunch(?:time)?|\d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\b| o'clock|(?=$|[,.!]| (?:today|tonight|sharp)\b)))",
@@ -140,6 +151,10 @@ _NAME = (
 # A name of one or two words, which no `and` or `of` connects.
 _PERSON = rf"(?-i:(?!(?:{_NOT_A_NAME})(?![\w'&-]))(?!(?:{_NO_PERSON})(?![\w-]))[A-Z][\w-]+(?: [A-Z][\w-]+)?)"
 _ROLES = f"{ONE_OF}|{SOME_OF}|{PETS}"
+# What may follow the name of a food without being a part of it.
+_NO_DISH = (
+    r"(?:and|or|so|too|also|now|since|because|but|as|though|which|that|who|apparently|actually|really|again|if|when)\b"
+)
 _FRAGMENTS = {
     # `{WHO}` is a relation, with or without a name, or a name; `{ROLE}` only a relation, `{ALONE}` only a name.
     "WHO": rf"(?:(?:my|our){{SORT}} (?P<role>{_ROLES})(?:,? (?P<person>{_PERSON}),?)?|(?P<alone>{_PERSON}))",
@@ -175,6 +190,8 @@ _FRAGMENTS = {
         r"|multiple sclerosis)(?: disease| disorder)?)\b"
     ),
     "CHILDREN": rf"(?P<children>{_PERSON}(?:, {_PERSON}){{0,4}}(?:,? (?:and|&) {_PERSON})?)",
+    "FORMER": r"(?P<former>(?-i:[A-Z])[\w'&.-]*(?: (?-i:[A-Z])[\w'&.-]*){0,3})",
+    "ALL": rf"(?P<all>{_PERSON}(?:, \d{{1,2}},?)?(?:,? (?:(?:and|&) )?{_PERSON}(?:, \d{{1,2}})?){{1,4}})",
     "NO_MORE": r"(?: any ?more| any longer)",
     "NEXT_TRIP": r"(?:next (?:trip|holiday|vacation|journey))",
     "DIET": rf"(?P<value>{DIETS})\b(?!-)(?! (?!(?:diet|now|again|because|since|and|for|these|so|but|at|too|as|in|from|by|with|myself)\b)\w)",
@@ -184,6 +201,7 @@ _FRAGMENTS = {
         r"(?P<value>(?:(?!(?:bad|terrible|good|great|better|big|huge|natural|born|the|if|not|pretty|very|cautious|careful|slow|fast|safe|nervous|quick|picky|daily|former|ex|retired|so|such|decent|amateur|hobby|home|real|new|first-time|frequent|one-time|wannabe)\b)[\w-]+ ){0,2}"
         rf"(?:{OCCUPATIONS}))\b"
     ),
+    "DOCTOR": r"(?:my|the) (?:doctor|gp|psychiatrist|cardiologist|oncologist|neurologist|specialist)",
     "DRUG": (
         r"(?P<value>[a-z]+(?:pril|sartan|statin|azole|azepam|azolam|mycin|cillin|formin|oxetine|pram|lukast|olol"
         r"|thyroxine|parin|profen|tidine|semide|gliptin|dipine|zepine|triptan|setron)|insulin|aspirin|paracetamol"
@@ -194,11 +212,11 @@ _FRAGMENTS = {
     "ONE": f"(?P<who>{ONE_OF}|{SOME_OF}|{PETS})",
     "SORT": r"(?: (?:new|older|younger|big|little|elder|best|eldest|youngest|good|old|close|dear|twin|baby|lovely|cute))*",
     "FOOD": (
-        rf"(?P<value>(?!(?:the|this|that|it|any|some|my|your|anything|everything|{_NO_FOOD})\b)[a-z][\w'-]*(?: (?!and\b|or\b|so\b)[\w'-]+)?"
-        r"(?:(?:, and |, | and | or )(?!not\b)[a-z][\w'-]*(?: (?!and\b|or\b|so\b)[\w'-]+)?)*)"
+        rf"(?P<value>(?!(?:the|this|that|it|any|some|my|your|anything|everything|{_NO_FOOD})\b)[a-z][\w'-]*(?: (?!{_NO_DISH})[\w'-]+)?"
+        rf"(?:(?:, and |, | and | or )(?!not\b)[a-z][\w'-]*(?: (?!{_NO_DISH})[\w'-]+)?)*)"
     ),
     # One food, as in "allergic to peanuts after all".
-    "DISH": r"[a-z][\w'-]*(?: (?!(?:after|any|and|or|so|but|not|turned|is|was|has)\b)[\w'-]+)?",
+    "DISH": r"[a-z][\w'-]*(?: (?!(?:after|any|and|or|so|but|not|turned|is|was|has|at|too|either|really|actually)\b)[\w'-]+)?",
     "INTOLERANCE": r"(?:(?:has )?turned out to be|(?:is|was)(?: actually| really)?) (?:only |just |actually )*an? intolerance",
     "LIKED": (
         r"(?P<value>(?!(?:it|its|it's|that|this|these|those|them|you|your|yours|him|her|his|their|how|what|when|where|who"

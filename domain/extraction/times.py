@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 _MONTH_NAMES = "january february march april may june july august september october november december"
 _DAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
-_NUMBER_NAMES = "zero one two three four five six seven eight nine ten"
+_NUMBER_NAMES = "zero one two three four five six seven eight nine ten eleven twelve"
 _OLDEST = 120
 _MONTHS, _DAYS = _MONTH_NAMES.split(), _DAY_NAMES.split()
 _NUMBERS = {word: number for number, word in enumerate(_NUMBER_NAMES.split())}
@@ -18,6 +18,7 @@ COUNT = rf"(?:\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
 _UNIT = r"(?:day|week|month|year)s?"
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 SEASON = "(?:" + "|".join(_SEASONS) + ")"
+FEAST = r"(?:new year(?:'s(?: (?:day|eve))?)?(?! \d)|christmas(?: (?:day|eve))?|easter(?: (?:sunday|monday))?)"
 _DATE = (
     rf"\d{{4}}-\d\d-\d\d|(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {MONTH}(?:,? \d{{4}})?"
     rf"|{MONTH}(?: the)? \d{{1,2}}(?:st|nd|rd|th)?(?!\d)(?:,? \d{{4}})?|{MONTH}(?:,? \d{{4}})?|(?:19|20)\d\d"
@@ -26,23 +27,23 @@ DAY_AND_MONTH = (
     rf"(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {MONTH}|{MONTH} \d{{1,2}}(?:st|nd|rd|th)?)(?:,? \d{{4}})?"
 )
 POINT = (
-    rf"(?:{COUNT} {_UNIT} ago|(?:last|this|next) (?:week|month|year|{DAY}|{MONTH}|{SEASON})"
-    rf"|yesterday|today|tomorrow|last night|this (?:morning|afternoon|evening)|(?:the )?(?:start|beginning|end) of (?:{_DATE})"
+    rf"(?:{COUNT} {_UNIT} ago|(?:last|this|next) (?:week(?:end)?|month|year|{DAY}|{MONTH}|{SEASON}|{FEAST})"
+    rf"|yesterday|today|tomorrow|last night|this (?:morning|afternoon|evening)|(?:the weekend|{FEAST})|(?:the )?(?:start|beginning|end) of (?:{_DATE})"
     rf"|{DAY}|{_DATE})"
 )
-_ON = rf"(?:in|on|at) (?:{_DATE}|{DAY}|(?:the )?{SEASON}(?: of)?(?: (?:19|20)\d\d)?|(?:the )?(?:start|beginning|end) of (?:{_DATE}))"
+_ON = rf"(?:in|on|at|over) (?:the weekend|{FEAST}|{_DATE}|{DAY}|(?:the )?{SEASON}(?: of)?(?: (?:19|20)\d\d)?|(?:the )?(?:start|beginning|end) of (?:{_DATE}))"
 _RELATIVE = re.compile(
     rf"\b(?:yesterday|today|tomorrow|last|this|next|ago)\b|^in {COUNT} {_UNIT}|\b{DAY}\b", re.IGNORECASE
 )
 _WEEKDAY = re.compile(rf"on {DAY}", re.IGNORECASE)
-_DAY_STAMP = re.compile(r"\d{4}-\d\d-\d\d")
+_IS_DAYS = re.compile(r"\d{4}-\d\d-\d\d|the weekend")
 _PHRASE = re.compile(
     rf"(?P<until>\b(?:until|till|up to) (?P<end>{POINT})\b)"
     rf"|(?P<from>\b(?:ever since|since|from|as of|as from|starting|effective|beginning) (?:(?:on|in) )?"
     rf"(?P<start>{POINT})\b(?: on(?:wards?)?\b)?)"
-    rf"|(?P<in>\bin {COUNT} {_UNIT}\b(?! of))"
+    rf"|(?P<in>\bin {COUNT} {_UNIT}\b(?! (?:of|ago)\b))"
     rf"|(?P<for>\bfor (?:about |around |over |almost )?{COUNT} {_UNIT}(?: now)?\b)"
-    rf"|(?P<at>\b(?:{_ON}|{COUNT} {_UNIT} ago|(?:earlier )?(?:last|this|next) (?:week|month|year|{DAY}|{MONTH}|{SEASON})"
+    rf"|(?P<at>\b(?:{_ON}|{COUNT} {_UNIT} ago|(?:earlier )?(?:last|this|next) (?:week(?:end)?|month|year|{DAY}|{MONTH}|{SEASON}|{FEAST})"
     rf"|yesterday|today|tomorrow|last night|(?:earlier )?this (?:morning|afternoon|evening))\b)",
     re.IGNORECASE,
 )
@@ -52,23 +53,24 @@ _PHRASE = re.compile(
 class Dated:
     """A clause without its phrases of time, and what these say. `since` may lie in the future.
 
-    `stamp` is `since` as exactly as it was said: `2026-03-01`, `2026-03`, `2026`, `the summer of 2025`.
+    `brief`: it says for how many days or weeks, as in "for a week". `stamp` is `since` as exactly as it was said: `2026-03-01`, `2026-03`, `2026`, `the summer of 2025`.
     """
 
     text: str
     since: datetime | None = None
     until: datetime | None = None
     stamp: str = ""
+    brief: bool = False
 
 
 def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
     """Take the phrases of time out of a clause; with `future` it is about what is to come.
 
     >>> dated("I live in Porto since March", datetime(2026, 5, 10, tzinfo=UTC))
-    Dated(text='I live in Porto', since=datetime.datetime(2026, 3, 1, 0, 0, tzinfo=datetime.timezone.utc), until=None, stamp='2026-03')
+    Dated(text='I live in Porto', since=datetime.datetime(2026, 3, 1, 0, 0, tzinfo=datetime.timezone.utc), until=None, stamp='2026-03', brief=False)
     """
     since = until = None
-    stamp = ""
+    stamp, brief = "", False
     for found in _PHRASE.finditer(clause):
         phrase = found[0]
         if found["until"]:
@@ -80,13 +82,14 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
         elif found["for"]:
             counted = re.sub(r"^for (?:about |around |over |almost )?| now$", "", phrase, flags=re.IGNORECASE)
             since = since or _shifted(at, counted, -1)
+            brief = brief or re.search(r"(?:day|week)s?$", phrase, re.IGNORECASE) is not None
         else:
-            named = re.sub(r"^(?:in|on|at|earlier) ", "", phrase, flags=re.IGNORECASE)
+            named = re.sub(r"^(?:in|on|at|over|earlier) ", "", phrase, flags=re.IGNORECASE)
             since = since or point(named, at, future=future)
         if since and not stamp:
             stamp = _stamp(phrase.lower(), since)
     text = " ".join(_PHRASE.sub(" ", clause).split())
-    return Dated(re.sub(r"\s+([,.!;:])", r"\1", text).strip(" ,"), since, until, stamp)
+    return Dated(re.sub(r"\s+([,.!;:])", r"\1", text).strip(" ,"), since, until, stamp, brief)
 
 
 def absolute(text: str, at: datetime, *, once: bool = False) -> str:
@@ -108,7 +111,7 @@ def absolute(text: str, at: datetime, *, once: bool = False) -> str:
         if not said.stamp:
             return found[0]
         # A stamp of a day is a date; that of a week, a season, a month or a year is a period.
-        return f"{'since' if found['from'] else 'on' if _DAY_STAMP.fullmatch(said.stamp) else 'in'} {said.stamp}"
+        return f"{'since' if found['from'] else 'on' if _IS_DAYS.match(said.stamp) else 'in'} {said.stamp}"
 
     return _PHRASE.sub(resolved, text)
 
@@ -169,6 +172,10 @@ def day_of(phrase: str, at: datetime) -> datetime | None:
 
 
 def _stamp(phrase: str, start: datetime) -> str:
+    if re.search(rf"\b{FEAST}", phrase):
+        return start.date().isoformat()
+    if "weekend" in phrase:
+        return f"the weekend of {start.date().isoformat()}"
     if "week" in phrase:
         return f"the week of {start.date().isoformat()}"
     if season := re.search(SEASON, phrase):
@@ -234,6 +241,10 @@ def _named(found: re.Match[str], day: datetime, future: bool) -> datetime:
     sign = {"last": -1, "this": 0, "next": 1}[which]
     if unit in ("week", "month", "year"):
         return _began(unit, day, sign)
+    if unit == "weekend":
+        return _weekend(day, sign)
+    if re.fullmatch(FEAST, unit):
+        return _feast(unit, day, future=sign > 0 or (sign == 0 and future))
     if unit in _DAYS:
         nearest = _weekday(unit, day, future=sign > 0 or (sign == 0 and future))
         return nearest - timedelta(days=7) if sign < 0 and nearest == day else nearest
@@ -242,6 +253,36 @@ def _named(found: re.Match[str], day: datetime, future: bool) -> datetime:
     if sign < 0 and _month(unit) == day.month:
         return day.replace(year=day.year - 1, day=1)
     return _calendar(day, None, _month(unit), 1, future=sign > 0 or (sign == 0 and future))
+
+
+def _weekend(day: datetime, sign: int) -> datetime:
+    """The Saturday of the weekend before, of or after the week of a day."""
+    return day - timedelta(days=day.weekday()) + timedelta(days=7 * sign + 5)
+
+
+def _feast(name: str, day: datetime, *, future: bool) -> datetime:
+    """The last Christmas, Easter or New Year before a day, or the next one from that day on."""
+    years = range(day.year, day.year + 2) if future else range(day.year, day.year - 2, -1)
+    days = [_day_of_feast(name, day, year) for year in years]
+    return next(one for one in days if (one >= day if future else one <= day))
+
+
+def _day_of_feast(name: str, day: datetime, year: int) -> datetime:
+    if "easter" in name:
+        return _easter(day, year) + timedelta(days="monday" in name)
+    if "christmas" in name:
+        return day.replace(year=year, month=12, day=24 if "eve" in name else 25)
+    return day.replace(year=year, month=12 if "eve" in name else 1, day=31 if "eve" in name else 1)
+
+
+def _easter(day: datetime, year: int) -> datetime:
+    """Easter Sunday, by the anonymous Gregorian algorithm."""
+    golden, century = year % 19, year // 100
+    epact = (century - century // 4 - (8 * century + 13) // 25 + 19 * golden + 15) % 30
+    moon = epact - (epact // 28) * (1 - (29 // (epact + 1)) * ((21 - golden) // 11))
+    weekday = (year + year // 4 + moon + 2 - century + century // 4) % 7
+    since_march = moon - weekday
+    return day.replace(year=year, month=3, day=1) + timedelta(days=since_march + 27)
 
 
 def _season(name: str, day: datetime, *, sign: int, year: str | None = None) -> datetime:
@@ -279,7 +320,9 @@ _RESOLVERS: tuple[tuple[str, _Resolver], ...] = (
         rf"({COUNT}) ({_UNIT}) ago",
         lambda it, day, future: moved(day, -(int(it[1]) if it[1].isdigit() else _NUMBERS[it[1]]), it[2].rstrip("s")),
     ),
-    (rf"(last|this|next) (week|month|year|{DAY}|{MONTH}|{SEASON})", _named),
+    (rf"(last|this|next) (week(?:end)?|month|year|{DAY}|{MONTH}|{SEASON}|{FEAST})", _named),
+    (r"weekend", lambda it, day, future: _weekend(day, 0 if future or day.weekday() > 4 else -1)),
+    (rf"({FEAST})", lambda it, day, future: _feast(it[1], day, future=future)),
     (
         rf"({SEASON})(?: of)?(?: (\d{{4}}))?",
         lambda it, day, future: (

@@ -26,7 +26,8 @@ _MARKUP = re.compile(r"(?:(?:[-*•]|\d+[.)])\s+)?(?P<quote>[\"“])?(?P<text>.*
 _PAST = re.compile(
     r"\b(?:\w+ed|was|were|had|did|went|came|got|gave|took|made|said|told|met|saw|found|left|felt|heard|kept|began|bought"
     r"|brought|built|chose|drove|ate|fell|flew|forgot|grew|knew|lost|paid|ran|read|sent|set|slept|spent|spoke|swam|taught"
-    r"|thought|threw|understood|won|wore|wrote|put|cut|hurt|led|rode|sang|sold|stood|broke|caught|drank|held|sat)\b",
+    r"|thought|threw|understood|won|wore|wrote|put|cut|hurt|led|rode|sang|sold|stood|broke|caught|drank|held|sat|quit|shut|dug|split|let|hit|shot|hid|hung|rang|rose|stole|stuck|swore|tore|woke|wept|fed|fought"
+    r"|fled|froze|bit|blew|drew|lent|lit|laid|became|burnt|learnt|shook|sank|shone|sprang|struck|swept|withdrew)\b",
     re.IGNORECASE,
 )
 _ENGLISH = re.compile(r"\b(?:the|is|are|was|has|will|a|an|to|of|and)\b", re.IGNORECASE)
@@ -108,7 +109,7 @@ _SMALL_TALK = re.compile(
     re.IGNORECASE,
 )
 _SPECULATION = re.compile(
-    r"\b(?:maybe|perhaps|possibly|probably|presumably|apparently|likely|might|could be|may (?:be|have|want|like|need)|seems?"
+    r"\b(?:maybe|perhaps|possibly|probably|presumably|apparently|likely|might|could be|(?-i:may) [a-z]+|seems?"
     r"|seemed|appears? to|appeared to|suggests?|implies|supposedly|is thinking (?:about|of)|considers? (?!\w+ (?:a|an|the)\b)\w+ing)\b",
     re.IGNORECASE,
 )

@@ -29,11 +29,12 @@ OCCUPATIONS = "|".join(_OCCUPATION_WORDS.split())
 # One at a time; the others may be several.
 ONE_OF = (
     "wife|husband|fiancee?|girlfriend|boyfriend|partner|boss|manager|supervisor|landlord|landlady|dentist|doctor|gp"
-    "|therapist|mother|father|mom|mum|dad"
+    "|therapist|mother-in-law|father-in-law|mother|father|mom|mum|dad|stepmother|stepfather|stepmum|stepmom|stepdad"
 )
 SOME_OF = (
-    "sister|brother|son|daughter|cousin|aunt|uncle|niece|nephew|grandmother|grandfather|grandma|grandpa|friend"
-    "|colleague|coworker|neighbour|neighbor|roommate|flatmate|stepsister|stepbrother|stepson|stepdaughter"
+    "sister-in-law|brother-in-law|sister|brother|son-in-law|daughter-in-law|son|daughter|cousin|aunt|uncle|niece|nephew"
+    "|grandmother|grandfather|grandma|grandpa|granny|gran|nan|nana|grandad|granddad|grandson|granddaughter|friend"
+    "|colleague|coworker|neighbour|neighbor|roommate|flatmate|housemate|stepsister|stepbrother|stepson|stepdaughter"
 )
 PETS = "dog|cat|puppy|kitten|parrot|hamster|rabbit|horse|pony|guinea pig|turtle|tortoise|goldfish|ferret|budgie|snake"
 RELATIONS = {
@@ -51,8 +52,19 @@ RELATIONS = {
     "neighbor": "neighbour",
     "grandma": "grandmother",
     "grandpa": "grandfather",
+    "granny": "grandmother",
+    "gran": "grandmother",
+    "nan": "grandmother",
+    "nana": "grandmother",
+    "grandad": "grandfather",
+    "granddad": "grandfather",
+    "stepmum": "stepmother",
+    "stepmom": "stepmother",
+    "stepdad": "stepfather",
     "coworker": "colleague",
     "flatmate": "roommate",
+    "housemate": "roommate",
+    **{f"{one}-in-law": f"{one}_in_law" for one in ("mother", "father", "sister", "brother", "son", "daughter")},
     "gp": "doctor",
     "puppy": "dog",
     "kitten": "cat",
@@ -60,11 +72,42 @@ RELATIONS = {
 """The predicates of relations whose own word is not one."""
 KIN_WORDS = (
     "mother father sister brother son daughter cousin aunt uncle niece nephew grandmother grandfather stepsister"
-    " stepbrother stepson stepdaughter parent_of"
+    " stepbrother stepson stepdaughter grandson granddaughter parent_of"
 )
 OUTLIVING = frozenset([*KIN_WORDS.split(), "birthday", "born_in", "born_on", "died"])
 """The predicates of facts that do not end with a death: kinship, and what is of no time."""
+TIED_TO = {
+    "works_at": ("boss", "manager", "supervisor", "colleague"),
+    "lives_in": ("roommate", "neighbour", "landlord", "landlady", "address", "lives_on", "lives_near"),
+}
+"""What does not outlast a job or a home: who leaves a company has no manager there."""
 COUPLE = ("partner_of", "married_to", "engaged_to")
+PLURALS = {
+    "kids": "parent_of",
+    "children": "parent_of",
+    "sons": "son",
+    "daughters": "daughter",
+    "twins": "parent_of",
+    "sisters": "sister",
+    "brothers": "brother",
+    "cats": "cat",
+    "dogs": "dog",
+    "housemates": "roommate",
+    "flatmates": "roommate",
+    "roommates": "roommate",
+    "neighbours": "neighbour",
+    "neighbors": "neighbour",
+    "best friends": "friend_of",
+}
+"""The predicates of those of whom several are named: "our kids are Mia and Tom"."""
+SEVERAL = "|".join(PLURALS)
+VERBS = (
+    "adores|asked|bakes|became|bought|broke|brought|called|came|cooks|couldn't|did|didn't|does|doesn't|drives|fell|gave"
+    "|gets|goes|got|hates|helps|introduced|invited|joined|keeps|knows|left|likes|lives|looks|loves|made|makes|married|met"
+    "|moved|needs|plays|plans|prefers|runs|sang|sends|sent|sings|sold|speaks|started|stayed|stays|studies|swears|swims|takes"
+    "|taught|teaches|thinks|took|travels|turned|turns|visited|visits|wants|went|works|writes"
+)
+"""What shows that a name stands before it, as in "my friend Ada drives me"."""
 _PREDICATE_WORDS = (
     "likes dislikes prefers speaks studies studies_at plans next_trip engaged_to preferred_name sister brother son"
     " daughter mother father cousin aunt uncle colleague neighbour roommate boss manager doctor dentist therapist"

@@ -91,14 +91,16 @@ def seems_lasting(text: str) -> bool:
 
 _CUES = re.compile(
     r"\b(?:i|we)(?:'m| am|'ve| have|'re| are)? (?:just |finally |recently |now |always |never |usually |really |both )*"
-    r"(?:live|moved|moving|work|started|joined|left|quit|got|bought|sold|adopted|married|engaged|broke|decided|agreed|chose"
+    r"(?:live|moved|moving|found|signed|getting married|handed in|split up|broken up|broke up|separated|retired|stay|staying|work|started|joined|left|quit|got|bought|sold|adopted|married|engaged|broke|decided|agreed|chose"
     r"|picked|settled|plan|planning|prefer|love|hate|enjoy|like|dislike|can't stand|allergic|vegan|vegetarian|diagnosed"
     r"|pregnant|studying|study|speak|learn|learning|train|training|take|use|need to|have to|must|promised|hired|graduated"
-    r"|born|called|no longer|stopped|gave up|switched|want)\b"
+    r"|born|called|no longer|stopped|gave up|switched|outgrew|outgrown|mixed up|cancelled|canceled|booked|don't (?:live|work|drive|eat|drink|like)|want)\b"
     r"|\bmy (?:new |old |older |younger |best |big |little )*(?:name|birthday|wife|husband|partner|son|daughter|sister|brother|mother"
     r"|father|mum|mom|dad|dog|cat|job|boss|manager|doctor|company|team|home|flat|house|goal|plan|favou?rite|address|car|allergy"
     r"|diet|budget|deadline|exam|wedding|trip|project)\b"
     r"|\b(?:remember|remind me|don't forget|from now on|always|never|every (?:day|week|month|monday|tuesday|wednesday"
-    r"|thursday|friday|saturday|sunday|morning|evening)|let's|we agreed|it's decided|the plan is|step \d|deadline)\b",
+    r"|thursday|friday|saturday|sunday|morning|evening)|let's|we agreed|it's decided|the plan is|step \d|deadline|any ?more|died|passed away|pregnant|proposed|wedding|given up|gone (?:freelance|vegan|vegetarian)|operation|surgery|put me on|(?:took|taken) me off"
+    r"|(?:is|are|'s) called|(?:is|was|been) (?:moved|postponed|cancelled|canceled)|(?:he|she|they) (?:left|works?|lives?|moved|quit|joined)"
+    r"|(?:has|have|'s) (?:a new|moved|left|separated|met)|(?:i|we) took the|moved (?:back|in|to)|is off|(?:and|&) i (?:are|have been|got|were)|(?:dad|mum|mom|nan) (?:and|has|is|moved))\b",
     re.IGNORECASE,
 )

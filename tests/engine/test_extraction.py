@@ -327,6 +327,74 @@ async def test_a_name_that_nobody_bears_moves_nowhere(ana: Teller) -> None:
     assert await ana.facts() == []
 
 
+async def test_an_employer_may_be_named_in_short(ana: Teller) -> None:
+    await hears(ana, "I work at Hart's Bakery.", "I work at Hart's, as I said.", "My last day at Hart's was 2 March.")
+    assert await told(ana) == set()
+    [job] = await ana.facts(valid_at="any")
+    assert (job["object"], job["valid_to"]) == ("Hart's Bakery", day("2026-03-02"))
+
+
+async def test_who_leaves_a_town_does_not_leave_an_employer_named_after_it(ana: Teller) -> None:
+    await hears(ana, "I work at Bristol Zoo.", "I left Bristol yesterday.")
+    assert await told(ana) == {"ana works_at Bristol Zoo"}
+
+
+async def test_another_employer_of_a_similar_name_is_another_one(ana: Teller) -> None:
+    await hears(ana, "I work at Acme Labs.", "I started at Acme yesterday.")
+    assert await told(ana) == {"ana works_at Acme"}
+
+
+async def test_who_switches_from_an_employer_has_a_new_one(ana: Teller) -> None:
+    await hears(ana, "I work at Acme Roasters.", "I switched from Acme to Globex, I started yesterday.")
+    assert await told(ana) == {"ana works_at Globex"}
+
+
+async def test_who_switches_from_anything_else_keeps_the_employer(ana: Teller) -> None:
+    await hears(ana, "I live in Porto.", "I work at Acme.", "I switched from Windows to Linux.")
+    await hears(ana, "I moved from Spotify to Netflix.", occurred_at=day("2026-04-01"))
+    assert await told(ana) == {"ana lives_in Porto", "ana works_at Acme"}
+    await hears(ana, "We moved from Porto to Ghent.", occurred_at=day("2026-04-02"))
+    assert await told(ana) == {"ana lives_in Ghent", "ana works_at Acme"}
+
+
+async def test_an_allergy_in_the_singular_is_the_one_that_is_known(ana: Teller) -> None:
+    await hears(ana, "I'm allergic to walnuts and kiwi.", "I've outgrown my walnut allergy.")
+    assert await told(ana) == {"ana allergy kiwi"}
+
+
+async def test_an_allergy_of_a_child_is_theirs(ana: Teller) -> None:
+    await hears(ana, "My son Samir is at school.", "Samir is allergic to eggs.", "London is allergic to change.")
+    assert await told(ana) == {"ana son Samir", "Samir allergy eggs"}
+    await hears(ana, "Samir has outgrown his egg allergy.", occurred_at=day("2026-04-01"))
+    assert await told(ana) == {"ana son Samir"}
+
+
+async def test_a_job_and_a_home_take_along_what_is_tied_to_them(ana: Teller) -> None:
+    await hears(ana, "I work at Acme.", "My manager is Priya.", "My sister Mia is here.")
+    await hears(ana, "I live in Porto.", "My neighbour is Rui.", "My address is 14 Rua Nova.")
+    await hears(ana, "I work at Acme.", occurred_at=day("2026-03-20"))
+    assert {"ana manager Priya", "ana neighbour Rui"} <= await told(ana)
+    await hears(ana, "I moved to Ghent on 1 May.", occurred_at=day("2026-05-02"))
+    assert await told(ana) == {"ana works_at Acme", "ana manager Priya", "ana sister Mia", "ana lives_in Ghent"}
+    [former] = await ana.facts(valid_at="any", predicate="neighbour")
+    assert former["valid_to"] == day("2026-05-01")
+    await hears(ana, "I left Acme.", occurred_at=day("2026-05-03"))
+    assert await told(ana) == {"ana sister Mia", "ana lives_in Ghent"}
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+async def test_a_correction_of_a_home_leaves_what_is_tied_to_it(ana: Teller) -> None:
+    await hears(ana, "I live in Linz.", "My neighbour is Rui.", "No, I meant I live in Graz.")
+    assert await told(ana) == {"ana lives_in Graz", "ana neighbour Rui"}
+
+
+async def test_what_somebody_recorded_does_not_end_with_a_job(ana: Teller) -> None:
+    await hears(ana, "I work at Acme.")
+    await ana.tells("me", "manager", "Priya", told_at=day("2026-02-01"))
+    await hears(ana, "I left Acme.")
+    assert await told(ana) == {"ana manager Priya"}
+
+
 async def test_a_relation_that_two_have_is_nobodys(ana: Teller) -> None:
     await hears(ana, "My brother Jonas lives in Graz.", "My brother Max lives in Linz.", "My brother moved to Wels.")
     assert {line for line in await told(ana) if "lives_in" in line} == {"Jonas lives_in Graz", "Max lives_in Linz"}

@@ -1,17 +1,16 @@
 """What a model proposes about windows of messages: decided like what people write, once, and undone as one batch."""
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from mnemolog.adapters.engine.engine import Engine, now, open_engine
+from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.erasure.erasing import erase
-from mnemolog.adapters.jobs import worker
-from mnemolog.adapters.maintenance import extracting, extracting_by_model, prompting, segmenting, summarizing
+from mnemolog.adapters.maintenance import extracting, extracting_by_model
 from mnemolog.adapters.maintenance.extracting import WINDOWS
 from mnemolog.adapters.maintenance.segmenting import segment
 from mnemolog.adapters.maintenance.summarizing import enqueue_ended
@@ -24,24 +23,13 @@ from mnemolog.events.extraction import MessagesExtracted
 from mnemolog.events.fields import validated
 from mnemolog.events.generation import Generation
 from tests.engine.equality import assert_live_equals_replayed
-from tests.engine.model_life import LIFE, extracted, lives, scripted, state
+from tests.engine.model_life import FAULTS, Life, extracted, reading_engine, state
 from tests.engine.teller import Teller
 from tests.testkit.eventually import eventually
-from tests.testkit.model_server import Json, ModelServer, Reply, completion, error, filled, model_server, schema_of
-from tests.testkit.settings import settings_in
+from tests.testkit.model_server import Json, ModelServer, filled, model_server, schema_of
 
+INES = Life.of("ines")
 pytestmark = pytest.mark.spec_part("B13", "E06", "B09")
-
-BROKEN = Reply(completion('{"candidates": [{"sort"'))
-ANOTHER_SCHEMA = Reply(completion('{"facts": ["The user lives in Lisbon."]}'))
-REFUSAL = Reply(completion(None, refusal="I cannot help with that"))
-# What the model does at one of its calls: an answer that does not fit is sent back once.
-FAULTS: Sequence[Sequence[Reply]] = (
-    [error(429, retry_after="0"), error(500)],
-    [BROKEN, BROKEN],
-    [REFUSAL],
-    [ANOTHER_SCHEMA, ANOTHER_SCHEMA],
-)
 
 
 @pytest.fixture(scope="module")
@@ -52,23 +40,13 @@ async def server() -> AsyncIterator[ModelServer]:
 
 @pytest.fixture(scope="module")
 async def engine(tmp_path_factory: pytest.TempPathFactory, server: ModelServer) -> AsyncIterator[Engine]:
-    """An engine of their own, whose sweep leaves these users alone."""
-    model = {"model_url": server.url, "model_api_key": "sk-1", "chat_model": "m-1", "model_retries": 0}
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (extracting, segmenting, summarizing):
-            patch.setattr(module, "EVERY_SECONDS", 24 * 3600.0)
-        patch.setattr(prompting, "QUIET_SECONDS", 24 * 3600.0)
-        patch.setattr(worker, "LONGEST_DELAY_SECONDS", 0.2)
-        for module in (extracting, extracting_by_model):
-            patch.setattr(module, "QUIET", timedelta())
-        settings = settings_in(tmp_path_factory.mktemp("model"), extraction="model", **model)
-        async with open_engine(settings) as opened:
-            yield opened
+    async with reading_engine(tmp_path_factory.mktemp("model"), server) as opened:
+        yield opened
 
 
 @pytest.fixture
 def ines(engine: Engine, server: ModelServer, user: str) -> Teller:
-    server.chat = scripted
+    server.chat = INES.answer
     server.replies.clear()
     server.requests.clear()
     return Teller(engine, user)
@@ -106,18 +84,18 @@ async def undoes(ines: Teller) -> Receipt:
 
 
 async def test_a_life_is_remembered_as_it_was_told(ines: Teller, server: ModelServer) -> None:
-    await lives(ines)
-    assert await state(ines) == LIFE["after"]
-    assert server.asked == len(LIFE["answers"])
+    await INES.told(ines)
+    assert await state(ines, "ines") == INES.after
+    assert server.asked == len(INES.answers)
     await assert_live_equals_replayed(ines.engine, ines.stream)
-    assert server.asked == len(LIFE["answers"])
+    assert server.asked == len(INES.answers)
 
 
 @pytest.mark.parametrize("call", range(len(FAULTS)))
 async def test_a_model_that_fails_at_one_call_loses_and_doubles_nothing(
     call: int, ines: Teller, server: ModelServer
 ) -> None:
-    good = scripted
+    good = INES.answer
 
     def fails_once(request: dict[str, Any]) -> str:
         if server.asked == call:  # The next one is the call that fails.
@@ -127,9 +105,19 @@ async def test_a_model_that_fails_at_one_call_loses_and_doubles_nothing(
     server.chat = fails_once
     if call == 0:
         server.replies.extend(FAULTS[0])
-    await lives(ines)
-    assert await state(ines) == LIFE["after"]
-    assert server.asked == len(LIFE["answers"]) + len(FAULTS[call])
+    await INES.told(ines)
+    assert await state(ines, "ines") == INES.after
+    assert server.asked == len(INES.answers) + len(FAULTS[call])
+
+
+async def test_a_model_that_fails_at_every_call_before_it_answers_loses_and_doubles_nothing(
+    ines: Teller, server: ModelServer
+) -> None:
+    """One job reads all windows: how often one could not be used does not count for the next."""
+    failures = INES.fails_before_each_answer(server)
+    await INES.told(ines)
+    assert await state(ines, "ines") == INES.after
+    assert server.asked == len(INES.answers) + failures
 
 
 async def test_a_run_is_undone_as_one_batch_and_its_messages_are_not_read_again(

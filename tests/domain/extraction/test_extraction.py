@@ -20,7 +20,9 @@ def found(text: str) -> list[str]:
         subject = f"my {one.via} " if one.via else f"known {subject}" if one.known else subject
         period = f" {one.since.date() if one.since else ''}..{one.until.date() if one.until else ''}"
         mark = marks.get(one.action, "")
-        line = f"{mark}{subject}{one.predicate} {one.object or '*'}{period if one.since or one.until else ''}"
+        place = f" in place of {one.replaces}" if one.replaces else ""
+        said = f"{mark}{subject}{one.predicate} {one.object or '*'}{place}"
+        line = f"{said}{period if one.since or one.until else ''}"
         if not line.startswith(("-dislikes", "-likes")) or len(extract(text, AT)) == 1:
             lines.append(line)
     return lines
@@ -209,6 +211,60 @@ def found(text: str) -> list[str]:
         ("On Monday, I joined Acme.", ["works_at Acme 2026-05-11.."]),
         ("My birthday is actually on May 5th.", ["birthday 5 May"]),
         ("The exam is on Friday. We postponed it to 2 June.", ["exam_date 2026-05-15", "exam_date 2026-06-02"]),
+        ("I share a flat in Leeds with my best friend Mia.", ["lives_in Leeds", "friend_of Mia"]),
+        ("We found a flat in Leeds and we're moving in on 1 June.", ["lives_in Leeds 2026-06-01.."]),
+        ("I found a room in Leeds and I'm moving in.", ["plans to move to Leeds"]),
+        ("We bought the house in Delft and moved in ten days ago.", ["lives_in Delft 2026-05-03.."]),
+        ("We moved into the new flat in Leeds last weekend.", ["lives_in Leeds 2026-05-09.."]),
+        (
+            "We moved from Delft to Utrecht.",
+            ["lives_in Utrecht in place of Delft", "works_at Utrecht in place of Delft"],
+        ),
+        ("My address is 14 Rockbarton Road.", ["address 14 Rockbarton Road"]),
+        ("I switched from Acme to Globex.", ["works_at Globex in place of Acme"]),
+        ("My last day at Acme is 24 May.", ["-works_at Acme ..2026-05-24"]),
+        ("My last day at Acme was on Friday.", ["-works_at Acme ..2026-05-08"]),
+        ("I'm no longer at Acme.", ["-works_at Acme"]),
+        ("I got the job at Acme! I start on 1 November.", ["works_at Acme 2026-11-01.."]),
+        ("I work at Acme now. I started yesterday.", ["works_at Acme 2026-05-12.."]),
+        (
+            "I started as a baker at Hart's on Tuesday.",
+            ["job_title baker 2026-05-12..", "works_at Hart's 2026-05-12.."],
+        ),
+        ("I work at Acme, but I'm thinking of leaving.", ["works_at Acme"]),
+        ("I live in Porto, but I might move.", ["lives_in Porto"]),
+        ("My birthday is on 3 May, and nobody should plan a party.", ["birthday 3 May"]),
+        ("I've gone vegan, let's see if it lasts.", ["diet_plan vegan"]),
+        ("I dropped the low-carb diet.", ["-diet_plan low-carb"]),
+        ("I've stopped learning Welsh, there's no time.", ["-learns Welsh"]),
+        ("I've outgrown my walnut allergy!", ["-allergy walnut"]),
+        ("I'm not allergic to kiwi at all, only to walnuts.", ["-allergy kiwi", "allergy walnuts"]),
+        ("I'm allergic to ibuprofen too.", ["allergy ibuprofen"]),
+        ("Samir is allergic to eggs.", ["known Samir allergy eggs"]),
+        ("My son Leo is allergic to eggs and milk.", ["son Leo", "Leo allergy eggs", "Leo allergy milk"]),
+        ("Samir has outgrown his egg allergy.", ["-known Samir allergy egg"]),
+        ("My daughter is no longer allergic to milk.", ["-my daughter allergy milk"]),
+        ("The doctor put me on ramipril instead of the amlodipine.", ["-medication amlodipine", "medication ramipril"]),
+        ("I switched from ibuprofen to paracetamol.", ["-medication ibuprofen", "medication paracetamol"]),
+        ("My sugar is fine: the doctor took me off metformin.", ["-medication metformin"]),
+        ("I've been seeing a guy called Rhys since New Year.", ["partner_of Rhys 2026-01-01.."]),
+        ("Jonah and I have been together since Easter.", ["partner_of Jonah 2026-04-05.."]),
+        ("My friend Mia drives me to work.", ["friend_of Mia"]),
+        ("My nan Ruth bakes.", ["grandmother Ruth"]),
+        ("My mother-in-law Ruth lives in York.", ["mother_in_law Ruth", "Ruth lives_in York"]),
+        ("My new doctor is Dr Adeyemi.", ["doctor Dr Adeyemi"]),
+        ("Our kids are Samir, 9, and Yasmin, 6.", ["parent_of Samir", "parent_of Yasmin"]),
+        ("My new housemates are Dev and Ottilie, both nurses.", ["roommate Dev", "roommate Ottilie"]),
+        ("We adopted a dog from Romania, her name is Luna.", ["dog Luna"]),
+        ("I adopted a kitten, she's called Mabli.", ["cat Mabli"]),
+        (
+            "Gethin has left the company. Priyanka is my manager now.",
+            ["-boss Gethin", "-manager Gethin", "-supervisor Gethin", "-colleague Gethin", "manager Priyanka"],
+        ),
+        ("We're going to Iceland for our honeymoon.", ["next_trip Iceland"]),
+        ("We had to cancel the trip to Lisbon.", ["-next_trip Lisbon"]),
+        ("I've signed up, the race is on 7 September.", ["race_date 2026-09-07"]),
+        ("I mixed up the date: the race is on 14 September.", ["!race_date 2026-09-14"]),
     ],
 )
 def test_plain_statements_become_candidates(text: str, expected: list[str]) -> None:
@@ -371,6 +427,49 @@ def test_plain_statements_become_candidates(text: str, expected: list[str]) -> N
         "We're going to Tesco instead.",
         "I live with my fears.",
         "No, I meant Lisbon.",
+        "I moved to Berlin for a while.",
+        "I moved in with my sister until I find a flat.",
+        "Mum moved in with us for the winter.",
+        "My brother moved to Spain for a few weeks.",
+        "We're sharing a room in Lisbon for the week.",
+        "I share a flat in my dreams.",
+        "I found a flat in Leeds.",
+        "I found a room in Leeds and I'm moving in my head.",
+        "We found a flat in Leeds and we're moving in the boxes now.",
+        "I moved in ten days ago.",
+        "I moved to Rome, but not really.",
+        "I live in Tokyo, but only in my dreams.",
+        "I moved to Rome, and I wish it were true.",
+        "I'd live in Rome, and I might like it.",
+        "If I move to Rome, I might work at Acme.",
+        "I work at NASA, and I'm joking.",
+        "I'm vegan if you are.",
+        "I'm no longer at the office.",
+        "My last day at school is Friday.",
+        "I started as a joke.",
+        "I went from London to Paris.",
+        "My address is unknown.",
+        "My address is 127 bytes long.",
+        "She is allergic to nuts.",
+        "My brother is allergic to work.",
+        "I'm not allergic to kiwi at all.",
+        "The doctor put me on hold.",
+        "I take the bus instead of driving.",
+        "I stopped learning to dance.",
+        "I dropped the keto book.",
+        "My kids are great.",
+        "My brothers are Catholic.",
+        "My cats are Siamese.",
+        "My sister Instagram posts a lot.",
+        "My friend adopted a cat, she's called Mabli.",
+        "My boss left the company in a mess.",
+        "Anna left the company dinner early.",
+        "Priyanka is my hero now.",
+        "I went to Iceland on our honeymoon.",
+        "The race is on!",
+        "Jonah and I have been together in this.",
+        "I'm seeing a guy about a car.",
+        "I start on Monday.",
         "word " * 400 + "I live in Berlingen",
     ],
 )
@@ -392,6 +491,31 @@ def test_a_message_may_be_about_what_was_stated_before() -> None:
     [home] = extract("I moved to Linz.", AT)
     [meant] = extract("No, I meant Graz.", AT, before=home)
     assert (meant.action, meant.predicate, meant.object) == (Action.CORRECT, "lives_in", "Graz")
+
+
+@pytest.mark.parametrize("start", ["I start at seven.", "I started the car.", "I start on Monday with a diet."])
+def test_a_job_does_not_begin_with_anything_else_that_starts(start: str) -> None:
+    assert found(f"I work at Acme. {start}") == ["works_at Acme"]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "day"),
+    [
+        ("last weekend", "2026-05-09"),
+        ("at the weekend", "2026-05-09"),
+        ("at Christmas", "2025-12-25"),
+        ("on New Year's Eve", "2025-12-31"),
+        ("at Easter", "2026-04-05"),
+        ("on Easter Monday", "2026-04-06"),
+        ("last Easter", "2026-04-05"),
+        ("next Christmas", "2026-12-25"),
+        ("twelve days ago", "2026-05-01"),
+    ],
+)
+def test_a_feast_or_a_weekend_is_a_day(phrase: str, day: str) -> None:
+    [one] = extract(f"I moved to Lisbon {phrase}.", AT)
+    assert one.since is not None
+    assert one.since.date().isoformat() == day
 
 
 def test_a_date_that_does_not_exist_is_no_date() -> None:

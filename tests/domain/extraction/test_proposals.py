@@ -10,7 +10,7 @@ from mnemolog.domain.extraction.policy import ExtractionPolicy
 from mnemolog.domain.extraction.proposals import Judged, Proposal, Sort, judge
 from mnemolog.domain.extraction.times import absolute
 from mnemolog.domain.extraction.validation import LONGEST, Fault, checked, is_filler
-from mnemolog.domain.extraction.windows import MOST_MESSAGES, Trigger, Utterance, windows
+from mnemolog.domain.extraction.windows import MOST_MESSAGES, Trigger, Utterance, seems_lasting, windows
 from mnemolog.domain.turn import Role
 
 pytestmark = pytest.mark.spec_part("B13", "E06")
@@ -62,6 +62,7 @@ def test_a_text_is_trimmed_or_refused_with_a_reason(text: str, expected: str | F
     [
         ("The user moved to Porto.", True),
         ("The user and Clara were in Porto.", True),
+        ("Tadhg dug the garden.", True),
         ("The user is moving to Porto.", False),
         ("The user will move to Porto.", False),
         ("Der Nutzer zog nach Porto.", True),
@@ -86,6 +87,9 @@ def test_an_episode_is_told_in_the_past(text: str, passes: bool) -> None:
         (proposal("The user owns 3 oboes."), Fault.UNGROUNDED),
         (proposal("The user plays the oboe.", Sort.EVENT), Fault.NOT_PAST),
         (proposal("Play the oboe", Sort.PROCEDURE), Fault.NOT_STEPS),
+        (proposal("The user follows a diet.", predicate="diet_plan", object="vegan"), Fault.UNGROUNDED),
+        (proposal("The user lives in Rome.", predicate="lives_in", object="Porto"), Fault.UNGROUNDED),
+        (proposal("The user may buy another oboe."), Fault.SPECULATION),
         (proposal(predicate="plays", object="x"), Fault.IMPLAUSIBLE),
         (proposal(predicate="plays", object="oboe", since="1850-01-01"), Fault.IMPLAUSIBLE),
     ],
@@ -160,3 +164,36 @@ def test_a_window_closes_when_it_is_full_or_the_thread_is_quiet_or_the_episode_e
 def test_filler_is_told_from_what_says_something() -> None:
     assert all(map(is_filler, ("Hi!", "Ok, thanks a lot.", "Good morning :)", "", "haha yes", "Sounds good!")))
     assert not any(map(is_filler, ("Hi, I moved to Porto", "No peanuts", "Yes, on Friday")))
+
+
+def test_what_is_to_be_done_may_begin_with_any_verb() -> None:
+    [one] = judged(proposal("Get the oboe to Porto.", Sort.TODO)).accepted
+    assert one.text == "Get the oboe to Porto."
+    assert judged(proposal("Get the oboe of Bruno.", Sort.TODO)).faults == (Fault.UNGROUNDED,)
+
+
+def test_the_object_of_a_fact_was_said_even_if_its_sentence_has_other_words() -> None:
+    diet = proposal("The user follows a vegetarian diet.", predicate="diet_plan", object="vegetarian")
+    [one] = judged(diet, "I've gone vegetarian").accepted
+    assert one.fact is not None
+    assert (one.fact.predicate, one.fact.object) == ("diet_plan", "vegetarian")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Rhys proposed!",
+        "We're getting married in June.",
+        "I handed in my notice today.",
+        "I don't work there any more.",
+        "My nan died on Friday.",
+        "Jonah and I have been together since June.",
+        "We found a flat.",
+        "The exam has been moved to 4 April.",
+        "I've gone freelance!",
+        "He left the bank and works for a start-up.",
+        "The doctor has put me on ramipril.",
+    ],
+)
+def test_a_message_that_tells_of_a_change_in_a_life_seems_lasting(text: str) -> None:
+    assert seems_lasting(text)
