@@ -90,6 +90,7 @@ async def extract_windows(engine: Services, chat: ChatModel, attempt: Attempt) -
     head, _ = await engine.jobs.sum_up((THREAD,), stream, payload, now)
     before, _ = await engine.jobs.sum_up((WINDOWS,), stream, payload, now)
     through, written = max(before, job.progress.get("through", 0)), job.progress.get("written", 0)
+    unusable = job.progress.get("unusable", 0)  # Of the first window that is read now.
     left = await _left(engine, stream, payload)
     read = await _read(engine, stream, agent_id, thread_id)
     while through < head:
@@ -106,13 +107,12 @@ async def extract_windows(engine: Services, chat: ChatModel, attempt: Attempt) -
                 if left <= 0:  # What is left waits for another day, and costs no tokens.
                     return {"through": through, "written": written}
                 earlier = [one for one in said if one.seq < window.messages[0].seq][-MESSAGES_BEFORE:]
-                unusable = attempt.job.progress.get("unusable", 0)
                 try:
                     recorded = await _extract(engine, chat, attempt, stream, window, earlier, left, unusable)
                 except ModelOutputInvalid:
                     await attempt.save({"through": through, "written": written, "unusable": unusable + 1})
                     raise
-                written, left = written + recorded, left - recorded
+                written, left, unusable = written + recorded, left - recorded, 0
             through = window.messages[-1].seq
             await attempt.save({"through": through, "written": written})
         if until == head:

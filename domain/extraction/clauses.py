@@ -30,6 +30,7 @@ def clauses(text: str) -> Iterator[Clause]:
         stated, corrects = _opened(_certain(_ASIDE.sub("", sentence.strip())))
         stated = _KIN.sub(r"my \1 ", _completed(stated))
         stated = _WISHED.sub("call me ", _HEDGED.sub("I'm ", stated))
+        stated = _DIAGNOSED.sub(r"\g<fact> after all", stated)
         stated, replaced = _NOT_BUT.subn(r"\1 \2 ", stated)
         corrects = corrects or bool(replaced)
         if not stated or stated.endswith("?") or _SPECULATION.search(stated):
@@ -143,6 +144,14 @@ _WISHED = re.compile(
     r" (?=(?-i:[A-Z]))",
     re.IGNORECASE,
 )
+# "The test says I'm not allergic to nuts" takes back what was believed before. What a doctor only thinks does not.
+_DIAGNOSED = re.compile(
+    r"^(?:(?:it )?(?:turns|turned) out|(?:(?:my|the|our) (?:new )?(?:doctor|gp|allergist|consultant|specialist|dermatologist)"
+    r"|(?:my|the) (?:(?:allergy|blood|skin|prick) )?(?:tests?|results?|test results?))"
+    r"(?: now)? (?:says?|said|confirm(?:s|ed)|shows?|showed|told me|tells me))(?: that)?"
+    r" (?P<fact>i(?:'m| am) (?:not|no longer) (?:actually |really )?allergic to [\w'-]+(?: (?!after\b)[\w'-]+)?)(?: after all)?(?=[.!]*$)",
+    re.IGNORECASE,
+)
 _OPENING = re.compile(
     r"(?:(?P<corrects>(?:(?:oh |oops,? |wait,? )?(?:no|sorry|apologies|correction|a correction|my mistake|my bad)[,:;.-]+ "
     r"(?:that'?s wrong[,:;.-]+ )?)?(?:i meant(?: to say)?(?: that)?|what i meant (?:is|was)(?: that)?"
@@ -155,7 +164,7 @@ _OPENING = re.compile(
     r"|quick update|as (?:you know|i said|i mentioned)|just so you know|for (?:the record|your information)"
     r"|please (?:note|remember)(?: that)?|note that|remember(?: that)?|don't forget(?: that)?|change of plans?"
     r"|(?:we|i) (?:have )?changed (?:our|my) (?:plans?|minds?)|i (?:forgot|wanted|should) to (?:say|mention)(?: that)?"
-    r"|it turns out(?: that)?|turns out|from now on|these days|nowadays|right now|currently|at the moment|at present"
+    r"|(?:it )?turns out(?! (?:that )?i(?:'m| am) (?:not|no longer) (?:actually |really )?allergic to )(?: that)?|from now on|these days|nowadays|right now|currently|at the moment|at present"
     r"|now|lately|recently|as it happens|long story short|unfortunately|luckily|sadly|happily|instead|no|sorry|today)"
     r"\b(?!')(?:[\s,:;.!-]+|$)",
     re.IGNORECASE,
