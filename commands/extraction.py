@@ -328,16 +328,17 @@ def after(state: Extraction, news: Sequence[Event]) -> Extraction:
 def tags_of(state: Extraction, candidate: Candidate, fact: Remember) -> frozenset[str]:
     """The tags that the decision on a candidate depends on."""
     tags = FACTS.tags(state.graph, _relation(candidate, fact)) if candidate.via else frozenset[str]()
-    about, gone = fact, None
+    about, gone, around = fact, None, frozenset[str]()
     try:
         about = _resolved(state, candidate, fact) or fact
         gone = subject_of(state.graph, about) if fact.predicate == DIED else None
+        around = _reads_around(state, candidate, about)
     except MnemologError:
         pass  # What is lacking is read next; else the decision leaves it out.
     tags |= FACTS.tags(state.graph, about)
     if gone:
         tags |= cluster_reads(state.graph, state.graph.members(gone.entity_id))
-    return tags | _reads_around(state, candidate, about)
+    return tags | around
 
 
 def _reads_around(state: Extraction, candidate: Candidate, fact: Remember) -> frozenset[str]:
