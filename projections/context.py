@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain import ranking
 from mnemolog.domain.anaphora import Reference
 from mnemolog.domain.card import reference
-from mnemolog.domain.category import CategoryPolicy, Context, ContextMode, label
+from mnemolog.domain.category import PROCEDURAL, CategoryPolicy, Context, ContextMode, label
 from mnemolog.domain.mention import phrases
 from mnemolog.domain.message import CATEGORY, found_id
 from mnemolog.domain.message import KIND as MESSAGE
@@ -20,6 +20,7 @@ from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.ranking import DEFAULT, FORMER
 from mnemolog.domain.text import count_tokens, indented, normalize_name
 from mnemolog.domain.viewer import Viewer
+from mnemolog.projections import full_text
 from mnemolog.projections.candidates import candidates, categories
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.graph import reader as entities
@@ -27,7 +28,7 @@ from mnemolog.projections.graph.facts import Point, entity_card, facts, outlived
 from mnemolog.projections.graph.hydration import critical, fact_sentence
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
-from mnemolog.projections.memories.filters import active, unasked, visible_to
+from mnemolog.projections.memories.filters import Candidates, active, unasked, visible_to
 from mnemolog.projections.memories.reader import Row
 from mnemolog.projections.memories.tables import memories as table
 from mnemolog.projections.requests import ContextRequest
@@ -278,6 +279,9 @@ def _marked(hit: Hit, over: Sequence[Row], all_over: bool) -> Row:
 
 async def _categories(connection: AsyncConnection, viewer: Viewer) -> Sequence[str]:
     """The categories that are not empty, so that the others cost no search."""
+    kept = await full_text.categories(connection, viewer, Candidates(messages=True).words)
+    if kept is not None:
+        return sorted(kept if PROCEDURAL in (viewer.categories or ()) else kept - {PROCEDURAL})
     held = select(table.c.category).where(*visible_to(viewer), active(), unasked(viewer.categories or frozenset()))
     messages = select(literal(CATEGORY)).where(conversation.any_of(viewer))
     return sorted((await connection.execute(union(held, messages))).scalars())

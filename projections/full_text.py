@@ -124,6 +124,28 @@ async def documents(
     }
 
 
+async def categories(connection: AsyncConnection, viewer: Viewer, kept: tuple[Words, ...]) -> frozenset[str] | None:
+    """The categories of the texts that the viewer sees, without looking at any; None if no words are kept of some."""
+    rows = await ask(connection, viewer, _categories, kept)
+    if not all(is_kept for _, is_kept in rows):
+        return None
+    return frozenset(category for category, _ in rows if category is not None)
+
+
+def _categories(viewer: Viewer, kept: tuple[Words, ...]) -> CompoundSelect[Any]:
+    """Each category, and for each table whether its words are kept, or there are no texts."""
+    found: list[Select[Any]] = []
+    for one in kept:
+        column = one.lexicon.c
+        counted = select(column.word).where(owned(one.lexicon, viewer), column.word == ALL).exists()
+        texts = select(one.texts.c.user_id).where(owned(one.texts, viewer)).exists()
+        category: ColumnElement[Any] = cast(null(), Text).label("category")
+        is_kept: ColumnElement[Any] = counted | ~texts
+        found.append(select(*(category, is_kept)))
+        found.append(select(column.category, true()).where(*_seen(viewer, one), column.word == ALL))
+    return union_all(*found)
+
+
 def _told(terms: tuple[str, ...]) -> dict[str, str]:
     return {"any": " | ".join(terms), "terms": " ".join(terms)}
 
@@ -246,10 +268,17 @@ def _kept(viewer: Viewer, candidates: Searchable) -> CompoundSelect[Any]:
 def _counted(viewer: Viewer, kept: Words, words: ColumnElement[Any], place: int) -> Select[Any]:
     """How many texts that the viewer sees have each of these words."""
     column = kept.lexicon.c
-    seen = [owned(kept.lexicon, viewer), column.word == any_(words), column.agent_id.in_(["", viewer.agent_id])]
+    counted = select(literal(place).label("place"), column.word, column.texts, column.length)
+    return counted.where(*_seen(viewer, kept), column.word == any_(words))
+
+
+def _seen(viewer: Viewer, kept: Words) -> list[ColumnElement[bool]]:
+    """What is counted of the texts that the viewer sees."""
+    column = kept.lexicon.c
+    seen = [owned(kept.lexicon, viewer), column.agent_id.in_(["", viewer.agent_id])]
     if viewer.categories is not None:
         seen.append(column.category == any_(literal(sorted(viewer.categories), ARRAY(Text))))
-    return select(literal(place).label("place"), column.word, column.texts, column.length).where(*seen)
+    return seen
 
 
 def _posted(viewer: Viewer, kept: Words, having: CTE) -> Select[Any]:

@@ -66,14 +66,7 @@ async def newest(
 
 async def foundation(connection: AsyncConnection, viewer: Viewer, limit: int = FOUNDATION) -> Sequence[Row]:
     """The pinned memories, which are always included, most certain first (D §pinned)."""
-    column = memories.c
-    statement = (
-        select(*stored(memories))
-        .where(*visible_to(viewer), active(), unasked(), column.pinned)
-        .order_by(column.importance.desc(), column.confidence.desc(), column.created_at.desc(), column.memory_id)
-        .limit(limit)
-    )
-    return await _read(connection, viewer, await fetch(connection, memories, statement))
+    return await _read(connection, viewer, await fetch_asked(connection, memories, viewer, _pinned, limit))
 
 
 async def linked(connection: AsyncConnection, viewer: Viewer, memory_id: UUID) -> Sequence[Row]:
@@ -210,6 +203,13 @@ def _links(viewer: Viewer, contradicting: bool) -> Select[Any]:
 
 def _identified(viewer: Viewer) -> Select[Any]:
     return select(*stored(memories)).where(*visible_to(viewer), _given_ids())
+
+
+def _pinned(viewer: Viewer, limit: int) -> Select[Any]:
+    column = memories.c
+    found = select(*stored(memories)).where(*visible_to(viewer), active(), unasked(), column.pinned)
+    in_order = (column.importance.desc(), column.confidence.desc(), column.created_at.desc(), column.memory_id)
+    return found.order_by(*in_order).limit(limit)
 
 
 def _findable(viewer: Viewer) -> Select[Any]:

@@ -27,7 +27,7 @@ from mnemolog.projections.seal import JsonText, mac_column
 from mnemolog.projections.words import words_of
 
 NAME = "memories"
-VERSION = 9
+VERSION = 10
 READABLE_FROM = 3
 metadata = MetaData(schema=NAME)
 
@@ -100,6 +100,7 @@ Index(
     postgresql_using="gin",
     postgresql_where=func.cardinality(column.entity_ids) > 0,
 )
+Index("memories_pinned", *indexed(memories), postgresql_where=column.pinned)
 Index("memories_purge", column.purge_at, postgresql_where=column.purge_at.is_not(None))
 
 words = words_of(

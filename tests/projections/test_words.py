@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
-from unittest.mock import PropertyMock, patch
+from unittest.mock import AsyncMock, PropertyMock, patch
 
 import pytest
 from sqlalchemy import ColumnElement, func, literal, select, true
@@ -12,9 +12,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.commands.erasure import EraseMemory, EraseThread
+from mnemolog.domain.category import PROCEDURAL
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.message import CATEGORY
-from mnemolog.projections import full_text
+from mnemolog.projections import context, full_text
 from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.conversation.tables import words as message_words
 from mnemolog.projections.memories.filters import Candidates
@@ -173,3 +174,26 @@ async def test_a_common_word_does_not_hide_what_a_filter_leaves(engine: Engine, 
     with patch.object(full_text, "BUDGET", 5), patch.object(full_text, "CAP", 10), patch.object(full_text, "FIRST", 3):
         answer = await ana.asks("tea", filters={"pinned": True}, top_k=1)
     assert [hit.id for hit in answer.hits] == [str(wanted)]
+
+
+@pytest.mark.parametrize("within", [None, frozenset({"personal", "note", CATEGORY}), frozenset({"goals", PROCEDURAL})])
+async def test_the_categories_of_a_context_are_those_of_what_is_shown(
+    engine: Engine, user: str, within: frozenset[str] | None
+) -> None:
+    ana, coach = Person(engine, user), Person(engine, user, agent="coach")
+    await ana.creates("Tea in Lisbon", category="personal")
+    await coach.creates("Ana is late for tea", category="note", scope="agent")
+    await ana.creates("1. Boil the water", category=PROCEDURAL)
+    hidden = await ana.creates("A dog", category="goals")
+    await ana.says("The tea is cold")
+    await ana.deletes(hidden)
+    await engine.settled(60)
+    for viewer in (ana.viewer.within(within), coach.viewer.within(within)):
+        async with engine.projections.live.connect() as connection:
+            found = await context._categories(connection, viewer)
+            with patch.object(full_text, "categories", AsyncMock(return_value=None)):
+                scanned = await context._categories(connection, viewer)
+
+        assert found == scanned
+        assert "goals" not in found
+        assert ("note" in found) == (viewer.agent_id == "coach" and PROCEDURAL not in (within or ()))
