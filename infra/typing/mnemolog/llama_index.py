@@ -1,0 +1,1 @@
+../../../adapters/python/llama_index.py
