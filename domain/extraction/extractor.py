@@ -89,6 +89,7 @@ def _continued(clause: Clause, last: Candidate, at: datetime) -> Sequence[Candid
 
 
 _TO_COME = re.compile(
-    r"(?:'m|am|'re|are)(?: \w+)? (?:starting|joining|moving|relocating|leaving|going|getting)\b|(?:'ll|\bwill|\bshall)\b",
+    r"(?:'m|am|'re|are)(?: \w+)? (?:starting|joining|moving|relocating|leaving|going|getting)\b"
+    r"|\bi start\b|(?:'ll|\bwill|\bshall)\b",
     re.IGNORECASE,
 )

@@ -149,6 +149,11 @@ def joins(said: Said) -> Sequence[Candidate]:
     return (Candidate(predicate="plans", object=f"to work at {said.name}", literal=True),)
 
 
+def starts_at(said: Said) -> Sequence[Candidate]:
+    """ "I start at Acme on 1 June"; without a day it may be a habit, such as the time of a shift."""
+    return started_at(said) if said.clause.since else ()
+
+
 def titled(said: Said) -> Sequence[Candidate]:
     title = said.match["value"].lower()
     return (Candidate(predicate="job_title", object=title, literal=True, since=said.clause.since, changes=True),)

@@ -26,14 +26,16 @@ _DATE = (
 DAY_AND_MONTH = (
     rf"(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {MONTH}|{MONTH} \d{{1,2}}(?:st|nd|rd|th)?)(?:,? \d{{4}})?"
 )
+_EDGE = rf"(?:start|beginning|end) of (?:{_DATE}|(?:the|this|next) (?:month|year))"
 POINT = (
     rf"(?:{COUNT} {_UNIT} ago|(?:last|this|next) (?:week(?:end)?|month|year|{DAY}|{MONTH}|{SEASON}|{FEAST})"
-    rf"|yesterday|today|tomorrow|last night|this (?:morning|afternoon|evening)|(?:the weekend|{FEAST})|(?:the )?(?:start|beginning|end) of (?:{_DATE})"
+    rf"|yesterday|today|tomorrow|last night|this (?:morning|afternoon|evening)|(?:the weekend|{FEAST})|(?:the )?{_EDGE}"
     rf"|{DAY}|{_DATE})"
 )
-_ON = rf"(?:in|on|at|over) (?:the weekend|{FEAST}|{_DATE}|{DAY}|(?:the )?{SEASON}(?: of)?(?: (?:19|20)\d\d)?|(?:the )?(?:start|beginning|end) of (?:{_DATE}))"
+_ON = rf"(?:in|on|at|over) (?:the weekend|{FEAST}|{_DATE}|{DAY}|(?:the )?{SEASON}(?: of)?(?: (?:19|20)\d\d)?|(?:the )?{_EDGE})"
 _RELATIVE = re.compile(
-    rf"\b(?:yesterday|today|tomorrow|last|this|next|ago)\b|^in {COUNT} {_UNIT}|\b{DAY}\b", re.IGNORECASE
+    rf"\b(?:yesterday|today|tomorrow|last|this|next|ago|of the (?:month|year))\b|^in {COUNT} {_UNIT}|\b{DAY}\b",
+    re.IGNORECASE,
 )
 _WEEKDAY = re.compile(rf"on {DAY}", re.IGNORECASE)
 _IS_DAYS = re.compile(r"\d{4}-\d\d-\d\d|the weekend")
@@ -296,13 +298,25 @@ def _season(name: str, day: datetime, *, sign: int, year: str | None = None) -> 
     return here if moved(here, 3, "month") <= day else here.replace(year=day.year - 1)
 
 
+def _edge_of_unit(found: re.Match[str], day: datetime, future: bool) -> datetime:
+    """The first or last day of this or the next month or year; of "the" month, the one before or after a day."""
+    edge, which, unit = found.groups()
+    start = _began(unit, day, which == "next")
+    here = _edge_from(edge, start, unit)
+    if which == "the" and here != day and (here > day) != future:
+        return _edge_from(edge, moved(start, 1 if future else -1, unit), unit)
+    return here
+
+
+def _edge_from(edge: str, start: datetime, unit: str) -> datetime:
+    return moved(start, 1, unit) - timedelta(days=1) if edge == "end" else start
+
+
 def _edge(found: re.Match[str], day: datetime, future: bool) -> datetime:
     start = point(found[2], day, future=future)
     if start is None:
         raise ValueError(found[2])
-    return (
-        start if found[1] != "end" else moved(start, 1, "year" if found[2].isdigit() else "month") - timedelta(days=1)
-    )
+    return _edge_from(found[1], start, "year" if found[2].isdigit() else "month")
 
 
 def _begun(season: str, day: datetime) -> datetime:
@@ -330,6 +344,7 @@ _RESOLVERS: tuple[tuple[str, _Resolver], ...] = (
         ),
     ),
     (rf"(start|beginning|end) of ({_DATE})", _edge),
+    (r"(start|beginning|end) of (the|this|next) (month|year)", _edge_of_unit),
     (rf"({DAY})", lambda it, day, future: _weekday(it[1], day, future=future)),
     (
         r"(\d{4})-(\d\d)-(\d\d)",
