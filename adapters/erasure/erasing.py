@@ -87,12 +87,32 @@ async def erase(engine: Services, command: Erase | EraseUser, idempotency_key: s
         with_turns = before.turns and not (isinstance(command, EraseMessages) and command.cause is Cause.TTL)
         async with followed(engine, stream) if with_turns else nullcontext():
             receipt = await engine.writes.handler.handle(ERASURE, command, idempotency_key=idempotency_key)
-    waiting, set_aside = _named(command, before, await engine.api_keys.producers())
-    if isinstance(command, EraseUser) and receipt.already and await engine.log.head(stream) > receipt.last_seq:
-        set_aside = waiting  # A retry by its key: the user came back since, which it does not cover.
-    messages = await purge_turns(engine.nats.jetstream(), waiting, set_aside)
     try:
-        held_up = await _forgotten(engine, receipt.position)
+        messages = await _purge(engine, command, before, receipt)
+    finally:  # JetStream may not answer, and the log of API keys may be damaged: the rest goes nevertheless.
+        held_up = await _remove(engine, command, before, receipt)
+    return Erasure(receipt, before, messages, held_up)
+
+
+async def _purge(engine: Services, command: Erase | EraseUser, before: Taken, receipt: Receipt) -> int:
+    """Delete waiting turns and dead letters; returns how many."""
+    waiting, set_aside = _named(command, before, await engine.api_keys.producers())
+    if (
+        isinstance(command, EraseUser)
+        and receipt.already
+        and await engine.log.head(command.stream()) > receipt.last_seq
+    ):
+        set_aside = waiting  # A retry by its key: the user came back since, which it does not cover.
+    return await purge_turns(engine.nats.jetstream(), waiting, set_aside)
+
+
+async def _remove(
+    engine: Services, command: Erase | EraseUser, before: Taken, receipt: Receipt
+) -> Mapping[str, MnemologError]:
+    """Remove the text from projections, checkpoints and files; returns the projections that are held up, and why."""
+    stream = command.stream()
+    try:
+        return await _forgotten(engine, receipt.position)
     finally:
         gone = _gone(command, before)
         texts = await _texts(engine, stream, gone) if gone else ()
@@ -102,7 +122,6 @@ async def erase(engine: Services, command: Erase | EraseUser, idempotency_key: s
         if isinstance(command, EraseUser):
             await engine.jobs.forget(stream)
             await engine.webhooks.store.forget(stream)
-    return Erasure(receipt, before, messages, held_up)
 
 
 def _gone(command: Erase | EraseUser, found: Taken) -> frozenset[str] | None:

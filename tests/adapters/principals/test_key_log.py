@@ -8,8 +8,11 @@ import pytest
 
 from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.adapters.operations.artifacts import AddArtifact, add_artifact
 from mnemolog.adapters.postgres.api_keys import KeyTable, api_keys
 from mnemolog.commands.api_keys import ApiKey
+from mnemolog.commands.erasure import EraseUser
 from mnemolog.commands.writes.api_keys import ApiKeys
 from mnemolog.domain.errors import Conflict, DatabaseRolledBack, Tampered, Unauthenticated
 from mnemolog.domain.principal import Role
@@ -17,6 +20,7 @@ from mnemolog.events.access import API_KEYS, ApiKeyCreated, ApiKeyRevoked
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.seal import MAC, RowSeal
 from tests.adapters.principals.keys import calling_with, other_process, principal
+from tests.engine.person import Person
 from tests.tamper.attacker import Attacker, attacking
 from tests.testkit.settings import settings_in
 
@@ -120,6 +124,23 @@ async def test_a_new_process_admits_nobody_with_a_damaged_key_log(
         await other_process(guarded, stream).principal(text)
     found = (await guarded.verifier.verify(stream)).damages
     assert stream in {damage.stream for damage in found}
+
+
+@pytest.mark.spec_part("X07")
+async def test_an_erasure_goes_on_with_a_damaged_key_log_and_names_it(
+    guarded: Engine, user: str, stream: StreamId, mallory: Attacker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys, ana = other_process(guarded, stream), Person(guarded, user)
+    await keys.revoke((await keys.create(principal("juno", roles=[Role.PUBLISH])))[0].key_id)
+    monkeypatch.setattr(guarded, "api_keys", keys)
+    await add_artifact(guarded, AddArtifact(user_id=user, name="note.txt"), b"Ana hides in Zanzibar")
+    await ana.remembers("Ana hides in Zanzibar")
+    assert [name async for name in guarded.blobs.names(ana.stream)]
+    await cut(mallory)
+    with pytest.raises(Tampered, match="the log of API keys is damaged"):
+        await erase(guarded, EraseUser(user_id=user))
+    assert [name async for name in guarded.blobs.names(ana.stream)] == []
+    assert await guarded.reads.newest(ana.viewer, 10) == []
 
 
 async def test_a_cut_revocation_is_named_by_verify_and_refused_at_the_start(tmp_path: Any) -> None:
