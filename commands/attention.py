@@ -117,10 +117,11 @@ def _focus(command: SetFocus, state: Attention) -> Sequence[Event]:
         include={"topic_focus", "mode", "pending_questions", "active_entity_ids"}, exclude_none=True
     )
     blank = FocusSet(agent_id=command.agent_id, chat_id=command.thread_id)
-    before = state.known.get(_subject(blank), blank)
-    kept = before.model_copy(update={"active_entity_ids": None, "undoes": None})
+    before = state.known.get(_subject(blank))
+    kept = (before or blank).model_copy(update={"active_entity_ids": None, "undoes": None})
     after = kept.model_copy(update=given)
-    return [] if after == kept else [after]
+    # The first is written even if it is blank: a receipt names the event that holds what was asked for.
+    return [] if before and after == kept else [after]
 
 
 @_decide.register

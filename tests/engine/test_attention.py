@@ -43,6 +43,18 @@ async def in_redis(engine: Engine, key: str) -> dict[str, Any] | None:
         await client.aclose()
 
 
+@pytest.mark.spec_part("A05", "X05")
+@pytest.mark.parametrize("fields", [{}, {"topic_focus": ""}, {"pending_questions": []}], ids=str)
+async def test_a_blank_focus_in_a_chat_that_had_none_is_accepted_once(
+    engine: Engine, user: str, fields: dict[str, Any]
+) -> None:
+    ana = Person(engine, user)
+    first = await focuses(ana, **fields)
+    again = await focuses(ana, **fields)
+    assert (again.already, again.event_ids) == (True, first.event_ids)
+    assert (await affect(ana))["topic_focus"] == ""
+
+
 @pytest.mark.spec_part("A04", "A05")
 async def test_an_affect_is_one_key_that_ends_by_itself(engine: Engine, user: str) -> None:
     ana = Person(engine, user, agent="deanna")
