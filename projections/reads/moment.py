@@ -1,7 +1,7 @@
 """The moment of a read: live, once a write is visible, or as of earlier."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import MAXYEAR, MINYEAR, datetime
 from math import inf
 from typing import Literal
 
@@ -33,6 +33,9 @@ class Moment:
             raise InvalidInput(
                 f"{self.deadline!r} is not a deadline", field="deadline", fix="give seconds, more than 0"
             )
+        # What is shown reaches days before and after the moment, and the calendar ends.
+        if isinstance(self.as_of, datetime) and not MINYEAR < self.as_of.year < MAXYEAR:
+            raise InvalidInput("is at the end of the calendar", field="as_of", fix="give a year from 2 to 9998")
 
 
 NOW = Moment(consistency="eventual")

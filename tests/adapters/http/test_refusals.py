@@ -137,6 +137,16 @@ async def test_a_bad_parameter_is_refused_by_its_field(api: Api, path: str, para
     assert error["fix"]
 
 
+@pytest.mark.parametrize("at", ["0001-01-02T00:00:00Z", "9999-12-31T23:59:59Z"])
+async def test_a_moment_at_the_end_of_the_calendar_is_refused(api: Api, at: str) -> None:
+    asked = {"user_id": api.user, "as_of": at}
+    for error in (
+        (await api.call("GET", "/v1/affect", 422, params=asked))["error"],
+        (await api.call("POST", "/v1/being/context", 422, json=asked))["error"],
+    ):
+        assert (error["code"], error["field"]) == ("invalid_input", "as_of")
+
+
 FORGED: list[Any] = [
     ["9" * 30, SOME_ID],
     ["-" + "9" * 30, SOME_ID],
