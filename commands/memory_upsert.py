@@ -249,7 +249,7 @@ def _origin(command: CreateMemory, state: Memories) -> Origin:
         return trust
     same = (one for one in command.similar.near if one.similarity >= command.similar.bands.check_low)
     known = (state.known[one.memory_id] for one in same if one.memory_id in state.known)
-    nearest = next((one for one in known if one.visible and one.agent_id in (None, command.agent_id)), None)
+    nearest = next((one for one in known if one.visible), None)
     return lowest(trust, nearest.origin) if nearest and nearest.origin.external else trust
 
 
