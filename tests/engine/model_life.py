@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from importlib.resources import files
 from itertools import groupby
@@ -54,11 +54,11 @@ _PLAIN: Json = {
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """What is said, what the model answers, and what readers see afterwards."""
+    """What is said, what the model answers, and, of a short life, all that readers see afterwards."""
 
     messages: Sequence[Json]
     answers: Sequence[Json]
-    after: Json
+    after: Json = field(default_factory=dict)
 
     @classmethod
     def of(cls, name: str) -> "Life":
