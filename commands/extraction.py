@@ -28,7 +28,7 @@ from mnemolog.commands.graph import (
     slot_reads,
 )
 from mnemolog.commands.sourced import EXTRACTOR
-from mnemolog.domain.entity import PERSON
+from mnemolog.domain.entity import PERSON, Entity
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.extraction.candidate import MOST_WRITES, Action, Candidate
 from mnemolog.domain.extraction.short_names import is_short_for
@@ -193,12 +193,13 @@ def _left_behind(
     """The ends of what was tied to a job or a home that is over, such as who the manager was."""
     slot, same = slot_of(before, fact)
     over = slot if candidate.action is Action.END else [one for one in slot if one not in same]
-    if not any(_holds(one, command.said_at) for one in over):
+    subject = subject_of(state.graph, fact)
+    if subject is None or not any(_holds(one, command.said_at) for one in over):
         return []
     until = (candidate.until if candidate.action is Action.END else candidate.since) or command.said_at
     ends: list[Event] = []
     for predicate in TIED_TO[fact.predicate]:
-        for one in _slot(state, fact, predicate):
+        for one in _slot(state, fact, subject, predicate):
             began = one.validity.periods[-1].valid_from
             if _holds(one, command.said_at) and began < until and one.relation_id not in state.recorded:
                 ends += _end(after(state, ends), command, candidate, one, until)
@@ -303,16 +304,13 @@ def slot_of(state: Extraction, fact: Remember) -> tuple[Sequence[Relation], Sequ
     subject = subject_of(state.graph, fact)
     if subject is None:
         return (), ()
-    slot = _slot(state, fact, fact.predicate)
+    slot = _slot(state, fact, subject, fact.predicate)
     found = object_of(state.graph, fact, subject.entity_id)
     return slot, [one for one in slot if found.is_of(state.graph, one, fact.object)]
 
 
-def _slot(state: Extraction, fact: Remember, predicate: str) -> Sequence[Relation]:
-    """The facts with a predicate about the subject of a fact."""
-    subject = subject_of(state.graph, fact)
-    if subject is None:
-        return ()
+def _slot(state: Extraction, fact: Remember, subject: Entity, predicate: str) -> Sequence[Relation]:
+    """The facts with a predicate about the subject of a fact, in its scope."""
     place: SlotKey = (fact.scope, fact.owner, subject.entity_id, predicate)
     return [one for one in state.graph.slot(place) if one.status is Status.ACTIVE]
 
@@ -350,7 +348,7 @@ def _reads_around(state: Extraction, candidate: Candidate, fact: Remember) -> fr
     for predicate in TIED_TO.get(fact.predicate, ()):
         tags |= slot_reads(state.graph, (fact.scope, fact.owner, subject.entity_id, predicate))
     if candidate.in_short or candidate.replaces or fact.predicate == WORKS_AT:
-        slot = _slot(state, fact, fact.predicate)
+        slot = _slot(state, fact, subject, fact.predicate)
         tags |= entity_reads(state.graph, [one.object_id for one in slot if one.object_id])
     return tags
 

@@ -58,11 +58,12 @@ class PgVectorIndex:
         """
         if not wanted:
             return ()
-        seal, texts = seal_of(connection), {one.key: one for one in wanted}
+        seal = seal_of(connection)
         if not seal.seals:
             rows = [(*one.key, model, one.content_hash, b"", one.seq) for one in wanted]
             copying = _indexing(connection, sent=False) + statements.RETURNING_KEYS
             return set(await fetch_all(connection, copying, [keyed(statements.FOUND, rows)]))
+        texts = {one.key: one for one in wanted}
         hashed = keyed(statements.HASHED, ((*one.key, model, one.content_hash) for one in wanted))
         rows = []
         for *place, mac, digest in sorted(await fetch_all(connection, statements.finding(_live(connection)), [hashed])):
