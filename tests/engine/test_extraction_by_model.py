@@ -26,16 +26,10 @@ from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.model_life import FAULTS, Life, extracted, reading_engine, state
 from tests.engine.teller import Teller
 from tests.testkit.eventually import eventually
-from tests.testkit.model_server import Json, ModelServer, filled, model_server, schema_of
+from tests.testkit.model_server import Json, ModelServer, filled, schema_of
 
 INES = Life.of("ines")
 pytestmark = pytest.mark.spec_part("B13", "E06", "B09")
-
-
-@pytest.fixture(scope="module")
-async def server() -> AsyncIterator[ModelServer]:
-    async with model_server() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from mnemolog.domain.extraction.policy import ExtractionPolicy
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.model_life import Life, reading_engine
 from tests.engine.teller import Teller
-from tests.testkit.model_server import ModelServer, model_server
+from tests.testkit.model_server import ModelServer
 
 # After each life, what the user may be asked about; what is empty was said and is over.
 KNOWN: Mapping[str, Mapping[str, Set[str]]] = {
@@ -47,12 +47,6 @@ KNOWN: Mapping[str, Mapping[str, Set[str]]] = {
         "operation_date": {"2024-11-04"},
     },
 }
-
-
-@pytest.fixture(scope="module")
-async def server() -> AsyncIterator[ModelServer]:
-    async with model_server() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

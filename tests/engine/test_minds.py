@@ -25,16 +25,10 @@ from mnemolog.events.fields import validated
 from mnemolog.events.minds import MindRan
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
-from tests.testkit.model_server import ModelServer, error, model_server
+from tests.testkit.model_server import ModelServer, error
 from tests.testkit.settings import settings_in
 
 SHOWN = {"summary": "User shows increased trust when admitting mistakes.", "tags": ["trust"], "importance": 2}
-
-
-@pytest.fixture(scope="module")
-async def server() -> AsyncIterator[ModelServer]:
-    async with model_server() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

@@ -49,7 +49,7 @@ from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.teller import Teller
 from tests.testkit.eventually import eventually
 from tests.testkit.examples import examples
-from tests.testkit.model_server import ModelServer, model_server
+from tests.testkit.model_server import ModelServer
 from tests.testkit.settings import settings_in
 
 WRITES_A_DAY, PAIRS_A_DAY = 8, 4
@@ -65,12 +65,6 @@ SAID = (
 TEXTS = ("Mo likes tea", "Mo likes tea.", "Mo does not like tea", "Mo weighs 80 kg", "Mo weighs 81 kg", "Mo has a cat")
 SCENES = ("Mia rowed on the lake", "Mia rowed over the lake", "Mia sent the invoice", "not a scene")
 SENSITIVE = {"preferred_name", "pronouns", "city", "language"}
-
-
-@pytest.fixture(scope="module")
-async def server() -> AsyncIterator[ModelServer]:
-    async with model_server() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

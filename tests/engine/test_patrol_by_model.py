@@ -19,14 +19,8 @@ from mnemolog.events.patrol import Purpose, ScenesReviewed
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.patrols import NAMES, SCENE, answers, board, entries, noted, notes, of, patrolled, whats
 from tests.engine.person import Person
-from tests.testkit.model_server import ModelServer, error, model_server
+from tests.testkit.model_server import ModelServer, error
 from tests.testkit.settings import settings_in
-
-
-@pytest.fixture(scope="module")
-async def server() -> AsyncIterator[ModelServer]:
-    async with model_server() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

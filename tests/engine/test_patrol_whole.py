@@ -27,7 +27,7 @@ from mnemolog.projections.requests import BlocksRequest
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.patrols import SCENE, answers, board, entries, noted, notes, of, patrolled
 from tests.engine.person import Person
-from tests.testkit.model_server import ModelServer, model_server
+from tests.testkit.model_server import ModelServer
 from tests.testkit.settings import settings_in
 
 FADED = 0.05
@@ -41,12 +41,6 @@ SCENE_OF_ALL = {
     "sensory": ["cold hands"],
 }
 EMOTION = {"valence": 0.9, "arousal": 0.5, "dominance": 0.1, "safety": 0.7, "novelty": -0.2, "trust": 1.0}
-
-
-@pytest.fixture(scope="module")
-async def server() -> AsyncIterator[ModelServer]:
-    async with model_server() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

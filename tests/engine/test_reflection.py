@@ -29,7 +29,7 @@ from mnemolog.events.minds import MindRan
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.testkit.eventually import eventually
-from tests.testkit.model_server import ModelServer, Reply, completion, error, model_server
+from tests.testkit.model_server import ModelServer, Reply, completion, error
 from tests.testkit.settings import settings_in
 
 pytestmark = pytest.mark.spec_part("A17", "A18")
@@ -37,12 +37,6 @@ pytestmark = pytest.mark.spec_part("A17", "A18")
 OBSERVATION = "The user quit the job at Acme."
 ANSWER = Reflected(OBSERVATION, "The assistant listed three jobs in Lisbon.", unresolved=("Which job pays best?",))
 BROKEN = Reply(completion('{"observation": '))
-
-
-@pytest.fixture(scope="module")
-async def server() -> AsyncIterator[ModelServer]:
-    async with model_server() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from mnemolog.domain.errors import IdempotencyConflict, ModelUnavailable
 from mnemolog.events.envelope import Position
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.teller import Teller
-from tests.testkit.model_server import ModelServer, error, model_server
+from tests.testkit.model_server import ModelServer, error
 from tests.testkit.settings import settings_in
 
 PLAN: dict[str, Any] = {
@@ -27,12 +27,6 @@ PLAN: dict[str, Any] = {
     "focus": {"topic": "work", "marker": "let's talk about work"},
     "memory_write_needed": True,
 }
-
-
-@pytest.fixture(scope="module")
-async def server() -> AsyncIterator[ModelServer]:
-    async with model_server() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")
