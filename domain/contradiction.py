@@ -210,18 +210,21 @@ def _negated(one: _Token, other: _Token) -> bool:
     return len(short) > 2 and any(long == f"{prefix}{short}" for prefix in _NEGATING)
 
 
-@lru_cache(maxsize=4096)
 def _kind(token: _Token) -> Difference:
     """The kind of marker that a word is."""
-    if token.plain in (_NUMBER, *"%$€£¥₽°+=<>≤≥≈~±"):
+    return _marker(token.plain) or (Difference.NAME if token.name else Difference.WORDING)
+
+
+@lru_cache(maxsize=4096)
+def _marker(plain: str) -> Difference | None:
+    if plain in (_NUMBER, *"%$€£¥₽°+=<>≤≥≈~±"):
         return Difference.NUMBER
-    if _places(markers.WEEKDAYS, token.plain):
+    if _places(markers.WEEKDAYS, plain):
         return Difference.WEEKDAY
-    if _places(markers.MONTHS, token.plain):
+    if _places(markers.MONTHS, plain):
         return Difference.DATE
-    listed = next((kind for kind, words in _LISTED if token.plain in words), None)
-    dense = next((kind for kind, pattern in _DENSE if pattern.fullmatch(token.plain)), None)
-    return listed or dense or (Difference.NAME if token.name else Difference.WORDING)
+    listed = next((kind for kind, words in _LISTED if plain in words), None)
+    return listed or next((kind for kind, pattern in _DENSE if pattern.fullmatch(plain)), None)
 
 
 def _turned_round(tokens: Sequence[_Token]) -> Difference:

@@ -31,6 +31,12 @@ def test_a_contradicting_pair_is_recognised_by_what_differs(kind: str, one: str,
     assert difference(other, one) == kind
 
 
+def test_the_answer_does_not_depend_on_what_was_compared_before() -> None:
+    assert difference("Leave it to zora", "Leave it to vera") is Difference.WORDING
+    assert difference("Leave it to Zora", "Leave it to Vera") is Difference.NAME
+    assert difference("Leave it to zora", "Leave it to vera") is Difference.WORDING
+
+
 @pytest.mark.parametrize(("one", "other"), DOUBTFUL)
 def test_where_nobody_can_tell_it_is_not_the_same(one: str, other: str) -> None:
     assert difference(one, other) is Difference.WORDING
