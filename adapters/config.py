@@ -324,7 +324,7 @@ def load(**given: Any) -> Settings:
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
-        wrong = invalid_input(error)
+        wrong = invalid_input(error, Settings)
         if wrong.field in MOVED:
             wrong = InvalidInput(
                 "belongs in the policy file", field=wrong.field, fix="set it in the file named by `policy_file`"

@@ -66,7 +66,7 @@ def read(text: str, name: str = "policy.yaml", unlisted: Unlisted = "all") -> Po
     try:
         file = PolicyFile.model_validate(found.data, context=_declared_in(found.data))
     except ValidationError as error:
-        faults = [*found.faults, *(found.fault(one["loc"], *fault_of(one)) for one in error.errors())]
+        faults = [*found.faults, *(found.fault(one["loc"], *fault_of(one, PolicyFile)) for one in error.errors())]
         raise PolicyRefused(sorted(faults, key=lambda fault: fault.line)) from error
     if found.faults:
         raise PolicyRefused(found.faults)

@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 from mnemolog.domain import identity, importance, text
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.json_value import MAX_DOCUMENT_DEPTH, require_depth
+from mnemolog.events.known_fields import meant
 from mnemolog.events.shapes import UNIT, id_shape, label_shape, text_shape
 
 REFUSED = "refused"
@@ -78,7 +79,7 @@ def validated(model: type[Model], fields: Mapping[str, Any]) -> Model:
     try:
         return model.model_validate(fields)
     except ValidationError as error:
-        raise invalid_input(error) from error
+        raise invalid_input(error, model) from error
 
 
 @contextmanager
@@ -91,16 +92,16 @@ def within(path: str) -> Iterator[None]:
         raise type(error)(error.message, field=field, fix=error.fix) from error
 
 
-def invalid_input(error: ValidationError) -> InvalidInput:
-    """Pydantic's first error as InvalidInput."""
+def invalid_input(error: ValidationError, model: type[BaseModel] | None = None) -> InvalidInput:
+    """Pydantic's first error as InvalidInput. `model`: the request that was validated."""
     first = error.errors()[0]
-    path, message, fix = fault_of(first)
+    path, message, fix = fault_of(first, model)
     kind: type[InvalidInput] = first["ctx"].get("kind", InvalidInput) if first["type"] == REFUSED else InvalidInput
     return kind(message, field=path, fix=fix)
 
 
-def fault_of(complaint: Mapping[str, Any]) -> tuple[str, str, str]:
-    """A pydantic error in our words: path, message and fix."""
+def fault_of(complaint: Mapping[str, Any], model: type[BaseModel] | None = None) -> tuple[str, str, str]:
+    """A pydantic error in our words: path, message and fix, which names the field that an unknown one stands for."""
     path = _path(complaint["loc"])
     if complaint["type"] == REFUSED:
         context = complaint["ctx"]
@@ -108,7 +109,8 @@ def fault_of(complaint: Mapping[str, Any]) -> tuple[str, str, str]:
     if complaint["type"] == "missing":
         return path, "is missing", _fix("missing")
     if complaint["type"] == "extra_forbidden":
-        return path, "is not known here", "remove it, or correct its name"
+        field = meant(model, complaint["loc"]) if model else None
+        return path, "is not known here", f"use {field!r}" if field else "remove it, or correct its name"
     expected = _MEMBER.sub(r"\1", clause(complaint["msg"]))
     return path, f"{expected}, not {complaint['input']!r:.80}", _fix(complaint["type"])
 

@@ -199,7 +199,7 @@ def validated_envelope(given: Mapping[str, Any]) -> Envelope:
     try:
         return Envelope.model_validate(given)
     except ValidationError as error:
-        path, message, fix = fault_of(error.errors()[0])
+        path, message, fix = fault_of(error.errors()[0], Envelope)
         raise EnvelopeInvalid(message, field=path.removeprefix("."), fix=fix) from error
 
 

@@ -38,6 +38,9 @@ async def test_messages_are_added_as_text_as_json_and_from_standard_input(engine
     assert shown.out.splitlines()[0] == "user: I moved to Lisbon"
     refused = await run(engine, user, "add", '{"content": ', code=2)
     assert refused["error"]["field"] == "messages"
+    dated = {"content": "Sunny", "created_at": "2026-01-03T01:02:10Z"}
+    refused = await run(engine, user, "add", json.dumps(dated), code=2)
+    assert (refused["error"]["field"], refused["error"]["fix"]) == ("messages[0].created_at", "use 'occurred_at'")
 
 
 async def test_the_same_key_adds_once(engine: Engine, user: str) -> None:

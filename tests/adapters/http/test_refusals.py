@@ -137,6 +137,14 @@ async def test_a_bad_parameter_is_refused_by_its_field(api: Api, path: str, para
     assert error["fix"]
 
 
+async def test_an_unknown_field_is_refused_with_the_one_that_is_meant(api: Api) -> None:
+    said_then = {**USER, "messages": [{"content": "t", "created_at": "2026-01-03T01:02:10Z"}]}
+    error = (await api.call("POST", "/v1/turns", 422, json=said_then))["error"]
+    assert (error["field"], error["fix"]) == ("messages[0].created_at", "use 'occurred_at'")
+    error = (await api.call("GET", "/v1/facts", 422, params={**USER, "predicat": "likes"}))["error"]
+    assert (error["field"], error["fix"]) == ("predicat", "use 'predicate'")
+
+
 @pytest.mark.parametrize("at", ["0001-01-02T00:00:00Z", "9999-12-31T23:59:59Z"])
 async def test_a_moment_at_the_end_of_the_calendar_is_refused(api: Api, at: str) -> None:
     asked = {"user_id": api.user, "as_of": at}

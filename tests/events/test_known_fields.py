@@ -1,0 +1,49 @@
+"""An unknown field is refused with the name that is meant."""
+
+import pytest
+from pydantic import BaseModel
+
+from mnemolog.adapters.nats.turn_message import TurnMessage
+from mnemolog.adapters.operations.conversation import Add
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.events.fields import validated
+from mnemolog.projections.requests import Filters, MemoryQuery
+
+ADD = {"user_id": "ana", "messages": "Hi"}
+FACT = {"subject": "Ana", "predicate": "likes", "object": "tea"}
+TURN = {"message_id": "m", "user_id": "ana", "text": "Hi", "occurred_at": "2026-01-03T01:02:10Z"}
+QUERY = {"query": "tea", "filters": {"user_id": "ana"}}
+
+
+@pytest.mark.parametrize(
+    ("model", "fields", "path", "field"),
+    [
+        (Add, {**ADD, "messages": [{"content": "Hi", "created_at": "2026"}]}, "messages[0].created_at", "occurred_at"),
+        (Add, {**ADD, "messages": [{"content": "Hi", "timestamp": 5}]}, "messages[0].timestamp", "occurred_at"),
+        (Add, {**ADD, "messages": [{"content": "Hi", "ocurred_at": "2026"}]}, "messages[0].ocurred_at", "occurred_at"),
+        (
+            Add,
+            {**ADD, "messages": [{"content": "Hi", "facts": [{**FACT, "confidense": 1.0}]}]},
+            "messages[0].facts[0].confidense",
+            "confidence",
+        ),
+        (Add, {**ADD, "conversation_id": "t"}, "conversation_id", "thread_id"),
+        (TurnMessage, {**TURN, "content": "Hi"}, "content", "text"),
+        (Filters, {"start": "2026-01-01"}, "start", "since"),
+        (MemoryQuery, {**QUERY, "limit": 3}, "limit", "top_k"),
+        (MemoryQuery, {**QUERY, "filters": {"user_id": "ana", "Pinned": True}}, "filters.Pinned", "pinned"),
+    ],
+)
+def test_an_unknown_field_is_refused_with_the_one_that_is_meant(
+    model: type[BaseModel], fields: dict[str, object], path: str, field: str
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        validated(model, fields)
+    fault = refused.value
+    assert (fault.field, fault.message, fault.fix) == (path, "is not known here", f"use {field!r}")
+
+
+def test_a_name_that_resembles_no_field_gets_no_suggestion() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        validated(Filters, {"colour": "red"})
+    assert refused.value.fix == "remove it, or correct its name"
