@@ -20,6 +20,8 @@ MAX_ATTEMPTS = 35
 FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS = 1.0, 3600.0
 # A webhook that failed for so long without a success is paused.
 PAUSE_AFTER = timedelta(days=1)
+# How long a secret that was replaced stays valid beside the new one.
+KEPT_HOURS, MAX_KEPT_HOURS = 24, 168
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -138,7 +140,7 @@ def secret_bytes(text: str) -> bytes:
     return b64decode(text.removeprefix(SECRET_PREFIX), validate=True)
 
 
-def signature(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
-    """The header `webhook-signature`: `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`."""
+def signatures(secrets: Sequence[str], message_id: str, timestamp: int, body: bytes) -> str:
+    """The header `webhook-signature`: for each secret, `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`."""
     signed = b".".join((message_id.encode(), str(timestamp).encode(), body))
-    return "v1," + b64encode(hmac.digest(secret_bytes(secret), signed, sha256)).decode()
+    return " ".join("v1," + b64encode(hmac.digest(secret_bytes(one), signed, sha256)).decode() for one in secrets)

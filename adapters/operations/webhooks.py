@@ -1,5 +1,6 @@
 """Operations on webhooks: changes of a user, or of all users, sent to a URL."""
 
+from datetime import timedelta
 from typing import Annotated, Literal, Self
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from mnemolog.adapters.operations.results import Page, Result
 from mnemolog.adapters.webhooks.webhook import Delivery, DeliveryStatus, Webhook, require_webhook
 from mnemolog.domain.errors import Conflict
 from mnemolog.domain.principal import ALL, Role
-from mnemolog.domain.webhook import MAX_URL, checked_url, require_allowed_url
+from mnemolog.domain.webhook import KEPT_HOURS, MAX_KEPT_HOURS, MAX_URL, checked_url, require_allowed_url
 from mnemolog.events.fields import Id, Instant, Uuid, checked_by
 
 TEST = "webhook.test"
@@ -62,6 +63,19 @@ class OneWebhook(WebhookOwner):
     webhook_id: Annotated[Uuid, Field(description="The webhook's id.")]
 
 
+class RotateSecret(OneWebhook):
+    """A webhook whose secret is replaced."""
+
+    keep_hours: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=MAX_KEPT_HOURS,
+            description="For so many hours messages carry a signature with the former secret too. 0: it ends now.",
+        ),
+    ] = KEPT_HOURS
+
+
 class ListDeliveries(Paging, OneWebhook):
     """The webhook whose deliveries are listed."""
 
@@ -88,6 +102,9 @@ class WebhookView(Result):
     pending: int = Field(description="Deliveries that are not sent yet.")
     created_at: Instant
     created_by: str = Field(description='The name of the API key that created it; "" for the operator.')
+    former_until: Instant | None = Field(
+        default=None, description="Until when messages are signed with the secret that was replaced, too."
+    )
 
     @classmethod
     def of(cls, hook: Webhook) -> Self:
@@ -97,7 +114,7 @@ class WebhookView(Result):
 
 
 class WebhookCreated(WebhookView):
-    """A new webhook, with its secret, which is not shown again."""
+    """A webhook with its new secret, which is not shown again."""
 
     secret: str = Field(default="", description="The key of the signatures: `whsec_` and base64. Keep it now.")
 
@@ -147,7 +164,7 @@ async def create_webhook(engine: Engine, request: CreateWebhook) -> WebhookCreat
         tenant, request.user_id, request.agent_id, request.url, request.subjects, created_by
     )
     await engine.webhooks.started(hook)
-    return WebhookCreated.of(hook).model_copy(update={"secret": hook.secret})
+    return _with_secret(hook)
 
 
 @operation("webhook list", "GET /webhooks", tag="webhooks")
@@ -198,6 +215,23 @@ async def resume_webhook(engine: Engine, request: OneWebhook) -> WebhookView:
     await engine.webhooks.started(hook)
     await engine.webhooks.feed.catch_up_with(hook)
     return WebhookView.of(await _own(engine, request))
+
+
+@operation(
+    "webhook rotate",
+    "POST /webhooks/{webhook_id}/rotate",
+    tag="webhooks",
+    role=Role.WRITE,
+    arguments=("webhook_id",),
+)
+async def rotate_secret(engine: Engine, request: RotateSecret) -> WebhookCreated:
+    """Replace the secret of a webhook. The new one is shown once.
+
+    For 24 hours, or `keep_hours`, each message is signed with both, so that the receiver can change over without
+    refusing any. After a leak, end the former secret at once with 0.
+    """
+    hook = await _own(engine, request, Role.WRITE)
+    return _with_secret(await engine.webhooks.store.rotate(hook, timedelta(hours=request.keep_hours)))
 
 
 @operation(
@@ -267,6 +301,10 @@ async def _own(engine: Engine, request: OneWebhook, *roles: Role) -> Webhook:
     return await engine.webhooks.store.get(tenant, request.user_id, request.agent_id, request.webhook_id)
 
 
+def _with_secret(hook: Webhook) -> WebhookCreated:
+    return WebhookCreated.of(hook).model_copy(update={"secret": hook.secret})
+
+
 def _paused(hook: Webhook) -> Conflict:
     return Conflict(
         f"the webhook is paused: {hook.error}", field="webhook_id", fix="resume it with `mnemolog webhook resume`"
@@ -278,6 +316,7 @@ WEBHOOKS = (
     list_webhooks,
     delete_webhook,
     resume_webhook,
+    rotate_secret,
     test_webhook,
     list_deliveries,
     redeliver,

@@ -158,6 +158,7 @@ class BlockingVerbs(Blocking):
     list_webhooks = mirrored(Verbs.list_webhooks)
     delete_webhook = mirrored(Verbs.delete_webhook)
     resume_webhook = mirrored(Verbs.resume_webhook)
+    rotate_secret = mirrored(Verbs.rotate_secret)
     test_webhook = mirrored(Verbs.test_webhook)
     list_deliveries = mirrored(Verbs.list_deliveries)
     redeliver = mirrored(Verbs.redeliver)

@@ -64,6 +64,22 @@ class WebhookVerbs(Asking):
         """
         return await self._ask(webhooks.resume_webhook, locals())
 
+    async def rotate_secret(
+        self,
+        webhook_id: Id,
+        *,
+        keep_hours: int | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> WebhookCreated:
+        """Replace the secret of a webhook; both sign for 24 hours, or `keep_hours`. The new one is shown once.
+
+        Example:
+            hook = memory.create_webhook("https://hooks.example/changes", user_id="ana")
+            memory.rotate_secret(hook.webhook_id, user_id="ana").secret
+        """
+        return await self._ask(webhooks.rotate_secret, locals())
+
     async def test_webhook(
         self, webhook_id: Id, *, user_id: str | None = None, agent_id: str | None = None
     ) -> DeliveryView:

@@ -16,6 +16,12 @@ WITH made AS (
 )
 SELECT webhook_id FROM made;
 
+-- hold_webhook --
+SELECT * FROM mnemolog.webhooks WHERE webhook_id = %(webhook_id)s FOR UPDATE;
+
+-- seal_webhook --
+UPDATE mnemolog.webhooks SET data = %(data)s WHERE webhook_id = %(webhook_id)s;
+
 -- list_webhooks --
 SELECT hook.*, (SELECT count(*) FROM mnemolog.webhook_deliveries AS due
                 WHERE due.webhook_id = hook.webhook_id AND due.status = 'pending') AS pending

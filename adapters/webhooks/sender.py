@@ -16,7 +16,7 @@ from typing import Any
 import httpcore2
 
 from mnemolog.adapters.webhooks.webhook import Delivery, Webhook
-from mnemolog.domain.webhook import Address, Network, is_allowed, literal_address, retry_after, signature
+from mnemolog.domain.webhook import Address, Network, is_allowed, literal_address, retry_after, signatures
 
 TIMEOUT_SECONDS = 10.0
 GONE = 410
@@ -55,14 +55,15 @@ class Sender:
 
     async def send(self, hook: Webhook, delivery: Delivery) -> Answer:
         """One attempt, which takes at most TIMEOUT_SECONDS."""
-        timestamp = int(self._now().timestamp())
+        now = self._now()
+        timestamp = int(now.timestamp())
         message_id = str(delivery.delivery_id)
         headers = {
             "content-type": "application/json",
             "user-agent": _USER_AGENT,
             "webhook-id": message_id,
             "webhook-timestamp": str(timestamp),
-            "webhook-signature": signature(hook.secret, message_id, timestamp, delivery.body),
+            "webhook-signature": signatures(hook.secrets(now), message_id, timestamp, delivery.body),
         }
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):

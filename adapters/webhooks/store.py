@@ -5,7 +5,8 @@ A row that was changed or moved to another owner behind the engine's back cannot
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -26,6 +27,8 @@ _logger = logging.getLogger("mnemolog.webhooks")
 QUERIES = "mnemolog.adapters.webhooks"
 # For one agent of one user, or of all users.
 MOST_WEBHOOKS = 20
+# What `data` of a row contains.
+SEALED = ("url", "secret", "former_secret", "former_until", "subjects", "created_by")
 # Streams that a sweep catches up with at once.
 MOST_BEHIND = 1000
 
@@ -58,13 +61,12 @@ class WebhookStore:
             created_by=created_by,
             created_at=self.now(),
         )
-        sealed = {"url": url, "secret": hook.secret, "subjects": hook.subjects, "created_by": created_by}
         row = {
             "tenant": tenant,
             "stream": hook.owner.name,
             "agent_id": agent_id,
             "webhook_id": hook.webhook_id,
-            "data": wrapped(self._key, to_json(sealed), _place(hook), self._random),
+            "data": self._sealed(hook),
             "created_at": hook.created_at,
             "most": MOST_WEBHOOKS,
         }
@@ -73,6 +75,31 @@ class WebhookStore:
                 f"this agent has {MOST_WEBHOOKS} webhooks here already", field="url", fix="delete one of them first"
             )
         return hook
+
+    async def rotate(self, hook: Webhook, kept: timedelta) -> Webhook:
+        """The webhook with a new secret. The present one stays valid for as long as `kept`, an older one does not.
+
+        Conflict if another process rotated it meanwhile, or it is gone.
+        """
+        until = self.now() + kept if kept else None
+        rotated = replace(
+            hook,
+            secret=secret_text(self._random(SECRET_BYTES)),
+            former_secret=hook.secret if until else "",
+            former_until=until,
+        )
+        async with self._pool.connection() as connection, connection.transaction():
+            held = await connection.execute(query("hold_webhook", QUERIES), {"webhook_id": hook.webhook_id})
+            row = await held.fetchone()
+            if row is None or self._webhook(row).secret != hook.secret:
+                raise Conflict(
+                    "the webhook was deleted, or its secret was replaced meanwhile",
+                    field="webhook_id",
+                    fix="rotate it again if the secret that came of that is not known",
+                )
+            sealed = {"webhook_id": hook.webhook_id, "data": self._sealed(rotated)}
+            await connection.execute(query("seal_webhook", QUERIES), sealed)
+        return rotated
 
     async def list(self, tenant: str, user_id: str, agent_id: str) -> Sequence[Webhook]:
         """The webhooks of one agent, for one user or for all of them, oldest first."""
@@ -253,7 +280,12 @@ class WebhookStore:
             pending=row.get("pending", 0),
         )
         sealed = from_json(unsealed(self._key, bytes(row["data"]), _place(hook)))
-        return Webhook(**{**{name: getattr(hook, name) for name in Webhook.__slots__}, **sealed})
+        if until := sealed.get("former_until"):
+            sealed["former_until"] = datetime.fromisoformat(until)
+        return replace(hook, **sealed)
+
+    def _sealed(self, hook: Webhook) -> bytes:
+        return wrapped(self._key, to_json({name: getattr(hook, name) for name in SEALED}), _place(hook), self._random)
 
     def _delivery(self, hook: Webhook, row: Mapping[str, Any]) -> Delivery:
         names = ("delivery_id", "type", "seq", "status", "attempts", "created_at", "next_at", "finished_at")

@@ -18,8 +18,9 @@ DeliveryStatus = Literal["pending", "delivered", "failed"]
 class Webhook:
     """Changes that one agent may see, of one user or of all in the tenant (`user_id` is "*"), sent to a URL.
 
-    `created_by` is the name of the API key that made it, "" for the operator. While it fails, `failures` in a row are
-    counted, and nothing is sent before `retry_at`.
+    `created_by` is the name of the API key that made it, "" for the operator. `former_secret` is the one that was
+    replaced, valid until `former_until`. While the webhook fails, `failures` in a row are counted, and nothing is sent
+    before `retry_at`.
     """
 
     webhook_id: UUID
@@ -31,6 +32,8 @@ class Webhook:
     subjects: Sequence[str]
     created_by: str
     created_at: datetime
+    former_secret: str = field(default="", repr=False)
+    former_until: datetime | None = None
     failures: int = 0
     failing_since: datetime | None = None
     retry_at: datetime | None = None
@@ -43,6 +46,11 @@ class Webhook:
     def owner(self) -> StreamId:
         """Whose it is: the stream of its user; of all users, one without a name."""
         return StreamId(self.tenant, "") if self.user_id == ALL else StreamId.of_user(self.user_id, self.tenant)
+
+    def secrets(self, at: datetime) -> Sequence[str]:
+        """The secrets that sign a delivery: the present one, and the former one while it is valid."""
+        kept = self.former_until is not None and at < self.former_until
+        return (self.secret, self.former_secret) if kept else (self.secret,)
 
     def viewer(self, stream: StreamId) -> Viewer:
         """Whose eyes see the changes of a user's stream."""

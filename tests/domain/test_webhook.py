@@ -15,7 +15,7 @@ from mnemolog.domain.webhook import (
     literal_address,
     require_allowed_url,
     retry_after,
-    signature,
+    signatures,
 )
 
 INNER = [
@@ -52,9 +52,9 @@ FORMS = ["2130706433", "0x7f000001", "0x7f.1", "127.1", "0177.0.0.1", "[::1]", "
 def test_the_signature_is_that_of_the_standard() -> None:
     """The expected value is of `openssl dgst -sha256 -mac HMAC`."""
     secret, body = "whsec_MfKQ9r8GKYqTwjUPD8ILPZIo2LaLaSw=", b'{"test": 2432232314}'
-    assert signature(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body) == (
-        "v1,APzAMjTmGJD1CHe1l3psPWqHBNm7LdzUn7zexTcoEpk="
-    )
+    other, message = "whsec_" + "A" * 43 + "=", ("msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body)
+    assert signatures([secret], *message) == "v1,APzAMjTmGJD1CHe1l3psPWqHBNm7LdzUn7zexTcoEpk="
+    assert signatures([other, secret], *message).split(" ") == [signatures([one], *message) for one in (other, secret)]
 
 
 @pytest.mark.parametrize("address", INNER)

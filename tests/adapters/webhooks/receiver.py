@@ -34,7 +34,8 @@ class Received:
         """As a receiver checks it, by the standard alone."""
         signed = f"{self.id}.{self.headers['webhook-timestamp']}.".encode() + self.body
         expected = b64encode(digest(b64decode(secret.removeprefix("whsec_")), signed, sha256)).decode()
-        return compare_digest(self.headers["webhook-signature"], f"v1,{expected}")
+        signatures = self.headers["webhook-signature"].split(" ")
+        return any(compare_digest(one, f"v1,{expected}") for one in signatures)
 
 
 @dataclass

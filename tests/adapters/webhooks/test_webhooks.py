@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -141,6 +142,26 @@ async def test_a_receiver_that_asks_for_time_is_given_it(ana: Person, receiver: 
     assert await ana.engine.webhooks.store.next(waiting) is None
 
 
+async def test_a_secret_that_is_replaced_stays_valid_for_a_while(ana: Person, receiver: Receiver) -> None:
+    hook = await create(ana.engine, receiver.url, ana.user)
+    rotated = await call(ana.engine, "rotate_secret", hook, keep_hours=2)
+    assert rotated.secret != hook.secret
+    assert timedelta(hours=1) < rotated.former_until - now() <= timedelta(hours=2)
+    await call(ana.engine, "test_webhook", hook)
+    [both] = await receiver.until(1)
+    assert both.verified(rotated.secret)
+    assert both.verified(hook.secret)
+    known = await stored(ana.engine, hook)
+    assert known.secrets(rotated.former_until) == (rotated.secret,)
+    ended = await call(ana.engine, "rotate_secret", hook, keep_hours=0)
+    await call(ana.engine, "test_webhook", hook)
+    last = (await receiver.until(2))[1]
+    assert [last.verified(one.secret) for one in (ended, rotated, hook)] == [True, False, False]
+    with pytest.raises(Conflict, match="meanwhile"):
+        await ana.engine.webhooks.store.rotate(known, timedelta(0))
+    assert (await stored(ana.engine, hook)).secret == ended.secret
+
+
 async def test_redirects_are_not_followed(ana: Person, receiver: Receiver) -> None:
     async with receiving() as inner:
         receiver.statuses.append(302)
@@ -170,7 +191,7 @@ async def test_an_inner_address_is_never_called(ana: Person, receiver: Receiver,
 
 
 def _to(hook: Webhook, url: str) -> Webhook:
-    return Webhook(**{**{name: getattr(hook, name) for name in Webhook.__slots__}, "url": url})
+    return replace(hook, url=url)
 
 
 def _unallowed(engine: Engine) -> Engine:
@@ -259,7 +280,7 @@ async def test_a_key_makes_and_sees_only_webhooks_of_its_scope(hooking: Engine, 
     )
     assert [one.webhook_id for one in listed.items] == [own.webhook_id]
     assert "secret" not in type(listed.items[0]).model_fields
-    for name in ("delete_webhook", "resume_webhook", "test_webhook", "list_deliveries"):
+    for name in ("delete_webhook", "resume_webhook", "rotate_secret", "test_webhook", "list_deliveries"):
         with pytest.raises(NotFound):
             await call(bound, name, others, agent_id="coach")
 
