@@ -32,7 +32,7 @@ from mnemolog.domain.entity import PERSON, Entity
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.extraction.candidate import MOST_WRITES, Action, Candidate
 from mnemolog.domain.extraction.short_names import is_short_for
-from mnemolog.domain.extraction.vocabulary import ONE_OF, OUTLIVING, PETS, TIED_TO
+from mnemolog.domain.extraction.vocabulary import ONE_OF, OUTLIVING, PETS, SUCCEEDED, TIED_TO
 from mnemolog.domain.memory import Status
 from mnemolog.domain.message import Message
 from mnemolog.domain.predicates import BUILT_IN, Predicate
@@ -136,6 +136,8 @@ def decide_one(state: Extraction, command: ExtractTurn, candidate: Candidate, fa
         news += _outlived(after(state, news), command, candidate, about)
     if news and about.predicate in TIED_TO and candidate.action is not Action.CORRECT:
         news += _left_behind(state, after(state, news), command, candidate, about)
+    if news and about.predicate in SUCCEEDED and candidate.action is not Action.END:
+        news += _succeeded(after(state, news), command, candidate, about)
     return news
 
 
@@ -203,6 +205,18 @@ def _left_behind(
             began = one.validity.periods[-1].valid_from
             if _holds(one, command.said_at) and began < until and one.relation_id not in state.recorded:
                 ends += _end(after(state, ends), command, candidate, one, until)
+    return ends
+
+
+def _succeeded(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
+    """The ends of what comes before a fact about the same object, such as an engagement before a marriage."""
+    ends: list[Event] = []
+    for predicate, thing in SUCCEEDED[fact.predicate].items():
+        former = {"predicate": predicate, "object": thing.format(fact.object), "literal": thing != "{}" or fact.literal}
+        _, same = slot_of(state, fact.model_copy(update=former))
+        for one in same:
+            if _holds(one, command.said_at) and _outranked(state, command, candidate, one):
+                ends += _end(after(state, ends), command, candidate, one, candidate.since or command.said_at)
     return ends
 
 
@@ -345,7 +359,7 @@ def _reads_around(state: Extraction, candidate: Candidate, fact: Remember) -> fr
     if subject is None:
         return frozenset()
     tags = frozenset[str]()
-    for predicate in TIED_TO.get(fact.predicate, ()):
+    for predicate in (*TIED_TO.get(fact.predicate, ()), *SUCCEEDED.get(fact.predicate, ())):
         tags |= slot_reads(state.graph, (fact.scope, fact.owner, subject.entity_id, predicate))
     if candidate.in_short or candidate.replaces or fact.predicate == WORKS_AT:
         slot = _slot(state, fact, subject, fact.predicate)

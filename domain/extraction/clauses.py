@@ -110,7 +110,7 @@ _SECOND = re.compile(
 # What somebody may, would or wants to do, as opposed to what is only imagined.
 _INTENT = re.compile(
     r"^\W*(?:and|but|so|though|although) [\w ]{1,20}?(?:(?:'m|'re|am|are|is|been)? ?(?:thinking of|thinking about|considering)"
-    r"|might|may|should|could|would|'d (?:like|love|rather)|(?:want|wants|hope|hopes|love|like) to|hoping to|probably|maybe)\b",
+    r"|might|(?-i:may)|should|could|would|'d (?:like|love|rather)|(?:want|wants|hope|hopes|love|like) to|hoping to|probably|maybe)\b",
     re.IGNORECASE,
 )
 _OWN = re.compile(r"(?:I|we)\b", re.IGNORECASE)

@@ -8,7 +8,17 @@ from datetime import datetime
 from mnemolog.domain.entity import ME
 from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_CANDIDATES, Action, Candidate
 from mnemolog.domain.extraction.clauses import Clause, clauses
-from mnemolog.domain.extraction.forms import DATES, INSTEAD, MOVED_IT, NAME_ALONE, ONLY_INTOLERANT, RULES, STARTS
+from mnemolog.domain.extraction.forms import (
+    DATES,
+    INSTEAD,
+    MOVED_IN,
+    MOVED_IT,
+    NAME_ALONE,
+    ONLY_INTOLERANT,
+    RULES,
+    SO_IS,
+    STARTS,
+)
 from mnemolog.domain.extraction.makers import intolerant
 from mnemolog.domain.extraction.rule import Said
 from mnemolog.domain.extraction.times import Dated, dated, day_of, moment
@@ -76,6 +86,11 @@ def _continued(clause: Clause, last: Candidate, at: datetime) -> Sequence[Candid
         )
     if last.predicate == "next_trip" and (found := INSTEAD.match(clause.text)):
         return (replace(last, object=found["name"], action=Action.STATE, single=True, rule=f"{EXTRACTOR}/instead"),)
+    if (home := _home_to_be(last, at)) and MOVED_IN.match((plain := dated(clause.text, at)).text):
+        begun = replace(last, predicate="lives_in", object=home, literal=None, category="Location", changes=True)
+        return (replace(begun, since=plain.since, rule=f"{EXTRACTOR}/moved-in"),)
+    if last.action is Action.END and last.predicate in _PLANNED and (found := SO_IS.match(clause.text)):
+        return (replace(last, predicate="next_trip", object=found["name"], rule=f"{EXTRACTOR}/so-is"),)
     if last.predicate == "allergy" and last.action is not Action.END and ONLY_INTOLERANT.match(clause.text):
         return [replace(one, rule=f"{EXTRACTOR}/only-intolerant") for one in intolerant(last)]
     if (
@@ -88,8 +103,18 @@ def _continued(clause: Clause, last: Candidate, at: datetime) -> Sequence[Candid
     return ()
 
 
+def _home_to_be(last: Candidate, at: datetime) -> str | None:
+    """Where somebody plans to move, or will live from a day that is to come."""
+    if last.predicate == "plans" and last.object and last.object.startswith(_TO_MOVE):
+        return last.object.removeprefix(_TO_MOVE)
+    to_come = last.predicate == "lives_in" and last.since is not None and last.since > at
+    return last.object if to_come and last.action is Action.STATE else None
+
+
+_TO_MOVE = "to move to "
+_PLANNED = ("wedding_date", "trip_date", "holiday_date", "vacation_date", "next_trip")
 _TO_COME = re.compile(
-    r"(?:'m|am|'re|are)(?: \w+)? (?:starting|joining|moving|relocating|leaving|going|getting)\b"
-    r"|\bi start\b|(?:'ll|\bwill|\bshall)\b",
+    r"(?:'m|am|'re|are|'s|is)(?: \w+){0,2} (?:starting|joining|moving|relocating|leaving|going|getting)\b"
+    r"|\bi start\b|(?:'ll|\bwill|\bshall)\b|\bnext (?:trip|holiday|vacation|journey)\b|\bplanning\b",
     re.IGNORECASE,
 )

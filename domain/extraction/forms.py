@@ -10,6 +10,7 @@ from mnemolog.domain.extraction.makers import (
     called,
     diet,
     drug,
+    eats,
     ends,
     ends_study,
     event,
@@ -42,7 +43,7 @@ from mnemolog.domain.extraction.makers import (
     switched,
     titled,
     trip,
-    trip_off,
+    trip_over,
     values,
     works_at,
 )
@@ -55,7 +56,10 @@ from mnemolog.domain.extraction.others import (
     parted,
     they_are_allergic,
     they_live_in,
+    they_live_with_me,
     they_married,
+    they_move,
+    they_moved_in_with_me,
     they_moved_to,
     they_outgrew,
     they_started_at,
@@ -94,6 +98,8 @@ DATES: tuple[Rule, ...] = named(
 # What these are about was said before.
 MOVED_IT = form(rf"(?:{{I}}(?: had to)? (?:move|moved|postpone|postponed|reschedule|rescheduled|push|pushed|delay|delayed|change|changed) it|it {_MOVED})(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})")
 ONLY_INTOLERANT = form(r"(?:(?:my|the|that) allergy|it) {INTOLERANCE}(?=$|[,.!])")
+MOVED_IN = form(r"{I}(?: all)? moved in(?=$|[,.!])")
+SO_IS = form(r"(?:so )?is {NAME}(?: too)?$")
 INSTEAD = form(r"{AM} (?:going|flying|travelling|traveling|off) to {NAME}(?: (?:in|on|for|next|this) [\w ]{2,20}?)? instead(?=$|[,.!;]| with\b)")
 STARTS = form(rf"i(?:'ll| will|'m going to)? (?:start|started|begin|began)(?: (?:work|there))? (?P<when>(?:(?:on|in|from|this|next|last) )?{times.POINT})(?=$|[,.!])")
 NAME_ALONE = form(r"(?:in |at |to |for )?{NAME}$")
@@ -190,7 +196,7 @@ RULES: tuple[Rule, ...] = named(
     rule(" any", r"{I} not(?: an?)? {DIETS}{NO_MORE}", ends("diet_plan")),
     rule("longer", r"{I} no longer(?: an?)? {DIETS}\b", ends("diet_plan")),
     rule("stopped|gave up|given up|quit|dropped|ditched", r"{I} (?:stopped|gave up|given up|quit|dropped|ditched)(?: being)?(?: an?| the| my)? {DIETS}(?: diet)?(?=$|[,.!])", ends("diet_plan")),
-    rule("eat", r"{I} (?:(?:eat|eating|started eating|started to eat) (?:meat|fish|everything|meat and fish|fish and meat) again|back to eating (?:meat|fish|everything))", ends("diet_plan")),
+    rule("eat", r"{I} (?:(?:eat|eating|started eating|started to eat) (?:meat|fish|everything|meat and fish|fish and meat) again|back to eating (?:meat|fish|everything))", eats),
     rule("e|a", r"{I}(?: (?:switched to|switching to|went|going|gone|turned|become|became|decided to go|started eating|eat|eating|started|follow|following|doing|on|keep|trying|adopted|sticking to|committed to))?(?: an?| the| my)?(?: (?:strict|strictly|fully|new|completely|mostly|totally))? {DIET}", diet),
     rule(" me on", r"my (?:doctor|dietitian|dietician|nutritionist|gp)(?: has)?(?: just)? (?:put|placed) me on(?: an?| the)? {DIET}", diet),
     rule("my", r"my (?:new |current )?diet is(?: now)?(?: an?)? {DIET}", diet),
@@ -217,9 +223,11 @@ RULES: tuple[Rule, ...] = named(
     rule("single", r"{AM} (?:newly )?single(?: again| now)(?=$|[,.!;])", parted),
     rule("engagement", r"{I}(?: had to)? (?:called off|broke off|ended|call off|broken off) (?:the|our|my) engagement", ends("engaged_to")),
     # Trips that are off; others are dates that are.
-    rule("off|cancel", r"(?:{NAME}|(?:the|our|my) (?:trip|holiday|vacation) to (?P<value>[A-Z][\w-]+)|(?:the|our|my) (?P<other>[A-Z][\w-]+) (?:trip|holiday|vacation)) (?:is|was|has been|got) (?:now )?(?:off|cancelled|canceled|called off)(?=$|[,.!;(]| (?:and|because|now)\b)", trip_off),
-    rule("cancel|called off", r"{I}(?: had to)? (?:cancel|cancelled|canceled|called off) (?:the|our|my) (?:trip|holiday|vacation) to {NAME}{END}", trip_off),
+    rule("off|cancel", r"(?:{NAME}|(?:the|our|my) (?:trip|holiday|vacation) to (?P<value>[A-Z][\w-]+)|(?:the|our|my) (?P<other>[A-Z][\w-]+) (?:trip|holiday|vacation)) (?:is|was|has been|got) (?:now )?(?:off|cancelled|canceled|called off)(?=$|[,.!;(]| (?:and|because|now)\b)", trip_over),
+    rule("cancel|called off", r"{I}(?: had to)? (?:cancel|cancelled|canceled|called off) (?:the|our|my) (?:trip|holiday|vacation) to {NAME}{END}", trip_over),
+    rule("back|return|home", r"{I}(?: safely)? (?:(?:(?:got|came|come|flown|flew|travelled) )?(?:back|home)|back home|returned)(?: safely| home)? from (?:(?:the|our|my) (?:(?P<other>(?-i:[A-Z])[\w-]+) (?:trip|holidays?|vacation|honeymoon)|(?:trip|holidays?|vacation|honeymoon) (?:to|in) (?P<value>(?-i:[A-Z])[\w-]+))|{NAME}){END}", trip_over),
     # Weddings.
+    rule("married", r"{ALONE} (?:and|&) {OTHER} (?:are|were|got|have got)(?: (?:just|now|finally))? married(?=$|[,.!;(]| (?:at|in|on|now)\b)", they_married),
     rule("married", r"{WHO}" + _HAVE + r"(?: (?:got|getting))?(?: married to| married) {OTHER}{FROM_HERE}", they_married),
     rule("married", r"{OTHER} & i(?: (?:just|finally))? (?:got|were) married" + r"(?=$|[,.!;(]| (?:and|at|with|by|on)\b)", wed),
     rule("married", r"{I}(?: (?:got|getting|were))* married(?: to {OTHER})?(?=$|[,.!;(]| (?:and|at|with|by|on)\b)", wed),
@@ -232,7 +240,11 @@ RULES: tuple[Rule, ...] = named(
     rule("not|n't|longer", r"{ROLE} (?:is not|isn't|is no longer) {ALONE}(?:{NO_MORE})?(?:[,;] (?:(?:but )?(?:now )?it(?:'s| is)(?: now)? )?{OTHER}(?: now)?)?(?=$|[.!])", no_longer_is),
     # Where others live and work.
     rule("moved", r"{WHO}" + _HAVE + r" moved (?:back )?in with (?:my|our|his|her|their|some|a (?:friend|roommate|flatmate|couple)|(?-i:[A-Z]))[^,;]{0,40}? in {NAME}{END}", they_moved_to),
-    rule("moved", r"{WHO}" + _HAVE + r" moved (?:back )?in with (?:me|us|my|our|his|her|their|(?-i:[A-Z]))", ends_for("lives_in")),
+    rule("moved", r"{WHO}" + _HAVE + r" moved (?:back )?in with (?:me|us)(?=$|[,.!;]| (?:and|again|now|to|because)\b)", they_moved_in_with_me),
+    rule("moved", r"{WHO}" + _HAVE + r" moved (?:back )?out(?=$|[,.!;]| (?:again|now)\b)", ends_for("lives_with")),
+    rule("live|living", r"(?:{WHO}|{THEIRS})(?: is)?(?: (?:now|currently|still|also))? (?:lives|living) with (?:me|us)(?=$|[,.!;]| (?:and|again|now|too|for|because|these)\b)", they_live_with_me),
+    rule("moved", r"{WHO}" + _HAVE + r" moved (?:back )?in with (?:my|our|his|her|their|(?-i:[A-Z]))", ends_for("lives_in")),
+    rule("mov|relocat", r"{WHO}(?: (?:and|&) {OTHER})?(?:(?: is| are)(?: also| both| now)? (?:(?P<wed>married) (?:and|&) )?(?:going to move|moving|relocating)|'s (?:going to move|moving)| will (?:move|relocate))(?: (?:over|back|down|up|out))? to {PLACE}{NAME}{END}", they_move),
     rule("moved|relocated", r"{WHO}" + _HAVE + r" (?:moved|relocated)(?: (?:back|over|out|down|up))? (?:to|into) {PLACE}{NAME}{END}", they_moved_to),
     rule("settled", r"{WHO}" + _HAVE + r" settled(?: down)? in {NAME}{END}", they_moved_to),
     rule("no longer|n't|not", r"{WHO} (?:no longer (?:lives|living)|(?:doesn't|does not) live) in {NAME}(?:{NO_MORE})?{END}", ends_for("lives_in")),

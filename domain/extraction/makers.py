@@ -10,7 +10,7 @@ from mnemolog.domain.entity import PERSON, THING
 from mnemolog.domain.extraction import times
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.rule import Make, Said, form
-from mnemolog.domain.extraction.vocabulary import ONE_OF, PETS, PLURALS, RELATIONS
+from mnemolog.domain.extraction.vocabulary import ONE_OF, PETS, PLURALS, RELATIONS, RULED_OUT
 
 LOCATION = "Location"
 _PLANNED_FOR = timedelta(days=3653)
@@ -242,6 +242,14 @@ def diet(said: Said) -> Sequence[Candidate]:
     return (Candidate(predicate="diet_plan", object=value, literal=True, changes=True, since=since, until=until),)
 
 
+def eats(said: Said) -> Sequence[Candidate]:
+    """The ends of the diets that do not allow what somebody eats again; who eats everything follows none."""
+    foods = re.findall("meat|fish", said.match[0].lower())
+    over = dict.fromkeys(diet for food in foods for diet in RULED_OUT[food])
+    end = Candidate(predicate="diet_plan", object=None, action=Action.END, changes=True, until=said.clause.since)
+    return tuple(replace(end, object=one, literal=True) for one in over) or (end,)
+
+
 def related(said: Said) -> Sequence[Candidate]:
     """Somebody and their name."""
     title = said.match.groupdict().get("title")
@@ -269,12 +277,15 @@ def _tie(word: str, name: str) -> Candidate:
 
 
 def trip(said: Said) -> Sequence[Candidate]:
-    """Its date is not that since which it is planned."""
-    return (Candidate(predicate="next_trip", object=said.name, category=LOCATION, single=True, changes=True),)
+    """Its date is not that since which it is planned; once that has passed, it is not the next one."""
+    until = said.clause.until or said.clause.over
+    until = until if until and until > said.at else None
+    plan = Candidate(predicate="next_trip", object=said.name, category=LOCATION, single=True, changes=True)
+    return (replace(plan, until=until),)
 
 
-def trip_off(said: Said) -> Sequence[Candidate]:
-    """The end of a trip that was planned; of anything else with this name, nothing is known."""
+def trip_over(said: Said) -> Sequence[Candidate]:
+    """The end of a trip that was planned and is cancelled or over; of anything else with this name, nothing is known."""
     groups = said.match.groupdict()
     place = said.named("name") or groups.get("value") or groups.get("other")
     return (Candidate(predicate="next_trip", object=place, category=LOCATION, action=Action.END, changes=True),)

@@ -15,20 +15,22 @@ AT_WORK = ("boss", "manager", "supervisor", "colleague")
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """Whom a clause is about: by a name, by a relation to the author, or by both, which says who that is."""
+    """Whom a clause is about: by a name, by a relation to the author or to an `owner`, or by both."""
 
     predicate: str
     name: str | None
     single: bool
     category: str
+    owner: str | None = None
 
     @classmethod
     def of(cls, said: Said) -> "Who":
-        word = (said.match.groupdict().get("role") or "").lower()
-        name = said.named("person") or said.named("alone")
+        groups = said.match.groupdict()
+        word = (groups.get("role") or groups.get("theirs") or "").lower()
+        name = said.named("person") or said.named("alone") or said.named("named")
         animal = re.fullmatch(PETS, word) is not None
         single = re.fullmatch(ONE_OF, word) is not None
-        return cls(RELATIONS.get(word, word), name, single, ANIMAL if animal else PERSON)
+        return cls(RELATIONS.get(word, word), name, single, ANIMAL if animal else PERSON, said.named("owner"))
 
     def told(self, **fields: object) -> Candidate:
         """A candidate about them, who have to be known unless their relation is said as well."""
@@ -38,11 +40,11 @@ class Who:
 
     @property
     def tie(self) -> Sequence[Candidate]:
-        """That the one with this name has this relation."""
+        """That the one with this name has this relation to the author, or to an owner who is known."""
         if not self.predicate or self.name is None:
             return ()
         tie = Candidate(predicate=self.predicate, object=self.name, category=self.category, single=self.single)
-        return (replace(tie, literal=False),)
+        return (replace(tie, literal=False, subject=self.owner or ME, known=self.owner is not None),)
 
 
 def _states(predicate: str, category: str, *, changes: bool) -> Make:
@@ -73,6 +75,29 @@ they_live_in = _states("lives_in", "Location", changes=False)
 they_moved_to = _states("lives_in", "Location", changes=True)
 they_work_at = _states("works_at", "Organization", changes=False)
 they_started_at = _states("works_at", "Organization", changes=True)
+
+
+def they_live_with_me(said: Said) -> Sequence[Candidate]:
+    who = Who.of(said)
+    together = {"object": ME, "category": PERSON, "literal": False, "single": True, "changes": said.changes}
+    return (*who.tie, who.told(predicate="lives_with", since=said.clause.since, **together))
+
+
+def they_moved_in_with_me(said: Said) -> Sequence[Candidate]:
+    return (*ends_for("lives_in")(said), *they_live_with_me(said)[-1:]) if not said.for_a_time else ()
+
+
+def they_move(said: Said) -> Sequence[Candidate]:
+    """The home of one or two people from a day that is to come; without one it is a plan. They may just have married."""
+    who, other = Who.of(said), said.named("other")
+    movers = [who.told, replace(who, predicate="", name=other).told] if other else [who.told]
+    since = said.clause.since
+    if since and since > said.at:
+        to = {"predicate": "lives_in", "object": said.name, "category": "Location", "changes": True, "since": since}
+    else:
+        to = {"predicate": "plans", "object": f"to move to {said.name}", "literal": True}
+    wed = they_married(said) if said.match["wed"] and other else who.tie
+    return (*(replace(one, since=None) for one in wed), *(told(**to) for told in movers))
 
 
 def they_are_allergic(said: Said) -> Sequence[Candidate]:
@@ -137,9 +162,10 @@ def no_longer_is(said: Said) -> Sequence[Candidate]:
 
 
 def cancelled(said: Said) -> Sequence[Candidate]:
-    """The end of a date that was planned."""
+    """The end of a date that was planned, and of the trip."""
     noun = "_".join(said.match["noun"].lower().split())
-    return (Candidate(predicate=f"{noun}_date", object=None, action=Action.END, changes=True, single=True),)
+    off = Candidate(predicate=f"{noun}_date", object=None, action=Action.END, changes=True, single=True)
+    return (off, replace(off, predicate="next_trip")) if noun in ("trip", "holiday", "vacation") else (off,)
 
 
 def wed(said: Said) -> Sequence[Candidate]:

@@ -156,8 +156,10 @@ _NO_DISH = (
     r"(?:and|or|so|too|also|now|since|because|but|as|though|which|that|who|apparently|actually|really|again|if|when)\b"
 )
 _FRAGMENTS = {
-    # `{WHO}` is a relation, with or without a name, or a name; `{ROLE}` only a relation, `{ALONE}` only a name.
+    # `{WHO}` is a relation, with or without a name, or a name; `{ROLE}` only a relation, `{ALONE}` only a name;
+    # `{THEIRS}` a relation to somebody else, with a name.
     "WHO": rf"(?:(?:my|our){{SORT}} (?P<role>{_ROLES})(?:,? (?P<person>{_PERSON}),?)?|(?P<alone>{_PERSON}))",
+    "THEIRS": rf"(?P<owner>{_PERSON})'s{{SORT}} (?P<theirs>{_ROLES}),? (?P<named>{_PERSON}),?",
     "ROLE": rf"(?:my|our){{SORT}} (?P<role>{_ROLES})",
     "ALONE": rf"(?P<alone>{_PERSON})",
     "OTHER": rf"(?P<other>{_PERSON})",

@@ -64,6 +64,19 @@ class Dated:
     stamp: str = ""
     brief: bool = False
 
+    @property
+    def over(self) -> datetime | None:
+        """When the day, week, season, month or year that was said has passed."""
+        if self.since is None or not self.stamp:
+            return None
+        if "weekend" in self.stamp:
+            return moved(self.since, 2, "day")
+        if "week" in self.stamp:
+            return moved(self.since, 1, "week")
+        if self.stamp.startswith("the"):
+            return moved(self.since, 3, "month")
+        return moved(self.since, 1, {4: "year", 7: "month"}.get(len(self.stamp), "day"))
+
 
 def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
     """Take the phrases of time out of a clause; with `future` it is about what is to come.

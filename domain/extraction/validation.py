@@ -127,4 +127,5 @@ def valid(candidate: Candidate, at: datetime) -> bool:
     if sum(map(str.isalnum, candidate.object)) < SHORTEST:
         return False
     subject = "The user" if candidate.subject == ME else candidate.subject
-    return not isinstance(checked(sentence(subject, candidate.predicate, candidate.object)), Fault)
+    thing = "the user" if candidate.object == ME else candidate.object
+    return not isinstance(checked(sentence(subject, candidate.predicate, thing)), Fault)

@@ -78,10 +78,21 @@ OUTLIVING = frozenset([*KIN_WORDS.split(), "birthday", "born_in", "born_on", "di
 """The predicates of facts that do not end with a death: kinship, and what is of no time."""
 TIED_TO = {
     "works_at": ("boss", "manager", "supervisor", "colleague"),
-    "lives_in": ("roommate", "neighbour", "landlord", "landlady", "address", "lives_on", "lives_near"),
+    "lives_in": ("roommate", "neighbour", "landlord", "landlady", "address", "lives_on", "lives_near", "lives_with"),
 }
 """What does not outlast a job or a home: who leaves a company has no manager there."""
 COUPLE = ("partner_of", "married_to", "engaged_to")
+SUCCEEDED = {
+    "married_to": {"engaged_to": "{}", "partner_of": "{}"},
+    "lives_in": {"plans": "to move to {}"},
+    "works_at": {"plans": "to work at {}"},
+}
+"""What a fact ends about the same object: an engagement ends with the wedding, and a plan when it is done."""
+RULED_OUT = {
+    "meat": ("vegetarian", "vegan", "plant-based", "pescatarian"),
+    "fish": ("vegetarian", "vegan", "plant-based"),
+}
+"""The diets that do not allow a food."""
 PLURALS = {
     "kids": "parent_of",
     "children": "parent_of",

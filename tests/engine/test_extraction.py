@@ -383,6 +383,53 @@ async def test_a_job_and_a_home_take_along_what_is_tied_to_them(ana: Teller) -> 
     await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
+async def test_a_marriage_ends_what_the_two_were_before(ana: Teller) -> None:
+    await hears(ana, "I'm dating Tom.", "Tom and I got engaged!", "I have a friend, Eve.", "Eve is a colleague.")
+    await hears(ana, "Tom and I got married on 2 May.", occurred_at=day("2026-05-04"))
+    facts = await told(ana)
+    assert "ana married_to Tom" in facts
+    assert not {"ana partner_of Tom", "ana engaged_to Tom"} & facts
+    for predicate in ("partner_of", "engaged_to"):
+        [former] = await ana.facts(valid_at="any", predicate=predicate)
+        assert former["valid_to"] == day("2026-05-02")
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+async def test_a_marriage_to_somebody_else_leaves_an_engagement_that_was_recorded(ana: Teller) -> None:
+    await ana.tells("me", "engaged_to", "Tom", told_at=day("2026-02-01"))
+    await hears(ana, "My sister Mia is here.", "Mia got married to Ben.")
+    assert {"ana engaged_to Tom", "Mia married_to Ben"} <= await told(ana)
+
+
+async def test_a_plan_ends_when_it_is_done(ana: Teller) -> None:
+    await hears(ana, "I'm moving to Oslo!", "I accepted an offer from Globex.")
+    assert {"ana plans to move to Oslo", "ana plans to work at Globex"} <= await told(ana)
+    await hears(ana, "I moved to Oslo.", "I started at Globex.", occurred_at=day("2026-05-04"))
+    assert await told(ana) == {"ana lives_in Oslo", "ana works_at Globex"}
+
+
+async def test_a_diet_ends_with_what_it_does_not_allow(ana: Teller) -> None:
+    await hears(ana, "I'm gluten-free.", "I eat fish again.")
+    assert await told(ana) == {"ana diet_plan gluten-free"}
+    await hears(ana, "I'm vegetarian.", "I eat fish again.", occurred_at=day("2026-04-01"))
+    assert await told(ana) == set()
+
+
+async def test_a_trip_is_over_once_its_date_has_passed(ana: Teller) -> None:
+    await hears(ana, "Our next trip is to Rome in June.")
+    assert await told(ana, valid_at=day("2026-06-15")) == {"ana next_trip Rome"}
+    assert await told(ana, valid_at=day("2026-07-01")) == set()
+    await hears(ana, "Our next trip is to Oslo.", "We're back from Oslo.", occurred_at=day("2026-08-01"))
+    assert await told(ana, valid_at=day("2026-08-02")) == set()
+
+
+async def test_who_lives_with_the_user_does_so_until_they_move_out(ana: Teller) -> None:
+    await hears(ana, "My son Sam is here.", "Sam's mum Irene lives with us.")
+    assert await told(ana) == {"ana son Sam", "Sam mother Irene", "Irene lives_with ana"}
+    await hears(ana, "Irene moved out yesterday.", occurred_at=day("2026-05-04"))
+    assert await told(ana) == {"ana son Sam", "Sam mother Irene"}
+
+
 async def test_a_correction_of_a_home_leaves_what_is_tied_to_it(ana: Teller) -> None:
     await hears(ana, "I live in Linz.", "My neighbour is Rui.", "No, I meant I live in Graz.")
     assert await told(ana) == {"ana lives_in Graz", "ana neighbour Rui"}
