@@ -1,6 +1,5 @@
 """`mnemolog user export` and `mnemolog user import` (X17)."""
 
-import os
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,9 +18,9 @@ from mnemolog.adapters.export.exporting import head_of, lines
 from mnemolog.adapters.export.form import Head
 from mnemolog.adapters.export.importing import checked, imported
 from mnemolog.adapters.export.importing import head_of as head_of_file
-from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import identifier
 from mnemolog.events.envelope import Receipt, StreamId
+from mnemolog.transfer import new_file
 
 Layout = Literal["auto", "mnemolog", "mem0"]
 
@@ -42,14 +41,12 @@ def export_user(
 
     For erased items, only ids and counts remain.
     """
-    if to and to.exists():
-        raise InvalidInput(f"{to} already exists", field="to", fix="choose a new file")
 
     async def export(engine: Engine) -> Head:
         stream = StreamId.of_user(user, engine.settings.tenant)
         head = await head_of(engine, stream)
         with ExitStack() as stack:
-            out: IO[bytes] = stack.enter_context(_new_file(to)) if to else sys.stdout.buffer
+            out: IO[bytes] = stack.enter_context(new_file(to)) if to else sys.stdout.buffer
             progressed = stack.enter_context(bar("out of the log", head.events))
             async for count, piece in lines(engine, stream, head):
                 out.write(piece)
@@ -62,11 +59,6 @@ def export_user(
         output.as_json({"user_id": head.user_id, "events": head.events, "file": str(to)})
     elif to:
         output.done(f"{output.count(head.events, 'event')} of {head.user_id} are in {to}")
-
-
-def _new_file(path: Path) -> IO[bytes]:
-    """Readable by its owner only: it contains everything known about a user."""
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
 
 
 def import_file(

@@ -10,7 +10,10 @@ from mnemolog.adapters.cli.output import errors
 
 @contextmanager
 def bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A progress bar with counts and the time left. Call the yielded function with the size of each step."""
+    """A progress bar with counts and the time left. Call the yielded function with the size of each step.
+
+    A step may be left out, such as events of an agent's library for a projection of users. The end is the end anyway.
+    """
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -22,3 +25,4 @@ def bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=errors, transient=False) as progress:
         task = progress.add_task(label, total=total)
         yield lambda count: progress.advance(task, count)
+        progress.update(task, completed=total)

@@ -60,7 +60,7 @@ async def lines(engine: Engine, stream: StreamId, head: Head) -> AsyncIterator[t
     async for batch in engine.log.scan(stream, after=head.head):
         if not SHREDDING.isdisjoint(event.header.type for event in batch):
             what = f"something of {stream.owner!r} was erased meanwhile"
-            raise Conflict(what, field="user_id", fix="delete the file and export again")
+            raise Conflict(what, field="user_id", fix="export again")
 
 
 async def _written(log: EventLog, batch: Sequence[StoredEvent]) -> bytes:

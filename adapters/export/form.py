@@ -9,6 +9,10 @@ The file of an artifact follows on a line of its own, as the blob store has it: 
 
 With `checkpoints` in the first line, the parts of checkpoints follow, and a last line says how many those are.
 
+An export over HTTP that fails after its first line ends with the error.
+
+    {"error": {"code": "tampered_event", "message": "...", "field": "...", "fix": "..."}}
+
 An erased event keeps its shape: its personal fields stand at their defaults, and `erased` says so. One that cannot be
 read has no data: `unreadable` holds its stored bytes, in base64.
 """
@@ -200,6 +204,13 @@ class End(_Line):
     parts: Annotated[int, Field(ge=0)]
 
 
+class Failed(_Line):
+    """The last line of an export that failed."""
+
+    error: dict[str, Any]
+
+
+FAILED = b'{"error":'
 # How the lines of parts begin, and the one that counts them.
 PART, END = b'{"part', b'{"parts":'
 
@@ -227,5 +238,5 @@ def _without_value(error: ValidationError, below: str = "") -> InvalidInput:
     return InvalidInput(message, field=field, fix=invalid.fix)
 
 
-def written(line: Head | EventLine | BlobLine | CheckpointLine | End) -> bytes:
+def written(line: Head | EventLine | BlobLine | CheckpointLine | End | Failed) -> bytes:
     return line.model_dump_json(exclude_defaults=isinstance(line, CheckpointLine)).encode() + b"\n"

@@ -17,11 +17,13 @@ from mnemolog.adapters.export.exporting import require_admin
 from mnemolog.adapters.export.form import (
     BLOB,
     END,
+    FAILED,
     PART,
     BlobLine,
     CheckpointLine,
     End,
     EventLine,
+    Failed,
     Head,
     at_line,
     parsed,
@@ -162,6 +164,10 @@ def _events(source: Source, head: Head) -> Iterator[NewEvent]:
     for number, text in enumerate(_lines(source), start=1):
         if number == 1 or text.startswith((BLOB, PART)):
             continue
+        if text.startswith(FAILED):
+            failed: Failed = parsed(text, number, Failed)
+            what = f"the export failed: {failed.error.get('message', '')}"
+            raise InvalidInput(what, field=f"line {number}", fix="export the user again")
         line: EventLine = parsed(text, number, EventLine)
         seq += 1
         if line.seq != seq:

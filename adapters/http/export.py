@@ -1,5 +1,6 @@
 """The route that exports a user as JSON Lines (X17)."""
 
+import logging
 from collections.abc import AsyncIterator
 from typing import Annotated
 
@@ -8,11 +9,14 @@ from starlette.responses import StreamingResponse
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.export.exporting import head_of, lines
-from mnemolog.adapters.export.form import Head
+from mnemolog.adapters.export.form import Failed, Head, written
 from mnemolog.adapters.http.routes import PREFIX, TheEngine, api_router
+from mnemolog.domain.errors import MnemologError, ServerFailed
 from mnemolog.domain.identity import identifier
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.shapes import id_text_shape
+
+_logger = logging.getLogger("mnemolog.http")
 
 router = api_router(PREFIX, "maintenance")
 NDJSON = "application/x-ndjson"
@@ -23,15 +27,23 @@ UserInQuery = Annotated[str, Query(json_schema_extra=id_text_shape(), descriptio
     "/user/export",
     summary="Export a user",
     response_class=StreamingResponse,
-    responses={200: {"content": {NDJSON: {}}, "description": "A header, then an event a line."}},
+    responses={200: {"content": {NDJSON: {}}, "description": "A header, then an event a line; or an error."}},
 )
 async def export_user(user_id: UserInQuery, engine: TheEngine) -> StreamingResponse:
-    """The same file as `mnemolog user export`. A truncated response has fewer events than its first line says."""
+    """The same file as `mnemolog user export`. If it fails after its first line, the last line is `{"error": {...}}`.
+
+    A response that was cut off has fewer events than its first line says.
+    """
     stream = StreamId.of_user(identifier(user_id, "user_id"), engine.settings.tenant)
     head = await head_of(engine, stream)
     return StreamingResponse(_pieces(engine, stream, head), media_type=NDJSON)
 
 
 async def _pieces(engine: Engine, stream: StreamId, head: Head) -> AsyncIterator[bytes]:
-    async for _, piece in lines(engine, stream, head):
-        yield piece
+    try:
+        async for _, piece in lines(engine, stream, head):
+            yield piece
+    except Exception as error:  # noqa: BLE001  The response has begun: its last line has the error.
+        _logger.warning("an export failed: %s", type(error).__name__)  # Its text may quote exported data.
+        unforeseen = ServerFailed(fix="export again; if the error persists, run `mnemolog doctor`")
+        yield written(Failed(error=(error if isinstance(error, MnemologError) else unforeseen).as_dict()))

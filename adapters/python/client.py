@@ -47,7 +47,7 @@ FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 10.0
 CHUNK = 1 << 20
 BINARY, NDJSON = "application/octet-stream", "application/x-ndjson"
 UPLOADS: Mapping[str, str] = {"add_artifact": "/artifacts", "add_document": "/knowledge"}
-EVENT = b'{"seq":'
+EVENT, FAILED = b'{"seq":', b'{"error":'
 
 
 class AsyncClient(Verbs):
@@ -136,7 +136,7 @@ class AsyncClient(Verbs):
 
     async def _export(self, user_id: str, to: Path) -> int:
         async with self._streamed("GET", "/user/export", params={"user_id": user_id}) as answer:
-            with await to_thread(new_file, to) as out:
+            with new_file(to) as out:
                 return await _saved(answer, out)
 
     async def _import(self, path: Path, user_id: str | None) -> Written:
@@ -326,10 +326,12 @@ async def _saved(answer: httpx2.Response, out: IO[bytes]) -> int:
         if lines and promised is None:
             promised = json.loads(lines[0])["events"]
         events += sum(line.startswith(EVENT) for line in lines)
+        if lines and lines[-1].startswith(FAILED):
+            raise error_of(json.loads(lines[-1])["error"])
         await to_thread(out.write, chunk)
     if rest or events != promised:
-        fix = "delete the file and export again"
-        raise ServerFailed(f"the export ended early: {events} of {promised} events", field="to", fix=fix)
+        what = f"the export ended early: {events} of {promised} events"
+        raise ServerFailed(what, field="to", fix="export again")
     return events
 
 

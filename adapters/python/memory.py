@@ -74,7 +74,7 @@ class AsyncMemory(Verbs, Opening):
         engine = await self._engine()
         stream = envelope.StreamId.of_user(user_id, engine.settings.tenant)
         head = await exporting.head_of(engine, stream)
-        with await to_thread(new_file, to) as out:
+        with new_file(to) as out:
             async for _, piece in exporting.lines(engine, stream, head):
                 await to_thread(out.write, piece)
         return head.events

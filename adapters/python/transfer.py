@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -41,8 +44,18 @@ class TransferVerbs(Asking):
         return await self._import(Path(path), None if name is None else identifier(name, "user_id"))
 
 
-def new_file(path: Path) -> IO[bytes]:
+@contextmanager
+def new_file(path: Path) -> Iterator[IO[bytes]]:
+    """Readable by its owner only, and removed if the export fails: it contains everything known about a user."""
     try:
-        return path.open("xb")
+        out = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
     except FileExistsError as error:
         raise InvalidInput(f"{path} already exists", field="to", fix="choose a new file") from error
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror}", field="to", fix="correct the path") from error
+    try:
+        with out:
+            yield out
+    except BaseException:
+        path.unlink()
+        raise

@@ -127,3 +127,30 @@ async def test_over_http_too_a_bound_key_erases_and_exports_no_more_than_its_age
     assert {answer.status_code for answer in answers} == {403}, [one.text for one in answers]
     assert {answer.json()["error"]["code"] for answer in answers} == {"not_permitted"}
     assert "broke" not in "".join(answer.text for answer in answers)
+
+
+async def test_turns_are_the_users_so_a_bound_key_reads_and_erases_those_of_all_agents(
+    guarded: Engine, user: str
+) -> None:
+    planner = Person(guarded, user, agent="planner", thread="main")
+    await planner.says("I owe Bob money", turn_id="to-planner")
+    await Person(guarded, user, agent="coach", thread="main").says("I run at six", turn_id="to-coach")
+    after = (await planner.caught_up()).after
+    assert after
+    asked = {"user_id": user, "agent_id": "coach"}
+    async with calling(guarded, of_agents("coach")) as client:
+        listed = await client.get("/v1/messages", params={**asked, "after": after.token})
+        thread = {**asked, "thread_id": "main"}
+        rehearsed = await client.post("/v1/thread/erase", json={**thread, "dry_run": True})
+        erased = await client.post("/v1/thread/erase", json=thread)
+    assert {one["message_id"] for one in listed.json()["items"]} == {"to-planner", "to-coach"}
+    assert set(rehearsed.json()["turns"]) == {"to-planner", "to-coach"} == set(erased.json()["turns"])
+
+
+async def test_a_dry_run_names_what_an_allowlist_hides_and_shows_no_text(guarded: Engine, user: str) -> None:
+    await Person(guarded, user, agent="planner", thread="main").says("I owe Bob money", turn_id="to-planner")
+    asked = {"user_id": user, "agent_id": "stylist", "thread_id": "main", "dry_run": True}
+    async with calling(guarded, of_agents("stylist")) as client:
+        rehearsed = await client.post("/v1/thread/erase", json=asked)
+    assert rehearsed.json()["turns"] == ["to-planner"]
+    assert "Bob" not in rehearsed.text
