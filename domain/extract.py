@@ -29,9 +29,10 @@ from mnemolog.domain.summary import (
     summary_of,
 )
 from mnemolog.domain.text import normalize_name, search_terms
+from mnemolog.domain.topic_markers import TopicMarkers
 from mnemolog.domain.turn import Role
 
-EXTRACTIVE = "extractive-1"
+EXTRACTIVE = "extractive-2"
 """The name of this writer, with the version of its rules."""
 MARK = "Extract:"
 NOTHING = f"{MARK} nothing was said in words."
@@ -74,16 +75,16 @@ def extracted(messages: Sequence[Message], limit: int = ROLLING_LIMIT) -> str:
 
 
 def extracted_session(messages: Sequence[Message], names: Collection[str] = ()) -> SessionSummary:
-    """Without a tone, which rules cannot determine. `people`: users who speak, and mentioned `names`."""
+    """Without a tone, which rules cannot determine. `people`: mentioned `names`, and users who speak if several do."""
     sentences = _sentences(messages)
     best = [_named(one) for one, _ in zip(_by_weight(sentences), range(LISTED), strict=False)]
-    speakers = [one.speaker for one in messages if one.speaker and one.role is Role.USER]
+    speakers = {one.speaker: None for one in messages if one.speaker and one.role is Role.USER}
     return SessionSummary(
         one_liner=shortened(f"{MARK} {best[0]}", ONE_LINE) if best else "",
         what_mattered=tuple(best),
         open_loops=_unanswered(sentences),
         commitments=_matching(sentences, PROMISES),
-        people=tuple(dict.fromkeys([*speakers, *_mentioned(messages, names)])),
+        people=_people(speakers, _mentioned(messages, names)),
     )
 
 
@@ -94,7 +95,7 @@ def extracted_spine(messages: Sequence[Message], names: Collection[str], before:
     undone = {*_matching(own, NEEDS), *_matching(own, PROMISES)}
     return Spine(
         profile=_continued(before.profile, (one for one in _matching(own, OF_ONESELF) if one not in undone)),
-        projects=_continued(before.projects, (*_matching(sentences, DECISIONS), *_matching(sentences, PROMISES))),
+        projects=_continued(before.projects, (*_matching(sentences, DECISIONS), *_matching(own, PROMISES, UNDERTAKEN))),
         people=_continued(before.people, extracted_session(messages, names).people),
         open_loops=_continued(before.open_loops, _open_loops(sentences)),
     )
@@ -118,6 +119,7 @@ def extracted_episode(messages: Sequence[Message], names: Collection[str] = ()) 
     )
 
 
+TOPICS = TopicMarkers()
 LISTED = 5
 CONSIDERED = 200
 # Greetings and assent: sentences with fewer meaningful words are only chosen if there is nothing else.
@@ -134,7 +136,7 @@ def _forms(*patterns: str) -> re.Pattern[str]:
 
 # English, Russian, Polish, Spanish, German; Japanese last, without limits of words. As `normalize_name` leaves them.
 PROMISES = _forms(
-    "i ?(?:will|'ll)|i(?: am|'m) going to|i promise",
+    "i ?(?:will|'ll)|i(?: am|'m) going to|i(?: have|'ve)? promised?",
     "обещаю|я (?:сделаю|буду)|собираюсь",
     "obiecuje|zrobie|zamierzam",
     "voy a|prometo",
@@ -157,12 +159,25 @@ DECISIONS = _forms(
     "entschieden|beschlossen|vereinbart|abgemacht",
     "決め|決定|ことにし",
 )
+UNDERTAKEN = _forms(
+    "working on|project|deadline|launch(?:ed|es|ing)?",
+    "работаю над|проект\\w*|дедлайн\\w*",
+    "pracuje nad|projek\\w+",
+    "trabajo en|trabajando en|proyectos?",
+    "arbeite an|projekte?s?",
+    "プロジェクト|取り組んで",
+)
+# After "I am" and its like, only what somebody is, and no mood: that is never a fact (A05).
+_BEING = "(?:an?|the|from|allergic|intolerant|vegan|vegetarian|married|single|divorced|retired|\\d+)\\b"
 OF_ONESELF = _forms(
-    "i(?: am|'m|'ve)|i (?:live|work|study|like|love|prefer|hate|have|moved)|my \\w+ (?:is|are)|call me",
+    rf"i(?: am|'m) (?:not )?{_BEING}|i(?: have|'ve) (?:an?|no|two|three|four|lived|worked)|i (?:live|work|study)"
+    "|i (?:like|love|prefer|hate|moved|own|speak)|i (?:can't|cannot|don't|never) (?:eat|drink|drive)"
+    "|my (?:\\w+ ){1,2}(?:is|are|lives?|works?)|call me",
     "я (?:живу|работаю|учусь|люблю|предпочитаю|переехала?)|меня зовут|у меня|мо[йяи]",
     "jestem|mieszkam|pracuje|lubie|wole|mam|nazywam sie",
     "soy|vivo|trabajo|prefiero|tengo|me (?:gusta|gustan|llamo|mude)|mi \\w+ (?:es|son)",
-    "ich (?:bin|wohne|lebe|arbeite|mag|habe|heisse|liebe)|meine? \\w+ (?:ist|sind)",
+    "ich bin (?:kein\\w* |ein\\w* |aus |allergisch|verheiratet|ledig|geschieden|vegan|vegetarier|\\d)"
+    "|ich (?:wohne|lebe|arbeite|mag|habe|heisse|liebe)|meine? \\w+ (?:ist|sind)",
     "私は|住んで|好き|働いて",
 )
 _END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\s*\n+\s*")
@@ -186,9 +201,20 @@ def _sentences(messages: Sequence[Message]) -> Sequence[_Sentence]:
         _Sentence((at, number), message.role, message.speaker, text, frozenset(search_terms(text)))
         for at, message in enumerate(messages)
         if message.role in ROLES
-        for number, text in enumerate(" ".join(one.split()) for one in _END.split(message.text))
-        if any(character.isalnum() for character in text)
+        for number, text in enumerate(_split(message.text))
+        if any(character.isalnum() for character in text) and not TOPICS.only_in(text)
     ]
+
+
+def _split(text: str) -> Sequence[str]:
+    """Where sentences end. A small letter after an ellipsis goes on with the sentence."""
+    parts = list[str]()
+    for part in (" ".join(one.split()) for one in _END.split(text)):
+        if parts and parts[-1].endswith(("...", "…")) and part[:1].islower():
+            parts[-1] += f" {part}"
+        else:
+            parts.append(part)
+    return parts
 
 
 def _by_weight(sentences: Sequence[_Sentence]) -> Iterator[_Sentence]:
@@ -238,10 +264,10 @@ def _unanswered(sentences: Sequence[_Sentence]) -> tuple[str, ...]:
     )[-LISTED:]
 
 
-def _matching(sentences: Sequence[_Sentence], markers: re.Pattern[str]) -> tuple[str, ...]:
-    """The latest sentences that contain a marker and are not questions."""
-    stated = (one for one in sentences if not one.text.endswith(_ASKING))
-    found = (one for one in stated if markers.search(normalize_name(one.text.replace("’", "'"))))
+def _matching(sentences: Sequence[_Sentence], *markers: re.Pattern[str]) -> tuple[str, ...]:
+    """The latest sentences that contain one of the markers and are not questions."""
+    stated = ((one, normalize_name(one.text.replace("’", "'"))) for one in sentences if not one.text.endswith(_ASKING))
+    found = (one for one, plain in stated if any(marker.search(plain) for marker in markers))
     return tuple(dict.fromkeys(_named(one) for one in found))[-LISTED:]
 
 
@@ -253,6 +279,13 @@ def _open_loops(sentences: Sequence[_Sentence]) -> tuple[str, ...]:
 def _continued(before: Sequence[str], new: Iterable[str]) -> tuple[str, ...]:
     added = tuple(dict.fromkeys(new))
     return (*(one for one in before if one not in added), *added)[-ITEMS:]
+
+
+def _people(speakers: Collection[str], mentioned: Sequence[str]) -> tuple[str, ...]:
+    """Whoever is alone with the agent is no person that was talked about."""
+    if len(speakers) > 1:
+        return tuple(dict.fromkeys([*speakers, *mentioned]))
+    return tuple(one for one in mentioned if one not in speakers)
 
 
 def _mentioned(messages: Sequence[Message], names: Collection[str]) -> tuple[str, ...]:

@@ -157,7 +157,8 @@ def dated(found: Mapping[str, Any], *, former: bool = False) -> str:
     when = "; ".join(filter(None, (found.get("when") or f"{found['occurred_at']:%Y-%m-%d}", note, origin.label)))
     text = found["line" if found["kind"] == message.KIND else "text"]
     first, *rest = (quoted(text) if origin.external else text).strip().split("\n")
-    return "\n".join([f"{first} ({when})", *rest])
+    heading = ":" if rest and first.endswith(":") else ""
+    return "\n".join([f"{first.removesuffix(heading)} ({when}){heading}", *rest])
 
 
 OUTSIDE = 0.5

@@ -138,6 +138,13 @@ class TopicMarkers:
                         return Marker(kind, language)
         return None
 
+    def only_in(self, text: str) -> bool:
+        """Whether a text says no more than that another topic follows, as "Okay, new topic." does."""
+        clauses = [clause for one in _CLAUSES.split(text[:_READ]) if (clause := normalize_name(one))]
+        patterns = [pattern for languages in self._patterns.values() for pattern in languages.values()]
+        rest = [one for one in clauses if not any(pattern.fullmatch(one) for pattern in patterns)]
+        return len(rest) < len(clauses) and all(" " not in one for one in rest)
+
     def _each(self) -> Iterator[tuple[MarkerKind, str, str]]:
         for language, phrases in self.phrases.items():
             for kind in MarkerKind:

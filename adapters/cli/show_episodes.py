@@ -43,14 +43,25 @@ def _session(one: ThreadSessionFound) -> None:
 
 def _episodes(page: Page[Episode]) -> None:
     rows = [
-        (one.thread_id, one.turns, output.when(one.started_at), _why(one), _ended(one), one.episode_id) for one in page
+        (
+            one.topic_label or "–",
+            one.thread_id,
+            one.turns,
+            output.when(one.started_at),
+            _why(one),
+            _ended(one),
+            one.episode_id,
+        )
+        for one in page
     ]
-    columns = ("thread", "turns", "began", "because", "ended", "id")
+    columns = ("topic", "thread", "turns", "began", "because", "ended", "id")
     output.show(columns, rows, nothing="no episodes", short=True)
     output.more(page.next_cursor)
 
 
 def _episode(one: EpisodeFound) -> None:
+    if one.topic_label:
+        output.line("topic:", one.topic_label)
     output.line("began because:", _why(one))
     if one.similarities:
         output.line("similarities:", f"{', '.join(map(str, one.similarities))}, below {one.least_similarity}")

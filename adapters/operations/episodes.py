@@ -103,6 +103,7 @@ class Episode(Stretch):
     model: str | None = Field(description="The embedding model that they are of.")
     marker_kind: MarkerKind | None = Field(description="The kind of phrase that announced another topic.")
     marker_language: str | None
+    topic_label: str | None = Field(description="What it was about, once it has a final summary.")
     merged_into: UUID | None = Field(description="The episode that has its turns, since its start was undone.")
     last_user_message_at: datetime | None
 

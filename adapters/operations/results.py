@@ -207,6 +207,9 @@ class MessageView(Result):
     agent_id: str = Field(description="The agent of the conversation.")
     actor_id: str
     run_id: str | None
+    episode_id: UUID | None = Field(
+        None, description="The agent's episode that it is in; null until that is decided, and in a search."
+    )
     role: Role
     origin: Origin = Field(description=ORIGIN)
     speaker: str

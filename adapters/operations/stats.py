@@ -38,9 +38,10 @@ class OperationCount(Result):
 
     period: datetime | None = Field(description="The beginning of the period; null for a total.")
     node: Node = Field(description="Where it ran: for a caller, in a search, on episodes, or in the background.")
-    op: str = Field(description="What it did, such as `create`, `merge` or `recall`.")
+    op: str = Field(description="What it did, such as `classify`, `search`, `create`, `merge` or `recall`.")
     status: Outcome = Field(
-        description="`skipped`: what was said was known, or a context was served without a search. "
+        description="`skipped`: what was said was known or not worth remembering, or a context was served without a "
+        "search. "
         "`error`: a file could not be read."
     )
     subject: str = Field(description="What it changed or found, such as `memory`.")

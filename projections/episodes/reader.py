@@ -4,12 +4,13 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Table, select
+from sqlalchemy import Table, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.episode import EpisodeStatus, no_such_episode
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.episodes.tables import episodes, sessions, threads, unfinished
 from mnemolog.projections.memories.due import pages
 from mnemolog.projections.owner import OWNER
@@ -47,6 +48,35 @@ async def own_episodes(
 ) -> Slice:
     """The episodes of the viewing agent, or of one of its threads, the latest first, without those merged."""
     return await _own(connection, viewer, episodes, LATEST_EPISODES, thread_id, limit, cursor)
+
+
+async def of_messages(connection: AsyncConnection, viewer: Viewer, said: Sequence[Row]) -> dict[str, UUID]:
+    """The episodes of the viewing agent that these messages are in, by message."""
+    own = [one for one in said if one["agent_id"] == viewer.agent_id]
+    if not own:
+        return {}
+    seqs, column, first, last = [one["seq"] for one in own], episodes.c, messages.alias(), messages.alias()
+    of_threads = column.thread_id.in_(sorted({one["thread_id"] for one in own}))
+    whole = column.erased.is_(False) & (column.status != EpisodeStatus.MERGED)
+    overlapping = (first.c.seq <= max(seqs)) & or_(last.c.seq.is_(None), last.c.seq >= min(seqs))
+    statement = (
+        select(*stored(episodes))
+        .join(first, owned(first, viewer) & (first.c.message_id == column.first_turn_id))
+        .outerjoin(last, owned(last, viewer) & (last.c.message_id == column.last_turn_id))
+        .where(owned(episodes, viewer), column.agent_id == viewer.agent_id, of_threads, whole, overlapping)
+    )
+    rows = await fetch(connection, episodes, statement)
+    ends = {row[name] for row in rows for name in ("first_turn_id", "last_turn_id") if row[name]}
+    wanted = owned(messages, viewer) & messages.c.message_id.in_(sorted(ends))
+    found = await connection.execute(select(messages.c.message_id, messages.c.seq).where(wanted))
+    seq_of = {row.message_id: row.seq for row in found}
+    return {
+        one["message_id"]: row["episode_id"]
+        for one in own
+        for row in rows
+        if row["thread_id"] == one["thread_id"]
+        and seq_of[row["first_turn_id"]] <= one["seq"] <= seq_of.get(row["last_turn_id"], one["seq"])
+    }
 
 
 async def own_thread(connection: AsyncConnection, viewer: Viewer, thread_id: str) -> Row:

@@ -36,7 +36,8 @@ class Node(StrEnum):
 
 
 class Outcome(StrEnum):
-    """`skipped`: nothing new was stored, because it was known; or a context was served without a search.
+    """`skipped`: nothing new was stored, because it was known; messages said nothing worth remembering; or a context
+    was served without a search.
 
     `error`: a file could not be read.
     """
@@ -76,7 +77,7 @@ class Wanted:
 
 
 class Operation(NamedTuple):
-    """`similarity` is that of the best neighbour, if one was looked for."""
+    """One of B §14, or another. `similarity` is that of the best neighbour, if one was looked for."""
 
     node: Node
     op: str
@@ -106,12 +107,12 @@ _OTHERS: Mapping[type[Event], tuple[str, str, Callable[[Any], int]]] = {
     message.MessagesErased: ("erase", "message", lambda it: len(it.turn_ids)),
     conversation.AffectSet: ("set", "affect", lambda it: 1),
     conversation.FocusSet: ("set", "focus", lambda it: 1),
-    extraction.MessagesExtracted: ("extract", "message", lambda it: len(it.turn_ids)),
+    extraction.MessagesExtracted: ("classify", "message", lambda it: len(it.turn_ids)),
     minds.MindRan: ("run", "mind", lambda it: 1),
     memory.MemoriesRecalled: ("recall", "memory", lambda it: sum(it.weights)),
     patrol.CycleClosed: ("cycle", "patrol", lambda it: 1),
     patrol.ScenesReviewed: ("review", "patrol", lambda it: len(it.memory_ids)),
-    serving.ContextServed: ("serve", "context", lambda it: 1),
+    serving.ContextServed: ("search", "context", lambda it: 1),
     profile.UserSeeded: ("seed", "user", lambda it: 1),
     ThreadErased: ("erase", "thread", lambda it: 1),
 }
@@ -124,8 +125,7 @@ def operations_of(event: Recorded) -> Iterable[Operation]:
     payload, node = event.payload, _node(event)
     if type(payload) in _OTHERS:
         op, subject, count = _OTHERS[type(payload)]
-        unsearched = isinstance(payload, serving.ContextServed) and payload.searched is False
-        yield Operation(node, op, Outcome.SKIPPED if unsearched else Outcome.OK, subject, count(payload))
+        yield Operation(node, op, Outcome.SKIPPED if _in_vain(payload) else Outcome.OK, subject, count(payload))
         return
     for one in subjects(payload):
         word, details = entry(payload, one)
@@ -142,7 +142,21 @@ def operations_of(event: Recorded) -> Iterable[Operation]:
             op, status = "extract", Outcome.ERROR
         elif isinstance(payload, artifacts.ArtifactExtracted):
             op = "extract"
-        yield Operation(node, op, status, one.kind, similarity=details.get("match", {}).get("similarity"))
+        match = details.get("match")
+        similarity = match.get("similarity") if match else None
+        yield Operation(node, op, status, one.kind, similarity=similarity)
+        if match:  # Its neighbours were looked for.
+            yield Operation(node, "search", Outcome.OK, one.kind, similarity=similarity)
+
+
+def _in_vain(payload: Event) -> bool:
+    match payload:
+        case serving.ContextServed(searched=searched):
+            return searched is False
+        case extraction.MessagesExtracted(proposals=proposals):
+            return proposals == 0
+        case _:
+            return False
 
 
 def _node(event: Recorded) -> Node:

@@ -6,7 +6,7 @@ from mnemolog.projections.owner import owner_columns
 from mnemolog.projections.seal import mac_column
 
 NAME = "operations"
-VERSION = 1
+VERSION = 2
 READABLE_FROM = 1
 metadata = MetaData(schema=NAME)
 

@@ -1,6 +1,6 @@
 """The reads of threads, sessions and episodes."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -13,10 +13,11 @@ from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.episodes import reader as episodes
 from mnemolog.projections.paging import Slice
 from mnemolog.projections.reads.moment import NOW, Moment
-from mnemolog.projections.reads.reading import CONVERSATION, EPISODES, Reading
+from mnemolog.projections.reads.reading import CONVERSATION, EPISODES, SUMMARIES, Reading
 from mnemolog.projections.rows import Row
+from mnemolog.projections.summaries import reader as summaries
 
-Ask = Callable[[AsyncConnection, Viewer], Awaitable[Row]]
+OF_TOPICS = (EPISODES, SUMMARIES, CONVERSATION)
 
 
 class EpisodeReads(Reading):
@@ -45,7 +46,11 @@ class EpisodeReads(Reading):
 
     async def session_of_id(self, viewer: Viewer, session_id: UUID, moment: Moment = NOW) -> Mapping[str, Any]:
         """One of the agent's sessions, with what it carries over (D13)."""
-        return await self._with_carried(viewer, moment, partial(episodes.own_session, session_id=session_id))
+
+        async def ask(connection: AsyncConnection, viewer: Viewer) -> Row:
+            return await _with_carried(connection, viewer, await episodes.own_session(connection, viewer, session_id))
+
+        return await self._read(viewer, moment, (EPISODES, CONVERSATION), ask)
 
     async def episodes(
         self,
@@ -56,19 +61,33 @@ class EpisodeReads(Reading):
         cursor: str | None = None,
     ) -> Slice:
         """The agent's episodes, or those of one thread, the latest first."""
-        ask = partial(episodes.own_episodes, thread_id=thread_id, limit=limit, cursor=cursor)
-        return await self._read(viewer, moment, (EPISODES,), ask)
+
+        async def ask(connection: AsyncConnection, viewer: Viewer) -> Slice:
+            found = await episodes.own_episodes(connection, viewer, thread_id, limit, cursor)
+            await _name_topics(connection, viewer, found)
+            return found
+
+        return await self._read(viewer, moment, OF_TOPICS, ask)
 
     async def episode(self, viewer: Viewer, episode_id: UUID, moment: Moment = NOW) -> Mapping[str, Any]:
         """One of the agent's episodes, with what it carries over (D13)."""
-        return await self._with_carried(viewer, moment, partial(episodes.own_episode, episode_id=episode_id))
-
-    async def _with_carried(self, viewer: Viewer, moment: Moment, one: Ask) -> Mapping[str, Any]:
-        """With the messages before it that are still context, as far as the agent may read them."""
 
         async def ask(connection: AsyncConnection, viewer: Viewer) -> Row:
-            found = await one(connection, viewer)
-            said = await conversation.among(connection, viewer, found["carried_turn_ids"])
-            return {**found, "carried_over": [{**row, "turn_id": row["message_id"]} for row in said]}
+            found = await _with_carried(connection, viewer, await episodes.own_episode(connection, viewer, episode_id))
+            await _name_topics(connection, viewer, [found])
+            return found
 
-        return await self._read(viewer, moment, (EPISODES, CONVERSATION), ask)
+        return await self._read(viewer, moment, OF_TOPICS, ask)
+
+
+async def _with_carried(connection: AsyncConnection, viewer: Viewer, found: Row) -> Row:
+    """With the messages before it that are still context, as far as the agent may read them."""
+    said = await conversation.among(connection, viewer, found["carried_turn_ids"])
+    return {**found, "carried_over": [{**row, "turn_id": row["message_id"]} for row in said]}
+
+
+async def _name_topics(connection: AsyncConnection, viewer: Viewer, found: Sequence[Row]) -> None:
+    """The topic of each episode, once it has a final summary."""
+    topics = await summaries.topics(connection, viewer, {one["episode_id"] for one in found})
+    for one in found:
+        one["topic_label"] = topics.get(one["episode_id"])

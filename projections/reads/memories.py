@@ -31,6 +31,7 @@ from mnemolog.projections.artifacts import reader as artifacts
 from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.context import AgentContext
 from mnemolog.projections.conversation import reader as conversation
+from mnemolog.projections.episodes import reader as episodes
 from mnemolog.projections.extent import Extent
 from mnemolog.projections.graph import candidates as meant
 from mnemolog.projections.history import changed, from_log
@@ -70,6 +71,7 @@ RESOLVED_WITHIN = 1.0
 """Seconds to wait for the session that pronouns refer to."""
 # What a search reads.
 RECALLED = (MEMORIES, CONVERSATION, VECTORS)
+OF_MESSAGES = (CONVERSATION, ARTIFACTS, EPISODES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,10 +249,10 @@ class MemoryReads(GraphReads):
 
         async def ask(connection: AsyncConnection, viewer: Viewer) -> Mapping[str, Any]:
             found = await conversation.one(connection, viewer, message_id)
-            await _show_artifacts(connection, viewer, [found])
+            await _complete(connection, viewer, [found])
             return found
 
-        return await self._read(viewer, moment, (CONVERSATION, ARTIFACTS), ask)
+        return await self._read(viewer, moment, OF_MESSAGES, ask)
 
     async def messages(
         self, viewer: Viewer, thread_id: str | None, limit: int, moment: Moment = NOW, cursor: str | None = None
@@ -259,10 +261,10 @@ class MemoryReads(GraphReads):
 
         async def ask(connection: AsyncConnection, viewer: Viewer) -> Slice:
             found = await conversation.newest(connection, viewer, thread_id, limit, cursor)
-            await _show_artifacts(connection, viewer, found)
+            await _complete(connection, viewer, found)
             return found
 
-        return await self._read(viewer, moment, (CONVERSATION, ARTIFACTS), ask)
+        return await self._read(viewer, moment, OF_MESSAGES, ask)
 
     async def id_beginning(self, viewer: Viewer, prefix: str, field: str, kind: str | None = None) -> str:
         """The id of a subject, of one kind or any, that begins so; AmbiguousId if there are several."""
@@ -304,9 +306,11 @@ class MemoryReads(GraphReads):
             self.recalled(viewer, dict.fromkeys((row["memory_id"] for row in rows if "memory_id" in row), 1))
 
 
-async def _show_artifacts(connection: AsyncConnection, viewer: Viewer, messages: Sequence[dict[str, Any]]) -> None:
-    """The surrogates of each message's artifacts, in its line (E §4)."""
+async def _complete(connection: AsyncConnection, viewer: Viewer, messages: Sequence[dict[str, Any]]) -> None:
+    """The episode of each message, and the surrogates of its artifacts, in its line (E §4)."""
+    within = await episodes.of_messages(connection, viewer, messages)
     found = await artifacts.of_turns(connection, viewer, {one["message_id"] for one in messages})
     for one in messages:
+        one["episode_id"] = within.get(one["message_id"])
         one["surrogates"] = found.get(one["message_id"], [])
         one["line"] = " ".join([one["line"], *one["surrogates"]])

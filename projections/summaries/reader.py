@@ -107,6 +107,21 @@ async def of_conversation(connection: AsyncConnection, viewer: Viewer, thread_id
     return [_shown(row) for row in sorted(rows, key=lambda row: places[row["kind"]])]
 
 
+async def topics(connection: AsyncConnection, viewer: Viewer, episode_ids: Collection[UUID]) -> dict[UUID, str]:
+    """The topic of each of these episodes that has a final summary, none that was made before a message was hidden."""
+    if not episode_ids:
+        return {}
+    column = summaries.c
+    final = (column.kind == SummaryKind.FINAL) & (column.text != "") & column.episode_id.in_(sorted(episode_ids))
+    statement = (
+        select(*stored(summaries))
+        .ext(distinct_on(column.episode_id))
+        .where(*visible_to(viewer), final, column.created_at > hidden_last(viewer))
+    )
+    rows = await fetch(connection, summaries, statement.order_by(column.episode_id, column.seq.desc()))
+    return {row["episode_id"]: row["summary_json"]["topic"] for row in rows}
+
+
 async def latest(connection: AsyncConnection, kind: SummaryKind, threads: Collection[Key]) -> dict[Key, Row]:
     """The latest summary of a kind, erased or not, of each of these (tenant, stream kind, user, agent, thread)."""
     if not threads:

@@ -79,9 +79,11 @@ def test_a_session_in_brief_is_made_of_what_was_said() -> None:
         ),
         open_loops=("Ana: Do you know a good painter?",),
         commitments=("Ana: I\u2019ll paint it with Marta.",),
-        people=("Ana", "Marta"),
+        people=("Marta",),
         tone="",
     )
+    guest = [*MOVING, said("Zoe", "Hello all, I brought a cake.")]
+    assert extracted_session(guest, names=["Marta"]).people == ("Ana", "Zoe", "Marta")
 
 
 def test_an_episode_in_brief_has_the_form_of_the_specification() -> None:
@@ -118,6 +120,23 @@ def test_greetings_come_last() -> None:
 def test_a_sentence_that_is_too_long_is_cut_at_a_word() -> None:
     told = extracted([said("Ana", "word " * 100)], 50)
     assert told == "Extract: Ana: word word word word word word word…"
+
+
+def test_an_announcement_of_another_topic_is_no_content_and_no_decision() -> None:
+    for announced in ("Let's talk about something else.", "Okay, new topic.", "Давай про другое."):
+        asked = [said("Ana", f"{announced} We decided to paint the hall.")]
+        assert extracted(asked) == "Extract: Ana: We decided to paint the hall."
+        assert extracted_episode(asked).decisions == ("Ana: We decided to paint the hall.",)
+    about = "Let's talk about something else: my garden plan."
+    assert extracted([said("Ana", about)]) == f"Extract: Ana: {about}"
+
+
+def test_a_pause_does_not_end_a_sentence() -> None:
+    paused = "I fly to Lisbon for the weekend... well, for two days. It is warm by the sea…"
+    assert extracted_session([said("Ana", paused)]).what_mattered == (
+        "Ana: I fly to Lisbon for the weekend... well, for two days.",
+        "Ana: It is warm by the sea…",
+    )
 
 
 def test_japanese_is_split_without_spaces() -> None:
@@ -250,7 +269,7 @@ def test_each_spine_continues_the_one_before() -> None:
     assert first.summary_json == {
         "PROFILE": ["Ana: I moved to Lisbon last week."],
         "PROJECTS": ["Ana: We decided to keep the car.", "Ana: I\u2019ll paint it with Marta."],
-        "PEOPLE": ["Ana", "Marta"],
+        "PEOPLE": ["Marta"],
         "OPEN_LOOPS": ["Ana: I need to call the landlord.", "Ana: Do you know a good painter?"],
     }
     assert first.text.startswith("Extract:\n\nPROFILE\n- Ana: I moved to Lisbon last week.\n\nPROJECTS\n")
@@ -260,8 +279,27 @@ def test_each_spine_continues_the_one_before() -> None:
     assert second.summary_json == {
         **first.summary_json,
         "PROFILE": ["Ana: I moved to Lisbon last week.", "Ana: I work at the port."],
-        "PEOPLE": ["Marta", "Ana"],
         "OPEN_LOOPS": [*first.summary_json["OPEN_LOOPS"], "Ana: I must buy a bike."],
+    }
+
+
+@pytest.mark.spec("D10")
+@pytest.mark.spec_part("A05")
+def test_a_spine_tells_a_profile_from_a_mood_and_projects_of_the_user_from_promises_of_the_agent() -> None:
+    spine = extract(
+        SummaryKind.SPINE,
+        [
+            said("Ana", "I'm furious! I am on the bus now. I'm a nurse. I can't eat dairy."),
+            said("Ana", "Let's talk about something else. I am working on a garden. I have promised Marta a plan."),
+            said("Bot", "I'll remind you.", Role.ASSISTANT),
+        ],
+        ["Marta", "Ana"],
+    )
+    assert spine.summary_json == {
+        "PROFILE": ["Ana: I'm a nurse.", "Ana: I can't eat dairy."],
+        "PROJECTS": ["Ana: I am working on a garden.", "Ana: I have promised Marta a plan."],
+        "PEOPLE": ["Marta"],
+        "OPEN_LOOPS": [],
     }
 
 
@@ -275,11 +313,20 @@ def test_a_spine_forgets_its_oldest_items_first() -> None:
     "text",
     [
         *("I live in Porto.", "My name is Ana.", "Я живу в Риге.", "Меня зовут Аня.", "Mieszkam w Krakowie."),
+        *("I'm a nurse.", "I'm from Porto.", "I don't eat meat.", "My best friend lives in Riga."),
+        *("Ich bin aus Bonn.", "Ich bin Vegetarier."),
         *("Vivo en Madrid.", "Me gusta el té.", "Ich heiße Eva.", "Ich wohne in Köln.", "私は東京に住んでいます。"),
     ],
 )
 def test_what_users_say_of_themselves_is_known_in_six_languages(text: str) -> None:
     assert OF_ONESELF.search(normalize_name(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["I'm furious!", "I am so tired.", "I have to run.", "Ich bin wütend.", "I am on a bus."]
+)
+def test_a_mood_or_a_moment_is_nothing_that_users_say_of_themselves(text: str) -> None:
+    assert not OF_ONESELF.search(normalize_name(text))
 
 
 def test_the_examples_are_true() -> None:

@@ -14,7 +14,7 @@ from mnemolog.domain.authority import Slot
 from mnemolog.domain.gate import Signal
 from mnemolog.events.envelope import DEFAULT_AGENT
 from mnemolog.events.serving import ContextServed, Purpose
-from mnemolog.projections.operations.counted import Outcome, Period, Wanted
+from mnemolog.projections.operations.counted import Node, Outcome, Period, Wanted
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.teller import Teller
 
@@ -96,7 +96,7 @@ async def test_the_share_of_messages_with_a_search_is_counted(engine: Engine, us
         await asked(ana, message)
 
     rows = await engine.reads.operations(
-        ana.viewer, Wanted(by=Period.TOTAL, op="serve"), 10, await ana.caught_up(), None
+        ana.viewer, Wanted(by=Period.TOTAL, node=Node.CONTEXT, op="search"), 10, await ana.caught_up(), None
     )
 
     counted = {row["status"]: row["count"] for row in rows}

@@ -12,11 +12,15 @@ from mnemolog.commands.recalls import RecordRecalls
 from mnemolog.domain.artifact import Refusal
 from mnemolog.domain.bands import Band
 from mnemolog.domain.errors import InvalidInput, NotFound, NotPermitted
+from mnemolog.domain.extraction.windows import Trigger
 from mnemolog.domain.memory import Cause
 from mnemolog.domain.principal import ALL, Principal, Role
 from mnemolog.events.artifacts import ArtifactRefused
 from mnemolog.events.envelope import Meta, NewEvent
+from mnemolog.events.extraction import MessagesExtracted
+from mnemolog.events.generation import Generation
 from mnemolog.events.memory import Match, MemoryObserved, MemorySoftDeleted, Observation
+from mnemolog.events.serving import ContextServed, Purpose
 from mnemolog.projections.operations.counted import Node, Outcome, Over, Period, Wanted
 from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_replayed
@@ -50,6 +54,7 @@ async def test_operations_are_counted_by_node_op_and_status(engine: Engine, user
     assert found["hotpath", "create", "ok", "memory"] == 1
     assert found["episodic", "create", "ok", "memory"] == 1
     assert found["hotpath", "create", "skipped", "memory"] == 1
+    assert found["hotpath", "search", "ok", "memory"] == 1  # For the neighbours of what was known.
     assert found["hotpath", "create", "ok", "message"] == 1
     for op in ("update", "delete", "restore"):
         assert found["hotpath", op, "ok", "memory"] == 1
@@ -87,6 +92,53 @@ async def test_what_changed_and_when_is_counted_by_op_and_node_over_time(engine:
     by_hour = await engine.reads.operations(ana.viewer, Wanted(by=Period.HOUR), moment=CURRENT)
     assert sum(row["count"] for row in by_hour) == sum(expected.values())
     assert {row["period"].minute for row in by_hour} == {0}
+
+
+@pytest.mark.spec("B14")
+async def test_messages_are_classified_and_searches_have_the_similarity_of_the_best_neighbour(
+    engine: Engine, user: str
+) -> None:
+    ana = Person(engine, user)
+    tea = await ana.creates("Ana drinks tea")
+    read = MessagesExtracted(
+        agent_id=ana.agent,
+        thread_id=ana.thread,
+        turn_ids=("t1", "t2"),
+        trigger=Trigger.LENGTH,
+        generation=Generation(model="m-1"),
+        proposals=1,
+    )
+    observed = MemoryObserved(
+        memory_id=tea,
+        confidence=0.8,
+        importance=0.5,
+        cause=Observation.REPEAT,
+        match=Match(band=Band.AUTO, similarity=0.9),
+    )
+    served = ContextServed(
+        agent_id=ana.agent, thread_id=ana.thread, purpose=Purpose.ENVELOPE, items=(), tokens=9, searched=True
+    )
+    for actor, event in (
+        ("model-extractor", read),
+        ("model-extractor", read.model_copy(update={"proposals": 0, "turn_ids": ("t3",)})),
+        ("Ana", observed),
+        ("Bot", served),
+        ("Bot", served.model_copy(update={"searched": False})),
+    ):
+        await append(engine, ana.stream, NewEvent(new_id(), event, Meta(actor), now()))
+
+    rows = await engine.reads.operations(ana.viewer, TOTAL, 100, await ana.caught_up())
+
+    told = {(row["node"], row["op"], row["status"], row["subject"]): (row["count"], row["similarity"]) for row in rows}
+    assert told == {
+        ("hotpath", "create", "ok", "memory"): (1, None),
+        ("worker", "classify", "ok", "message"): (2, None),
+        ("worker", "classify", "skipped", "message"): (1, None),
+        ("hotpath", "create", "skipped", "memory"): (1, 0.9),
+        ("hotpath", "search", "ok", "memory"): (1, 0.9),
+        ("context", "search", "ok", "context"): (1, None),
+        ("context", "search", "skipped", "context"): (1, None),
+    }
 
 
 @pytest.mark.spec_part("B14")

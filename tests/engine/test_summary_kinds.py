@@ -148,6 +148,42 @@ async def test_an_open_episode_has_a_running_summary_every_ten_messages_and_one_
     await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
+@pytest.mark.spec("E01")
+async def test_a_thread_an_episode_its_messages_and_its_summaries_name_each_other_in_the_form_of_the_specification(
+    ana: Person,
+) -> None:
+    ids = await talks(ana, "The night train to Porto is full", "Is there a bus to Porto?")
+    await summarized(ana)
+    [active] = await ana.engine.reads.episodes(ana.viewer)
+    [thread] = await ana.engine.reads.threads(ana.viewer)
+    assert (thread["active_episode_id"], active["status"], active["topic_label"]) == (
+        active["episode_id"],
+        "active",
+        None,
+    )
+
+    await summarized(ana, 9 * HOUR)
+
+    [episode] = await ana.engine.reads.episodes(ana.viewer, moment=await ana.caught_up())
+    assert (episode["status"], episode["topic_label"]) == ("closed", "Extract: The night train to Porto is full")
+    assert episode["started_at"] <= episode["last_user_message_at"] == episode["ended_at"]
+    assert await ana.engine.reads.episode(ana.viewer, episode["episode_id"]) == {**episode, "carried_over": []}
+    [final] = await listed(ana, "final")
+    assert (final["episode_id"], final["summary_json"]["topic"]) == (episode["episode_id"], episode["topic_label"])
+    await talks(ana, "Good morning")  # No episode has it yet.
+    found = await ana.engine.reads.messages(ana.viewer, None, 10, await ana.caught_up())
+    assert [(one["message_id"], one["episode_id"]) for one in found[1:]] == [
+        (id_, episode["episode_id"]) for id_ in reversed(ids)
+    ]
+    assert found[0]["episode_id"] is None
+    other = Person(ana.engine, ana.user, agent="coach")
+    assert (await ana.engine.reads.message(other.viewer, ids[0]))["episode_id"] is None
+
+    await erases(ana, EraseMessages, message_ids=(ids[0],))
+    [episode] = await ana.engine.reads.episodes(ana.viewer, moment=await ana.caught_up())
+    assert episode["topic_label"] is None
+
+
 async def test_long_messages_make_a_running_summary_due_sooner(ana: Person) -> None:
     await talks(ana, *[f"{text}. {'It is a long way to Porto. ' * 90}" for text in trains(4)])
     await summarized(ana)
@@ -174,7 +210,7 @@ async def test_an_ended_session_is_summarized_for_the_next_one(ana: Person) -> N
         ],
         "open_loops": ["Ana: Is the flat in Lisbon dry?"],
         "commitments": ["Ana: I'll call the landlord"],
-        "people": ["Ana"],
+        "people": [],
         "tone": "",
     }
     assert (summary["text"], summary["messages"]) == (summary["summary_json"]["one_liner"], 3)
@@ -228,7 +264,7 @@ async def test_the_spine_goes_over_all_threads_and_each_version_builds_on_the_on
     assert first["summary_json"] == {
         "PROFILE": ["Ana: I live in Lisbon"],
         "PROJECTS": ["Ana: We decided to take the train"],
-        "PEOPLE": ["Ana"],
+        "PEOPLE": [],
         "OPEN_LOOPS": ["Ana: I must call the landlord"],
     }
     before = Moment(as_of=await ana.engine.log.head(ana.stream))
@@ -336,7 +372,7 @@ async def test_a_conversation_without_words_is_summarized_once(ana: Person) -> N
     found = [one for kind in SummaryKind for one in await listed(ana, kind)]
     assert sorted(one["kind"] for one in found) == ["final", "rolling", "session", "spine"]
     texts = {one["text"] for one in found}
-    assert texts == {"Extract: nothing was said in words.", "Extract:\n\nPEOPLE\n- Ana"}
+    assert texts == {"Extract: nothing was said in words."}
 
 
 SAID: Mapping[str, Json] = {
@@ -348,7 +384,7 @@ SAID: Mapping[str, Json] = {
         "what_mattered": ["trains"],
         "open_loops": ["Which one?"],
         "commitments": [],
-        "people": ["Ana"],
+        "people": [],
         "tone": "calm",
     },
     "final_summary": {
