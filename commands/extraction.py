@@ -32,7 +32,7 @@ from mnemolog.domain.entity import PERSON, Entity
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.extraction.candidate import MOST_WRITES, Action, Candidate
 from mnemolog.domain.extraction.short_names import is_short_for
-from mnemolog.domain.extraction.vocabulary import ONE_OF, OUTLIVING, PETS, SUCCEEDED, TIED_TO
+from mnemolog.domain.extraction.vocabulary import FOLLOWED, ONE_OF, OUTLIVING, PETS, SUCCEEDED, TIED_TO
 from mnemolog.domain.memory import Status
 from mnemolog.domain.message import Message
 from mnemolog.domain.predicates import BUILT_IN, Predicate
@@ -138,6 +138,8 @@ def decide_one(state: Extraction, command: ExtractTurn, candidate: Candidate, fa
         news += _left_behind(state, after(state, news), command, candidate, about)
     if news and about.predicate in SUCCEEDED and candidate.action is not Action.END:
         news += _succeeded(after(state, news), command, candidate, about)
+    if news and about.predicate in FOLLOWED and candidate.action is not Action.END:
+        news += _followed(after(state, news), command, candidate, about)
     return news
 
 
@@ -218,6 +220,17 @@ def _succeeded(state: Extraction, command: ExtractTurn, candidate: Candidate, fa
             if _holds(one, command.said_at) and _outranked(state, command, candidate, one):
                 ends += _end(after(state, ends), command, candidate, one, candidate.since or command.said_at)
     return ends
+
+
+def _followed(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
+    """The end of what had become something else when it was recorded: messages may be read out of their order."""
+    _, same = slot_of(state, fact)
+    _, later = slot_of(state, fact.model_copy(update={"predicate": FOLLOWED[fact.predicate]}))
+    begun = [period.valid_from for one in later for period in one.validity.periods]
+    began = min((each for each in begun if each > fact.said.since), default=None)
+    if began is None:
+        return []
+    return [event for one in same if _holds(one, began) for event in _end(state, command, candidate, one, began)]
 
 
 def _end(
@@ -359,7 +372,8 @@ def _reads_around(state: Extraction, candidate: Candidate, fact: Remember) -> fr
     if subject is None:
         return frozenset()
     tags = frozenset[str]()
-    for predicate in (*TIED_TO.get(fact.predicate, ()), *SUCCEEDED.get(fact.predicate, ())):
+    around = (*TIED_TO.get(fact.predicate, ()), *SUCCEEDED.get(fact.predicate, ()))
+    for predicate in (*around, FOLLOWED.get(fact.predicate, fact.predicate)):
         tags |= slot_reads(state.graph, (fact.scope, fact.owner, subject.entity_id, predicate))
     if candidate.in_short or candidate.replaces or fact.predicate == WORKS_AT:
         slot = _slot(state, fact, subject, fact.predicate)

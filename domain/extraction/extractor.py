@@ -21,7 +21,7 @@ from mnemolog.domain.extraction.forms import (
 )
 from mnemolog.domain.extraction.makers import intolerant
 from mnemolog.domain.extraction.rule import Said
-from mnemolog.domain.extraction.times import Dated, dated, day_of, moment
+from mnemolog.domain.extraction.times import Dated, dated, day_of, is_to_come, moment
 from mnemolog.domain.extraction.validation import valid
 
 
@@ -59,7 +59,7 @@ def _said_in(clause: str, at: datetime) -> Sequence[Candidate]:
         for one in rules:
             if not any(hint in lower for hint in one.hints):
                 continue
-            plain = plain or dated(clause, at, future=_TO_COME.search(clause) is not None)
+            plain = plain or dated(clause, at, future=is_to_come(clause))
             stated = plain if timed else whole
             if (match := one.form.match(stated.text)) and (made := one.make(Said(match, stated, at))):
                 return [replace(each, rule=f"{EXTRACTOR}/{one.name}") for each in made]
@@ -113,8 +113,3 @@ def _home_to_be(last: Candidate, at: datetime) -> str | None:
 
 _TO_MOVE = "to move to "
 _PLANNED = ("wedding_date", "trip_date", "holiday_date", "vacation_date", "next_trip")
-_TO_COME = re.compile(
-    r"(?:'m|am|'re|are|'s|is)(?: \w+){0,2} (?:starting|joining|moving|relocating|leaving|going|getting)\b"
-    r"|\bi start\b|(?:'ll|\bwill|\bshall)\b|\bnext (?:trip|holiday|vacation|journey)\b|\bplanning\b",
-    re.IGNORECASE,
-)

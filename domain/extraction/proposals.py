@@ -10,7 +10,7 @@ from typing import Literal
 from mnemolog.domain.entity import ME
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.extraction.candidate import MOST_CANDIDATES, Action, Candidate
-from mnemolog.domain.extraction.times import absolute, moment
+from mnemolog.domain.extraction.times import absolute, is_to_come, moment
 from mnemolog.domain.extraction.validation import Fault, checked, is_small_talk, is_speculation, valid
 from mnemolog.domain.extraction.windows import Utterance
 from mnemolog.domain.predicates import predicate_name
@@ -187,10 +187,15 @@ def _fact(one: Proposal, main: Utterance, profile_fields: Collection[str]) -> Ca
         action=action,
         single=one.single,
         changes=one.change in ("changes", "ends"),
-        since=moment(one.since, main.at) if one.since else None,
-        until=moment(one.until, main.at) if one.until else None,
+        since=moment(one.since, main.at, future=_is_to_come(one.since, main.text)) if one.since else None,
+        until=moment(one.until, main.at, future=_is_to_come(one.until, main.text)) if one.until else None,
         confidence=one.confidence,
     )
+
+
+def _is_to_come(phrase: str, text: str) -> bool:
+    """Whether the sentence with a phrase of time tells of what is to come: "she's changing schools in January"."""
+    return any(phrase.lower() in one.lower() and is_to_come(one) for one in re.split(r"(?<=[.!?])\s+|\n+", text))
 
 
 def judge_summary(candidates: Sequence[FactCandidate], messages: Sequence[Utterance]) -> Judged:

@@ -50,6 +50,12 @@ _PHRASE = re.compile(
     re.IGNORECASE,
 )
 
+_TO_COME = re.compile(
+    r"(?:'m|am|'re|are|'s|is)(?: \w+){0,2} (?:starting|joining|moving|relocating|leaving|going|getting|changing|switching)\b"
+    r"|\bi start\b|(?:'ll|\bwill|\bshall)\b|\bnext (?:trip|holiday|vacation|journey)\b|\bplanning\b",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Dated:
@@ -135,6 +141,15 @@ def moment(phrase: str, at: datetime, *, future: bool = False) -> datetime | Non
     """When a phrase such as `last week`, `since March` or `2026-03-01` says that something began or ended."""
     said = dated(phrase, at, future=future)
     return said.since or said.until or point(phrase.strip().rstrip("."), at, future=future)
+
+
+def is_to_come(clause: str) -> bool:
+    """Whether a clause tells of what is to come, so that a month in it is the next one.
+
+    >>> is_to_come("I'm moving to Oslo in March"), is_to_come("I moved to Oslo in March")
+    (True, False)
+    """
+    return _TO_COME.search(clause) is not None
 
 
 def is_time(text: str) -> bool:

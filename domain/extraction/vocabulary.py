@@ -88,6 +88,8 @@ SUCCEEDED = {
     "works_at": {"plans": "to work at {}"},
 }
 """What a fact ends about the same object: an engagement ends with the wedding, and a plan when it is done."""
+FOLLOWED = {"engaged_to": "married_to", "partner_of": "married_to"}
+"""What of the same two people may be recorded before it, although it began later."""
 RULED_OUT = {
     "meat": ("vegetarian", "vegan", "plant-based", "pescatarian"),
     "fish": ("vegetarian", "vegan", "plant-based"),

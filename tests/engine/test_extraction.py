@@ -395,6 +395,13 @@ async def test_a_marriage_ends_what_the_two_were_before(ana: Teller) -> None:
     await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
+async def test_an_engagement_that_is_heard_of_later_ended_with_the_marriage(ana: Teller) -> None:
+    await hears(ana, "Tom and I got married on 2 May.", occurred_at=day("2026-05-04"))
+    await hears(ana, "Tom and I got engaged!", occurred_at=day("2026-01-04"))
+    [former] = await ana.facts(valid_at="any", predicate="engaged_to")
+    assert (former["valid_from"], former["valid_to"]) == (day("2026-01-04"), day("2026-05-02"))
+
+
 async def test_a_marriage_to_somebody_else_leaves_an_engagement_that_was_recorded(ana: Teller) -> None:
     await ana.tells("me", "engaged_to", "Tom", told_at=day("2026-02-01"))
     await hears(ana, "My sister Mia is here.", "Mia got married to Ben.")

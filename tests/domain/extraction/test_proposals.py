@@ -180,6 +180,21 @@ def test_the_object_of_a_fact_was_said_even_if_its_sentence_has_other_words() ->
 
 
 @pytest.mark.parametrize(
+    ("text", "began"),
+    [
+        ("Leila is changing schools in January, she'll be at the Oboe College.", "2027-01-01"),
+        ("Leila changed schools in January, she is at the Oboe College.", "2026-01-01"),
+    ],
+)
+def test_a_month_is_the_next_one_in_a_sentence_about_what_is_to_come(text: str, began: str) -> None:
+    works = proposal("Leila works at the Oboe College.", subject="Leila", predicate="works_at", object="Oboe College")
+    [one] = judged(replace(works, since="in January"), text).accepted
+    assert one.fact is not None
+    assert one.fact.since is not None
+    assert one.fact.since.date().isoformat() == began
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Rhys proposed!",
