@@ -159,6 +159,16 @@ async def test_a_client_starts_the_server_itself(engine: Engine, user: str) -> N
         assert "Ana drinks tea" in await called(client, "search_memory", query="tea")
 
 
+async def test_a_server_answers_before_its_engine_is_there(tmp_path: Path) -> None:
+    """Clients give up after a minute; an engine that cannot start is reported by the call that needs it."""
+    out_of_reach = {"MNEMOLOG_POSTGRES_URL": "postgresql://x:x@127.0.0.1:1/x", "MNEMOLOG_ENGINE": "in-process"}
+    arguments = ["--data-dir", str(tmp_path), "mcp", "--user", "ana"]
+    command = str(Path(sys.executable).with_name("mnemolog"))
+    async with Client(StdioServerParameters(command=command, args=arguments, env=out_of_reach)) as client:
+        assert await names(client) == ["add_memory", "search_memory", "get_context"]
+        assert "127.0.0.1:1" in await refused(client, "search_memory", query="tea")
+
+
 @asynccontextmanager
 async def over_http(url: str, key: str | None, query: str = "") -> AsyncIterator[Client]:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
