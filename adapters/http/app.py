@@ -42,6 +42,7 @@ TAGS = [
     {"name": "artifacts", "description": "Files and links of a conversation, and the texts that stand for them."},
     {"name": "knowledge", "description": "The libraries of agents: documents, divided into chunks."},
     {"name": "changes", "description": "Many changes as one: undone, rolled back, or forgotten by scope."},
+    {"name": "webhooks", "description": "Changes, sent to URLs as they happen."},
     {"name": "erasure", "description": "Destroy what was said, for good."},
     {"name": "maintenance", "description": "How the engine is."},
 ]

@@ -54,19 +54,22 @@ IdempotencyKey = Annotated[
 
 def add_route(router: APIRouter, operation: Operation[Any, Any]) -> None:
     """Path parameters and the idempotency key come from where HTTP has them, other fields from the body or query."""
-    router.add_api_route(
-        operation.path,
-        _endpoint(operation),
-        methods=[operation.method],
-        name=operation.name,
-        operation_id=operation.name,
-        summary=operation.summary,
-        description=operation.description or None,
-        status_code=operation.status,
-        response_model=operation.result,
-        tags=[operation.tag],
-        openapi_extra={"x-role": operation.role.value},
-    )
+    endpoint = _endpoint(operation)
+    for path in filter(None, (operation.path, operation.also)):
+        router.add_api_route(
+            path,
+            endpoint,
+            methods=[operation.method],
+            name=operation.name,
+            operation_id=operation.name,
+            summary=operation.summary,
+            description=operation.description or None,
+            status_code=operation.status,
+            response_model=operation.result,
+            tags=[operation.tag],
+            openapi_extra={"x-role": operation.role.value},
+            include_in_schema=path == operation.path,
+        )
 
 
 def _endpoint(operation: Operation[Any, Any]) -> Any:

@@ -244,7 +244,7 @@ async def links(engine: Engine, request: MemoryRead) -> Page[LinkView]:
     return Page[LinkView](items=[LinkView.model_validate(row) for row in rows])
 
 
-@operation("history", "GET /history/{id}", tag="recall", arguments=("id",))
+@operation("history", "GET /history/{id}", tag="recall", arguments=("id",), also="/memories/{id}/history")
 async def history(engine: Engine, request: HistoryRead) -> Page[HistoryEntry]:
     """Read the history of a memory, an entity or a fact, newest first.
 

@@ -22,6 +22,7 @@ R = TypeVar("R")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation(Generic[Q, R]):
     """`name` is the Python method and the OpenAPI id, `command` the CLI words, `route` method and path under /v1.
+    HTTP answers at `also` as well, if that is not empty: another path for the same.
 
     The docstring of `run` is the help everywhere: the first sentence is the summary, the rest the description.
     `arguments` are the positional fields in Python and on the command line; all others are keywords. `done` is what the
@@ -42,6 +43,7 @@ class Operation(Generic[Q, R]):
     destroys: bool = False
     status: int = 200
     example: dict[str, Any] | None = None
+    also: str = ""
 
     @property
     def method(self) -> str:
@@ -79,6 +81,7 @@ def operation(
     status: int = 200,
     example: dict[str, Any] | None = None,
     destroys: bool = False,
+    also: str = "",
 ) -> Callable[[Callable[[Engine, Q], Awaitable[R]]], Operation[Q, R]]:
     """Turns the decorated function into an operation, with its name, help, request and result.
 
@@ -104,6 +107,7 @@ def operation(
             status=status,
             example=example,
             destroys=destroys,
+            also=also,
         )
 
     return defined

@@ -108,6 +108,7 @@ async def test_history_tells_every_write_newest_first(api: Api) -> None:
     entries = (await api.get(f"/v1/history/{made['memory_id']}", **after(last)))["items"]
     assert [entry["event"] for entry in entries] == ["RESTORE", "DELETE", "MERGE", "LINK", "UPDATE", "ADD"]
     assert entries[1]["meta"]["reason"] == "asked to"
+    assert (await api.get(f"{path}/history"))["items"] == entries
     update = entries[4]
     assert update["meta"]["event_id"] == updated["event_ids"][0]
     assert (update["old_ref"], update["new_ref"]) == (f"{made['memory_id']}@1", f"{made['memory_id']}@3")
