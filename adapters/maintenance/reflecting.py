@@ -29,7 +29,8 @@ from mnemolog.domain.extraction.validation import Fault
 from mnemolog.domain.extraction.windows import Utterance
 from mnemolog.domain.memory import SEMANTIC, Cause, Status
 from mnemolog.domain.memory import Kind as MemoryKind
-from mnemolog.domain.memory_key import Source
+from mnemolog.domain.memory_key import MAX_REFS, Source
+from mnemolog.domain.mention import phrases
 from mnemolog.domain.minds.mind import WITHOUT_MODEL, Mind
 from mnemolog.domain.minds.reflection import (
     MOST_MESSAGES,
@@ -40,8 +41,10 @@ from mnemolog.domain.minds.reflection import (
     worth_reflecting,
 )
 from mnemolog.domain.origin import Origin
+from mnemolog.domain.scope import Scope
 from mnemolog.domain.summary import shortened
 from mnemolog.domain.turn import Role
+from mnemolog.domain.viewer import Viewer
 from mnemolog.events.conversation import TurnRecorded, thread_tag, turn_tag
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.fields import validated
@@ -49,6 +52,7 @@ from mnemolog.events.generation import Generation
 from mnemolog.events.message_fold import MESSAGE
 from mnemolog.events.minds import MindRan, Pair, mind_tag
 from mnemolog.projections.conversation import reader as conversation
+from mnemolog.projections.graph.tables import entities
 from mnemolog.projections.memories.tables import links, memories
 from mnemolog.projections.owner import indexed, owner_of, stream_of
 from mnemolog.projections.rows import Key, Row, fetch, stored
@@ -158,12 +162,30 @@ async def _reflect_on(
             reflection, faults = judge(done.output, messages)
     else:
         generation, faults = Generation(model=RULES), (Fault.FILLER,)
-    changes = (Change(commands=(_memory(run, messages, reflection, generation),)),) if reflection else ()
+    changes: tuple[Change, ...] = ()
+    if reflection is not None:
+        about = await _entities(run, messages, reflection)
+        changes = (Change(commands=(_memory(run, messages, reflection, generation, about),)),)
     turn_ids = tuple(one.turn_id for one in messages)
     await run.record(ran, generation, turn_ids=turn_ids, changes=changes, faults=tuple(faults))
 
 
-def _memory(run: Run, messages: Sequence[Utterance], reflection: Reflection, generation: Generation) -> CreateMemory:
+async def _entities(run: Run, messages: Sequence[Utterance], reflection: Reflection) -> Sequence[UUID]:
+    """The users who spoke and whoever the reflection names, as far as they are known in its scope."""
+    speakers = {one.speaker: None for one in messages if one.of_user}
+    named = frozenset(phrase for text in (*speakers, reflection.text) for phrase in phrases(text))
+    viewer = Viewer(run.stream.tenant, run.stream.owner, run.agent_id)
+    [found] = await run.engine.reads.named_in([(viewer, named)])
+    whose = tuple_(*indexed(entities)) == tuple_(*owner_of(run.stream))
+    statement = select(*stored(entities)).where(whose, entities.c.entity_id.in_(sorted(found)))
+    async with run.engine.projections.live.connect() as connection:
+        rows = await fetch(connection, entities, statement)
+    return [row["entity_id"] for row in rows if run.scope is Scope.AGENT or row["scope"] == Scope.GLOBAL]
+
+
+def _memory(
+    run: Run, messages: Sequence[Utterance], reflection: Reflection, generation: Generation, about: Sequence[UUID]
+) -> CreateMemory:
     """The agent's own memory of the conversation (A §4.3)."""
     made_by = f"{generation.model} {generation.prompt}-{generation.prompt_version}"
     fields = {
@@ -175,6 +197,8 @@ def _memory(run: Run, messages: Sequence[Utterance], reflection: Reflection, gen
         "source": Source.SHADOW_EXTRACTION,
         "origin": Origin.AGENT,
         "source_turn_ids": tuple(one.turn_id for one in messages),
+        "entity_ids": tuple(about[:MAX_REFS]),
+        "topics": reflection.tags,
         "metadata": {"mind": made_by, "reflection": reflection.metadata},
     }
     return validated(CreateMemory, {**run.who, **fields})

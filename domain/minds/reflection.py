@@ -16,7 +16,7 @@ from mnemolog.domain.turn import Role
 HYPOTHESIS = "Hypothesis (not stated, low confidence)"
 MOST_CONFIDENCE = 0.3
 """The confidence of a hypothesis: at most so much, whatever the model says."""
-SENTENCES, ITEMS, QUOTE = 4, 5, 200
+SENTENCES, ITEMS, QUOTE, TAG = 4, 5, 200, 40
 MOST_MESSAGES, LEAST_MESSAGES = 40, 2
 WRITE_NEEDED = "memory_write_needed"
 """In the metadata of a message: reflect on the thread within a minute, without waiting for it to rest (A §7.2)."""
@@ -28,7 +28,7 @@ class Reflected:
     """The answer of the model: all empty if nothing is worth keeping.
 
     `observation`: what the user explicitly said; `action`: what the agent did; `evidence`: the user's own words where
-    they link one thing to another; `unresolved`: what remains open.
+    they link one thing to another; `unresolved`: what remains open; `tags`: the topics.
     """
 
     observation: str
@@ -37,6 +37,7 @@ class Reflected:
     unresolved: tuple[str, ...] = ()
     hypothesis: str = ""
     hypothesis_confidence: float = 0.0
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,7 @@ class Reflection:
     unresolved: tuple[str, ...] = ()
     hypothesis: str = ""
     hypothesis_confidence: float = 0.0
+    tags: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -109,6 +111,7 @@ def judge(answer: Reflected, messages: Sequence[Utterance]) -> tuple[Reflection 
         unresolved=tuple(shortened(one, QUOTE) for one in unresolved[:ITEMS]),
         hypothesis=guess,
         hypothesis_confidence=min(MOST_CONFIDENCE, max(0.0, answer.hypothesis_confidence)) if guess else 0.0,
+        tags=tuple(dict.fromkeys(tag for one in answer.tags if (tag := shortened(" ".join(one.split()), TAG))))[:ITEMS],
     ), faults
 
 

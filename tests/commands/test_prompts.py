@@ -24,6 +24,7 @@ PUBLISHED = {
     "patrol_reflect.v1.md": "ec3f02b08616db0d95e8e689ae2dc566fde0fdd54f4b8fe6bfdfe5dcbc7b2f41",
     "patrol_split.v1.md": "b92e6ed6e74dce981a6a089572a71e5c1c1547b1d690cc4e28a30f9db0bc9c8d",
     "reflection.v1.md": "f0a116850a409ac1b72fa6b2143ed2581b0edad2bc452d5e8807426b3fb83a73",
+    "reflection.v2.md": "9427ae750c759371fc36f2edd6b41fdc299f499de1112586b2e380bac34fd4a8",
     "rolling_summary.v1.md": "9551d30cbd3bd99c3aba8a8d5c1a237e2a16c0c74cf798b0864662f5def32840",
     "running_summary.v1.md": "25a40e7c67c41b0dac167662391576ed2cd8c6cb9f9bf72b1a403039bfa8201c",
     "session_summary.v1.md": "ffff51db67cbfd19e47bb6c7646904d7093a435bd70877af320ce8d4d64ba213",

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -23,6 +24,7 @@ from mnemolog.commands.models import Completion, ImageDescription, Transcript
 from mnemolog.domain.artifact import Extraction, Refusal, TextKind
 from mnemolog.domain.errors import ModelOutputInvalid, ModelUnavailable
 from mnemolog.events.generation import Generation
+from mnemolog.projections.artifacts.reader import TextCandidates
 from tests.adapters.artifacts import files
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
@@ -150,6 +152,59 @@ async def test_models_describe_images_and_transcribe_recordings_once(
     }
     assert found.surrogate == f"[image#{found.label}] a red square"
     assert (await read(ana, song)).surrogate.endswith("] I moved to Lisbon")
+
+
+@pytest.mark.spec("E05")
+async def test_what_a_conversation_carries_has_texts_and_surrogates_and_is_found_on_its_own(
+    ana: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    seeing = with_models(ana.engine, Vision())
+    sent = {
+        "image": (files.picture(size=(5, 5)), "a.png"),
+        "file": (b"# Plan\n\n## Paint\n\nPaint the hall.\n\n## Move\n\nMove the piano.", "plan.md"),
+        "audio": (b"ID3" + b"\0" * 98, "a.mp3"),
+        "video": (b"\0\0\0\x18ftypmp42" + b"\0" * 90, "a.mp4"),
+        "link": (None, "https://example.org/flat"),
+    }
+    ids = dict[str, UUID]()
+    for type_, (content, name) in sent.items():
+        await ana.says(f"My {type_}", turn_id=f"{ana.user}-{type_}")
+        place = {"name": name} if content else {"name": "", "url": name}
+        about = {"user_id": ana.user, "caption": f"the {type_}", "source_turn_ids": (f"{ana.user}-{type_}",), **place}
+        ids[type_], _ = await contents.store(ana.engine, content, about)
+        if content:
+            assert (await contents.store(ana.engine, content, about))[0] == ids[type_]  # By its sha256.
+            await _extract(seeing, tried(ana, ids[type_]))
+
+    shown = {type_: await read(ana, id_) for type_, id_ in ids.items()}
+    assert {type_: one.type for type_, one in shown.items()} == {type_: type_ for type_ in sent}
+    assert [(shown["image"].mime, shown["image"].size_bytes, shown["image"].sha256)] == [
+        ("image/png", len(sent["image"][0] or b""), sha256(sent["image"][0] or b"").hexdigest())
+    ]
+    kinds = {type_: [one.text_kind.value for one in found.texts] for type_, found in shown.items()}
+    assert kinds == {
+        "image": ["user_caption", "vision_short", "vision_detail", "ocr"],
+        "file": ["user_caption", "file_summary"],
+        "audio": ["user_caption", "transcript"],
+        "video": ["user_caption"],
+        "link": ["user_caption"],
+    }
+    chunks = await ana.engine.reads.artifact_texts(ana.viewer, ids["file"], TextKind.CHUNK)
+    assert [(one["place"], one["text"]) for one in chunks] == [
+        ("Plan > Paint", "Paint the hall."),
+        ("Plan > Move", "Move the piano."),
+    ]
+    messages = await ana.engine.reads.messages(ana.viewer, None, 10, await ana.caught_up())
+    assert [one["line"] for one in reversed(messages)] == [
+        f"Ana: My {type_} [{type_}#{found.label}] the {type_}" for type_, found in shown.items()
+    ]
+    for query, type_ in (("STOP", "image"), ("Where is the piano?", "file"), ("Who moved to Lisbon?", "audio")):
+        [best] = await ana.engine.reads.search_artifacts(
+            ana.viewer, query, TextCandidates(), limit=1, moment=await ana.caught_up()
+        )
+        assert best["artifact_id"] == ids[type_]
+    await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
 async def test_an_unavailable_model_is_retried_and_finally_skipped(ana: Person) -> None:

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import delete
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.erasure.erasing import erase
@@ -15,6 +17,7 @@ from mnemolog.adapters.maintenance import extracting, reflecting, segmenting, su
 from mnemolog.adapters.maintenance.minds import Ran, Run
 from mnemolog.adapters.maintenance.reflecting import THREAD, enqueue_due
 from mnemolog.adapters.maintenance.running import run_mind
+from mnemolog.adapters.pgvector.tables import vectors
 from mnemolog.commands.erasure import EraseMessages
 from mnemolog.commands.memories import LinkMemories
 from mnemolog.commands.rollback import Rollback
@@ -26,8 +29,10 @@ from mnemolog.domain.policy import Policy
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.fields import validated
 from mnemolog.events.minds import MindRan
+from mnemolog.projections.requests import MemoryQuery
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
+from tests.engine.teller import Teller
 from tests.testkit.eventually import eventually
 from tests.testkit.model_server import ModelServer, Reply, completion, error
 from tests.testkit.settings import settings_in
@@ -103,6 +108,50 @@ async def test_a_conversation_is_reflected_on_once(rosa: Person, server: ModelSe
     assert (len(ran.changes), again.changes, server.asked) == (1, [], 1)
     assert found["text"] in await rosa.finds("Who quit at Acme?")
     await assert_live_equals_replayed(rosa.engine, rosa.stream)
+
+
+@pytest.mark.spec("A10")
+async def test_a_reflection_is_a_whole_row_and_the_vector_index_only_an_index(
+    rosa: Person, server: ModelServer
+) -> None:
+    """Importance, tags, entities, provenance and whether it is active (A §4.3), whatever is in the index."""
+    answer = replace(ANSWER, tags=(" work ", "job search", "work"))
+    server.chat = lambda request: json.dumps(_fields(answer))
+    teller = Teller(rosa.engine, rosa.user, agent=rosa.agent)
+    acme = await teller.knows_of("Acme", "Organization")
+    lisbon = await teller.knows_of("Lisbon", "Place", scope="agent")
+    await Teller(rosa.engine, rosa.user, agent="planner-2").knows_of("Jobs", "Topic", scope="agent")
+    ids = await talks(rosa)
+    await reflects(rosa)
+
+    [row] = await rosa.engine.reads.newest(rosa.viewer, 10, await rosa.caught_up())
+    assert (row["importance"], row["topics"], row["source_turn_ids"]) == (0.5, ["work", "job search"], ids)
+    assert (set(row["entity_ids"]), row["status"]) == ({acme, lisbon}, "active")
+    assert (row["agent_id"], row["scope"], row["user_id"]) == (rosa.agent, "agent", rosa.user)
+    about = {"query": "What happened?", "agent": rosa.agent, "filters": {"user_id": rosa.user, "entity_ids": [acme]}}
+    found = await rosa.engine.reads.query(MemoryQuery.model_validate(about))
+    assert [hit.id for hit in found.hits] == [str(row["memory_id"])]
+    await assert_live_equals_replayed(rosa.engine, rosa.stream)
+
+    async with rosa.engine.projections.live.begin() as connection:
+        await connection.execute(delete(vectors).where(vectors.c.user_id == rosa.user))
+    assert (await rosa.engine.reads.newest(rosa.viewer, 10))[0] == row
+    assert row["text"] in await rosa.finds("Acme")
+
+    await rosa.deletes(row["memory_id"])
+    assert row["text"] not in await rosa.finds("Acme")
+    hidden = await rosa.engine.reads.memory(rosa.viewer, row["memory_id"], await rosa.caught_up())
+    assert hidden["status"] == "soft_deleted"
+
+
+@pytest.mark.parametrize("tags", [["x" * 300], ["  "], [str(number) for number in range(99)]])
+async def test_tags_are_few_and_short(rosa: Person, server: ModelServer, tags: list[str]) -> None:
+    server.chat = lambda request: json.dumps({**_fields(ANSWER), "tags": tags})
+    await talks(rosa)
+    await reflects(rosa)
+    [row] = await rosa.engine.reads.newest(rosa.viewer, 10, await rosa.caught_up())
+    assert len(row["topics"]) <= 5
+    assert all(0 < len(one) <= 40 for one in row["topics"])
 
 
 async def test_another_agent_sees_no_reflection(rosa: Person) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Protocol
 from uuid import UUID
@@ -18,7 +18,7 @@ from mnemolog.adapters.pgvector import PgVectorIndex
 from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.qdrant.index import QdrantIndex
-from mnemolog.domain.memory import SEMANTIC
+from mnemolog.domain.memory import SEMANTIC, Kind
 from mnemolog.projections.memories.filters import Candidates
 from mnemolog.projections.owner import owner_of
 from mnemolog.projections.requests import Filters
@@ -26,6 +26,8 @@ from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.index import Point, Text, VectorIndex
 from mnemolog.projections.vectors.projector import VectorsProjector
 from tests.engine.person import Person
+from tests.engine.teller import Teller
+from tests.engine.test_knowledge import Librarian
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
 
@@ -222,6 +224,34 @@ async def test_what_an_agent_keeps_to_itself_only_it_finds(ana: Indexed, engine:
 
     assert set(await ana.finds(by=coach)) == {private, shared}
     assert set(await ana.finds()) == {shared}
+
+
+@pytest.mark.spec("A11")
+async def test_however_near_it_is_nothing_is_found_that_user_agent_scope_or_entities_exclude(
+    ana: Indexed, engine: Engine
+) -> None:
+    """Reflections, facts and the chunks of libraries alike (A §5)."""
+    coach = Indexed(Person(engine, ana.person.user, agent="coach"), ana.place)
+    bob = Indexed(Person(engine, f"{ana.person.user}-bob", agent="coach"), ana.place)
+    marta, zoe = [await Teller(engine, ana.person.user).knows_of(name) for name in ("Marta", "Zoe")]
+    for kind in ("episode", "fact"):
+        of_kind = Candidates(kinds=frozenset({Kind(kind)}))
+        shared = await ana.has(60, kind=kind, entity_ids=[marta])
+        private = await coach.has(30, kind=kind, scope="agent", entity_ids=[zoe])
+        theirs = await bob.has(0, kind=kind)
+
+        assert list(await ana.finds(of_kind)) == [shared]
+        assert list(await ana.finds(of_kind, by=coach.person)) == [private, shared]
+        assert list(await ana.finds(of_kind, by=bob.person)) == [theirs]
+        for entity, found in ((marta, [shared]), (zoe, [private])):
+            about = replace(of_kind, about=frozenset({entity}))
+            assert list(await ana.finds(about, by=coach.person, limit=1)) == found
+        assert await ana.finds(replace(of_kind, about=frozenset({zoe}))) == {}
+
+    libraries = [Librarian(engine, f"{ana.person.user}-{name}") for name in ("coach", "planner")]
+    added = [await one.adds("# Sleep\n\nNo coffee before bed.", domain="health") for one in libraries]
+    for library, own in zip(libraries, added, strict=True):
+        assert {one["document_id"] for one in await library.finds("coffee before bed")} == {own.document_id}
 
 
 async def test_filters_come_before_the_limit(ana: Indexed) -> None:
