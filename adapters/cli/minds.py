@@ -1,7 +1,6 @@
 """`mnemolog minds`: list, run and resume the minds, which propose what to remember."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID, uuid4
@@ -16,7 +15,7 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.jobs.job import Failures
 from mnemolog.adapters.maintenance.minds import Ran, Run
 from mnemolog.adapters.maintenance.running import JOBS, run_mind
-from mnemolog.domain.errors import InvalidInput, NotFound
+from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.minds.mind import REFLECTING, WITHOUT_MODEL, Mind
 from mnemolog.domain.viewer import Viewer
@@ -126,11 +125,7 @@ async def _texts(run: Run, ran: Ran) -> Mapping[UUID, str]:
     viewer = Viewer(run.stream.tenant, run.stream.owner, run.agent_id)
     named = {one for change in ran.changes for one in _named(change)}
     moment = Moment(after=Position(run.stream, await run.engine.log.head(run.stream)))
-    found = dict[UUID, str]()
-    for id_ in sorted(named):
-        with suppress(NotFound):  # Planned only, or an entry of a being.
-            found[id_] = (await run.engine.reads.memory(viewer, id_, moment))["text"]
-    return found
+    return {id_: row["text"] for id_, row in (await run.engine.reads.memories(viewer, named, moment)).items()}
 
 
 def _named(change: Mapping[str, Any]) -> Sequence[UUID]:
@@ -153,7 +148,7 @@ def _described(change: Mapping[str, Any], texts: Mapping[UUID, str]) -> tuple[st
     def text(id_: UUID) -> str:
         return texts.get(id_, str(id_))
 
-    own = str(change.get("text") or text(change["memory_id"]))
+    own = str(change.get("text") or (text(change["memory_id"]) if change["memory_id"] else ""))
     if absorbed := change.get("absorbed_ids"):
         own = f"{own} ← {'; '.join(map(text, absorbed))}"
     if other := change.get("to_id"):

@@ -477,7 +477,7 @@ def _patrolled(done: PatrolResult) -> None:
         output.line(one.step, "; ".join(filter(None, (told, one.why and f"skipped: {one.why}"))) or "nothing to do")
         for change in one.changes:
             if change.what is not What.COUNTED:
-                output.line(" ", f"{change.what} {change.id} {change.into}".strip())
+                output.line(" ", " ".join(filter(None, (change.what.value, str(change.id or ""), change.into))))
     output.done(f"{'would be run' if done.dry_run else 'run'} {done.run_id}")
 
 

@@ -51,7 +51,8 @@ def _as_ran(run: Run, done: Patrolled) -> Ran:
     changes = [one for step in done.steps for one in step.changes]
     for one in changes:
         if one.what is not What.COUNTED:
-            ran.changes.append({"type": one.what.value, "memory_id": one.id, "into": one.into})
+            change = {"type": one.what.value, "memory_id": one.id, "into": one.into}
+            ran.changes.append({**change, "text": one.text} if one.text else change)
     ran.figures = {"counted": sum(one.what is What.COUNTED for one in changes)}
     ran.skipped = [f"{step.step}: {step.why}" for step in done.steps if step.why]
     if done.fault:

@@ -74,11 +74,15 @@ Output = TypeVar("Output")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change; `into` is the label of a cluster, the id of a survivor, or a store."""
+    """One change; `into` is the label of a cluster, the id of a survivor, or a store.
+
+    A scene that would be created has the id of its note, and an entry that would be written none.
+    """
 
     what: What
-    id: UUID
+    id: UUID | None
     into: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +201,7 @@ class _Run:
         await self._record(Step.NOTES, keep=keep, failed=failed, move=move, reviews=review)
         self.board = moved({**self.board, **{one.memory_id: one for one in new}}, labels)
         self._made |= {one.memory_id for one in new}
-        created = [Change(What.CREATED, one.memory_id, self.board[one.memory_id].cluster) for one in new]
+        created = [Change(What.CREATED, one.memory_id, self.board[one.memory_id].cluster, one.text) for one in new]
         unread = [Change(What.FAILED, one.note.entry_id) for one in failed]
         placed = [Change(What.PLACED, one.memory_id, one.cluster) for one in move]
         return Done(Step.NOTES, (*created, *unread, *placed), why)
@@ -207,7 +211,7 @@ class _Run:
         experience, importance = note.scene.experience, note.scene.importance
         assert experience.scene
         return SceneNode(
-            memory_id=self._engine.writes.new_id(),
+            memory_id=note.row["entry_id"] if self._dry_run else self._engine.writes.new_id(),
             text=scene_to_text(experience.scene, experience.feeling),
             experience=experience,
             node=Node(Status.ACTIVE, importance, pinned=False, session_count=ACTIVATED),
@@ -366,7 +370,8 @@ class _Run:
             self._entry(Store.SNAPSHOT, {**before, "think_md": "\n".join(f"- {one}" for one in think)}),
         ]
         await self._record(Step.REFLECT, put=put, reviews=[_review(Purpose.REFLECT, shown, asked)])
-        return Done(Step.REFLECT, tuple(Change(What.WRITTEN, one.entry_id, one.store) for one in put))
+        written = [(None if self._dry_run else one.entry_id, one.store) for one in put]
+        return Done(Step.REFLECT, tuple(Change(What.WRITTEN, *one) for one in written))
 
     def _entry(self, store: Store, body: Mapping[str, Any]) -> PutEntry:
         return validated(

@@ -31,10 +31,13 @@ class ClustersRead(Read):
 
 
 class PatrolChange(Result):
-    """One change. `id` is a scene, a note, or an entry that was written."""
+    """One change. `id` is a scene, a note, or an entry that was written.
+
+    In a dry run, a scene that would be created has the id of its note, and an entry that would be written none.
+    """
 
     what: What
-    id: UUID
+    id: UUID | None
     into: str = Field(description='The label of its cluster, the scene that absorbed it, or the store; else "".')
 
 

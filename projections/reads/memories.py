@@ -166,6 +166,12 @@ class MemoryReads(GraphReads):
         """One memory, hidden or not."""
         return await self._read(viewer, moment, (MEMORIES,), partial(memories.one, memory_id=memory_id))
 
+    async def memories(
+        self, viewer: Viewer, memory_ids: Collection[UUID], moment: Moment = NOW
+    ) -> Mapping[UUID, Mapping[str, Any]]:
+        """Those of these memories that the agent may see, hidden or not."""
+        return await self._read(viewer, moment, (MEMORIES,), partial(memories.by_ids, memory_ids=set(memory_ids)))
+
     async def links(self, viewer: Viewer, memory_id: UUID, moment: Moment = NOW) -> Sequence[Mapping[str, Any]]:
         """The links of a memory, strongest first (B §2)."""
         return await self._read(viewer, moment, (MEMORIES,), partial(memories.linked, memory_id=memory_id))

@@ -47,7 +47,9 @@ class Closed(NamedTuple):
 async def closed(mia: Person) -> Closed:
     done = await patrol(mia.engine, mia.viewer, str(uuid4()))
     changes = [one for step in done.steps for one in step.changes]
-    dying, recovered = ([one.id for one in changes if one.what is what] for what in (What.DYING, What.RECOVERED))
+    dying, recovered = (
+        [one.id for one in changes if one.what is what and one.id] for what in (What.DYING, What.RECOVERED)
+    )
     return Closed(tuple(dying), tuple(recovered))
 
 

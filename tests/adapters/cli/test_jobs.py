@@ -37,6 +37,25 @@ async def test_jobs_are_listed_shown_cancelled_and_retried(engine: Engine, user:
     await engine.jobs.cancel(job.job_id)
 
 
+async def test_jobs_lists_what_job_list_does(engine: Engine, user: str) -> None:
+    directory, kind = engine.settings.directory, f"kind of {user}"
+    older, newer = [await engine.jobs.enqueue(kind, {}, stream=StreamId.of_user(user)) for _ in range(2)]
+    await engine.jobs.cancel(older.job_id)
+
+    listed = await mnemolog(directory, "jobs", "--kind", kind, "--json")
+    queued = await mnemolog(directory, "jobs", "--kind", kind, "--status", "queued")
+    one = await mnemolog(directory, "jobs", "--kind", kind, "--limit", "1", "--json")
+    nothing = await mnemolog(directory, "jobs", "--kind", f"no {kind}")
+
+    found = {job["job_id"]: job["status"] for job in listed.value}
+    assert found == {str(newer.job_id): "queued", str(older.job_id): "cancelled"}
+    assert str(newer.job_id)[:13] in queued.out
+    assert str(older.job_id)[:23] not in queued.out
+    assert [job["job_id"] for job in one.value] == [str(newer.job_id)]
+    assert "no jobs" in nothing.out
+    await engine.jobs.cancel(newer.job_id)
+
+
 async def test_an_unknown_job_is_refused(engine: Engine) -> None:
     unknown = await mnemolog(engine.settings.directory, "job", "get", str(uuid4()), "--json")
     malformed = await mnemolog(engine.settings.directory, "job", "retry", "seven", "--json")

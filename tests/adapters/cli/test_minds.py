@@ -1,5 +1,6 @@
 """`mnemolog minds`, each command in a process of its own."""
 
+import json
 from pathlib import Path
 
 import httpx
@@ -37,6 +38,36 @@ async def test_minds_are_listed_and_run_without_a_model(engine: Engine, user: st
     assert "no chat model" in dry.value["skipped"][0]
     assert "reflection made 0 changes" in ran.out
     assert (refused.code, refused.value["error"]["field"]) == (2, "name")
+
+
+async def test_a_patrol_is_a_run_of_a_mind(engine: Engine, user: str) -> None:
+    """A dry run names no scene that is not there: what would be one has the id of its note."""
+    mia = Person(engine, user, agent="mia")
+    light = await mia.creates("Mia sneezed in the office", kind="scene", scope="agent", importance=0.01)
+    scene = json.dumps({"action": "Mia rowed over the lake", "actors": ["Mia"], "when": ["2026-01-03"]})
+    note = {"store": "note", "body": {"type": "scene", "text": scene}}
+    note_id, _ = await engine.writes.put_entry({"user_id": user, "agent_id": "mia", **note})
+    whose = ("--user", user, "--agent", "mia")
+
+    would = await mnemolog(engine.settings.directory, "minds", "run", "patrol", *whose, "--dry-run", "--json")
+    did = await mnemolog(engine.settings.directory, "minds", "run", "patrol", *whose)
+    again = await mnemolog(engine.settings.directory, "minds", "run", "patrol", *whose, "--json")
+
+    assert would.code == 0, would.err
+    changes = {(one["type"], one["memory_id"]) for one in would.value["changes"]}
+    assert changes == {("created", str(note_id)), ("placed", str(light)), ("dying", str(light))}
+    assert "patrol made 3 changes" in did.out
+    assert "Mia rowed over the lake" in did.out
+    assert "dying" in did.out
+    assert "Mia sneezed in the office" in did.out
+    assert "skipped" in did.out
+    assert {one["type"] for one in again.value["changes"]} <= {"dying"}
+
+
+async def test_an_agent_without_scenes_has_no_patrol(engine: Engine, user: str) -> None:
+    whose = ("--user", user, "--agent", "noah")
+    refused = await mnemolog(engine.settings.directory, "minds", "run", "patrol", *whose, "--json")
+    assert (refused.code, refused.value["error"]["code"]) == (1, "not_found")
 
 
 async def test_a_paused_mind_shows_in_doctor_and_list_until_it_is_resumed(
