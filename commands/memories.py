@@ -29,6 +29,7 @@ from mnemolog.commands.memory_state import Memories, ends, evolve
 from mnemolog.commands.memory_undo import meant, require_free, reverted, undo
 from mnemolog.commands.memory_upsert import create
 from mnemolog.domain.memory import Memory
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.text import same_text
 from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event, memory_tag, sources_of
@@ -83,13 +84,13 @@ def decide(state: Memories, command: MemoryCommand) -> Sequence[Event]:
 
 def tags(state: Memories, command: MemoryCommand) -> frozenset[str]:
     """The tags that a decision depends on: the memories given, the subjects of an undo, memories with the same key or
-    text.
+    text, and those that contradict what is changed.
     """
     reads = set(command.reads())
     if isinstance(command, UndoChange) and (event_id := meant(command, state)):
         reads |= set(ends(state.changes.subjects(event_id)))
     places, subject = set[tuple[str, Any, str | None]](), frozenset[str]()
-    if isinstance(command, CreateMemory) and command.finds_same_text:
+    if isinstance(command, CreateMemory) and (command.finds_same_text or command.trust is Origin.AGENT):
         reads |= state.said.get(same_text(command.text), frozenset())
         subject |= {text_tag(command.text)}
     if isinstance(command, CreateMemory):
@@ -100,6 +101,8 @@ def tags(state: Memories, command: MemoryCommand) -> frozenset[str]:
     keyed = [place for place in places if place[0]]
     others = {one.memory_id for place in keyed for one in state.of_key(*place)}
     keys = {key_tag(scope, agent_id, key) for key, scope, agent_id in keyed}
+    if isinstance(command, CreateMemory | UpdateMemory):
+        reads |= {other for one in (command.memory_id, *others) for other in state.contradicted(one)}
     return frozenset({USER, *subject, *keys, *map(memory_tag, reads | others)})
 
 

@@ -1,6 +1,6 @@
 """The state for decisions on memories: memories, links, and all their changes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
@@ -8,6 +8,7 @@ from mnemolog.commands.change_history import ChangeHistory
 from mnemolog.commands.graph import Graph, applied
 from mnemolog.commands.memory_requests import MemoryCommand
 from mnemolog.domain import memory
+from mnemolog.domain.contradiction import CONTRADICTS
 from mnemolog.domain.link import Ends, Link
 from mnemolog.domain.memory import Memory, Status
 from mnemolog.domain.scope import Scope, readable
@@ -55,6 +56,11 @@ class Memories:
             return []
         place = (key, scope, agent_id)
         return [one for one in self.known.values() if (one.identity.key, one.scope, one.agent_id) == place]
+
+    def contradicted(self, memory_id: UUID) -> Sequence[UUID]:
+        """The memories that are linked with one as contradicting it."""
+        linked = [ends for ends, link in self.links.items() if link and link.relation_type == CONTRADICTS]
+        return [other for ends in linked for one, other in (ends, ends[::-1]) if one == memory_id]
 
 
 def evolve(state: Memories, event: Happened) -> Memories:

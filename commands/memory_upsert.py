@@ -109,12 +109,15 @@ def links(command: Writing, state: Memories, memory: Memory) -> Iterable[events.
     """
     if command.similar is None or memory.kind not in SEMANTIC:
         return
-    for near in command.similar.near:
-        other = state.known.get(near.memory_id)
+    # What was linked as contradicting and is not near any more contradicts only if little differs.
+    linked = dict.fromkeys(state.contradicted(memory.memory_id), command.similar.bands.fallback_low)
+    near = {one.memory_id: one.similarity for one in command.similar.near}
+    for other_id, similarity in {**linked, **near}.items():
+        strength = min(1.0, max(0.0, similarity))
+        other = state.known.get(other_id)
         if other is not None and _beside(memory, other):
-            strength = min(1.0, max(0.0, near.similarity))
-            against = conflicting(command.similar.bands, near.similarity, memory.content.text, other.content.text)
-            for from_id, to_id in _unlinked(state, memory, other, against, near.similarity >= command.similar.link_min):
+            against = conflicting(command.similar.bands, similarity, memory.content.text, other.content.text)
+            for from_id, to_id in _unlinked(state, memory, other, against, similarity >= command.similar.link_min):
                 kind = CONTRADICTS if against else RELATED
                 yield events.MemoriesLinked(memory_id=from_id, to_id=to_id, relation_type=kind, strength=strength)
 
@@ -245,11 +248,15 @@ def _require_inside(command: CreateMemory, origin: Origin) -> None:
 def _origin(command: CreateMemory, state: Memories) -> Origin:
     """An agent's conclusion that says the same as something from outside comes from there, whatever its sources."""
     trust = command.trust
-    if trust is not Origin.AGENT or command.similar is None:
+    if trust is not Origin.AGENT:
         return trust
-    same = (one for one in command.similar.near if one.similarity >= command.similar.bands.check_low)
-    known = (state.known[one.memory_id] for one in same if one.memory_id in state.known)
-    nearest = next((one for one in known if one.visible), None)
+    similar = command.similar
+    said = state.said.get(same_text(command.text), frozenset())
+    copies = sorted(said, key=lambda id_: state.known[id_].origin.external)
+    near = [one.memory_id for one in similar.near if one.similarity >= similar.bands.check_low] if similar else []
+    known = (state.known[id_] for id_ in (*copies, *near) if id_ in state.known)
+    seen = (one for one in known if one.visible and one.agent_id in (None, command.agent_id))
+    nearest = next(seen, None)
     return lowest(trust, nearest.origin) if nearest and nearest.origin.external else trust
 
 

@@ -54,6 +54,21 @@ def contradict(one: str, other: str) -> bool:
     return difference(one, other) not in (None, Difference.WORDING)
 
 
+def opposed(one: str, other: str) -> bool:
+    """Whether two statements deny each other whatever else they say.
+
+    A word such as "last" or "often" in only one of them keeps the two apart, but denies nothing: "I moved to Lisbon
+    last spring", "Lisbon is lovely in spring".
+    """
+    kind = difference(one, other)
+    if kind is not Difference.POLARITY:
+        return kind not in (None, Difference.WORDING)
+    first, second = _tokens(one), _tokens(other)
+    left, right = _only(first, second), _only(second, first)
+    said = [_polar(side) - markers.DIRECTIONS for side in (left, right)]
+    return not (left or right) or all(said) or not markers.ENDED.isdisjoint(said[0] | said[1])
+
+
 def one_frame(one: str, other: str) -> bool:
     """Whether two statements differ only in markers: a "not", a number, a weekday or a name."""
     if max(len(one), len(other)) > MOST_COMPARED:
@@ -188,10 +203,14 @@ def _kinds(left: Collection[_Token], right: Collection[_Token]) -> set[Differenc
 
 def _harmless(left: Collection[_Token], right: Collection[_Token]) -> bool:
     """Opposite likings, or a direction that only one of the two has."""
-    one, other = ({token.plain for token in side if _kind(token) is Difference.POLARITY} for side in (left, right))
+    one, other = _polar(left), _polar(right)
     if one and other:
         return one | other <= markers.FAVOURABLE
     return one | other <= markers.DIRECTIONS
+
+
+def _polar(tokens: Collection[_Token]) -> set[str]:
+    return {token.plain for token in tokens if _kind(token) is Difference.POLARITY}
 
 
 def _same_of(patterns: Sequence[re.Pattern[str]], left: Collection[_Token], right: Collection[_Token]) -> bool:

@@ -90,6 +90,13 @@ FAVOURABLE = _words(
 )
 """Words that are interchangeable within a group."""
 
+ENDED = _words(
+    "stop stops stopped quit quits ended ends finish finishes finished anymore longer former formerly ex previously",
+    "бросил бросила перестал перестала бывший бывшая przestal przestala dejo deja aufgehort ehemals ehemalige",
+    "ehemaliger やめ 辞め 그만",
+)
+"""Words that say of themselves that something holds no more."""
+
 DIRECTIONS = _words(
     "in on off out into up down over under above below from to before after towards away inside outside by with for",
     "до после в на из от к под над с для",

@@ -1,15 +1,27 @@
 """Similar memories, looked up before a decision, so the decision itself needs no model (design §3)."""
 
 import logging
+from collections.abc import Mapping, Sequence
+from uuid import UUID
 
 from mnemolog.adapters.reads.reads import Reads
 from mnemolog.commands.memories import CreateMemory, Near, Similar, UpdateMemory
 from mnemolog.domain.bands import Bands
+from mnemolog.domain.contradiction import contradict, one_frame
 from mnemolog.domain.errors import EngineError
 from mnemolog.domain.memory import SEMANTIC
 from mnemolog.domain.viewer import Viewer
+from mnemolog.events.envelope import Recorded
+from mnemolog.events.memory import ContentEvent
+from mnemolog.projections.reads.reading import MEMORIES, VECTORS
+from mnemolog.projections.vectors.neighbours import NEAREST
+from mnemolog.projections.vectors.projector import embedded_text
+from mnemolog.projections.vectors.question import Question
 
 _logger = logging.getLogger("mnemolog.neighbours")
+
+MOST_RECENT = 100
+"""So many of the last events are looked at for what contradicts a memory and is not in the index yet."""
 
 
 class Neighbours:
@@ -30,8 +42,30 @@ class Neighbours:
 
     async def _similar(self, command: CreateMemory | UpdateMemory, text: str) -> Similar:
         viewer = Viewer(command.tenant, command.user_id, command.agent_id)
+        recent = await self._reads.unshown(command.stream(), (MEMORIES, VECTORS), MOST_RECENT)
         question, scores = await self._reads.nearest(viewer, command.memory_id, text)
+        if said := _contradicting(text, recent, command.memory_id):
+            scores = await self._with(question, scores, said)
         bands, link_min = self._bands or question.calibration.bands, question.calibration.link_min
         least = min(link_min, bands.fallback_low)
         near = tuple(Near(memory_id=id_, similarity=score) for id_, score in scores.items() if score >= least)
         return Similar(model=question.model, bands=bands, link_min=link_min, near=near)
+
+    async def _with(
+        self, question: Question, scores: Mapping[UUID, float], said: Mapping[UUID, str]
+    ) -> Mapping[UUID, float]:
+        """The nearest of those in the index and of these, whose texts are newer than the index."""
+        recent = zip(said, await self._reads.similarities(question, list(said.values())), strict=False)
+        found = sorted({**scores, **dict(recent)}.items(), key=lambda one: -one[1])
+        return dict(found[:NEAREST])
+
+
+def _contradicting(text: str, events: Sequence[Recorded], memory_id: UUID) -> Mapping[UUID, str]:
+    """The last text of each other memory, if it differs from `text` only in markers.
+
+    Whether the writer may see it is decided later, on its whole state.
+    """
+    payloads = (event.payload for event in events if not event.erased)
+    texts = {one.memory_id: embedded_text(one) for one in payloads if isinstance(one, ContentEvent)}
+    others = {id_: said for id_, said in texts.items() if said and id_ != memory_id}
+    return {id_: said for id_, said in others.items() if one_frame(said, text) and contradict(said, text)}

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from copy import copy
 from dataclasses import replace
@@ -29,7 +29,7 @@ from mnemolog.domain.principal import Principal
 from mnemolog.domain.pronouns import Pronouns
 from mnemolog.domain.session import Session
 from mnemolog.domain.viewer import Viewer
-from mnemolog.events.envelope import Position, StreamId
+from mnemolog.events.envelope import Position, Recorded, StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.events.memory import Recall
 from mnemolog.projections.asking import together
@@ -183,6 +183,19 @@ class Reads(
     async def held_up(self, position: Position) -> Mapping[str, MnemologError]:
         """Wait until every projection shows a write; returns those that do not within the read deadline, and why."""
         return await self._waits.held_up(position)
+
+    async def unshown(self, stream: StreamId, names: Collection[str], most: int) -> Sequence[Recorded]:
+        """The last events of a stream, at most so many, that some of these projections do not show yet."""
+        shown = await self._waits.shown(stream, names)
+        head = await self._log.head(stream)
+        return await self._log.read(stream, after=max(shown, head - most), unread=True) if head > shown else ()
+
+    async def similarities(self, question: Question, texts: Sequence[str]) -> Sequence[float]:
+        """How similar each text is to a question, by the model of the question; none if that is no longer in use."""
+        embedder = await self._live_embedder()
+        if not texts or embedder.model != question.model:
+            return ()
+        return [float(score) for score in await embedder.embed(texts) @ question.meaning()]
 
     async def _session(self, place: SessionPlace, moment: Moment) -> Session | None:
         if moment.as_of is None:

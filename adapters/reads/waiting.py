@@ -47,6 +47,12 @@ class Waits:
         """How many reads are waiting."""
         return sum(watch.waiting for watch in self._watches)
 
+    async def shown(self, stream: StreamId, names: Collection[str]) -> int:
+        """The last seq of a stream that all of these projections, which are in Postgres, show now."""
+        stores = [store for watch in self._watches for name, store in watch.stores.items() if name in names]
+        reached = await progress_in([one for one in stores if isinstance(one, PostgresStore)], [stream])
+        return min(progress[stream] for progress in reached.values())
+
     async def held_up(self, position: Position) -> Mapping[str, MnemologError]:
         """Wait until all projections show the write; returns why not for those that miss the deadline."""
         waits = [self._why_not(position, name) for name in self._names]
@@ -129,7 +135,7 @@ class Watch:
     """The waits for some projections: those in Postgres, or one elsewhere. Its loop runs while anyone waits."""
 
     def __init__(self, stores: Mapping[str, Store], engine: AsyncEngine) -> None:
-        self._stores, self._engine = stores, engine
+        self.stores, self._engine = stores, engine
         self._waits: set[Wait] = set()
         self._changed = asyncio.Event()
         self._loop: asyncio.Task[None] | None = None
@@ -137,7 +143,7 @@ class Watch:
 
     @property
     def names(self) -> Collection[str]:
-        return self._stores.keys()
+        return self.stores.keys()
 
     @property
     def waiting(self) -> int:
@@ -213,7 +219,7 @@ class Watch:
     async def _progress(self, due: Sequence[Wait]) -> Mapping[str, Mapping[StreamId, int]]:
         asked = {name for wait in due for name in wait.names}
         streams = list({wait.position.stream for wait in due})
-        stores = {name: store for name, store in self._stores.items() if name in asked}
+        stores = {name: store for name, store in self.stores.items() if name in asked}
         if postgres := [store for store in stores.values() if isinstance(store, PostgresStore)]:
             return await progress_in(postgres, streams)
         return {name: await store.progress_of(streams) for name, store in stores.items()}
@@ -222,7 +228,7 @@ class Watch:
         pauses = await paused(self._engine)
         for name in dict.fromkeys(name for wait in waits for name in wait.behind):
             pause = pauses.get(name)
-            stopped = {} if pause else await self._stores[name].stopped()
+            stopped = {} if pause else await self.stores[name].stopped()
             for wait in waits:
                 stop, stream = stopped.get(wait.position.stream), wait.position.stream
                 if wait.future.done() or name not in wait.behind or not (pause or stop):

@@ -7,7 +7,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from mnemolog.domain.bands import Band, Bands, judged
-from mnemolog.domain.contradiction import Difference, adds_to, contradict, difference, one_frame
+from mnemolog.domain.contradiction import Difference, adds_to, contradict, difference, one_frame, opposed
 from mnemolog.domain.memory import Content, Kind, Memory
 from mnemolog.domain.memory_key import Identity
 from mnemolog.domain.scope import Scope
@@ -53,6 +53,28 @@ def test_inflections_articles_and_figures_in_words_are_the_same(one: str, other:
 def test_a_difference_has_no_direction(one: str, other: str) -> None:
     assert difference(one, other) == difference(other, one)
     assert one_frame(one, other) == one_frame(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "denied"),
+    [
+        ("I moved to Lisbon last spring", "Lisbon is lovely in spring", False),
+        ("Ana often runs in the park", "The park is next to Ana's flat", False),
+        ("Ana quit her job at Acme", "Ana works at Acme", True),
+        ("Ana hates the sea in winter", "In winter Ana loves swimming in the sea", True),
+        ("Ana never eats fish", "Ana eats a lot of fish", True),
+        ("Ana drinks green tea", "Ana drinks black tea", False),
+        ("Ana likes tea", "Ana likes tea", False),
+    ],
+)
+def test_a_weak_marker_in_only_one_of_two_loose_statements_denies_nothing(one: str, other: str, denied: bool) -> None:
+    assert opposed(one, other) is denied
+    assert opposed(other, one) is denied
+
+
+@given(STATEMENTS, STATEMENTS)
+def test_what_is_opposed_contradicts(one: str, other: str) -> None:
+    assert contradict(one, other) or not opposed(one, other)
 
 
 @given(STATEMENTS)

@@ -1,19 +1,21 @@
 """One memory a key, whoever writes it and however many at once; what it is linked to; what is never shown unasked."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 import pytest
 
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.http.app import create_app
+from mnemolog.adapters.postgres.pauses import Pause
 from mnemolog.domain.contradiction import marked
 from mnemolog.domain.errors import InvalidInput, NotFound
 from mnemolog.domain.memory import Status
 from mnemolog.events.envelope import StreamId
-from mnemolog.events.memory import MemoryCreated, MemoryObserved, MemoryUpdated
+from mnemolog.events.memory import MemoriesLinked, MemoryCreated, MemoryObserved, MemoryUpdated
 from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.requests import ContextRequest
 from tests.engine.equality import assert_live_equals_replayed
@@ -158,6 +160,47 @@ async def test_the_same_text_created_many_times_at_once_is_one_memory_that_was_o
     assert row["observations"] == len(texts)
     history = await engine.reads.history(ana.viewer, memory_id)
     assert [one["event"] for one in history] == ["UPDATE"] * (len(texts) - 1) + ["ADD"]
+
+
+@pytest.fixture
+async def unindexed(engine: Engine) -> AsyncIterator[None]:
+    """Within this, no vector is written: as for a while after each write."""
+    await engine.projections.pause("vectors", Pause(now(), "ops"))
+    try:
+        yield
+    finally:
+        await engine.projections.resume("vectors")
+
+
+@pytest.mark.usefixtures("unindexed")
+@pytest.mark.spec_part("B02", "B13")
+async def test_what_contradicts_a_memory_written_just_before_is_linked(engine: Engine, user: str) -> None:
+    """A caller that writes in a loop is faster than the index."""
+    ana, other = Person(engine, user), Person(engine, user, agent="other")
+    said = await ana.creates("Ana is vegetarian and lives in Lisbon")
+    hidden = await other.creates("Ana is vegetarian and lives in Faro", scope="agent")
+    denied = await ana.creates("Ana is not vegetarian and lives in Lisbon", merge_similar=True)
+    await ana.updates(said, text="Ana is a carpenter and lives in Porto")
+    again = await ana.creates("Ana is not a carpenter and lives in Porto")
+
+    rows = {row["memory_id"]: row["contradicts"] for row in await memories(ana)}
+    assert rows == {said: [again], denied: [], again: [said]}
+    assert hidden not in rows
+    linked = [one.payload for one in await engine.log.read(ana.stream) if isinstance(one.payload, MemoriesLinked)]
+    assert {(one.memory_id, one.to_id, one.relation_type) for one in linked} >= {(denied, said, "contradicts")}
+    assert not [one for one in linked if hidden in (one.memory_id, one.to_id)]
+
+
+@pytest.mark.usefixtures("unindexed")
+@pytest.mark.spec_part("X21")
+async def test_what_a_tool_said_just_before_does_not_become_a_conclusion_of_the_agent(
+    engine: Engine, user: str
+) -> None:
+    ana = Person(engine, user)
+    await ana.creates("The bank account of Ana ends in 4711", origin="tool")
+    repeated = await ana.creates("The bank account of Ana ends in 4711", origin="agent")
+
+    assert {row["memory_id"]: row["origin"] for row in await memories(ana)}[repeated] == "tool"
 
 
 @pytest.mark.spec_part("B02", "B13")
