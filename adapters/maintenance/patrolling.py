@@ -6,11 +6,13 @@ step that cannot be done now says why and changes nothing, so that a later patro
 its id goes on where it ended.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 from uuid import UUID, uuid5
 
+from mnemolog.adapters.maintenance.minds import RULES
 from mnemolog.adapters.services import Services
 from mnemolog.commands.being import MarkEntry, PutEntry
 from mnemolog.commands.memories import CreateMemory
@@ -60,14 +62,21 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.events.being import BeingEntrySet
 from mnemolog.events.envelope import Position, Recorded, StreamId, run_tag
 from mnemolog.events.fields import validated
+from mnemolog.events.generation import Generation
 from mnemolog.events.memory import MemoryCreated
 from mnemolog.events.patrol import Purpose
 from mnemolog.projections.reads.moment import Moment
 
 ACTOR = "patrol"
 NO_MODEL = "no chat model is configured (setting chat_model)"
-SHOWN, CHARACTERS, TOKENS = 60, 600, 1500
-"""The most scenes that a model is shown of a cluster, the characters of each, and the tokens of an answer."""
+SHOWN, CHARACTERS, LEAST_CHARACTERS, TOKENS = 60, 600, 40, 1500
+"""The most new scenes that are reflected on, the characters of each scene, and the tokens of an answer.
+
+Of a cluster, a model is shown all scenes (C ❹, ❻): of more than 60, fewer characters each, but at least 40.
+"""
+NO_KEY = "[graph] BYOK key not set: skipping ❹❻ diary/think_md (mechanical processing only)"
+"""What is logged without a chat model, word for word (C §Without BYOK)."""
+_logger = logging.getLogger("mnemolog.patrol")
 _CYCLES = UUID("c0b1f0de-54d1-5a0e-9b3c-6d0f6d6a2b17")
 Output = TypeVar("Output")
 
@@ -117,6 +126,8 @@ async def patrol(
     """Run all steps over a being. NotFound if it has neither scenes nor scene notes."""
     run = _Run(engine, being, run_id, actor=actor, dry_run=dry_run)
     await run.begin()
+    if engine.models.chat is None:
+        _logger.info(NO_KEY)
     steps = (
         await run.notes(),
         *await run.cycle(cycle_key or key_of_cycle(being.agent_id, run_id)),
@@ -280,9 +291,12 @@ class _Run:
 
     async def consolidate(self) -> Done:
         """❹: scenes that belong together become one; dying ones that nobody misses become dead."""
-        changes, why = list[Change](), ""
+        changes, why, alone = list[Change](), "", list[SceneNode]()
         for scenes in clusters(self.board).values():
             shown = _to_consolidate(scenes)
+            if len(shown) == 1 and not shown[0].dying:  # A fresh one alone has nothing to join.
+                alone += shown
+                continue
             if not shown:
                 continue
             asked = await self._asked(load("patrol_consolidate"), _numbered(shown, weighed=True), Consolidated)
@@ -300,6 +314,10 @@ class _Run:
                 changes += [Change(What.ABSORBED, id_, str(one.survivor_id)) for id_ in one.absorbed_ids]
             self.board = turned(self.board, dead, Status.DORMANT)
             changes += [Change(What.DEAD, id_) for id_ in dead]
+        if alone and not self._lacking:
+            ids = tuple(one.memory_id for one in alone)
+            by_rule = Review(purpose=Purpose.CONSOLIDATE, memory_ids=ids, generation=Generation(model=RULES))
+            await self._record(Step.CONSOLIDATE, reviews=[by_rule])
         return Done(Step.CONSOLIDATE, tuple(changes), why or self._lacking)
 
     def _absorb(self, survivor_id: UUID, absorbed_ids: Sequence[UUID]) -> None:
@@ -322,17 +340,16 @@ class _Run:
         """❻: parts of large clusters become clusters of their own."""
         changes, why = list[Change](), ""
         for label, scenes in large(self.board).items():
-            shown = scenes[:SHOWN]
-            said = f"Cluster: {name_of(label)}\n\n{_numbered(shown)}"
+            said = f"Cluster: {name_of(label)}\n\n{_numbered(scenes)}"
             asked = await self._asked(load("patrol_split", least=LEAST_PART), said, Split)
             if isinstance(asked, str):
                 why = asked
                 break
             siblings = [name_of(one) for one in clusters(self.board) if root_of(one) is root_of(label)]
             goals = {
-                id_: below(root_of(label), name) for name, ids in parts(asked.output, shown, siblings) for id_ in ids
+                id_: below(root_of(label), name) for name, ids in parts(asked.output, scenes, siblings) for id_ in ids
             }
-            await self._record(Step.SPLIT, move=self._moves(goals), reviews=[_review(Purpose.SPLIT, shown, asked)])
+            await self._record(Step.SPLIT, move=self._moves(goals), reviews=[_review(Purpose.SPLIT, scenes, asked)])
             self.board = moved(self.board, goals)
             changes += [Change(What.MOVED, id_, goal) for id_, goal in goals.items()]
         return Done(Step.SPLIT, tuple(changes), why or self._lacking)
@@ -412,22 +429,21 @@ class _Run:
 
 
 def _to_consolidate(scenes: Sequence[SceneNode]) -> Sequence[SceneNode]:
-    """The scenes of a cluster that a model is shown; none if nothing is due. A fresh one alone has nothing to join."""
+    """The living scenes of a cluster, those that are fresh or dying first; none if none is."""
     living = [one for one in scenes if one.active or one.dying]
     due = [one for one in living if one.fresh or one.dying]
-    if not due or (len(living) == 1 and not due[0].dying):
-        return []
     rest = sorted((one for one in living if one not in due), key=lambda one: -one.node.importance)
-    return [*due, *rest][:SHOWN]
+    return [*due, *rest] if due else []
 
 
 def _numbered(scenes: Sequence[SceneNode], *, weighed: bool = False) -> str:
-    return "\n".join(f"{number}. {_told(one, weighed=weighed)}" for number, one in enumerate(scenes, 1))
+    of_each = max(LEAST_CHARACTERS, min(CHARACTERS, SHOWN * CHARACTERS // max(1, len(scenes))))
+    return "\n".join(f"{number}. {_told(one, of_each, weighed=weighed)}" for number, one in enumerate(scenes, 1))
 
 
-def _told(one: SceneNode, *, weighed: bool) -> str:
+def _told(one: SceneNode, characters: int, *, weighed: bool) -> str:
     """A scene on one line; what comes from outside is quoted."""
-    text = shortened(" ".join(one.text.split()), CHARACTERS)
+    text = shortened(" ".join(one.text.split()), characters)
     said = quoted(text) if one.external else text
     marks = [name for name, holds in (("fresh", one.fresh), ("dying", one.dying), ("pinned", one.node.pinned)) if holds]
     return f"({', '.join([f'importance {one.node.importance:.2f}', *marks])}) {said}" if weighed else said

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import AsyncIterator
 from random import Random
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.maintenance import extracting
 from mnemolog.adapters.maintenance import patrol as sweeping
-from mnemolog.adapters.maintenance.patrolling import NO_MODEL
+from mnemolog.adapters.maintenance.patrolling import CHARACTERS, NO_MODEL, SHOWN
 from mnemolog.adapters.minilm.lexical import Lexical
 from mnemolog.adapters.operations.patrol import ClustersRead, list_clusters
 from mnemolog.adapters.reads.recalls import Recalls
@@ -206,6 +207,7 @@ async def test_a_cluster_with_fresh_or_dying_scenes_is_consolidated(mia: Person,
         )
     ]
     faint = await lives(mia, "Mia met a snail", "Private/Lake", importance=0.01)
+    alone = await lives(mia, "Mia sang", "Private/Songs")
     pinned = await lives(mia, "Mia was named", "Private/Lake", pinned=True)
 
     await patrolled(mia)
@@ -226,6 +228,8 @@ async def test_a_cluster_with_fresh_or_dying_scenes_is_consolidated(mia: Person,
     assert scene
     assert scene.when == ("2026-01-01", Dated("2026-01-01", "Mia swam in the lake"))
     assert not any(one.fresh for one in found.values() if one.active)
+    assert found[alone].active
+    assert "Mia sang" not in str([one.json for one in server.requests if "tidy" in str(one.json)])
 
     asked = server.asked
     await patrolled(mia, "2")
@@ -295,6 +299,21 @@ async def test_clusters_are_split_and_merged_and_roots_stay(mia: Person, server:
     assert len({one.cluster_id for one in found.values()}) == len(found)
 
 
+@pytest.mark.spec_part("C07", "C09")
+async def test_of_a_cluster_a_model_is_shown_every_scene(mia: Person, server: ModelServer) -> None:
+    told = [f"Mia saw bird {number} " + "over the hills " * 40 for number in range(SHOWN + 1)]
+    for text in told:
+        await lives(mia, text, "Private/Birds")
+
+    await patrolled(mia)
+
+    for prompt in ("tidy the long-term memory", "divide a cluster"):
+        [asked] = [one.json["messages"] for one in server.requests if prompt in str(one.json)]
+        lines = re.findall(r"^\d+\. .*Mia saw bird (\d+) .*$", asked[-1]["content"], re.MULTILINE)
+        assert sorted(map(int, lines)) == list(range(SHOWN + 1))
+        assert len(asked[-1]["content"]) < SHOWN * (CHARACTERS + 60)
+
+
 @pytest.mark.spec("C10")
 async def test_a_day_has_one_diary_entry_and_the_next_session_what_the_being_thought(
     mia: Person, server: ModelServer
@@ -326,7 +345,10 @@ async def test_a_day_has_one_diary_entry_and_the_next_session_what_the_being_tho
 
 
 @pytest.mark.spec("C11")
-async def test_without_a_key_exactly_four_six_and_the_diary_are_skipped(mute: Person, server: ModelServer) -> None:
+async def test_without_a_key_exactly_four_six_and_the_diary_are_skipped(
+    mute: Person, server: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "mnemolog.patrol")
     gone = await lives(mute, "Mia sank in the lake", "Private/Lake", importance=0.0501)
     await dead(mute, gone)
     await mute.engine.reads.search_memory(mute.viewer, "lake", moment=Moment())
@@ -336,8 +358,10 @@ async def test_without_a_key_exactly_four_six_and_the_diary_are_skipped(mute: Pe
     await notes(mute, noted("Mia won"))
     server.requests.clear()
 
+    caplog.clear()
     done = await patrolled(mute, "last")
 
+    assert caplog.messages == ["[graph] BYOK key not set: skipping ❹❻ diary/think_md (mechanical processing only)"]
     assert {one.step for one in done.steps if one.why == NO_MODEL} == {Step.CONSOLIDATE, Step.SPLIT, Step.REFLECT}
     assert {one.step for one in done.steps if one.changes} == {
         *(Step.NOTES, Step.COUNT, Step.FLAG, Step.REVIVE, Step.MERGE),
