@@ -14,6 +14,7 @@ from mnemolog.adapters.jobs import worker
 from mnemolog.adapters.maintenance import consolidating, curating, extracting, reflecting, segmenting, summarizing
 from mnemolog.adapters.maintenance.minds import Ran, Run
 from mnemolog.adapters.maintenance.running import run_mind
+from mnemolog.commands.recalls import RecordRecalls
 from mnemolog.commands.rollback import Rollback
 from mnemolog.domain.bands import Bands
 from mnemolog.domain.errors import ModelBudgetExceeded, ModelUnavailable
@@ -22,6 +23,7 @@ from mnemolog.domain.minds.mind import Mind
 from mnemolog.domain.policy import Policy
 from mnemolog.domain.ranking import PROFILES
 from mnemolog.events.fields import validated
+from mnemolog.events.memory import Recall
 from mnemolog.events.minds import MindRan
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
@@ -305,7 +307,12 @@ async def test_consolidation_asks_of_each_pair_once_within_its_caps_and_leaves_f
     assert (await runs(wide, Mind.CONSOLIDATION)).figures["pairs"] == 0
     for number in range(2):
         await wide.creates(f"Lena likes green tea {'very ' * number}much", importance=3, importance_scale="level5")
-    assert (await runs(wide, Mind.CONSOLIDATION)).figures["pairs"] > 0
+    important = (await runs(wide, Mind.CONSOLIDATION)).figures["pairs"]
+    [used] = [row for row in await wide.engine.reads.newest(wide.viewer, 100) if row["text"] == left[0]]
+    often = {"memory_ids": (used["memory_id"],), "weights": (1,), "by": Recall.RECALL}
+    await wide.engine.writes.record_recalls(validated(RecordRecalls, {**wide._who, **often}))
+    used_most = (await runs(wide, Mind.CONSOLIDATION)).figures["pairs"]
+    assert 0 < important < used_most, "what is important, and what is used most, is compared however old it is"
 
 
 @pytest.mark.spec_part("B04")
