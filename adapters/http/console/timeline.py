@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from math import ceil
 from typing import Any
 
 from starlette.responses import Response
@@ -31,11 +32,12 @@ KINDS: Mapping[str, tuple[Operation[Any, Any], str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """From the first recorded operation to now. `bars` are how much happened in each part, in [0, 1]."""
+    """From the first recorded operation to now, which is `width` bars wide. `bars` are in [0, 1]: how much happened."""
 
     first: datetime
     last: datetime
     bars: Sequence[float]
+    width: float
 
     @property
     def step(self) -> int:
@@ -104,17 +106,18 @@ async def _known(visit: Visit, at: datetime | None) -> Mapping[str, Any]:
 
 async def _life(visit: Visit) -> Life:
     last = visit.engine.writes.now()
-    counted = await _counted(visit, Period.DAY)
+    counted, shortest = await _counted(visit, Period.DAY), timedelta(days=1)
     first = min(counted, default=last - timedelta(hours=1))
     if last - first < FEW_DAYS:
-        counted = await _counted(visit, Period.HOUR)
+        counted, shortest = await _counted(visit, Period.HOUR), timedelta(hours=1)
         first = min(counted, default=first)
-    length = max((last - first) / BARS, timedelta(seconds=1))
+    length = max((last - first) / BARS, shortest)
+    width = max((last - first) / length, 0.01)
     bars = Counter[int]()
     for period, count in counted.items():
         bars[min(BARS - 1, int((period - first) / length))] += count
     most = max(bars.values(), default=1)
-    return Life(first, last, [bars[place] / most for place in range(BARS)])
+    return Life(first, last, [bars[place] / most for place in range(ceil(width))], width)
 
 
 async def _counted(visit: Visit, by: Period) -> Mapping[datetime, int]:

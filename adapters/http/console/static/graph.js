@@ -136,11 +136,14 @@ class Graph {
   }
 
   whole() {
-    const xs = this.nodes.map((node) => node.x);
-    const ys = this.nodes.map((node) => node.y);
-    const [left, top] = [Math.min(...xs, SIZE / 2) - 60, Math.min(...ys, SIZE / 2) - 40];
-    const [right, bottom] = [Math.max(...xs, SIZE / 2) + 60, Math.max(...ys, SIZE / 2) + 40];
-    this.view = { x: left, y: top, w: right - left, h: bottom - top };
+    const xs = [SIZE / 2, ...this.nodes.map((node) => node.x)];
+    const ys = [SIZE / 2, ...this.nodes.map((node) => node.y)];
+    const [left, top, right, bottom] = [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
+    // Labels keep their size on the screen, so they take more of a large graph, and of a narrow screen.
+    const { width, height } = this.svg.getBoundingClientRect();
+    const aside = 40 + 50 * (right - left) / Math.max(width - 100, 100);
+    const above = 40 + 25 * (bottom - top) / Math.max(height - 50, 50);
+    this.view = { x: left - aside, y: top - above, w: right - left + 2 * aside, h: bottom - top + 2 * above };
     this.draw();
   }
 

@@ -54,6 +54,16 @@ async def test_a_moment_shows_the_memories_facts_and_entities_of_then(guarded: E
         await visitor.get("/timeline", 422, user=user, at="yesterday")
 
 
+async def test_a_bar_is_as_long_as_the_hour_that_it_counts(guarded: Engine) -> None:
+    user = "bars-of-the-console"
+    await life(guarded, user)
+    async with signed_in(guarded, WRITER) as visitor:
+        await visitor.get("/timeline", user=user)
+    [width] = re.findall(r'class="activity" viewBox="0 0 ([\d.]+) 20"', visitor.page)
+    assert 0 < float(width) <= 2  # The first hour, and one more if the clock struck meanwhile.
+    assert 1 <= visitor.page.count('width="0.9"') <= 2
+
+
 async def test_two_moments_are_compared(guarded: Engine) -> None:
     user = "compared-of-the-console"
     first, second = await life(guarded, user)
