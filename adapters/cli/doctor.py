@@ -208,7 +208,7 @@ async def _running(engine: Engine) -> AsyncIterator[Finding]:
         elif name in paused:
             behind = output.count(await projection.lag(), "event")
             found = f"{behind} behind: paused by {paused[name].by} at {output.when(paused[name].at)}"
-            yield Finding(name, True, found, f"run `mnemolog projection resume {name}`")
+            yield Finding(name, False, found, f"run `mnemolog projection resume {name}`")
         else:
             lag = watched_lags[name]
             fix = "" if lag.well else "run `mnemolog projection status`, and check the engine's log"

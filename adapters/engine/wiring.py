@@ -202,6 +202,7 @@ async def _services(
     reads = _reads(settings, policy, to, log, projections, replays, embedder, delivery.incidents)
     projections.require_whole_log = partial(_require_whole_log, delivery)
     projections.require_keys = partial(_require_keys, to, delivery)
+    projections.dropped = delivery.incidents.dropped
     for projection in projections.running.values():
         projection.healed = delivery.incidents.healed
         projection.readable = partial(_require_keys, to, delivery)

@@ -6,18 +6,17 @@ They are behind the log and stay so, and with them what was erased since.
 from collections.abc import Collection, Sequence
 
 from sqlalchemy import column, delete, select, table, tuple_
-from sqlalchemy.exc import ProgrammingError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from mnemolog.adapters.postgres.locks import advisory_lock
+from mnemolog.adapters.postgres.sqlalchemy import is_gone
 from mnemolog.adapters.postgres.store import SHADOW
 from mnemolog.events.envelope import USER, StreamId
 from mnemolog.projections.owner import OWNER, owner_of
 
 PREFIX = "mnemolog_"
 KEYS = "mnemolog_keys"
-# The table or schema does not exist: it was dropped or swapped, so its rows are gone or were rebuilt.
-GONE = frozenset({"42P01", "3F000"})
 _COLUMNS = table(
     "columns", column("table_schema"), column("table_name"), column("column_name"), schema="information_schema"
 )
@@ -34,8 +33,8 @@ async def forget_in_stale_schemas(engine: AsyncEngine, live: Collection[str], st
         try:
             async with engine.begin() as connection:
                 await _forget(connection, schema, stream)
-        except ProgrammingError as error:
-            if getattr(error.orig, "sqlstate", None) not in GONE:
+        except DBAPIError as error:
+            if not is_gone(error):
                 raise
     return schemas
 

@@ -12,7 +12,7 @@ import psycopg
 from pydantic_core import to_json
 from sqlalchemy import MetaData, Table, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import InvalidatePoolError
+from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -119,3 +119,8 @@ async def _closed(opening: asyncio.Task[AsyncConnection]) -> None:
     await asyncio.wait([opening])
     if not opening.exception():
         await opening.result().close()
+
+
+def is_gone(error: DBAPIError) -> bool:
+    """Whether a table or schema does not exist: it was dropped or swapped, so its rows are gone or were rebuilt."""
+    return getattr(error.orig, "sqlstate", None) in ("42P01", "3F000")

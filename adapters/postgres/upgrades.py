@@ -23,6 +23,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from mnemolog.adapters.postgres import lagging
 from mnemolog.adapters.postgres.progress import progress_table
+from mnemolog.adapters.postgres.sqlalchemy import is_gone
 from mnemolog.adapters.postgres.store import PostgresStore
 
 # In the shadow's schema, and dropped with it.
@@ -80,7 +81,7 @@ async def upgrade_of(
     try:
         began, reached = await _looked(shadow)
     except DBAPIError as error:
-        if getattr(error.orig, "sqlstate", None) not in _GONE:
+        if not is_gone(error):
             raise
         # Not begun, or swapped at this moment.
         return Upgrade(former.shown, present, 0.0, None) if await live.look() else None
@@ -88,9 +89,6 @@ async def upgrade_of(
     seconds, done = (now - began.began_at).total_seconds(), reached - began.began_with
     left = (size - reached) * seconds / done if done > 0 else None
     return Upgrade(former.shown, present, min(1.0, reached / size) if size else 1.0, left, began.fault)
-
-
-_GONE = frozenset({"42P01", "3F000"})
 
 
 async def _looked(shadow: PostgresStore) -> tuple[Row[tuple[datetime, int, str]], int]:

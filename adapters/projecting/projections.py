@@ -71,6 +71,10 @@ async def all_there(streams: Sequence[StreamId]) -> None:
     """Missing keys are not checked."""
 
 
+async def unheard(name: str) -> None:
+    """Nobody is told of dropped tables."""
+
+
 class Projections:
     """`live` is the engine whose connections see the live tables of every Postgres projection.
 
@@ -135,6 +139,8 @@ class Projections:
         self.require_whole_log: Callable[[], Awaitable[None]] = unknown
         # Raises KeyMissing if a text of these streams lost its key without an erasure: it is not rebuilt without it.
         self.require_keys: RequireKeys = all_there
+        # Told of a projection whose tables were dropped while the engine ran.
+        self.dropped: Callable[[str], Awaitable[None]] = unheard
         self.live = self.seen_on(engine)
 
     @property
@@ -188,6 +194,7 @@ class Projections:
         for name in await self.missing():
             _logger.error("the tables of %s are gone: they are made anew, and filled from the log", name)
             await self._postgres[name].create_anew()
+            await self.dropped(name)
 
     async def missing(self) -> list[str]:
         """The projections that no engine on this database keeps in this version and variant."""

@@ -11,11 +11,12 @@ from functools import partial
 from typing import Any, Self, TypeVar
 from uuid import UUID
 
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.pool import Pool
 
 from mnemolog.adapters.postgres.confinement import confine_to
-from mnemolog.adapters.postgres.sqlalchemy import connected
+from mnemolog.adapters.postgres.sqlalchemy import connected, is_gone
 from mnemolog.adapters.reads.limits import CallerReads, Callers, ReadLimits, Unlimited
 from mnemolog.adapters.reads.replays import Replays
 from mnemolog.adapters.reads.waiting import Waits
@@ -218,7 +219,7 @@ class Reads(
         """
         viewer, stream = self._admitted(viewer), viewed(viewer)
         self._callers.limits.require(moment)
-        async with self._caller.read(moment):
+        async with self._caller.read(moment), _tables_of(names):
             embedder = await self._seen_embedder(moment)
             while True:
                 embedded, there = questions_of(texts, embedder), moment
@@ -251,7 +252,7 @@ class Reads(
         """
         viewer, stream = self._admitted(viewer), viewed(viewer)
         self._callers.limits.require(moment)
-        async with self._caller.read(moment):
+        async with self._caller.read(moment), _tables_of(names):
             return await self._healed(viewer, stream, moment, names, ask)
 
     async def _healed(
@@ -331,6 +332,18 @@ class Reads(
             await self._waits.until(moment.after, names, moment.deadline)
         elif moment.consistency == "strong":
             await self._waits.until_current(stream, names, moment.deadline)
+
+
+@asynccontextmanager
+async def _tables_of(names: Sequence[str]) -> AsyncIterator[None]:
+    """ServerFailed if tables that are read were dropped: the engine makes them anew within seconds."""
+    try:
+        yield
+    except DBAPIError as error:
+        if not is_gone(error):
+            raise
+        what = f"tables of {', '.join(names)} were dropped; they are made anew, and filled from the log"
+        raise ServerFailed(what, field="postgres_url", fix="try again in a few seconds") from error
 
 
 def _unnoted(viewer: Viewer, weights: Mapping[UUID, int], by: Recall = Recall.QUERY) -> None:

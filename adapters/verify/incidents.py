@@ -133,6 +133,12 @@ class Incidents:
         place = Damage(Part.ROW, Kind.ROLLED_BACK, stream, detail, 0, "", projection, "progress")
         await self.record(place, By.PROJECTION, Done.HEALED)
 
+    async def dropped(self, projection: str) -> None:
+        """Tables that somebody dropped while the engine ran."""
+        detail = "its tables were dropped; they were made anew, and filled from the log"
+        place = Damage(Part.ROW, Kind.REMOVED, None, detail, projection=projection)
+        await self.record(place, By.PROJECTION, Done.HEALED)
+
     async def acknowledge(self, ids: Sequence[str], by: str) -> Sequence[Incident]:
         """Acknowledge these incidents, or all open ones without `ids`. NotFound for an unknown id."""
         async with self._busy:

@@ -13,7 +13,7 @@ from mnemolog.adapters.verify import audit, incidents
 from mnemolog.adapters.verify.anchor_stream import AnchorStream
 from mnemolog.adapters.verify.damage import Damage, Kind, Part
 from mnemolog.adapters.verify.incidents import By, Done, Incident, Incidents
-from mnemolog.domain.errors import NotFound
+from mnemolog.domain.errors import NotFound, ServerFailed
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.log import Head
 from tests.adapters.principals.keys import calling_with
@@ -175,3 +175,23 @@ async def test_acknowledged_ones_leave_room_for_new_ones(kept: Incidents, monkey
     await kept.acknowledge([], "ops")
     await kept.record(removed("bob"), By.VERIFY, Done.REPORTED)
     assert [one.damage.stream for one in kept.open()] == [StreamId.of_user("bob")]
+
+
+@pytest.mark.spec_part("X05", "X08", "X23")
+async def test_dropped_tables_are_named_to_readers_made_anew_and_kept_as_an_incident(tmp_path: Path) -> None:
+    async with open_engine(settings_in(tmp_path)) as engine:
+        ana = Person(engine, "ana")
+        await ana.creates("Ana drinks oolong tea")
+        await ana.caught_up()
+    async with open_engine(settings_in(tmp_path), passive=True) as engine:  # Nobody makes them anew meanwhile.
+        ana = Person(engine, "ana")
+        async with attacking(engine, ana.stream) as mallory:
+            await mallory.sql(f"DROP SCHEMA {table(engine, 'memories').split('.')[0]} CASCADE")
+        with pytest.raises(ServerFailed, match=r"tables of .*memories.* were dropped"):
+            await ana.finds("oolong tea")
+        await engine.projections.create_missing()
+        [found] = engine.incidents.open()
+    assert (found.damage.projection, found.damage.kind, found.done) == ("memories", Kind.REMOVED, Done.HEALED)
+    async with open_engine(settings_in(tmp_path)) as engine:
+        assert await Person(engine, "ana").finds("oolong tea") == ["Ana drinks oolong tea"]
+        assert [one.id for one in engine.incidents.open()] == [found.id]

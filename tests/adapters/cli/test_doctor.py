@@ -1,5 +1,6 @@
 """The doctor: what lags and goes on is well, what lags and stands is not."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,8 +9,9 @@ import pytest
 from mnemolog.adapters.cli import doctor
 from mnemolog.adapters.cli.doctor import Finding, watched
 from mnemolog.adapters.config import load
-from mnemolog.adapters.engine.engine import open_engine
+from mnemolog.adapters.engine.engine import now, open_engine
 from mnemolog.adapters.openai.endpoint import FEATURES, endpoint_of
+from mnemolog.adapters.postgres.pauses import Pause
 from tests.engine.person import Person
 from tests.testkit.model_server import error, model_server
 from tests.testkit.settings import settings_in
@@ -96,3 +98,12 @@ async def test_unapplied_events_make_the_health_degraded(tmp_path: Path, monkeyp
     assert "mnemolog projection status" in found["memories"].fix
     assert not found["relay"].good
     assert found["log"].good
+
+
+async def test_a_paused_projection_is_not_well(tmp_path: Path) -> None:
+    async with open_engine(settings_in(tmp_path)) as engine:
+        await engine.projections.pause("history", Pause(now(), "ops"))
+        await Person(engine, "ana").says("I live in Lisbon")
+        found = {one.part: one async for one in doctor._running(engine)}
+    assert (found["history"].good, found["history"].fix) == (False, "run `mnemolog projection resume history`")
+    assert re.match(r"[1-9]\d* events? behind: paused by ops", found["history"].found)
