@@ -16,6 +16,8 @@ EXPANDED = 24
 
 # Not a question about where somebody lives.
 _LIVING = re.compile(r"\bfor a living\b", re.IGNORECASE)
+# Of a question for a name, what asks for it.
+_CALLED = re.compile(r"(?<=\w) (?:is|are|was|were)(\b.*\S) (?:called|named)(?=\W*$)", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
 _POSSESSIVE = re.compile(r"['’]s?$")
 
@@ -50,14 +52,26 @@ _OF_SOMEBODY = frozenset(
 # What a question says beside what it asks for.
 _GENERIC_WORDS = "know known tell say remember current currently today still since day long time name one"
 _GENERIC = frozenset(_GENERIC_WORDS.split())
-# Words that ask for the same: a fact whose predicate has one of a line answers a question that has another.
+# Words that ask for the same: a fact whose predicate has one of a line answers a question that has another. Those
+# before a colon ask for any of those after it, which are different things. Those before `>` do, but do not answer them:
+# `Ana is a parent of Mia` does not say who her father is.
 _TOPICS = """
 live lives home house flat apartment residence reside address city town location based move moved
 work works job employer employed company firm office occupation profession career position role title
 manager boss supervisor lead chief reports
-married husband wife spouse partner wedding engaged
-parent child children kid son daughter mother father mom dad
-sibling brother sister
+married husband wife spouse partner wedding engaged girlfriend boyfriend fiance fiancee hubby
+mother mom mum mama mommy mummy
+father dad papa daddy
+grandmother grandma granny gran nan nana
+grandfather grandpa grandad granddad
+parent parents > mother mom mum mama mommy mummy father dad papa daddy
+grandparent: grandmother grandma granny gran nan nana grandfather grandpa grandad granddad
+child children kid kids parent: son daughter
+sibling twin: brother sister
+family relative: mother father parent child son daughter sibling brother sister cousin aunt uncle married husband wife
+pet animal: dog cat
+puppy dog
+kitten cat
 eat food diet meal vegetarian vegan avoid allergy allergic intolerance intolerant
 medication medicine medical drug pill health condition allergy allergic intolerance intolerant takes
 birthday born birth age old aged
@@ -65,7 +79,6 @@ email mail phone number contact
 friend buddy knows
 like likes love loves enjoy enjoys favourite favorite prefer prefers hobby hobbies interest interests
 trip travel vacation holiday journey visit
-pet dog cat animal
 study studied studies school university college degree graduated
 speak speaks language languages
 own owns has have
@@ -120,7 +133,8 @@ def _is_name(text: str, match: re.Match[str], after: re.Match[str] | None) -> bo
 def question_stems(text: str, names: Collection[str] = ()) -> frozenset[str]:
     """The stems of what is asked for, without the names that anchor it."""
     named = {stem(word) for name in names for word in search_terms(name)}
-    return frozenset(stem(one) for one in search_terms(_LIVING.sub("as a job", text)) if one not in _GENERIC) - named
+    plain = _CALLED.sub(r"\1", _LIVING.sub("as a job", text))
+    return frozenset(stem(one) for one in search_terms(plain) if one not in _GENERIC) - named
 
 
 def stems(text: str) -> frozenset[str]:
@@ -140,6 +154,12 @@ def stem(word: str) -> str:
 def alike(words: Collection[str]) -> frozenset[str]:
     """The stems of words that ask for the same as one of these stems."""
     return frozenset().union(*(_BY_STEM.get(word, frozenset()) for word in words))
+
+
+def alike_words(words: Collection[str]) -> frozenset[str]:
+    """The words themselves that ask for the same as one of these stems."""
+    stems = alike(words)
+    return frozenset(word for word in re.split(r"[\s:>]+", _TOPICS) if stem(word) in stems)
 
 
 _ENDINGS = ("ingly", "ies", "ing", "ied", "ers", "ic", "ed", "es", "er", "or", "y", "s", "e")
@@ -176,9 +196,12 @@ class Match:
 def _by_stem() -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for line in _TOPICS.strip().splitlines():
-        topic = frozenset(map(stem, line.split()))
+        general, mark, special = re.fullmatch(r"([^:>]*)([:>]?)(.*)", line).groups()  # type: ignore[union-attr]
+        topic, below = frozenset(map(stem, general.split())), frozenset(map(stem, special.split()))
         for word in topic:
-            found[word] = found.get(word, frozenset()) | topic
+            found[word] = found.get(word, frozenset()) | topic | (below if mark == ":" else frozenset())
+        for word in below:
+            found[word] = found.get(word, frozenset({word})) | topic
     return found
 
 

@@ -35,8 +35,8 @@ from mnemolog.projections.requests import ContextRequest
 from mnemolog.projections.retrieval import CANDIDATES, Hit
 from mnemolog.projections.sources.every import SOURCES
 from mnemolog.projections.sources.graph import ENTITY, FACT, fact_hit
-from mnemolog.projections.sources.ranked import ranked, settled
-from mnemolog.projections.sources.recorded import RECORDED
+from mnemolog.projections.sources.ranked import hits_that_tell, ranked, settled
+from mnemolog.projections.sources.recorded import RECORDED, hit_of_row
 from mnemolog.projections.sources.source import Asked, Source
 from mnemolog.projections.sources.summaries import SUMMARY, summary_hit
 from mnemolog.projections.sources.weighing import relevant, weighed
@@ -173,6 +173,9 @@ async def gather(
     within = ranking.within_budget(block, left, _line)
     searched = (one.rows for one in sections if one.mode.context is not Context.ALL)
     nothing = "" if spoken_of or found.hits or any(searched) else ranking.nothing_known(request.query)
+    _, untold = await hits_that_tell(asked, [*found.hits, *map(hit_of_row, told.values())])
+    if untold and not nothing:
+        nothing = f"Not known: {', '.join(untold)}."
     words = {word for row in told.values() for word in normalize_name(row["text"]).split()}
     return AgentContext(
         [one for one in within if isinstance(one, EntityCard)],
@@ -183,7 +186,7 @@ async def gather(
         critical=always,
         conversation=said,
         known=[one for one in within if isinstance(one, Hit) and one not in said],
-        unknown=[name for name in found.unknown if not words & set(normalize_name(name).split())],
+        unknown=[*(name for name in found.unknown if not words & set(normalize_name(name).split())), *untold],
         text=_text(always, within, budget, nothing),
         skipped=question.skipped,
         nothing=nothing,

@@ -35,10 +35,10 @@ MOST_RELATED = 2  # B §2.
 class Answer:
     """The delta header ("" if nothing changed or it was not requested), the thread's revision, and the hits.
 
-    `unknown` are the names in the query that are not known. `references` is what its pronouns were taken to mean.
-    `skipped` is what the answer is made without. `profile` is how the hits are ranked.
-    `nothing` says, if nothing was found, that nothing is known and what was looked for.
-    `related` are memories linked to the hits.
+    `unknown` are the names in the query that are not known, and what is not known of whom it asks about.
+    `references` is what its pronouns were taken to mean. `skipped` is what the answer is made without.
+    `profile` is how the hits are ranked. `nothing` says, if nothing was found, that nothing is known and what was
+    looked for. `related` are memories linked to the hits.
     """
 
     header: str
@@ -112,8 +112,9 @@ async def answer(
         left -= sum(count_tokens(hit.bullet) for hit in kept)
     related = ranking.within_budget(related, left, lambda hit: hit.bullet)
     nothing = "" if found.hits else ranking.nothing_known(request.query, _within(request))
+    unknown = [*found.unknown, *found.untold]
     return Answer(
-        header, rev, kept, found.unknown, question.skipped, profile=request.profile, nothing=nothing, related=related
+        header, rev, kept, unknown, question.skipped, profile=request.profile, nothing=nothing, related=related
     )
 
 

@@ -45,7 +45,10 @@ PROFILE = "How the hits are ranked."
 RELATED = "At most two memories that are linked to the hits, within the same filters and budget."
 NOTHING = 'If nothing was found: that nothing is known, and what was looked for. Else "".'
 ORIGIN = "Where it comes from: `user` and `agent`, or from outside. Nothing from outside is trusted like the user."
-UNKNOWN = "The names in the query that are not known: no entity has them and nothing found mentions them."
+UNKNOWN = (
+    "The names in the query that are not known: no entity has them and nothing found mentions them. Also what is not "
+    "known of whom it asks about, such as `my uncle` or `Eva's home`."
+)
 
 
 class Page(Result, Generic[T]):

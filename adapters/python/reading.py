@@ -105,7 +105,7 @@ class ReadVerbs(Asking):
         A hit is a memory, a message, a fact (kind `relation`), an entity, a profile field, a todo, a summary or an
         artifact, with its `date`, whether it is `current`, and the `parts` of its score; `kinds` chooses some. What was
         superseded stands below what is current, or is left out with `superseded="exclude"`. `unknown` are the names in
-        the query that are not known.
+        the query that are not known, and what is not known of whom it asks about.
 
         Times in the query, such as "last week", count from `asked_at`; what was said then comes first.
 

@@ -1,7 +1,7 @@
 """The facts that a question calls for, found through the entities that it names and up to two hops from them (A15)."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -162,6 +162,7 @@ class _Walk:
         for row in self.near:
             seed = row["subject_id"] if row["subject_id"] in ids else row["object_id"]
             self._add(row, 1, seed)
+        self._from_ties(ids)
         frontier = self._frontier(ids)
         if not frontier:
             return
@@ -170,6 +171,17 @@ class _Walk:
             if row["relation_id"] not in self.found and ends:
                 before = frontier[ends[0]]
                 self._add(row, 2, before.seed, before)
+
+    def _from_ties(self, seeds: Collection[UUID]) -> None:
+        """What a fact between two seeds says of a third fact: `my sister Marta` of where Marta lives."""
+        ties = [row for row in self.near if {row["subject_id"], row["object_id"]} <= set(seeds)]
+        for tie in ties:
+            for row in self.near:
+                of_object = row["subject_id"] == tie["object_id"] and row["relation_id"] != tie["relation_id"]
+                if of_object and row["relation_id"] in self.found:
+                    known = self.found[row["relation_id"]]
+                    score = self._match(row).score(self.asked, 1, self._match(tie))
+                    self.found[known.id] = replace(known, score=max(known.score, score))
 
     def _frontier(self, seeds: Collection[UUID]) -> Mapping[UUID, FactHit]:
         """The entities that the best facts about the seeds lead to, each with that fact."""

@@ -7,13 +7,15 @@ from uuid import UUID
 
 from sqlalchemy import Select, select
 
-from mnemolog.domain import hydration, state
+from mnemolog.domain import direct_question, hydration, state
 from mnemolog.domain.entity import ME, proper_name
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.ranking import DEFAULT
 from mnemolog.domain.text import name_key, normalize_name
 from mnemolog.domain.viewer import Viewer
+from mnemolog.projections import full_text
 from mnemolog.projections.asking import ask, together
+from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.graph import facts
 from mnemolog.projections.graph import reader as entities
 from mnemolog.projections.graph.tables import NAME as GRAPH
@@ -32,13 +34,17 @@ FEWEST = 10
 FORMER = 0.5
 """The weight of a message of which no fact holds any more, if the question is about the present."""
 
+BESIDE = 0.7
+"""The weight of what does not tell what a question asks of one person, if something does."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Hits, best first, and the names in the question that are not known."""
+    """Hits, best first; the names in the question that are not known; what is not known of somebody whom it names."""
 
     hits: Sequence[Hit]
     unknown: Sequence[str] = ()
+    untold: Sequence[str] = ()
 
 
 async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
@@ -61,13 +67,15 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     if any(GRAPH in source.projections and holds for source, holds in zip(sources, held, strict=True)):
         hits = await _outlived(asked, hits)
     words = _words_of(asked, hits)
-    unknown = _unknown(asked, found, words)
+    unknown, untold = _unknown(asked, found, words), tuple[str, ...]()
+    if not unknown and RECORDED in sources:
+        hits, untold = await hits_that_tell(asked, hits)
     named = any(one.named for one in found) or not words.isdisjoint(hydration.capitalised_words(asked.question.text))
     if unknown and not named and _tells_people_apart(asked, found):
         return Ranked([], unknown)
     in_order = await settled(asked, hits)
     kept = in_order if asked.former else [hit for hit in in_order if hit.current]
-    return Ranked(kept[:limit], unknown)
+    return Ranked(kept[:limit], unknown, untold)
 
 
 async def nothing() -> Found:
@@ -91,6 +99,48 @@ def _unknown(asked: Asked, found: Sequence[Found], words: frozenset[str]) -> Seq
     names = unborne[0] if unborne else hydration.capitalised_names(asked.question.text)
     begin = asked.question.text.split(maxsplit=1)[0]
     return [name for name in names if name != begin and not words & set(normalize_name(name).split())]
+
+
+async def hits_that_tell(asked: Asked, hits: Sequence[Hit]) -> tuple[Sequence[Hit], tuple[str, ...]]:
+    """The hits that may answer a question about one person, and what they do not tell; all hits if they tell it.
+
+    A fact about somebody who bears a part of the name is not about them if somebody was called by the whole of it.
+    """
+    question = direct_question.direct(asked.question.text)
+    if question is None or (question.name and await _is_user(asked, question.name)):
+        return hits, ()
+    names = {question.name} - {""}
+    if " " in question.name and any(hit.kind != FACT and question.speaks_of(hit.text, names) for hit in hits):
+        hits = [hit for hit in hits if hit.kind != FACT or not _is_namesake(hit, question.name)]
+    if question.relative:
+        ties = [hit.row["details"] for hit in hits if hit.kind == FACT]
+        names |= {tie["object"] for tie in ties if tie["object"] and tie["predicate"] in question.predicates}
+        called = (hit.row["text"] for hit in hits if question.speaks_of(hit.row["text"], ()))
+        names |= {name for text in called for name in hydration.capitalised_words(text)}
+    telling = {hit.id for hit in hits if question.tells(hit.text, names)}
+    if telling:
+        told = [hit if hit.id in telling else replace(hit, score=BESIDE * hit.score) for hit in hits]
+        return sorted(told, key=lambda hit: -hit.score), ()
+    if not question.asks:
+        kin = await full_text.search(asked.connection, asked.among, asked.viewer, " ".join(question.kin), FEWEST)
+        said = await conversation.found(asked.connection, asked.viewer, kin.scores.keys())
+        if kin.scores.keys() - {id_ for id_, row in said.items() if row["text"].rstrip().endswith("?")}:
+            return hits, ()
+    return [hit for hit in hits if question.speaks_of(hit.text, names)], (question.said,)
+
+
+async def _is_user(asked: Asked, name: str) -> bool:
+    own = name_key(proper_name(asked.viewer.user_id, ME))
+    borne = await entities.bearers(asked.connection, asked.viewer, {own, name_key(name)})
+    user = {row["entity_id"] for row in borne.get(own, ())}
+    return name_key(name) == own or any(row["entity_id"] in user for row in borne.get(name_key(name), ()))
+
+
+def _is_namesake(fact: Hit, name: str) -> bool:
+    """Whether a fact is about somebody who bears only a part of the name."""
+    whole, row = f" {name_key(name)} ", fact.row["details"]
+    bearers = [f" {name_key(one)} " for one in (row["subject"], row["object"]) if one]
+    return whole not in bearers and any(one in whole for one in bearers)
 
 
 def _tells_people_apart(asked: Asked, found: Sequence[Found]) -> bool:

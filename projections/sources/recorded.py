@@ -70,7 +70,7 @@ async def _hits(asked: Asked) -> Sequence[Hit]:
     strengths = {id_.int: strength for id_, strength in links.items()}
     # A memory may be deleted between the search and the read of its row.
     hits = [
-        _hit(known[id_], scores[id_], found.near.get(id_), found.words(id_), strengths.get(id_))
+        hit_of_row(known[id_], scores[id_], found.near.get(id_), found.words(id_), strengths.get(id_))
         for id_ in best
         if id_ in known
     ]
@@ -126,9 +126,14 @@ def _uuids(numbers: Collection[int]) -> list[UUID]:
     return [UUID(int=one) for one in numbers]
 
 
-def _hit(
-    row: Mapping[str, Any], score: float, similarity: float | None, text_rank: float | None, links: float | None
+def hit_of_row(
+    row: Mapping[str, Any],
+    score: float = 0.0,
+    similarity: float | None = None,
+    text_rank: float | None = None,
+    links: float | None = None,
 ) -> Hit:
+    """A memory or a message as a hit."""
     text, parts = row["line" if row["kind"] == KIND else "text"], {} if links is None else {"links": links}
     return Hit(found_id(row), row["kind"], row["category"], text, score, similarity, text_rank, row, parts=parts)
 

@@ -164,6 +164,67 @@ async def test_an_unknown_name_is_said_to_be_unknown(model: Engine) -> None:
     assert list((await ana.asks("Where does Lena live?")).unknown) == []
 
 
+RELATIVES = (
+    "My cousin Eva lives in Graz.",
+    "Eva Novak is my cello teacher.",
+    "My colleague Selma has the same shift as I do.",
+    "My sister Lena lives in Munich.",
+    "A colleague of mine is called Lena Vogt. Lena Vogt lives in Altona.",
+    "My brother is called Paul.",
+    "Paul is a teacher in Bremen.",
+    "My mum is called Ingrid and she lives in Kiel.",
+    "I have two kids, Mia and Ben.",
+    "What is my uncle called?",
+)
+
+
+async def test_what_is_not_known_of_somebody_is_said_instead_of_what_is_known_of_another(model: Engine) -> None:
+    nora = Teller(model, "relatives")
+    for text in RELATIVES:
+        await nora.says(text)
+    for subject, predicate, thing in (
+        ("me", "cousin", "Eva"),
+        ("Eva", "lives_in", "Graz"),
+        ("me", "sister", "Lena"),
+        ("Lena", "lives_in", "Munich"),
+        ("me", "lives_in", "Hamburg"),
+        ("me", "parent_of", "Mia"),
+    ):
+        await nora.tells(subject, predicate, thing)
+    await model.settled(60)
+
+    for question, unknown in (
+        ("Where does Eva Novak live?", "Eva Novak's home"),
+        ("What is Selma's job?", "Selma's job"),
+        ("What is my uncle called?", "my uncle"),
+        ("Who is my father?", "my father"),
+        ("Where does my brother live?", "my brother's home"),
+    ):
+        found: Answer = await nora.asks(question)
+        assert list(found.unknown) == [unknown], question
+        assert not {"Graz", "Hamburg", "Munich", "Kiel"} & set(" ".join(hit.text for hit in found.hits).split())
+        context = await model.reads.context(nora.viewer, ContextRequest(query=question))
+        assert f"Not known: {unknown}." in context.text
+
+    for question, right in (
+        ("Where does my cousin Eva live?", "Graz"),
+        ("Where does my sister Lena live?", "Munich"),
+        ("Where does Lena Vogt live?", "Altona"),
+        ("What is my brother called?", "Paul"),
+        ("What is my mother called?", "Ingrid"),
+        ("Where does my mother live?", "Kiel"),
+        ("What are my children called?", "Mia"),
+    ):
+        found = await nora.asks(question, top_k=8)
+        assert list(found.unknown) == [], question
+        assert right in found.hits[0].text, question
+    found = await nora.asks("Where does Lena Vogt live?")
+    assert "Munich" not in " ".join(hit.text for hit in found.hits if hit.kind == "relation")
+    found = await nora.asks("What is Paul's job?")
+    assert list(found.unknown) == []
+    assert "Paul is a teacher in Bremen" in " ".join(hit.text for hit in found.hits)
+
+
 async def test_nothing_is_known_instead_of_a_weak_guess(model: Engine) -> None:
     ana = await life(model, "nothing")
     for question in ("How is a transistor doped?", "Which algorithm sorts an array fastest?"):

@@ -1,0 +1,126 @@
+"""A question that asks one thing of one person, such as a home or a sister, so that it can be said to be unknown.
+
+By rules, which know English; of other questions, nothing is said to be unknown but names.
+"""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from mnemolog.domain import hydration
+from mnemolog.domain.extraction.vocabulary import OCCUPATIONS, RELATIONS
+from mnemolog.domain.text import name_key
+
+_KIN = (
+    "wife|husband|fiancée?|fiancee?|girlfriend|boyfriend|(?:grand|god|step)?(?:mother|father|mum|mom|dad|son|daughter)"
+    "|grandma|grandpa|granny|gran|nan|nana|grandd?ad|(?:step|half[- ])?(?:sister|brother)|cousin|aunt|uncle|niece"
+    "|nephew"
+    "|(?:mother|father|sister|brother|son|daughter)-in-law"
+)
+_MY = r"(?:[Mm]y|[Oo]ur) (?:(?:older|younger|elder|eldest|youngest|big|little|twin|late|only|own)[- ])?"
+_RELATIVE = re.compile(rf"\b{_MY}(?P<kin>{_KIN})\b(?!-| [A-Z])")
+_WHOSE = re.compile(rf"\b{_MY}(?:{_KIN}|friend|colleague|neighbou?r),? (?=[A-Z])")
+_NAME = r"(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?(?P<name>(?!I\b)[A-Z][\w-]*(?: [A-Z][\w-]*){0,3})"
+_WHO = rf"(?:{_NAME}|{_MY}(?P<kin>{_KIN}))"
+_NOW = "(?: now| today| these days| currently| at the moment)?"
+_HOME = "live lives home house flat apartment address city town country location based moved move stays"
+_JOB = f"work job employer company firm office profession career position role title hired joined {OCCUPATIONS}"
+# What is asked for, the words that tell of it, and the forms of the question.
+_ASKED = tuple(
+    (what, hydration.stems(words), re.compile(rf"\W*{form}{_NOW}\W*"))
+    for what, words, forms in (
+        (
+            "home",
+            _HOME,
+            (
+                rf"[Ww]here do(?:es)? {_WHO} live",
+                rf"[Ww]here(?: is|'s) {_WHO} (?:living|based)",
+                rf"[Ww](?:hich|hat) (?:city|town|country) does {_WHO} live in",
+                rf"[Ww]hat(?: is|'s) {_WHO}'s (?:home|address)",
+            ),
+        ),
+        (
+            "job",
+            _JOB,
+            (
+                rf"[Ww]here does {_WHO} work",
+                rf"[Ww]hat does {_WHO} do(?: for (?:a living|work))?",
+                rf"(?:[Ww]ho|[Ww](?:hich|hat) company) does {_WHO} work for",
+                rf"[Ww]hat(?: is|'s) {_WHO}'s (?:job|profession|occupation|employer)",
+            ),
+        ),
+        (
+            "birthday",
+            "birthday born birth age old",
+            (rf"[Ww]hen(?: is|'s) {_WHO}'s birthday", rf"[Ww]hen was {_WHO} born"),
+        ),
+        ("phone number", "phone number mobile", (rf"[Ww]hat(?: is|'s) {_WHO}'s (?:phone|mobile)(?: number)?",)),
+        ("email address", "email mail address", (rf"[Ww]hat(?: is|'s) {_WHO}'s e-?mail(?: address)?",)),
+    )
+    for form in forms
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """Whom a question is about, by name or as a relative of the user, and what it asks of them; "" for who they are."""
+
+    name: str = ""
+    relative: str = ""
+    asks: str = ""
+    words: frozenset[str] = frozenset()
+
+    @property
+    def said(self) -> str:
+        who = self.name or f"my {self.relative}"
+        return f"{who}'s {self.asks}" if self.asks else who
+
+    @property
+    def kin(self) -> frozenset[str]:
+        """What such a relative is called, such as `mum` and `mother`."""
+        plain = self.relative and "-" not in self.relative
+        alike = hydration.alike_words(hydration.stems(self.relative)) - _ANY if plain else ()
+        return frozenset({self.relative, *alike} - {""})
+
+    @property
+    def predicates(self) -> frozenset[str]:
+        """The predicates of facts that say who it is."""
+        return frozenset(RELATIONS.get(one, one) for one in self.kin)
+
+    def tells(self, text: str, names: Collection[str]) -> bool:
+        """Whether a text speaks of them and has a word for what is asked, or goes on about somebody named before.
+
+        A question tells nothing.
+        """
+        if text.rstrip().endswith("?"):
+            return False
+        if not self.asks:
+            return self.speaks_of(text, names)
+        goes_on = _GOES_ON.match(text.rpartition(": ")[2]) is not None
+        return (goes_on or self.speaks_of(text, names)) and not self.words.isdisjoint(hydration.stems(text))
+
+    def speaks_of(self, text: str, names: Collection[str]) -> bool:
+        """Whether a text has one of the names, or calls somebody such a relative."""
+        padded = f" {' '.join(_WORD.findall(name_key(text)))} "
+        return any(f" {name} " in padded for name in {*map(name_key, names), *map(name_key, self.kin)})
+
+
+def direct(question: str) -> Direct | None:
+    """What a question asks directly, or else the relative without a name of whom it speaks.
+
+    >>> direct("Where does my cousin Eva Novak live?").said, direct("What is our uncle called?").said
+    ("Eva Novak's home", 'my uncle')
+    """
+    plain = _WHOSE.sub("", question.replace("’", "'"))
+    for what, words, pattern in _ASKED:
+        if found := pattern.fullmatch(plain):
+            return Direct(found["name"] or "", (found["kin"] or "").lower(), what, words)
+    related = _RELATIVE.search(plain)
+    return Direct(relative=related["kin"].lower()) if related else None
+
+
+# What may mean another relative.
+_ANY = frozenset({"family", "relative", "parent"})
+_WORD = re.compile(r"[^\W_]+")
+# `She lives in Berlin.`
+_GOES_ON = re.compile(r"\W*(?:she|he|they)\b", re.IGNORECASE)

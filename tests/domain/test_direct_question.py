@@ -1,0 +1,56 @@
+"""What a question asks of one person, and which texts tell it."""
+
+import pytest
+
+from mnemolog.domain.direct_question import direct
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Where does Eva Novak live?", "Eva Novak's home"),
+        ("where does Dr. Koch live now?", "Koch's home"),
+        ("Where does my cousin Eva live?", "Eva's home"),
+        ("What does Tara do for a living?", "Tara's job"),
+        ("Which company does Tara work for?", "Tara's job"),
+        ("When is Yusuf’s birthday?", "Yusuf's birthday"),
+        ("What is my mother's phone number?", "my mother's phone number"),
+        ("Where does my older brother live?", "my brother's home"),
+        ("What is my sister called?", "my sister"),
+        ("How is our aunt?", "my aunt"),
+        ("Does my mother-in-law like tea?", "my mother-in-law"),
+    ],
+)
+def test_what_is_asked_is_said_in_few_words(question: str, said: str) -> None:
+    found = direct(question)
+    assert found
+    assert found.said == said
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Where do I live?", "Where did Eva live before?", "Where does Ana's manager live?", "Who is Eva?", "My day", ""],
+)
+def test_other_questions_ask_nothing_directly(question: str) -> None:
+    assert direct(question) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "tells"),
+    [
+        ("Where does Eva Novak live?", "Eva lives in Graz", False),
+        ("Where does Eva Novak live?", "Ana: Eva Novak's flat is in Linz.", True),
+        ("Where does Eva Novak live?", "Eva Novak teaches the cello", False),
+        ("Where does Eva Novak live?", "Where does Eva Novak live?", False),
+        ("Where does Eva Novak live?", "Ana: She moved to Linz in May.", True),
+        ("Where does Eva Novak live?", "My aunt is called Ida and she lives in Kiel.", False),
+        ("What is Paul's job?", "Paul is a teacher in Bremen.", True),
+        ("What is my mum called?", "My mother is called Ida.", True),
+        ("What is my father called?", "Ana is a parent of Mia", False),
+        ("What is my uncle called?", "He is called Paul.", False),
+    ],
+)
+def test_a_text_tells_it_if_it_speaks_of_the_person_and_of_what_is_asked(question: str, text: str, tells: bool) -> None:
+    found = direct(question)
+    assert found
+    assert found.tells(text, {found.name} - {""}) is tells
