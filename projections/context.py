@@ -19,8 +19,10 @@ from mnemolog.domain.origin import EXTERNAL, Origin
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.ranking import DEFAULT, FORMER
 from mnemolog.domain.text import count_tokens, indented, normalize_name
+from mnemolog.domain.todo import TodoStatus
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections import full_text
+from mnemolog.projections.artifacts.reader import of_turns
 from mnemolog.projections.candidates import candidates, categories
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.graph import reader as entities
@@ -31,10 +33,12 @@ from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.memories.filters import Candidates, active, unasked, visible_to
 from mnemolog.projections.memories.reader import Row
 from mnemolog.projections.memories.tables import memories as table
+from mnemolog.projections.profile.reader import own_todos
 from mnemolog.projections.requests import ContextRequest
 from mnemolog.projections.retrieval import CANDIDATES, Hit
 from mnemolog.projections.sources.every import SOURCES
 from mnemolog.projections.sources.graph import ENTITY, FACT, fact_hit
+from mnemolog.projections.sources.profile import todo_hit
 from mnemolog.projections.sources.ranked import hits_that_tell, ranked, settled
 from mnemolog.projections.sources.recorded import RECORDED, hit_of_row
 from mnemolog.projections.sources.source import Asked, Source
@@ -44,6 +48,7 @@ from mnemolog.projections.summaries.reader import of_conversation
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
 
+_CONVERSATION = {SUMMARY: (0, "The conversation so far"), MESSAGE: (1, "The last messages")}
 MOST_ENTITIES = 5
 MOST_KNOWN = 10
 """The facts, todos and so on that a context shows, beside critical facts."""
@@ -82,7 +87,8 @@ class AgentContext:
 
     `entities` are those that the query names or refers to. `cards` are those of what the query and the memories of the
     sections are about. `critical` are facts that are in every context, such as allergies. `conversation` are summaries
-    of the thread, of the last session and of the user, in at most a quarter of the budget (D, E). `known` are facts,
+    of the thread, of the last session and of the user, in at most a quarter of the budget (D, E), and `recent` the last
+    messages of the thread, if they are wanted, in as much. `known` are facts,
     profile fields, todos, summaries and artifacts that the query asks for, without superseded ones. `unknown` are names
     in the query that are not known. `text` is all of it for a prompt: grouped, dated, within the budget. `references`
     is what pronouns of the query were taken to mean. `skipped` is what the context is made without. `nothing`
@@ -96,6 +102,7 @@ class AgentContext:
     rows: Sequence[Row]
     critical: Sequence[Hit] = ()
     conversation: Sequence[Hit] = ()
+    recent: Sequence[Hit] = ()
     known: Sequence[Hit] = ()
     unknown: Sequence[str] = ()
     text: str = ""
@@ -109,8 +116,13 @@ class AgentContext:
         return chain(self.rows, *(card.memories for card in self.cards))
 
     @property
+    def hits(self) -> Sequence[Hit]:
+        """What is shown beside memories and cards."""
+        return [*self.critical, *self.conversation, *self.recent, *self.known]
+
+    @property
     def bullets(self) -> list[str]:
-        shown: list[Shown] = [*self.conversation, *self.known, *self.rows]
+        shown: list[Shown] = [*self.conversation, *self.recent, *self.known, *self.rows]
         return [
             *(hit.bullet for hit in self.critical),
             *(one.line for one in self.entities),
@@ -166,9 +178,12 @@ async def gather(
     left = None if budget is None else budget - sum(count_tokens(hit.bullet) for hit in always)
     summaries = map(summary_hit, await of_conversation(connection, viewer, request.thread_id))
     said = ranking.within_budget(summaries, None if left is None else left // CONVERSATION_SHARE, _line)
+    recent = await _recent(asked, request, None if left is None else left // CONVERSATION_SHARE)
+    told = {id_: row for id_, row in told.items() if id_ not in {hit.id for hit in recent}}
     shown = {hit.id for hit in (*always, *said)}
     known = [hit for hit in found.hits if hit.id not in shown and hit.kind != ENTITY]
-    block: list[Shown] = [*said, *(one for one in spoken_of if one.line), *about, *known, *told.values()]
+    known += [hit for hit in await _open(asked, request) if hit.id not in {one.id for one in known}]
+    block: list[Shown] = [*said, *recent, *(one for one in spoken_of if one.line), *about, *known, *told.values()]
     block.sort(key=_is_outside)
     within = ranking.within_budget(block, left, _line)
     searched = (one.rows for one in sections if one.mode.context is not Context.ALL)
@@ -185,7 +200,8 @@ async def gather(
         [one for one in within if not isinstance(one, EntityCard | Card | Hit)],
         critical=always,
         conversation=said,
-        known=[one for one in within if isinstance(one, Hit) and one not in said],
+        recent=[one for one in within if isinstance(one, Hit) and one.kind == MESSAGE],
+        known=[one for one in within if isinstance(one, Hit) and one not in said and one.kind != MESSAGE],
         unknown=[*(name for name in found.unknown if not words & set(normalize_name(name).split())), *untold],
         text=_text(always, within, budget, nothing),
         skipped=question.skipped,
@@ -226,20 +242,48 @@ def _dated(one: Shown) -> str:
 
 
 def _group(one: Shown) -> tuple[int, str]:
-    """The heading of what is shown, and its place: summaries, entities, what else is known, the categories."""
+    """The heading of what is shown, and its place: the conversation, entities, what else is known, the categories."""
     if isinstance(one, EntityCard | Card):
-        return 1, "People, places and things"
+        return 2, "People, places and things"
     if _is_outside(one):
-        return 4, OUTSIDE
+        return 5, OUTSIDE
     if isinstance(one, Hit):
-        return (0, "The conversation so far") if one.kind == SUMMARY else (2, "Facts and plans")
-    return 3, label(one["category"])
+        return _CONVERSATION.get(one.kind, (3, "Facts and plans"))
+    return 4, label(one["category"])
 
 
 def _is_outside(one: Shown) -> bool:
     return (
         not isinstance(one, EntityCard | Card) and Origin((one.row if isinstance(one, Hit) else one)["origin"]).external
     )
+
+
+async def _recent(asked: Asked, request: ContextRequest, budget: int | None) -> Sequence[Hit]:
+    """The last messages of the thread, the oldest first, each with lines for its artifacts (E §Context Building).
+
+    Facts that they stated and that no longer hold are named behind them.
+    """
+    if not request.recent or not asked.viewer.may_read(CATEGORY):
+        return []
+    rows = await conversation.latest(asked.connection, asked.viewer, request.thread_id, request.recent)
+    lines = await of_turns(asked.connection, asked.viewer, {row["message_id"] for row in rows})
+    said = {row["message_id"]: row["occurred_at"] for row in rows}
+    over = await outlived(asked.connection, asked.viewer, asked.point, asked.predicates, said) if said else {}
+    hits = []
+    for row in rows:
+        told = " ".join([row["text"], *lines.get(row["message_id"], ())])
+        shown = {**row, "line": row["line"].replace(row["text"], told)}
+        hits.append(
+            replace(hit_of_row(_marked(hit_of_row(shown), *over.get(row["message_id"], ((), False)))), score=1.0)
+        )
+    return ranking.within_budget(hits[::-1], budget, _line)[::-1]
+
+
+async def _open(asked: Asked, request: ContextRequest) -> Sequence[Hit]:
+    """The agent's open todos, beside the last messages."""
+    if not request.recent:
+        return []
+    return list(map(todo_hit, await own_todos(asked.connection, asked.viewer, TodoStatus.OPEN)))
 
 
 async def _section(asked: Asked, category: str, mode: ContextMode, known: Sequence[Hit]) -> Sequence[Row]:

@@ -196,6 +196,9 @@ class MemoryQuery(Searching):
         return StreamId.of_user(self.user_id, self.tenant)
 
 
+MOST_RECENT = 50
+
+
 class ContextRequest(BaseModel):
     """What the agent is about to answer. Without `categories`, everything it may read except procedures."""
 
@@ -216,6 +219,17 @@ class ContextRequest(BaseModel):
         Field(ge=1, description="The maximum number of tokens in `bullets`; unlimited by default."),
         WHOLE,
     ] = None
+    recent: Annotated[
+        int,
+        Strict(),
+        Field(
+            ge=0,
+            le=MOST_RECENT,
+            description="How many of the last messages of the thread are in it, with the agent's open todos: for an "
+            "agent that keeps no conversation itself.",
+        ),
+        WHOLE,
+    ] = 0
 
     @model_validator(mode="before")
     @classmethod

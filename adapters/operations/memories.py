@@ -57,6 +57,7 @@ from mnemolog.events.envelope import DEFAULT_THREAD
 from mnemolog.events.fields import Flag, Id, Label, Uuid, validated
 from mnemolog.events.serving import Purpose, ServedItem
 from mnemolog.projections.requests import ContextRequest, MemoryQuery, Searching
+from mnemolog.projections.retrieval import Hit
 
 BIGGEST_SEQ = 2**63 - 1  # The maximum of Postgres' bigint.
 
@@ -217,11 +218,22 @@ async def context(engine: Engine, request: ContextRead) -> Context:
     if not request.record:
         return context
     items = {found_id(row): ServedItem(kind=row["kind"], id=found_id(row), seq=row["seq"]) for row in found.shown}
+    items |= {one.id: one for one in map(_served, found.hits)}
+    about = (one.row for one in found.entities)
+    items |= {
+        str(row["entity_id"]): ServedItem(kind="entity", id=str(row["entity_id"]), seq=row["seq"]) for row in about
+    }
     tokens = sum(map(count_tokens, context.lines))
     event_id = await recorded(
         engine, request, Purpose.CONTEXT, list(items.values()), tokens, question_id=request.message_id
     )
     return context.model_copy(update={"served_id": event_id})
+
+
+def _served(hit: Hit) -> ServedItem:
+    """A hit of a context, for the record; a fact by the name that it has in the record of an envelope."""
+    details = hit.row.get("details", hit.row)
+    return ServedItem(kind="fact" if hit.kind == "relation" else hit.kind, id=hit.id, seq=details.get("seq"))
 
 
 @operation("cards", "GET /cards", tag="recall", arguments=("refs",))

@@ -503,6 +503,7 @@ class Context(Result):
     conversation: list[KnownHit] = Field(
         description="The latest summaries of the thread, of the agent's last session and of the user."
     )
+    recent: list[MessageView] = Field(description="The last messages of the thread, with `recent`, the oldest first.")
     known: list[KnownHit] = Field(
         description="Facts, profile fields, todos, summaries and artifacts that the query asks for, best first."
     )
@@ -535,9 +536,10 @@ class Context(Result):
             categories=[SectionView.of(section) for section in found.sections],
             critical=list(map(KnownHit.of, found.critical)),
             conversation=list(map(KnownHit.of, found.conversation)),
+            recent=[MessageView.model_validate(hit.row) for hit in found.recent],
             known=list(map(KnownHit.of, found.known)),
             bullets=[
-                *map(Bullet.of_hit, (*found.critical, *found.conversation, *found.known)),
+                *map(Bullet.of_hit, found.hits),
                 *map(Bullet.of, found.rows),
             ],
             text=found.text,

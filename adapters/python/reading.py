@@ -195,6 +195,7 @@ class ReadVerbs(Asking):
         profile: Literal["default", "twin", "delta", "being", "persona"] | None = None,
         cutoff: Literal["none", "relative", "floor"] | None = None,
         budget_tokens: int | None = None,
+        recent: int | None = None,
         trusted_only: bool | None = None,
         thread_id: str | None = None,
         record: bool | None = None,
@@ -208,7 +209,8 @@ class ReadVerbs(Asking):
     ) -> Context:
         """Read the context for an agent's answer: pinned memories, and each category in its mode.
 
-        `filters` are those of `search`; critical facts, pinned memories and cards are in it whatever they say.
+        `filters` are those of `search`; critical facts, pinned memories and cards are in it whatever they say. With
+        `recent`, so many of the last messages of the thread are in it, and the agent's open todos.
 
         Example:
             print("\\n".join(memory.context("where to eat?", user_id="ana").lines))

@@ -121,6 +121,15 @@ async def last_of_thread(
     return (await fetch(connection, messages, statement))[::-1]
 
 
+async def latest(connection: AsyncConnection, viewer: Viewer, thread_id: str, limit: int) -> list[Row]:
+    """The last messages of the viewing agent's part of a thread, the oldest of them first."""
+    column = messages.c
+    mine = (column.thread_id == thread_id, column.agent_id == viewer.agent_id)
+    statement = select(*stored(messages)).where(*visible_to(viewer), active(), *mine)
+    rows = await fetch(connection, messages, statement.order_by(column.seq.desc()).limit(limit))
+    return [_shown(row) for row in rows[::-1]]
+
+
 async def flagged(
     connection: AsyncConnection, places: Collection[Key], flag: str, since: datetime
 ) -> Mapping[Key, int]:

@@ -9,6 +9,8 @@ from mnemolog.domain.todo import TodoStatus
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.profile import reader
 from mnemolog.projections.profile.tables import NAME, profile_fields, todos
+from mnemolog.projections.retrieval import Hit
+from mnemolog.projections.rows import Row
 from mnemolog.projections.sources.source import SAID, Asked, Found, Source, hit_of
 from mnemolog.projections.visibility import owned
 
@@ -46,10 +48,15 @@ async def _todos(asked: Asked) -> Found:
     for row in await reader.own_todos(asked.connection, asked.viewer, TodoStatus.OPEN, limit=1000, where=where):
         score = 1.0 if asked.stems and asked.stems <= _TODO_WORDS else asked.match(row["text"])
         if score:
-            when = f"due {row['due']:%Y-%m-%d}" if row["due"] else None
-            id_, date = str(row["todo_id"]), row["created_at"]
-            hits.append(hit_of(TODO, id_, TODO, row["text"], date=date, when=when, score=score, details=row))
+            hits.append(todo_hit(row, score))
     return Found(hits=hits)
+
+
+def todo_hit(row: Row, score: float = 0.0) -> Hit:
+    """A todo as a hit, whether it was searched for or not."""
+    when = f"due {row['due']:%Y-%m-%d}" if row["due"] else None
+    id_, date = str(row["todo_id"]), row["created_at"]
+    return hit_of(TODO, id_, TODO, row["text"], date=date, when=when, score=score, details=row)
 
 
 FIELDS = Source(

@@ -118,8 +118,10 @@ async def hits_that_tell(asked: Asked, hits: Sequence[Hit]) -> tuple[Sequence[Hi
         called = (hit.row["text"] for hit in hits if question.speaks_of(hit.row["text"], ()))
         names |= {name for text in called for name in hydration.capitalised_words(text)}
     telling = {hit.id for hit in hits if question.tells(hit.text, names)}
+    if telling and asked.profile is not DEFAULT:
+        return hits, ()
     if telling:
-        told = [hit if hit.id in telling else replace(hit, score=BESIDE * hit.score) for hit in hits]
+        told = [hit if hit.id in telling else _beside(hit) for hit in hits]
         return sorted(told, key=lambda hit: -hit.score), ()
     if not question.asks:
         kin = await full_text.search(asked.connection, asked.among, asked.viewer, " ".join(question.kin), FEWEST)
@@ -127,6 +129,10 @@ async def hits_that_tell(asked: Asked, hits: Sequence[Hit]) -> tuple[Sequence[Hi
         if kin.scores.keys() - {id_ for id_, row in said.items() if row["text"].rstrip().endswith("?")}:
             return hits, ()
     return [hit for hit in hits if question.speaks_of(hit.text, names)], (question.said,)
+
+
+def _beside(hit: Hit) -> Hit:
+    return replace(hit, score=BESIDE * hit.score, parts={**hit.parts, "beside": BESIDE})
 
 
 async def _is_user(asked: Asked, name: str) -> bool:

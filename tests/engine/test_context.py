@@ -1,16 +1,21 @@
 """What an agent is told before it answers: foundation, `all` and `rag` (B §5, D §pinned)."""
 
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.operations.artifacts import AddArtifact, add_artifact
 from mnemolog.domain.errors import CategoryNotAllowed
+from mnemolog.domain.text import count_tokens
 from mnemolog.projections.context import AgentContext
 from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.requests import ContextRequest
 from tests.bullets import undated
 from tests.engine.person import Person
+from tests.engine.teller import Teller
+from tests.testkit.eventually import eventually
 
 
 async def context(person: Person, query: str = "tea", moment: Moment | None = None, **fields: object) -> AgentContext:
@@ -117,3 +122,52 @@ async def test_the_context_can_be_read_as_of_an_earlier_moment(engine: Engine, u
     await ana.updates(tea, text="Ana drinks coffee")
 
     assert list(map(undated, (await context(ana, moment=Moment(as_of=1))).bullets)) == ["[profile] Ana drinks tea"]
+
+
+@pytest.mark.spec("E07")
+async def test_a_context_has_the_conversation_what_is_remembered_and_what_was_attached(
+    engine: Engine, user: str
+) -> None:
+    ana = Teller(engine, user)
+    at = datetime(2026, 3, 2, 18, tzinfo=UTC)
+    said = (
+        "I live in Berlin.",
+        "The rent there is 900 euros.",
+        "I moved to Leipzig.",
+        "Where should I plant tomatoes?",
+    )
+    for day, text in enumerate(said):
+        await ana.says(text, speaker="", occurred_at=at + timedelta(days=day))
+    await ana.creates("The rent in Berlin is 900 euros")
+    await ana.tells("me", "lives_in", "Berlin", since=at)
+    await ana.tells("me", "lives_in", "Leipzig", since=at + timedelta(days=2))
+    await ana.tells("me", "allergy", "peanuts")
+    todo = {"user_id": user, "agent_id": ana.agent, "tenant": ana.tenant, "text": "renew the passport"}
+    await engine.writes.open_todo(todo)
+    plan = {"user_id": user, "agent_id": ana.agent, "name": "plan.txt"}
+    await add_artifact(engine, AddArtifact.model_validate(plan), b"Tomatoes need the sunny side of the balcony.")
+
+    async def found(**fields: object) -> AgentContext:
+        request = {
+            "query": "Which side does the file on tomatoes name?",
+            "thread_id": ana.thread,
+            "recent": 3,
+            **fields,
+        }
+        return await engine.reads.context(ana.viewer, ContextRequest.model_validate(request), await ana.caught_up())
+
+    async def attached() -> bool:
+        return "sunny side of the balcony" in (await found()).text
+
+    await eventually(attached)
+    whole = await found()
+    assert [hit.row["text"] for hit in whole.recent] == list(said[1:])
+    assert "Always consider:\n- " in whole.text
+    assert "The last messages:\n- The rent there is 900 euros. (2026-03-03)\n- I moved to Leipzig." in whole.text
+    assert "- renew the passport" in whole.text
+    assert whole.text.count("I moved to Leipzig.") == 1, "what is shown as conversation is not shown again"
+    small = await found(budget_tokens=160)
+    assert count_tokens(small.text) <= 160
+    assert [hit.row["text"] for hit in small.recent] in ([said[-1]], list(said[-2:])), "the latest have room"
+    assert "peanuts" in small.text
+    assert (await found(recent=0)).recent == []

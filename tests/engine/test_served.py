@@ -53,6 +53,7 @@ async def test_an_envelope_is_recorded_with_the_versions_of_what_it_shows(engine
 async def test_a_context_is_recorded_on_request_only(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     memory = await ana.creates("Ana paints boats")
+    allergy = await ana.tells("me", "allergy", "peanuts")
     asks = {"user_id": user, "query": "boats", "message_id": "q-1"}
 
     assert (await context.run(engine, ContextRead.model_validate(asks))).served_id is None
@@ -61,7 +62,8 @@ async def test_a_context_is_recorded_on_request_only(engine: Engine, user: str) 
 
     [serving] = await servings(ana, "q-1")
     assert (serving.event_id, serving.purpose) == (found.served_id, Purpose.CONTEXT)
-    assert [one.id for one in serving.items] == [str(memory)]
+    assert {(one.kind, one.id) for one in serving.items} == {("fact", str(memory)), ("fact", str(allergy))}
+    assert all(one.seq for one in serving.items)
     assert (serving.searched, serving.signals) == (None, [])
 
 

@@ -20,6 +20,7 @@ REASONS = {
     "frequency": "about what other answers are about: +{:.2f}",
     "links": "linked to other answers: +{:.2f}",
     "hops": "steps away in the graph: {:.0f}",
+    "beside": "lowered, since others tell what is asked: ×{:.2f}",
     "outside": "lowered, since it comes from outside: ×{:.2f}",
 }
 ACTS: Mapping[str, Operation[Any, Any]] = {
