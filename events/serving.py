@@ -12,9 +12,10 @@ SERVED = "served"
 
 
 class Purpose(StrEnum):
-    """What it was put together for: `context`, `envelope`, or an answer by `respond`."""
+    """What it was put together for: `context`, `recall` (a search, B §11), `envelope`, or an answer by `respond`."""
 
     CONTEXT = "context"
+    RECALL = "recall"
     ENVELOPE = "envelope"
     RESPONSE = "response"
 

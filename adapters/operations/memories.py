@@ -86,6 +86,9 @@ class HistoryRead(PagedRead):
 class Search(Read, Searching):
     """A search of all that is known of a user."""
 
+    record: Recorded = False
+    message_id: ForMessage = None
+
 
 class ContextRead(Read, ContextRequest):
     """The message that the agent is about to answer."""
@@ -199,6 +202,12 @@ async def search(engine: Engine, request: Search) -> Bullets | SearchResult:
         name: getattr(answer, name) for name in ("header", "rev", "unknown", "skipped", "profile", "nothing")
     }
     found["references"] = list(map(ReferenceView.model_validate, answer.references))
+    if request.record:
+        shown = [*answer.hits, *answer.related]
+        said = {"thread_id": request.thread_id, "question_id": request.message_id, "searched": True}
+        tokens = sum(count_tokens(hit.bullet) for hit in shown)
+        items = [_served(hit) for hit in shown]
+        found["served_id"] = await recorded(engine, request, Purpose.RECALL, items, tokens, **said)
     if request.returns == "bullets":
         related = [Bullet.of_hit(hit) for hit in answer.related]
         return Bullets(**found, bullets=[Bullet.of_hit(hit) for hit in answer.hits], related=related)

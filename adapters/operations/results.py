@@ -338,6 +338,7 @@ class Bullets(Result):
     references: list[ReferenceView] = Field(description=REFERENCES)
     profile: str = Field(description=PROFILE)
     nothing: str = Field(description=NOTHING)
+    served_id: UUID | None = Field(default=None, description="The event that records it, with `record`.")
 
 
 class SearchResult(Result):
@@ -352,6 +353,7 @@ class SearchResult(Result):
     references: list[ReferenceView] = Field(description=REFERENCES)
     profile: str = Field(description=PROFILE)
     nothing: str = Field(description=NOTHING)
+    served_id: UUID | None = Field(default=None, description="The event that records it, with `record`.")
 
     def __iter__(self) -> Iterator[AnyHit]:  # type: ignore[override]
         return iter(self.hits)

@@ -60,7 +60,7 @@ class Serving(Result):
 async def served(engine: Engine, request: ServedRead) -> Page[Serving]:
     """Read what the agent knew when it answered a message, or when it wrote an answer.
 
-    Contexts and envelopes are recorded on request (`record`), and always by `respond`.
+    Searches, contexts and envelopes are recorded on request (`record`), and always by `respond`.
     """
     from mnemolog.projections.paging import slice_of
 

@@ -93,6 +93,8 @@ class ReadVerbs(Asking):
         thread_id: str | None = None,
         asked_at: datetime | str | None = None,
         since_rev: int | None = None,
+        record: bool | None = None,
+        message_id: str | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
         as_of: Moment | None = None,
@@ -106,6 +108,7 @@ class ReadVerbs(Asking):
         artifact, with its `date`, whether it is `current`, and the `parts` of its score; `kinds` chooses some. What was
         superseded stands below what is current, or is left out with `superseded="exclude"`. `unknown` are the names in
         the query that are not known, and what is not known of whom it asks about.
+        With `record`, the search is an event (`served`), counted by `stats`.
 
         Times in the query, such as "last week", count from `asked_at`; what was said then comes first.
 

@@ -125,6 +125,8 @@ def operations_of(event: Recorded) -> Iterable[Operation]:
     payload, node = event.payload, _node(event)
     if type(payload) in _OTHERS:
         op, subject, count = _OTHERS[type(payload)]
+        if isinstance(payload, serving.ContextServed) and payload.purpose is serving.Purpose.RECALL:
+            op = "search"
         yield Operation(node, op, Outcome.SKIPPED if _in_vain(payload) else Outcome.OK, subject, count(payload))
         return
     for one in subjects(payload):

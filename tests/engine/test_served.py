@@ -7,11 +7,13 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure import erasing
 from mnemolog.adapters.operations.envelope import EnvelopeRead, EnvelopeView, envelope
-from mnemolog.adapters.operations.memories import ContextRead, context
+from mnemolog.adapters.operations.memories import ContextRead, Search, context, search
+from mnemolog.adapters.operations.results import Bullets
 from mnemolog.adapters.operations.serving import ServedRead, Serving, served
 from mnemolog.commands.erasure import EraseUser
 from mnemolog.domain.authority import Slot
 from mnemolog.domain.gate import Signal
+from mnemolog.domain.text import count_tokens
 from mnemolog.events.envelope import DEFAULT_AGENT
 from mnemolog.events.serving import ContextServed, Purpose
 from mnemolog.projections.operations.counted import Node, Outcome, Period, Wanted
@@ -89,6 +91,31 @@ async def test_no_text_is_in_the_event_and_an_erased_user_has_none(engine: Engin
 
     assert await servings(ana, "q-1") == []
     await assert_live_equals_replayed(engine, ana.stream)
+
+
+@pytest.mark.spec("B11")
+async def test_a_search_when_an_agent_is_unsure_is_small_and_counted_by_the_message(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    for number in range(8):
+        await ana.creates(f"Ana paints boat number {number} in the harbour of Leipzig")
+    for number in range(11):
+        await ana.says(f"Message {number}", turn_id=f"{user}-{number}")
+    asks = {"user_id": user, "query": "boats", "return": "bullets", "top_k": 3, "budget_tokens": 40}
+    request = Search.model_validate({**asks, "record": True, "message_id": "q-1"})
+
+    found = await search.run(engine, request)
+
+    assert isinstance(found, Bullets)
+    assert 0 < len(found.bullets) <= 3
+    assert sum(count_tokens(one.text) for one in found.bullets) <= 40
+    [serving] = await servings(ana, "q-1")
+    assert (serving.event_id, serving.purpose) == (found.served_id, Purpose.RECALL)
+    assert {one.id for one in serving.items} >= {one.id for one in found.bullets}
+    assert (await search.run(engine, Search.model_validate(asks))).served_id is None
+
+    counted = await engine.reads.operations(ana.viewer, Wanted(by=Period.TOTAL), 100, await ana.caught_up(), None)
+    times = {(row["op"], row["subject"]): row["count"] for row in counted}
+    assert times["search", "context"] / times["create", "message"] < 0.1
 
 
 @pytest.mark.spec_part("B11")
