@@ -7,6 +7,7 @@ in an event: replay asks no model.
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from math import inf
 from uuid import UUID
 
 from sqlalchemy import Table, select, tuple_
@@ -166,8 +167,10 @@ async def _episode(engine: Services, stream: StreamId, agent_id: str, thread_id:
         if episode is None:
             return
         place = (stream, agent_id, thread_id)
-        rows = await conversation.between(connection, *place, episode["first_turn_id"], None, COVERED_AT_MOST)
         before = (await reader.latest(connection, SummaryKind.RUNNING, [thread])).get(thread)
+        if not await _grown(connection, place, episode, before):
+            return
+        rows = await conversation.between(connection, *place, episode["first_turn_id"], None, COVERED_AT_MOST)
         chunks = await reader.chunks_since(connection, thread, rows[0]["seq"]) if rows else []
     about = {"agent_id": agent_id, "thread_id": thread_id, "episode_id": episode["episode_id"]}
     rest = _new(rows, chunks[-1] if chunks else None)
@@ -176,6 +179,22 @@ async def _episode(engine: Services, stream: StreamId, agent_id: str, thread_id:
     new = _new(rows, before)
     if len(new) >= RUNNING_EVERY or sum(len(row["text"]) for row in new) >= PRESSURE:
         await write(engine, stream, Draft(kind=SummaryKind.RUNNING, rows=rows, chunks=chunks, **about))
+
+
+async def _grown(
+    connection: AsyncConnection, place: tuple[StreamId, str, str], episode: Row, running: Row | None
+) -> bool:
+    """Whether an open episode may have enough new messages for a summary, without reading them."""
+    stream, agent_id, thread_id = place
+    thread = (*owner_of(stream), agent_id, thread_id)
+    chunk = (await reader.latest(connection, SummaryKind.CHUNK, [thread])).get(thread)
+    for last, enough, characters in ((running, RUNNING_EVERY, PRESSURE), (chunk, CHUNK, inf)):
+        known = last and last["text"] and last["episode_id"] == episode["episode_id"]
+        since = last["last_turn_id"] if last and known else None
+        count, length = await conversation.amount_since(connection, *place, episode["first_turn_id"], since)
+        if count >= enough or length >= characters:
+            return True
+    return False
 
 
 async def _spine(engine: Services, stream: StreamId) -> None:
@@ -188,9 +207,9 @@ async def _spine(engine: Services, stream: StreamId) -> None:
             before = None  # It says what a hidden message said.
         limit = SPINE_COVERED if before else FIRST_SPINE_COVERED
         rows = await conversation.after(connection, stream, before["last_turn_id"] if before else None, limit)
+        if len(rows) < SPINE_EVERY:
+            return
         names = await _names(connection, stream, people=True)
-    if len(rows) < SPINE_EVERY:
-        return
     spine = Spine.of(before["summary_json"]) if before else None
     number = latest["version"] if latest and latest["text"] else 0
     await write(engine, stream, Draft(kind=SummaryKind.SPINE, rows=rows, names=names, before=spine, builds_on=number))

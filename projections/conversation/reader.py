@@ -160,6 +160,21 @@ async def between(
     return (await fetch(connection, messages, statement))[::-1]
 
 
+async def amount_since(
+    connection: AsyncConnection, stream: StreamId, agent_id: str, thread_id: str, first_id: str, after_id: str | None
+) -> tuple[int, int]:
+    """How many messages an agent's part of a thread has from one on, or after another that is there, and their
+    characters.
+    """
+    column = messages.c
+    wanted = [Stretch(agent_id, thread_id, first_id, None).messages(stream), active()]
+    if after_id is not None:
+        wanted.append(column.seq > func.coalesce(_seq_of(stream, after_id, active=True), 0))
+    amount = select(func.count(), func.coalesce(func.sum(func.length(column.text)), 0)).where(*wanted)
+    row = (await connection.execute(amount)).one()
+    return row[0], row[1]
+
+
 async def after(connection: AsyncConnection, stream: StreamId, message_id: str | None, limit: int) -> list[Row]:
     """The next messages of a user after one, of all agents and threads; without one, the last. In order: for jobs."""
     column = messages.c
@@ -185,10 +200,11 @@ def hidden_last(viewer: Viewer) -> ColumnElement[datetime]:
     return func.coalesce(last.scalar_subquery(), cast("-infinity", DateTime(timezone=True)))
 
 
-def _seq_of(stream: StreamId, message_id: str) -> ScalarSelect[int]:
+def _seq_of(stream: StreamId, message_id: str, *, active: bool = False) -> ScalarSelect[int]:
     one = messages.alias()
     mine = tuple_(*(one.c[name] for name in OWNER), one.c.message_id) == tuple_(*owner_of(stream), message_id)
-    return select(one.c.seq).where(mine).scalar_subquery()
+    there = one.c.status.in_(sorted(VISIBLE)) & (one.c.text != "") if active else true()
+    return select(one.c.seq).where(mine, there).scalar_subquery()
 
 
 def any_of(viewer: Viewer) -> ColumnElement[bool]:

@@ -12,6 +12,7 @@ from mnemolog.events import (
     artifacts,
     conversation,
     documents,
+    episodes,
     extraction,
     memory,
     message,
@@ -19,6 +20,7 @@ from mnemolog.events import (
     patrol,
     profile,
     serving,
+    summaries,
 )
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import ThreadErased
@@ -113,6 +115,7 @@ _OTHERS: Mapping[type[Event], tuple[str, str, Callable[[Any], int]]] = {
     patrol.CycleClosed: ("cycle", "patrol", lambda it: 1),
     patrol.ScenesReviewed: ("review", "patrol", lambda it: len(it.memory_ids)),
     serving.ContextServed: ("search", "context", lambda it: 1),
+    summaries.SummaryWritten: ("create", "summary", lambda it: 1),
     profile.UserSeeded: ("seed", "user", lambda it: 1),
     ThreadErased: ("erase", "thread", lambda it: 1),
 }
@@ -166,6 +169,8 @@ def _node(event: Recorded) -> Node:
         return Node.CONTEXT
     if event.meta.actor in WORKERS:
         return Node.WORKER
+    if isinstance(event.payload, episodes.EpisodeStarted | episodes.EpisodeClosed | summaries.SummaryWritten):
+        return Node.EPISODIC
     if isinstance(event.payload, memory.MemoryCreated) and event.payload.kind in (Kind.EPISODE, Kind.SUMMARY):
         return Node.EPISODIC
     return Node.HOTPATH

@@ -29,7 +29,9 @@ from mnemolog.domain.summary import SummaryKind
 from mnemolog.domain.text import count_tokens
 from mnemolog.events.summaries import SummaryWritten
 from mnemolog.projections.context import AgentContext
+from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.memories.due import pages
+from mnemolog.projections.operations.counted import Node, Period, Wanted
 from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.requests import ContextRequest
 from tests.engine.engine_process import another
@@ -149,6 +151,7 @@ async def test_an_open_episode_has_a_running_summary_every_ten_messages_and_one_
 
 
 @pytest.mark.spec("E01")
+@pytest.mark.spec_part("B14")
 async def test_a_thread_an_episode_its_messages_and_its_summaries_name_each_other_in_the_form_of_the_specification(
     ana: Person,
 ) -> None:
@@ -179,9 +182,41 @@ async def test_a_thread_an_episode_its_messages_and_its_summaries_name_each_othe
     other = Person(ana.engine, ana.user, agent="coach")
     assert (await ana.engine.reads.message(other.viewer, ids[0]))["episode_id"] is None
 
+    counts = await ana.engine.reads.operations(ana.viewer, Wanted(by=Period.TOTAL, node=Node.EPISODIC), 100)
+    assert {(one["op"], one["subject"]): one["count"] for one in counts} == {
+        ("create", "episode"): 1,
+        ("update", "episode"): 1,
+        ("create", "summary"): 2,  # Of the session and of the episode.
+    }
+
     await erases(ana, EraseMessages, message_ids=(ids[0],))
     [episode] = await ana.engine.reads.episodes(ana.viewer, moment=await ana.caught_up())
     assert episode["topic_label"] is None
+
+
+async def test_an_open_episode_is_only_read_again_when_a_summary_of_it_is_due(
+    ana: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await talks(ana, *trains(80))
+    await summarized(ana)
+    read = list[int]()
+    between = conversation.between
+
+    async def counted(*given: Any) -> Any:
+        rows = await between(*given)
+        read.append(len(rows))
+        return rows
+
+    monkeypatch.setattr(conversation, "between", counted)
+    for first in (81, 85):
+        await talks(ana, *trains(4, first))
+        await summarized(ana)
+    assert read == []
+
+    await talks(ana, *trains(4, 89))
+    await summarized(ana)
+    assert read == [92]
+    assert [one["messages"] for one in await listed(ana, "running")] == [92, 80]
 
 
 async def test_long_messages_make_a_running_summary_due_sooner(ana: Person) -> None:
