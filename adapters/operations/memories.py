@@ -107,9 +107,11 @@ class CardsRead(Read):
 
 
 class WhyRead(Read):
-    """A memory, entity, fact, todo or profile field."""
+    """Anything that a search finds, or a profile field."""
 
-    id: Annotated[Id, Field(description="The id of a memory, an entity, a fact or a todo, or a profile field's name.")]
+    id: Annotated[
+        Id, Field(description="The id of a memory, message, entity, fact, todo and so on, or a profile field's name.")
+    ]
 
 
 class ChangesRead(Read):
@@ -279,7 +281,7 @@ async def history(engine: Engine, request: HistoryRead) -> Page[HistoryEntry]:
 
 @operation("why", "GET /why/{id}", tag="recall", arguments=("id",))
 async def why(engine: Engine, request: WhyRead) -> WhyView:
-    """Explain the origin of a memory, entity, fact, todo or profile field.
+    """Explain the origin of anything that a search finds, or of a profile field.
 
     Returns the events that created it, what it was merged from, and its source turns.
     """

@@ -310,7 +310,7 @@ class ReadVerbs(Asking):
         deadline: float | None = None,
         consistency: Literal["strong", "eventual"] | None = None,
     ) -> WhyView:
-        """Explain why a memory, an entity, a fact, a todo or a profile field is known: its events and turns.
+        """Explain why anything that a search finds, or a profile field, is known: its events and turns.
 
         Example:
             [turn.text for turn in memory.why(added.memory_id, user_id="ana").turns]

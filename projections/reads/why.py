@@ -124,7 +124,7 @@ class Inquiry:
         return NotFound(
             f"user {self._viewer.user_id!r} has nothing with the id {id_!r:.80}",
             field="id",
-            fix="give a memory, entity, fact, todo or profile field",
+            fix="give the id of something that a search found, or the name of a profile field",
         )
 
     async def _visible(self, kind: str, ids: Collection[str]) -> frozenset[str]:

@@ -4,8 +4,12 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.adapters.operations.artifacts import AddArtifact, add_artifact
+from mnemolog.adapters.operations.memories import search
+from mnemolog.adapters.operations.results import Bullets
 from mnemolog.commands.erasure import EraseMemory
 from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound
+from mnemolog.events.fields import validated
 from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.reads.why import Why
 from tests.engine.person import Person
@@ -141,6 +145,30 @@ async def test_facts_todos_and_profile_fields_tell_their_events_and_turns(engine
     for hidden, agent in ((todo, "stylist"), ("city", "planner")):
         with pytest.raises(NotFound):
             await why(Person(engine, user, agent=agent), hidden)
+
+
+@pytest.mark.spec("X04")
+async def test_whatever_a_search_finds_tells_why(engine: Engine, user: str) -> None:
+    ana, who = Person(engine, user), {"user_id": user}
+    await ana.says("I throw pottery on Sundays", turn_id="t1")
+    await ana.creates("Ana loves pottery")
+    await engine.writes.remember({**who, "subject": "Ana", "predicate": "likes", "object": "Pottery"})
+    await engine.writes.open_todo({**who, "kind": "commitment", "text": "buy clay for pottery"})
+    price_list = validated(AddArtifact, {**who, "caption": "Price list of the pottery shop", "name": "prices.txt"})
+    await add_artifact(engine, price_list, b"Clay: 20 euros")
+    moment = await ana.caught_up()
+
+    found = await search.run(
+        engine, validated(search.request, {**who, "query": "What about Ana and pottery?", "top_k": 50})
+    )
+
+    assert isinstance(found, Bullets)
+    bullets = [*found.bullets, *found.related]
+    assert {one.kind for one in bullets} >= {"message", "fact", "relation", "todo", "artifact"}
+    for bullet in bullets:
+        told = await why(ana, bullet.id, moment)
+        assert told.events, bullet
+        assert all(event.actor and event.policy_version for event in told.events), bullet
 
 
 @pytest.mark.spec("X02", "X04")
