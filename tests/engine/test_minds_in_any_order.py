@@ -54,7 +54,9 @@ from tests.testkit.examples import examples
 from tests.testkit.model_server import ModelServer
 from tests.testkit.settings import settings_in
 
-WRITES_A_DAY, PAIRS_A_DAY = 8, 4
+PAIRS_A_DAY = 4
+# Few events of extraction a day reach the cap; with many, facts begin, end and are corrected.
+FEW, MANY = 8, 100
 SAID = (
     "I live in Lisbon.",
     "I moved to Porto last week.",
@@ -86,7 +88,7 @@ async def engine(tmp_path_factory: pytest.TempPathFactory, server: ModelServer) 
             for name in ("run_mind", "tend"):
                 patch.setattr(type(opened.writes), name, _meanwhile(getattr(type(opened.writes), name)))
             bands = Bands(auto=0.99, check_low=0.98, fallback_low=0.05)
-            opened.policy = replace(Policy(), bands=bands, extraction=ExtractionPolicy(writes_per_day=WRITES_A_DAY))
+            opened.policy = replace(Policy(), bands=bands)
             server.chat = answer
             yield opened
 
@@ -165,6 +167,7 @@ class Life:
     pinned: set[UUID] = field(default_factory=set)
     granted: set[str] = field(default_factory=set)
     runs: list[str] = field(default_factory=list)
+    writes_a_day: int = FEW
     meanwhile: int | None = None
 
     @property
@@ -314,7 +317,7 @@ class Life:
             facts = [one for one in written if isinstance(one, RelationAsserted | RelationObserved | ProfileProposed)]
             assert len(facts) <= MOST_WRITES, facts
         counts = [len(one) for one in of_turns.values()]
-        assert sum(counts) - max(counts, default=0) < WRITES_A_DAY
+        assert sum(counts) - max(counts, default=0) < self.writes_a_day
 
 
 MEMORY = (
@@ -391,23 +394,25 @@ SCENES_ALIKE = [
     *(("notes_a_scene", choice, STAYS) for choice in (1, 2, 3)),
     ("patrol", 0, UNDONE),
     ("patrol", 0, STAYS),
+    *((step, choice, fate) for choice in (0, 1) for step, fate in (("notes_a_scene", STAYS), ("patrol", MEANWHILE))),
 ]
 
 
 @pytest.mark.spec_part("A17", "B03", "B04", "B10", "B13", "C07", "D12", "X15")
-@example(PINNED_AMONG_OTHERS)
-@example(PINNED_MEANWHILE)
-@example(TOLD_AND_KEPT)
-@example(SAYS_MUCH)
-@example(SAYS_IT_TWICE)
-@example(MUCH_ALIKE)
-@example(SCENES_ALIKE)
+@example(PINNED_AMONG_OTHERS, FEW)
+@example(PINNED_MEANWHILE, FEW)
+@example(TOLD_AND_KEPT, MANY)
+@example(SAYS_MUCH, FEW)
+@example(SAYS_IT_TWICE, FEW)
+@example(MUCH_ALIKE, FEW)
+@example(SCENES_ALIKE, FEW)
 @settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(steps, min_size=4, max_size=9))
+@given(st.lists(steps, min_size=4, max_size=9), st.sampled_from([FEW, MANY]))
 async def test_in_any_order_the_invariants_hold_and_each_run_is_undone(
-    engine: Engine, drawn: list[tuple[str, int, int]]
+    engine: Engine, drawn: list[tuple[str, int, int]], a_day: int
 ) -> None:
-    life = Life(Teller(engine, f"mo-{uuid4()}", agent="mia"))
+    life = Life(Teller(engine, f"mo-{uuid4()}", agent="mia"), writes_a_day=a_day)
+    engine.policy = replace(engine.policy, extraction=ExtractionPolicy(writes_per_day=a_day))
     LIVES[life.mo.user] = life
     for step, choice in BEGINNING:
         await life.takes(step, choice)
