@@ -133,7 +133,7 @@ def _judged(
         return text
     if not LEAST_CONFIDENCE <= one.confidence <= 1 or is_speculation(text):
         return Fault.SPECULATION
-    if is_small_talk(text):
+    if is_small_talk(text) or _is_chatter(one):
         return Fault.FILLER
     heard = [message.text for message in (*before, *window)] + [message.speaker for message in window]
     # What is to be done begins with a verb, anything else may begin with a name.
@@ -191,6 +191,11 @@ def _fact(one: Proposal, main: Utterance, profile_fields: Collection[str]) -> Ca
         until=moment(one.until, main.at, future=_is_to_come(one.until, main.text)) if one.until else None,
         confidence=one.confidence,
     )
+
+
+def _is_chatter(one: Proposal) -> bool:
+    """Whether the model itself holds that what happened or was said does not matter: of the least importance (E06)."""
+    return one.sort in (Sort.FACT, Sort.EVENT) and one.change == "states" and one.importance <= 1
 
 
 def _is_to_come(phrase: str, text: str) -> bool:

@@ -1,6 +1,7 @@
 """What a model proposes about windows of messages: decided like what people write, once, and undone as one batch."""
 
 import json
+from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
@@ -18,10 +19,12 @@ from mnemolog.commands.erasure import EraseMessages
 from mnemolog.commands.extraction import MODEL_ACTOR
 from mnemolog.commands.rollback import Rollback
 from mnemolog.domain.extraction.policy import ExtractionPolicy
+from mnemolog.domain.summary import SummaryKind
 from mnemolog.events.envelope import Receipt
 from mnemolog.events.extraction import MessagesExtracted
 from mnemolog.events.fields import validated
 from mnemolog.events.generation import Generation
+from mnemolog.events.summaries import SummaryWritten
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.model_life import FAULTS, Life, extracted, reading_engine, state
 from tests.engine.teller import Teller
@@ -29,6 +32,20 @@ from tests.testkit.eventually import eventually
 from tests.testkit.model_server import Json, ModelServer, filled, schema_of
 
 INES = Life.of("ines")
+PLAIN: Json = {
+    "sort": "fact",
+    "messages": [1],
+    "confidence": 0.9,
+    "importance": 2,
+    "category": "",
+    "single": False,
+    "subject": "",
+    "predicate": "",
+    "object": "",
+    "change": "states",
+    "since": "",
+    "until": "",
+}
 pytestmark = pytest.mark.spec_part("B13", "E06", "B09")
 
 
@@ -48,9 +65,7 @@ def ines(engine: Engine, server: ModelServer, user: str) -> Teller:
 
 def proposes(server: ModelServer, *candidates: dict[str, Any]) -> None:
     """What the model answers, whatever it is asked."""
-    plain = {"sort": "fact", "messages": [1], "confidence": 0.9, "importance": 2, "category": "", "single": False}
-    empty = {"subject": "", "predicate": "", "object": "", "change": "states", "since": "", "until": ""}
-    server.chat = lambda request: json.dumps({"candidates": [{**plain, **empty, **one} for one in candidates]})
+    server.chat = lambda request: json.dumps({"candidates": [{**PLAIN, **one} for one in candidates]})
 
 
 async def hears(ines: Teller, *texts: str) -> list[str]:
@@ -243,6 +258,77 @@ async def test_a_message_that_is_hidden_while_the_model_reads_it_leaves_nothing(
 async def test_small_talk_is_not_sent_to_the_model(ines: Teller, server: ModelServer) -> None:
     await hears(ines, "Good morning!", "What's the weather like?", "Ok, thanks!")
     assert (server.asked, await windows(ines)) == (0, [])
+
+
+@pytest.mark.spec("E06")
+async def test_only_what_lasts_is_written_of_an_episode(ines: Teller, server: ModelServer) -> None:
+    """Preferences, facts, decisions and the final summary; no greeting, filler, guess or chatter."""
+    said = {
+        "Good morning!": "The user greeted the assistant.",
+        "Ok, thanks!": "The user thanked the assistant.",
+        "I prefer tea to coffee.": "The user prefers tea to coffee.",
+        "I always keep my bees by the river.": "The user keeps bees by the river.",
+        "We decided to sell the honey in Ghent.": "The user decided to sell the honey in Ghent.",
+        "Maybe I'll move to Ghent some day.": "The user might move to Ghent.",
+        "I think the neighbour is a spy.": "The neighbour is a spy.",
+        "My tram was late again today.": "The tram of the user was late.",
+    }
+    sorts = {"prefers": "preference", "decided": "decision"}
+
+    def answers(request: Json) -> str:
+        asked = schema_of(request)["properties"]
+        if "facts_candidates" in asked:
+            return json.dumps(final)
+        if "candidates" not in asked:
+            return filled(schema_of(request))
+        shown = request["messages"][1]["content"].rpartition("Messages:\n")[2].splitlines()
+        numbers = {text: n for n, line in enumerate(shown, 1) for text in said if line.endswith(text)}
+        found = [
+            {
+                **PLAIN,
+                "sort": next((sort for word, sort in sorts.items() if word in told), "fact"),
+                "text": told,
+                "messages": [numbers[text]],
+                "confidence": 0.3 if "spy" in told else 0.9,
+                "importance": 1 if "tram" in told else 2,
+            }
+            for text, told in said.items()
+            if text in numbers
+        ]
+        return json.dumps({"candidates": found})
+
+    final: dict[str, object] = {
+        "topic": "bees",
+        "summary": "Bees, honey and tea.",
+        **{name: [] for name in ("decisions", "todos", "entities", "artifacts", "open_questions", "facts_candidates")},
+    }
+    server.chat = answers
+    for number, text in enumerate(said):
+        await ines.says(text, turn_id=f"{ines.user}-{number}", speaker="")
+        if number % 4 == 3:
+            await extracted(ines.engine)
+    await segment(ines.engine, ines.stream, ines.agent, ines.thread, now() + timedelta(hours=9))
+    await ines.engine.settled(60)
+    await enqueue_ended(ines.engine, now())
+
+    async def summed_up() -> list[str]:
+        log = await ines.engine.log.read(ines.stream)
+        written = [one.payload for one in log if isinstance(one.payload, SummaryWritten)]
+        return [one.text for one in written if one.kind is SummaryKind.FINAL]
+
+    async def is_summed_up() -> bool:
+        return bool(await summed_up())
+
+    await eventually(is_summed_up)
+    await extracted(ines.engine)
+    assert (set(await summed_up()), await ines.told()) == ({"Bees, honey and tea."}, {f"{ines.user} prefers tea"})
+    lasting = ["The user decided to sell the honey in Ghent.", "The user keeps bees by the river."]
+    assert sorted(await texts(ines)) == lasting
+    assert Counter(fault for one in await windows(ines) for fault in one.faults) == {
+        "filler": 3,
+        "speculation": 2,
+        "known": 1,
+    }
 
 
 async def test_without_a_model_nothing_is_enqueued_for_it(ines: Teller, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,6 +166,14 @@ def test_filler_is_told_from_what_says_something() -> None:
     assert not any(map(is_filler, ("Hi, I moved to Porto", "No peanuts", "Yes, on Friday")))
 
 
+def test_what_the_model_rates_trivial_is_chatter_unless_it_is_a_preference_an_end_or_to_be_done() -> None:
+    trivial = proposal(importance=1)
+    assert judged(trivial).faults == (Fault.FILLER,)
+    assert judged(replace(trivial, sort=Sort.EVENT, text="The user played the oboe.")).faults == (Fault.FILLER,)
+    for kept in ({"sort": Sort.PREFERENCE}, {"sort": Sort.DECISION}, {"change": "ends"}, {"importance": 2}):
+        assert judged(replace(trivial, **kept)).accepted, kept
+
+
 def test_what_is_to_be_done_may_begin_with_any_verb() -> None:
     [one] = judged(proposal("Get the oboe to Porto.", Sort.TODO)).accepted
     assert one.text == "Get the oboe to Porto."
