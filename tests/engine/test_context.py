@@ -112,7 +112,7 @@ async def test_a_text_of_several_lines_is_one_bullet_dated_in_its_first_line(eng
 
     found = await context(ana)
 
-    assert re.search(r"^- Teas to buy: \(\d{4}-\d\d-\d\d\)\n  - sencha\n  - assam$", found.text, re.MULTILINE)
+    assert re.search(r"^- Teas to buy \(\d{4}-\d\d-\d\d\):\n  - sencha\n  - assam$", found.text, re.MULTILINE)
 
 
 @pytest.mark.spec("X02")
