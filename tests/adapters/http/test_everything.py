@@ -33,6 +33,8 @@ OF_LIBRARY = {"add_document_"} | {one.name for one in OPERATIONS if one.tag == "
 # Rows beside the log: tests/adapters/webhooks.
 OF_WEBHOOKS = {one.name for one in OPERATIONS if one.tag == "webhooks"}
 REFUSED = {403, 404, 409, 410, 422}
+# What would be refused whatever it is filled with, so that nothing of it is tried.
+OF_ANOTHER_SHAPE = {"is missing", "is not known here"}
 
 
 @dataclass
@@ -129,11 +131,13 @@ WRITES: Mapping[str, Write] = {
     "add": _new(
         "/v1/turns",
         lambda drawn: {
-            "message_id": f"m{drawn.one}",
-            "text": drawn.text,
-            "occurred_at": "2026-01-03T01:02:10Z",
-            "memories": [{"text": f"{drawn.text} too"}] if drawn.flag else [],
-            "facts": [{"subject": drawn.name, "predicate": "likes", "object": drawn.value, "literal": True}],
+            "messages": {
+                "message_id": f"m{drawn.one}",
+                "content": drawn.text,
+                "occurred_at": "2026-01-03T01:02:10Z",
+                "memories": [{"text": f"{drawn.text} too"}] if drawn.flag else [],
+                "facts": [{"subject": drawn.name, "predicate": "likes", "object": drawn.value, "literal": True}],
+            }
         },
     ),
     "respond": _new("/v1/respond", lambda drawn: {"message_id": f"q{drawn.one}", "message": drawn.text}),
@@ -179,9 +183,11 @@ WRITES: Mapping[str, Write] = {
     "seed": _new(
         "/v1/seed",
         lambda drawn: {
-            "profile": {"tone": drawn.text},
-            "memories": [{"text": drawn.text}],
-            "facts": [{"subject": drawn.name, "predicate": "likes", "object": drawn.value, "literal": True}],
+            "content": {
+                "profile": {"tone": drawn.text},
+                "memories": [{"text": drawn.text}],
+                "facts": [{"subject": drawn.name, "predicate": "likes", "object": drawn.value, "literal": True}],
+            }
         },
     ),
     "add_todo": _new("/v1/todos", lambda drawn: {"kind": KINDS[drawn.one % 2], "text": drawn.text}),
@@ -235,6 +241,15 @@ def test_every_write_of_the_api_is_among_these() -> None:
     assert writing - READING - OF_FILES - OF_LIBRARY - OF_WEBHOOKS == WRITES.keys()
 
 
+async def test_every_write_has_the_shape_that_the_api_asks_for(http: httpx.AsyncClient, user: str) -> None:
+    life = Life(Api(http, user))
+    for flag in (True, False):
+        sample = Drawn(f"{WORD} 1", f"Marta {WORD}", f"Lisbon {WORD}", f"{WORD} tea", {}, 0, 1, flag)
+        for name in WRITES:
+            await play(life, name, sample)
+    assert life.ids.keys() >= {"memory_id", "message_id", "relation_id", "entity_id", "todo_id", "entry_id"}
+
+
 async def play(life: Life, name: str, drawn: Drawn) -> None:
     """Ask; what is refused is refused by a typed error, and what is accepted is remembered by its ids."""
     method, path, body = WRITES[name](life, drawn)
@@ -247,6 +262,7 @@ async def play(life: Life, name: str, drawn: Drawn) -> None:
     told = json.loads(answer.text.strip().split("\n")[-1])  # Of an import, what became of it at its end.
     if answer.status_code in REFUSED:
         assert told["error"]["code"] != "error", told
+        assert told["error"]["message"] not in OF_ANOTHER_SHAPE, (name, told)
         return
     assert answer.status_code in (200, 201), (name, answer.status_code, told)
     life.erased = life.erased or name.startswith("erase")
