@@ -3,7 +3,7 @@
 import json
 import re
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
@@ -101,7 +101,7 @@ def _meanwhile(record: Callable[[Writes, Any], Awaitable[Receipt]]) -> Callable[
 
     async def later(writes: Writes, command: Any) -> Receipt:
         if life := LIVES.get(command.user_id):
-            await life.pins_meanwhile(command.memory_ids)
+            await life.pins_meanwhile({*command.memory_ids, *_changed_by(command)})
         return await record(writes, command)
 
     return later
@@ -114,6 +114,13 @@ def _differs(before: Mapping[str, Any], after: Mapping[str, Any]) -> Mapping[str
         for name, was in before.items()
         if was != after[name]
     }
+
+
+def _changed_by(command: Any) -> Iterator[UUID]:
+    """The memories that the commands of a mind's changes name."""
+    for change in getattr(command, "changes", ()):
+        for one in change.commands:
+            yield from (one.memory_id, *getattr(one, "absorbed_ids", ()))
 
 
 async def _nothing_is_due(*_: object) -> int:
@@ -353,10 +360,12 @@ BEGINNING = (
 # A life for each invariant, which a mind that ignores it breaks; what is drawn beside them rarely gets so far.
 PINNED_AMONG_OTHERS = [("pins", 0, STAYS), ("curator", 0, STAYS), ("curator", 0, UNDONE)]
 PINNED_MEANWHILE = [
-    *(("creates_a_memory", choice, STAYS) for choice in (2, 6)),
-    ("curator", 0, MEANWHILE),
+    ("creates_a_memory", 7, STAYS),
     ("consolidation", 0, MEANWHILE),
+    ("creates_a_memory", 6, STAYS),
     ("consolidation", 1, MEANWHILE),
+    ("creates_a_memory", 2, STAYS),
+    ("curator", 0, MEANWHILE),
     ("curator", 1, MEANWHILE),
     ("curator", 0, UNDONE),
 ]
