@@ -72,7 +72,7 @@ def install(
     """Print a client's configuration, or write it. Other entries of the file are kept."""
     known = clients.known_clients(Path.home(), Path.cwd())
     if client not in known:
-        raise InvalidInput(f"unknown client {client!r:.60}", field="client", fix=f"use one of {', '.join(known)}")
+        raise InvalidInput(f"{client!r:.60} is unknown", field="client", fix=f"use one of {', '.join(known)}")
     found = known[client]
     entry = clients.entry_of(found, *_command(context.obj, user, agent or client, tools, destructive))
     changed = clients.write(found, entry) if write else False

@@ -20,6 +20,7 @@ from mnemolog.adapters.operations.requests import AnyRequest
 from mnemolog.adapters.operations.results import Bullets, Context, Written
 from mnemolog.domain.errors import InvalidInput, MnemologError
 from mnemolog.domain.principal import Role
+from mnemolog.domain.text import clean
 from mnemolog.events.envelope import DEFAULT_AGENT
 from mnemolog.events.fields import validated
 
@@ -105,8 +106,8 @@ def mcp_server(session_of: Callable[[Ctx], Session]) -> Server[Any]:
     async def get_prompt(ctx: Ctx, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         if params.name != _PROMPT.name:
             raise MCPError(types.INVALID_PARAMS, f"there is no prompt {params.name!r}; use {_PROMPT.name}")
-        question = (params.arguments or {}).get("question", "")
         with as_protocol_errors():
+            question = clean((params.arguments or {}).get("question", ""), "question")
             known = await session_of(ctx).call(context, query=question)
         text = f"What is known of the user:\n\n{known}\n\nAnswer from this, and say so if it is not known: {question}"
         return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=_text(text))])
@@ -159,8 +160,10 @@ def _unknown(name: str, session: Session) -> str:
         return f"there is no tool {name!r}; the tools are {', '.join(one.name for one in session.offered())}"
     if not session.may(tool.operation.role):
         return f"{name} needs an API key with the role {tool.operation.role.value}"
-    wanted = "--tools all --destructive" if tool.destroys else "--tools all"
-    return f"{name} is turned off; start the server with {wanted}, or add it to its URL (?tools=all)"
+    wanted, in_url = ("--tools all", "?tools=all")
+    if tool.destroys:
+        wanted, in_url = f"{wanted} --destructive", f"{in_url}&destructive=true"
+    return f"{name} is turned off; start the server with {wanted}, or write {in_url} in its URL"
 
 
 def _in_words(tool: Tool, result: Any, *, with_ids: bool) -> str:

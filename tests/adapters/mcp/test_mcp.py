@@ -91,7 +91,7 @@ async def test_all_tools_correct_explain_and_undo(engine: Engine, user: str) -> 
 async def test_destructive_tools_are_off_unless_asked_for(engine: Engine, user: str) -> None:
     async with client_of(engine, user_id=user, tools="all") as client:
         memory_id = (await called(client, "add_memory", text="Ana drinks tea")).partition("=")[2]
-        with pytest.raises(MCPError, match="turned off"):
+        with pytest.raises(MCPError, match=r"--destructive, or write \?tools=all&destructive=true in its URL"):
             await client.call_tool("delete_memory", {"memory_id": memory_id})
         assert not {"delete_memory", "delete_fact", "erase_memory"} & {*await names(client)}
     async with client_of(engine, user_id=user, tools="all", destructive=True) as client:
@@ -141,6 +141,8 @@ async def test_the_profile_and_entities_are_resources_and_a_question_is_a_prompt
                 await client.read_resource(unknown)
         asked = await client.get_prompt("answer_from_memory", {"question": "Where does Marta live?"})
         assert "Marta lives in Berlin" in str(asked.messages[0].content)
+        with pytest.raises(MCPError, match="question: is empty"):
+            await client.get_prompt("answer_from_memory", {})
 
 
 def test_every_tool_is_an_operation_with_these_arguments() -> None:
