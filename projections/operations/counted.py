@@ -129,7 +129,7 @@ def operations_of(event: Recorded) -> Iterable[Operation]:
     if type(payload) in _OTHERS:
         op, subject, count = _OTHERS[type(payload)]
         if isinstance(payload, serving.ContextServed) and payload.purpose is serving.Purpose.RECALL:
-            op = "search"
+            op = "recall"
         yield Operation(node, op, Outcome.SKIPPED if _in_vain(payload) else Outcome.OK, subject, count(payload))
         return
     for one in subjects(payload):

@@ -111,7 +111,7 @@ def test_a_score_is_the_sum_of_its_parts_in_zero_to_one(name: str, of: Signals) 
     assert all(part >= 0 for part in profile.parts(of).values())
 
 
-@pytest.mark.spec_part("D05")
+@pytest.mark.spec("D05")
 def test_persona_blends_similarity_recency_and_frequency_as_specified() -> None:
     of = Signals(relevance=1.0, similarity=0.5, age=14 * DAY, frequency=1.0, links=1.0)
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now
-from mnemolog.commands.attention import SetAffect
+from mnemolog.commands.attention import SetAffect, SetFocus
 from mnemolog.domain.errors import EnvelopeInvalid, NestedTooDeep
 from mnemolog.domain.gate import Signal
 from mnemolog.events.fields import validated
@@ -93,6 +93,7 @@ async def test_a_name_opens_the_gate_and_brings_its_facts(engine: Engine, user: 
     assert facts(found) == ["Marta lives in Porto"]
 
 
+@pytest.mark.spec("A15")
 async def test_critical_facts_are_never_cut(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     for number in range(40):
@@ -108,7 +109,7 @@ async def test_critical_facts_are_never_cut(engine: Engine, user: str) -> None:
     assert 30 <= len(found.envelope.GRAPH.relations) <= 34
 
 
-@pytest.mark.spec_part("A03")
+@pytest.mark.spec("A03")
 async def test_what_contradicts_the_graph_stays_and_is_marked(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("me", "lives_in", "Berlin", since=datetime(2025, 1, 1, tzinfo=UTC))
@@ -126,6 +127,7 @@ async def test_what_contradicts_the_graph_stays_and_is_marked(engine: Engine, us
     assert facts(found) == [f"{user} lives in Leipzig"]
 
 
+@pytest.mark.spec("A03")
 async def test_a_document_yields_to_an_allergy(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("me", "allergy", "peanuts", literal=True)
@@ -141,6 +143,53 @@ async def test_a_document_yields_to_an_allergy(engine: Engine, user: str) -> Non
     assert passage.overruled_by.because == "exception"
     assert passage.overruled_by.statement == f"{user} is allergic to peanuts"
     assert (await asked(ana, "Which breakfast did we discuss last time?")).envelope.KNOWLEDGE.hits == []
+
+
+@pytest.mark.spec("A03")
+async def test_what_was_said_yields_to_a_document_and_a_mood_states_nothing(engine: Engine, user: str) -> None:
+    library = Librarian(engine)
+    await library.adds("The marathon begins at 9:00 at the harbour.", "marathon.md")
+    coach = Teller(engine, user, agent=library.agent)
+    said = await coach.creates("The marathon begins at 8:00 at the harbour.")
+    feels = {**coach._who, "label": "stressed", "confidence": 0.8, "at": now()}
+    await engine.writes.set_affect(validated(SetAffect, feels))
+
+    found = (await asked(coach, "Do you remember when the marathon begins at the harbour?")).envelope
+
+    [passage] = found.KNOWLEDGE.hits
+    [hit] = [one for one in found.EPISODE.hits if one.id == str(said)]
+    assert passage.overruled_by is None
+    assert hit.overruled_by is not None
+    assert (hit.overruled_by.slot, hit.overruled_by.statement) == ("KNOWLEDGE", passage.text)
+    assert found.AFFECT.affect.label == "stressed"
+    assert not any("stressed" in text for _, _, text, _ in found.statements)
+
+
+@pytest.mark.spec("A15")
+async def test_the_facts_around_seeds_are_cut_by_the_priority_of_the_specification(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user, agent="coach")
+    marta = await ana.knows_of("Marta")
+    await ana.knows_of("Bob")
+    await ana.tells("Bob", "likes", "chess", literal=True)
+    allergy = await ana.tells("Marta", "allergy", "nuts", literal=True, confidence=0.1)
+    own = await ana.tells("Marta", "meal_plan", "keto", literal=True, scope="agent", confidence=0.1)
+    unsure = await ana.tells("Marta", "likes", "jazz", literal=True, confidence=0.2)
+    old = [await ana.tells("Marta", "likes", f"dish {number}", literal=True) for number in range(35)]
+
+    async def kept(message: str, edges: int) -> list[str]:
+        found = await asked(ana, message, edges=edges)
+        return [str(one.relation_id) for one in found.envelope.GRAPH.relations]
+
+    cut = await kept("Marta called", 30)
+    assert len(cut) == 30
+    assert cut[:2] == [str(own), str(allergy)]
+    assert cut[2:] == [str(one) for one in reversed(old)][:28], "the certain ones, the newest first"
+    whole = await kept("Marta called", 60)
+    assert whole[-1] == str(unsure)
+    assert len(whole) == 38, "nothing of Bob, who is no seed"
+    focus = {**ana._who, "active_entity_ids": [str(marta)]}
+    await engine.writes.set_focus(validated(SetFocus, focus))
+    assert await kept("And now?", 60) == whole, "who is active is a seed, too"
 
 
 async def test_another_agent_sees_neither_facts_nor_hits(engine: Engine, user: str) -> None:
@@ -214,7 +263,7 @@ def test_an_envelope_of_any_depth_is_refused() -> None:
         validated_envelope(deep)
 
 
-@pytest.mark.spec_part("A03")
+@pytest.mark.spec("A03")
 async def test_a_claim_is_checked_against_what_is_known_of_the_user_and_of_nobody_else(
     engine: Engine, user: str
 ) -> None:
@@ -237,4 +286,9 @@ async def test_a_claim_is_checked_against_what_is_known_of_the_user_and_of_nobod
         ("Your dog is called Bello.", "supported", ""),
     ]
     stranger = Teller(engine, f"{user}-other", agent="coach")
-    assert {support for _, support, _ in await checked(stranger)} == {"unsupported"}
+    assert [(support, question) for _, support, question in await checked(stranger)] == [
+        ("unsupported", "You live in Leipzig?"),
+        ("unsupported", "You live in Berlin?"),
+        ("unsupported", "You live in Rome?"),
+        ("unsupported", "Your dog is called Bello?"),
+    ]

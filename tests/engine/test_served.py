@@ -1,5 +1,6 @@
 """What was put into a prompt is an event, without its text (X18)."""
 
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -104,7 +105,13 @@ async def test_a_search_when_an_agent_is_unsure_is_small_and_counted_by_the_mess
     request = Search.model_validate({**asks, "record": True, "message_id": "q-1"})
 
     found = await search.run(engine, request)
+    times = []
+    for _ in range(5):
+        began = perf_counter()
+        await search.run(engine, Search.model_validate(asks))
+        times.append(perf_counter() - began)
 
+    assert min(times) < 0.2
     assert isinstance(found, Bullets)
     assert 0 < len(found.bullets) <= 3
     assert sum(count_tokens(one.text) for one in found.bullets) <= 40
@@ -114,8 +121,9 @@ async def test_a_search_when_an_agent_is_unsure_is_small_and_counted_by_the_mess
     assert (await search.run(engine, Search.model_validate(asks))).served_id is None
 
     counted = await engine.reads.operations(ana.viewer, Wanted(by=Period.TOTAL), 100, await ana.caught_up(), None)
-    times = {(row["op"], row["subject"]): row["count"] for row in counted}
-    assert times["search", "context"] / times["create", "message"] < 0.1
+    counts = {(row["op"], row["subject"]): row["count"] for row in counted}
+    assert counts["recall", "context"] == 1
+    assert counts["recall", "context"] / counts["create", "message"] < 0.1
 
 
 @pytest.mark.spec_part("B11")

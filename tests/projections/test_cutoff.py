@@ -1,22 +1,24 @@
 """The cutoffs of A §6.3 and C §Recall Flow, and what is said if nothing is left."""
 
+from uuid import UUID
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.minilm import MiniLM
 from mnemolog.adapters.minilm.lexical import Lexical
 from mnemolog.domain.calibration import SPECIFIED
 from mnemolog.domain.ranking import Cutoff
-from mnemolog.projections.requests import ContextRequest
+from mnemolog.projections.requests import ContextRequest, EnvelopeRequest
 from tests.engine.person import Person
 from tests.engine.teller import Teller
 
 cosines = st.floats(-1, 1)
 
 
-@pytest.mark.spec_part("A14")
+@pytest.mark.spec("A14")
 @pytest.mark.parametrize(("best", "above"), [(0.95, 0.83), (0.70, 0.65), (0.30, 0.65)])
 def test_the_relative_cutoff_has_the_figures_of_the_specification(best: float, above: float) -> None:
     assert Cutoff.RELATIVE.above(SPECIFIED, best) == pytest.approx(above)
@@ -31,7 +33,7 @@ def test_a_better_best_hit_never_lowers_the_cutoff(one: float, other: float) -> 
         assert known.question_floor <= Cutoff.RELATIVE.above(known, high)
 
 
-@pytest.mark.spec_part("A14")
+@pytest.mark.spec("A14")
 async def test_hits_far_below_the_best_are_left_out_and_facts_never(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     for text in ("green tea in a cup", "green tea in a pot", "ships and tea sail across wide cold northern seas"):
@@ -49,6 +51,29 @@ async def test_hits_far_below_the_best_are_left_out_and_facts_never(engine: Engi
     assert {hit.kind for hit in kept} == {"fact", "relation"}
     assert {hit.id for hit in (await ana.asks(question, profile="twin")).hits} == wanted
     assert len((await ana.asks(question, profile="twin", cutoff="none")).hits) == len(everything)
+
+
+@pytest.mark.spec("A14")
+async def test_at_most_eight_are_kept_above_the_cutoff_and_only_about_the_entities_given(
+    engine: Engine, user: str
+) -> None:
+    ana = Teller(engine, user)
+    marta = await ana.knows_of("Marta")
+    about = {await ana.creates(f"tea in the garden {place}", entity_ids=[marta]) for place in ("one", "two")}
+    for place in range(10):
+        await ana.creates(f"tea in the garden number {place}")
+    await ana.creates("ships sail across wide cold northern seas to a garden")
+
+    asked = EnvelopeRequest(message="Do you remember tea in the garden?", thread_id=ana.thread)
+    found = await engine.reads.envelope(ana.viewer, asked, now(), await ana.caught_up())
+
+    hits = found.envelope.EPISODE.hits
+    best = max(one.similarity for one in hits if one.similarity is not None)
+    assert 5 <= len(hits) <= 8
+    above = Lexical.calibration.relevant_above(best)
+    assert all(one.similarity is not None and one.similarity > above for one in hits)
+    narrow = await ana.asks("tea in the garden", profile="twin", top_k=8, filters={"entity_ids": [marta]})
+    assert {UUID(hit.id) for hit in narrow.hits} == about
 
 
 async def test_nothing_is_known_is_said_with_what_was_looked_for(engine: Engine, user: str) -> None:

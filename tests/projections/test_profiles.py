@@ -6,9 +6,13 @@ import pytest
 
 from mnemolog.adapters.clock import now
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.commands.memories import ChangeStatus
+from mnemolog.domain.memory import Status
+from mnemolog.domain.memory_key import MemoryType
 from mnemolog.domain.ranking import PROFILES
 from mnemolog.domain.text import count_tokens
 from mnemolog.projections.requests import ContextRequest
+from mnemolog.projections.retrieval import CANDIDATES
 from tests.engine.person import Person
 from tests.engine.teller import Teller
 
@@ -34,7 +38,7 @@ async def test_each_profile_names_the_parts_of_the_scores_that_it_gives(engine: 
         assert set(hits[0].parts) == {match, *(part for part, weight in weights.items() if weight)}, name
 
 
-@pytest.mark.spec_part("D05")
+@pytest.mark.spec("D05")
 async def test_persona_prefers_what_was_said_lately_and_what_is_often_spoken_of(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.says("the tea was green", occurred_at="2020-01-01T00:00:00Z", speaker="Ana")
@@ -50,6 +54,29 @@ async def test_persona_prefers_what_was_said_lately_and_what_is_often_spoken_of(
     for text, who in (("tea one", "joe"), ("tea two", "ann"), ("tea three", "ann")):
         await bob.creates(text, entity_refs=[f"person:{who}"])
     assert (await ranked(bob, "persona", "tea"))[-1] == "tea one"
+
+
+@pytest.mark.spec("D05")
+async def test_persona_weighs_the_best_fifty_of_what_the_persona_may_find(engine: Engine, user: str) -> None:
+    coach, chef = Teller(engine, user, agent="coach"), Teller(engine, user, agent="chef")
+    shared = await coach.creates("green tea in a cup", type=MemoryType.PROFILE, entity_refs=["person:ann"])
+    own = await coach.creates("green tea in a pot", type=MemoryType.PEOPLE, scope="agent", entity_refs=["person:ann"])
+    await chef.creates("green tea in a kettle", type=MemoryType.PEOPLE, scope="agent", entity_refs=["person:ann"])
+    await Teller(engine, f"{user}-other").creates("green tea in a bowl", type=MemoryType.PROFILE)
+    jug = await coach.creates("green tea in a jug", type=MemoryType.PROJECT, entity_refs=["person:ann"])
+    await coach._asks(ChangeStatus(**coach._who, memory_id=jug, status=Status.DORMANT))
+    for number in range(CANDIDATES):
+        await coach.creates(f"green tea {number}", entity_refs=["person:bob"])
+
+    hits = (await coach.asks("green tea", profile="persona", top_k=CANDIDATES + 10)).hits
+    few = (await coach.asks("green tea", profile="persona", top_k=3)).hits
+
+    assert CANDIDATES == 50
+    found = {hit.text for hit in hits}
+    assert not found & {"green tea in a kettle", "green tea in a bowl", "green tea in a jug"}
+    assert {str(shared), str(own)} <= {hit.id for hit in hits}
+    assert [hit.parts["frequency"] for hit in few] == pytest.approx([0.3] * 3), "as often as in fifty, not in three"
+    assert few[0].parts["similarity"] == pytest.approx(0.4 * few[0].similarity)
 
 
 @pytest.mark.spec_part("B02")
