@@ -270,7 +270,7 @@ RULES: tuple[Rule, ...] = named(
     rule("dating", r"{AM} dating {NAME}{STOP}", names("partner_of", category=PERSON)),
     rule("call|name", r"(?:my|our){SORT} {ONE}(?:'s name is|'s called| is called| is named|, whose name is| named| called) {NAME}{END}", related),
     rule("my|our", r"(?:my|our)(?: (?:new|two|three|four|lovely|older|younger|little|best))* (?P<several>" + SEVERAL + r") are (?:called |named )?{ALL}(?=$|[,.!;])", several),
-    rule("my|our", r"(?:my|our){SORT} {ONE}(?:,| is)?(?: (?P<title>Dr|Prof)\.?)? {PERSON}{NAME}(?=$|[,.!]| &| (?:is|was|has|had|and|now|just|will|who|with|always|never|often|" + VERBS + r")\b)", related),
+    rule("my|our", r"(?:my|our){SORT} {ONE}(?:,| is(?: now)?)?(?: (?P<title>Dr|Prof)\.?)? {PERSON}{NAME}(?=$|[,.!]| &| (?:is|was|has|had|and|now|just|will|who|with|always|never|often|" + VERBS + r")\b)", related),
     rule("called|named|name|, ", r"{I}(?: (?:got|have|adopted|bought))? (?:an?|one|another){SORT} {ONE}(?:,? (?:called|named|whose name is)|,) {PERSON}{NAME}{END}", related),
     rule("name is|name's|named|called", r"{I}(?: (?:got|have|adopted|bought|picked up|rescued))? (?:an?|one|another){SORT} {ONE}(?: from (?:the |a )?[\w ]{2,20}?)?(?:,| and|:)? (?:(?:his|her|its|their) name(?:'s| is)|(?:he|she|it)(?:'s| is) (?:called|named)|(?:named|called) (?:him|her|it)) {PERSON}{NAME}{END}", related),
     rule("kids|children|sons|daughters|twins", r"{I} (?:have|got) (?:an? |two |three |four |five )?(?:kids|children|sons|daughters|twins)(?:,|:| called| named) {CHILDREN}", parents),

@@ -212,7 +212,7 @@ _FRAGMENTS = {
     ),
     "DOSE": r"(?:\d+(?:\.\d+)? ?(?:mg|mcg|µg|ml|g|iu|units?|drops|pills?|tablets?)(?: of)?)",
     "ONE": f"(?P<who>{ONE_OF}|{SOME_OF}|{PETS})",
-    "SORT": r"(?: (?:new|older|younger|big|little|elder|best|eldest|youngest|good|old|close|dear|twin|baby|lovely|cute))*",
+    "SORT": r"(?: (?:new|older|younger|big|little|elder|best|eldest|youngest|good|old|close|dear|twin|baby|lovely|cute|second|third))*",
     "FOOD": (
         rf"(?P<value>(?!(?:the|this|that|it|any|some|my|your|anything|everything|{_NO_FOOD})\b)[a-z][\w'-]*(?: (?!{_NO_DISH})[\w'-]+)?"
         rf"(?:(?:, and |, | and | or )(?!not\b)[a-z][\w'-]*(?: (?!{_NO_DISH})[\w'-]+)?)*)"
