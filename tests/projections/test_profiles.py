@@ -76,7 +76,7 @@ async def test_persona_weighs_the_best_fifty_of_what_the_persona_may_find(engine
     assert not found & {"green tea in a kettle", "green tea in a bowl", "green tea in a jug"}
     assert {str(shared), str(own)} <= {hit.id for hit in hits}
     assert [hit.parts["frequency"] for hit in few] == pytest.approx([0.3] * 3), "as often as in fifty, not in three"
-    assert few[0].parts["similarity"] == pytest.approx(0.4 * few[0].similarity)
+    assert few[0].parts["similarity"] == pytest.approx(0.4 * (few[0].similarity or 0.0))
 
 
 @pytest.mark.spec_part("B02")
