@@ -85,14 +85,14 @@ _INDIRECT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What was said: by or about whom (normalised), of which state, and when. `ended`: what it says is over."""
+    """What was said: by or about whom (normalised), of which state, and when. `ended`: whatever it says is over."""
 
     id: str
     subject: str
     state: str
     text: str
     at: datetime
-    ended: str | None = None
+    ended: tuple[str, ...] | None = None
 
 
 def asked_states(question: str) -> frozenset[str]:
@@ -113,10 +113,13 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
         return statement(id_, *reported, at, asked)
     plain = normalize_name(text)
     if asked & _EXTRACTED:
-        for one in extract(text, at, normalize_name(speaker) or ME):
+        found = extract(text, at, normalize_name(speaker) or ME)
+        for one in found:
             state = "" if one.replaces else _extracted_state(one)  # Whose place it takes is not known here.
             if state in asked and (one.since is None or one.since <= at):
-                ended = normalize_name(one.object or "") if one.action is Action.END else None
+                over = [each for each in found if each.action is Action.END and each.predicate == one.predicate]
+                named = tuple(normalize_name(each.object or "") for each in over)
+                ended = named if one.action is Action.END else None
                 subject = f"{one.subject} {one.via}" if one.via else one.subject
                 return Statement(id_, normalize_name(subject), state, plain, at, ended)
     if _NOT_NOW.search(plain):
@@ -160,13 +163,13 @@ def superseded(statements: Sequence[Statement], asked: frozenset[str]) -> Mappin
     about = [one for one in statements if one.state in asked]
     for one in sorted(about, key=lambda one: one.at):
         before = latest.get((one.subject, one.state))
-        if not one.ended or before is None or one.ended in before.text:
+        if one.ended is None or before is None or any(each in before.text for each in one.ended):
             latest[one.subject, one.state] = one
     by = {one.id: latest[one.subject, one.state] for one in about}
     return {
         one.id: by[one.id].id
         for one in about
-        if by[one.id] is not one and (by[one.id].at > one.at or one.ended) and by[one.id].text != one.text
+        if by[one.id] is not one and (by[one.id].at > one.at or any(one.ended or ())) and by[one.id].text != one.text
     }
 
 
@@ -187,7 +190,7 @@ def news_after(one: Statement, subjects: Collection[str], state: str, value: str
     if one.state != state or one.subject not in subjects or one.at <= told:
         return False
     plain = normalize_name(value)
-    return plain not in one.text if one.ended is None else one.ended in plain
+    return plain not in one.text if one.ended is None else any(each in plain for each in one.ended)
 
 
 def former_of(one: Statement, subjects: Collection[str], state: str, value: str, since: datetime) -> bool:
