@@ -53,8 +53,7 @@ def test_trips_and_diets_have_a_current_one_as_well() -> None:
     trips = ("I'm planning a trip to Crete.", "Change of plans, the next trip is Malta.")
     assert current("Where does my next trip go?", *trips) == [trips[1]]
     assert current("What is my diet?", "I'm vegan now.", "I eat meat again.") == ["I eat meat again."]
-    others = ("I'm gluten-free now.", "I eat fish again.")
-    assert current("What is my diet?", *others) == list(others), "one does not rule out the other"
+    assert current("What is my diet?", "I'm gluten-free now.", "I eat fish again.") == ["I'm gluten-free now."]
 
 
 @pytest.mark.parametrize(
