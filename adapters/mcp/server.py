@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 import mnemolog
 from mnemolog.adapters.mcp.tools import DEFAULT_TOOLS, TOOLS, Tool, ToolSet, input_schema
 from mnemolog.adapters.operations.entities import get_entity, list_entities
-from mnemolog.adapters.operations.memories import context
+from mnemolog.adapters.operations.memories import context, search
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.profile import get_profile
 from mnemolog.adapters.operations.requests import AnyRequest
@@ -52,8 +52,12 @@ class Session:
         return [one for one in wanted if self.may(one.operation.role) and (self.destructive or not one.destroys)]
 
     async def call(self, operation: Operation[Any, Any], **fields: Any) -> Any:
-        """The result of an operation on the client's user."""
-        fixed = {"agent_id": self.agent_id} | ({} if self.user_id is None else {"user_id": self.user_id})
+        """The result of an operation on the client's user. If the key may write, what a model is given is recorded."""
+        fixed: dict[str, Any] = {"agent_id": self.agent_id}
+        if self.user_id is not None:
+            fixed["user_id"] = self.user_id
+        if operation in (context, search) and self.may(Role.WRITE):
+            fixed["record"] = True
         return await self.run(operation, validated(operation.request, {**fields, **fixed}))
 
 

@@ -23,9 +23,11 @@ ForMessage = Annotated[
 
 
 class ServedRead(PagedRead):
-    """A message, or an answer."""
+    """All that was served, or what was for a message or an answer."""
 
-    message_id: Annotated[Id, Field(description="The message that was answered, or the answer.")]
+    message_id: Annotated[
+        Id | None, Field(description="The message that was answered, or the answer. Default: any.")
+    ] = None
 
 
 class ItemView(Result):
@@ -58,9 +60,9 @@ class Serving(Result):
 
 @operation("served", "GET /served", tag="recall", arguments=("message_id",))
 async def served(engine: Engine, request: ServedRead) -> Page[Serving]:
-    """Read what the agent knew when it answered a message, or when it wrote an answer.
+    """Read what the agent knew when it answered a message, or when it wrote an answer; or all that it was given.
 
-    Searches, contexts and envelopes are recorded on request (`record`), and always by `respond`.
+    Searches, contexts and envelopes are recorded on request (`record`), and always by `respond` and for MCP clients.
     """
     from mnemolog.projections.paging import slice_of
 

@@ -222,7 +222,7 @@ class ReadVerbs(Asking):
 
     async def served(
         self,
-        message_id: str,
+        message_id: str | None = None,
         *,
         limit: int | None = None,
         cursor: str | None = None,
@@ -234,6 +234,8 @@ class ReadVerbs(Asking):
         consistency: Literal["strong", "eventual"] | None = None,
     ) -> Page[Serving]:
         """Read what the agent knew when it answered a message, or when it wrote an answer, the latest first.
+
+        Without a message, all that it was given.
 
         Example:
             said = memory.add("Do you remember my allergy?", user_id="ana").message_id

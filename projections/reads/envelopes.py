@@ -21,7 +21,7 @@ from mnemolog.domain.session import Session
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import UserErased
-from mnemolog.events.serving import ContextServed, ServedItem, served_tag
+from mnemolog.events.serving import SERVED, ContextServed, ServedItem, served_tag
 from mnemolog.projections import blocks, envelope
 from mnemolog.projections.being.reader import is_being
 from mnemolog.projections.envelope import Assembled, Found, Graph
@@ -215,9 +215,9 @@ class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads, BeingReads):
         except NotFound:
             return Session(viewer.user_id, viewer.agent_id, chat_id)
 
-    async def served(self, viewer: Viewer, message_id: str, moment: Moment = NOW) -> Sequence[Mapping[str, Any]]:
-        """What the viewing agent was given for this message, or to write it, the latest first (X18)."""
-        return await self._from_log(viewer, moment, served_tag(message_id), _servings)
+    async def served(self, viewer: Viewer, message_id: str | None, moment: Moment = NOW) -> Sequence[Mapping[str, Any]]:
+        """What the viewing agent was given for this message or to write it, or at any time, the latest first (X18)."""
+        return await self._from_log(viewer, moment, served_tag(message_id) if message_id else SERVED, _servings)
 
 
 def _servings(viewer: Viewer, events: Sequence[Recorded]) -> Sequence[Mapping[str, Any]]:

@@ -22,7 +22,10 @@ from mnemolog.adapters.mcp.tools import TOOLS, input_schema
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.registry import OPERATIONS
 from mnemolog.adapters.operations.requests import AnyRequest
+from mnemolog.adapters.operations.serving import ServedRead, served
 from mnemolog.domain.principal import Role
+from mnemolog.events.envelope import DEFAULT_AGENT
+from mnemolog.events.serving import Purpose
 from tests.adapters.principals.keys import principal
 
 
@@ -72,6 +75,21 @@ async def test_three_tools_remember_find_and_give_context(engine: Engine, user: 
         assert "Ana is allergic to peanuts" in context
         nothing = await called(client, "search_memory", query="Zanzibar", kinds=["todo"])
         assert nothing.startswith("Nothing")
+
+
+@pytest.mark.spec("X18")
+async def test_what_a_model_was_given_is_recorded(engine: Engine, user: str) -> None:
+    async with client_of(engine, user_id=user) as client:
+        memory_id = (await called(client, "add_memory", text="Ana drinks tea", pinned=True)).partition("=")[2]
+        await called(client, "get_context", query="What may I offer?")
+        await called(client, "search_memory", query="tea")
+        await client.get_prompt("answer_from_memory", {"question": "What does Ana drink?"})
+    async with client_of(engine, roles=[Role.READ], user_id=user) as client:
+        await called(client, "get_context", query="What may I offer?")
+
+    given = await served.run(engine, ServedRead.model_validate({"user_id": user, "agent_id": DEFAULT_AGENT}))
+    assert [one.purpose for one in given.items] == [Purpose.CONTEXT, Purpose.RECALL, Purpose.CONTEXT]
+    assert all(memory_id in {item.id for item in one.items} for one in given.items)
 
 
 async def test_all_tools_correct_explain_and_undo(engine: Engine, user: str) -> None:
