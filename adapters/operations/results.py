@@ -229,6 +229,8 @@ class MessageView(Result):
     category: str
     status: Status
     purge_at: Instant | None
+    forgotten_at: Instant | None = Field(description="When it was hidden.")
+    forget_reason: str = Field(description='The reason for its deletion, or "".')
     occurred_at: Instant
     created_at: Instant
     updated_at: Instant

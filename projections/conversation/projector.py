@@ -13,7 +13,7 @@ from mnemolog.domain.turn import Shown
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased, ThreadErased
-from mnemolog.events.message import MessageEvent, MessagesErased
+from mnemolog.events.message import MessageDeleted, MessageEvent, MessagesErased
 from mnemolog.events.message_fold import MESSAGE
 from mnemolog.projections import words
 from mnemolog.projections.conversation.tables import NAME, READABLE_FROM, VERSION, messages, metadata
@@ -23,7 +23,7 @@ from mnemolog.projections.owner import owner, owner_row
 from mnemolog.projections.rows import Key, Row, load, upsert
 from mnemolog.projections.threads import rows_of_threads
 
-_ERASED = {"speaker": "", "text": "", "attachments": [], "metadata": {}, "document": ""}
+_ERASED = {"forget_reason": "", "speaker": "", "text": "", "attachments": [], "metadata": {}, "document": ""}
 
 
 class ConversationProjector:
@@ -74,7 +74,15 @@ def _message(row: Row) -> Message:
 
 
 def _with(row: Row, message: Message, event: Recorded) -> Row:
-    standing = {"status": message.status, "purge_at": message.purge_at, "updated_at": event.recorded_at}
+    hidden = message.status not in VISIBLE
+    reason = event.payload.reason if isinstance(event.payload, MessageDeleted) else row["forget_reason"]
+    standing = {
+        "status": message.status,
+        "purge_at": message.purge_at,
+        "updated_at": event.recorded_at,
+        "forgotten_at": (row["forgotten_at"] or event.recorded_at) if hidden else None,
+        "forget_reason": reason if hidden else "",
+    }
     return {**row, **standing, **(_ERASED if message.is_erased else {})}
 
 
@@ -97,6 +105,8 @@ def _row(event: Recorded, turn: TurnRecorded) -> Row:
         "remembered": turn.remembered,
         "status": Status.ACTIVE if turn.text else Status.PURGED,
         "purge_at": None,
+        "forgotten_at": None if turn.text else event.recorded_at,
+        "forget_reason": "",
         "occurred_at": event.occurred_at,
         "created_at": event.recorded_at,
         "updated_at": event.recorded_at,

@@ -17,13 +17,14 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
 from mnemolog.domain.message import CATEGORY
+from mnemolog.projections.former import added
 from mnemolog.projections.full_text import CONFIGURATION
 from mnemolog.projections.owner import OWNER, owner_columns
 from mnemolog.projections.seal import JsonText, mac_column
 from mnemolog.projections.words import words_of
 
 NAME = "conversation"
-VERSION = 3
+VERSION = 4
 READABLE_FROM = 1
 metadata = MetaData(schema=NAME)
 
@@ -48,6 +49,8 @@ messages = Table(
     Column("remembered", Boolean, nullable=False),
     Column("status", Text, nullable=False),
     Column("purge_at", DateTime(timezone=True)),
+    Column("forgotten_at", DateTime(timezone=True), info=added(4)),
+    Column("forget_reason", Text, nullable=False, info=added(4, reads="")),
     Column("occurred_at", DateTime(timezone=True), nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),

@@ -117,10 +117,14 @@ async def test_a_deleted_message_is_hidden_until_it_is_restored(engine: Engine, 
     await ana.deletes_message("t1", f"about {SECRET}")
 
     assert (await ana.finds("Lisbon"), await listed(ana)) == ([], [])
-    assert (await engine.reads.message(ana.viewer, "t1"))["status"] == "soft_deleted"
+    hidden = await engine.reads.message(ana.viewer, "t1")
+    assert (hidden["status"], hidden["forget_reason"]) == ("soft_deleted", f"about {SECRET}")
+    assert hidden["forgotten_at"] == hidden["updated_at"] > hidden["created_at"]
     assert await ana.finds("Lisbon", before) == ["Ana: I moved to Lisbon"]
     await ana.restores_message("t1")
     assert await ana.finds("Lisbon") == ["Ana: I moved to Lisbon"]
+    shown = await engine.reads.message(ana.viewer, "t1")
+    assert (shown["forgotten_at"], shown["forget_reason"]) == (None, "")
     await assert_live_equals_replayed(engine, ana.stream)
 
 
@@ -145,6 +149,7 @@ async def test_an_erased_message_is_readable_nowhere(engine: Engine, user: str, 
     await ana.deletes_message("t1", f"about {SECRET}")
     await ana.restores_message("t1")
     assert await ana.finds(SECRET)
+    await ana.deletes_message("t1", f"still about {SECRET}")
 
     erasure = await erases(ana, "t1", keep_memories=keep_memories)
 
