@@ -6,7 +6,7 @@ and records what they state. Only what users say is read: nothing of assistants,
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -141,11 +141,12 @@ def _candidates(said: Sequence[Recorded]) -> Sequence[Sequence[Candidate]]:
 
 
 def _in_order(said: Sequence[Recorded]) -> Iterator[datetime]:
-    """When each was said, later than the one before: the messages of one list have one time."""
-    last: datetime | None = None
+    """When each was said: later than the one before if both have one time, as the messages of one list do."""
+    at = earlier = datetime.min.replace(tzinfo=UTC)
     for event in said:
-        last = event.occurred_at if last is None or event.occurred_at > last else last + timedelta(microseconds=1)
-        yield last
+        at = at + timedelta(microseconds=1) if event.occurred_at == earlier else event.occurred_at
+        earlier = event.occurred_at
+        yield at
 
 
 async def _record(
