@@ -192,5 +192,11 @@ def _arguments(name: str) -> list[object]:
             MemoryQuery.model_validate({"tenant": "acme", "agent": "x", "query": "tea", "filters": {"user_id": "a"}})
         ]
     parameters = list(inspect.signature(getattr(Reads, name)).parameters.values())[1:]
-    given = {"viewer": Viewer("acme", "a", "x"), "wanted": Wanted(), "filters": UNFILTERED, "thread_id": "main"}
+    given = {
+        "viewer": Viewer("acme", "a", "x"),
+        "wanted": Wanted(),
+        "filters": UNFILTERED,
+        "thread_id": "main",
+        "memory_ids": (),
+    }
     return [given.get(one.name) for one in parameters if one.default is inspect.Parameter.empty]

@@ -22,7 +22,7 @@ async def test_query_answers_with_bullets(api: Api) -> None:
     assert bullet.pop("date").startswith(f"{datetime.now(UTC):%Y-%m-%d}")
     current = {"current": True, "superseded_by": None, "origin": "user"}
     assert bullet == {"id": made["memory_id"], "kind": "fact", "category": "tasks", "text": text, **current}
-    how = {"profile": "default", "nothing": "", "related": []}
+    how: dict[str, object] = {"profile": "default", "nothing": "", "related": [], "served_id": None}
     assert found == {"header": "", "rev": 1, "unknown": [], "skipped": [], "references": [], **how}
 
 

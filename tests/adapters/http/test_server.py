@@ -115,7 +115,7 @@ async def test_the_document_describes_every_route(api: Api) -> None:
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     ]
-    assert len(operations) == len(ROUTES)
+    assert len(operations) == len({route.name for route in ROUTES if route.include_in_schema})
     for path, method, operation in operations:
         assert operation.get("summary"), (path, method)
         assert operation.get("tags"), (path, method)
@@ -144,6 +144,7 @@ async def test_the_document_shows_the_query_of_the_specification_without_a_tenan
         "nothing": 'Nothing is known about "deployment plan context" (searched by meaning, and for the words'
         " deployment, plan, context; restricted by categories, filters.importance_min,"
         " filters.pinned, filters.updated_after).",
+        "served_id": None,
     }
 
 
