@@ -75,12 +75,14 @@ def _message(row: Row) -> Message:
 
 def _with(row: Row, message: Message, event: Recorded) -> Row:
     hidden = message.status not in VISIBLE
+    # Of one that was erased, a replay does not know when it was hidden before.
+    since = None if message.is_erased else row["forgotten_at"]
     reason = event.payload.reason if isinstance(event.payload, MessageDeleted) else row["forget_reason"]
     standing = {
         "status": message.status,
         "purge_at": message.purge_at,
         "updated_at": event.recorded_at,
-        "forgotten_at": (row["forgotten_at"] or event.recorded_at) if hidden else None,
+        "forgotten_at": (since or event.recorded_at) if hidden else None,
         "forget_reason": reason if hidden else "",
     }
     return {**row, **standing, **(_ERASED if message.is_erased else {})}
@@ -105,7 +107,7 @@ def _row(event: Recorded, turn: TurnRecorded) -> Row:
         "remembered": turn.remembered,
         "status": Status.ACTIVE if turn.text else Status.PURGED,
         "purge_at": None,
-        "forgotten_at": None if turn.text else event.recorded_at,
+        "forgotten_at": None,
         "forget_reason": "",
         "occurred_at": event.occurred_at,
         "created_at": event.recorded_at,

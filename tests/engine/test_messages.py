@@ -150,6 +150,9 @@ async def test_an_erased_message_is_readable_nowhere(engine: Engine, user: str, 
     await ana.restores_message("t1")
     assert await ana.finds(SECRET)
     await ana.deletes_message("t1", f"still about {SECRET}")
+    await ana.says("I like coffee", turn_id="t3")
+    await ana.deletes_message("t3")
+    await erases(ana, "t3")
 
     erasure = await erases(ana, "t1", keep_memories=keep_memories)
 
