@@ -16,7 +16,9 @@ from mnemolog.commands import extraction
 from mnemolog.commands.decider import Command, Decider
 from mnemolog.commands.extraction import EXTRACTORS, Extraction, ExtractTurn
 from mnemolog.commands.memories import MEMORIES, CreateMemory, Memories
+from mnemolog.commands.naming import bearers, name_reads
 from mnemolog.commands.todos import TODOS, OpenTodo, Todos
+from mnemolog.domain.card import REF_TYPES, reference
 from mnemolog.domain.entity import ME
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.extraction.candidate import MOST_WRITES, Action
@@ -45,7 +47,8 @@ _IDS = UUID("0d0b0a4e-6c5d-5f7e-9a53-0a8f0c7d4c11")
 class Proposed(BaseModel):
     """One proposal with its command: a statement about a subject, a memory or a todo.
 
-    `turn_ids` are the messages that state it; the first is the one in whose limit it counts.
+    `turn_ids` are the messages that state it; the first is the one in whose limit it counts. `about`: the name of the
+    entity that a memory tells of; "" for the user.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -53,6 +56,7 @@ class Proposed(BaseModel):
     turn_ids: tuple[Id, ...]
     statement: ExtractTurn | None = None
     memory: CreateMemory | None = None
+    about: str = ""
     todo: OpenTodo | None = None
 
 
@@ -152,7 +156,8 @@ def _decided(state: Reading, command: ExtractWindow, one: Proposed) -> Sequence[
     if one.statement:
         return _stated(state, one, one.statement)
     if one.memory:
-        return [] if _restates(state, one, one.memory) else MEMORIES.decide(state.memories, one.memory)
+        memory = _referring(state, one.memory, one.about)
+        return [] if _restates(state, one, memory) else MEMORIES.decide(state.memories, memory)
     return TODOS.decide(state.todos, one.todo) if one.todo else []
 
 
@@ -189,6 +194,15 @@ def _question(state: Reading, one: Proposed, statement: ExtractTurn, known: Rela
     )
 
 
+def _referring(state: Reading, memory: CreateMemory, name: str) -> CreateMemory:
+    """The memory with a reference to what it tells of, if that is known, one alone, and of a type that D refers to."""
+    known = bearers(state.memories.people, memory, name, memory.scope) if name else ()
+    if len(known) != 1 or known[0].traits.category not in REF_TYPES:
+        return memory
+    traits = known[0].traits
+    return memory.model_copy(update={"entity_refs": (reference(traits.category, traits.name),)})
+
+
 def _restates(state: Reading, one: Proposed, memory: CreateMemory) -> bool:
     """Whether a memory says in other words what a fact from the same messages says."""
     said = _terms(memory.text)
@@ -220,7 +234,8 @@ def _tags(state: Reading, command: ExtractWindow) -> frozenset[str]:
     tags = frozenset({USER, read_tag(command.agent_id, command.thread_id), *map(turn_tag, cited)}) | named
     for one in command.proposed:
         if one.memory:
-            tags |= MEMORIES.tags(state.memories, one.memory)
+            tags |= MEMORIES.tags(state.memories, _referring(state, one.memory, one.about))
+            tags |= name_reads(one.memory, one.about) if one.about else frozenset()
         if one.todo:
             tags |= TODOS.tags(state.todos, one.todo)
         if one.statement:

@@ -322,7 +322,7 @@ def _proposed(engine: Services, who: Mapping[str, Any], one: Accepted, extractor
         "merge_similar": True,
         "metadata": {"extractor": extractor},
     }
-    return Proposed(turn_ids=turn_ids, memory=validated(CreateMemory, {**who, **memory}))
+    return Proposed(turn_ids=turn_ids, memory=validated(CreateMemory, {**who, **memory}), about=one.about)
 
 
 def stream_of(who: Mapping[str, Any]) -> str:

@@ -75,7 +75,8 @@ class Extracted:
 class Accepted:
     """A proposal that passed. `said_by` are the messages that state it, the user's last one first.
 
-    `fact`: it is one about a subject, else its text is remembered. `due`: until when a todo is to be done.
+    `fact`: it is one about a subject, else its text is remembered. `about`: the name of whom or what a text tells, ""
+    for the user. `due`: until when a todo is to be done.
     """
 
     sort: Sort
@@ -85,6 +86,7 @@ class Accepted:
     importance: int
     confidence: float
     fact: Candidate | None = None
+    about: str = ""
     due: datetime | None = None
 
 
@@ -162,6 +164,7 @@ def _judged(
         importance=min(5, max(1, one.importance)),
         confidence=one.confidence,
         fact=fact,
+        about="" if fact or _is_user(one.subject) else one.subject.strip(),
         due=moment(one.until, main.at, future=True) if one.until and one.sort is Sort.TODO else None,
     )
 
@@ -176,7 +179,7 @@ def _fact(one: Proposal, main: Utterance, profile_fields: Collection[str]) -> Ca
     except MnemologError:
         return None
     author = main.speaker or ME
-    subject = author if one.subject.strip().lower() in SUBJECTS else one.subject.strip()
+    subject = author if _is_user(one.subject) else one.subject.strip()
     action = {"ends": Action.END, "corrects": Action.CORRECT}.get(one.change, Action.STATE)
     if subject == ME and place_of(predicate) in profile_fields and action is not Action.END:
         action = Action.PROPOSE
@@ -191,6 +194,10 @@ def _fact(one: Proposal, main: Utterance, profile_fields: Collection[str]) -> Ca
         until=moment(one.until, main.at, future=_is_to_come(one.until, main.text)) if one.until else None,
         confidence=one.confidence,
     )
+
+
+def _is_user(subject: str) -> bool:
+    return subject.strip().lower() in SUBJECTS
 
 
 def _is_chatter(one: Proposal) -> bool:

@@ -24,6 +24,7 @@ from mnemolog.events.envelope import Receipt
 from mnemolog.events.extraction import MessagesExtracted
 from mnemolog.events.fields import validated
 from mnemolog.events.generation import Generation
+from mnemolog.events.memory import MemoryCreated, MemoryObserved, MemoryUpdated
 from mnemolog.events.summaries import SummaryWritten
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.model_life import FAULTS, Life, extracted, reading_engine, state
@@ -185,6 +186,41 @@ async def test_a_change_ends_what_somebody_recorded_with_its_date(ines: Teller, 
     rows = {row["object"]: row for row in await ines.facts(valid_at="any", predicate="lives_in")}
     assert rows["Porto"]["valid_to"] == rows["Ghent"]["valid_from"]
     assert f"{rows['Ghent']['valid_from']:%Y-%m-%d}" == "2026-05-01"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "band"),
+    [
+        ("Clara plays the oboe.", "Clara plays  the oboe.", "auto"),
+        ("The user runs in the park.", "The user is running in the park.", "update"),
+        ("Clara runs in the park.", "Clara runs in the park with a neighbour.", "recreate"),
+        ("Clara runs in the park.", "Clara never runs in the park.", "conflict"),
+        ("Clara runs in the park.", "Clara walks in the park with a dog.", "fallback"),
+    ],
+)
+async def test_a_proposal_meets_what_is_known_in_each_band(
+    old: str, new: str, band: str, ines: Teller, server: ModelServer
+) -> None:
+    """And what is known of somebody is written anew where the old memory refers to nobody, and undone with the run."""
+    await ines.knows_of("Clara")
+    before = await ines.creates(old)
+    proposes(server, {"text": new, "subject": "Clara" if "Clara" in new else "user"})
+    await hears(ines, f"I always say: {new}")
+
+    log = await ines.engine.log.read(ines.stream)
+    written = [one.payload for one in log if one.meta.actor == MODEL_ACTOR]
+    [match, *_] = [one.match for one in written if isinstance(one, MemoryCreated | MemoryUpdated | MemoryObserved)]
+    assert match
+    assert (match.band, match.candidate_id) == (band, before)
+    found = await ines.engine.reads.newest(ines.viewer, 100, await ines.caught_up())
+    kept = {"auto": {old}, "update": {new}, "recreate": {new}}.get(band, {old, new})
+    assert {row["text"] for row in found} == kept
+    referring = {row["text"]: row["entity_refs"] for row in found}
+    assert referring.get(new, []) == (["person:clara"] if band in ("recreate", "conflict", "fallback") else [])
+    await assert_live_equals_replayed(ines.engine, ines.stream)
+
+    await undoes(ines)
+    assert await texts(ines) == [old]
 
 
 async def test_a_message_leaves_three_writes_and_a_day_has_a_limit(
