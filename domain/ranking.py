@@ -144,7 +144,7 @@ def bullet(found: Mapping[str, Any], *, former: bool = False) -> str:
     A newer memory that contradicts it is named after the day, or else `former` marks what is no longer current; a row
     may have a mark of its own. `when` is for what holds or is due at a time.
     """
-    label = message.KIND if found["kind"] == message.KIND else found["category"]
+    label = message.KIND if found["kind"] == message.KIND else found.get("label") or found["category"]
     return f"[{label}] {dated(found, former=former)}"
 
 

@@ -38,7 +38,9 @@ def checked_url(url: object, field: str = "url") -> str:
         assert isinstance(url, str)
         parts = urlsplit(url)
         usable = parts.scheme in ("https", "http") and parts.hostname and parts.port != 0
-        plain = url.isascii() and url.isprintable() and not set(url) & set(' "<>\\^`{|}')
+        plain = (
+            url.isascii() and url.isprintable() and url.startswith(parts.scheme) and not set(url) & set(' "<>\\^`{|}')
+        )
         if usable and plain and len(url) <= MAX_URL and "@" not in parts.netloc and not parts.fragment:
             return url
     except (AssertionError, ValueError):

@@ -70,9 +70,10 @@ class MnemologSession(Transcript):
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Delete the newest item and return it; None if there is none."""
-        newest = await self._read(1)
-        await self._remove(newest)
-        return self._item(newest[0]) if newest else None
+        while newest := await self._read(1):
+            if await self._remove(newest):  # Otherwise another call has popped it.
+                return self._item(newest[0])
+        return None
 
     async def clear_session(self) -> None:
         """Delete all items."""

@@ -182,7 +182,9 @@ class MnemologStore(Borrowing, BaseStore):
 
     async def _ranked(self, owner: str, op: SearchOp, wanted: int) -> Sequence[_Found]:
         """The items that are most similar to the query: at first no more than wanted, which mostly are enough."""
-        equal = {name: value for name, value in (op.filter or {}).items() if not isinstance(value, Mapping | list)}
+        equal = {
+            name: value for name, value in (op.filter or {}).items() if not isinstance(value, Mapping | list | tuple)
+        }
         item = {"indexed": True, **_within(op.namespace_prefix), "value": equal}
         query, limit = clean(op.query, "query"), max(1, min(wanted, MOST))
         while True:
@@ -325,16 +327,19 @@ def _leaves(value: Any) -> list[str]:
 
 
 def _compared(value: Any, wanted: Any) -> bool:
+    """As LangGraph's InMemoryStore compares: an object in a filter is conditions on the fields of an object."""
     if isinstance(wanted, Mapping) and any(str(name).startswith("$") for name in wanted):
         if unknown := wanted.keys() - OPERATORS.keys():
             raise InvalidInput(f"{min(unknown)!r} is unknown", field="filter", fix=f"use one of {', '.join(OPERATORS)}")
         return all(_holds(name, value, of) for name, of in wanted.items())
+    if isinstance(wanted, Mapping):
+        return isinstance(value, Mapping) and all(_compared(value.get(name), of) for name, of in wanted.items())
+    if isinstance(wanted, list | tuple):
+        return isinstance(value, list) and len(value) == len(wanted) and all(map(_compared, value, wanted))
     return bool(value == wanted)
 
 
 def _holds(name: str, value: Any, of: Any) -> bool:
-    if value is None:
-        return name == "$ne"
     try:
         return bool(OPERATORS[name](value, of))
     except TypeError:  # A text and a number have no order.

@@ -78,10 +78,15 @@ class Transcript(Borrowing):
         for first in range(0, len(messages), MAX_MESSAGES):
             await self._memory.add(messages[first : first + MAX_MESSAGES], **self._where)
 
-    async def _remove(self, messages: Sequence[MessageView]) -> None:
-        """Delete messages. They are hidden, and can be restored; `erase_message` destroys one."""
+    async def _remove(self, messages: Sequence[MessageView]) -> bool:
+        """Delete messages. They are hidden, and can be restored; `erase_message` destroys one.
+
+        False if all of them had been deleted meanwhile.
+        """
+        removed = False
         for one in messages:
-            await self._memory.delete_message(one.message_id, **self._where)
+            removed |= not (await self._memory.delete_message(one.message_id, **self._where)).already
+        return removed
 
     def _whole(self, message: MessageView, otherwise: Callable[[MessageView], T], read: Callable[[Any], T]) -> T:
         """A message as this framework wrote it, or made of its role and text."""

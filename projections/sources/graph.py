@@ -130,8 +130,8 @@ async def _only_named(asked: Asked, found: Hydration) -> Sequence[Hit]:
         about = [one.sentence for one in own if not Origin(one.row["origin"]).external]
         if about:
             label, text = reference(row["category"], row["name"]), "; ".join(about[:TOP_FACTS])
-            id_, details = str(row["entity_id"]), reader.shown(row)
-            hits.append(hit_of(ENTITY, id_, label, text, date=row["last_seen"], score=NAMED, details=details))
+            details = {"date": row["last_seen"], "score": NAMED, "details": reader.shown(row), "label": label}
+            hits.append(hit_of(ENTITY, str(row["entity_id"]), row["category"], text, **details))
     return hits
 
 

@@ -129,8 +129,9 @@ def hit_of(
     similarity: float | None = None,
     text_rank: float | None = None,
     origin: Origin = Origin.USER,
+    label: str = "",
 ) -> Hit:
-    """A hit that is neither a memory nor a message. `when` stands for the date in its bullet."""
+    """A hit that is neither a memory nor a message. In its bullet `when` replaces the date, `label` the category."""
     row = {"kind": kind, "category": category, "text": text, "occurred_at": date, "when": when, "details": details}
-    row["origin"] = origin
+    row |= {"origin": origin, "label": label}
     return Hit(id_, kind, category, text, score, similarity, text_rank, row, parts=parts or {})

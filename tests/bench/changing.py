@@ -13,19 +13,16 @@ The expected answers come from the changes alone.
 import argparse
 import json
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from random import Random
 
 from rich.console import Console
 
 from mnemolog import Memory
-from mnemolog.adapters.background import attaching
-from mnemolog.adapters.background.clients import entering
+from tests.bench.background import data_directory
 from tests.bench.paraphrases import CORRECTED, HELD_OUT
 
 BEGAN = datetime(2023, 1, 1, tzinfo=UTC)
@@ -241,33 +238,28 @@ def tell_turns(
 
 def run(lives: int, seed: int) -> Scores:
     scores = Scores(Counter(), Counter(), Counter())
-    with tempfile.TemporaryDirectory(prefix="mnemolog-changing-") as folder:
-        data_dir = Path(folder).resolve() / "mnemolog"
-        policy = Path(folder) / "policy.yaml"
+    with data_directory() as data_dir:
+        policy = data_dir.parent / "policy.yaml"
         policy.write_text("predicates:\n  - {name: next_trip, single: true, object: entity}\n", encoding="utf-8")
-        try:
-            with Memory(data_dir, policy_file=policy) as memory:
-                for number in range(lives):
-                    random = Random(f"{seed}/{number}")
-                    told = life(random)
-                    # What had ended when it was said replaces no key, and a message about it is not a change.
-                    lasting = [one for one in told if one.until is None]
-                    user = f"facts-{number}"
-                    seqs = list(tell_facts(memory, user, told))
-                    ask(memory, scores, "facts", user, told, seqs)
-                    ask_facts(memory, scores, user, told)
-                    for way, seqs in (
-                        ("keyed", list(tell_keyed(memory, f"keyed-{number}", lasting))),
-                        ("turns", list(tell_turns(memory, f"turns-{number}", lasting, random))),
-                        (
-                            PARAPHRASED,
-                            list(tell_turns(memory, f"{PARAPHRASED}-{number}", lasting, random, paraphrased=True)),
-                        ),
-                    ):
-                        ask(memory, scores, way, f"{way}-{number}", lasting, seqs)
-        finally:
-            with entering(data_dir):
-                attaching.stop(data_dir)
+        with Memory(data_dir, policy_file=policy) as memory:
+            for number in range(lives):
+                random = Random(f"{seed}/{number}")
+                told = life(random)
+                # What had ended when it was said replaces no key, and a message about it is not a change.
+                lasting = [one for one in told if one.until is None]
+                user = f"facts-{number}"
+                seqs = list(tell_facts(memory, user, told))
+                ask(memory, scores, "facts", user, told, seqs)
+                ask_facts(memory, scores, user, told)
+                for way, seqs in (
+                    ("keyed", list(tell_keyed(memory, f"keyed-{number}", lasting))),
+                    ("turns", list(tell_turns(memory, f"turns-{number}", lasting, random))),
+                    (
+                        PARAPHRASED,
+                        list(tell_turns(memory, f"{PARAPHRASED}-{number}", lasting, random, paraphrased=True)),
+                    ),
+                ):
+                    ask(memory, scores, way, f"{way}-{number}", lasting, seqs)
     return scores
 
 

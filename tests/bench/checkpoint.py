@@ -14,7 +14,6 @@ import asyncio
 import json
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -34,6 +33,7 @@ from rich.table import Table
 
 from mnemolog import AsyncMemory, Memory
 from mnemolog.langgraph import MnemologSaver
+from tests.bench.background import data_directory
 
 KILOBYTES = (1, 10, 100)
 MESSAGE = 480
@@ -243,8 +243,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=150)
     parser.add_argument("--directory", type=Path)
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="mnemolog-bench-", dir=asked.directory) as directory:
-        sys.stdout.write(json.dumps(asyncio.run(run(Path(directory), asked.steps))) + "\n")
+    with data_directory(asked.directory) as directory:
+        sys.stdout.write(json.dumps(asyncio.run(run(directory, asked.steps))) + "\n")
 
 
 if __name__ == "__main__":

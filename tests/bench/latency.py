@@ -13,18 +13,15 @@ import argparse
 import json
 import random
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from mnemolog import Memory
-from mnemolog.adapters.background import attaching
-from mnemolog.adapters.background.clients import entering
+from tests.bench.background import data_directory
 from tests.bench.mem0_peer import mem0
 
 USER = "ana"
@@ -62,44 +59,42 @@ def run(memories: int, rounds: int) -> Mapping[str, Sequence[float]]:
     def question() -> str:
         return f"What did {questions.choice(PEOPLE)} do with the {questions.choice(THINGS)}?"
 
-    with tempfile.TemporaryDirectory(prefix="mnemolog-latency-") as folder:
-        data_dir = Path(folder).resolve() / "mnemolog"
-        try:
-            with mem0(Path(folder) / "mem0") as peer, Memory(data_dir, user_id=USER) as memory:
-                writes: dict[str, Callable[[], object]] = {
-                    "add": lambda: memory.add(next(said)),
-                    "create": lambda: memory.create(next(said)),
-                    "add_fact": lambda: memory.add_fact("me", "counted_to", str(next(facts)), literal=True),
-                }
-                reads: dict[str, Callable[[], object]] = {
-                    "search": lambda: memory.search(question()),
-                    "context": lambda: memory.context(question()),
-                }
-                if peer:
-                    writes |= {
-                        "mem0 add": lambda: peer.add(next(said), user_id=USER, infer=False),
-                        "mem0 create": lambda: peer.add(next(said), user_id=USER, infer=False),
-                    }
-                    reads |= {
-                        "mem0 search": lambda: peer.search(question(), filters={"user_id": USER}, top_k=5),
-                    }
-                for _ in range(memories):
-                    text = next(said)
-                    memory.create(text)
-                    if peer:
-                        peer.add(text, user_id=USER, infer=False)
-                measured = dict(measure(writes, rounds))
-                memory.search(question())  # Waits for what was written.
-                measured.update(measure(reads, rounds))
+    with (
+        data_directory() as data_dir,
+        mem0(data_dir.parent / "mem0") as peer,
+        Memory(data_dir, user_id=USER) as memory,
+    ):
+        writes: dict[str, Callable[[], object]] = {
+            "add": lambda: memory.add(next(said)),
+            "create": lambda: memory.create(next(said)),
+            "add_fact": lambda: memory.add_fact("me", "counted_to", str(next(facts)), literal=True),
+        }
+        reads: dict[str, Callable[[], object]] = {
+            "search": lambda: memory.search(question()),
+            "context": lambda: memory.context(question()),
+        }
+        if peer:
+            writes |= {
+                "mem0 add": lambda: peer.add(next(said), user_id=USER, infer=False),
+                "mem0 create": lambda: peer.add(next(said), user_id=USER, infer=False),
+            }
+            reads |= {
+                "mem0 search": lambda: peer.search(question(), filters={"user_id": USER}, top_k=5),
+            }
+        for _ in range(memories):
+            text = next(said)
+            memory.create(text)
+            if peer:
+                peer.add(text, user_id=USER, infer=False)
+        measured = dict(measure(writes, rounds))
+        memory.search(question())  # Waits for what was written.
+        measured.update(measure(reads, rounds))
 
-                def own_write() -> object:
-                    memory.add(next(said))
-                    return memory.search(question())
+        def own_write() -> object:
+            memory.add(next(said))
+            return memory.search(question())
 
-                return {**measured, **measure({"add and search": own_write}, rounds)}
-        finally:
-            with entering(data_dir):
-                attaching.stop(data_dir)
+        return {**measured, **measure({"add and search": own_write}, rounds)}
 
 
 def figures_of(taken: Mapping[str, Sequence[float]]) -> Mapping[str, object]:

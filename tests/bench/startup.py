@@ -12,7 +12,6 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,8 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mnemolog import Memory
-from mnemolog.adapters.background import attaching
-from mnemolog.adapters.background.clients import entering
+from tests.bench.background import data_directory
 
 PEER = "import psycopg, pydantic"
 SCRIPT = str(Path(sys.executable).with_name("mnemolog"))
@@ -44,21 +42,16 @@ def commands(data_dir: Path) -> Mapping[str, Sequence[str]]:
 def measure(rounds: int) -> Mapping[str, float]:
     """The median seconds of each; an engine is up all the while."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MNEMOLOG_")}
-    with tempfile.TemporaryDirectory(prefix="mnemolog-bench-") as folder:
-        data_dir = Path(folder).resolve()
-        try:
-            with Memory(data_dir) as memory:
-                memory.create("Ana drinks her tea with honey", user_id="ana")
-                wanted = commands(data_dir)
-                took: dict[str, list[float]] = {name: [] for name in wanted}
-                for _ in range(rounds + 1):
-                    for name, command in wanted.items():
-                        began = time.perf_counter()
-                        subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
-                        took[name].append(time.perf_counter() - began)
-        finally:
-            with entering(data_dir):
-                attaching.stop(data_dir)
+    with data_directory() as data_dir:
+        with Memory(data_dir) as memory:
+            memory.create("Ana drinks her tea with honey", user_id="ana")
+            wanted = commands(data_dir)
+            took: dict[str, list[float]] = {name: [] for name in wanted}
+            for _ in range(rounds + 1):
+                for name, command in wanted.items():
+                    began = time.perf_counter()
+                    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+                    took[name].append(time.perf_counter() - began)
         return {name: statistics.median(values[1:]) for name, values in took.items()}  # The first fills caches.
 
 

@@ -19,7 +19,6 @@ import os
 import socket
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -43,6 +42,7 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http.server import serve
 from mnemolog.adapters.operations.memories import Search, search
 from mnemolog.langgraph import MnemologStore
+from tests.bench.background import data_directory
 from tests.bench.http_clients import CLIENTS, USER, questions
 from tests.bench.lives import Talk
 
@@ -204,8 +204,8 @@ def main() -> None:
     parser.add_argument("--searches", type=int, default=1000)
     parser.add_argument("--directory", type=Path)
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="mnemolog-bench-", dir=asked.directory) as directory:
-        sys.stdout.write(json.dumps(asyncio.run(run(Path(directory), asked.items, asked.searches))) + "\n")
+    with data_directory(asked.directory) as directory:
+        sys.stdout.write(json.dumps(asyncio.run(run(directory, asked.items, asked.searches))) + "\n")
 
 
 if __name__ == "__main__":

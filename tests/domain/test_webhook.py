@@ -96,6 +96,7 @@ def test_http_takes_an_allowed_network() -> None:
         *("", "x", 7, "ftp://a.example/", "https://", "https:///x", "https://a:b@c.example/", "https://a.example/#x"),
         *("https://a.example/ x", "https://é.example/", "https://a.example:0/", "https://a.example:x/"),
         *("https://a.example/" + "x" * 2000, "https://[::1", "https://a.example\\@b.example/"),
+        "HTTPS://a.example/",
     ],
 )
 def test_what_is_no_url_is_refused(url: object) -> None:

@@ -241,6 +241,8 @@ async def test_every_hit_says_when_what_and_why(model: Engine) -> None:
     [tea] = (await ana.asks("What am I allergic to?", kinds=["relation"], top_k=1)).hits
     assert tea.bullet.startswith("[fact] reasons is allergic to peanuts (since 20")
     assert tea.parts["words"] == 1
+    [lena] = (await ana.asks("Who is Lena?", kinds=["entity"])).hits
+    assert (lena.category, lena.bullet.startswith("[person:lena] ")) == ("Person", True)
 
 
 async def test_critical_facts_are_in_every_context_whatever_the_budget(engine: Engine, user: str) -> None:

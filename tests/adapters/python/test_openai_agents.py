@@ -1,5 +1,6 @@
 """A session of the OpenAI Agents SDK on a memory."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -54,6 +55,14 @@ async def test_popped_and_cleared_items_are_gone(memory: AsyncMemory, user: str)
     await session.clear_session()
     assert await session.get_items(10) == []
     assert await other.get_items() == ITEMS[:1]
+
+
+async def test_an_item_is_popped_once(memory: AsyncMemory, user: str) -> None:
+    sessions = [MnemologSession(memory, "main", user_id=user) for _ in range(6)]
+    await sessions[0].add_items(ITEMS)
+    popped = await asyncio.gather(*(one.pop_item() for one in sessions))
+    assert sorted(map(str, filter(None, popped))) == sorted(map(str, ITEMS))
+    assert await sessions[0].get_items() == []
 
 
 async def test_what_something_else_recorded_is_in_it(memory: AsyncMemory, user: str) -> None:

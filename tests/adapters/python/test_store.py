@@ -183,6 +183,40 @@ async def test_puts_of_one_item_at_once_leave_one_item(memory: Memory, user: str
     await memory.mirrored.close()
 
 
+@pytest.mark.parametrize(
+    "filter_",
+    [
+        {"home": {"city": "Lisbon"}},
+        {"home": {"rooms": {"$gte": 3}}},
+        {"home": {"city": {"$ne": "Lisbon"}}},
+        {"home": {}},
+        {"tags": ["a", "b"]},
+        {"tags": ("a", "b")},
+        {"tags": ["b", "a"]},
+        {"pet": None},
+        {"pet": {"$eq": None}},
+        {"pet": {"$ne": None}},
+        {"pet": {"$ne": "Miso"}},
+        {"none": None},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("query", [None, "word"])
+def test_filters_hold_as_in_a_store_of_langgraph(
+    store: MnemologStore, filter_: dict[str, Any], query: str | None
+) -> None:
+    peer = InMemoryStore()
+    for key, value in {
+        "1": {"home": {"city": "Lisbon", "rooms": 3}, "tags": ["a", "b"], "pet": "Miso"},
+        "2": {"home": {"city": "Porto", "rooms": 1}, "tags": ["a"], "pet": None},
+        "3": {"home": "nowhere", "tags": "ab"},
+    }.items():
+        store.put(("m",), key, value)
+        peer.put(("m",), key, value)
+    found, expected = (one.search(("m",), query=query, filter=filter_) for one in (store, peer))
+    assert _items(found) == _items(expected)
+
+
 def test_what_cannot_be_stored_is_refused(store: MnemologStore) -> None:
     with pytest.raises(InvalidInput, match="metadata"):
         store.put(("m",), "big", {"text": "word " * 8000})
