@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 
 from mnemolog.domain.extraction.candidate import Candidate
 from mnemolog.domain.extraction.times import Dated
@@ -68,13 +69,18 @@ class Rule:
     """`hints`: one of these is in each clause of this form, in lower case. `name`: by its first hint."""
 
     hints: tuple[str, ...]
-    form: re.Pattern[str]
+    text: str
     make: Make
     name: str = ""
 
+    @property
+    def form(self) -> re.Pattern[str]:
+        """Compiled when a clause with its hints is first met: all of them together slow every start of a process."""
+        return form(self.text)
+
 
 def rule(hints: str, text: str, make: Make) -> Rule:
-    return Rule(tuple(hints.split("|")), form(text), make)
+    return Rule(tuple(hints.split("|")), text, make)
 
 
 def named(*rules: Rule) -> tuple[Rule, ...]:
@@ -88,6 +94,7 @@ def named(*rules: Rule) -> tuple[Rule, ...]:
     return tuple(found)
 
 
+@cache
 def form(text: str) -> re.Pattern[str]:
     """A form with its fragments, in whatever case."""
     for name, fragment in _FRAGMENTS.items():

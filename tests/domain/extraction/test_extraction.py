@@ -594,3 +594,7 @@ def test_each_rule_has_a_name_of_its_own() -> None:
     assert len(set(names)) == len(names)
     [said] = extract("I moved to Lisbon.", AT)
     assert said.rule == f"{EXTRACTOR}/moved-1"
+
+
+def test_every_rule_has_a_form_that_compiles() -> None:
+    assert all(one.form.groups >= 0 for one in (*DATES, *RULES))
