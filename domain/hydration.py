@@ -16,6 +16,10 @@ EXPANDED = 24
 
 # Not a question about where somebody lives.
 _LIVING = re.compile(r"\bfor a living\b", re.IGNORECASE)
+# What somebody must not eat is another question than what they eat.
+_AVOIDING = re.compile(
+    r"\b(?:can't|cannot|(?:can|could|must|should|may|do|does)(?:n't| not| \w+ not))(?: \w+){0,2} eat\b", re.IGNORECASE
+)
 # Of a question for a name, what asks for it.
 _CALLED = re.compile(r"(?<=\w) (?:is|are|was|were)(\b.*\S) (?:called|named)(?=\W*$)", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
@@ -84,6 +88,8 @@ speak speaks language languages
 own owns has have
 died dead death die alive living passed
 """
+ANSWERED_BY = {"diet_plan": "eat"}
+"""What a fact with a predicate tells, beside the words of its sentence."""
 _ALIKE = 0.6
 """What a word of the same topic counts for, beside the word itself."""
 
@@ -133,7 +139,7 @@ def _is_name(text: str, match: re.Match[str], after: re.Match[str] | None) -> bo
 def question_stems(text: str, names: Collection[str] = ()) -> frozenset[str]:
     """The stems of what is asked for, without the names that anchor it."""
     named = {stem(word) for name in names for word in search_terms(name)}
-    plain = _CALLED.sub(r"\1", _LIVING.sub("as a job", text))
+    plain = _AVOIDING.sub("avoid", _CALLED.sub(r"\1", _LIVING.sub("as a job", text.replace("’", "'"))))
     return frozenset(stem(one) for one in search_terms(plain) if one not in _GENERIC) - named
 
 

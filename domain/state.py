@@ -11,7 +11,7 @@ from datetime import datetime
 from mnemolog.domain.entity import ME
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.extractor import extract
-from mnemolog.domain.text import normalize_name
+from mnemolog.domain.text import name_key, normalize_name
 
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'll|me|my|mine|we|we're|we've|our|us)\b")
 # Not what is the case now: earlier, later, or only imagined.
@@ -25,6 +25,10 @@ _PAST_QUESTION = re.compile(
     r"\b(?:used to|before|previous(?:ly)?|former(?:ly)?|first|earlier|originally|old|ago|in \d{4}|did|was|were|had"
     r"|since when|how long|history|ever)\b"
 )
+_FORMER_QUESTION = re.compile(
+    r"\b(?:previous(?:ly)?|former(?:ly)?|used to)\b|(?:\bmy|'s) (?:old|ex)\b|\b(?:did|was|were|had)\b.*\bbefore\b"
+)
+_BEFORE = re.compile(r"\bbefore\b")
 _STATES: Mapping[str, re.Pattern[str]] = {
     "home": re.compile(
         r"\b(?:live[sd]?|living|based) in\b"
@@ -102,6 +106,21 @@ def asked_states(question: str) -> frozenset[str]:
         return frozenset()
     named = {state for state, pattern in _ASKED.items() if pattern.search(plain)}
     return frozenset(named | {f"={word}" for word in re.findall(r"\w+", plain)})
+
+
+def asks_former(question: str) -> bool:
+    """Whether a question asks for what was the case before.
+
+    >>> asks_former("Who was my dentist before?"), asks_former("What did I say?")
+    (True, False)
+    """
+    return _FORMER_QUESTION.search(normalize_name(question)) is not None
+
+
+def asked_before(question: str) -> str:
+    """What a question names after "before", as a key of names: `leipzig` of "Where did I live before Leipzig?"."""
+    after = _BEFORE.split(normalize_name(question), maxsplit=1)[1:] if asks_former(question) else []
+    return name_key(" ".join(after).strip(" ?.!"))
 
 
 def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[str]) -> Statement | None:
@@ -189,8 +208,9 @@ def news_after(one: Statement, subjects: Collection[str], state: str, value: str
     """Whether a statement says that a fact no longer holds: it is about the same state, and was said later."""
     if one.state != state or one.subject not in subjects or one.at <= told:
         return False
-    plain = normalize_name(value)
-    return plain not in one.text if one.ended is None else any(each in plain for each in one.ended)
+    if one.ended is not None:
+        return any(each in normalize_name(value) for each in one.ended)
+    return not _says(one, value)
 
 
 def former_of(one: Statement, subjects: Collection[str], state: str, value: str, since: datetime) -> bool:
@@ -199,4 +219,8 @@ def former_of(one: Statement, subjects: Collection[str], state: str, value: str,
     `subjects` are the names of whom the fact is about, for the user also `me`.
     """
     same = one.state == state and one.subject in subjects
-    return same and one.at < since and normalize_name(value) not in one.text
+    return same and one.at < since and not _says(one, value)
+
+
+def _says(one: Statement, value: str) -> bool:
+    return name_key(value) in name_key(one.text)

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import literal, select, union
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.domain import ranking
+from mnemolog.domain import ranking, state
 from mnemolog.domain.anaphora import Reference
 from mnemolog.domain.card import reference
 from mnemolog.domain.category import PROCEDURAL, CategoryPolicy, Context, ContextMode, label
@@ -154,7 +154,7 @@ async def gather(
         among=await candidates(connection, viewer, request.filters),
         limit=MOST_KNOWN,
         entity_ids={*request.filters.entity_ids, *referred},
-        former=False,
+        former=state.asks_former(question.text),
         profile=ranking.PROFILES[request.profile],
         cutoff=request.cutoff,
     )

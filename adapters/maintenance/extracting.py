@@ -128,12 +128,14 @@ def _speaks(event: Recorded, agent_id: str, since: datetime) -> bool:
 
 def _candidates(said: Sequence[Recorded]) -> Sequence[Sequence[Candidate]]:
     """What each message states; one may go on with what its author stated before."""
-    last = dict[str, Candidate]()
+    last, previous = dict[str, Candidate](), dict[str, str]()
     found = list[Sequence[Candidate]]()
     for event in said:
         turn = event.payload
         assert isinstance(turn, TurnRecorded)
-        stated = extract(turn.text, event.occurred_at, turn.speaker or ME, last.get(turn.speaker))
+        before = (last.get(turn.speaker), previous.get(turn.speaker, ""))
+        stated = extract(turn.text, event.occurred_at, turn.speaker or ME, *before)
+        previous[turn.speaker] = turn.text
         if stated:
             last[turn.speaker] = stated[-1]
         found.append(stated)

@@ -13,10 +13,13 @@ LONGEST = 2000
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """`corrects`: the sentence says that something before was wrong."""
+    """`corrects`: the sentence says that something before was wrong. `before`: the sentences before it, and what its own
+    says before it.
+    """
 
     text: str
     corrects: bool = False
+    before: tuple[str, ...] = ()
 
 
 def clauses(text: str) -> Iterator[Clause]:
@@ -26,7 +29,8 @@ def clauses(text: str) -> Iterator[Clause]:
     plain = _QUOTED.sub(' "" ', text.translate(_TYPOGRAPHY))
     if _JEST.search(plain):
         return
-    for sentence in _END.split(plain):
+    sentences = sentences_of(plain)
+    for place, sentence in enumerate(sentences):
         stated, corrects = _opened(_certain(_ASIDE.sub("", sentence.strip())))
         stated = _KIN.sub(r"my \1 ", _completed(stated))
         stated = _WISHED.sub("call me ", _HEDGED.sub("I'm ", stated))
@@ -40,12 +44,23 @@ def clauses(text: str) -> Iterator[Clause]:
         led = _LED.match(stated)
         stated = f"{led[1]} {stated[led.end() :]}" if led and is_time(led[1]) else stated
         own = _OWN.match(stated) is not None
+        said = ""
         for part in _JOINT.split(_COUPLE.sub(r"\1 & I ", stated)):
+            before = (*sentences[:place], said)
+            said = f"{said}, {part}" if said else part
             clause, again = _opened(part)
             clause = f"I {clause}" if own and _VERB.match(clause) else clause
             clause = _KIN.sub(r"my \1 ", clause)
             if clause:
-                yield Clause(clause.strip(" .!,;:"), corrects or again)
+                yield Clause(clause.strip(" .!,;:"), corrects or again, before)
+
+
+def sentences_of(text: str) -> tuple[str, ...]:
+    """
+    >>> sentences_of("I saw Dr. Lang. He is new!")
+    ('I saw Dr. Lang.', 'He is new!')
+    """
+    return tuple(one for one in _END.split(text) if one)
 
 
 def _certain(sentence: str) -> str:
@@ -93,7 +108,7 @@ _KIN = re.compile(
 _JOINT = re.compile(
     r",? (?:and|but|so|because|since|although|though|while|as(?! my\b)) (?=(?:now |then |recently |also )?(?:I|i|we|my|our|We|My|Our)\b(?!(?:'m|'re| am| are) moving in\b))"
     r"|, (?=(?:I|i|we|my|she|he|they)\b(?!(?:'s| is) (?:called|named)\b))|, (?=(?:the|our) (?:wedding|race|operation|surgery|funeral|exam|interview)\b)"
-    r"|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
+    r"|,? and (?=(?:now )?(?:she|he)\b)|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
     r"|,? and (?=(?:have|has|am|'m|live|work|moved(?! in\b)|started|joined|left|quit|love|hate|like|prefer|speak|study|take)\b)"
 )
 # What people add to a statement without making it less certain.

@@ -7,10 +7,12 @@ from datetime import datetime
 
 from mnemolog.domain.entity import ME
 from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_CANDIDATES, Action, Candidate
-from mnemolog.domain.extraction.clauses import Clause, clauses
+from mnemolog.domain.extraction.clauses import Clause, clauses, sentences_of
+from mnemolog.domain.extraction.focus import named, role_of
 from mnemolog.domain.extraction.forms import (
     DATES,
     INSTEAD,
+    IT_IS,
     MOVED_IN,
     MOVED_IT,
     NAME_ALONE,
@@ -19,16 +21,19 @@ from mnemolog.domain.extraction.forms import (
     SO_IS,
     STARTS,
 )
-from mnemolog.domain.extraction.makers import intolerant
+from mnemolog.domain.extraction.makers import in_role, intolerant
 from mnemolog.domain.extraction.rule import Said
 from mnemolog.domain.extraction.times import Dated, dated, day_of, is_to_come, moment
 from mnemolog.domain.extraction.validation import valid
 
 
-def extract(text: str, at: datetime, author: str = ME, before: Candidate | None = None) -> Sequence[Candidate]:
+def extract(
+    text: str, at: datetime, author: str = ME, before: Candidate | None = None, previous: str = ""
+) -> Sequence[Candidate]:
     """The facts that a message states, at most five, in the order in which they are said.
 
     `before` is the last one that its author stated before: "we postponed it" and "no, I meant Lisbon" are about that.
+    `previous` is the message before, which may say who "she" is.
 
     >>> from datetime import UTC
     >>> [one] = extract("Hi! I moved to Lisbon last week.", datetime(2026, 5, 13, tzinfo=UTC))
@@ -41,7 +46,9 @@ def extract(text: str, at: datetime, author: str = ME, before: Candidate | None 
         if found and (begun := _begun(clause, found[-1], at)):
             found[-1] = begun
             continue
-        for one in _said_in(clause.text, at) or (_continued(clause, last, at) if last else ()):
+        clause = replace(clause, text=named(clause.text, (*sentences_of(previous), *clause.before)))
+        made = [*_said_in(clause.text, at), *_taken_over(clause, at)]
+        for one in made or (_continued(clause, last, at) if last else ()):
             if clause.corrects and one.action is Action.STATE:
                 one = replace(one, action=Action.CORRECT)
             if one.subject == ME:
@@ -73,6 +80,16 @@ def _begun(clause: Clause, job: Candidate, at: datetime) -> Candidate | None:
     future = re.match(r"i(?:'ll| will|'m)? (?:going to )?(?:start|begin)\b", clause.text, re.IGNORECASE) is not None
     day = moment(said["when"], at, future=future)
     return replace(job, since=day) if day else None
+
+
+def _taken_over(clause: Clause, at: datetime) -> Sequence[Candidate]:
+    """Who has the role that was named last: "I was at the dentist. Since May it's Dr. Lang"."""
+    stated = dated(clause.text, at)
+    if (found := IT_IS.match(stated.text)) is None or not (role := role_of((*clause.before, clause.text))):
+        return ()
+    said = Said(found, stated, at)
+    is_new = said.changes or stated.since or re.match(r"(?:Dr|Prof)\b", found["other"])
+    return (replace(in_role(role, said), rule=f"{EXTRACTOR}/it-is"),) if is_new else ()
 
 
 def _continued(clause: Clause, last: Candidate, at: datetime) -> Sequence[Candidate]:

@@ -55,6 +55,7 @@ from mnemolog.domain.extraction.others import (
     no_longer_is,
     parted,
     they_are_allergic,
+    they_are_engaged,
     they_live_in,
     they_live_with_me,
     they_married,
@@ -63,6 +64,7 @@ from mnemolog.domain.extraction.others import (
     they_moved_to,
     they_outgrew,
     they_started_at,
+    they_work_as,
     they_work_at,
     wed,
 )
@@ -70,9 +72,10 @@ from mnemolog.domain.extraction.rule import Rule, form, named, rule
 from mnemolog.domain.extraction.vocabulary import SEVERAL, VERBS
 
 _EVENT = (
-    r"(?:the|my|our) (?:new )?(?P<noun>wedding|(?:job )?interview|appointment|exam|flight|surgery|operation|graduation"
+    r"(?:the|my|our) (?:new )?(?-i:(?P<place>[A-Z][\w-]+) )?(?P<noun>wedding|(?:job )?interview|appointment|exam|flight|surgery|operation|graduation"
     r"|concert|party|conference|funeral|christening|race|deadline|due date|reunion|marathon|recital|ceremony|move|meeting|trip|holiday|vacation"
     r"|(?:dentist|doctor|dentist's|doctor's) appointment|housewarming|birthday party|driving test)"
+    r"(?: to {NAME})?"
 )
 # What `they` say of somebody else, with `has` and the like.
 _HAVE = (
@@ -102,6 +105,7 @@ MOVED_IN = form(r"{I}(?: all)? moved in(?=$|[,.!])")
 SO_IS = form(r"(?:so )?is {NAME}(?: too)?$")
 INSTEAD = form(r"{AM} (?:going|flying|travelling|traveling|off) to {NAME}(?: (?:in|on|for|next|this) [\w ]{2,20}?)? instead(?=$|[,.!;]| with\b)")
 STARTS = form(rf"i(?:'ll| will|'m going to)? (?:start|started|begin|began)(?: (?:work|there))? (?P<when>(?:(?:on|in|from|this|next|last) )?{times.POINT})(?=$|[,.!])")
+IT_IS = form(r"(?:.*[,:] )?(?:(?:and|so|but) )?(?:now )?it(?:'s| is)(?: now)? {OTHER}(?: now)?(?:, not [^,]+)?$")
 NAME_ALONE = form(r"(?:in |at |to |for )?{NAME}$")
 
 RULES: tuple[Rule, ...] = named(
@@ -142,10 +146,10 @@ RULES: tuple[Rule, ...] = named(
     rule("job|position", r"{I} (?:quit|left|lost|resigned from) my (?:job|position)(?=$|[,.!])", ends("works_at")),
     rule("fired|laid off|redundant", r"{I}(?: got| was)? (?:fired|laid off|made redundant)(?=$|[,.!])", ends("works_at", in_short=True)),
     rule("resigned|unemployed|out of work|between jobs|retired", r"{I} (?:resigned|unemployed|out of work|between jobs|retired)(?=$|[,.!]| now\b)", ends("works_at")),
-    rule("work", r"{I} (?:work|working) as an? {OCCUPATION}(?: (?:at|for|with) {NAME}{END})?", occupied),
+    rule("work", r"{I} (?:work|working) as an? {OCCUPATION}(?: (?P<link>at|for|with|in) {NAME}{END})?", occupied),
     rule("work", r"{I} (?:work|working|started working|began working)(?: (?:full[- ]time|part[- ]time|remotely|again))? (?:at|for) {NAME}{END}", works_at),
     rule("job|position|role", r"{I} (?:started|starting|began|got|taken|took|accepted|landed|have)(?: (?:a|the|my|an))?(?: (?:new|great|full[- ]time|part[- ]time))* (?:job|position|role) (?:at|with|for) {NAME}{END}", started_at),
-    rule("job|position|role", r"{I} (?:started|starting|began|got|taken|took|accepted|landed)(?: (?:a|the|my|an))?(?: (?:new|great|full[- ]time|part[- ]time))* (?:job|position|role) as an? {OCCUPATION}(?: (?:at|for|with) {NAME}{END}|(?=$|[,.!]| (?:and|in|from)\b))", newly_occupied),
+    rule("job|position|role", r"{I} (?:started|starting|began|got|taken|took|accepted|landed)(?: (?:a|the|my|an))?(?: (?:new|great|full[- ]time|part[- ]time))* (?:job|position|role) as an? (?:{OCCUPATION}|(?P<title>[a-z][\w-]*(?: [a-z][\w-]*){0,2}?)(?= (?:at|for|with) (?-i:[A-Z])))(?: (?:at|for|with) {NAME}{END}|(?=$|[,.!]| (?:and|in|from)\b))", newly_occupied),
     rule("jobs|companies|employers", r"{I} (?:switched|changed|moved) (?:jobs|companies|employers),? from [^,]{2,40}? to {NAME}{END}", started_at),
     rule("jobs", r"{I} (?:switched|changed) jobs(?: and| &|,) (?:now )?(?:work|working) (?:at|for) {NAME}{END}", started_at),
     rule("as a", r"{I} (?:started|starting)(?: (?:work|working))? as an? {OCCUPATION}(?: (?:at|for|with) {NAME}{END}|(?=$|[,.!]| (?:and|in|from)\b))", newly_occupied),
@@ -165,7 +169,7 @@ RULES: tuple[Rule, ...] = named(
     rule("hired me", r"{NAME} (?:has |have )?(?:just )?hired me", started_at),
     rule("first", r"(?:today (?:is|was) )?(?:my|the) first (?:day|week|month)(?: of work)? (?:at|with) (?!.*\b(?:university|school|college|gym)\b){NAME}(?=$|[,.!]| (?:was|is|went|has)\b)", started_at),
     rule("employer|company|firm", r"(?:my|the)(?: new| current)? (?:employer|company|firm)(?: (?:(?:that|where|which) )?i(?:'m| am)?(?: now)? work(?:ing)?(?: (?:at|for|in))?)? is(?: now| called| named)? {NAME}{END}", works_at),
-    rule(" a |became", r"{I}(?: became)? an? {OCCUPATION}(?: (?:at|for|with) {NAME}{END}|(?=$|[,.!]| (?:now|by|and|in|from|these|here|with|at|for)\b))", occupied),
+    rule(" a |became", r"{I}(?: became)? an? {OCCUPATION}(?: (?P<link>at|for|with|in) {NAME}{END}|(?=$|[,.!]| (?:now|by|and|in|from|these|here|with|at|for)\b))", occupied),
     # Study and languages.
     rule("stud", r"{AM} a student (?:at|of) {NAME}{END}", names("studies_at", category="Organization", single=True)),
     rule("stud", r"{I} (?:study|studying) at {NAME}{END}", names("studies_at", category="Organization", single=True)),
@@ -227,7 +231,9 @@ RULES: tuple[Rule, ...] = named(
     rule("cancel|called off", r"{I}(?: had to)? (?:cancel|cancelled|canceled|called off) (?:the|our|my) (?:trip|holiday|vacation) to {NAME}{END}", trip_over),
     rule("back|return|home", r"{I}(?: safely)? (?:(?:(?:got|came|come|flown|flew|travelled) )?(?:back|home)|back home|returned)(?: safely| home)? from (?:(?:the|our|my) (?:(?P<other>(?-i:[A-Z])[\w-]+) (?:trip|holidays?|vacation|honeymoon)|(?:trip|holidays?|vacation|honeymoon) (?:to|in) (?P<value>(?-i:[A-Z])[\w-]+))|{NAME}){END}", trip_over),
     # Weddings.
-    rule("married", r"{ALONE} (?:and|&) {OTHER} (?:are|were|got|have got)(?: (?:just|now|finally))? married(?=$|[,.!;(]| (?:at|in|on|now)\b)", they_married),
+    rule("engaged", r"{WHO}" + _HAVE + r"(?: got)? engaged to {OTHER}{FROM_HERE}", they_are_engaged),
+    rule("engaged", r"{WHO} (?:and|&) {OTHER} (?:are|got|have got)(?: (?:just|now|finally))? engaged(?=$|[,.!;(]| (?:at|in|on|now|and)\b)", they_are_engaged),
+    rule("married", r"{WHO} (?:and|&) {OTHER} (?:are|were|got|have got)(?: (?:just|now|finally))? married(?=$|[,.!;(]| (?:at|in|on|now)\b)", they_married),
     rule("married", r"{WHO}" + _HAVE + r"(?: (?:got|getting))?(?: married to| married) {OTHER}{FROM_HERE}", they_married),
     rule("married", r"{OTHER} & i(?: (?:just|finally))? (?:got|were) married" + r"(?=$|[,.!;(]| (?:and|at|with|by|on)\b)", wed),
     rule("married", r"{I}(?: (?:got|getting|were))* married(?: to {OTHER})?(?=$|[,.!;(]| (?:and|at|with|by|on)\b)", wed),
@@ -255,6 +261,7 @@ RULES: tuple[Rule, ...] = named(
     rule("retired|fired|laid off", r"{WHO}" + _HAVE + r" (?:retired|fired|laid off|made redundant)(?=$|[,.!;]| (?:and|after|from|now)\b)", ends_for("works_at")),
     rule("work", r"{WHO}(?: is)?(?: (?:now|currently|still))? (?:works|working) (?:at|for) {NAME}{END}", they_work_at),
     rule("join|started|got|hired", r"{WHO}" + _HAVE + r" (?:joined|started(?: (?:working|a new job|his new job|her new job))? (?:at|with|for)|got a (?:new )?job (?:at|with)|hired (?:by|at)) {PLACE}{NAME}{END}", they_started_at),
+    rule(" a", r"{WHO}(?:(?: is|'s| became| has become)(?: (?:now|currently|still|also))*|(?: (?:now|currently|still|also))? works as| working as) an? {OCCUPATION}(?: (?P<link>at|for|with|in) {NAME}{END}|(?=$|[,.!]| (?:now|by|and|in|from|these|here|with|at|for)\b))", they_work_as),
     # People and animals.
     rule("divorced|separated", r"{I} (?:got )?(?:divorced|separated)(?=$|[,.!]| (?:from|now)\b)", ends("married_to")),
     rule("married", r"{AM} married to {NAME}{END}", married_to),
@@ -268,18 +275,18 @@ RULES: tuple[Rule, ...] = named(
     rule("together", r"{OTHER} & i (?:have|'ve)(?: (?:now|officially))? been together(?=$|[,.!;]| (?:and|now)\b)", names_other("partner_of")),
     rule(" & i", r"{OTHER} & i (?:(?:are|have been|'re)(?: now| officially)?|started) (?:dating|a couple|in a relationship)(?=$|[,.!;]| (?:now|and|since|again)\b)", names_other("partner_of")),
     rule("dating", r"{AM} dating {NAME}{STOP}", names("partner_of", category=PERSON)),
-    rule("call|name", r"(?:my|our){SORT} {ONE}(?:'s name is|'s called| is called| is named|, whose name is| named| called) {NAME}{END}", related),
+    rule("call|name", r"(?:my|our){SORT} {ONE}(?:'s name is|'s called| is called| is named|, whose name is| named| called) {OTHER}{END}", related),
     rule("my|our", r"(?:my|our)(?: (?:new|two|three|four|lovely|older|younger|little|best))* (?P<several>" + SEVERAL + r") are (?:called |named )?{ALL}(?=$|[,.!;])", several),
-    rule("my|our", r"(?:my|our){SORT} {ONE}(?:,| is(?: now)?)?(?: (?P<title>Dr|Prof)\.?)? {PERSON}{NAME}(?=$|[,.!]| &| (?:is|was|has|had|and|now|just|will|who|with|always|never|often|" + VERBS + r")\b)", related),
-    rule("called|named|name|, ", r"{I}(?: (?:got|have|adopted|bought))? (?:an?|one|another){SORT} {ONE}(?:,? (?:called|named|whose name is)|,) {PERSON}{NAME}{END}", related),
-    rule("name is|name's|named|called", r"{I}(?: (?:got|have|adopted|bought|picked up|rescued))? (?:an?|one|another){SORT} {ONE}(?: from (?:the |a )?[\w ]{2,20}?)?(?:,| and|:)? (?:(?:his|her|its|their) name(?:'s| is)|(?:he|she|it)(?:'s| is) (?:called|named)|(?:named|called) (?:him|her|it)) {PERSON}{NAME}{END}", related),
+    rule("my|our", r"(?:my|our){SORT} {ONE}(?: at (?:work|(?-i:[A-Z])[\w'&-]+))?(?:,| is(?: now)?)? {OTHER}(?=$|[,.!]| &| (?:is|was|has|had|and|now|just|will|who|with|always|never|often|" + VERBS + r")\b)", related),
+    rule("called|named|name|, |: ", r"{I}(?: (?:got|have|adopted|bought|found|switched to|changed to))? (?:an?|one|another){SORT} {ONE}(?:,? (?:called|named|whose name is)|,|:) {OTHER}{END}", related),
+    rule("name is|name's|named|called", r"{I}(?: (?:got|have|adopted|bought|picked up|rescued))? (?:an?|one|another){SORT} {ONE}(?: from (?:the |a )?[\w ]{2,20}?)?(?:,| and|:)? (?:(?:his|her|its|their) name(?:'s| is)|(?:he|she|it)(?:'s| is) (?:called|named)|(?:named|called) (?:him|her|it)) {OTHER}{END}", related),
     rule("kids|children|sons|daughters|twins", r"{I} (?:have|got) (?:an? |two |three |four |five )?(?:kids|children|sons|daughters|twins)(?:,|:| called| named) {CHILDREN}", parents),
     rule("baby|son|daughter|boy|girl", r"{I} (?:had|have|welcomed)(?: a| our)(?: (?:second|first|third|little|beautiful|healthy))* (?:baby(?: boy| girl| son| daughter)?|son|daughter)(?:,| called| named|: | and (?:named|called) (?:him|her|them)) {OTHER}(?=$|[,.!;]| (?:on|and|in|last|this)\b)", parents),
     rule("named", r"{I} (?:named|called) (?:the|our) (?:baby|son|daughter|boy|girl) {OTHER}(?=$|[,.!;]| (?:after|because|and)\b)", parents),
     rule("replaced|took over|succeeded", r"{OTHER}" + _HAVE + r" (?:replaced|took over from|taken over from|succeeded) (?P<alone>[A-Z][\w-]+) as {ROLE}", no_longer_is),
     rule("left", r"{ALONE} (?:has |have )?(?:just )?left (?:the |our )(?:company|firm|team|business)(?=$|[,.!;]| (?:and|for|to|after)\b)", left_the_company),
     rule("report", r"i(?: now|'ll)? (?:now )?report to {OTHER}{FROM_HERE}", names_other("manager")),
-    rule(" is my", r"{NAME} is my{SORT} {ONE}(?: now)?(?=$|[,.!])", related),
+    rule(" is my", r"{OTHER} is(?: now)? my{SORT} {ONE}(?: now)?(?=$|[,.!])", related),
     # Name and birth.
     rule("call", r"(?:(?:please|you can|just|everyone|everybody|people|friends) )*calls? me {NAME}{STOP}", called),
     rule("go by", r"i go by {NAME}{STOP}", called),

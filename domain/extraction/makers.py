@@ -82,6 +82,7 @@ _HOUSEHOLD = form(r"\b(?:with|and|&|,) (?:my|our){SORT} {ONE},? {OTHER}(?=$|[,.!
 _at_home = names("lives_in", category=LOCATION)
 moved_to = names("lives_in", category=LOCATION, changes=True)
 works_at = names("works_at", category="Organization")
+works_in = names("works_in", category=LOCATION, single=True)
 started_at = names("works_at", category="Organization", changes=True)
 married_to = names("married_to", category=PERSON)
 
@@ -225,10 +226,13 @@ def moving(said: Said) -> Sequence[Candidate]:
 
 
 def occupied(said: Said) -> Sequence[Candidate]:
-    title = said.match["value"].lower()
+    groups = said.match.groupdict()
+    title = (groups["value"] or groups["title"]).lower()
     since, changes = said.clause.since, said.changes
     job = Candidate(predicate="job_title", object=title, literal=True, since=since, changes=changes)
-    return (job, *works_at(said)) if said.match["name"] else (job,)
+    if not groups["name"]:
+        return (job,)
+    return (job, *(works_in if groups.get("link") == "in" else works_at)(said))
 
 
 def newly_occupied(said: Said) -> Sequence[Candidate]:
@@ -251,10 +255,9 @@ def eats(said: Said) -> Sequence[Candidate]:
 
 
 def related(said: Said) -> Sequence[Candidate]:
-    """Somebody and their name."""
-    title = said.match.groupdict().get("title")
-    name = f"{title} {said.name}" if title else said.name
-    return (replace(_tie(said.match["who"], name), changes=said.changes),)
+    """Somebody and their name. A date is that of the tie only if the clause says nothing else."""
+    since = said.clause.since if said.match.end() == len(said.match.string) else None
+    return (replace(_tie(said.match["who"], said.named("other") or ""), changes=said.changes, since=since),)
 
 
 def several(said: Said) -> Sequence[Candidate]:
@@ -263,6 +266,11 @@ def several(said: Said) -> Sequence[Candidate]:
     category = "Animal" if predicate in ("cat", "dog") else PERSON
     each = re.split(r",? (?:and|&) |, ", re.sub(r", \d{1,2}(?!\d)", "", said.match["all"]))
     return tuple(Candidate(predicate=predicate, object=one, category=category, literal=False) for one in each)
+
+
+def in_role(word: str, said: Said) -> Candidate:
+    """Who has a role now."""
+    return replace(_tie(word, said.named("other") or ""), changes=True, since=said.clause.since)
 
 
 def _tie(word: str, name: str) -> Candidate:
@@ -280,15 +288,25 @@ def trip(said: Said) -> Sequence[Candidate]:
     """Its date is not that since which it is planned; once that has passed, it is not the next one."""
     until = said.clause.until or said.clause.over
     until = until if until and until > said.at else None
-    plan = Candidate(predicate="next_trip", object=said.name, category=LOCATION, single=True, changes=True)
-    return (replace(plan, until=until),)
+    plan = replace(_next_trip(said.name), until=until)
+    noun = re.search("holiday|vacation", said.match[0].lower())
+    day = said.clause.stamp if until and re.fullmatch(r"\d{4}-\d\d-\d\d", said.clause.stamp) else None
+    return (plan, _date_of(noun[0] if noun else "trip", day)) if day else (plan,)
+
+
+def _next_trip(place: str | None) -> Candidate:
+    return Candidate(predicate="next_trip", object=place, category=LOCATION, single=True, changes=True)
+
+
+def _date_of(noun: str, day: str) -> Candidate:
+    return Candidate(predicate=f"{noun}_date", object=day, literal=True, single=True, changes=True)
 
 
 def trip_over(said: Said) -> Sequence[Candidate]:
     """The end of a trip that was planned and is cancelled or over; of anything else with this name, nothing is known."""
     groups = said.match.groupdict()
     place = said.named("name") or groups.get("value") or groups.get("other")
-    return (Candidate(predicate="next_trip", object=place, category=LOCATION, action=Action.END, changes=True),)
+    return (replace(_next_trip(place), action=Action.END, single=False),)
 
 
 def planned(said: Said) -> Sequence[Candidate]:
@@ -327,10 +345,12 @@ def age(said: Said) -> Sequence[Candidate]:
 
 
 def event(said: Said) -> Sequence[Candidate]:
-    """The date of something that is planned, such as a wedding."""
+    """The date of something that is planned, such as a wedding, and where a trip goes."""
     day = times.day_of(said.match["when"], said.at)
     if day is None or not said.at.date() <= day.date() <= said.at.date() + _PLANNED_FOR:
         return ()
-    noun = "_".join(said.match["noun"].lower().split())
-    date = day.date().isoformat()
-    return (Candidate(predicate=f"{noun}_date", object=date, literal=True, single=True, changes=True),)
+    noun, place = "_".join(said.match["noun"].lower().split()), said.named("place") or said.named("name")
+    date = _date_of(noun, day.date().isoformat())
+    if place and noun in ("trip", "holiday", "vacation"):
+        return (replace(_next_trip(place), until=times.moved(day, 1, "day")), date)
+    return (date,)

@@ -47,6 +47,11 @@ class Who:
         return (replace(tie, literal=False, subject=self.owner or ME, known=self.owner is not None),)
 
 
+def they_are_engaged(said: Said) -> Sequence[Candidate]:
+    who, to = Who.of(said), {"object": said.named("other"), "category": PERSON, "literal": False, "single": True}
+    return (*who.tie, who.told(predicate="engaged_to", since=said.clause.since, changes=True, **to))
+
+
 def _states(predicate: str, category: str, *, changes: bool) -> Make:
     def make(said: Said) -> Sequence[Candidate]:
         if said.for_a_time:
@@ -75,6 +80,17 @@ they_live_in = _states("lives_in", "Location", changes=False)
 they_moved_to = _states("lives_in", "Location", changes=True)
 they_work_at = _states("works_at", "Organization", changes=False)
 they_started_at = _states("works_at", "Organization", changes=True)
+
+
+def they_work_as(said: Said) -> Sequence[Candidate]:
+    """The occupation of somebody, and the employer or the place."""
+    who, told = Who.of(said), {"since": said.clause.since, "changes": said.changes}
+    found = [who.told(predicate="job_title", object=said.match["value"].lower(), literal=True, **told)]
+    if said.match["name"]:
+        inside = said.match["link"].lower() == "in"
+        predicate, category = ("works_in", "Location") if inside else ("works_at", "Organization")
+        found.append(who.told(predicate=predicate, object=said.name, category=category, single=True, **told))
+    return (*who.tie, *found)
 
 
 def they_live_with_me(said: Said) -> Sequence[Candidate]:

@@ -35,7 +35,7 @@ class Said:
         if not found:
             return None
         clings = r"[.'&-]+$" if group == "name" else r"'s$|[.'&-]+$"  # One may work at Dan's.
-        return re.sub(clings, "", found).strip()
+        return re.sub(r"^(Dr|Prof)\. ", r"\1 ", re.sub(clings, "", found)).strip()
 
     @property
     def values(self) -> Sequence[str]:
@@ -155,8 +155,11 @@ _NAME = (
     r"(?: (?:(?:of|de|da|do|del|la|le|the|and|&|van|von|der|y) )?[A-Z0-9][\w'&.-]*){0,4}"
     rf"(?:(?<!'s) (?:{_SORTS_OF_PLACES})\b)?)(?:(?<='s) (?:{_SORTS_OF_PLACES})\b)?)"
 )
-# A name of one or two words, which no `and` or `of` connects.
-_PERSON = rf"(?-i:(?!(?:{_NOT_A_NAME})(?![\w'&-]))(?!(?:{_NO_PERSON})(?![\w-]))[A-Z][\w-]+(?: [A-Z][\w-]+)?)"
+# A name of one to three words with or without a title, which no `and` or `of` connects.
+_PERSON = (
+    rf"(?-i:(?:(?:Dr|Prof)\.? )?(?!(?:{_NOT_A_NAME})(?![\w'&-]))(?!(?:{_NO_PERSON})(?![\w-]))(?:[DO]')?[A-Z][\w-]+"
+    r"(?: (?:(?:de|da|van|von|der) ){0,2}(?:[DO]')?[A-Z][\w-]+){0,2})"
+)
 _ROLES = f"{ONE_OF}|{SOME_OF}|{PETS}"
 # What may follow the name of a food without being a part of it.
 _NO_DISH = (

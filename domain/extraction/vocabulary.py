@@ -77,10 +77,11 @@ KIN_WORDS = (
 OUTLIVING = frozenset([*KIN_WORDS.split(), "birthday", "born_in", "born_on", "died"])
 """The predicates of facts that do not end with a death: kinship, and what is of no time."""
 TIED_TO = {
-    "works_at": ("boss", "manager", "supervisor", "colleague"),
+    "works_at": ("boss", "manager", "supervisor", "colleague", "works_in"),
     "lives_in": ("roommate", "neighbour", "landlord", "landlady", "address", "lives_on", "lives_near", "lives_with"),
+    "next_trip": ("trip_date", "holiday_date", "vacation_date"),
 }
-"""What does not outlast a job or a home: who leaves a company has no manager there."""
+"""What does not outlast a job, a home or a plan: who leaves a company has no manager there."""
 COUPLE = ("partner_of", "married_to", "engaged_to")
 SUCCEEDED = {
     "married_to": {"engaged_to": "{}", "partner_of": "{}"},

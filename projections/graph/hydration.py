@@ -244,7 +244,8 @@ class _Walk:
 
 @lru_cache(maxsize=4096)
 def _predicate_stems(predicate: str) -> frozenset[str]:
-    return hydration.stems(f"{predicate.replace('_', ' ')} {verb_phrase(predicate)}")
+    told = hydration.ANSWERED_BY.get(predicate, "")
+    return hydration.stems(f"{predicate.replace('_', ' ')} {verb_phrase(predicate)} {told}")
 
 
 def _hit(

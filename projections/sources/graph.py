@@ -2,12 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from uuid import UUID
 
 from sqlalchemy import ColumnElement, func, select, union_all
 
-from mnemolog.domain import hydration
+from mnemolog.domain import hydration, state
+from mnemolog.domain.asked import AnswerKind, answer_kind
 from mnemolog.domain.card import TOP_FACTS, reference
+from mnemolog.domain.facts import State
 from mnemolog.domain.origin import Origin
+from mnemolog.domain.sentence import value_text
+from mnemolog.domain.text import name_key
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.graph import facts, reader
 from mnemolog.projections.graph.hydration import FactHit, Hydration, fact_sentence, hydrate
@@ -24,6 +29,8 @@ RELEVANT = 0.3
 """More than the score of a fact that shares only its entity with the question."""
 ELSEWHERE = 0.5
 """The weight of a fact that has the words of a question, but is about none of those whom it is about."""
+PRESENT = 0.5
+"""The weight of a fact that holds, if the question asks for what was before it."""
 NAMED = 0.9
 """The score of an entity if the question does no more than name it."""
 
@@ -45,14 +52,16 @@ def _holds(viewer: Viewer) -> ColumnElement[int]:
 async def _find(asked: Asked) -> Found:
     """The facts that a question asks for and what they replaced, or the entities that it only names."""
     known, about, where = None, asked.among.filters.entity_ids or None, _where(asked)
+    before = state.asks_former(asked.question.text)
+    point = replace(asked.point, always=before)
     if about or asked.held <= READ_WHOLE:
-        known = await facts.facts(asked.connection, asked.viewer, asked.point, asked.predicates, about, where=where)
+        known = await facts.facts(asked.connection, asked.viewer, point, asked.predicates, about, where=where)
     found = await hydrate(
         asked.connection,
         asked.viewer,
         asked.question.text,
         asked.predicates,
-        asked.point,
+        point,
         entity_ids=asked.entity_ids,
         known=known,
         where=where,
@@ -60,8 +69,9 @@ async def _find(asked: Asked) -> Found:
     # `Where do I live?` is not a question about where somebody else lives.
     anchored = bool(found.seeds) or hydration.asks_about_user(asked.question.text)
     weighed = [replace(one, score=ELSEWHERE * one.score) if anchored and not one.hops else one for one in found.facts]
-    relevant = [one for one in weighed if one.score > RELEVANT]
-    hits = [*map(fact_hit, relevant), *await _former(asked, relevant), *await _only_named(asked, found)]
+    relevant = [one for one in _dates_with_events(asked, weighed) if one.score > RELEVANT]
+    told = _before(asked, relevant) if before else [*map(fact_hit, relevant), *await _former(asked, relevant)]
+    hits = [*told, *await _only_named(asked, found)]
     return Found(hits=hits, named=[one.said for one in found.seeds if one.said], unborne=found.unborne)
 
 
@@ -75,8 +85,15 @@ def _where(asked: Asked) -> list[ColumnElement[bool]]:
 
 def fact_hit(fact: FactHit) -> Hit:
     """A fact in the result of a search."""
-    until = f" until {fact.until:%Y-%m-%d}" if fact.until else ""
-    return _hit(fact.row, f"since {fact.since:%Y-%m-%d}{until}", fact.score, {**fact.parts, "hops": float(fact.hops)})
+    return _hit(fact.row, _held(fact.row), fact.score, {**fact.parts, "hops": float(fact.hops)})
+
+
+def _held(row: Row) -> str:
+    """When it held, or since when it does."""
+    since, until = f"{row['valid_from']:%Y-%m-%d}", row["valid_to"] and f"{row['valid_to']:%Y-%m-%d}"
+    if row["state"] is State.ENDED:
+        return f"{since} to {until}"
+    return f"since {since} until {until}" if until else f"since {since}"
 
 
 def _hit(row: Row, when: str, score: float, parts: Mapping[str, float]) -> Hit:
@@ -94,23 +111,61 @@ def _hit(row: Row, when: str, score: float, parts: Mapping[str, float]) -> Hit:
     )
 
 
+def _dates_with_events(asked: Asked, found: Sequence[FactHit]) -> Sequence[FactHit]:
+    """If the question is when, a date counts as much as what it is the date of: `trip_date` as much as `next_trip`."""
+    if answer_kind(asked.question.text) is not AnswerKind.TIME:
+        return found
+    best = dict[tuple[UUID, str], float]()
+    for one in found:
+        about = _event(one)
+        best[about] = max(one.score, best.get(about, 0.0))
+    dates = [replace(one, score=best[_event(one)]) for one in found if one.row["predicate"].endswith("_date")]
+    return [*dates, *(one for one in found if not one.row["predicate"].endswith("_date"))]
+
+
+def _event(one: FactHit) -> tuple[UUID, str]:
+    return one.row["subject_id"], state.state_of(one.row["predicate"])
+
+
+def _before(asked: Asked, found: Sequence[FactHit]) -> Sequence[Hit]:
+    """What is over, the last first; what holds, or began with what the question names after "before", counts less."""
+    named = state.asked_before(asked.question.text)
+    began = {_slot(one): one.since for one in found if named and f" {name_key(_value(one))} " in f" {named} "}
+    hits = list[Hit]()
+    for one in sorted(found, key=lambda one: one.until or one.since, reverse=True):
+        held = one.row["state"]
+        if held in (State.ACTIVE, State.ENDED):
+            over = held is State.ENDED and (one.until or one.since) <= began.get(_slot(one), one.until or one.since)
+            hit = fact_hit(one) if over else fact_hit(replace(one, score=PRESENT * one.score))
+            hits.append(replace(hit, current=held is State.ACTIVE))
+    return hits
+
+
+def _slot(one: FactHit) -> tuple[UUID, str]:
+    return one.row["subject_id"], one.row["predicate"]
+
+
+def _value(one: FactHit) -> str:
+    row = one.row
+    return str(row["object"]) if row["object"] is not None else value_text(row["value"])
+
+
 async def _former(asked: Asked, relevant: Sequence[FactHit]) -> Sequence[Hit]:
-    """The earlier values of facts whose predicate has one value at a time."""
-    single = asked.predicates.rule
-    current = {
-        (one.row["subject_id"], one.row["predicate"]): one for one in relevant if single(one.row["predicate"]).single
-    }
+    """The earlier values of facts: all if their predicate has one value at a time, else those that a value replaced."""
+    current = {_slot(one): one for one in relevant}
     if not current or not asked.former:
         return []
     subjects, predicates = {subject for subject, _ in current}, {predicate for _, predicate in current}
     at = (asked.connection, asked.viewer, asked.point, asked.predicates)
     rows = await facts.former(*at, subjects, predicates, where=_where(asked))
+    begun = {(*_slot(one), one.since) for one in relevant}
+    begun |= {(row["subject_id"], row["predicate"], row["valid_from"]) for row in rows}
     found: list[Hit] = []
     for row in rows:
         now = current.get((row["subject_id"], row["predicate"]))
-        if now and now.id != row["relation_id"]:
-            held = f"{row['valid_from']:%Y-%m-%d} to {row['valid_to']:%Y-%m-%d}"
-            hit = _hit(row, held, now.score, now.parts)
+        replaced = (row["subject_id"], row["predicate"], row["valid_to"]) in begun
+        if now and now.id != row["relation_id"] and (replaced or asked.predicates.rule(row["predicate"]).single):
+            hit = _hit(row, _held(row), now.score, now.parts)
             found.append(replace(hit, current=False, superseded_by=str(now.id)))
     return found
 

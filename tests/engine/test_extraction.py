@@ -138,6 +138,79 @@ async def test_a_message_that_no_job_has_read_is_newer_than_an_extracted_fact(an
     assert (await best(ana, "Where do I live?"))[0].endswith("lives in Graz")
 
 
+CHANGED = (
+    "My dentist is Dr. Weber.",
+    "I live in Hamburg and I work as an accountant at Krones.",
+    "I'm vegetarian. I'm allergic to walnuts.",
+    "My manager at work is Tobias.",
+    "My sister Clara is engaged to Jonas. My brother is called Paul.",
+    "We're planning a trip to Oslo. The trip is on the 2nd of June.",
+    "I moved to Leipzig yesterday.",
+    "My new manager is Priya, Tobias left the team.",
+    "My sister Clara and Jonas got married yesterday.",
+    "We moved the trip to Oslo to the 14th of June.",
+    "Paul is a teacher in Bremen.",
+    "I had lunch with Marta, my cousin. She now works at Zalando.",
+    "I'm on a low-carb diet now.",
+    "At the dentist again: since yesterday it is Dr. Lang.",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "is_current"),
+    [
+        ("Who is my dentist?", "dentist is Dr Lang", True),
+        ("Who is my manager?", "manager is Priya", True),
+        ("When is the trip to Oslo?", "14", True),
+        ("What do I eat?", "low-carb", True),
+        ("What can't I eat?", "walnuts", True),
+        ("Who is my sister's husband?", "Clara and Jonas got married", True),
+        ("What does Paul do?", "teacher", True),
+        ("Where does Marta work?", "Zalando", True),
+        ("Where did I live before?", "Hamburg", False),
+        ("Where did I live before Leipzig?", "Hamburg", False),
+        ("Who was my dentist before?", "Dr Weber", False),
+        ("Who was my previous manager?", "Tobias", False),
+        ("What was my diet before that?", "vegetarian", False),
+    ],
+)
+async def test_what_a_life_in_passing_remarks_tells_first(
+    engine: Engine, question: str, first: str, is_current: bool
+) -> None:
+    ana = Teller(engine, "ana-in-passing")
+    if not await ana.engine.log.head(ana.stream):
+        await hears(ana, *CHANGED)
+    text, current = await best(ana, question)
+    assert first in text
+    assert current is is_current
+
+
+async def test_a_former_value_is_shown_below_the_present_one_with_when_it_held(ana: Teller) -> None:
+    await hears(ana, "My dentist is Dr. Weber.", "Dr. Lang is my dentist now, by the way.")
+    present, former = [hit for hit in (await ana.asks("Who is my dentist?")).hits if hit.kind == "relation"]
+    assert (present.current, former.current, former.superseded_by) == (True, False, present.id)
+    assert former.bullet.endswith("Dr Weber (2026-03-01 to 2026-03-02; former)")
+
+
+async def test_a_context_about_what_was_before_has_it(ana: Teller) -> None:
+    await hears(ana, "I live in Hamburg.", "I moved to Leipzig.")
+    request = validated(ContextRequest, {"query": "Where did I live before?"})
+    context = await ana.engine.reads.context(ana.viewer, request, await ana.caught_up())
+    assert "lives in Hamburg (2026-03-01 to 2026-03-02)" in context.text
+
+
+async def test_who_a_pronoun_means_was_named_in_the_message_before(ana: Teller) -> None:
+    await hears(ana, "My sister Clara visited.", "She works at Acme now.", "I met Eva and Marta.", "She left Acme.")
+    assert await told(ana) == {"ana sister Clara", "Clara works_at Acme"}
+
+
+async def test_a_date_that_is_said_again_stays_current(ana: Teller) -> None:
+    await hears(ana, "The wedding is on 3 June.", "I bought a suit.", "Don't forget: the wedding is on 3 June.")
+    assert (await best(ana, "When is the wedding?"))[1]
+    [fact] = [hit for hit in (await ana.asks("When is the wedding?")).hits if hit.kind == "relation"]
+    assert fact.current
+
+
 async def test_what_is_said_again_is_an_observation(ana: Teller) -> None:
     await hears(ana, "I live in Porto.", "I live in Porto, near the river.")
     [fact] = await ana.facts()

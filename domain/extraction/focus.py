@@ -1,0 +1,52 @@
+"""Who is in focus: the person whom `she` or `he` means, and the role that was named last."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from mnemolog.domain.extraction.rule import form
+from mnemolog.domain.extraction.vocabulary import ONE_OF, SOME_OF, VERBS
+
+_PRONOUN = re.compile(r"(?:(?P<she>she)|he)(?='s\b| )", re.IGNORECASE)
+_ROLE = re.compile(rf"\b({ONE_OF})s?\b", re.IGNORECASE)
+# Somebody, or a place or an employer, which nobody calls `she`.
+_MENTION = form(
+    r"\b(?:(?:in|at|from|near|for|(?:moved?|moving|went|go|going|flew|trip|back) to) (?:the )?(?-i:[A-Z])[\w-]+"
+    rf"|{{OTHER}}(?:, (?P<tie>(?:my|our){{SORT}} (?:{ONE_OF}|{SOME_OF})\b))?|{{ROLE}}\b(?:,? {{ALONE}})?)"
+)
+# What follows a word that begins a sentence and is a name.
+_OF_NAME = re.compile(rf"'s\b|,| (?:and|&|is|was|has|had|just|now|still|also|{VERBS})\b")
+_WOMAN = re.compile(r"mother|mum|mom|sister|wife|daughter|aunt|niece|girl|gran|nan|fiancee|landlady")
+_MAN = re.compile(r"father|dad|brother|husband|son\b|uncle|nephew|boy|grandpa|fiance\b|landlord")
+
+
+def named(clause: str, before: Sequence[str]) -> str:
+    """The clause with whom `she` or `he` means: the only one whom the last sentence with a person names.
+
+    >>> named("she now works at Zalando", ["I met Marta, my cousin, in Bremen.", "It was fun."])
+    'my cousin Marta now works at Zalando'
+    >>> named("she now works at Zalando", ["I met Marta and Eva."])
+    'she now works at Zalando'
+    """
+    if (pronoun := _PRONOUN.match(clause)) is None:
+        return clause
+    other = _MAN if pronoun["she"] else _WOMAN
+    for sentence in reversed(before):
+        if persons := set(_persons(sentence, other)):
+            return f"{persons.pop()}{clause[pronoun.end() :]}" if len(persons) == 1 else clause
+    return clause
+
+
+def _persons(sentence: str, other: re.Pattern[str]) -> Iterator[str]:
+    """Those whom a sentence names, without the relatives of the other sex."""
+    for one in _MENTION.finditer(sentence):
+        if one["role"] and not other.search(one["role"].lower()):
+            yield " ".join(filter(None, ("my", one["role"], one["alone"])))
+        elif one["tie"] and not other.search(one["tie"].lower()):
+            yield f"{one['tie']} {one['other']}"
+        elif one["other"] and not one["tie"] and (one.start() or _OF_NAME.match(sentence, one.end())):
+            yield one["other"]
+
+
+def role_of(before: Sequence[str]) -> str:
+    """The last role in these sentences that one person has at a time; "" if there is none."""
+    return next((found[-1] for one in reversed(before) if (found := _ROLE.findall(one))), "")
