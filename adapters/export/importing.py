@@ -29,7 +29,7 @@ from mnemolog.adapters.export.form import (
     parsed,
 )
 from mnemolog.adapters.postgres.writing import has_events
-from mnemolog.domain.errors import InvalidInput, MnemologError
+from mnemolog.domain.errors import IdempotencyConflict, InvalidInput, MnemologError
 from mnemolog.domain.policy import version_of
 from mnemolog.events.artifacts import ArtifactStored
 from mnemolog.events.envelope import NewEvent, Receipt, StreamId
@@ -107,14 +107,8 @@ async def imported(
     """
     stream = StreamId.of_user(user_id, engine.settings.tenant)
     require_admin(engine, stream)
-    if await engine.log.head(stream):
-        last = await engine.log.read(stream, after=file.head.head - 1, until=file.head.head)
-        if [event.event_id for event in last] != [file.last_id]:
-            raise has_events(stream)
-        later = engine.log.scan(stream, after=file.head.head)
-        types = {event.header.type async for batch in later for event in batch}
-        erased = UserErased.type_name() in types
-        return Receipt(stream, (file.last_id,), 1, file.head.head, already=True, erased=erased)
+    if known := await _known(engine, file, stream):
+        return known
     for version, text in file.head.policies.items():
         if version_of(text) == version:
             await engine.policies.keep(text, engine.writes.now())
@@ -125,14 +119,29 @@ async def imported(
         for blob, content in file.blobs():
             uploads.append(await upload(engine, stream, blob, content))
         receipt = await engine.log.append_whole(stream, _counted(file.batches(), progressed), also)
-    except BaseException:
+    except BaseException as error:
         if not await engine.log.head(stream):
             for one in uploads:
                 await discard(engine, one)
+        elif isinstance(error, IdempotencyConflict) and (known := await _known(engine, file, stream)):
+            return known  # Another import of this file was faster.
         raise
     for one in uploads:
         await keep(engine, one)
     return receipt
+
+
+async def _known(engine: Engine, file: Checked, stream: StreamId) -> Receipt | None:
+    """The receipt of an earlier import of the file; None if the stream is empty, Conflict if it holds anything else."""
+    if not await engine.log.head(stream):
+        return None
+    last = await engine.log.read(stream, after=file.head.head - 1, until=file.head.head)
+    if [event.event_id for event in last] != [file.last_id]:
+        raise has_events(stream)
+    later = engine.log.scan(stream, after=file.head.head)
+    types = {event.header.type async for batch in later for event in batch}
+    erased = UserErased.type_name() in types
+    return Receipt(stream, (file.last_id,), 1, file.head.head, already=True, erased=erased)
 
 
 def head_of(source: Source) -> Head:

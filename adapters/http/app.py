@@ -81,7 +81,7 @@ def create_app(engine: Engine) -> FastAPI:
         version=mnemolog.__version__,
         openapi_tags=TAGS,
         # ROUTES are built once: included routers would be built again for each application.
-        routes=[*ROUTES, Route(PATH, mcp), *console_routes(engine, callers)],
+        routes=[*ROUTES, Route(PATH, mcp, methods=["POST"]), *console_routes(engine, callers)],
         redirect_slashes=False,
         # FastAPI's own spans contain paths and queries, which name users; `Traced` makes its own.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},

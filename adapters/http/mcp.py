@@ -13,12 +13,12 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http.errors import error_answer
 from mnemolog.adapters.mcp.tools import INSTALL, ToolSet
 from mnemolog.adapters.operations.operation import Operation
-from mnemolog.adapters.operations.requests import AnyRequest
+from mnemolog.adapters.operations.requests import AnyRequest, QueryFlag
 from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.domain.errors import NotFound, ServerFailed
 from mnemolog.domain.principal import ALL, Role
 from mnemolog.events.envelope import DEFAULT_AGENT
-from mnemolog.events.fields import Flag, Id, validated
+from mnemolog.events.fields import Id, validated
 
 if TYPE_CHECKING:
     from mnemolog.adapters.mcp.server import Ctx, Session
@@ -35,7 +35,7 @@ class Wanted(BaseModel):
     user_id: Id | None = None
     agent_id: Id = DEFAULT_AGENT
     tools: ToolSet = "default"
-    destructive: Flag = False
+    destructive: QueryFlag = False
 
 
 class McpEndpoint:

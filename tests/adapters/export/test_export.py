@@ -167,6 +167,18 @@ async def test_the_same_file_again_changes_nothing(engine: Engine, user: str, tm
 
 
 @pytest.mark.spec("X17")
+async def test_the_same_file_twice_at_once_is_imported_once(engine: Engine, user: str, tmp_path: Path) -> None:
+    ana = await told(Person(engine, user))
+    other = Person(engine, f"{user}-again")
+    path = await exported(ana, tmp_path / "ana.jsonl")
+
+    receipts = await asyncio.gather(*(taken_in(other, path) for _ in range(3)))
+
+    assert sorted(one.already for one in receipts) == [False, True, True]
+    assert {one.last_seq for one in receipts} == {await engine.log.head(other.stream)}
+
+
+@pytest.mark.spec("X17")
 async def test_a_user_with_a_memory_of_his_own_is_left_alone(engine: Engine, user: str, tmp_path: Path) -> None:
     ana = await told(Person(engine, user))
     path = await exported(ana, tmp_path / "ana.jsonl")

@@ -217,13 +217,21 @@ async def test_over_http_a_key_says_whose_memory_it_is(guarded: Engine, user: st
         async with over_http(url, reads) as client:
             assert await names(client) == ["search_memory", "get_context"]
             assert "tea" in await called(client, "search_memory", query="tea")
-        async with over_http(url, own, "?tool=all") as client:
-            with pytest.raises(MCPError, match="tool"):
-                await client.list_tools()
+        async with over_http(url, own, "?tools=all&destructive=true") as client:
+            assert {"delete_memory", "delete_fact"} <= {*await names(client)}
+        async with over_http(url, own, "?tools=all&destructive=false") as client:
+            assert "delete_memory" not in await names(client)
+        for wrong, field in (("?tool=all", "tool"), ("?destructive=maybe", "destructive")):
+            async with over_http(url, own, wrong) as client:
+                with pytest.raises(MCPError, match=field):
+                    await client.list_tools()
         async with httpx2.AsyncClient() as stranger:
             assert (await stranger.post(f"{url}/mcp", json={})).status_code == 401
             evil = {"Origin": "http://evil.example", "Authorization": f"Bearer {own}"}
             assert (await stranger.post(f"{url}/mcp", json={}, headers=evil)).status_code == 403
+            # A stream that the server has nothing to say on would be held open.
+            opened = await stranger.get(f"{url}/mcp", headers={"Authorization": f"Bearer {own}"})
+            assert (opened.status_code, opened.headers["allow"]) == (405, "POST")
 
 
 async def test_many_clients_at_once_each_get_their_own_user(guarded: Engine, user: str) -> None:
