@@ -45,7 +45,10 @@ async def spread(engine: Engine, source: str, user: str, days: int) -> None:
     moved = [head]
     for place, line in enumerate(events):
         at = (now - timedelta(days=days * (1 - place / len(events)))).isoformat()
-        moved.append(json.dumps({**json.loads(line), "occurred_at": at, "recorded_at": at}).encode())
+        event = {**json.loads(line), "occurred_at": at, "recorded_at": at}
+        if "valid_from" in event["data"]:
+            event["data"]["valid_from"] = at
+        moved.append(json.dumps(event).encode())
     file = checked(BytesIO(b"\n".join(moved) + b"\n"), engine.writes.now())
     await imported(engine, file, user)
 
