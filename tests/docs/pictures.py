@@ -40,16 +40,14 @@ async def spread(engine: Engine, source: str, user: str, days: int) -> None:
     """Import what was recorded of `source` as another user, as if it had taken so many days until now."""
     stream = StreamId.of_user(source)
     pieces = [piece async for _, piece in lines(engine, stream, await head_of(engine, stream))]
-    head, *events = b"".join(pieces).splitlines()
-    now = datetime.now(UTC) - timedelta(minutes=10)
-    moved = [head]
-    for place, line in enumerate(events):
-        at = (now - timedelta(days=days * (1 - place / len(events)))).isoformat()
-        event = {**json.loads(line), "occurred_at": at, "recorded_at": at}
-        if "valid_from" in event["data"]:
-            event["data"]["valid_from"] = at
-        moved.append(json.dumps(event).encode())
-    file = checked(BytesIO(b"\n".join(moved) + b"\n"), engine.writes.now())
+    head, *events = b"".join(pieces).decode().splitlines()
+    now, moved = datetime.now(UTC) - timedelta(minutes=10), [head]
+    for done, line in enumerate(events):
+        at = (now - timedelta(days=days * (1 - done / len(events)))).isoformat()
+        valid_from = json.loads(line)["data"].get("valid_from")
+        event = json.loads(line.replace(valid_from, at) if valid_from else line)
+        moved.append(json.dumps({**event, "occurred_at": at, "recorded_at": at}))
+    file = checked(BytesIO("\n".join([*moved, ""]).encode()), engine.writes.now())
     await imported(engine, file, user)
 
 
@@ -61,8 +59,8 @@ async def acquaintances(engine: Engine, user: str) -> None:
         await did(engine, add_entity, user, name=place, category="Location")
     for person in people:
         await did(engine, add_entity, user, name=person, category="Person")
-    for place, person in enumerate(people[1:], start=1):
-        for other in {people[int(random.random() ** 2 * place)] for _ in range(random.choice((1, 1, 2, 3)))}:
+    for number, person in enumerate(people[1:], start=1):
+        for other in {people[int(random.random() ** 2 * number)] for _ in range(random.choice((1, 1, 2, 3)))}:
             await did(engine, add_fact, user, subject=person, predicate="knows", object=other)
         if random.random() < 0.3:
             await did(engine, add_fact, user, subject=person, predicate="lives_in", object=random.choice(PLACES))
