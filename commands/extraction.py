@@ -8,7 +8,7 @@ and no rule ends an allergy or another critical fact that somebody recorded.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import reduce
 from typing import Any, ClassVar
 from uuid import UUID
@@ -70,13 +70,14 @@ class ExtractTurn(GraphCommand):
 @dataclass(frozen=True, slots=True)
 class Extraction:
     """`recorded`: when somebody other than an extractor last told each fact. `extracted`: the messages from which the
-    rules extracted something, whether or not that was undone. `undated`: the facts of which only is known when they
-    were told.
+    rules extracted something, whether or not that was undone. `told`: when the message that a fact was first extracted
+    from was said; messages may be read out of their order. `undated`: the facts of which only that is known.
     """
 
     graph: Graph = field(default_factory=Graph)
     messages: Mapping[str, Message] = field(default_factory=dict)
     recorded: Mapping[UUID, datetime] = field(default_factory=dict)
+    told: Mapping[UUID, datetime] = field(default_factory=dict)
     undated: frozenset[UUID] = frozenset()
     extracted: frozenset[str] = frozenset()
 
@@ -88,9 +89,11 @@ def evolve_extraction(state: Extraction, event: Happened) -> Extraction:
     messages = {**state.messages, **MESSAGE.evolve(state.messages, payload)}
     state = replace(state, graph=evolve(state.graph, event), messages=messages)
     if isinstance(payload, RelationAsserted):
-        heard = payload.valid_from == (payload.told_at or event.occurred_at)
+        told = payload.told_at or event.occurred_at
         known = {payload.relation_id}
-        state = replace(state, undated=state.undated | known if heard else state.undated - known)
+        undated = state.undated | known if payload.valid_from == told else state.undated - known
+        first = min(told, state.told.get(payload.relation_id, told))
+        state = replace(state, undated=undated, told={**state.told, payload.relation_id: first})
     if event.meta.actor in EXTRACTORS and not isinstance(payload, ProfileProposed):
         by_rules = event.meta.actor == ACTOR
         return replace(state, extracted=state.extracted.union(sources_of(payload) or ())) if by_rules else state
@@ -110,12 +113,12 @@ def _decide(state: Extraction, command: ExtractTurn) -> Sequence[Event]:
     if message is None or not message.visible or command.turn_id in state.extracted:
         return []
     events: list[Event] = []
-    writes = 0
+    writes, before = 0, state
     for candidate, fact in zip(command.candidates, command.facts, strict=True):
         if writes == command.most:
             break
         try:
-            news = decide_one(state, command, candidate, fact)
+            news = [] if _is_read(before, command, fact) else decide_one(state, command, candidate, fact)
         except MnemologError:
             continue
         if news:
@@ -123,6 +126,13 @@ def _decide(state: Extraction, command: ExtractTurn) -> Sequence[Event]:
             events += news
             state = after(state, news)
     return events
+
+
+def _is_read(state: Extraction, command: ExtractTurn, fact: Remember) -> bool:
+    """Whether a model has extracted a fact with this subject and predicate from the message: it read more of it."""
+    return any(
+        command.turn_id in one.sources and one.relation_id not in state.recorded for one in slot_of(state, fact)[0]
+    )
 
 
 def decide_one(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
@@ -198,16 +208,29 @@ def _left_behind(
     slot, same = slot_of(before, fact)
     over = slot if candidate.action is Action.END else [one for one in slot if one not in same]
     subject = subject_of(state.graph, fact)
-    if subject is None or not any(_holds(one, command.said_at) for one in over):
+    since, until = datetime.min.replace(tzinfo=UTC), command.said_at
+    if any(_holds(one, command.said_at) and not _told_later(before, command, one) for one in over):
+        until = (candidate.until if candidate.action is Action.END else candidate.since) or until
+    elif period := _is_over(state, command, fact):
+        since, until = period
+    else:
         return []
-    until = (candidate.until if candidate.action is Action.END else candidate.since) or command.said_at
+    if subject is None:
+        return []
     ends: list[Event] = []
     for predicate in TIED_TO[fact.predicate]:
         for one in _slot(state, fact, subject, predicate):
             began = one.validity.periods[-1].valid_from
-            if _holds(one, command.said_at) and began < until and one.relation_id not in state.recorded:
+            if _holds(one, command.said_at) and since <= began < until and one.relation_id not in state.recorded:
                 ends += _end(after(state, ends), command, candidate, one, until)
     return ends
+
+
+def _is_over(state: Extraction, command: ExtractTurn, fact: Remember) -> tuple[datetime, datetime] | None:
+    """From when until when a fact held that a later message, which was read first, says to be over."""
+    _, same = slot_of(state, fact)
+    held = [period for one in same for period in one.validity.periods if period.holds_at(command.said_at)]
+    return next(((one.valid_from, one.valid_to) for one in held if one.valid_to and fact.until is None), None)
 
 
 def _succeeded(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
@@ -260,6 +283,8 @@ def _stated(state: Extraction, command: ExtractTurn, candidate: Candidate, fact:
         return [] if precise else FACTS.decide(state.graph, fact)
     retired: list[Event] = []
     for one in others:
+        if command.actor == MODEL_ACTOR and _told_later(state, command, one):
+            continue  # The rules read in the order in which messages came, whatever their dates.
         began = one.validity.periods[-1].valid_from
         if candidate.action is Action.CORRECT and one.relation_id not in state.recorded:
             retired += _retired(state, command, candidate, one)
@@ -285,7 +310,8 @@ def _retired(state: Extraction, command: ExtractTurn, candidate: Candidate, one:
 
 def _ended(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
     slot, same = slot_of(state, fact)
-    ended = [one for one in (slot if candidate.object is None else same) if _holds(one, command.said_at)]
+    named = slot if candidate.object is None else same
+    ended = [one for one in named if _holds(one, command.said_at) and not _told_later(state, command, one)]
     if not same and candidate.in_short and (one := _in_short(state, command, fact, str(candidate.object))):
         ended = [one]
     return [
@@ -324,6 +350,14 @@ def _outranked(state: Extraction, command: ExtractTurn, candidate: Candidate, on
     recorded = state.recorded.get(one.relation_id)
     tells = candidate.changes or candidate.action is Action.CORRECT
     return recorded is None or (tells and recorded < command.said_at)
+
+
+def _told_later(state: Extraction, command: ExtractTurn, one: Relation) -> bool:
+    """Whether a fact is what a later message says, which was read first: that wins."""
+    if one.relation_id in state.recorded:
+        return False
+    again = any(period.valid_from > command.said_at for period in one.validity.said)
+    return again or state.told.get(one.relation_id, command.said_at) > command.said_at
 
 
 def slot_of(state: Extraction, fact: Remember) -> tuple[Sequence[Relation], Sequence[Relation]]:

@@ -99,12 +99,18 @@ def start_of_day(now: datetime) -> datetime:
     return now.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-async def extract_again(engine: Services, stream: StreamId, place: Payload, after: int, run_id: str) -> None:
-    """Record what the messages of a thread state that was not recorded so far: what they were about has changed."""
+async def extract_again(engine: Services, stream: StreamId, place: Payload, after: int, until: int, run_id: str) -> int:
+    """Record what the messages of a thread state that was not recorded so far: what they were about has changed.
+
+    Returns how many events that took.
+    """
+    written = 0
     if engine.settings.extraction == "off":
-        return
-    for event, said_at, candidates in await _read(engine, stream, place, after, after + WINDOW):
-        await _record(engine, stream, event, said_at, candidates, run_id, MOST_WRITES)
+        return written
+    for start in range(after, until, WINDOW):
+        for event, said_at, candidates in await _read(engine, stream, place, start, min(start + WINDOW, until)):
+            written += await _record(engine, stream, event, said_at, candidates, run_id, MOST_WRITES)
+    return written
 
 
 async def _read(

@@ -21,6 +21,7 @@ from mnemolog.adapters.maintenance.extracting import (
     WINDOW,
     WINDOW_BEFORE,
     WINDOWS,
+    extract_again,
     fact_of,
     propose,
     start_of_day,
@@ -81,17 +82,32 @@ def extracting_by_model(engine: Services) -> list[Kind]:
 async def extract_windows(engine: Services, chat: ChatModel, attempt: Attempt) -> Mapping[str, int]:
     """Let the model read the closed windows of a thread that it has not read, as far as the rules have.
 
-    Returns the progress: how far it got, and how many events were written.
+    What the rules read later may be about what the model reads only now, such as that a trip is cancelled: so they
+    read it again. Returns the progress: how far it got, since when, and how many events were written.
     """
     job = attempt.job
-    stream, agent_id, thread_id = StreamId(job.tenant, job.stream), job.payload["agent_id"], job.payload["thread_id"]
-    payload = {"agent_id": agent_id, "thread_id": thread_id}
-    now = engine.writes.now()
-    head, _ = await engine.jobs.sum_up((THREAD,), stream, payload, now)
-    before, _ = await engine.jobs.sum_up((WINDOWS,), stream, payload, now)
-    through, written = max(before, job.progress.get("through", 0)), job.progress.get("written", 0)
+    stream = StreamId(job.tenant, job.stream)
+    place = {name: job.payload[name] for name in ("agent_id", "thread_id")}
+    head, _ = await engine.jobs.sum_up((THREAD,), stream, place, engine.writes.now())
+    before, _ = await engine.jobs.sum_up((WINDOWS,), stream, place, engine.writes.now())
+    through = max(before, job.progress.get("through", 0))
+    progress = {"through": through, "since": job.progress.get("since", through)}
+    progress = await _read_windows(engine, chat, attempt, place, head, progress)
+    if progress["written"]:
+        again = await extract_again(engine, stream, place, progress["since"], head, _who(attempt)["run_id"])
+        progress = {**progress, "written": progress["written"] + again}
+        await attempt.save(progress)
+    return progress
+
+
+async def _read_windows(
+    engine: Services, chat: ChatModel, attempt: Attempt, place: Payload, head: int, progress: Mapping[str, int]
+) -> dict[str, int]:
+    job, now = attempt.job, engine.writes.now()
+    stream, agent_id, thread_id = StreamId(job.tenant, job.stream), str(place["agent_id"]), str(place["thread_id"])
+    through, since, written = progress["through"], progress["since"], job.progress.get("written", 0)
     unusable = job.progress.get("unusable", 0)  # Of the first window that is read now.
-    left = await _left(engine, stream, payload)
+    left = await _left(engine, stream, place)
     read = await _read(engine, stream, agent_id, thread_id)
     while through < head:
         until = min(through + WINDOW, head)
@@ -105,20 +121,21 @@ async def extract_windows(engine: Services, chat: ChatModel, attempt: Attempt) -
         for window in windows(new, ends, engine.policy.extraction, quiet=quiet):
             if window.trigger:
                 if left <= 0:  # What is left waits for another day, and costs no tokens.
-                    return {"through": through, "written": written}
+                    return {"through": through, "since": since, "written": written}
                 earlier = [one for one in said if one.seq < window.messages[0].seq][-MESSAGES_BEFORE:]
                 try:
                     recorded = await _extract(engine, chat, attempt, stream, window, earlier, left, unusable)
                 except ModelOutputInvalid:
-                    await attempt.save({"through": through, "written": written, "unusable": unusable + 1})
+                    failed = {"through": through, "since": since, "written": written, "unusable": unusable + 1}
+                    await attempt.save(failed)
                     raise
                 written, left, unusable = written + recorded, left - recorded, 0
             through = window.messages[-1].seq
-            await attempt.save({"through": through, "written": written})
+            await attempt.save({"through": through, "since": since, "written": written})
         if until == head:
             break
         through = until
-    return {"through": through, "written": written}
+    return {"through": through, "since": since, "written": written}
 
 
 async def extract_summary(engine: Services, attempt: Attempt) -> int:

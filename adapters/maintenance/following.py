@@ -45,7 +45,8 @@ async def _follow(engine: Services, attempt: Attempt) -> None:
             place = (turn.meta.agent_id, turn.meta.thread_id)
             first[place] = min(first.get(place, turn.seq), turn.seq)
         for (agent_id, thread_id), seq in first.items():
-            await extract_again(engine, stream, {"agent_id": agent_id, "thread_id": thread_id}, seq - 1, run_id)
+            payload, head = {"agent_id": agent_id, "thread_id": thread_id}, await engine.log.head(stream)
+            await extract_again(engine, stream, payload, seq - 1, head, run_id)
         await attempt.save({"changed": 0 if receipt.already else len(receipt.event_ids)})
 
 

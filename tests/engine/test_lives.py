@@ -10,7 +10,7 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.lives import golden, lived, patient_engine
-from tests.engine.model_life import Life
+from tests.engine.model_life import Life, state
 from tests.engine.teller import Teller
 from tests.testkit.model_server import ModelServer
 
@@ -87,4 +87,23 @@ async def test_a_life_is_known_as_its_golden_file_says(name: str, teller: Teller
     failures = life.fails_before_each_answer(server) if name == FAILING else 0
     assert await lived(life, teller, name) == golden(name)
     assert server.asked == len(life.answers) + failures
+    await assert_live_equals_replayed(teller.engine, teller.stream)
+
+
+@pytest.mark.spec_part("B13")
+@pytest.mark.parametrize("name", KNOWN)
+async def test_a_life_that_is_told_at_once_is_known_like_one_that_was_lived(
+    name: str, teller: Teller, server: ModelServer
+) -> None:
+    """The rules have read all of it before the model reads its first message; only what never held may differ."""
+    life = Life.of(name)
+    server.chat = life.answer
+    await life.told(teller)
+    seen, held = await state(teller, name), golden(name)
+    assert [one for one in seen["facts"] if " retired" not in one] == [
+        one for one in held["facts"] if " retired" not in one
+    ]
+    assert [seen[one] for one in ("memories", "todos", "proposals")] == [
+        held[one] for one in ("memories", "todos", "proposals")
+    ]
     await assert_live_equals_replayed(teller.engine, teller.stream)
