@@ -145,6 +145,12 @@ class AsyncMemory:
         said = [one for one in said if one["role"] != "system"]
         if not said:
             return {"results": []}
+        if timestamp is not None and (memory_type or not infer):
+            raise InvalidInput(
+                "is when messages were said, and a memory is stored as it is",
+                field="timestamp",
+                fix="omit it, or leave `infer` on",
+            )
         user, run = owner_of(owners), owners.get("run_id")
         if memory_type == PROCEDURAL:
             text = "\n".join(one["content"] for one in said)
@@ -174,7 +180,7 @@ class AsyncMemory:
         metadata: Mapping[str, Any],
         timestamp: datetime | str | int | None,
     ) -> list[Item]:
-        at = None if timestamp is None else _instant(timestamp)
+        at = None if timestamp is None else _instant(timestamp, "timestamp")
         turns = [{**one, "metadata": _speaker(one), **({"occurred_at": at} if at else {})} for one in said]
         added = await self.native.add(turns, user_id=user, thread_id=run, run_id=run, metadata=metadata)
         return [_added(_Id(user, MESSAGE, own), one) for own, one in zip(added.message_ids, said, strict=True)]
@@ -224,7 +230,7 @@ class AsyncMemory:
         threshold: float | None = 0.1,
         rerank: bool = False,
         explain: bool = False,
-        reference_date: datetime | str | None = None,
+        reference_date: datetime | str | int | None = None,
         show_expired: bool = False,
         **owners: Any,
     ) -> dict[str, list[Item]]:
@@ -248,7 +254,7 @@ class AsyncMemory:
             filters={"metadata": asked.equal} if asked.equal else None,
             kinds=KINDS,
             superseded="exclude",
-            as_of=reference_date,
+            as_of=None if reference_date is None else _instant(reference_date, "reference_date"),
         )
         items = []
         for hit in found:
@@ -568,9 +574,16 @@ def _day(value: object) -> str:
         ) from None
 
 
-def _instant(value: datetime | str | int) -> datetime | str:
-    """mem0's platform takes seconds since 1970."""
-    return datetime.fromtimestamp(value, UTC) if isinstance(value, int) else value
+def _instant(value: datetime | str | int, name: str) -> datetime:
+    """As mem0's platform takes it: seconds since 1970 or a date, in UTC unless it says otherwise."""
+    try:
+        if isinstance(value, int):
+            return datetime.fromtimestamp(value, UTC)
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    except (ValueError, OverflowError, OSError):
+        fix = "pass seconds since 1970, or a date such as 2026-01-31"
+        raise InvalidInput(f"{value!r:.40} is not a time", field=name, fix=fix) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _expired(item: Item) -> bool:

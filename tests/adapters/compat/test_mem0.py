@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterator
+from functools import partial
 from hashlib import md5
 from pathlib import Path
 
@@ -62,6 +63,28 @@ def test_a_program_sees_what_it_sees_on_mem0(tmp_path: Path) -> None:
         "reset": None,
         "after reset": [],
     }
+
+
+@pytest.mark.parametrize("when", [946_684_800, "2000-01-01", "2000-01-01T00:00:00", "2000-01-01T01:00:00+01:00"])
+def test_a_search_as_of_a_time_takes_the_forms_of_mem0(memory: Memory, user: str, when: str | int) -> None:
+    memory.add("I work at Acme", user_id=user, infer=False)
+    search = partial(memory.search, "Acme", filters={"user_id": user})
+    assert (len(search()["results"]), search(reference_date=when)["results"]) == (1, [])
+
+
+@pytest.mark.parametrize("when", ["yesterday", 10**20])
+def test_a_time_that_is_none_is_named(memory: Memory, user: str, when: str | int) -> None:
+    with pytest.raises(ValueError, match="reference_date"):
+        memory.search("Acme", filters={"user_id": user}, reference_date=when)
+    with pytest.raises(ValueError, match="timestamp"):
+        memory.add("I work at Acme", user_id=user, timestamp=when)
+
+
+def test_a_time_that_would_be_lost_is_refused(memory: Memory, user: str) -> None:
+    for options in ({"infer": False}, {"memory_type": "procedural_memory"}):
+        with pytest.raises(ValueError, match="timestamp"):
+            memory.add("I work at Acme", user_id=user, timestamp=1_700_000_000, **options)
+    assert memory.get_all(filters={"user_id": user})["results"] == []
 
 
 def test_messages_are_recorded_and_found_and_are_not_changed(memory: Memory, user: str) -> None:
