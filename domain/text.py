@@ -38,7 +38,7 @@ def clean(text: object, field: str, *, max_bytes: int = MAX_TEXT_BYTES) -> str:
     """The stripped text; raises InvalidInput if it cannot be stored unchanged."""
     if not isinstance(text, str):
         raise InvalidInput(f"must be text, not {type(text).__name__}", field=field, fix="send a string")
-    if control := _CONTROL.search(text):
+    if control := CONTROL.search(text):
         found = "a NUL character" if control[0] == "\0" else f"the control character U+{ord(control[0]):04X}"
         raise InvalidInput(f"contains {found}", field=field, fix="remove it; tabs and line breaks are allowed")
     text = text.strip()
@@ -95,7 +95,7 @@ def count_tokens(text: str) -> int:
 
 
 # Postgres keeps no NUL; the others are six bytes each in JSON, which would take a text beyond what NATS carries.
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _SEPARATORS = re.compile(r"[\s_-]+")
 # Marks that writers leave out or put in at will, and characters without a shape: format and variation selectors,
 # Hebrew points, Arabic vowels and the stretching tatweel. The marks of other scripts (Devanagari vowel signs, Thai

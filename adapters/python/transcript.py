@@ -6,6 +6,7 @@ comes back as it was. Messages that something else recorded in the thread are th
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +16,8 @@ from mnemolog.blocking import Memory
 from mnemolog.borrowing import Borrowing
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import identifier
+from mnemolog.domain.json_value import MAX_JSON_BYTES
+from mnemolog.domain.text import CONTROL, clean
 from mnemolog.memory import AsyncMemory
 
 if TYPE_CHECKING:
@@ -25,6 +28,8 @@ T = TypeVar("T")
 PAGE = 200
 # What is searched of a message without a text, such as the call of a tool.
 WITHOUT_TEXT = "(no text)"
+MAX_KEPT_BYTES = MAX_JSON_BYTES - 1024
+LONG, PLACE = 1024, "mnemolog_text"
 
 
 class Transcript(Borrowing):
@@ -71,10 +76,7 @@ class Transcript(Borrowing):
 
     async def _append(self, items: Sequence[tuple[str, str, Mapping[str, Any]]]) -> None:
         """Record messages, up to MAX_MESSAGES together: of each, its role, its text, and the whole of it in JSON."""
-        messages = [
-            {"role": role, "content": text or WITHOUT_TEXT, "metadata": {self.framework: whole}}
-            for role, text, whole in items
-        ]
+        messages = [self._written(*item) for item in items]
         for first in range(0, len(messages), MAX_MESSAGES):
             await self._memory.add(messages[first : first + MAX_MESSAGES], **self._where)
 
@@ -91,4 +93,38 @@ class Transcript(Borrowing):
     def _whole(self, message: MessageView, otherwise: Callable[[MessageView], T], read: Callable[[Any], T]) -> T:
         """A message as this framework wrote it, or made of its role and text."""
         written = message.metadata.get(self.framework)
-        return otherwise(message) if written is None else read(written)
+        return otherwise(message) if written is None else read(_joined(written, message.text))
+
+    def _written(self, role: str, text: str, whole: Mapping[str, Any]) -> dict[str, Any]:
+        """The message. Long texts of what is too long for metadata are its text, and what is left names their place."""
+        kept: Any = whole
+        if len(json.dumps(whole, ensure_ascii=False).encode()) > MAX_KEPT_BYTES:
+            texts: list[str] = []
+            kept = _parted(whole, texts)
+            text = "".join(texts)
+            clean(text, "messages.content")  # What is longer would come back cut.
+        text = CONTROL.sub("", text) if kept is whole else text
+        return {"role": role, "content": text if text.strip() else WITHOUT_TEXT, "metadata": {self.framework: kept}}
+
+
+def _parted(value: Any, texts: list[str]) -> Any:
+    """The value with the place of each long text instead of the text, which is added to `texts`."""
+    if isinstance(value, Mapping):
+        return {name: _parted(one, texts) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_parted(one, texts) for one in value]
+    if not isinstance(value, str) or len(inner := value.strip()) < LONG:
+        return value
+    start, before = sum(map(len, texts)), len(value) - len(value.lstrip())
+    texts.append(inner)
+    return {PLACE: [value[:before], start, start + len(inner), value[before + len(inner) :]]}
+
+
+def _joined(value: Any, text: str) -> Any:
+    """What `_parted` was given."""
+    if isinstance(value, Mapping) and value.keys() == {PLACE}:
+        before, start, end, after = value[PLACE]
+        return before + text[start:end] + after
+    if isinstance(value, Mapping):
+        return {name: _joined(one, text) for name, one in value.items()}
+    return [_joined(one, text) for one in value] if isinstance(value, list) else value

@@ -8,6 +8,7 @@ import pytest
 from agents.memory import Session, SessionSettings
 
 from mnemolog import AsyncMemory
+from mnemolog.domain.errors import InvalidInput
 from mnemolog.openai_agents import MnemologSession
 
 ITEMS: list[Any] = [
@@ -55,6 +56,23 @@ async def test_popped_and_cleared_items_are_gone(memory: AsyncMemory, user: str)
     await session.clear_session()
     assert await session.get_items(10) == []
     assert await other.get_items() == ITEMS[:1]
+
+
+async def test_long_items_come_back_as_they_were(memory: AsyncMemory, user: str) -> None:
+    page = "\n  " + "Lisbon has seven hills. 🏰 " * 4000 + " \n"
+    items: list[Any] = [
+        {"type": "function_call_output", "call_id": "c-1", "output": page},
+        {"type": "function_call_output", "call_id": "c-2", "output": "\x1b[31mred\x1b[0m"},
+        {"role": "user", "content": [{"type": "input_text", "text": page}, {"type": "input_text", "text": "short"}]},
+        {"role": "assistant", "content": "\x07"},
+    ]
+    session = MnemologSession(memory, "main", user_id=user)
+    await session.add_items(items)
+    assert await session.get_items() == items
+    assert await memory.search("How many hills are there?", user_id=user, kinds=["message"])
+    with pytest.raises(InvalidInput, match="at most 262,144"):
+        await session.add_items([{"role": "user", "content": "word " * 100_000}])
+    assert await session.get_items() == items
 
 
 async def test_an_item_is_popped_once(memory: AsyncMemory, user: str) -> None:
