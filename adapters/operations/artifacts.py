@@ -111,6 +111,8 @@ class ArtifactView(Result):
     url: str
     status: Status
     purge_at: Instant | None
+    forgotten_at: Instant | None = Field(description="When it was hidden.")
+    forget_reason: str = Field(description='The reason for its deletion, or "".')
     extraction: Extraction = Field(description="`pending` until its text is extracted.")
     refused: Refusal | None = Field(description="Why no text was extracted.")
     detail: str = Field(description='More about the refusal, or "".')

@@ -152,6 +152,8 @@ class DocumentView(Result):
     chunks: int = Field(description="How many chunks it has.")
     status: Status
     purge_at: Instant | None
+    forgotten_at: Instant | None = Field(description="When it was hidden.")
+    forget_reason: str = Field(description='The reason for its deletion, or "".')
     actor_id: str = Field(description="Who added its current version.")
     run_id: str | None
     created_at: Instant

@@ -18,6 +18,7 @@ from mnemolog.projections.artifacts.tables import (
     artifacts,
     metadata,
 )
+from mnemolog.projections.forgetting import NOT_FORGOTTEN, forgotten
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.owner import indexed, owner, owner_row
 from mnemolog.projections.rows import Key, Row, load, upsert
@@ -75,19 +76,20 @@ def _row(event: Recorded, payload: events.ArtifactEvent, before: Row | None) -> 
             return {**now, "extraction": Extraction.DONE, "pages": pages, "skipped": left_out}
         case events.ArtifactRefused(reason=reason, detail=detail):
             return {**now, "extraction": Extraction.REFUSED, "refused": reason, "detail": detail}
-        case events.ArtifactDeleted(purge_at=purge_at):
-            return {**now, "status": Status.SOFT_DELETED, "purge_at": purge_at}
+        case events.ArtifactDeleted(purge_at=purge_at, reason=reason):
+            return {**now, "status": Status.SOFT_DELETED, "purge_at": purge_at, **forgotten(event, reason)}
         case events.ArtifactRestored():
-            return {**now, "status": Status.ACTIVE, "purge_at": None}
+            return {**now, "status": Status.ACTIVE, "purge_at": None, **NOT_FORGOTTEN}
         case events.ArtifactReverted(status=status, purge_at=purge_at, withdrawn=withdrawn):
-            return {**now, "status": status, "purge_at": purge_at, "withdrawn": list(withdrawn)}
+            hidden = {} if status is Status.SOFT_DELETED else NOT_FORGOTTEN
+            return {**now, "status": status, "purge_at": purge_at, "withdrawn": list(withdrawn), **hidden}
         case events.ArtifactErased():
             return {**now, **dict.fromkeys(_PERSONAL, ""), "status": Status.PURGED, "purge_at": None}
         case _:
             return now
 
 
-_PERSONAL = ("name", "mime", "sha256", "url", "blob")
+_PERSONAL = ("name", "mime", "sha256", "url", "blob", "forget_reason")
 
 
 def _stored(event: Recorded, stored: events.ArtifactStored) -> Row:
@@ -105,6 +107,7 @@ def _stored(event: Recorded, stored: events.ArtifactStored) -> Row:
         "blob": stored.blob,
         "status": Status.ACTIVE,
         "purge_at": None,
+        **NOT_FORGOTTEN,
         "extraction": Extraction.PENDING if stored.blob else Extraction.DONE,
         "refused": None,
         "detail": "",

@@ -4,12 +4,13 @@ from sqlalchemy import BigInteger, Column, Computed, DateTime, Double, Index, Me
 from sqlalchemy import literal_column as literal
 from sqlalchemy.dialects.postgresql import ARRAY, TSVECTOR
 
+from mnemolog.projections.former import added
 from mnemolog.projections.full_text import CONFIGURATION
 from mnemolog.projections.owner import OWNER, owner_columns
 from mnemolog.projections.seal import JsonText, mac_column
 
 NAME = "artifacts"
-VERSION = 1
+VERSION = 2
 READABLE_FROM = 1
 metadata = MetaData(schema=NAME)
 
@@ -29,6 +30,8 @@ artifacts = Table(
     Column("blob", Text, nullable=False),
     Column("status", Text, nullable=False),
     Column("purge_at", DateTime(timezone=True)),
+    Column("forgotten_at", DateTime(timezone=True), info=added(2)),
+    Column("forget_reason", Text, nullable=False, info=added(2, reads="")),
     Column("extraction", Text, nullable=False),
     Column("refused", Text),
     Column("detail", Text, nullable=False),

@@ -12,6 +12,7 @@ from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.event import Event, sources_of
 from mnemolog.events.graph_fold import ENTITY
+from mnemolog.projections.forgetting import NOT_FORGOTTEN, forgotten
 from mnemolog.projections.graph import hiding
 from mnemolog.projections.owner import owner_row
 from mnemolog.projections.rows import Row
@@ -72,9 +73,9 @@ def _life(entity: Entity, event: Recorded, before: Row) -> Row:
     """When it was last seen and in which turns, and since when and why it is hidden."""
     match event.payload:
         case graph.EntityForgotten(reason=reason):
-            return {"forgotten_at": event.recorded_at, "forget_reason": reason}
+            return forgotten(event, reason)
         case graph.EntityReverted() | graph.EntityRestored():
-            return {"forgotten_at": None, "forget_reason": ""}
+            return {**NOT_FORGOTTEN}
         case graph.EntityCleared() | graph.EntityErased():
             return {"forget_reason": ""}
         case graph.EntityContent(entity_id=entity_id) as content if entity_id == entity.entity_id:
@@ -87,8 +88,7 @@ def _life(entity: Entity, event: Recorded, before: Row) -> Row:
 def _birth(event: Recorded) -> Row:
     return {
         **owner_row(event),
-        "forgotten_at": None,
-        "forget_reason": "",
+        **NOT_FORGOTTEN,
         "hidden": [],
         "source_turn_ids": list(sources_of(event.payload) or ()),
         "last_seen": event.occurred_at,

@@ -15,6 +15,7 @@ from mnemolog.domain.memory import Status
 from mnemolog.domain.text import search_document
 from mnemolog.events import documents as events
 from mnemolog.events.envelope import Recorded
+from mnemolog.projections.forgetting import NOT_FORGOTTEN, forgotten
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.knowledge.tables import NAME, READABLE_FROM, VERSION, chunks, documents, metadata
 from mnemolog.projections.owner import indexed, owner, owner_row
@@ -67,7 +68,7 @@ def _chunks(payload: events.DocumentEvent) -> Iterable[UUID]:
 def _row(event: Recorded, payload: events.DocumentEvent, before: Row | None) -> Row | None:
     """The row after an event; None for a document that is not known."""
     if isinstance(payload, events.DocumentAdded):
-        first = {"source": payload.source, "chunks": 0, "status": Status.ACTIVE, "purge_at": None}
+        first = {"source": payload.source, "chunks": 0, "status": Status.ACTIVE, "purge_at": None, **NOT_FORGOTTEN}
         before = {**first, "document_id": payload.document_id, **owner_row(event), "created_at": event.recorded_at}
     if before is None:
         return None
@@ -77,19 +78,19 @@ def _row(event: Recorded, payload: events.DocumentEvent, before: Row | None) -> 
         now |= {"actor_id": event.meta.actor, "run_id": event.meta.run_id}
         now["chunks"] = before["chunks"] + len(payload.added) - len(payload.removed)
     match payload:
-        case events.DocumentDeleted(purge_at=purge_at):
-            now |= {"status": Status.SOFT_DELETED, "purge_at": purge_at}
+        case events.DocumentDeleted(purge_at=purge_at, reason=reason):
+            now |= {"status": Status.SOFT_DELETED, "purge_at": purge_at, **forgotten(event, reason)}
         case events.DocumentRestored():
-            now |= {"status": Status.ACTIVE, "purge_at": None}
+            now |= {"status": Status.ACTIVE, "purge_at": None, **NOT_FORGOTTEN}
         case events.DocumentReverted(status=status, purge_at=purge_at):
-            now |= {"status": status, "purge_at": purge_at}
+            now |= {"status": status, "purge_at": purge_at, **({} if status is Status.SOFT_DELETED else NOT_FORGOTTEN)}
         case events.DocumentErased():
             now |= {**dict.fromkeys(_PERSONAL, ""), "chunks": 0, "status": Status.PURGED, "purge_at": None}
     return now
 
 
 _REVISED = {"title", "domain", "mime", "sha256", "size_bytes", "reader"}
-_PERSONAL = ("source", "title", "domain", "mime", "sha256")
+_PERSONAL = ("source", "title", "domain", "mime", "sha256", "forget_reason")
 
 
 def _parts(event: Recorded, payload: events.DocumentEvent, known: dict[Key, Row]) -> Iterable[dict[str, Any]]:

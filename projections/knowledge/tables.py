@@ -4,12 +4,13 @@ from sqlalchemy import BigInteger, Column, Computed, DateTime, Double, Index, Me
 from sqlalchemy import literal_column as literal
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
+from mnemolog.projections.former import added
 from mnemolog.projections.full_text import CONFIGURATION
 from mnemolog.projections.owner import OWNER, owner_columns
 from mnemolog.projections.seal import mac_column
 
 NAME = "knowledge"
-VERSION = 1
+VERSION = 2
 READABLE_FROM = 1
 metadata = MetaData(schema=NAME)
 
@@ -28,6 +29,8 @@ documents = Table(
     Column("chunks", BigInteger, nullable=False),
     Column("status", Text, nullable=False),
     Column("purge_at", DateTime(timezone=True)),
+    Column("forgotten_at", DateTime(timezone=True), info=added(2)),
+    Column("forget_reason", Text, nullable=False, info=added(2, reads="")),
     Column("actor_id", Text, nullable=False),
     Column("run_id", Text),
     Column("created_at", DateTime(timezone=True), nullable=False),

@@ -266,8 +266,11 @@ async def test_a_session_shows_the_artifacts_of_its_turns_as_the_history_does(an
 
     surrogate = (await read(ana, bike)).surrogate
     assert await session(ana) == [f"Look! {surrogate}", "Nice, is it not?"]
-    await ana.engine.writes.delete_artifact({"user_id": ana.user, "agent_id": ana.agent, "artifact_id": bike})
+    named = {"user_id": ana.user, "agent_id": ana.agent, "artifact_id": bike}
+    await ana.engine.writes.delete_artifact({**named, "reason": "blurred"})
     assert await session(ana) == ["Look!", "Nice, is it not?"]
+    hidden = await read(ana, bike)
+    assert (hidden.forget_reason, hidden.forgotten_at) == ("blurred", hidden.updated_at)
     await assert_live_equals_replayed(ana.engine, ana.stream)
 
 

@@ -148,8 +148,12 @@ async def test_a_deleted_document_is_not_found_and_comes_back(coach: Librarian) 
     fields = {"agent_id": coach.agent, "document_id": done.document_id}
     await coach.engine.writes.delete_document({**fields, "reason": "outdated"})
     assert await coach.finds("coffee") == []
-    assert (await coach.reads(done.document_id))["status"] == "soft_deleted"
+    hidden = await coach.reads(done.document_id)
+    assert (hidden["status"], hidden["forget_reason"]) == ("soft_deleted", "outdated")
+    assert hidden["forgotten_at"] == hidden["updated_at"]
     await coach.engine.writes.restore_document(fields)
+    shown = await coach.reads(done.document_id)
+    assert (shown["forgotten_at"], shown["forget_reason"]) == (None, "")
     assert len(await coach.finds("coffee")) == 3
     await coach.engine.writes.delete_document(fields)
     assert (await coach.adds(SLEEP)).outcome is Outcome.RESTORED

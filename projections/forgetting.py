@@ -1,0 +1,13 @@
+"""When and why a row was hidden (A19)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mnemolog.events.envelope import Recorded
+
+NOT_FORGOTTEN: Mapping[str, Any] = {"forgotten_at": None, "forget_reason": ""}
+
+
+def forgotten(event: Recorded, reason: str) -> dict[str, Any]:
+    """The columns of a row that this event hides. The reason is destroyed with the row's text."""
+    return {"forgotten_at": event.recorded_at, "forget_reason": reason}
