@@ -46,7 +46,8 @@ class Connections:
 
     These two, `blocking` and `beside_log` connect to the log's database, the others to that of the projections, which
     may be another. `rows` is for operators' access to the tables of projections, `writing` for projectors, `reading`
-    for readers. `replaying` keeps no connections: each replay has its own.
+    for readers, `verifying` for verification, whose connection keeps temporary tables. `replaying` keeps no
+    connections: each replay has its own.
     """
 
     pool: Pool
@@ -59,6 +60,7 @@ class Connections:
     rows: AsyncEngine
     writing: AsyncEngine
     reading: AsyncEngine
+    verifying: AsyncEngine
     replaying: AsyncEngine
 
 
@@ -86,9 +88,11 @@ async def connect(stack: AsyncExitStack, endpoints: Endpoints, master_key: bytes
     role = READER if await may_read_as_reader(rows) else None
     writing = _sqlalchemy_engine(stack, dsn, seal, kept, projecting=True)
     reading = _sqlalchemy_engine(stack, dsn, seal, kept, options=READING, role=role)
+    verifying = _sqlalchemy_engine(stack, dsn, seal, kept=1)
     replaying = create_engine(dsn, NoSeal(), poolclass=NullPool)
     redis = await _redis_client(stack, endpoints.redis_url)
-    return Connections(pool, untried, blocking, nats, redis, roots, beside_log, rows, writing, reading, replaying)
+    engines = beside_log, rows, writing, reading, verifying, replaying
+    return Connections(pool, untried, blocking, nats, redis, roots, *engines)
 
 
 async def _postgres_pools(stack: AsyncExitStack, postgres_dsn: str, *, migrating: bool) -> tuple[Pool, Pool]:

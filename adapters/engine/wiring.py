@@ -214,7 +214,7 @@ async def _services(
     writes = Writes(handler, log, policy.categories, policy.profile, neighbours, policy.predicates, sightings)
     recalls = Recalls(writes.record_recalls, settings.recall_seconds)
     reads.recalled = recalls.note
-    databases = to.pool, to.roots, to.rows, to.beside_log, log
+    databases = to.pool, to.roots, to.verifying, to.beside_log, log
     audit = Audit(
         *databases,
         projections.running,

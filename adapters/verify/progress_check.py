@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, Table, select
+from sqlalchemy import Table, literal, select, union_all
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.postgres.progress import is_stopped, progress_table, skipped_table
@@ -16,6 +16,7 @@ from mnemolog.events.envelope import StreamId
 from mnemolog.projections.seal import key_of, seal_of
 
 Row = Mapping[str, Any]
+_STORE = "store"  # No column of these tables.
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,19 @@ class AppliedProgress:
 
 
 async def applied_progress(
-    connection: AsyncConnection, store: PostgresStore, streams: Sequence[StreamId], report: Report
+    connection: AsyncConnection, stores: Sequence[PostgresStore], streams: Sequence[StreamId], report: Report
+) -> Mapping[str, AppliedProgress]:
+    """By store, from its tables; a stop or a skip without a valid seal is ignored and reported."""
+    progress = await _rows(connection, stores, progress_table, streams)
+    skipped = await _rows(connection, stores, skipped_table, streams)
+    return {
+        store.name: _applied(connection, store, progress[store.name], skipped[store.name], report) for store in stores
+    }
+
+
+def _applied(
+    connection: AsyncConnection, store: PostgresStore, progress: Sequence[Row], skipped: Sequence[Row], report: Report
 ) -> AppliedProgress:
-    """Read from its tables; a stop or a skip without a valid seal is ignored and reported."""
-    progress = await _rows(connection, store, progress_table, streams)
-    skipped = await _rows(connection, store, skipped_table, streams)
     genuine = [row for row in skipped if _is_skip(connection, store, row)]
     stopped = [row for row in progress if is_stopped(seal_of(connection), store.schema, row)]
     for row in skipped:
@@ -55,11 +64,17 @@ def live(table: Table, store: PostgresStore) -> Table:
 
 
 async def _rows(
-    connection: AsyncConnection, store: PostgresStore, table: Table, streams: Sequence[StreamId]
-) -> Sequence[Row]:
-    here = live(table, store)
-    statement: Select[Any] = select(here).where(among(here, streams))
-    return [dict(row) for row in (await connection.execute(statement)).mappings()]
+    connection: AsyncConnection, stores: Sequence[PostgresStore], table: Table, streams: Sequence[StreamId]
+) -> Mapping[str, Sequence[Row]]:
+    """The rows of this table of every store, in one statement."""
+    tables = [(store.name, live(table, store)) for store in stores]
+    statement = union_all(
+        *(select(literal(name).label(_STORE), here).where(among(here, streams)) for name, here in tables)
+    )
+    found: dict[str, list[Row]] = {name: [] for name, _ in tables}
+    for row in (await connection.execute(statement)).mappings():
+        found[row[_STORE]].append({name: value for name, value in row.items() if name != _STORE})
+    return found
 
 
 def _is_skip(connection: AsyncConnection, store: PostgresStore, row: Row) -> bool:

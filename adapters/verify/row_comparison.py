@@ -1,6 +1,7 @@
 """Compares a projection's rows with those of a replay and classifies differences."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
@@ -9,9 +10,16 @@ from sqlalchemy import (
     Select,
     Table,
     and_,
+    bindparam,
+    case,
+    exists,
+    false,
     func,
+    literal,
     select,
+    true,
     tuple_,
+    union_all,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -24,9 +32,11 @@ from mnemolog.projections.owner import Owner, indexed, owner_of, stream_of
 from mnemolog.projections.seal import MAC, key_of, seal_of
 
 LIMIT = 1000
+_OWNERS = "owners"
 
 Row = Mapping[str, Any]
 Key = tuple[Any, ...]
+Tables = tuple[Table, Table, Table]  # As its projector names it, live, and replayed.
 # Returns the owners of a table's rows that the log does not know.
 Unknown = Callable[[AsyncConnection, Table], Awaitable[Sequence[Owner]]]
 
@@ -43,22 +53,31 @@ class RowComparison:
 
     def __init__(self, store: PostgresStore) -> None:
         self._name = store.name
-        self._tables = [
+        self._tables: Sequence[Tables] = tuple(
             (table, in_schema(table, store.schema), in_schema(table, TEMPORARY))
             for table in store.projector.tables.sorted_tables
-        ]
+        )
 
     async def compare(self, connection: AsyncConnection, streams: Sequence[StreamId], report: Report) -> None:
         """Report every row of these streams that is on one side only."""
-        for table, live, replayed in self._tables:
-            left, right = (select(one).where(among(one, streams)) for one in (live, replayed))
-            stand = await _rows(connection, left.except_all(right), table)
-            expected = await _rows(connection, right.except_all(left), table)
-            for key in [*stand, *(key for key in expected if key not in stand)]:
-                both = (stand.get(key), expected.get(key))
-                report.add(await self._damage(connection, table, (live, replayed), *both))
-            count = select(func.count()).select_from(live).where(among(live, streams))
-            report.rows += (await connection.execute(count)).scalar_one()
+        if not streams:
+            return
+        found = await connection.execute(_summary(self._tables), {_OWNERS: list(map(owner_of, streams))})
+        for number, count, differs in found.all():
+            report.rows += count
+            if differs:
+                await self._compare(connection, self._tables[number], streams, report)
+
+    async def _compare(
+        self, connection: AsyncConnection, tables: Tables, streams: Sequence[StreamId], report: Report
+    ) -> None:
+        table, live, replayed = tables
+        left, right = (select(one).where(among(one, streams)) for one in (live, replayed))
+        stand = await _rows(connection, left.except_all(right), table)
+        expected = await _rows(connection, right.except_all(left), table)
+        for key in [*stand, *(key for key in expected if key not in stand)]:
+            both = (stand.get(key), expected.get(key))
+            report.add(await self._damage(connection, table, (live, replayed), *both))
 
     async def compare_strangers(self, connection: AsyncConnection, unknown: Unknown, report: Report) -> None:
         """Report every row of a user that the log does not know."""
@@ -76,6 +95,31 @@ class RowComparison:
         kind, detail = await _what(connection, table, both, actual, expected)
         key = key_of(table, row)
         return Damage(Part.ROW, kind, stream_of(row), detail, 0, "", self._name, table.name, key)
+
+
+@lru_cache(128)
+def _summary(tables: Sequence[Tables]) -> CompoundSelect[Any]:
+    """The number of each table, how many live rows these owners have, and whether the two sides differ.
+
+    One statement for all tables of a projection: mostly nothing differs, and many tables are empty.
+    """
+    return union_all(*(_sides(number, live, replayed) for number, (_, live, replayed) in enumerate(tables)))
+
+
+def _sides(number: int, live: Table, replayed: Table) -> Select[Any]:
+    left, right = (
+        select(one).where(tuple_(*indexed(one)).in_(bindparam(_OWNERS, expanding=True))) for one in (live, replayed)
+    )
+    there, expected = (
+        select(func.count().label("rows")).select_from(one.subquery()).subquery() for one in (left, right)
+    )
+    # As many rows on both sides, and none that is only on the left: they are the same.
+    differs = case(
+        (there.c.rows != expected.c.rows, true()),
+        (there.c.rows == 0, false()),
+        else_=exists(left.except_all(right).subquery().select()),
+    )
+    return select(literal(number), there.c.rows, differs).select_from(there.join(expected, true()))
 
 
 async def _rows(

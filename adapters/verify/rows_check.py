@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -52,6 +53,14 @@ PAGE = 1000
 Place = tuple[Any, ...]
 
 
+@dataclass(slots=True)
+class _Kept:
+    """Of a connection: the projections that it has temporary tables of, and how many events were replayed into them."""
+
+    tables: set[str] = field(default_factory=set)
+    events: int = 0
+
+
 class RowsCheck:
     """`run` compares all streams, or one; streams with a damaged log are left out.
 
@@ -83,6 +92,7 @@ class RowsCheck:
         self._paused: Collection[str] = ()
         self._retried: set[tuple[str, StreamId]] = set()
         self._proven: set[Place] = set()
+        self._replayed = 0
 
     async def run(self, only: StreamId | None = None) -> None:
         await self._pauses()
@@ -121,16 +131,26 @@ class RowsCheck:
 
     @asynccontextmanager
     async def _replaying(self) -> AsyncIterator[AsyncConnection]:
-        """A connection with temporary tables of every projection. It is closed afterwards, so they are dropped."""
+        """A connection with temporary tables of every projection, which each snapshot leaves empty.
+
+        To create and drop them takes longer than to check a stream, so the next check uses it again. Rows that were
+        rolled back still take up space: after some thousand events, or an error, it is closed.
+        """
         names = {live_key(store.name): store.schema for store in self._stores}
         names.update({store.name: TEMPORARY for store in self._stores})
         options: dict[str, Any] = {"schema_translate_map": names, "isolation_level": "REPEATABLE READ", KEEPS: False}
-        engine = self._engine.execution_options(**options)
-        async with engine.connect() as connection:
+        async with self._engine.execution_options(**options).connect() as connection:
+            kept = connection.info.setdefault("replaying", _Kept())
             try:
-                await create_tables(connection, [store.projector for store in self._stores])
+                lacking = [store for store in self._stores if store.name not in kept.tables]
+                await create_tables(connection, [store.projector for store in lacking])
+                kept.tables.update(store.name for store in lacking)
                 yield connection
-            finally:
+            except BaseException:
+                await connection.invalidate()
+                raise
+            kept.events += self._replayed
+            if kept.events > EVENTS_AT_ONCE:
                 await connection.invalidate()
 
     async def _compare(self, connection: AsyncConnection, some: Sequence[Head]) -> None:
@@ -204,7 +224,7 @@ class RowsCheck:
         self, connection: AsyncConnection, heads: Mapping[StreamId, int], trial: Report
     ) -> None:
         streams = list(heads)
-        progress = {store.name: await applied_progress(connection, store, streams, trial) for store in self._stores}
+        progress = await applied_progress(connection, self._stores, streams, trial)
         async for events in self._bundled(streams, list(progress.values())):
             await self._apply(connection, events, progress)
         for comparison in self._comparisons:
@@ -242,6 +262,7 @@ class RowsCheck:
     async def _apply(
         self, connection: AsyncConnection, batch: Sequence[StoredEvent], progress: Mapping[str, AppliedProgress]
     ) -> None:
+        self._replayed += len(batch)
         events = await decoded(self._log.decode, self._stores, batch)
         applied = {
             store: [one for one in batch if progress[store.name].applied(one.header.stream, one.header.seq)]
@@ -253,22 +274,39 @@ class RowsCheck:
 
     async def _ahead(self, connection: AsyncConnection, only: StreamId | None) -> None:
         """A progress beyond the head would make the projection skip what is appended next."""
+        present: set[Place] = set()  # Most projections stand at the same events.
         async with snapshot(connection, self._stores), alone(self._beside_log) as log:
             for store in self._stores:
-                for tenant, stream, seq in await self._beyond(connection, log, live(progress_table, store), only):
+                progress = live(progress_table, store)
+                for tenant, stream, seq in await self._beyond(connection, log, progress, only, present):
                     detail = f"{store.name} says that it applied {seq}, which the log does not have"
                     key = {"tenant": tenant, "stream": stream}
                     place = (seq, "", store.name, progress_table.name, key)
                     self._report.add(Damage(Part.ROW, Kind.CHANGED, StreamId(tenant, stream), detail, *place))
 
     async def _beyond(
-        self, connection: AsyncConnection, log: AsyncConnection, progress: Table, only: StreamId | None
+        self,
+        connection: AsyncConnection,
+        log: AsyncConnection,
+        progress: Table,
+        only: StreamId | None,
+        present: set[Place],
     ) -> list[Place]:
-        """Progress at events that are not in the log, which may be another database. Read before the log."""
+        """Progress at events that are not in the log, which may be another database. Read before the log.
+
+        Adds those that are, up to a page, to `present`, and does not look for them again.
+        """
         columns = [progress.c.tenant, progress.c.stream, progress.c.seq]
         statement = select(*columns).where(progress.c.seq > 0)
         pages = _pages(connection, statement if only is None else statement.where(among(progress, [only])), columns)
-        return [place async for some in pages for place in await _absent(log, _events, some)]
+        beyond: list[Place] = []
+        async for some in pages:
+            wanted = [place for place in some if place not in present]
+            absent = await _absent(log, _events, wanted)
+            beyond += absent
+            if len(present) < PAGE:
+                present.update(set(wanted).difference(absent))
+        return beyond
 
     async def _unknown(self, connection: AsyncConnection, table: Table) -> list[Owner]:
         """The owners of rows whose stream the log does not know."""

@@ -4,8 +4,10 @@ import logging
 from uuid import UUID, uuid4
 
 import pytest
+from sqlalchemy import text
 
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.verify import rows_check
 from mnemolog.adapters.verify.damage import Damage, Kind, Part
 from mnemolog.adapters.verify.healing import heal
 from mnemolog.domain.errors import NotFound
@@ -246,6 +248,44 @@ async def test_a_tampered_row_is_reported_in_the_log_and_counted(
     assert victim.reads.tampered["memories"] == counted + 1
     assert str(tea) in caplog.text
     assert "gin" not in caplog.text
+
+
+async def temporary_tables(engine: Engine) -> dict[int, int]:
+    """Of the connection that verification keeps: how many rows there are in each."""
+    async with engine.verifier.engine.connect() as connection:
+        tables = await connection.execute(
+            text("SELECT oid, relname FROM pg_class WHERE relnamespace = pg_my_temp_schema() AND relkind = 'r'")
+        )
+        counts = {oid: text(f"SELECT count(*) FROM pg_temp.{name}") for oid, name in tables.all()}
+        return {oid: (await connection.execute(count)).scalar_one() for oid, count in counts.items()}
+
+
+async def test_the_next_verification_uses_the_same_temporary_tables_and_finds_nothing_in_them(
+    victim: Engine, ana: Person, bob: Person, mallory: Attacker, tea: UUID
+) -> None:
+    assert (await victim.verifier.verify(ana.stream)).clean
+    tables = await temporary_tables(victim)
+    await mallory.sql(f"UPDATE {table(victim, 'memories')} SET text = 'gin' WHERE {OWN} AND memory_id = %(id)s", id=tea)
+
+    assert await kinds(victim, ana.stream) == {("memories", Kind.CHANGED)}
+    await ana.everything()
+    assert (await victim.verifier.verify(bob.stream)).clean
+    assert (await victim.verifier.verify(ana.stream)).clean
+    assert set(tables.values()) == {0}
+    assert await temporary_tables(victim) == tables
+
+
+async def test_after_some_thousand_events_a_verification_makes_its_tables_anew(
+    victim: Engine, ana: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (await victim.verifier.verify(ana.stream)).clean
+    tables = await temporary_tables(victim)
+    monkeypatch.setattr(rows_check, "EVENTS_AT_ONCE", 1)
+
+    assert (await victim.verifier.verify(ana.stream)).clean
+    assert await temporary_tables(victim) == {}
+    assert (await victim.verifier.verify(ana.stream)).clean
+    assert tables
 
 
 async def forge(mallory: Attacker, memories: str, like: UUID, **values: str) -> None:
