@@ -35,7 +35,8 @@ SETTINGS = {
     "log_line_prefix": "%m [%p] ",
 }
 # For tests: data survives a killed server, because the kernel has it, but not a power cut.
-NOT_DURABLE = {"fsync": "off", "full_page_writes": "off"}
+# Each new segment of 16 MB is a hole in a file instead of zeros to write.
+NOT_DURABLE = {"fsync": "off", "full_page_writes": "off", "wal_init_zero": "off", "wal_recycle": "off"}
 
 
 class PostgresServer:
