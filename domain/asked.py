@@ -90,6 +90,14 @@ def periods(question: str, asked_at: datetime) -> Sequence[Span]:
     return [span for span in spans if span.start <= asked_at]
 
 
+def without_periods(question: str) -> str:
+    """
+    >>> without_periods("Where did I work in May 2024?")
+    'Where did I work ?'
+    """
+    return re.sub(_PERIOD.pattern, "", question, flags=re.IGNORECASE)
+
+
 def _spans(said: str, asked_at: datetime) -> Iterator[Span]:
     said = said.replace("past ", "last ")
     try:

@@ -16,6 +16,7 @@ EXPANDED = 24
 
 # Not a question about where somebody lives.
 _LIVING = re.compile(r"\bfor a living\b", re.IGNORECASE)
+_DOING = re.compile(r"^(\W*what (?:do|does) .{1,40} do)\W*$", re.IGNORECASE)
 # What somebody must not eat is another question than what they eat.
 _AVOIDING = re.compile(
     r"\b(?:can't|cannot|(?:can|could|must|should|may|do|does)(?:n't| not| \w+ not))(?: \w+){0,2} eat\b", re.IGNORECASE
@@ -88,7 +89,12 @@ speak speaks language languages
 own owns has have
 died dead death die alive living passed
 """
-ANSWERED_BY = {"diet_plan": "eat"}
+ANSWERED_BY = {
+    "diet_plan": "eat",
+    "married_to": "husband wife spouse",
+    "partner_of": "girlfriend boyfriend",
+    "engaged_to": "fiance fiancee",
+}
 """What a fact with a predicate tells, beside the words of its sentence."""
 _ALIKE = 0.6
 """What a word of the same topic counts for, beside the word itself."""
@@ -139,7 +145,8 @@ def _is_name(text: str, match: re.Match[str], after: re.Match[str] | None) -> bo
 def question_stems(text: str, names: Collection[str] = ()) -> frozenset[str]:
     """The stems of what is asked for, without the names that anchor it."""
     named = {stem(word) for name in names for word in search_terms(name)}
-    plain = _AVOIDING.sub("avoid", _CALLED.sub(r"\1", _LIVING.sub("as a job", text.replace("’", "'"))))
+    plain = _DOING.sub(r"\1 as a job", _LIVING.sub("as a job", text.replace("’", "'")))
+    plain = _AVOIDING.sub("avoid", _CALLED.sub(r"\1", plain))
     return frozenset(stem(one) for one in search_terms(plain) if one not in _GENERIC) - named
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from mnemolog.domain.asked import Span, periods
 from mnemolog.domain.entity import ME
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.extractor import extract
@@ -16,7 +17,8 @@ from mnemolog.domain.text import name_key, normalize_name
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'll|me|my|mine|we|we're|we've|our|us)\b")
 # Not what is the case now: earlier, later, or only imagined.
 _NOT_NOW = re.compile(
-    r"\?|\b(?:used to|formerly|previously|years ago|months ago|as a (?:child|kid|teenager|student)|when i was|grew up"
+    r"\?|(?<!have )(?<!'ve )\blived in\b"
+    r"|\b(?:used to|formerly|previously|years ago|months ago|as a (?:child|kid|teenager|student)|when i was|grew up"
     r"|going to|will|would|might|could|should|if|want(?:s|ed)? to|plan(?:s|ning)? to|hop(?:e|es|ing) to"
     r"|thinking (?:of|about)|consider(?:s|ing)|dream(?:s|ing)?|wish(?:es)?|next (?:week|month|year)"
     r"|visit(?:s|ed|ing)?)\b"
@@ -33,7 +35,7 @@ _STATES: Mapping[str, re.Pattern[str]] = {
     "home": re.compile(
         r"\b(?:live[sd]?|living|based) in\b"
         r"|(?<!been )(?<!was )(?<!got )\b(?:moved|relocated|settled|moving) (?:back )?(?:to|in|into|from)\b"
-        r"|\b(?:new|my|our) (?:home|flat|apartment|house|address|place)\b"
+        r"|\b(?:new|my|our) (?:home|flat|apartment|house|place)\b"
     ),
     "job": re.compile(
         r"\bwork(?:s|ed|ing)? (?:at|for|as|in)\b|\b(?:new|my|her|his) (?:job|employer|position)\b|\bjoined\b"
@@ -62,7 +64,7 @@ _VALUED = re.compile(
 )
 _ONE_AT_A_TIME = frozenset({"lives_in", "works_at", "diet_plan", "married_to", "partner_of"})
 _STATE_OF = {
-    **dict.fromkeys(("lives_in", "lives_on", "lives_near", "based_in", "home", "address", "city"), "home"),
+    **dict.fromkeys(("lives_in", "lives_near", "based_in", "home", "city"), "home"),
     **dict.fromkeys(("works_at", "works_for", "works_as", "job_title", "job", "employer"), "job"),
     **dict.fromkeys(("diet", "diet_plan"), "diet"),
     **dict.fromkeys(("married_to", "partner_of", "engaged_to", "dating"), "partner"),
@@ -108,19 +110,33 @@ def asked_states(question: str) -> frozenset[str]:
     return frozenset(named | {f"={word}" for word in re.findall(r"\w+", plain)})
 
 
-def asks_former(question: str) -> bool:
-    """Whether a question asks for what was the case before.
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The time that a question asks for: what it names after "before", as a key of names, or certain periods."""
 
-    >>> asks_former("Who was my dentist before?"), asks_former("What did I say?")
-    (True, False)
+    before: str = ""
+    spans: tuple[Span, ...] = ()
+
+    def fits(self, since: datetime, until: datetime | None, pivot: datetime | None = None) -> bool:
+        """Whether something held then; without periods, whether it was over at the `pivot`, or is over now."""
+        if self.spans:
+            return any(since < span.end and (until is None or until > span.start) for span in self.spans)
+        return until is not None and (pivot is None or until <= pivot)
+
+
+def asked_past(question: str, asked_at: datetime) -> Past | None:
+    """The time that a question asks for; None if it is the present, or not said.
+
+    >>> from datetime import UTC
+    >>> asked_past("Where did I live before Leipzig?", datetime(2026, 5, 20, tzinfo=UTC)).before
+    'leipzig'
+    >>> asked_past("Where do I live?", datetime(2026, 5, 20, tzinfo=UTC))
     """
-    return _FORMER_QUESTION.search(normalize_name(question)) is not None
-
-
-def asked_before(question: str) -> str:
-    """What a question names after "before", as a key of names: `leipzig` of "Where did I live before Leipzig?"."""
-    after = _BEFORE.split(normalize_name(question), maxsplit=1)[1:] if asks_former(question) else []
-    return name_key(" ".join(after).strip(" ?.!"))
+    plain = normalize_name(question)
+    if _FORMER_QUESTION.search(plain):
+        return Past(name_key(" ".join(_BEFORE.split(plain, maxsplit=1)[1:]).strip(" ?.!")))
+    spans = periods(question, asked_at) if _PAST_QUESTION.search(plain) else ()
+    return Past(spans=tuple(spans)) if spans else None
 
 
 def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[str]) -> Statement | None:
@@ -135,12 +151,15 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
         found = extract(text, at, normalize_name(speaker) or ME)
         for one in found:
             state = "" if one.replaces else _extracted_state(one)  # Whose place it takes is not known here.
-            if state in asked and (one.since is None or one.since <= at):
+            over_by_then = one.action is not Action.END and one.until is not None and one.until <= at
+            if state in asked and (one.since is None or one.since <= at) and not over_by_then:
                 over = [each for each in found if each.action is Action.END and each.predicate == one.predicate]
                 named = tuple(normalize_name(each.object or "") for each in over)
                 ended = named if one.action is Action.END else None
                 subject = f"{one.subject} {one.via}" if one.via else one.subject
                 return Statement(id_, normalize_name(subject), state, plain, at, ended)
+        if found:  # The rules know what it says, and it is something else.
+            return None
     if _NOT_NOW.search(plain):
         return None
     state = next((state for state, pattern in _STATES.items() if pattern.search(plain)), "")

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import literal, select, union
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.domain import ranking, state
+from mnemolog.domain import ranking
 from mnemolog.domain.anaphora import Reference
 from mnemolog.domain.card import reference
 from mnemolog.domain.category import PROCEDURAL, CategoryPolicy, Context, ContextMode, label
@@ -18,6 +18,7 @@ from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.origin import EXTERNAL, Origin
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.ranking import DEFAULT, FORMER
+from mnemolog.domain.state import asked_past
 from mnemolog.domain.text import count_tokens, indented, normalize_name
 from mnemolog.domain.todo import TodoStatus
 from mnemolog.domain.viewer import Viewer
@@ -154,7 +155,7 @@ async def gather(
         among=await candidates(connection, viewer, request.filters),
         limit=MOST_KNOWN,
         entity_ids={*request.filters.entity_ids, *referred},
-        former=state.asks_former(question.text),
+        former=asked_past(question.text, point.valid_at) is not None,
         profile=ranking.PROFILES[request.profile],
         cutoff=request.cutoff,
     )

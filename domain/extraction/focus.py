@@ -10,7 +10,7 @@ _PRONOUN = re.compile(r"(?:(?P<she>she)|he)(?='s\b| )", re.IGNORECASE)
 _ROLE = re.compile(rf"\b({ONE_OF})s?\b", re.IGNORECASE)
 # Somebody, or a place or an employer, which nobody calls `she`.
 _MENTION = form(
-    r"\b(?:(?:in|at|from|near|for|(?:moved?|moving|went|go|going|flew|trip|back) to) (?:the )?(?-i:[A-Z])[\w-]+"
+    r"\b(?:(?:in|at|from|near|for|(?<!spoke )(?<!talked )(?<!married )(?<!engaged )(?<!wrote )to) (?:the )?(?-i:[A-Z])[\w-]+"
     rf"|{{OTHER}}(?:, (?P<tie>(?:my|our){{SORT}} (?:{ONE_OF}|{SOME_OF})\b))?|{{ROLE}}\b(?:,? {{ALONE}})?)"
 )
 # What follows a word that begins a sentence and is a name.

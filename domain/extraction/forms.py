@@ -19,6 +19,7 @@ from mnemolog.domain.extraction.makers import (
     joins,
     last_day,
     likes,
+    lived_in,
     lives_in,
     living_with,
     married_to,
@@ -54,6 +55,7 @@ from mnemolog.domain.extraction.others import (
     left_the_company,
     no_longer_is,
     parted,
+    their_relative,
     they_are_allergic,
     they_are_engaged,
     they_live_in,
@@ -75,7 +77,7 @@ _EVENT = (
     r"(?:the|my|our) (?:new )?(?-i:(?P<place>[A-Z][\w-]+) )?(?P<noun>wedding|(?:job )?interview|appointment|exam|flight|surgery|operation|graduation"
     r"|concert|party|conference|funeral|christening|race|deadline|due date|reunion|marathon|recital|ceremony|move|meeting|trip|holiday|vacation"
     r"|(?:dentist|doctor|dentist's|doctor's) appointment|housewarming|birthday party|driving test)"
-    r"(?: to {NAME})?"
+    r"(?: (?:to|in) {NAME})?"
 )
 # What `they` say of somebody else, with `has` and the like.
 _HAVE = (
@@ -105,7 +107,7 @@ MOVED_IN = form(r"{I}(?: all)? moved in(?=$|[,.!])")
 SO_IS = form(r"(?:so )?is {NAME}(?: too)?$")
 INSTEAD = form(r"{AM} (?:going|flying|travelling|traveling|off) to {NAME}(?: (?:in|on|for|next|this) [\w ]{2,20}?)? instead(?=$|[,.!;]| with\b)")
 STARTS = form(rf"i(?:'ll| will|'m going to)? (?:start|started|begin|began)(?: (?:work|there))? (?P<when>(?:(?:on|in|from|this|next|last) )?{times.POINT})(?=$|[,.!])")
-IT_IS = form(r"(?:.*[,:] )?(?:(?:and|so|but) )?(?:now )?it(?:'s| is)(?: now)? {OTHER}(?: now)?(?:, not [^,]+)?$")
+IT_IS = form(r"(?:.*(?:[,:]|\band|\bso|\bbut) )?(?:now )?it(?:'s| is)(?: now)? {OTHER}(?: now)?(?:, not [^,]+)?$")
 NAME_ALONE = form(r"(?:in |at |to |for )?{NAME}$")
 
 RULES: tuple[Rule, ...] = named(
@@ -119,7 +121,7 @@ RULES: tuple[Rule, ...] = named(
     rule("moved|live|living", r"{I} (?:moved (?:in)?to|live in|living in) {SOME_HOME} (?:on|at) {NAME}{END}", names("lives_on", category="Location", single=True, changes=True)),
     rule("moved in", r"{I} (?:bought|rented|found|got) {SOME_HOME} in {NAME},? (?:and|&) (?:(?:i|we) )?(?:have |'ve )?(?:just |finally |already )?moved in\b", moved_to),
     rule("moving in", r"{I} (?:bought|rented|found|got) {SOME_HOME} in {NAME},? (?:and|&) (?:we're|we are|i'm|i am) moving in(?=$|[,.!;]| (?:together|soon|with)\b)", moving),
-    rule("share|sharing", r"{I} (?:share|sharing) {SOME_HOME} in {NAME}{END}", lives_in),
+    rule("share|sharing", r"{I} (?:share|sharing) {SOME_HOME}(?: with [^,;]{2,40}?)? in {NAME}{END}", lives_in),
     rule("live|living", r"{I} (?:live|living) (?=with (?:my|our) )(?!.* (?:in|near|at) )", living_with),
     rule("back in", r"{AM} (?:back|home) in {NAME} (?:for good|permanently)", moved_to),
     rule("settled", r"{I} settled(?: down)? in {NAME}{END}", moved_to),
@@ -127,6 +129,7 @@ RULES: tuple[Rule, ...] = named(
     rule("live", r"(?:i|we) (?:don't|do not) live in {NAME}{NO_MORE}", ends("lives_in")),
     rule("longer", r"(?:i|we)(?:'m| am|'re| are)? no longer (?:live|living) in {NAME}{END}", ends("lives_in")),
     rule("used to", r"(?:i|we) used to live in {NAME}{END}", ends("lives_in")),
+    rule("lived", r"{I} lived in {NAME}{END}", lived_in),
     rule("live|living|based|resid", r"{I} (?:live|living|based|reside|residing) in {NAME}{END}", lives_in),
     rule("live|living", r"{I} (?:live|living) (?:in an? (?:(?:small|tiny|little|quiet|big|pretty) )*(?:village|town|city|suburb) )?(?:just )?(?:outside(?: of)?|near|close to|not far from) {NAME}{END}", names("lives_near", category="Location", single=True)),
     rule("live|living", r"{I} (?:live|living) in an? (?:(?:small|tiny|little|quiet|big|pretty) )*(?:village|town|city|suburb)(?:,)? (?:called|named) {NAME}{END}", lives_in),
@@ -135,7 +138,7 @@ RULES: tuple[Rule, ...] = named(
     rule("home|place|flat|apartment|house", r"(?:home|(?:my|our)(?: new)? (?:home|place|flat|apartment|house)) is(?: now)?(?: in)? {NAME}{END}", moved_to),
     rule("place|city|town|country|village", r"the (?:place|city|town|country|village)(?: that| where| which)? (?:i|we)(?:'ve| have)?(?: just| now)? (?:live in|live|moved to|moved into|moved|relocated to) (?:is|was) {NAME}{END}", lives_in),
     rule("it is|it's|it was", r"(?:it is|it's|it was) {NAME} (?:that|where) (?:i|we) (?:live|moved|relocated)(?: in| to)?$", lives_in),
-    rule("address", r"(?:my|our)(?: (?:new|home|current|postal))* address is(?: now)?:? (?P<value>\d+\w? (?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+){1,3})(?=$|[,.!;])", address),
+    rule("address", r"(?:my|our)(?: (?:new|home|current|postal))* address (?:is|(?:has )?changed(?: again)?(?:,|:)? (?:it's|it is|to))(?: now)?:? (?P<value>\d+\w? (?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+){0,3})(?=$|[,.!;]| now\b)", address),
     # Work.
     rule("work", r"i (?:don't|do not) work (?:at|for) {NAME}{NO_MORE}", ends("works_at", in_short=True)),
     rule("longer|not", r"i(?:'m| am)? (?:no longer|not) (?:work|working|employed|with)(?: at| for| by)? {NAME}{NO_MORE}?{END}", ends("works_at", in_short=True)),
@@ -146,10 +149,10 @@ RULES: tuple[Rule, ...] = named(
     rule("job|position", r"{I} (?:quit|left|lost|resigned from) my (?:job|position)(?=$|[,.!])", ends("works_at")),
     rule("fired|laid off|redundant", r"{I}(?: got| was)? (?:fired|laid off|made redundant)(?=$|[,.!])", ends("works_at", in_short=True)),
     rule("resigned|unemployed|out of work|between jobs|retired", r"{I} (?:resigned|unemployed|out of work|between jobs|retired)(?=$|[,.!]| now\b)", ends("works_at")),
-    rule("work", r"{I} (?:work|working) as an? {OCCUPATION}(?: (?P<link>at|for|with|in) {NAME}{END})?", occupied),
+    rule("work", r"{I} (?:work|working) {AS_A}(?: (?P<link>at|for|with|in) {NAME}{END})?", occupied),
     rule("work", r"{I} (?:work|working|started working|began working)(?: (?:full[- ]time|part[- ]time|remotely|again))? (?:at|for) {NAME}{END}", works_at),
     rule("job|position|role", r"{I} (?:started|starting|began|got|taken|took|accepted|landed|have)(?: (?:a|the|my|an))?(?: (?:new|great|full[- ]time|part[- ]time))* (?:job|position|role) (?:at|with|for) {NAME}{END}", started_at),
-    rule("job|position|role", r"{I} (?:started|starting|began|got|taken|took|accepted|landed)(?: (?:a|the|my|an))?(?: (?:new|great|full[- ]time|part[- ]time))* (?:job|position|role) as an? (?:{OCCUPATION}|(?P<title>[a-z][\w-]*(?: [a-z][\w-]*){0,2}?)(?= (?:at|for|with) (?-i:[A-Z])))(?: (?:at|for|with) {NAME}{END}|(?=$|[,.!]| (?:and|in|from)\b))", newly_occupied),
+    rule("job|position|role", r"{I} (?:started|starting|began|got|taken|took|accepted|landed)(?: (?:a|the|my|an))?(?: (?:new|great|full[- ]time|part[- ]time))* (?:job|position|role) {AS_A}(?: (?:at|for|with) {NAME}{END}|(?=$|[,.!]| (?:and|in|from)\b))", newly_occupied),
     rule("jobs|companies|employers", r"{I} (?:switched|changed|moved) (?:jobs|companies|employers),? from [^,]{2,40}? to {NAME}{END}", started_at),
     rule("jobs", r"{I} (?:switched|changed) jobs(?: and| &|,) (?:now )?(?:work|working) (?:at|for) {NAME}{END}", started_at),
     rule("as a", r"{I} (?:started|starting)(?: (?:work|working))? as an? {OCCUPATION}(?: (?:at|for|with) {NAME}{END}|(?=$|[,.!]| (?:and|in|from)\b))", newly_occupied),
@@ -176,7 +179,7 @@ RULES: tuple[Rule, ...] = named(
     rule("graduated|dropped out", r"{I} (?:graduated|dropped out)(?: (?:from|of) (?:{NAME}{END}|university|college|uni|school))?(?=$|[,.!;]| (?:in|with|and|last|from)\b)", ends_study),
     rule("stud|major", r"{I} (?:study|studying|majoring in) (?P<value>(?!(?:for|hard|at|in|with|abroad|all|the|my|a|this|it|every|together|some|how)\b)[\w-]+(?: (?!(?:at|in|for|with|because|hard|right|here|now|together)\b)[\w-]+){0,2})(?: at {NAME}{END}|(?=$|[,.!]| (?:at|in|with|here|now)\b))", studied),
     rule("learning", r"{I} (?:(?:started|begun|began) )?learning {LANGUAGES}(?=$|[,.!;]| (?:now|and|but|with|on|at|for|in|because|too|again|to|so)\b)", values("learns")),
-    rule("learning", r"{I} (?:stopped|quit|given up|gave up|giving up|no longer) (?:learning|studying) {LANGUAGES}(?=$|[,.!;]| (?:now|and|but|because|for|since)\b)", ends("learns")),
+    rule("learning|studying|give|gave", r"{I} (?:(?:stopped|quit|no longer) (?:learning|studying)|(?:given up|gave up|giving up)(?: (?:learning|studying))?) {LANGUAGES}(?=$|[,.!;]| (?:now|and|but|because|for|since)\b)", ends("learns")),
     rule("speak", r"i(?: can| also| now)? speak(?: fluent| some| a little| a bit of)? {LANGUAGES}(?! \w*(?:food|music))", values("speaks")),
     # Health.
     rule("allerg", r"{AM}(?: (?:very|severely|extremely|highly|deathly|mildly))* allergic to {FOOD}(?:,? (?:and )?not(?: to)? (?P<former>{DISH}))?(?=$|[,.!(]| (?:so|because|since|now|too)\b)", allergic),
@@ -194,6 +197,7 @@ RULES: tuple[Rule, ...] = named(
     rule("tak| off", r"{I} (?:(?:stopped|quit|no longer) (?:taking|take)|(?:came |come )?off)(?: my| the)? {DRUG}", ends("medication")),
     rule("tak| on |prescribed|switch", r"{I} (?:take|taking|on|started taking|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUG}(?:(?: now)? instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("switched from", r"{I} switched from (?P<former>[a-z][\w-]{3,}) to(?: {DOSE})? {DRUG}", drug),
+    rule(" me from", r"(?:{DOCTOR}|{OTHER})(?: has)?(?: just)? (?:switched|changed|moved) me from (?P<former>[a-z][\w-]{3,}) to(?: {DOSE})? {DRUG}", drug),
     rule("put me on|prescribed", r"{DOCTOR}(?: has)?(?: just)? (?:prescribed me|prescribed|put me on)(?: {DOSE})? {DRUG}(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("tak| on ", r"{I} (?:take|taking|on) {DOSE} (?P<value>[a-z][\w-]{3,30})\b", values("medication")),
     # Diet.
@@ -251,6 +255,7 @@ RULES: tuple[Rule, ...] = named(
     rule("live|living", r"(?:{WHO}|{THEIRS})(?: is)?(?: (?:now|currently|still|also))? (?:lives|living) with (?:me|us)(?=$|[,.!;]| (?:and|again|now|too|for|because|these)\b)", they_live_with_me),
     rule("moved", r"{WHO}" + _HAVE + r" moved (?:back )?in with (?:my|our|his|her|their|(?-i:[A-Z]))", ends_for("lives_in")),
     rule("mov|relocat", r"{WHO}(?: (?:and|&) {OTHER})?(?:(?: is| are)(?: also| both| now)? (?:(?P<wed>married) (?:and|&) )?(?:going to move|moving|relocating)|'s (?:going to move|moving)| will (?:move|relocate))(?: (?:over|back|down|up|out))? to {PLACE}{NAME}{END}", they_move),
+    rule("moved", r"{WHO}" + _HAVE + r" moved from {FORMER} to {NAME}{END}", they_moved_to),
     rule("moved|relocated", r"{WHO}" + _HAVE + r" (?:moved|relocated)(?: (?:back|over|out|down|up))? (?:to|into) {PLACE}{NAME}{END}", they_moved_to),
     rule("settled", r"{WHO}" + _HAVE + r" settled(?: down)? in {NAME}{END}", they_moved_to),
     rule("no longer|n't|not", r"{WHO} (?:no longer (?:lives|living)|(?:doesn't|does not) live) in {NAME}(?:{NO_MORE})?{END}", ends_for("lives_in")),
@@ -277,7 +282,9 @@ RULES: tuple[Rule, ...] = named(
     rule("dating", r"{AM} dating {NAME}{STOP}", names("partner_of", category=PERSON)),
     rule("call|name", r"(?:my|our){SORT} {ONE}(?:'s name is|'s called| is called| is named|, whose name is| named| called) {OTHER}{END}", related),
     rule("my|our", r"(?:my|our)(?: (?:new|two|three|four|lovely|older|younger|little|best))* (?P<several>" + SEVERAL + r") are (?:called |named )?{ALL}(?=$|[,.!;])", several),
-    rule("my|our", r"(?:my|our){SORT} {ONE}(?: at (?:work|(?-i:[A-Z])[\w'&-]+))?(?:,| is(?: now)?)? {OTHER}(?=$|[,.!]| &| (?:is|was|has|had|and|now|just|will|who|with|always|never|often|" + VERBS + r")\b)", related),
+    rule("my|our", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?-i:[A-Z])[\w'&-]+)))?(?:,| is(?: now)?)? {OTHER}(?=$|[,.!]| &| (?:is|was|has|had|and|now|just|will|who|with|always|never|often|" + VERBS + r")\b)", related),
+    rule(" here is", r"the {ONE} here is(?: now)? {OTHER}(?=$|[,.!])", related),
+    rule("his|her|'s", r"{THEIR}(?: is(?: now)?(?: called)?)? {OTHER}(?=$|[,.!]| &| (?:is|was|has|had|and|now|just|" + VERBS + r")\b)", their_relative),
     rule("called|named|name|, |: ", r"{I}(?: (?:got|have|adopted|bought|found|switched to|changed to))? (?:an?|one|another){SORT} {ONE}(?:,? (?:called|named|whose name is)|,|:) {OTHER}{END}", related),
     rule("name is|name's|named|called", r"{I}(?: (?:got|have|adopted|bought|picked up|rescued))? (?:an?|one|another){SORT} {ONE}(?: from (?:the |a )?[\w ]{2,20}?)?(?:,| and|:)? (?:(?:his|her|its|their) name(?:'s| is)|(?:he|she|it)(?:'s| is) (?:called|named)|(?:named|called) (?:him|her|it)) {OTHER}{END}", related),
     rule("kids|children|sons|daughters|twins", r"{I} (?:have|got) (?:an? |two |three |four |five )?(?:kids|children|sons|daughters|twins)(?:,|:| called| named) {CHILDREN}", parents),

@@ -87,6 +87,14 @@ started_at = names("works_at", category="Organization", changes=True)
 married_to = names("married_to", category=PERSON)
 
 
+def lived_in(said: Said) -> Sequence[Candidate]:
+    """A home of the past, if it is said of which time."""
+    since, until = said.clause.since, said.clause.until or said.clause.over
+    if since is None or until is None or until.date() >= said.at.date():
+        return ()
+    return (Candidate(predicate="lives_in", object=said.name, category=LOCATION, since=since, until=until),)
+
+
 def names_other(predicate: str) -> Make:
     """A fact about somebody."""
 
@@ -291,7 +299,7 @@ def trip(said: Said) -> Sequence[Candidate]:
     plan = replace(_next_trip(said.name), until=until)
     noun = re.search("holiday|vacation", said.match[0].lower())
     day = said.clause.stamp if until and re.fullmatch(r"\d{4}-\d\d-\d\d", said.clause.stamp) else None
-    return (plan, _date_of(noun[0] if noun else "trip", day)) if day else (plan,)
+    return (plan, replace(_date_of(noun[0] if noun else "trip", day), until=until)) if day else (plan,)
 
 
 def _next_trip(place: str | None) -> Candidate:
@@ -352,5 +360,5 @@ def event(said: Said) -> Sequence[Candidate]:
     noun, place = "_".join(said.match["noun"].lower().split()), said.named("place") or said.named("name")
     date = _date_of(noun, day.date().isoformat())
     if place and noun in ("trip", "holiday", "vacation"):
-        return (replace(_next_trip(place), until=times.moved(day, 1, "day")), date)
+        return tuple(replace(one, until=times.moved(day, 1, "day")) for one in (_next_trip(place), date))
     return (date,)

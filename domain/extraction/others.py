@@ -47,6 +47,15 @@ class Who:
         return (replace(tie, literal=False, subject=self.owner or ME, known=self.owner is not None),)
 
 
+def their_relative(said: Said) -> Sequence[Candidate]:
+    """Who somebody's relative is: "Felix and his girlfriend Lena", "my sister's husband is Jonas"."""
+    who, word = Who.of(said), said.match["whose"].lower()
+    single = re.fullmatch(ONE_OF, word) is not None
+    tie = {"predicate": RELATIONS.get(word, word), "object": said.named("other"), "literal": False, "single": single}
+    category = ANIMAL if re.fullmatch(PETS, word) else PERSON
+    return (*who.tie, who.told(category=category, changes=said.changes, **tie))
+
+
 def they_are_engaged(said: Said) -> Sequence[Candidate]:
     who, to = Who.of(said), {"object": said.named("other"), "category": PERSON, "literal": False, "single": True}
     return (*who.tie, who.told(predicate="engaged_to", since=said.clause.since, changes=True, **to))

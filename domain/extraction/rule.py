@@ -35,7 +35,7 @@ class Said:
         if not found:
             return None
         clings = r"[.'&-]+$" if group == "name" else r"'s$|[.'&-]+$"  # One may work at Dan's.
-        return re.sub(r"^(Dr|Prof)\. ", r"\1 ", re.sub(clings, "", found)).strip()
+        return re.sub(r"^(Dr|Prof|Mrs?|Ms)\. ", r"\1 ", re.sub(clings, "", found)).strip()
 
     @property
     def values(self) -> Sequence[str]:
@@ -126,7 +126,7 @@ _ADVERBS = "just|now|finally|recently|also|both|already|currently|actually|reall
 _NOT_A_NAME = (
     "I|I'm|I've|The|My|Our|A|An|This|That|It|He|She|They|We|You|God|Christmas|Easter|Halloween|Monday|Tuesday|Wednesday"
     "|Thursday|Friday|Saturday|Sunday|January|February|March|April|May|June|July|August|September|October|November"
-    "|December|Earth|English|TV|PM|AM|OK|Dr"
+    "|December|Earth|English|TV|PM|AM|OK|Dr|Mr|Mrs|Ms"
 )
 # One moves to, joins and leaves these without a home or a job.
 _NO_PLACE = (
@@ -157,7 +157,7 @@ _NAME = (
 )
 # A name of one to three words with or without a title, which no `and` or `of` connects.
 _PERSON = (
-    rf"(?-i:(?:(?:Dr|Prof)\.? )?(?!(?:{_NOT_A_NAME})(?![\w'&-]))(?!(?:{_NO_PERSON})(?![\w-]))(?:[DO]')?[A-Z][\w-]+"
+    rf"(?-i:(?:(?:Dr|Prof|Mrs?|Ms)\.? )?(?!(?:{_NOT_A_NAME})(?![\w'&-]))(?!(?:{_NO_PERSON})(?![\w-]))(?:[DO]')?[A-Z][\w-]+"
     r"(?: (?:(?:de|da|van|von|der) ){0,2}(?:[DO]')?[A-Z][\w-]+){0,2})"
 )
 _ROLES = f"{ONE_OF}|{SOME_OF}|{PETS}"
@@ -168,6 +168,7 @@ _NO_DISH = (
 _FRAGMENTS = {
     # `{WHO}` is a relation, with or without a name, or a name; `{ROLE}` only a relation, `{ALONE}` only a name;
     # `{THEIRS}` a relation to somebody else, with a name.
+    "THEIR": rf"{{WHO}}(?:'s| (?:and|&) (?:his|her)){{SORT}} (?P<whose>{_ROLES})",
     "WHO": rf"(?:(?:my|our){{SORT}} (?P<role>{_ROLES})(?:,? (?P<person>{_PERSON}),?)?|(?P<alone>{_PERSON}))",
     "THEIRS": rf"(?P<owner>{_PERSON})'s{{SORT}} (?P<theirs>{_ROLES}),? (?P<named>{_PERSON}),?",
     "ROLE": rf"(?:my|our){{SORT}} (?P<role>{_ROLES})",
@@ -209,13 +210,15 @@ _FRAGMENTS = {
     "DIET": rf"(?P<value>{DIETS})\b(?!-)(?! (?!(?:diet|now|again|because|since|and|for|these|so|but|at|too|as|in|from|by|with|myself)\b)\w)",
     "DIETS": f"(?P<value>{DIETS})",
     "LANGUAGES": rf"(?P<value>(?:{LANGUAGES})(?:(?:, and |, | and )(?:{LANGUAGES}))*)\b",
+    # An occupation, or any title if an employer follows.
+    "AS_A": r"as an? (?:{OCCUPATION}|(?P<title>[a-z][\w-]*(?: [a-z][\w-]*){0,2}?)(?= (?:at|for|with) (?-i:[A-Z])))",
     "OCCUPATION": (
         r"(?P<value>(?:(?!(?:bad|terrible|good|great|better|big|huge|natural|born|the|if|not|pretty|very|cautious|careful|slow|fast|safe|nervous|quick|picky|daily|former|ex|retired|so|such|decent|amateur|hobby|home|real|new|first-time|frequent|one-time|wannabe)\b)[\w-]+ ){0,2}"
         rf"(?:{OCCUPATIONS}))\b"
     ),
     "DOCTOR": r"(?:my|the) (?:doctor|gp|psychiatrist|cardiologist|oncologist|neurologist|specialist)",
     "DRUG": (
-        r"(?P<value>[a-z]+(?:pril|sartan|statin|azole|azepam|azolam|mycin|cillin|formin|oxetine|pram|lukast|olol"
+        r"(?P<value>[a-z]+(?:pril|sartan|statin|azole|azepam|azolam|mycin|cillin|formin|oxetine|pram|lukast|olol|terol|butamol|sonide|coxib|oxacin"
         r"|thyroxine|parin|profen|tidine|semide|gliptin|dipine|zepine|triptan|setron)|insulin|aspirin|paracetamol"
         r"|acetaminophen|warfarin|xarelto|eliquis|prozac|zoloft|lexapro|xanax|ritalin|adderall|lithium|methotrexate"
         r"|prednisone|sertraline|melatonin|antidepressants|antihistamines|birth control|beta[- ]blockers)\b"

@@ -28,8 +28,8 @@ _OCCUPATION_WORDS = (
 OCCUPATIONS = "|".join(_OCCUPATION_WORDS.split())
 # One at a time; the others may be several.
 ONE_OF = (
-    "wife|husband|fiancee?|girlfriend|boyfriend|partner|boss|manager|supervisor|landlord|landlady|dentist|doctor|gp"
-    "|therapist|mother-in-law|father-in-law|mother|father|mom|mum|dad|stepmother|stepfather|stepmum|stepmom|stepdad"
+    "wife|husband|fiancee?|girlfriend|boyfriend|partner|boss|(?:line )?manager|team lead(?:er)?|supervisor|landlord|landlady"
+    "|dentist|doctor|gp|therapist|vet|hairdresser|barber|physiotherapist|p(?:a)?ediatrician|dermatologist|midwife|mother-in-law|father-in-law|mother|father|mom|mum|dad|stepmother|stepfather|stepmum|stepmom|stepdad"
 )
 SOME_OF = (
     "sister-in-law|brother-in-law|sister|brother|son-in-law|daughter-in-law|son|daughter|cousin|aunt|uncle|niece|nephew"
@@ -66,6 +66,10 @@ RELATIONS = {
     "housemate": "roommate",
     **{f"{one}-in-law": f"{one}_in_law" for one in ("mother", "father", "sister", "brother", "son", "daughter")},
     "gp": "doctor",
+    "line manager": "manager",
+    "team lead": "manager",
+    "team leader": "manager",
+    "paediatrician": "pediatrician",
     "puppy": "dog",
     "kitten": "cat",
 }

@@ -6,12 +6,13 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, func, select, union_all
 
-from mnemolog.domain import hydration, state
-from mnemolog.domain.asked import AnswerKind, answer_kind
+from mnemolog.domain import hydration
+from mnemolog.domain.asked import AnswerKind, answer_kind, without_periods
 from mnemolog.domain.card import TOP_FACTS, reference
 from mnemolog.domain.facts import State
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.sentence import value_text
+from mnemolog.domain.state import Past, state_of
 from mnemolog.domain.text import name_key
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.graph import facts, reader
@@ -29,8 +30,8 @@ RELEVANT = 0.3
 """More than the score of a fact that shares only its entity with the question."""
 ELSEWHERE = 0.5
 """The weight of a fact that has the words of a question, but is about none of those whom it is about."""
-PRESENT = 0.5
-"""The weight of a fact that holds, if the question asks for what was before it."""
+OTHER_TIME = 0.5
+"""The weight of a fact that did not hold at the time that a question asks for."""
 NAMED = 0.9
 """The score of an entity if the question does no more than name it."""
 
@@ -52,14 +53,14 @@ def _holds(viewer: Viewer) -> ColumnElement[int]:
 async def _find(asked: Asked) -> Found:
     """The facts that a question asks for and what they replaced, or the entities that it only names."""
     known, about, where = None, asked.among.filters.entity_ids or None, _where(asked)
-    before = state.asks_former(asked.question.text)
-    point = replace(asked.point, always=before)
+    past = asked.past
+    point = replace(asked.point, always=past is not None)
     if about or asked.held <= READ_WHOLE:
         known = await facts.facts(asked.connection, asked.viewer, point, asked.predicates, about, where=where)
     found = await hydrate(
         asked.connection,
         asked.viewer,
-        asked.question.text,
+        without_periods(asked.question.text) if past and past.spans else asked.question.text,
         asked.predicates,
         point,
         entity_ids=asked.entity_ids,
@@ -70,7 +71,7 @@ async def _find(asked: Asked) -> Found:
     anchored = bool(found.seeds) or hydration.asks_about_user(asked.question.text)
     weighed = [replace(one, score=ELSEWHERE * one.score) if anchored and not one.hops else one for one in found.facts]
     relevant = [one for one in _dates_with_events(asked, weighed) if one.score > RELEVANT]
-    told = _before(asked, relevant) if before else [*map(fact_hit, relevant), *await _former(asked, relevant)]
+    told = _past(past, relevant) if past else [*map(fact_hit, relevant), *await _former(asked, relevant)]
     hits = [*told, *await _only_named(asked, found)]
     return Found(hits=hits, named=[one.said for one in found.seeds if one.said], unborne=found.unborne)
 
@@ -124,20 +125,19 @@ def _dates_with_events(asked: Asked, found: Sequence[FactHit]) -> Sequence[FactH
 
 
 def _event(one: FactHit) -> tuple[UUID, str]:
-    return one.row["subject_id"], state.state_of(one.row["predicate"])
+    return one.row["subject_id"], state_of(one.row["predicate"])
 
 
-def _before(asked: Asked, found: Sequence[FactHit]) -> Sequence[Hit]:
-    """What is over, the last first; what holds, or began with what the question names after "before", counts less."""
-    named = state.asked_before(asked.question.text)
-    began = {_slot(one): one.since for one in found if named and f" {name_key(_value(one))} " in f" {named} "}
+def _past(past: Past, found: Sequence[FactHit]) -> Sequence[Hit]:
+    """What held at that time, the last first; anything else counts less."""
+    named = f" {past.before} "
+    began = {_slot(one): one.since for one in found if past.before and f" {name_key(_value(one))} " in named}
     hits = list[Hit]()
     for one in sorted(found, key=lambda one: one.until or one.since, reverse=True):
-        held = one.row["state"]
-        if held in (State.ACTIVE, State.ENDED):
-            over = held is State.ENDED and (one.until or one.since) <= began.get(_slot(one), one.until or one.since)
-            hit = fact_hit(one) if over else fact_hit(replace(one, score=PRESENT * one.score))
-            hits.append(replace(hit, current=held is State.ACTIVE))
+        if one.row["state"] in (State.ACTIVE, State.ENDED):
+            fits = past.fits(one.since, None if one.current else one.until, began.get(_slot(one)))
+            hit = fact_hit(one) if fits else fact_hit(replace(one, score=OTHER_TIME * one.score))
+            hits.append(replace(hit, current=one.current))
     return hits
 
 
@@ -161,7 +161,7 @@ async def _former(asked: Asked, relevant: Sequence[FactHit]) -> Sequence[Hit]:
     begun = {(*_slot(one), one.since) for one in relevant}
     begun |= {(row["subject_id"], row["predicate"], row["valid_from"]) for row in rows}
     found: list[Hit] = []
-    for row in rows:
+    for row in sorted(rows, key=lambda row: row["valid_to"], reverse=True):
         now = current.get((row["subject_id"], row["predicate"]))
         replaced = (row["subject_id"], row["predicate"], row["valid_to"]) in begun
         if now and now.id != row["relation_id"] and (replaced or asked.predicates.rule(row["predicate"]).single):

@@ -15,6 +15,7 @@ from mnemolog.domain.hydration import Match
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.ranking import DEFAULT, Cutoff, Profile
+from mnemolog.domain.state import Past, asked_past
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.memories.filters import Candidates
@@ -72,6 +73,11 @@ class Asked:
     def about_user(self) -> bool:
         """Whether it asks about the user."""
         return hydration.asks_about_user(self.question.text)
+
+    @cached_property
+    def past(self) -> Past | None:
+        """The time that it asks for, if that is past."""
+        return asked_past(self.question.text, self.asked_at or self.point.valid_at)
 
     def match(self, text: str) -> float:
         """How well a text without a similarity answers, in [0, 1]: by the words that it has of the question.

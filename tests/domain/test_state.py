@@ -1,6 +1,7 @@
 """Of several statements about one state, the latest counts; an end counts for what it says is over."""
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
@@ -38,6 +39,31 @@ def test_a_plan_to_move_does_not_supersede_a_home() -> None:
 def test_an_occupation_says_nothing_about_an_employer() -> None:
     said = ("I work at Acme.", "I'm a nurse.")
     assert current("Where do I work?", *said) == list(said)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "My sister Julia moved from Salzburg to Zurich.",
+        "In 2019 I lived in Lisbon.",
+        "Until 2023 I lived in Rome.",
+        "My address is 1 Elm Road.",
+    ],
+)
+def test_what_the_rules_know_to_be_something_else_says_nothing_about_a_home(other: str) -> None:
+    said = ("I live in Porto.", other)
+    assert current("Where do I live?", *said) == list(said)
+
+
+def test_a_question_may_ask_for_a_time_that_is_over() -> None:
+    asked = partial(state.asked_past, asked_at=BEGAN)
+    assert asked("Who was my dentist before?") == state.Past()
+    assert asked("Where did I live before Leipzig?") == state.Past("leipzig")
+    assert asked("Where do I live?") is asked("What did I say?") is None
+    then = asked("Where did I live in 2019?")
+    assert then
+    assert then.fits(datetime(2018, 3, 1, tzinfo=UTC), datetime(2019, 2, 1, tzinfo=UTC))
+    assert not then.fits(datetime(2020, 3, 1, tzinfo=UTC), None)
 
 
 def test_a_summary_that_repeats_a_former_value_is_outdated() -> None:
