@@ -32,7 +32,16 @@ from mnemolog.domain.entity import PERSON, Entity
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.extraction.candidate import MOST_WRITES, Action, Candidate
 from mnemolog.domain.extraction.short_names import is_short_for
-from mnemolog.domain.extraction.vocabulary import FOLLOWED, ONE_OF, OUTLIVING, PETS, SUCCEEDED, TIED_TO
+from mnemolog.domain.extraction.vocabulary import (
+    FOLLOWED,
+    FOLLOWED_BY_OTHER,
+    ONE_OF,
+    OUTLIVING,
+    PETS,
+    SUCCEEDED,
+    TIED_TO,
+    TURNED,
+)
 from mnemolog.domain.memory import Status
 from mnemolog.domain.message import Message
 from mnemolog.domain.predicates import BUILT_IN, Predicate
@@ -148,7 +157,9 @@ def decide_one(state: Extraction, command: ExtractTurn, candidate: Candidate, fa
         news += _left_behind(state, after(state, news), command, candidate, about)
     if news and about.predicate in SUCCEEDED and candidate.action is not Action.END:
         news += _succeeded(after(state, news), command, candidate, about)
-    if news and about.predicate in FOLLOWED and candidate.action is not Action.END:
+    if news and about.predicate in TURNED and candidate.action is not Action.END:
+        news += _turned(after(state, news), command, candidate, about)
+    if news and {about.predicate} & {*FOLLOWED, *FOLLOWED_BY_OTHER} and candidate.action is not Action.END:
         news += _followed(after(state, news), command, candidate, about)
     return news
 
@@ -245,15 +256,37 @@ def _succeeded(state: Extraction, command: ExtractTurn, candidate: Candidate, fa
     return ends
 
 
+def _turned(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
+    """The ends of what a fact's object was to its subject, such as a neighbour who has moved in."""
+    ends: list[Event] = []
+    for predicate in TURNED[fact.predicate]:
+        for one in slot_of(state, _other_way(fact, predicate))[1]:
+            if _holds(one, command.said_at) and _outranked(state, command, candidate, one):
+                ends += _end(after(state, ends), command, candidate, one, candidate.since or command.said_at)
+    return ends
+
+
+def _other_way(fact: Remember, predicate: str) -> Remember:
+    """A fact about its object, of which its subject is the object."""
+    turned = {"subject": str(fact.object), "object": fact.subject, "literal": False}
+    return fact.model_copy(update={**turned, "predicate": predicate, "rule": Predicate(predicate, subject=PERSON)})
+
+
 def _followed(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
     """The end of what had become something else when it was recorded: messages may be read out of their order."""
     _, same = slot_of(state, fact)
-    _, later = slot_of(state, fact.model_copy(update={"predicate": FOLLOWED[fact.predicate]}))
+    _, later = slot_of(state, _following(fact))
     begun = [period.valid_from for one in later for period in one.validity.periods]
     began = min((each for each in begun if each > fact.said.since), default=None)
     if began is None:
         return []
     return [event for one in same if _holds(one, began) for event in _end(state, command, candidate, one, began)]
+
+
+def _following(fact: Remember) -> Remember:
+    if fact.predicate in FOLLOWED:
+        return fact.model_copy(update={"predicate": FOLLOWED[fact.predicate]})
+    return _other_way(fact, FOLLOWED_BY_OTHER[fact.predicate])
 
 
 def _end(
@@ -406,6 +439,8 @@ def _reads_around(state: Extraction, candidate: Candidate, fact: Remember) -> fr
     if subject is None:
         return frozenset()
     tags = frozenset[str]()
+    for predicate in (*TURNED.get(fact.predicate, ()), FOLLOWED_BY_OTHER.get(fact.predicate)):
+        tags |= FACTS.tags(state.graph, _other_way(fact, predicate)) if predicate else frozenset()
     around = (*TIED_TO.get(fact.predicate, ()), *SUCCEEDED.get(fact.predicate, ()))
     for predicate in (*around, FOLLOWED.get(fact.predicate, fact.predicate)):
         tags |= slot_reads(state.graph, (fact.scope, fact.owner, subject.entity_id, predicate))

@@ -1,12 +1,14 @@
 """Days as values of facts, such as a birthday: those that cannot be are refused (X13)."""
 
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.extraction.times import DAY_AND_MONTH, day_and_month
 
 PAST = frozenset({"birthday", "died"})
+# West of Greenwich a day ends up to twelve hours later.
+LASTS = timedelta(days=1, hours=12)
 _ISO = re.compile(r"(?:by )?(\d{4,}-\d{1,2}-\d{1,2})")
 _SAID = re.compile(DAY_AND_MONTH, re.IGNORECASE)
 _YEAR = re.compile(r"\d{4}$")
@@ -31,6 +33,16 @@ def require_possible_day(predicate: str, value: object, at: datetime, field: str
         raise InvalidInput(f"{value!r:.60} is not a day of the calendar", field=field, fix=fix)
     if predicate in PAST and not begun:
         raise InvalidInput(f"{value!r:.60} is in the future", field=field, fix="give a day that is not yet to come")
+
+
+def end_of_planned(predicate: str, value: object) -> datetime | None:
+    """When the day of a planned event is over everywhere, such as of an `exam_date`; None if it is no such day.
+
+    The day of a wedding is asked for long afterwards.
+    """
+    planned = isinstance(value, str) and predicate.endswith("_date") and predicate not in (*PAST, "wedding_date")
+    day = _day(found[1]) if planned and (found := _ISO.fullmatch(str(value))) else None
+    return datetime.combine(day, time(), UTC) + LASTS if day else None
 
 
 def _day(text: str) -> date | None:

@@ -16,6 +16,7 @@ from mnemolog.adapters.maintenance.threads import enqueue_threads
 from mnemolog.adapters.services import Services
 from mnemolog.commands.extraction import ACTOR, ExtractTurn
 from mnemolog.commands.facts import Remember
+from mnemolog.domain.calendar_day import end_of_planned
 from mnemolog.domain.entity import ME, PERSON
 from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_WRITES, Action, Candidate
 from mnemolog.domain.extraction.extractor import extract
@@ -239,14 +240,19 @@ def fact_of(
     extractor: str = EXTRACTOR,
     origin: Origin = Origin.USER,
 ) -> Remember:
-    """The command that records a candidate, with what the policy says of the predicate, or else the candidate."""
+    """The command that records a candidate, with what the policy says of the predicate, or else the candidate.
+
+    What is planned for a day ends with it.
+    """
+    planned = end_of_planned(one.predicate, one.object)
+    until = one.until or (planned if planned and planned > said_at else None)
     fields = {
         "subject": one.subject,
         "predicate": one.predicate,
         "object": one.object or "*",
         "literal": one.literal if one.object else True,
         "since": one.since,
-        "until": one.until if one.action is not Action.END else None,
+        "until": until if one.action is not Action.END else None,
         "confidence": one.confidence,
         "metadata": {"extractor": extractor, "rule": one.rule} if one.rule else {"extractor": extractor},
         "told_at": said_at,

@@ -93,6 +93,9 @@ SUCCEEDED = {
     "works_at": {"plans": "to work at {}"},
 }
 """What a fact ends about the same object: an engagement ends with the wedding, and a plan when it is done."""
+TURNED = {"lives_with": ("neighbour",)}
+"""What a fact ends between the same two, seen from the other: who moves in is no neighbour any more."""
+FOLLOWED_BY_OTHER = {before: later for later, ended in TURNED.items() for before in ended}
 FOLLOWED = {"engaged_to": "married_to", "partner_of": "married_to"}
 """What of the same two people may be recorded before it, although it began later."""
 RULED_OUT = {

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mnemolog.domain.calendar_day import require_possible_day
+from mnemolog.domain.calendar_day import end_of_planned, require_possible_day
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import day_or_instant
 
@@ -55,3 +55,19 @@ def test_a_time_is_no_day_that_does_not_exist(value: str) -> None:
     with pytest.raises(InvalidInput, match="not a day of the calendar") as refused:
         day_or_instant(value, "since")
     assert refused.value.field == "since"
+
+
+@pytest.mark.parametrize(
+    ("predicate", "value", "end"),
+    [
+        ("exam_date", "2026-06-30", datetime(2026, 7, 1, 12, tzinfo=UTC)),
+        ("deadline_date", "by 2026-12-31", datetime(2027, 1, 1, 12, tzinfo=UTC)),
+        ("trip_date", "2026-08", None),
+        ("trip_date", "2026-06-31", None),
+        ("wedding_date", "2026-06-30", None),
+        ("birthday", "2026-06-30", None),
+        ("lives_in", "2026-06-30", None),
+    ],
+)
+def test_what_is_planned_for_a_day_ends_with_it(predicate: str, value: str, end: datetime | None) -> None:
+    assert end_of_planned(predicate, value) == end
