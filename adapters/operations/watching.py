@@ -75,14 +75,15 @@ async def watch(
 ) -> AsyncGenerator[Changed, None]:
     """The changes of a user, oldest first, as they happen; every `heartbeat` seconds a `Changed` without any.
 
-    The first one has where it starts, and no changes. Each change comes at least once. Whoever goes on after the last
-    seq seen misses none. It ends once `stopping` is set and the engine's `appends` are woken.
+    The first one has where it starts, and no changes: never beyond the head, as a place from before a restore may be.
+    Each change comes at least once. Whoever goes on after the last seq seen misses none. It ends once `stopping` is set
+    and the engine's `appends` are woken.
     """
     from mnemolog.projections.visibility import viewed
 
     viewer = viewer_of(engine, request)
     head = await engine.reads.head(viewer)
-    seq = head if request.since is None else request.since
+    seq = head if request.since is None else min(request.since, head)
     yield Changed(seq=seq, changes=[])
     moved = monotonic()
     with engine.appends.of(viewed(viewer)) as appended:

@@ -15,6 +15,7 @@ from mnemolog.adapters.http.app import create_app
 from mnemolog.adapters.http.server import serve
 from mnemolog.adapters.operations.watching import WatchedChange
 from tests.docs.pages import ROOT, blocks
+from tests.engine.person import Person
 
 SOURCE = ROOT / "infra" / "clients" / "typescript"
 PAGE = ROOT / "docs" / "how-to" / "use-the-typescript-client.md"
@@ -42,6 +43,24 @@ console.log(JSON.stringify({
   already: created.already, count: listed.items.length, keys: new Set(keys.slice(0, 3)).size,
   refused: [refused instanceof MnemologError, refused.status, refused.code, refused.field], seqs,
 }));
+"""
+
+# A connection that is dead and was not closed, once; half a minute passes in 0.3 seconds.
+SILENT = """
+import { watch } from "./dist/index.js";
+const [url, user_id] = process.argv.slice(2);
+const later = globalThis.setTimeout;
+globalThis.setTimeout = (act, milliseconds) => later(act, milliseconds / 100);
+const asked = [];
+const silent = async (request) => {
+  asked.push(request.headers.get("Last-Event-ID"));
+  if (asked.length > 1) return fetch(request);
+  const start = (stream) => stream.enqueue(new TextEncoder().encode('id: 1\\nevent: ready\\ndata: {"seq":1}\\n\\n'));
+  return new Response(new ReadableStream({ start }));
+};
+const seqs = [];
+for await (const change of watch(url, { user_id, since: 1, wait: 0 }, { fetch: silent })) seqs.push(change.seq);
+console.log(JSON.stringify([asked, seqs]));
 """
 
 
@@ -98,6 +117,15 @@ async def test_lost_answers_refusals_and_changes(engine: Engine, client: Path, u
         "refused": [True, 422, "invalid_input", "text"],
         "seqs": [1],
     }
+
+
+async def test_a_silent_connection_is_replaced(engine: Engine, client: Path, user: str) -> None:
+    (client / "silent.mjs").write_text(SILENT)
+    ana = Person(engine, user)
+    for text in ("Ana drinks tea", "Ana has a cat"):
+        await ana.creates(text)
+    async with serve(engine) as url:
+        assert json.loads(await ran(client, "silent.mjs", url, user)) == [[None, "1"], [2]]
 
 
 async def test_the_page_does_what_it_shows(engine: Engine, client: Path) -> None:

@@ -122,6 +122,17 @@ async def _changed(watched: AsyncIterator[Changed]) -> Changed:
     return found
 
 
+async def test_a_place_beyond_the_head_leaves_nothing_out_that_comes(
+    engine: Engine, memory: AsyncMemory, user: str
+) -> None:
+    first = await memory.create("Drinks tea")
+    watched = watching.watch(engine, Watch(user_id=user, since=first.last_seq + 7))
+    assert (await anext(watched)).seq == first.last_seq
+    second = await memory.create("Has a cat")
+    assert [one.subject_id for one in (await _next(watched)).changes] == [str(second.memory_id)]
+    await watched.aclose()
+
+
 async def test_it_ends_once_nothing_happened_for_as_long_as_was_asked(memory: AsyncMemory) -> None:
     began = monotonic()
     assert [one async for one in memory.watch(wait=0.4)] == []

@@ -48,6 +48,8 @@ export class MnemologError extends Error {
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 10_000;
 const READING = new Set(["GET", "HEAD"]);
+// The server sends something every 15 seconds.
+const LONGEST_SILENCE_MS = 30_000;
 
 /** `client.GET("/v1/memories", { params: { query: { user_id: "ana" } } })` and so on. Refusals are thrown. */
 export function connect(baseUrl: string, options: Options = {}): Client<paths> {
@@ -64,7 +66,10 @@ export function connect(baseUrl: string, options: Options = {}): Client<paths> {
   return client;
 }
 
-/** The changes of a user as they happen, oldest first. Connects again after the last one when the stream breaks. */
+/**
+ * The changes of a user as they happen, oldest first. Connects again after the last one when the stream breaks, or when
+ * nothing came for half a minute, or for `timeout` if that is longer.
+ */
 export async function* watch(
   baseUrl: string,
   query: { user_id: string; agent_id?: string; since?: number; wait?: number },
@@ -74,14 +79,16 @@ export async function* watch(
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) url.searchParams.set(name, String(value));
   }
+  const silence = Math.max(options.timeout ?? 0, LONGEST_SILENCE_MS);
   let last = "";
   for (let broken = 0; ; broken++) {
     const headers: Record<string, string> = options.apiKey ? { Authorization: `Bearer ${options.apiKey.trim()}` } : {};
     if (last) headers["Last-Event-ID"] = last;
     try {
-      const response = await (options.fetch ?? fetch)(new Request(url, { headers, signal: options.signal ?? null }));
+      const request = new Request(url, { headers, signal: options.signal ?? null });
+      const response = await within(silence, (options.fetch ?? fetch)(request));
       if (!response.ok || !response.body) throw await refusal(response);
-      for await (const event of events(response.body)) {
+      for await (const event of events(response.body, silence)) {
         last = event.id || last;
         broken = 0;
         if (event.name === "end") return;
@@ -125,6 +132,14 @@ function pause(attempt: number, least = 0): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, Math.max(milliseconds, least)));
 }
 
+async function within<T>(milliseconds: number, awaited: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`nothing came within ${milliseconds} ms`)), milliseconds);
+  });
+  return Promise.race([awaited, late]).finally(() => clearTimeout(timer));
+}
+
 async function refusal(response: Response): Promise<MnemologError> {
   const answer = await response
     .clone()
@@ -145,13 +160,13 @@ interface ServerEvent {
 }
 
 /** The server sends one line for each field of an event, and an empty one after it. */
-async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
+async function* events(body: ReadableStream<Uint8Array>, silence: number): AsyncGenerator<ServerEvent> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let rest = "";
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await within(silence, reader.read());
       if (done) return;
       const frames = (rest + decoder.decode(value, { stream: true })).split("\n\n");
       rest = frames.pop() ?? "";
