@@ -2,21 +2,22 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Table, literal, select, union_all
+from sqlalchemy import CompoundSelect, Table, bindparam, literal, select, tuple_, union_all
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.postgres.progress import is_stopped, progress_table, skipped_table
 from mnemolog.adapters.postgres.sqlalchemy import in_schema
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
-from mnemolog.adapters.verify.row_comparison import among
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.seal import key_of, seal_of
 
 Row = Mapping[str, Any]
 _STORE = "store"  # No column of these tables.
+_STREAMS = "streams"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,8 @@ async def applied_progress(
     connection: AsyncConnection, stores: Sequence[PostgresStore], streams: Sequence[StreamId], report: Report
 ) -> Mapping[str, AppliedProgress]:
     """By store, from its tables; a stop or a skip without a valid seal is ignored and reported."""
-    progress = await _rows(connection, stores, progress_table, streams)
-    skipped = await _rows(connection, stores, skipped_table, streams)
+    progress = await rows_by_store(connection, stores, progress_table, streams)
+    skipped = await rows_by_store(connection, stores, skipped_table, streams)
     return {
         store.name: _applied(connection, store, progress[store.name], skipped[store.name], report) for store in stores
     }
@@ -63,18 +64,30 @@ def live(table: Table, store: PostgresStore) -> Table:
     return in_schema(table, store.schema)
 
 
-async def _rows(
+async def rows_by_store(
     connection: AsyncConnection, stores: Sequence[PostgresStore], table: Table, streams: Sequence[StreamId]
 ) -> Mapping[str, Sequence[Row]]:
     """The rows of this table of every store, in one statement."""
-    tables = [(store.name, live(table, store)) for store in stores]
-    statement = union_all(
-        *(select(literal(name).label(_STORE), here).where(among(here, streams)) for name, here in tables)
-    )
-    found: dict[str, list[Row]] = {name: [] for name, _ in tables}
-    for row in (await connection.execute(statement)).mappings():
+    found: dict[str, list[Row]] = {store.name: [] for store in stores}
+    if not found or not streams:
+        return found
+    statement = _of_all(tuple((store.name, live(table, store)) for store in stores))
+    places = [(stream.tenant, stream.name) for stream in streams]
+    for row in (await connection.execute(statement, {_STREAMS: places})).mappings():
         found[row[_STORE]].append({name: value for name, value in row.items() if name != _STORE})
     return found
+
+
+@lru_cache(32)
+def _of_all(tables: Sequence[tuple[str, Table]]) -> CompoundSelect[Any]:
+    return union_all(
+        *(
+            select(literal(name).label(_STORE), here).where(
+                tuple_(here.c.tenant, here.c.stream).in_(bindparam(_STREAMS, expanding=True))
+            )
+            for name, here in tables
+        )
+    )
 
 
 def _is_skip(connection: AsyncConnection, store: PostgresStore, row: Row) -> bool:

@@ -42,9 +42,7 @@ Unknown = Callable[[AsyncConnection, Table], Awaitable[Sequence[Owner]]]
 
 
 def among(table: Table, streams: Sequence[StreamId]) -> ColumnElement[bool]:
-    """Rows of these streams, by stream or owner."""
-    if "stream" in table.columns:
-        return tuple_(table.c.tenant, table.c.stream).in_([(stream.tenant, stream.name) for stream in streams])
+    """Rows of these streams."""
     return tuple_(*indexed(table)).in_(list(map(owner_of, streams)))
 
 

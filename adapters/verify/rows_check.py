@@ -17,8 +17,8 @@ from mnemolog.adapters.postgres.progress import progress_table, skipped_table
 from mnemolog.adapters.postgres.sqlalchemy import alone
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report, Unverified
-from mnemolog.adapters.verify.progress_check import AppliedProgress, applied_progress, live
-from mnemolog.adapters.verify.row_comparison import RowComparison, among
+from mnemolog.adapters.verify.progress_check import AppliedProgress, applied_progress, live, rows_by_store
+from mnemolog.adapters.verify.row_comparison import RowComparison
 from mnemolog.adapters.verify.snapshot import snapshot
 from mnemolog.domain.errors import MnemologError, TamperedEvent
 from mnemolog.events.envelope import StoredEvent, StreamId
@@ -273,40 +273,36 @@ class RowsCheck:
         )
 
     async def _ahead(self, connection: AsyncConnection, only: StreamId | None) -> None:
-        """A progress beyond the head would make the projection skip what is appended next."""
-        present: set[Place] = set()  # Most projections stand at the same events.
-        async with snapshot(connection, self._stores), alone(self._beside_log) as log:
-            for store in self._stores:
-                progress = live(progress_table, store)
-                for tenant, stream, seq in await self._beyond(connection, log, progress, only, present):
-                    detail = f"{store.name} says that it applied {seq}, which the log does not have"
-                    key = {"tenant": tenant, "stream": stream}
-                    place = (seq, "", store.name, progress_table.name, key)
-                    self._report.add(Damage(Part.ROW, Kind.CHANGED, StreamId(tenant, stream), detail, *place))
+        """A progress beyond the head would make the projection skip what is appended next.
 
-    async def _beyond(
-        self,
-        connection: AsyncConnection,
-        log: AsyncConnection,
-        progress: Table,
-        only: StreamId | None,
-        present: set[Place],
-    ) -> list[Place]:
-        """Progress at events that are not in the log, which may be another database. Read before the log.
-
-        Adds those that are, up to a page, to `present`, and does not look for them again.
+        Read before the log, which may be another database.
         """
-        columns = [progress.c.tenant, progress.c.stream, progress.c.seq]
-        statement = select(*columns).where(progress.c.seq > 0)
-        pages = _pages(connection, statement if only is None else statement.where(among(progress, [only])), columns)
-        beyond: list[Place] = []
-        async for some in pages:
-            wanted = [place for place in some if place not in present]
-            absent = await _absent(log, _events, wanted)
-            beyond += absent
-            if len(present) < PAGE:
-                present.update(set(wanted).difference(absent))
-        return beyond
+        present: set[Place] = set()  # Most projections stand at the same events. At most two pages.
+        async with snapshot(connection, self._stores), alone(self._beside_log) as log:
+            async for name, places in self._positions(connection, only):
+                wanted = [place for place in places if place not in present]
+                absent = await _absent(log, _events, wanted)
+                if len(present) < PAGE:
+                    present.update(set(wanted).difference(absent))
+                for tenant, stream, seq in absent:
+                    detail = f"{name} says that it applied {seq}, which the log does not have"
+                    key = {"tenant": tenant, "stream": stream}
+                    found = (seq, "", name, progress_table.name, key)
+                    self._report.add(Damage(Part.ROW, Kind.CHANGED, StreamId(tenant, stream), detail, *found))
+
+    async def _positions(
+        self, connection: AsyncConnection, only: StreamId | None
+    ) -> AsyncIterator[tuple[str, Sequence[Place]]]:
+        """The last events that each projection says that it applied, page by page."""
+        if only is not None:
+            for name, rows in (await rows_by_store(connection, self._stores, progress_table, [only])).items():
+                yield name, [(row["tenant"], row["stream"], row["seq"]) for row in rows if row["seq"] > 0]
+            return
+        for store in self._stores:
+            progress = live(progress_table, store).c
+            columns = [progress.tenant, progress.stream, progress.seq]
+            async for places in _pages(connection, select(*columns).where(progress.seq > 0), columns):
+                yield store.name, places
 
     async def _unknown(self, connection: AsyncConnection, table: Table) -> list[Owner]:
         """The owners of rows whose stream the log does not know."""
