@@ -31,6 +31,7 @@ _FORMER_QUESTION = re.compile(
     r"\b(?:previous(?:ly)?|former(?:ly)?|used to)\b|(?:\bmy|'s) (?:old|ex)\b|\b(?:did|was|were|had)\b.*\bbefore\b"
 )
 _BEFORE = re.compile(r"\bbefore\b")
+_WHEN_IT_WAS = re.compile(r"(?:when|(?:on )?(?:what|which) (?:day|date)) (?:was|were)\b")
 _STATES: Mapping[str, re.Pattern[str]] = {
     "home": re.compile(
         r"\b(?:live[sd]?|living|based) in\b"
@@ -112,10 +113,14 @@ def asked_states(question: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """The time that a question asks for: what it names after "before", as a key of names, or certain periods."""
+    """The time that a question asks for: what it names after "before", as a key of names, or certain periods.
+
+    `last`: the last time that something was, whether it is over or not.
+    """
 
     before: str = ""
     spans: tuple[Span, ...] = ()
+    last: bool = False
 
     def fits(self, since: datetime, until: datetime | None, pivot: datetime | None = None) -> bool:
         """Whether something held then; without periods, whether it was over at the `pivot`, or is over now."""
@@ -135,8 +140,9 @@ def asked_past(question: str, asked_at: datetime) -> Past | None:
     plain = normalize_name(question)
     if _FORMER_QUESTION.search(plain):
         return Past(name_key(" ".join(_BEFORE.split(plain, maxsplit=1)[1:]).strip(" ?.!")))
-    spans = periods(question, asked_at) if _PAST_QUESTION.search(plain) else ()
-    return Past(spans=tuple(spans)) if spans else None
+    if spans := periods(question, asked_at) if _PAST_QUESTION.search(plain) else ():
+        return Past(spans=tuple(spans))
+    return Past(last=True) if _WHEN_IT_WAS.match(plain) else None
 
 
 def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[str]) -> Statement | None:

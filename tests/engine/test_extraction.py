@@ -216,6 +216,18 @@ async def test_who_a_pronoun_means_was_named_in_the_message_before(ana: Teller) 
     assert await told(ana) == {"ana sister Clara", "Clara works_at Acme"}
 
 
+@pytest.mark.parametrize(
+    ("event", "date"), [("driving test", "2026-04-13"), ("marathon", "2026-05-13"), ("wedding", "2026-06-03")]
+)
+async def test_when_something_was_is_its_last_date(engine: Engine, event: str, date: str) -> None:
+    ana = Teller(engine, "ana-last-date")
+    if not await ana.engine.log.head(ana.stream):
+        exam, run = "The driving test was moved to 13 April.", "The marathon was moved to 13 May."
+        await hears(ana, "My driving test is on 6 April.", exam, "The marathon is on 6 May.", run)
+        await hears(ana, "The wedding is on 3 June.")
+    assert date in (await best(ana, f"When was the {event}?"))[0]
+
+
 async def test_a_date_that_is_said_again_stays_current(ana: Teller) -> None:
     await hears(ana, "The wedding is on 3 June.", "I bought a suit.", "Don't forget: the wedding is on 3 June.")
     assert (await best(ana, "When is the wedding?"))[1]
