@@ -12,6 +12,7 @@ import typer
 
 from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Json, checked_as
+from mnemolog.adapters.config import Settings, load
 from mnemolog.adapters.mcp import install as clients
 from mnemolog.adapters.mcp.tools import INSTALL, ToolSet
 from mnemolog.domain.errors import EngineError, InvalidInput
@@ -100,11 +101,12 @@ def list_clients(json: Json = False) -> None:
 def _command(
     data_dir: str | None, user: str | None, agent: str, tools: ToolSet, destructive: bool
 ) -> tuple[str, list[str]]:
-    """The command that a client starts: absolute, since clients have a PATH of their own."""
+    """The command that a client starts: absolute, since clients have an environment and a directory of their own."""
+    settings = load(data_dir=data_dir)
     beside = Path(sys.executable).with_name("mnemolog")
     command = [str(beside) if beside.exists() else shutil.which("mnemolog") or "mnemolog"]
-    if data_dir is not None:
-        command += ["--data-dir", str(Path(data_dir).expanduser().resolve())]
+    if settings.data_dir != Settings.model_fields["data_dir"].default:
+        command += ["--data-dir", str(settings.directory)]
     command += ["mcp", "--agent", checked_as("agent_id")(agent)]
     if user is not None:
         command += ["--user", checked_as("user_id")(user)]

@@ -22,7 +22,8 @@ async def test_the_configuration_is_printed_and_nothing_is_written(home: Path) -
 
     server = json.loads(ran.out)["mcpServers"]["mnemolog"]
     assert Path(server["command"]).name == "mnemolog"
-    assert server["args"][-6:] == ["--agent", "cursor", "--user", "ana", "--tools", "all"]
+    directory = ["--data-dir", str(home / "data")]  # A client does not have this environment.
+    assert server["args"] == [*directory, "mcp", "--agent", "cursor", "--user", "ana", "--tools", "all"]
     assert not (home / ".cursor").exists()
 
 
