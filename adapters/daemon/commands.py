@@ -39,8 +39,10 @@ def fork_server(data_dir: Path) -> int | None:
         os.chmod(address, 0o600)
         listener.listen(64)
         from mnemolog.adapters.cli import app  # Once for all commands.
+        from mnemolog.domain.extraction import forms
 
         app.parser()
+        forms.compile_all()
         gc.freeze()
         gc.enable()
         is_command = _serve(listener, ended)

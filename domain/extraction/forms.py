@@ -314,3 +314,9 @@ RULES: tuple[Rule, ...] = named(
     rule("prefer", r"i(?: (?:really|also|still|now|just|much))* (?P<verb>prefer) (?P<value>(?!(?:it|that|this|to|not|the|a|an|your|you|them|if|when)\b)[\w'-]+(?: (?!(?:to|over|than|and|but|because|so|if|when|as|it|that|with|for|now|again|these|nowadays)\b)[\w'-]+){0,3})(?=$|[.!,]| (?:to|over|than|because|now|again|these days|nowadays)\b)", likes),
     rule("like|love|enjoy|hate|detest|dislike|stand|adore", r"i(?: (?:really|also|still|now|just|absolutely|truly|actually|much))*(?P<not> (?:don't|do not)(?: really)?)? (?P<verb>like|love|enjoy|hate|detest|dislike|can't stand|adore) {LIKED}", likes),
 )
+
+
+def compile_all() -> None:
+    """Compile the forms of all rules, which takes about half a second: processes forked from this one have them."""
+    for one in (*DATES, *RULES):
+        form(one.text)
