@@ -115,7 +115,7 @@ def asked_states(question: str) -> frozenset[str]:
 class Past:
     """The time that a question asks for: what it names after "before", as a key of names, or certain periods.
 
-    `last`: the last time that something was, whether it is over or not.
+    `last`: whenever that was, but not what another value replaced.
     """
 
     before: str = ""

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, func, select, union_all
@@ -131,22 +130,18 @@ def _event(one: FactHit) -> tuple[UUID, str]:
 
 def _past(past: Past, found: Sequence[FactHit]) -> Sequence[Hit]:
     """What held at that time, the last first; anything else counts less."""
-    last = {_slot(one): one for one in sorted(found, key=_over)}
+    followed = {(*_slot(one), one.since) for one in found}
     named = f" {past.before} "
     began = {_slot(one): one.since for one in found if past.before and f" {name_key(_value(one))} " in named}
     hits = list[Hit]()
     for one in sorted(found, key=lambda one: one.until or one.since, reverse=True):
         if one.row["state"] in (State.ACTIVE, State.ENDED):
             until = None if one.current else one.until
-            fits = one is last[_slot(one)] if past.last else past.fits(one.since, until, began.get(_slot(one)))
+            replaced = (*_slot(one), one.until) in followed
+            fits = not replaced if past.last else past.fits(one.since, until, began.get(_slot(one)))
             hit = fact_hit(one) if fits else fact_hit(replace(one, score=OTHER_TIME * one.score))
             hits.append(replace(hit, current=one.current))
     return hits
-
-
-def _over(one: FactHit) -> tuple[bool, datetime]:
-    """What is current is over last."""
-    return one.current, one.until or one.since
 
 
 def _slot(one: FactHit) -> tuple[UUID, str]:
