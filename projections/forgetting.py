@@ -6,6 +6,7 @@ from typing import Any
 from mnemolog.events.envelope import Recorded
 
 NOT_FORGOTTEN: Mapping[str, Any] = {"forgotten_at": None, "forget_reason": ""}
+"""The columns of a row that is not hidden."""
 
 
 def forgotten(event: Recorded, reason: str) -> dict[str, Any]:

@@ -52,6 +52,8 @@ PAGE = 1000
 
 Place = tuple[Any, ...]
 
+_KEPT = "replaying"  # In the `info` of a connection.
+
 
 @dataclass(slots=True)
 class _Kept:
@@ -92,7 +94,6 @@ class RowsCheck:
         self._paused: Collection[str] = ()
         self._retried: set[tuple[str, StreamId]] = set()
         self._proven: set[Place] = set()
-        self._replayed = 0
 
     async def run(self, only: StreamId | None = None) -> None:
         await self._pauses()
@@ -140,7 +141,7 @@ class RowsCheck:
         names.update({store.name: TEMPORARY for store in self._stores})
         options: dict[str, Any] = {"schema_translate_map": names, "isolation_level": "REPEATABLE READ", KEEPS: False}
         async with self._engine.execution_options(**options).connect() as connection:
-            kept = connection.info.setdefault("replaying", _Kept())
+            kept = connection.info.setdefault(_KEPT, _Kept())
             try:
                 lacking = [store for store in self._stores if store.name not in kept.tables]
                 await create_tables(connection, [store.projector for store in lacking])
@@ -149,7 +150,6 @@ class RowsCheck:
             except BaseException:
                 await connection.invalidate()
                 raise
-            kept.events += self._replayed
             if kept.events > EVENTS_AT_ONCE:
                 await connection.invalidate()
 
@@ -262,7 +262,7 @@ class RowsCheck:
     async def _apply(
         self, connection: AsyncConnection, batch: Sequence[StoredEvent], progress: Mapping[str, AppliedProgress]
     ) -> None:
-        self._replayed += len(batch)
+        connection.info[_KEPT].events += len(batch)
         events = await decoded(self._log.decode, self._stores, batch)
         applied = {
             store: [one for one in batch if progress[store.name].applied(one.header.stream, one.header.seq)]

@@ -18,6 +18,7 @@ from mnemolog.events.message_fold import MESSAGE
 from mnemolog.projections import words
 from mnemolog.projections.conversation.tables import NAME, READABLE_FROM, VERSION, messages, metadata
 from mnemolog.projections.conversation.tables import words as WORDS
+from mnemolog.projections.forgetting import NOT_FORGOTTEN
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.owner import owner, owner_row
 from mnemolog.projections.rows import Key, Row, load, upsert
@@ -107,8 +108,7 @@ def _row(event: Recorded, turn: TurnRecorded) -> Row:
         "remembered": turn.remembered,
         "status": Status.ACTIVE if turn.text else Status.PURGED,
         "purge_at": None,
-        "forgotten_at": None,
-        "forget_reason": "",
+        **NOT_FORGOTTEN,
         "occurred_at": event.occurred_at,
         "created_at": event.recorded_at,
         "updated_at": event.recorded_at,

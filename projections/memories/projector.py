@@ -18,6 +18,7 @@ from mnemolog.events.event import Event, sources_of
 from mnemolog.events.memory_fold import MEMORY
 from mnemolog.events.patrol import CycleClosed, Purpose, ScenesReviewed
 from mnemolog.projections import words
+from mnemolog.projections.forgetting import NOT_FORGOTTEN
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.memories.nodes import nodes_of
 from mnemolog.projections.memories.stored import as_memory, of_memory
@@ -188,8 +189,7 @@ def _birth(event: Recorded) -> Row:
         "recalls": 0,
         "fresh": is_node(created.kind, created.scope),
         "session_count": ACTIVATED,
-        "forgotten_at": None,
-        "forget_reason": "",
+        **NOT_FORGOTTEN,
     }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, func, select, union_all
@@ -130,14 +131,14 @@ def _event(one: FactHit) -> tuple[UUID, str]:
 
 def _past(past: Past, found: Sequence[FactHit]) -> Sequence[Hit]:
     """What held at that time, the last first; anything else counts less."""
-    followed = {(*_slot(one), one.since) for one in found}
+    begun = _begun(found)
     named = f" {past.before} "
     began = {_slot(one): one.since for one in found if past.before and f" {name_key(_value(one))} " in named}
     hits = list[Hit]()
     for one in sorted(found, key=lambda one: one.until or one.since, reverse=True):
         if one.row["state"] in (State.ACTIVE, State.ENDED):
             until = None if one.current else one.until
-            replaced = (*_slot(one), one.until) in followed
+            replaced = (*_slot(one), one.until) in begun
             fits = not replaced if past.last else past.fits(one.since, until, began.get(_slot(one)))
             hit = fact_hit(one) if fits else fact_hit(replace(one, score=OTHER_TIME * one.score))
             hits.append(replace(hit, current=one.current))
@@ -146,6 +147,11 @@ def _past(past: Past, found: Sequence[FactHit]) -> Sequence[Hit]:
 
 def _slot(one: FactHit) -> tuple[UUID, str]:
     return one.row["subject_id"], one.row["predicate"]
+
+
+def _begun(found: Sequence[FactHit]) -> set[tuple[UUID, str, datetime]]:
+    """When each value of each predicate began: a value that ends just then was replaced."""
+    return {(*_slot(one), one.since) for one in found}
 
 
 def _value(one: FactHit) -> str:
@@ -161,8 +167,7 @@ async def _former(asked: Asked, relevant: Sequence[FactHit]) -> Sequence[Hit]:
     subjects, predicates = {subject for subject, _ in current}, {predicate for _, predicate in current}
     at = (asked.connection, asked.viewer, asked.point, asked.predicates)
     rows = await facts.former(*at, subjects, predicates, where=_where(asked))
-    begun = {(*_slot(one), one.since) for one in relevant}
-    begun |= {(row["subject_id"], row["predicate"], row["valid_from"]) for row in rows}
+    begun = _begun(relevant) | {(row["subject_id"], row["predicate"], row["valid_from"]) for row in rows}
     found: list[Hit] = []
     for row in sorted(rows, key=lambda row: row["valid_to"], reverse=True):
         now = current.get((row["subject_id"], row["predicate"]))
