@@ -117,7 +117,8 @@ def links(command: Writing, state: Memories, memory: Memory) -> Iterable[events.
         other = state.known.get(other_id)
         if other is not None and _beside(memory, other):
             against = conflicting(command.similar.bands, similarity, memory.content.text, other.content.text)
-            for from_id, to_id in _unlinked(state, memory, other, against, similarity >= command.similar.link_min):
+            related = similarity >= command.similar.link_min and other.kind in SEMANTIC
+            for from_id, to_id in _unlinked(state, memory, other, against, related):
                 kind = CONTRADICTS if against else RELATED
                 yield events.MemoriesLinked(memory_id=from_id, to_id=to_id, relation_type=kind, strength=strength)
 

@@ -1,6 +1,6 @@
 """The context of an agent: entity cards, pinned memories, and each category in its mode (B §5, D06)."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from uuid import UUID
@@ -110,6 +110,7 @@ class AgentContext:
     skipped: Sequence[str] = ()
     references: Sequence[Reference] = ()
     nothing: str = ""
+    related: Sequence[Row] = ()
 
     @property
     def shown(self) -> Iterator[Row]:
@@ -171,6 +172,9 @@ async def gather(
         for category in await _categories(connection, viewer)
     ]
     told = {found_id(row): row for rows in (foundation, *(one.rows for one in sections)) for row in rows}
+    answers = [row for one in sections if one.mode.context is not Context.ALL for row in one.rows]
+    linked = await _related(asked, answers, told.values())
+    told |= {found_id(row): row for row in linked}
     refs = [reference(one.row["category"], one.row["name"]) for one in spoken_of]
     about = await cards(
         connection, viewer, [*refs, *(ref for row in told.values() for ref in row.get("entity_refs", ()))]
@@ -207,6 +211,7 @@ async def gather(
         text=_text(always, within, budget, nothing),
         skipped=question.skipped,
         nothing=nothing,
+        related=[row for row in linked if any(row is one for one in within)],
     )
 
 
@@ -317,6 +322,16 @@ async def _section(asked: Asked, category: str, mode: ContextMode, known: Sequen
     over = await outlived(connection, viewer, asked.point, asked.predicates, said) if said else {}
     marked = [_marked(hit, *over.get(hit.row.get("message_id", ""), ((), False))) for hit in kept]
     return sorted(marked, key=lambda row: row["former"] == FORMER)[: mode.rag_length]
+
+
+async def _related(asked: Asked, answers: Iterable[Row], shown: Iterable[Row]) -> Sequence[Row]:
+    """Memories that are linked to these answers and not shown yet, if the profile weighs links (B §2)."""
+    ids = {row["memory_id"] for row in answers if "memory_id" in row}
+    if not ids or not asked.profile.links:
+        return []
+    without = {row["memory_id"] for row in shown if "memory_id" in row}
+    found = await memories.related(asked.connection, asked.viewer, ids, asked.among, without)
+    return [row for row, _ in found]
 
 
 def _marked(hit: Hit, over: Sequence[Row], all_over: bool) -> Row:

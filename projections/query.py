@@ -28,8 +28,6 @@ from mnemolog.projections.sources.source import Asked, Source
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
 
-MOST_RELATED = 2  # B §2.
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -123,7 +121,7 @@ async def _related(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     if not any(hit.parts.get("links") for hit in hits):
         return []
     ids = {hit.row["memory_id"] for hit in hits if "memory_id" in hit.row}
-    found = await memories.related(asked.connection, asked.viewer, ids, asked.among, MOST_RELATED)
+    found = await memories.related(asked.connection, asked.viewer, ids, asked.among)
     return [replace(hit_of_memory(row), parts={"links": strength}) for row, strength in found]
 
 

@@ -42,6 +42,7 @@ DATE = "When it was said; of a fact, since when it has held."
 CURRENT = "Whether nothing newer or more authoritative is known instead."
 SUPERSEDED_BY = "The id of what is current instead, if that is known."
 PROFILE = "How the hits are ranked."
+RELATED_TO_ANSWERS = "At most two memories that are linked to those that answer, within the same filters and budget."
 RELATED = "At most two memories that are linked to the hits, within the same filters and budget."
 NOTHING = 'If nothing was found: that nothing is known, and what was looked for. Else "".'
 ORIGIN = "Where it comes from: `user` and `agent`, or from outside. Nothing from outside is trusted like the user."
@@ -513,6 +514,7 @@ class Context(Result):
     )
     foundation: list[MemoryView]
     categories: list[SectionView]
+    related: list[MemoryView] = Field(description=RELATED_TO_ANSWERS)
     bullets: list[Bullet] = Field(
         description="Critical facts, and what fits into `budget_tokens`: the conversation, what is known, foundation, "
         "then by category."
@@ -538,6 +540,7 @@ class Context(Result):
             cards=[CardView.of(card) for card in found.cards],
             foundation=[MemoryView.model_validate(row) for row in found.foundation],
             categories=[SectionView.of(section) for section in found.sections],
+            related=[MemoryView.model_validate(row) for row in found.related],
             critical=list(map(KnownHit.of, found.critical)),
             conversation=list(map(KnownHit.of, found.conversation)),
             recent=[MessageView.model_validate(hit.row) for hit in found.recent],

@@ -21,7 +21,7 @@ from mnemolog.projections.vectors.question import Question
 _logger = logging.getLogger("mnemolog.neighbours")
 
 MOST_RECENT = 100
-"""So many of the last events are looked at for what contradicts a memory and is not in the index yet."""
+"""So many of the last events are looked at for memories that are not in the index yet."""
 
 
 class Neighbours:
@@ -44,28 +44,29 @@ class Neighbours:
         viewer = Viewer(command.tenant, command.user_id, command.agent_id)
         recent = await self._reads.unshown(command.stream(), (MEMORIES, VECTORS), MOST_RECENT)
         question, scores = await self._reads.nearest(viewer, command.memory_id, text)
-        if said := _contradicting(text, recent, command.memory_id):
-            scores = await self._with(question, scores, said)
+        if said := _texts(recent, command.memory_id):
+            scores = await self._with(question, scores, said, text)
         bands, link_min = self._bands or question.calibration.bands, question.calibration.link_min
         least = min(link_min, bands.fallback_low)
         near = tuple(Near(memory_id=id_, similarity=score) for id_, score in scores.items() if score >= least)
         return Similar(model=question.model, bands=bands, link_min=link_min, near=near)
 
     async def _with(
-        self, question: Question, scores: Mapping[UUID, float], said: Mapping[UUID, str]
+        self, question: Question, scores: Mapping[UUID, float], said: Mapping[UUID, str], text: str
     ) -> Mapping[UUID, float]:
-        """The nearest of those in the index and of these, whose texts are newer than the index."""
-        recent = zip(said, await self._reads.similarities(question, list(said.values())), strict=False)
-        found = sorted({**scores, **dict(recent)}.items(), key=lambda one: -one[1])
-        return dict(found[:NEAREST])
+        """The nearest of those in the index and of these, whose texts are newer than the index.
+
+        The model is only asked for what contradicts `text`: the vectors of most others are cached since their write.
+        """
+        against = [one for one in said.values() if one_frame(one, text) and contradict(one, text)]
+        found = await self._reads.similarities(question, against)
+        found = {**await self._reads.known_similarities(question, list(said.values())), **found}
+        recent = {id_: found[one] for id_, one in said.items() if one in found}
+        return dict(sorted({**scores, **recent}.items(), key=lambda one: -one[1])[:NEAREST])
 
 
-def _contradicting(text: str, events: Sequence[Recorded], memory_id: UUID) -> Mapping[UUID, str]:
-    """The last text of each other memory, if it differs from `text` only in markers.
-
-    Whether the writer may see it is decided later, on its whole state.
-    """
+def _texts(events: Sequence[Recorded], memory_id: UUID) -> Mapping[UUID, str]:
+    """The last text of each other memory. Whether the writer may see it is decided later, on its whole state."""
     payloads = (event.payload for event in events if not event.erased)
     texts = {one.memory_id: embedded_text(one) for one in payloads if isinstance(one, ContentEvent)}
-    others = {id_: said for id_, said in texts.items() if said and id_ != memory_id}
-    return {id_: said for id_, said in others.items() if one_frame(said, text) and contradict(said, text)}
+    return {id_: said for id_, said in texts.items() if said and id_ != memory_id}

@@ -191,12 +191,20 @@ class Reads(
         head = await self._log.head(stream)
         return await self._log.read(stream, after=max(shown, head - most), unread=True) if head > shown else ()
 
-    async def similarities(self, question: Question, texts: Sequence[str]) -> Sequence[float]:
+    async def similarities(self, question: Question, texts: Sequence[str]) -> Mapping[str, float]:
         """How similar each text is to a question, by the model of the question; none if that is no longer in use."""
         embedder = await self._live_embedder()
         if not texts or embedder.model != question.model:
-            return ()
-        return [float(score) for score in await embedder.embed(texts) @ question.meaning()]
+            return {}
+        return dict(zip(texts, map(float, await embedder.embed(texts) @ question.meaning()), strict=True))
+
+    async def known_similarities(self, question: Question, texts: Sequence[str]) -> Mapping[str, float]:
+        """How similar those texts are whose vectors are cached. The model is not asked."""
+        embedder = await self._live_embedder()
+        if embedder.model != question.model:
+            return {}
+        meaning = question.meaning()
+        return {text: float(vector @ meaning) for text, vector in embedder.cached(texts).items()}
 
     async def _session(self, place: SessionPlace, moment: Moment) -> Session | None:
         if moment.as_of is None:

@@ -1,6 +1,6 @@
 """Reads memories: by id, by time, by their links."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from itertools import permutations
 from typing import Any
@@ -24,6 +24,7 @@ from mnemolog.projections.visibility import owned
 
 Row = dict[str, Any]
 FOUNDATION = 20  # D §pinned
+MOST_RELATED = 2  # B §2
 
 _INTERNAL = frozenset({"document", "tenant", "stream_kind", "recalls"})
 
@@ -97,19 +98,26 @@ async def link_strengths(connection: AsyncConnection, viewer: Viewer, memory_ids
 
 
 async def related(
-    connection: AsyncConnection, viewer: Viewer, memory_ids: set[UUID], among: Candidates, limit: int
+    connection: AsyncConnection,
+    viewer: Viewer,
+    memory_ids: set[UUID],
+    among: Candidates,
+    without: Collection[UUID] = (),
 ) -> Sequence[tuple[Row, float]]:
-    """The candidates that are linked most strongly to these memories, without them, and the strength of each link."""
+    """The two candidates that are linked most strongly to these memories, and the strength of each link (B §2).
+
+    `without`: others that are shown anyway.
+    """
     strongest: dict[UUID, float] = {}
     for edge in await _links_of(connection, viewer, memory_ids, contradicting=False):
-        for end in {edge["from_id"], edge["to_id"]} - memory_ids:
+        for end in {edge["from_id"], edge["to_id"]} - {*memory_ids, *without}:
             strongest[end] = max(strongest.get(end, 0.0), edge["strength"])
     if not strongest:
         return []
     statement = select(*stored(memories)).where(*among.conditions(viewer), identified(set(strongest)))
     rows = await _read(connection, viewer, await fetch(connection, memories, statement))
     found = [(row, strongest[row["memory_id"]]) for row in rows if row["contradicted_by"] is None]
-    return sorted(found, key=lambda pair: (-pair[1], pair[0]["memory_id"]))[:limit]
+    return sorted(found, key=lambda pair: (-pair[1], pair[0]["memory_id"]))[:MOST_RELATED]
 
 
 def _far(edge: Row, memory_id: UUID) -> UUID:

@@ -268,14 +268,14 @@ def test_an_erased_memory_is_not_created_again_under_its_id() -> None:
 # Link
 
 
-@pytest.mark.spec_part("B02")
+@pytest.mark.spec("B02")
 def test_link_joins_two_memories() -> None:
     expected = events.MemoriesLinked(memory_id=A, to_id=B, relation_type="causes", strength=0.5)
 
     given(MEMORIES, created(A), created(B)).when(link(relation_type="causes", strength=0.5)).then(expected)
 
 
-@pytest.mark.spec_part("B02")
+@pytest.mark.spec("B02")
 def test_link_of_the_same_two_is_one_edge_that_can_change() -> None:
     story = given(MEMORIES, created(A), created(B)).after(link(strength=0.5))
 

@@ -238,7 +238,7 @@ def test_what_is_alike_and_not_the_same_names_its_pair_for_consolidation() -> No
 # Neighbours
 
 
-@pytest.mark.spec_part("B02")
+@pytest.mark.spec("B02")
 def test_no_edge_leads_to_what_is_hidden_gone_private_or_far() -> None:
     history = [created(A), deleted(), created(C, scope="agent", agent_id="default")]
 
@@ -248,7 +248,7 @@ def test_no_edge_leads_to_what_is_hidden_gone_private_or_far() -> None:
     assert len(given(MEMORIES, created(A)).when(create(similar=similar(a=0.29))).events()) == 1
 
 
-@pytest.mark.spec_part("B02")
+@pytest.mark.spec("B02")
 def test_new_words_find_new_neighbours_and_keep_the_edges_that_there_are() -> None:
     edge = events.MemoriesLinked(memory_id=B, to_id=A, strength=1.0, relation_type="causes")
     asked = UpdateMemory(user_id="ana", memory_id=B, text="Ana moved", similar=similar(a=0.9, c=0.5))

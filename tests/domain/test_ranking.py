@@ -118,7 +118,7 @@ def test_persona_blends_similarity_recency_and_frequency_as_specified() -> None:
     assert PROFILES["persona"].parts(of) == pytest.approx({"similarity": 0.2, "recency": 0.15, "frequency": 0.3})
 
 
-@pytest.mark.spec_part("B02")
+@pytest.mark.spec("B02")
 def test_delta_boosts_links_and_gives_insights_a_low_weight() -> None:
     delta, of = PROFILES["delta"], Signals(relevance=0.2, similarity=0.6, links=0.5)
 

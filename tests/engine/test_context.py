@@ -171,3 +171,33 @@ async def test_a_context_has_the_conversation_what_is_remembered_and_what_was_at
     assert [hit.row["text"] for hit in small.recent] in ([said[-1]], list(said[-2:])), "the latest have room"
     assert "peanuts" in small.text
     assert (await found(recent=0)).recent == []
+
+
+@pytest.mark.spec("B02")
+async def test_a_context_has_two_memories_linked_to_those_that_answer(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    tea = await ana.creates("oolong tea", category="note")
+    texts = ("a red boat", "three ships", "a blue lamp", "one lost key")
+    ids = [await ana.creates(text, category="tasks" if "key" in text else "note") for text in texts]
+    for strength, id_ in zip((0.5, 0.9, 0.7, 1.0), ids, strict=True):
+        await ana.links(tea, id_, strength=strength)
+
+    async def oolong(**fields: object) -> AgentContext:
+        return await context(ana, "oolong", **{"cutoff": "relative", **fields})
+
+    found = await oolong()
+
+    assert [row["text"] for row in found.related] == ["one lost key", "three ships"]
+    assert list(map(undated, found.bullets)) == [
+        "[note] oolong tea",
+        "[tasks] one lost key",
+        "[note] three ships",
+    ]
+    assert "three ships" in found.text
+    only = await oolong(categories=("note",))
+    assert [row["text"] for row in only.related] == ["three ships", "a blue lamp"]
+    small = await oolong(budget_tokens=count_tokens(found.bullets[0]))
+    assert (list(small.related), len(small.bullets)) == ([], 1)
+    assert (await oolong(profile="twin")).related == []
+    await ana.deletes(ids[3])
+    assert [row["text"] for row in (await oolong()).related] == ["three ships", "a blue lamp"]

@@ -62,7 +62,7 @@ async def test_an_ambiguous_name_means_the_entity_last_seen(person: Person) -> N
 
 
 @pytest.mark.spec("A20")
-@pytest.mark.spec_part("B02")
+@pytest.mark.spec("B02")
 async def test_a_turn_whose_fact_has_an_ambiguous_name_uses_the_resolved_entity(person: Person) -> None:
     writes, entity = person.engine.writes, {**who(person), "name": "Marta", "another": True}
     await writes.observe_entity(entity)

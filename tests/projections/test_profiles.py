@@ -79,7 +79,7 @@ async def test_persona_weighs_the_best_fifty_of_what_the_persona_may_find(engine
     assert few[0].parts["similarity"] == pytest.approx(0.4 * (few[0].similarity or 0.0))
 
 
-@pytest.mark.spec_part("B02")
+@pytest.mark.spec("B02")
 async def test_a_linked_memory_is_boosted_where_a_profile_weighs_links(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     first = await ana.creates("oolong one")
@@ -120,7 +120,7 @@ async def test_a_context_ranks_by_the_profile_too(engine: Engine, user: str) -> 
     assert await first("persona") == "the tea was green today"
 
 
-@pytest.mark.spec_part("B02")
+@pytest.mark.spec("B02")
 async def test_an_answer_has_two_related_memories_within_its_filters_and_budget(engine: Engine, user: str) -> None:
     ana, bob = Person(engine, user), Person(engine, f"{user}-bob")
     tea = await ana.creates("oolong tea", category="note")

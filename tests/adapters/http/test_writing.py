@@ -140,7 +140,7 @@ async def test_one_key_for_two_kinds_of_change_is_a_conflict(api: Api) -> None:
     assert error["code"] == "idempotency_conflict"
 
 
-@pytest.mark.spec_part("B02")
+@pytest.mark.spec("B02")
 async def test_a_link_is_in_the_history(api: Api) -> None:
     tea, milk = await api.remember("Likes tea"), await api.remember("Takes milk")
     path = f"/v1/memories/{tea['memory_id']}"
