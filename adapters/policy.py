@@ -294,6 +294,7 @@ class SignalsEntry(_Part):
     progress: tuple[Phrase, ...] = ()
     reflection: tuple[Phrase, ...] = ()
     logging: tuple[Phrase, ...] = ()
+    asking: tuple[Phrase, ...] = ()
 
     @whole(mode="after")
     def _ruled(self) -> Self:

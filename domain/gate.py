@@ -12,12 +12,16 @@ from mnemolog.domain.text import normalize_name
 
 
 class Signal(StrEnum):
-    """Why a message calls for a search. All but `entity` are found by phrases."""
+    """Why a message calls for a search. All but `entity` are found by phrases.
+
+    `asking` calls for a search of knowledge alone, if the agent's library tells of what is asked (A §2.4).
+    """
 
     CONTINUITY = "continuity"
     PROGRESS = "progress"
     REFLECTION = "reflection"
     LOGGING = "logging"
+    ASKING = "asking"
     ENTITY = "entity"
 
 
@@ -29,11 +33,12 @@ class Signals:
     progress: tuple[str, ...] = ()
     reflection: tuple[str, ...] = ()
     logging: tuple[str, ...] = ()
+    asking: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A signal, and what it was found by: a phrase of a language, or the name of an entity."""
+    """A signal, and what it was found by: a phrase of a language, the name of an entity, or a word of the library."""
 
     signal: Signal
     found: str
@@ -51,6 +56,11 @@ class Decision:
         return bool(self.reasons)
 
     @property
+    def episodes(self) -> bool:
+        """Whether to search episodes, too, and not knowledge alone."""
+        return any(reason.signal is not Signal.ASKING for reason in self.reasons)
+
+    @property
     def signals(self) -> tuple[Signal, ...]:
         return tuple(dict.fromkeys(reason.signal for reason in self.reasons))
 
@@ -64,6 +74,10 @@ DEFAULT_SIGNALS: Mapping[str, Signals] = {
         progress=("plan", "pläne", "fortschritt*", "ziel", "ziele", "wie läuft", "nächster schritt"),
         reflection=("ich fühle mich", "ich frage mich", "nachdenk*", "warum mache ich", "hilf mir zu verstehen"),
         logging=("ich habe gegessen", "ich hatte zum", "gefrühstückt", "kalorien", "ich wiege", "trag ein", "notier*"),
+        asking=(
+            "erklär*", "erzähl*", "sag mir", "beschreib*", "wie", "was", "welche*", "warum",
+            "wann", "wo", "wer", "darf ich", "soll ich",
+        ),
     ),
     "en": Signals(
         continuity=(
@@ -84,6 +98,10 @@ DEFAULT_SIGNALS: Mapping[str, Signals] = {
             "for dinner", "calories", "i weigh", "i weighed", "log my", "log this", "log that", "track this",
             "i drank", "i ran", "i slept",
         ),
+        asking=(
+            "tell me", "explain*", "describe", "show me", "how", "what", "which", "why", "when",
+            "where", "who", "should i", "can i", "may i",
+        ),
     ),
     "es": Signals(
         continuity=(
@@ -93,12 +111,17 @@ DEFAULT_SIGNALS: Mapping[str, Signals] = {
         progress=("plan", "planes", "progreso", "avance*", "meta", "metas", "objetivo*", "próximo paso", "cómo voy"),
         reflection=("me siento", "me pregunto", "reflexion*", "ayúdame a entender", "por qué siempre"),
         logging=("comí", "desayuné", "almorcé", "cené", "bebí", "calorías", "peso", "anota", "registra*"),
+        asking=(
+            "explica*", "explícame", "dime", "cuéntame", "cómo", "qué", "cuál*", "por qué",
+            "cuándo", "dónde", "quién", "puedo", "debo",
+        ),
     ),
     "ja": Signals(
         continuity=("覚えて", "前回", "この前", "先週", "また", "もう一度", "前に話", "いつもの"),
         progress=("計画", "予定", "進捗", "目標", "次のステップ", "どこまで"),
         reflection=("気持ち", "感じて", "振り返", "なぜ私は", "悩んで"),
         logging=("食べた", "食べまし", "飲んだ", "飲みまし", "カロリー", "体重", "記録して"),
+        asking=("教えて", "説明", "何", "どう", "なぜ", "いつ", "どこ", "誰", "ですか", "ますか"),
     ),
     "pl": Signals(
         continuity=(
@@ -108,6 +131,10 @@ DEFAULT_SIGNALS: Mapping[str, Signals] = {
         progress=("plan", "plany", "planie", "planu", "postęp*", "cel", "cele", "następny krok", "jak mi idzie"),
         reflection=("czuję", "czuje się", "zastanawiam się", "refleksj*", "pomóż mi zrozumieć", "dlaczego ja"),
         logging=("zjadł*", "wypił*", "na śniadanie", "na obiad", "na kolację", "kalori*", "ważę", "zapisz", "zanotuj"),
+        asking=(
+            "powiedz mi", "wyjaśnij*", "opisz", "jak", "co", "który*", "dlaczego", "kiedy",
+            "gdzie", "kto", "czy mogę", "czy powin*",
+        ),
     ),
     "ru": Signals(
         continuity=(
@@ -117,6 +144,10 @@ DEFAULT_SIGNALS: Mapping[str, Signals] = {
         progress=("план", "планы", "плану", "плана", "прогресс*", "цель", "цели", "следующий шаг", "как у меня дела"),
         reflection=("я чувствую", "чувствую себя", "рефлекси*", "помоги понять", "почему я", "мне кажется, что я"),
         logging=("я съел*", "съел*", "я выпил*", "на завтрак", "на обед", "на ужин", "калори*", "я вешу", "запиши"),
+        asking=(
+            "расскажи*", "объясни*", "скажи*", "опиши", "как", "что", "какой", "какая", "какие",
+            "почему", "когда", "где", "кто", "можно ли",
+        ),
     ),
 }  # fmt: skip
 
@@ -137,10 +168,16 @@ class Gate:
         plain = normalize_name(text[:_READ])
         reasons = [Reason(Signal.ENTITY, name) for name in mentioned]
         for (signal, language), pattern in self._patterns.items():
-            if found := pattern.search(plain):
+            if signal is not Signal.ASKING and (found := pattern.search(plain)):
                 reasons.append(Reason(signal, found[0], language))
         order = list(Signal)
         return Decision(tuple(sorted(reasons, key=lambda one: order.index(one.signal))))
+
+    def asks(self, text: str) -> bool:
+        """Whether a message asks for something: then the agent's library may tell of it."""
+        plain = normalize_name(text[:_READ])
+        asking = (one for (signal, _), one in self._patterns.items() if signal is Signal.ASKING)
+        return any(mark in plain for mark in _QUESTION_MARKS) or any(one.search(plain) for one in asking)
 
     def as_dict(self) -> dict[str, Any]:
         """The phrases in the format of the policy file."""
@@ -162,6 +199,7 @@ class Gate:
 
 # The beginning of a long message says what it wants.
 _READ = 4000
+_QUESTION_MARKS = "?？؟¿"
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
 

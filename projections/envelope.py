@@ -343,5 +343,5 @@ def _hit(hit: Hit) -> dict[str, Any]:
 
 
 def _knowledge(row: Mapping[str, Any]) -> dict[str, Any]:
-    shown = {name: row[name] for name in ("document_id", "source", "place", "text", "score", "similarity")}
+    shown = {name: row[name] for name in ("document_id", "source", "domain", "place", "text", "score", "similarity")}
     return {"id": str(row["chunk_id"]), **shown}

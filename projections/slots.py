@@ -147,6 +147,7 @@ class KnowledgeHit(Part):
     id: str = Field(min_length=1)
     document_id: UUID
     source: str = Field(description="The path or name of the document.")
+    domain: str = Field("", description="The field of knowledge of the document.")
     place: str = Field(description="Where in the document it stands, such as its headings.")
     origin: Literal[Origin.DOCUMENT] = Origin.DOCUMENT
     text: str

@@ -8,6 +8,9 @@ PIECE = 1500
 _PARAGRAPHS = re.compile(r"\n\s*\n")
 _SENTENCES = re.compile(r"(?<=[.!?。！？])\s+")
 _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*$")
+_FRONT_MATTER = re.compile(r"\A\s*---[ \t]*\n(?P<fields>.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_TITLE = re.compile(r"^title:[ \t]*(['\"]?)(?P<title>.+?)\1[ \t]*$", re.MULTILINE)
+_KEY = re.compile(r"^[\w-]+:", re.MULTILINE)
 _FENCE = re.compile(r"\s*(```|~~~)")
 
 
@@ -46,6 +49,15 @@ def _parts(text: str) -> Iterator[str]:
                 held = f"{held} {part}" if held else part
         if held:
             yield held
+
+
+def without_front_matter(text: str) -> tuple[str, str]:
+    """The title that YAML in front of Markdown gives, or "", and the Markdown without it."""
+    front = _FRONT_MATTER.match(text)
+    if front is None or not _KEY.match(front["fields"]):
+        return "", text
+    title = _TITLE.search(front["fields"])
+    return title["title"] if title else "", text[front.end() :]
 
 
 def markdown_sections(text: str) -> Iterator[Section]:

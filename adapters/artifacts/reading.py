@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from html.parser import HTMLParser
 from typing import Any
 
-from mnemolog.adapters.artifacts.chunks import Section, markdown_sections, pieces
+from mnemolog.adapters.artifacts.chunks import Section, markdown_sections, pieces, without_front_matter
 from mnemolog.domain.artifact import Refusal
 
 MAX_PAGES = 2000
@@ -150,7 +150,8 @@ def _text(content: bytes, declared: str, ending: str) -> Found:
         parser.close()
         return Found("document", "html.parser", parser.title.strip(), None, _bounded(iter(parser.sections())))
     if declared in MARKDOWN or ending in ("md", "markdown"):
-        return Found("document", "markdown", "", None, _bounded(markdown_sections(text)))
+        title, text = without_front_matter(text)
+        return Found("document", "markdown", title, None, _bounded(markdown_sections(text)))
     return Found("document", "plain text", "", None, _bounded(iter([Section("", text)])))
 
 

@@ -54,7 +54,7 @@ class Session:
     async def call(self, operation: Operation[Any, Any], **fields: Any) -> Any:
         """The result of an operation on the client's user. If the key may write, what a model is given is recorded."""
         fixed: dict[str, Any] = {"agent_id": self.agent_id}
-        if self.user_id is not None:
+        if self.user_id is not None and "user_id" in operation.request.model_fields:
             fixed["user_id"] = self.user_id
         if operation in (context, search) and self.may(Role.WRITE):
             fixed["record"] = True
@@ -132,7 +132,7 @@ def mcp_server(session_of: Callable[[Ctx], Session]) -> Server[Any]:
 
 
 async def _called(tool: Tool, given: dict[str, Any], session: Session) -> Any:
-    taken = {*tool.arguments, *(("user_id",) if session.user_id is None else ())}
+    taken = set(tool.taken(with_user=session.user_id is None))
     if unknown := given.keys() - taken:
         listed = ", ".join(sorted(taken)) or "none"
         raise InvalidInput("unknown argument", field=min(unknown), fix=f"the arguments of {tool.name} are: {listed}")

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from mnemolog.adapters.operations.entities import get_entity, list_entities
 from mnemolog.adapters.operations.erasure import erase
 from mnemolog.adapters.operations.facts import add_fact, delete_fact, end_fact, list_facts
+from mnemolog.adapters.operations.knowledge import search_knowledge
 from mnemolog.adapters.operations.memories import (
     context,
     create,
@@ -47,6 +48,11 @@ class Tool:
     @property
     def description(self) -> str:
         return self.help or f"{self.operation.summary}. {self.operation.description}".strip()
+
+    def taken(self, *, with_user: bool) -> tuple[str, ...]:
+        """Its arguments; with the user, unless it is about an agent alone."""
+        named = with_user and "user_id" in self.operation.request.model_fields
+        return (*(("user_id",) if named else ()), *self.arguments)
 
 
 DEFAULT_TOOLS: Sequence[Tool] = (
@@ -102,6 +108,7 @@ MORE_TOOLS: Sequence[Tool] = (
     Tool(name="list_todos", operation=list_todos, arguments=("status", "kind", "limit", "cursor")),
     Tool(name="add_todo", operation=add_todo, arguments=("text", "kind", "due")),
     Tool(name="update_todo", operation=update_todo, arguments=("todo_id", "status", "text", "due")),
+    Tool(name="search_knowledge", operation=search_knowledge, arguments=("query", "domain", "top_k")),
     Tool(name="delete_memory", operation=delete, arguments=("memory_id", "reason"), destroys=True),
     Tool(name="delete_fact", operation=delete_fact, arguments=("relation_id", "reason"), destroys=True),
     Tool(name="erase_memory", operation=erase, arguments=("memory_id", "dry_run"), destroys=True),
@@ -114,7 +121,7 @@ def input_schema(name: str, with_user: bool) -> dict[str, Any]:
     """The JSON Schema of a tool's arguments; `with_user` adds the user, who is otherwise the server's."""
     tool = TOOLS[name]
     whole = tool.operation.request.model_json_schema()
-    taken = (*(("user_id",) if with_user else ()), *tool.arguments)
+    taken = tool.taken(with_user=with_user)
     own = {argument: {"default": value} for argument, value in tool.defaults.items()}
     shape = {
         "type": "object",

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain import ranking
 from mnemolog.domain.document import erased_document, no_such_document
 from mnemolog.domain.memory import VISIBLE, Status
+from mnemolog.domain.text import search_terms
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections import full_text
 from mnemolog.projections.asking import together
@@ -124,6 +125,13 @@ async def search(
         if row["document_id"] in of
     }
     return [[{**shown[id_], **scores} for id_, scores in one.items() if id_ in shown] for one in found]
+
+
+async def told_of(connection: AsyncConnection, viewer: Viewer, text: str) -> Sequence[str]:
+    """The words of a text that a chunk of the library has, the rarest there first."""
+    found = (await full_text.search(connection, ChunkCandidates(), viewer, text, 1)).collection.idf
+    words = {lexeme: next((word for word in search_terms(text) if word.startswith(lexeme)), lexeme) for lexeme in found}
+    return [words[one] for one in sorted(found, key=lambda one: (-found[one], one))]
 
 
 async def _scores(

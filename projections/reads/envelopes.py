@@ -12,7 +12,7 @@ from mnemolog.domain.authority import Slot
 from mnemolog.domain.claims import Claim, claims, judged
 from mnemolog.domain.entity import ME, proper_name
 from mnemolog.domain.errors import NotFound
-from mnemolog.domain.gate import Decision, Gate
+from mnemolog.domain.gate import Decision, Gate, Reason, Signal
 from mnemolog.domain.hydration import MAX_EDGES
 from mnemolog.domain.origin import Origin, lowest
 from mnemolog.domain.prompt import Prompt, prompt
@@ -26,12 +26,13 @@ from mnemolog.projections import blocks, envelope
 from mnemolog.projections.being.reader import is_being
 from mnemolog.projections.envelope import Assembled, Found, Graph
 from mnemolog.projections.graph.facts import Point
+from mnemolog.projections.knowledge import reader
 from mnemolog.projections.reads.being import BeingReads, fragments_of
 from mnemolog.projections.reads.graph import GraphReads, When
-from mnemolog.projections.reads.knowledge import KnowledgeReads
+from mnemolog.projections.reads.knowledge import EVERY_CHUNK, KnowledgeReads
 from mnemolog.projections.reads.memories import RECALLED, MemoryReads
 from mnemolog.projections.reads.moment import NOW, Moment
-from mnemolog.projections.reads.reading import BEING, CHANGES, GRAPH, MEMORIES, PROFILE, SUMMARIES
+from mnemolog.projections.reads.reading import BEING, CHANGES, GRAPH, KNOWLEDGE, MEMORIES, PROFILE, SUMMARIES, VECTORS
 from mnemolog.projections.requests import BlocksRequest, ClaimsRequest, EnvelopeRequest, PromptRequest
 from mnemolog.projections.rows import Row
 from mnemolog.projections.slots import validated_envelope
@@ -86,6 +87,8 @@ class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads, BeingReads):
         gate, found = self._gate.decide(request.message, graph.mentioned), Found()
         if gate.search:
             [found] = await self._search(viewer, [request.message], moment, point, without, trusted_only=only)
+        elif not only and self._gate.asks(request.message):
+            gate, found = await self._asked_of_library(viewer, request.message, moment)
         return self._put_together(viewer, request.thread_id, session, now, moment, gate, graph, found)
 
     async def _graph(
@@ -128,13 +131,27 @@ class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads, BeingReads):
         self._used(viewer, moment, (hit.row for one in found for hit in one.hits))
         if trusted_only:
             return found
-        # The library has a stream of its own: what it held is told by the time.
-        then = Moment(as_of=None if moment.as_of is None else await self._instant(viewer, moment.as_of))
+        then = await self._of_library(viewer, moment)
         chunks = await self.search_library(viewer, texts, limit=envelope.HITS, moment=then)
         return [
             replace(one, passages=envelope.passages(of, question))
             for one, of, question in zip(found, chunks, questions, strict=True)
         ]
+
+    async def _asked_of_library(self, viewer: Viewer, message: str, moment: Moment) -> tuple[Decision, Found]:
+        """What the agent's documents say to a question, if they have a word of it (A §2.4)."""
+        then = await self._of_library(viewer, moment)
+        if not (words := await self.told_of(viewer, message, then)):
+            return Decision(), Found()
+        found = partial(reader.search, among=EVERY_CHUNK, limit=envelope.HITS)
+        names = (KNOWLEDGE, VECTORS)
+        [question], [chunks] = await self._by_meanings(self._librarian(viewer), then, names, [message], found)
+        passages = envelope.passages(chunks, question)
+        return Decision((Reason(Signal.ASKING, words[0]),)), Found((), passages, question.skipped)
+
+    async def _of_library(self, viewer: Viewer, moment: Moment) -> Moment:
+        """The library has a stream of its own: what it held is told by the time."""
+        return Moment(as_of=None if moment.as_of is None else await self._instant(viewer, moment.as_of))
 
     def _put_together(
         self,

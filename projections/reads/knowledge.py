@@ -65,6 +65,10 @@ class KnowledgeReads(Reading):
         _, found = await self._by_meanings(self._librarian(viewer), moment, (KNOWLEDGE, VECTORS), queries, ask)
         return found
 
+    async def told_of(self, viewer: Viewer, text: str, moment: Moment = NOW) -> Sequence[str]:
+        """The words of a text that the library has, the rarest first. No model is asked."""
+        return await self._read(self._librarian(viewer), moment, (KNOWLEDGE,), partial(reader.told_of, text=text))
+
     def _librarian(self, viewer: Viewer) -> Viewer:
         """The agent as a reader of its library; refused if the viewer is a user that the caller may not name."""
         if viewer.library:

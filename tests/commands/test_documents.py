@@ -23,7 +23,7 @@ from tests.testkit.clock import START
 from tests.testkit.decider import Story, given
 from tests.testkit.events import new
 
-pytestmark = pytest.mark.spec_part("A21")
+pytestmark = pytest.mark.spec("A21")
 
 SLEEP, OTHER, REVISION = UUID(int=1), UUID(int=2), UUID(int=3)
 WHO: dict[str, Any] = {"agent_id": "coach"}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mnemolog.domain.document import Ranks, after, reordered
 
-pytestmark = pytest.mark.spec_part("A21")
+pytestmark = pytest.mark.spec("A21")
 
 some = st.lists(st.integers(0, 12).map(lambda number: UUID(int=number)), unique=True)
 

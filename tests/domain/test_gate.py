@@ -69,8 +69,28 @@ def test_an_empty_phrase_is_refused(phrase: str) -> None:
 
 def test_six_languages_have_phrases_for_each_signal() -> None:
     assert set(DEFAULT_SIGNALS) == {"de", "en", "es", "ja", "pl", "ru"}
-    assert all(one.continuity and one.progress and one.reflection and one.logging for one in DEFAULT_SIGNALS.values())
+    assert all(
+        one.continuity and one.progress and one.reflection and one.logging and one.asking
+        for one in DEFAULT_SIGNALS.values()
+    )
 
 
 def test_a_long_message_is_read_at_its_beginning() -> None:
     assert not Gate().decide("word " * 50_000 + "again").search
+
+
+@pytest.mark.spec("A21")
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("May I drink coffee now?", True),
+        ("Explain caffeine to me", True),
+        ("コーヒーについて教えて", True),
+        ("Czy mogę pić kawę", True),
+        ("Marta drinks coffee", False),
+        ("I showed her", False),
+    ],
+)
+def test_a_question_is_told_from_a_statement_and_alone_opens_no_gate(text: str, asks: bool) -> None:
+    assert Gate().asks(text) is asks
+    assert not Gate().decide(text).search

@@ -183,7 +183,7 @@ async def test_a_context_has_two_memories_linked_to_those_that_answer(engine: En
         await ana.links(tea, id_, strength=strength)
 
     async def oolong(**fields: object) -> AgentContext:
-        return await context(ana, "oolong", **{"cutoff": "relative", **fields})
+        return await context(ana, "oolong", None, **{"cutoff": "relative", **fields})
 
     found = await oolong()
 

@@ -80,6 +80,37 @@ async def test_the_message_to_answer_does_not_push_out_what_answers_it(engine: E
     assert [one.text for one in found.envelope.EPISODE.hits] == [memory]
 
 
+@pytest.mark.spec("A13", "A21")
+async def test_a_question_that_documents_tell_of_searches_them_alone(engine: Engine, user: str) -> None:
+    library = Librarian(engine)
+    added = await library.adds("# Sleep\n\n## Caffeine\n\nNo coffee in the six hours before bed.", domain="health")
+    coach = Teller(engine, user, agent=library.agent)
+    await coach.creates("Ana drinks no coffee in the hours before bed")
+    before = await coach.caught_up()
+    await library.adds("# Sleep\n\nBeds are for sleep.")
+
+    found = await asked(coach, "How many hours before bed may I drink no coffee?")
+    assert [one.text for one in found.envelope.KNOWLEDGE.hits] == ["Beds are for sleep."]
+    await engine.writes.undo_document({"agent_id": library.agent, "document_id": added.document_id})
+    found = await asked(coach, "How many hours before bed may I drink no coffee?")
+
+    assert [(one.signal, one.found) for one in found.gate.reasons] == [(Signal.ASKING, "bed")]
+    [passage] = found.envelope.KNOWLEDGE.hits
+    assert (passage.place, passage.domain, passage.source) == ("Sleep > Caffeine", "health", "docs/sleep.md")
+    assert found.envelope.EPISODE.hits == []
+    for message in ("Ana drinks coffee before bed.", "Which hat fits?"):
+        assert not (await asked(coach, message)).gate.search
+    trusted = await asked(coach, "How many hours before bed may I drink no coffee?", trusted_only=True)
+    other = await asked(Teller(engine, user), "How many hours before bed may I drink no coffee?")
+    assert not trusted.gate.search
+    assert not other.gate.search
+    request = EnvelopeRequest(message="How many hours before bed may I drink no coffee?")
+    then = await engine.reads.envelope(
+        coach.viewer, request, now(), Moment(as_of=before.after.seq if before.after else 0)
+    )
+    assert [one.place for one in then.envelope.KNOWLEDGE.hits] == ["Sleep > Caffeine"]
+
+
 @pytest.mark.spec("A13")
 async def test_a_name_opens_the_gate_and_brings_its_facts(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)

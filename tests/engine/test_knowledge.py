@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -28,7 +29,7 @@ from mnemolog.projections.owner import owner_of
 from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_replayed
 
-pytestmark = pytest.mark.spec_part("A21")
+pytestmark = pytest.mark.spec("A21")
 
 SLEEP = """# Sleep
 
@@ -113,6 +114,30 @@ async def test_a_document_is_added_chunk_by_chunk_and_found(coach: Librarian) ->
     assert (best["place"], best["position"], best["source"]) == ("Sleep > Caffeine", 1, "docs/sleep.md")
     assert best["document_id"] == done.document_id
     await assert_live_equals_replayed(coach.engine, coach.stream)
+
+
+async def test_yaml_before_markdown_is_its_title_and_no_chunk(coach: Librarian) -> None:
+    done = await coach.adds(f"---\ntitle: 'Sleep: a guide'\ntags: [health]\n---\n{SLEEP}")
+    found = await coach.reads(done.document_id)
+    assert (found["title"], len(content(found))) == ("Sleep: a guide", 3)
+    ruled = await coach.adds(f"---\n\nA rule is no YAML.\n\n---\n\n{SLEEP}", "ruled.md")
+    assert "A rule is no YAML." in content(await coach.reads(ruled.document_id))[0][1]
+
+
+async def test_a_web_page_is_a_document_named_by_its_address(coach: Librarian) -> None:
+    page = "<html><title>Tea</title><script>x()</script><h2>Brewing</h2><p>Green tea brews at 70 degrees.</p></html>"
+    await coach.adds(page, "https://tea.example/brewing", domain="tea", mime="text/html")
+    [hit] = await coach.finds("how hot does green tea brew?")
+    read = {name: hit[name] for name in ("source", "title", "place", "text", "domain", "actor_id")}
+    assert read == {
+        "source": "https://tea.example/brewing",
+        "title": "Tea",
+        "place": "Brewing",
+        "text": "Green tea brews at 70 degrees.",
+        "domain": "tea",
+        "actor_id": hit["actor_id"],
+    }
+    assert (hit["sha256"], hit["actor_id"] != "") == (sha256(page.encode()).hexdigest(), True)
 
 
 async def test_a_changed_file_changes_only_what_changed(coach: Librarian) -> None:

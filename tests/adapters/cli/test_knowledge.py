@@ -8,7 +8,7 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine
 from tests.adapters.cli.command import Ran, mnemolog
 
-pytestmark = pytest.mark.spec_part("A21")
+pytestmark = pytest.mark.spec("A21")
 
 
 class Shell:

@@ -27,6 +27,7 @@ from mnemolog.domain.principal import Role
 from mnemolog.events.envelope import DEFAULT_AGENT
 from mnemolog.events.serving import Purpose
 from tests.adapters.principals.keys import principal
+from tests.engine.test_knowledge import Librarian
 
 
 @asynccontextmanager
@@ -105,6 +106,17 @@ async def test_all_tools_correct_explain_and_undo(engine: Engine, user: str) -> 
         assert "Acme" in await called(client, "list_facts")
 
 
+@pytest.mark.spec("A21")
+async def test_the_library_of_the_clients_agent_is_searched(engine: Engine, user: str) -> None:
+    library = Librarian(engine)
+    await library.adds("# Sleep\n\n## Caffeine\n\nNo coffee in the six hours before bed.")
+    for whose in (user, None):
+        async with client_of(engine, user_id=whose, agent_id=library.agent, tools="all") as client:
+            assert "No coffee in the six hours" in await called(client, "search_knowledge", query="coffee before bed")
+    async with client_of(engine, user_id=user, tools="all") as client:
+        assert "No coffee" not in await called(client, "search_knowledge", query="coffee before bed")
+
+
 @pytest.mark.spec("X20")
 async def test_destructive_tools_are_off_unless_asked_for(engine: Engine, user: str) -> None:
     async with client_of(engine, user_id=user, tools="all") as client:
@@ -167,7 +179,8 @@ def test_every_tool_is_an_operation_with_these_arguments() -> None:
     for tool in TOOLS.values():
         assert tool.operation in OPERATIONS
         assert {*tool.arguments, *tool.defaults} <= tool.operation.request.model_fields.keys()
-        assert {*input_schema(tool.name, True)["properties"]} == {"user_id", *tool.arguments}
+        of_user = {"user_id"} & tool.operation.request.model_fields.keys()
+        assert {*input_schema(tool.name, True)["properties"]} == {*of_user, *tool.arguments}
         assert tool.description
 
 
