@@ -7,6 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from mnemolog.domain.anaphora import Reference
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.text import normalize_name
 
@@ -69,7 +70,7 @@ DEFAULT_SIGNALS: Mapping[str, Signals] = {
     "de": Signals(
         continuity=(
             "erinner*", "weißt du noch", "letztes mal", "letzte woche", "neulich", "wieder", "nochmal", "noch einmal",
-            "wie besprochen", "früher", "damals", "zuletzt",
+            "wie besprochen", "früher", "damals", "zuletzt", "stehen geblieben",
         ),
         progress=("plan", "pläne", "fortschritt*", "ziel", "ziele", "wie läuft", "nächster schritt"),
         reflection=("ich fühle mich", "ich frage mich", "nachdenk*", "warum mache ich", "hilf mir zu verstehen"),
@@ -83,11 +84,11 @@ DEFAULT_SIGNALS: Mapping[str, Signals] = {
         continuity=(
             "remember*", "last time", "last week", "last month", "again", "as before", "like before", "as usual",
             "previously", "earlier", "we talked about", "we discussed", "you said", "you told me", "i told you",
-            "i mentioned", "remind me",
+            "i mentioned", "remind me", "left off", "where were we", "pick up where",
         ),
         progress=(
             "plan", "plans", "progress", "goal", "goals", "milestone*", "on track", "next step", "next steps",
-            "how far", "how am i doing", "to-do", "todo*",
+            "how far", "how am i doing", "to-do", "todo*", "do next", "what's next", "what is next",
         ),
         reflection=(
             "i feel", "i'm feeling", "i felt", "reflect*", "help me understand", "why do i", "i keep thinking",
@@ -106,7 +107,7 @@ DEFAULT_SIGNALS: Mapping[str, Signals] = {
     "es": Signals(
         continuity=(
             "recuerda*", "recuerdas", "te acuerdas", "la última vez", "la semana pasada", "otra vez", "de nuevo",
-            "como antes", "te dije", "hablamos de",
+            "como antes", "te dije", "hablamos de", "donde lo dejamos",
         ),
         progress=("plan", "planes", "progreso", "avance*", "meta", "metas", "objetivo*", "próximo paso", "cómo voy"),
         reflection=("me siento", "me pregunto", "reflexion*", "ayúdame a entender", "por qué siempre"),
@@ -126,7 +127,7 @@ DEFAULT_SIGNALS: Mapping[str, Signals] = {
     "pl": Signals(
         continuity=(
             "pamięta*", "przypomn*", "ostatnim razem", "ostatnio", "w zeszłym tygodniu", "znowu", "jeszcze raz",
-            "jak wcześniej", "mówił*", "rozmawialiśmy",
+            "jak wcześniej", "mówił*", "rozmawialiśmy", "skończyliśmy",
         ),
         progress=("plan", "plany", "planie", "planu", "postęp*", "cel", "cele", "następny krok", "jak mi idzie"),
         reflection=("czuję", "czuje się", "zastanawiam się", "refleksj*", "pomóż mi zrozumieć", "dlaczego ja"),
@@ -139,7 +140,7 @@ DEFAULT_SIGNALS: Mapping[str, Signals] = {
     "ru": Signals(
         continuity=(
             "помни*", "вспомн*", "напомни*", "в прошлый раз", "прошлый раз", "на прошлой неделе", "снова", "опять",
-            "ещё раз", "как раньше", "ты говорил*", "мы говорили", "мы обсуждали", "я говорил*",
+            "ещё раз", "как раньше", "ты говорил*", "мы говорили", "мы обсуждали", "я говорил*", "остановились",
         ),
         progress=("план", "планы", "плану", "плана", "прогресс*", "цель", "цели", "следующий шаг", "как у меня дела"),
         reflection=("я чувствую", "чувствую себя", "рефлекси*", "помоги понять", "почему я", "мне кажется, что я"),
@@ -163,10 +164,15 @@ class Gate:
             if not normalize_name(phrase).strip("* "):
                 raise InvalidInput("a phrase is empty", field=f"gate.{language}.{signal}", fix="remove it")
 
-    def decide(self, text: str, mentioned: Sequence[str] = ()) -> Decision:
-        """Whether a message calls for a search. `mentioned`: the names of the known entities that it mentions."""
+    def decide(self, text: str, mentioned: Sequence[str] = (), meant: Sequence[Reference] = ()) -> Decision:
+        """Whether a message calls for a search. `mentioned`: the names of the known entities that it mentions.
+
+        `meant`: what its pronouns refer to, which mention an entity too, or the topic that it continues.
+        """
         plain = normalize_name(text[:_READ])
-        reasons = [Reason(Signal.ENTITY, name) for name in mentioned]
+        names = dict.fromkeys([*mentioned, *(one.name for one in meant if one.name)])
+        reasons = [Reason(Signal.ENTITY, name) for name in names]
+        reasons += [Reason(Signal.CONTINUITY, one.text) for one in meant if one.topic]
         for (signal, language), pattern in self._patterns.items():
             if signal is not Signal.ASKING and (found := pattern.search(plain)):
                 reasons.append(Reason(signal, found[0], language))

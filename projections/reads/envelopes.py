@@ -84,11 +84,13 @@ class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads, BeingReads):
         point = await self._point(viewer, When(), moment)
         only = request.trusted_only
         graph = await self._graph(viewer, request.message, request.edges, session, moment, point, trusted_only=only)
-        gate, found = self._gate.decide(request.message, graph.mentioned), Found()
+        resolved, found = await self._resolved(viewer, request.thread_id, request.message, moment), Found()
+        gate = self._gate.decide(request.message, graph.mentioned, resolved.references)
         if gate.search:
-            [found] = await self._search(viewer, [request.message], moment, point, without, trusted_only=only)
+            [found] = await self._search(viewer, [resolved.text], moment, point, without, trusted_only=only)
         elif not only and self._gate.asks(request.message):
             gate, found = await self._asked_of_library(viewer, request.message, moment)
+        found = replace(found, skipped=[*found.skipped, *resolved.skipped])
         return self._put_together(viewer, request.thread_id, session, now, moment, gate, graph, found)
 
     async def _graph(

@@ -124,6 +124,30 @@ async def test_a_name_opens_the_gate_and_brings_its_facts(engine: Engine, user: 
     assert facts(found) == ["Marta lives in Porto"]
 
 
+@pytest.mark.spec("A12", "A13")
+async def test_a_pronoun_opens_the_gate_for_the_active_entity_and_an_ellipsis_for_its_topic(
+    engine: Engine, user: str
+) -> None:
+    ana = Teller(engine, user)
+    await ana.knows_of("Helena")
+    await ana.creates("Helena teaches the cello")
+    await ana.creates("Flights to Berlin leave at noon")
+    await ana.caught_up()
+    await engine.settled(60)
+    shut = await asked(ana, "What does she teach?")
+    await ana.says("I called Helena", speaker="")
+
+    found = await asked(ana, "What does she teach?")
+    await engine.writes.set_focus(validated(SetFocus, {**ana._who, "topic_focus": "flights"}))
+    topic = await asked(ana, "What about noon?")
+
+    assert not shut.gate.search
+    assert [(one.signal, one.found) for one in found.gate.reasons] == [(Signal.ENTITY, "Helena")]
+    assert "Helena teaches the cello" in [one.text for one in found.envelope.EPISODE.hits]
+    assert [(one.signal, one.found) for one in topic.gate.reasons] == [(Signal.CONTINUITY, "what about")]
+    assert topic.envelope.EPISODE.hits[0].text == "Flights to Berlin leave at noon"
+
+
 @pytest.mark.spec("A15")
 async def test_critical_facts_are_never_cut(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
