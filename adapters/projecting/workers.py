@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 
@@ -46,10 +47,14 @@ def pause_after(look: float) -> float:
 
 
 class Sweeper:
-    """Keeps one projection caught up with the log, for this process's partitions, unless it is paused."""
+    """Keeps one projection caught up with the log, for this process's partitions, unless it is paused.
+
+    `queued` tells whether an event of a stream waits for the projection here: it will find the gaps before it itself.
+    """
 
     def __init__(self, projection: Projection, own: frozenset[int] = EVERY_PARTITION) -> None:
         self.projection = projection
+        self.queued: Callable[[StreamId], bool] = lambda stream: False
         self._own, self._retried, self._to_retry = own, frozenset[int](), frozenset[int]()
         self._wake, self._due = asyncio.Event(), False
         self._quiet_until = 0.0
@@ -140,7 +145,7 @@ class Sweeper:
         if await self._due_within(SWEEP_SECONDS):
             return await self._caught_up()
         progress = await self.projection.store.progress_of([one.stream for one in lagging])
-        stuck = [one for one in lagging if progress[one.stream] == one.progress]
+        stuck = [one for one in lagging if progress[one.stream] == one.progress and not self.queued(one.stream)]
         return SWEEP_SECONDS if any([await self._healed(one) for one in stuck]) else pause
 
     async def _healed(self, lag: Lag) -> bool:
@@ -157,12 +162,21 @@ class ProjectionWorker:
     def __init__(self, sweepers: Sequence[Sweeper], deliver: Deliver) -> None:
         self._sweepers, self._deliver = sweepers, deliver
         self._batches: Batcher[Delivered] = Batcher(BATCH, QUEUE, LONGEST_SECONDS)
+        self._queued, self._failing = Counter[StreamId](), False
+        for sweeper in sweepers:
+            sweeper.queued = self.queued
 
     def offer(self, delivery: Delivered) -> None:
         """Take an event, unless the queue is full: then it is read from the log, and no other worker waits."""
-        if not self._batches.offer(delivery):
-            for sweeper in self._sweepers:
-                sweeper.catch_up()
+        if self._batches.offer(delivery):
+            self._queued[stream_of(delivery)] += 1
+            return
+        for sweeper in self._sweepers:
+            sweeper.catch_up()
+
+    def queued(self, stream: StreamId) -> bool:
+        """Whether an event of this stream waits, or is being applied, and nothing fails."""
+        return stream in self._queued and not self._failing
 
     async def run(self) -> None:
         """Apply deliveries until cancelled."""
@@ -170,6 +184,7 @@ class ProjectionWorker:
             batch = await self._batches.take()
             began = time.monotonic()
             await self._persist(partial(self._apply, batch))
+            self._queued = +(self._queued - Counter(map(stream_of, batch)))
             if len(batch) >= BURST:
                 await asyncio.sleep(min(LONGEST_REST_SECONDS, time.monotonic() - began))
 
@@ -184,10 +199,12 @@ class ProjectionWorker:
         while True:
             try:
                 await step()
+                self._failing = False
                 return
             except Exception as error:  # noqa: BLE001  Its projections would stop for good without the worker.
                 names = ", ".join(sweeper.projection.name for sweeper in self._sweepers)
                 _logger.warning("%s: %s, trying again", names, type(error).__name__)
+                self._failing = True
                 await asyncio.sleep(RETRY_SECONDS)
 
 
