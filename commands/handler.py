@@ -159,9 +159,12 @@ class Handler:
     async def _persisted(
         self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]], keyed: Keyed | None
     ) -> Sequence[Outcome]:
-        """Retried when writers of other processes come first, a limited number of times."""
+        """Retried when writers of other processes come first, a limited number of times.
+
+        A conflict leaves nothing remembered of the stream, so that what follows it is decided on a new read.
+        """
         for _ in range(ATTEMPTS - 1):
-            outcomes = await self._tried(decider, stream, orders, keyed)
+            outcomes = await self._tried(decider, stream, orders, keyed, remembering=self._reads.knows(stream))
             if not isinstance(outcomes, ConcurrencyConflict):
                 return outcomes
             conflict = outcomes

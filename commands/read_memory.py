@@ -52,6 +52,10 @@ class ReadMemory:
             self._reads.popitem(last=False)
         return self._reads.get(stream) or Read()
 
+    def knows(self, stream: StreamId) -> bool:
+        """Whether anything is remembered of this stream."""
+        return bool(self.find(stream).tags)
+
     def keep(self, stream: StreamId, draft: Decided, fresh: frozenset[str], seq: int) -> None:
         """After the append of a draft, which ended at `seq`: its guard held, so this is all there is up to there.
 

@@ -157,6 +157,21 @@ async def test_many_turns_at_once_are_recorded_once_each() -> None:
     assert sorted(said) == [f"msg-{number}" for number in range(10)]
 
 
+async def test_turns_that_wait_for_each_other_are_recorded_without_a_read() -> None:
+    talk = Talk()
+    run = talk.handler()
+    for number in range(3):
+        await talk.says(run, f"msg-{number}")
+    before = talk.log.reads
+
+    async with run._turns.of(STREAM):
+        waiting = [asyncio.create_task(talk.says(run, f"msg-{number}")) for number in range(3, 9)]
+        await asyncio.sleep(0)
+    await asyncio.gather(*waiting)
+
+    assert talk.log.reads == before
+
+
 @given(
     st.lists(
         st.tuples(
