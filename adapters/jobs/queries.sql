@@ -86,6 +86,10 @@ WHERE job_id = %(job_id)s AND fence = %(fence)s AND status = 'running'
 RETURNING job_id;
 
 -- finish_job --
+-- With a success of a mind, its failures are no longer in a row.
+WITH forgotten AS (
+    DELETE FROM mnemolog.mind_failures
+    WHERE %(status)s = 'succeeded' AND (mind, tenant, stream) = (%(mind)s, %(tenant)s, %(stream)s))
 UPDATE mnemolog.jobs
 SET status = %(status)s, finished_at = %(now)s, error = %(error)s, worker = NULL, cancel_requested = false
 WHERE job_id = %(job_id)s AND fence = %(fence)s AND status = 'running'
@@ -140,7 +144,7 @@ SET failures = known.failures + 1, failed_at = excluded.failed_at, error = exclu
 RETURNING *;
 
 -- forget_mind_failures --
--- After a success, or on an operator's word; of all users if no stream is given.
+-- On an operator's word; of all users if no stream is given.
 DELETE FROM mnemolog.mind_failures
 WHERE mind = %(mind)s AND (%(stream)s::text IS NULL OR (tenant, stream) = (%(tenant)s, %(stream)s))
 RETURNING *;

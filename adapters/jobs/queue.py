@@ -49,6 +49,14 @@ class JobQueue:
             if known := await self._one("find_unique_job", values):
                 return known
 
+    async def enqueue_all(self, kind: str, jobs: Mapping[tuple[StreamId, str], Payload]) -> None:
+        """A job for each stream and unique key that has none of this kind yet, in one round trip."""
+        rows = [self._row(kind, payload, stream, key) for (stream, key), payload in jobs.items()]
+        if rows:
+            async with self._pool.connection() as connection:
+                await connection.cursor().executemany(query("enqueue_job", QUERIES), rows)
+            self.enqueued()
+
     async def known(self, kind: str, keys: Sequence[tuple[StreamId, str]]) -> Set[tuple[StreamId, str]]:
         """Which of these streams and unique keys have a job of this kind."""
         tenants, streams = [stream.tenant for stream, _ in keys], [stream.name for stream, _ in keys]
@@ -154,6 +162,23 @@ class JobQueue:
         *,
         alone: bool,
     ) -> Job | None:
+        values = self._row(kind, payload, stream, unique_key, run_at, max_attempts, alone=alone)
+        found = await self._one("enqueue_job", values)
+        if found:
+            self.enqueued()
+        return found
+
+    def _row(
+        self,
+        kind: str,
+        payload: Payload,
+        stream: StreamId,
+        unique_key: str | None,
+        run_at: datetime | None = None,
+        max_attempts: int = MAX_ATTEMPTS,
+        *,
+        alone: bool = False,
+    ) -> Mapping[str, Any]:
         now = self.now()
         row = {
             "job_id": self._new_id(),
@@ -167,11 +192,7 @@ class JobQueue:
             "max_attempts": max_attempts,
             "alone": alone,
         }
-        values = {**row, "payload": Jsonb(row["payload"]), "mac": mac_of(self.key, row)}
-        found = await self._one("enqueue_job", values)
-        if found:
-            self.enqueued()
-        return found
+        return {**row, "payload": Jsonb(row["payload"]), "mac": mac_of(self.key, row)}
 
     async def _one(self, name: str, values: Mapping[str, Any]) -> Job | None:
         rows = await self._rows(name, values)

@@ -56,9 +56,12 @@ class WorkerSession:
         if not await self._changed("save_progress", job, {"progress": Jsonb(progress)}):
             raise LeaseLost("another worker has taken over the job, or it was erased")
 
-    async def finish(self, job: Job, status: Status, now: datetime, error: str | None = None) -> bool:
-        """Whether this worker still held the job."""
-        return await self._changed("finish_job", job, {"status": status, "now": now, "error": error})
+    async def finish(
+        self, job: Job, status: Status, now: datetime, error: str | None = None, mind: str | None = None
+    ) -> bool:
+        """Whether this worker still held the job. A success of a `mind` ends its failures for the job's stream."""
+        whose = {"mind": mind, "tenant": job.tenant, "stream": job.stream}
+        return await self._changed("finish_job", job, {**whose, "status": status, "now": now, "error": error})
 
     async def requeue(self, job: Job, run_at: datetime, error: str | None = None, *, counted: bool = True) -> bool:
         """Queue it to run at a time, on any worker; unless `counted`, as if this attempt had not happened."""
@@ -70,10 +73,6 @@ class WorkerSession:
         whose = {"mind": mind, "tenant": job.tenant, "stream": job.stream}
         [row] = await self._rows("count_mind_failure", {**whose, "now": now, "error": error, "most": most})
         return Failures(**row)
-
-    async def worked(self, mind: str, job: Job) -> None:
-        """A success of a mind for the job's stream: its failures are no longer in a row."""
-        await self._rows("forget_mind_failures", {"mind": mind, "tenant": job.tenant, "stream": job.stream})
 
     async def _changed(self, name: str, job: Job, values: Mapping[str, Any]) -> bool:
         return bool(await self._rows(name, {**values, "job_id": job.job_id, "fence": job.fence}))

@@ -161,9 +161,7 @@ class Worker:
         running.ending = True
         try:
             if not (error or interrupted):
-                await session.finish(job, Status.SUCCEEDED, self._now())
-                if kind.mind:
-                    await session.worked(kind.mind, job)
+                await session.finish(job, Status.SUCCEEDED, self._now(), mind=kind.mind)
             elif running.cancelled:
                 await session.finish(job, Status.CANCELLED, self._now())
             elif not interrupted:

@@ -52,8 +52,7 @@ async def enqueue_threads(engine: Services, job_name: str, reasons: Reasons) -> 
                 if reason is not None
             }
             found += len(reasoned)
-            for stream, key in reasoned.keys() - await engine.jobs.known(job_name, list(reasoned)):
-                row = reasoned[stream, key]
-                payload = {"agent_id": row["agent_id"], "thread_id": row["thread_id"]}
-                await engine.jobs.enqueue(job_name, payload, stream=stream, unique_key=key)
+            new = reasoned.keys() - await engine.jobs.known(job_name, list(reasoned))
+            places = {one: {name: reasoned[one][name] for name in ("agent_id", "thread_id")} for one in new}
+            await engine.jobs.enqueue_all(job_name, places)
     return found

@@ -37,6 +37,24 @@ async def test_a_unique_key_is_enqueued_once_for_a_kind_and_a_stream(queue: JobQ
     assert (await queue.enqueue(kind, {"turn": "t-1"}, stream=stream, unique_key="t-1")).status is Status.CANCELLED
 
 
+async def test_many_are_enqueued_together_once_for_each_key(queue: JobQueue, kind: str, user: str) -> None:
+    ana, bob = StreamId.of_user(user), StreamId.of_user(f"{user}-x")
+    first = await queue.enqueue(kind, {"turn": "t-1"}, stream=ana, unique_key="t-1")
+    woken = list[bool]()
+    queue.enqueued = lambda: woken.append(True)
+
+    places = {(ana, "t-1"): {"turn": "t-1"}, (ana, "t-2"): {"turn": "t-2"}, (bob, "t-1"): {"turn": "t-1"}}
+    await queue.enqueue_all(kind, places)
+    await queue.enqueue_all(kind, {})
+
+    queued = await queue.list(Status.QUEUED, kind)
+    assert sorted((one.stream, one.payload["turn"]) for one in queued) == sorted(
+        (stream.name, turn) for stream, turn in places
+    )
+    assert first.job_id in {one.job_id for one in queued}
+    assert woken == [True]
+
+
 async def test_a_period_is_enqueued_once_and_not_while_an_earlier_one_is_unfinished(queue: JobQueue, kind: str) -> None:
     first = await queue.enqueue_period(kind, 7, 3)
     assert first is not None
