@@ -1,7 +1,11 @@
 """The connection pool of the log, using the role that may not change events if it exists."""
 
+import select
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from math import inf
 from typing import Any, LiteralString, TypeVar
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg import AsyncConnection
@@ -19,6 +23,8 @@ UNREACHABLE = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, OS
 _OVER_A_LIMIT = "54"
 
 ATTEMPTS = 5
+# A connection that was in use so lately is not tested, unless something arrived on it since.
+UNTESTED_SECONDS = 1.0
 
 # libpq notices within ten seconds that a server has disappeared, and the server that a client has.
 NOTICE_SILENCE = {"keepalives_idle": 4, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
@@ -63,7 +69,8 @@ async def open_pool(postgres_dsn: str, *, size: int = 10, check: bool = True) ->
         kwargs={"row_factory": dict_row, **CONNECTION},
         connection_class=Connection,
         configure=_prepare,
-        check=AsyncConnectionPool.check_connection if check else None,
+        reset=_used if check else None,
+        check=_checked if check else None,
         min_size=1,
         max_size=size,
         timeout=30.0,
@@ -71,6 +78,15 @@ async def open_pool(postgres_dsn: str, *, size: int = 10, check: bool = True) ->
     )
     await pool.open(wait=True, timeout=30.0)
     return pool
+
+
+def quiet(connection: AsyncConnection[Any]) -> bool:
+    """Whether it is open, and nothing arrived that was not asked for, such as its end."""
+    if connection.closed:
+        return False
+    arrived = select.poll()
+    arrived.register(connection.fileno(), select.POLLIN)
+    return not arrived.poll(0)
 
 
 async def repeated(pool: Pool, step: Callable[[Connection], Awaitable[T]]) -> T:
@@ -88,6 +104,18 @@ async def repeated(pool: Pool, step: Callable[[Connection], Awaitable[T]]) -> T:
             await pool.check()
     async with pool.connection() as connection:
         return await step(connection)
+
+
+_used_at: WeakKeyDictionary[Connection, float] = WeakKeyDictionary()
+
+
+async def _used(connection: Connection) -> None:
+    _used_at[connection] = time.monotonic()
+
+
+async def _checked(connection: Connection) -> None:
+    if time.monotonic() - _used_at.get(connection, -inf) >= UNTESTED_SECONDS or not quiet(connection):
+        await AsyncConnectionPool.check_connection(connection)
 
 
 async def _prepare(connection: Connection) -> None:

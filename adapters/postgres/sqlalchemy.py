@@ -1,7 +1,6 @@
 """SQLAlchemy's engine on a Postgres: rows under a seal, what leaves no answer deferred, and UTC."""
 
 import asyncio
-import select
 import time
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -17,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from mnemolog.adapters.postgres.pipelining import PipeliningConnection
-from mnemolog.adapters.postgres.pool import BY_KEY
+from mnemolog.adapters.postgres.pool import BY_KEY, UNTESTED_SECONDS, quiet
 from mnemolog.adapters.postgres.url import sqlalchemy_url
 from mnemolog.events.stored_json import read_json
 from mnemolog.projections.seal import OPTION as SEAL
@@ -32,9 +31,6 @@ PROJECTING = " ".join(f"-c {name}={value}" for name, value in _OPTIONS.items())
 # search. Such a plan is kept while a table grows, so it must not scan all rows because there were few.
 READING = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off"
 
-# A test takes a round trip. A connection used more recently is only tested if something arrived on it since: a server
-# that dies closes it.
-UNTESTED_SECONDS = 1.0
 USED = "used at"
 
 
@@ -68,7 +64,7 @@ def checked(engine: AsyncEngine) -> AsyncEngine:
     @event.listens_for(engine.sync_engine, "checkout")
     def checkout(connection: Any, record: ConnectionPoolEntry, proxy: object) -> None:
         used_at = record.info.get(USED)
-        if used_at is None or (time.monotonic() - used_at < UNTESTED_SECONDS and _quiet(connection.driver_connection)):
+        if used_at is None or (time.monotonic() - used_at < UNTESTED_SECONDS and quiet(connection.driver_connection)):
             return
         try:
             dialect.do_ping(connection)
@@ -76,15 +72,6 @@ def checked(engine: AsyncEngine) -> AsyncEngine:
             raise InvalidatePoolError("the server closed the connection") from error
 
     return engine
-
-
-def _quiet(connection: psycopg.AsyncConnection[Any]) -> bool:
-    """Whether it is open, and nothing arrived that was not asked for, such as its end."""
-    if connection.closed:
-        return False
-    arrived = select.poll()
-    arrived.register(connection.fileno(), select.POLLIN)
-    return not arrived.poll(0)
 
 
 @asynccontextmanager

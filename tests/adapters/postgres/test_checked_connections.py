@@ -1,4 +1,4 @@
-"""Readers' connections are tested before their use, without a round trip if they were just in use."""
+"""Connections of readers and of the jobs are tested before their use, without a round trip if they were just in use."""
 
 import psycopg
 import pytest
@@ -6,8 +6,9 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.postgres import sqlalchemy
+from mnemolog.adapters.postgres import pool, sqlalchemy
 from mnemolog.adapters.postgres.as_of import NoSeal
+from mnemolog.adapters.postgres.pool import Pool, open_pool
 from mnemolog.adapters.postgres.sqlalchemy import checked, create_engine
 from tests.testkit.eventually import eventually
 
@@ -15,6 +16,22 @@ from tests.testkit.eventually import eventually
 async def pid(engine: AsyncEngine) -> int:
     async with engine.connect() as connection:
         return int((await connection.execute(text("SELECT pg_backend_pid()"))).scalar_one())
+
+
+async def pid_of(connections: Pool) -> int:
+    async with connections.connection() as connection:
+        return connection.info.backend_pid
+
+
+async def end(dsn: str, backend: int) -> None:
+    async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as other:
+        await other.execute("SELECT pg_terminate_backend(%s)", [backend])
+
+        async def ended() -> bool:
+            cursor = await other.execute("SELECT FROM pg_stat_activity WHERE pid = %s", [backend])
+            return await cursor.fetchone() is None
+
+        await eventually(ended)
 
 
 @pytest.mark.parametrize("seconds", [0.0, 3600.0])
@@ -25,14 +42,7 @@ async def test_a_connection_that_the_server_closed_is_replaced(
     dsn = engine.endpoints.postgres_dsn
     readers = checked(create_engine(dsn, NoSeal()))
     first = await pid(readers)
-    async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as other:
-        await other.execute("SELECT pg_terminate_backend(%s)", [first])
-
-        async def ended() -> bool:
-            cursor = await other.execute("SELECT FROM pg_stat_activity WHERE pid = %s", [first])
-            return await cursor.fetchone() is None
-
-        await eventually(ended)
+    await end(dsn, first)
 
     assert await pid(readers) != first
     await readers.dispose()
@@ -51,3 +61,33 @@ async def test_one_that_was_just_in_use_is_not_tested(
 
     assert (len(used), len(pinged)) == (1, tests)
     await readers.dispose()
+
+
+@pytest.mark.parametrize("seconds", [0.0, 3600.0])
+async def test_one_of_the_jobs_that_the_server_closed_is_replaced(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    monkeypatch.setattr(pool, "UNTESTED_SECONDS", seconds)
+    dsn = engine.endpoints.postgres_dsn
+    async with await open_pool(dsn, size=1) as connections:
+        first = await pid_of(connections)
+        await end(dsn, first)
+
+        assert await pid_of(connections) != first
+
+
+@pytest.mark.parametrize(("seconds", "tests"), [(0.0, 3), (3600.0, 1)])
+async def test_one_of_the_jobs_that_was_just_in_use_is_not_tested(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, seconds: float, tests: int
+) -> None:
+    monkeypatch.setattr(pool, "UNTESTED_SECONDS", seconds)
+    tested: list[object] = []
+
+    async def test(connection: object) -> None:
+        tested.append(connection)
+
+    monkeypatch.setattr("psycopg_pool.AsyncConnectionPool.check_connection", test)
+    async with await open_pool(engine.endpoints.postgres_dsn, size=1) as connections:
+        used = {await pid_of(connections) for _ in range(3)}
+
+    assert (len(used), len(tested)) == (1, tests)
