@@ -4,6 +4,7 @@ import asyncio
 import os
 import random
 import socket
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from copy import copy
@@ -29,6 +30,7 @@ from mnemolog.domain.principal import OPERATOR, Principal, Role
 __all__ = ["Engine", "new_id", "now", "open_engine"]
 
 SETTLE_SECONDS = 0.02
+SETTLE_SHARE = 0.03
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -77,12 +79,14 @@ class Engine(Services):
 
     async def settled(self, deadline: float = 600.0) -> None:
         """Wait until everything appended is delivered and every projection has caught up."""
+        began = time.monotonic()
         async with asyncio.timeout(deadline):
             while True:  # Polls, because another process may do the work.
                 with suppress(*UNREACHABLE):  # A killed server is being restarted.
                     if not await self.outbox.size() and await self.projections.settled():
                         return
-                await asyncio.sleep(SETTLE_SECONDS)
+                # Each look takes processor time from what it waits for.
+                await asyncio.sleep(max(SETTLE_SECONDS, SETTLE_SHARE * (time.monotonic() - began)))
 
 
 @asynccontextmanager
