@@ -240,7 +240,3 @@ def retrievable() -> ColumnElement[bool]:
 def active() -> ColumnElement[bool]:
     """What may be shown: neither hidden nor erased. A read as of before an erasure shows no text either (X07)."""
     return memories.c.status.in_(sorted(VISIBLE)) & (memories.c.text != "")
-
-
-def identified(memory_ids: set[UUID]) -> ColumnElement[bool]:
-    return memories.c.memory_id == any_(literal(sorted(memory_ids), ARRAY(Uuid)))

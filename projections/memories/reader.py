@@ -6,7 +6,8 @@ from itertools import permutations
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, ColumnElement, Select, Uuid, any_, or_, select
+from sqlalchemy import ARRAY, ColumnElement, Select, Uuid, any_, func, or_, select, union_all
+from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.contradiction import CONTRADICTS
@@ -14,8 +15,8 @@ from mnemolog.domain.importance import to_five, to_level
 from mnemolog.domain.memory import VISIBLE, Kind, erased_memory, no_such_memory
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.viewer import Viewer
-from mnemolog.projections.asking import ask, fetch_asked, given, together
-from mnemolog.projections.memories.filters import Candidates, active, conditions, identified, unasked, visible_to
+from mnemolog.projections.asking import fetch_asked, given, together
+from mnemolog.projections.memories.filters import Candidates, active, conditions, unasked, visible_to
 from mnemolog.projections.memories.tables import links, memories
 from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.requests import UNFILTERED, Filters
@@ -25,6 +26,8 @@ from mnemolog.projections.visibility import owned
 Row = dict[str, Any]
 FOUNDATION = 20  # D §pinned
 MOST_RELATED = 2  # B §2
+TOGETHER = 8
+"""So many related memories are read at once: mostly, enough of these are shown."""
 
 _INTERNAL = frozenset({"document", "tenant", "stream_kind", "recalls"})
 
@@ -84,16 +87,12 @@ async def linked(connection: AsyncConnection, viewer: Viewer, memory_id: UUID) -
 
 async def link_strengths(connection: AsyncConnection, viewer: Viewer, memory_ids: set[UUID]) -> dict[UUID, float]:
     """The strength of the strongest link of each memory to one that the agent may see (B §2), contradictions aside."""
-    edges = await _links_of(connection, viewer, memory_ids, contradicting=False)
-    if not edges:
+    if not memory_ids:
         return {}
-    ends = {edge[end] for edge in edges for end in ("from_id", "to_id")}
-    seen = {id_ for (id_,) in await ask(connection, viewer, _active_ids, ids=list(ends))}
     strongest: dict[UUID, float] = {}
-    for edge in edges:
-        if {edge["from_id"], edge["to_id"]} <= seen:
-            for end in memory_ids & {edge["from_id"], edge["to_id"]}:
-                strongest[end] = max(strongest.get(end, 0.0), edge["strength"])
+    for edge in await fetch_asked(connection, links, viewer, _strongest, ids=list(memory_ids)):
+        for end in memory_ids & {edge["from_id"], edge["to_id"]}:
+            strongest[end] = max(strongest.get(end, 0.0), edge["strength"])
     return strongest
 
 
@@ -112,12 +111,16 @@ async def related(
     for edge in await _links_of(connection, viewer, memory_ids, contradicting=False):
         for end in {edge["from_id"], edge["to_id"]} - {*memory_ids, *without}:
             strongest[end] = max(strongest.get(end, 0.0), edge["strength"])
-    if not strongest:
-        return []
-    statement = select(*stored(memories)).where(*among.conditions(viewer), identified(set(strongest)))
-    rows = await _read(connection, viewer, await fetch(connection, memories, statement))
-    found = [(row, strongest[row["memory_id"]]) for row in rows if row["contradicted_by"] is None]
-    return sorted(found, key=lambda pair: (-pair[1], pair[0]["memory_id"]))[:MOST_RELATED]
+    found: list[tuple[Row, float]] = []
+    in_order = sorted(strongest, key=lambda id_: (-strongest[id_], id_))
+    for start in range(0, len(in_order), TOGETHER):
+        some = in_order[start : start + TOGETHER]
+        rows = await fetch_asked(connection, memories, viewer, _candidates, among, ids=some)
+        shown = {row["memory_id"]: row for row in await _read(connection, viewer, rows)}
+        found += [(shown[id_], strongest[id_]) for id_ in some if id_ in shown and not shown[id_]["contradicted_by"]]
+        if len(found) >= MOST_RELATED:
+            break
+    return found[:MOST_RELATED]
 
 
 def _far(edge: Row, memory_id: UUID) -> UUID:
@@ -209,6 +212,21 @@ def _links(viewer: Viewer, contradicting: bool) -> Select[Any]:
     return select(*stored(links)).where(owned(links, viewer), of_type, either)
 
 
+def _strongest(viewer: Viewer) -> Select[Any]:
+    """Of the links of each memory to one that is shown, the strongest; contradictions aside."""
+    near = func.unnest(given("ids", ARRAY(Uuid()))).table_valued("id", name="near").render_derived()
+    ends = [
+        select(near.c.id.label("near"), *stored(links))
+        .join(links, owned(links, viewer) & (end == near.c.id) & (links.c.relation_type != CONTRADICTS))
+        .join(memories, memories.c.memory_id == far)
+        .where(*visible_to(viewer), active())
+        for end, far in permutations((links.c.from_id, links.c.to_id))
+    ]
+    every = union_all(*ends).subquery()
+    shown = select(*(every.c[one.name] for one in stored(links)))
+    return shown.ext(distinct_on(every.c.near)).order_by(every.c.near, every.c.strength.desc())
+
+
 def _identified(viewer: Viewer) -> Select[Any]:
     return select(*stored(memories)).where(*visible_to(viewer), _given_ids())
 
@@ -224,8 +242,8 @@ def _findable(viewer: Viewer) -> Select[Any]:
     return _identified(viewer).where(active(), unasked())
 
 
-def _active_ids(viewer: Viewer) -> Select[Any]:
-    return select(memories.c.memory_id).where(*visible_to(viewer), active(), _given_ids())
+def _candidates(viewer: Viewer, among: Candidates) -> Select[Any]:
+    return select(*stored(memories)).where(*among.conditions(viewer), _given_ids())
 
 
 def _given_ids() -> ColumnElement[bool]:
