@@ -25,6 +25,7 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.projections import full_text
 from mnemolog.projections.artifacts.reader import of_turns
 from mnemolog.projections.candidates import candidates, categories
+from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.graph import reader as entities
 from mnemolog.projections.graph.facts import Point, entity_card, facts, outlived
@@ -111,6 +112,8 @@ class AgentContext:
     references: Sequence[Reference] = ()
     nothing: str = ""
     related: Sequence[Row] = ()
+    header: str = ""
+    rev: int = 0
 
     @property
     def shown(self) -> Iterator[Row]:
@@ -160,6 +163,8 @@ async def gather(
         profile=ranking.PROFILES[request.profile],
         cutoff=request.cutoff,
     )
+    # The revision first: a change that the rest does not show yet is reported after it.
+    header, rev = await changes.header(connection, viewer, request.thread_id, request.since_rev)
     always = list(map(fact_hit, await critical(connection, viewer, predicates, point)))
     spoken_of: Sequence[EntityCard] = []
     if not request.categories:  # Facts are of no category.
@@ -180,7 +185,7 @@ async def gather(
         connection, viewer, [*refs, *(ref for row in told.values() for ref in row.get("entity_refs", ()))]
     )
     budget = request.budget_tokens
-    left = None if budget is None else budget - sum(count_tokens(hit.bullet) for hit in always)
+    left = None if budget is None else budget - sum(map(count_tokens, [header, *(hit.bullet for hit in always)]))
     summaries = map(summary_hit, await of_conversation(connection, viewer, request.thread_id))
     said = ranking.within_budget(summaries, None if left is None else left // CONVERSATION_SHARE, _line)
     recent = await _recent(asked, request, None if left is None else left // CONVERSATION_SHARE)
@@ -208,9 +213,11 @@ async def gather(
         recent=[one for one in within if isinstance(one, Hit) and one.kind == MESSAGE],
         known=[one for one in within if isinstance(one, Hit) and one not in said and one.kind != MESSAGE],
         unknown=[*(name for name in found.unknown if not words & set(normalize_name(name).split())), *untold],
-        text=_text(always, within, budget, nothing),
+        text=_text(header, always, within, budget, nothing),
         skipped=question.skipped,
         nothing=nothing,
+        header=header,
+        rev=rev,
         related=[row for row in linked if any(row is one for one in within)],
     )
 
@@ -223,10 +230,13 @@ def answering(viewer: Viewer, request: ContextRequest) -> Sequence[Source]:
     return [one for one in readable if one.applies(request.filters)]
 
 
-def _text(always: Sequence[Hit], within: Sequence[Shown], budget: int | None, nothing: str) -> str:
-    """Lines under a heading for each group, or that nothing is known. Critical facts are in it whatever the budget."""
-    text, heading = "", ""
-    used, most = 0, float("inf") if budget is None else budget
+def _text(header: str, always: Sequence[Hit], within: Sequence[Shown], budget: int | None, nothing: str) -> str:
+    """The delta header, and lines under a heading for each group, or that nothing is known.
+
+    The header and critical facts are in it whatever the budget.
+    """
+    text, heading = f"{header}\n" if header else "", ""
+    used, most = count_tokens(text), float("inf") if budget is None else budget
     for place, one in enumerate([*always, *sorted(within, key=_group)]):
         group = CRITICAL if place < len(always) else _group(one)[1]
         lines = f"- {indented(_dated(one))}\n"

@@ -197,6 +197,10 @@ class MemoryQuery(Searching):
 
 
 MOST_RECENT = 50
+SinceRev = Annotated[
+    Annotated[int, Strict(), Field(ge=0), WHOLE] | None,
+    Field(description="Begin with what changed in the thread since this revision, as a delta header."),
+]
 
 
 class ContextRequest(BaseModel):
@@ -230,6 +234,7 @@ class ContextRequest(BaseModel):
         ),
         WHOLE,
     ] = 0
+    since_rev: SinceRev = None
 
     @model_validator(mode="before")
     @classmethod
@@ -274,10 +279,6 @@ Instructions = Annotated[
     Field(
         description="Who the agent is and how it answers: the beginning of the system message. A being's soul follows."
     ),
-]
-SinceRev = Annotated[
-    Annotated[int, Strict(), Field(ge=0), WHOLE] | None,
-    Field(description="Begin with what changed in the thread since this revision, as a delta header."),
 ]
 
 

@@ -82,7 +82,7 @@ SHOWN: Mapping[str, Shown | None] = of_each(
 
 async def visible(connection: AsyncConnection, viewer: Viewer, kind: str, ids: Collection[str]) -> frozenset[str]:
     """The ids, as text, that name a subject of this kind that the viewer may see."""
-    uuids = {one: id_ for one in ids if (id_ := _uuid(one))}
+    uuids = {one: id_ for one in ids if (id_ := as_uuid(one))}
     if kind == FIELD.name:
         readable = viewer.categories is None or profile.CATEGORY in viewer.categories
         return frozenset(ids) - uuids.keys() if readable else frozenset()
@@ -103,7 +103,8 @@ async def kind_of(connection: AsyncConnection, viewer: Viewer, id_: str) -> str 
     return None
 
 
-def _uuid(text: str) -> UUID | None:
+def as_uuid(text: str) -> UUID | None:
+    """The id that a text is; None if it is another name."""
     try:
         return UUID(text)
     except ValueError:

@@ -115,7 +115,9 @@ def _bullets(found: Bullets) -> None:
 
 
 def _context(found: Context) -> None:
-    output.bullets(found.lines, found.nothing)
+    if found.header:
+        output.header(found.header)
+    output.bullets(found.lines[len(found.header.splitlines()) :], found.nothing)
     if found.nothing and found.lines:
         output.line("nothing:", found.nothing)
     _made_with(found)

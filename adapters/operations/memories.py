@@ -281,7 +281,7 @@ async def history(engine: Engine, request: HistoryRead) -> Page[HistoryEntry]:
 
 @operation("why", "GET /why/{id}", tag="recall", arguments=("id",))
 async def why(engine: Engine, request: WhyRead) -> WhyView:
-    """Explain the origin of anything that a search finds, or of a profile field.
+    """Explain the origin of anything that a search finds, of a profile field, or of a passage of a document.
 
     Returns the events that created it, what it was merged from, and its source turns.
     """

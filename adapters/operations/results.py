@@ -500,6 +500,8 @@ class Context(Result):
     def __str__(self) -> str:
         return self.text
 
+    header: str = Field(description='What changed since `since_rev`, first in the prompt, or "".')
+    rev: int = Field(description="The thread's revision: the next `since_rev`.")
     entities: list[EntityCardView] = Field(description="The entities that the query names or refers to.")
     cards: list[CardView] = Field(description="Cards of the entities in these memories; put them first in the prompt.")
     critical: list[KnownHit] = Field(
@@ -528,14 +530,16 @@ class Context(Result):
 
     @property
     def lines(self) -> list[str]:
-        """Cards and bullets as lines for a prompt, critical facts first."""
+        """The delta header, cards and bullets as lines for a prompt, critical facts first."""
         bullets, first = [one.text for one in self.bullets], len(self.critical)
         cards = [*(one.line for one in self.entities), *(card.line for card in self.cards)]
-        return [*bullets[:first], *cards, *bullets[first:]]
+        return [*self.header.splitlines(), *bullets[:first], *cards, *bullets[first:]]
 
     @classmethod
     def of(cls, found: "AgentContext") -> Self:
         return cls(
+            header=found.header,
+            rev=found.rev,
             entities=[EntityCardView.of(one) for one in found.entities],
             cards=[CardView.of(card) for card in found.cards],
             foundation=[MemoryView.model_validate(row) for row in found.foundation],

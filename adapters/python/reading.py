@@ -199,6 +199,7 @@ class ReadVerbs(Asking):
         cutoff: Literal["none", "relative", "floor"] | None = None,
         budget_tokens: int | None = None,
         recent: int | None = None,
+        since_rev: int | None = None,
         trusted_only: bool | None = None,
         thread_id: str | None = None,
         record: bool | None = None,
@@ -213,7 +214,8 @@ class ReadVerbs(Asking):
         """Read the context for an agent's answer: pinned memories, and each category in its mode.
 
         `filters` are those of `search`; critical facts, pinned memories and cards are in it whatever they say. With
-        `recent`, so many of the last messages of the thread are in it, and the agent's open todos.
+        `recent`, so many of the last messages of the thread are in it, and the agent's open todos. With `since_rev`, it
+        begins with what changed in the thread since then.
 
         Example:
             print("\\n".join(memory.context("where to eat?", user_id="ana").lines))

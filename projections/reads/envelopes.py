@@ -28,8 +28,8 @@ from mnemolog.projections.envelope import Assembled, Found, Graph
 from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.knowledge import reader
 from mnemolog.projections.reads.being import BeingReads, fragments_of
-from mnemolog.projections.reads.graph import GraphReads, When
-from mnemolog.projections.reads.knowledge import EVERY_CHUNK, KnowledgeReads
+from mnemolog.projections.reads.graph import When
+from mnemolog.projections.reads.knowledge import EVERY_CHUNK
 from mnemolog.projections.reads.memories import RECALLED, MemoryReads
 from mnemolog.projections.reads.moment import NOW, Moment
 from mnemolog.projections.reads.reading import BEING, CHANGES, GRAPH, KNOWLEDGE, MEMORIES, PROFILE, SUMMARIES, VECTORS
@@ -51,7 +51,7 @@ class Prompted:
 _OPENING = (MEMORIES, PROFILE, SUMMARIES, CHANGES, BEING)
 
 
-class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads, BeingReads):
+class EnvelopeReads(MemoryReads, BeingReads):
     """The part of `Reads` for the inference envelope."""
 
     _gate: Gate
@@ -150,10 +150,6 @@ class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads, BeingReads):
         [question], [chunks] = await self._by_meanings(self._librarian(viewer), then, names, [message], found)
         passages = envelope.passages(chunks, question)
         return Decision((Reason(Signal.ASKING, words[0]),)), Found((), passages, question.skipped)
-
-    async def _of_library(self, viewer: Viewer, moment: Moment) -> Moment:
-        """The library has a stream of its own: what it held is told by the time."""
-        return Moment(as_of=None if moment.as_of is None else await self._instant(viewer, moment.as_of))
 
     def _put_together(
         self,

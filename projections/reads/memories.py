@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -25,7 +26,6 @@ from mnemolog.domain.nodes import Board
 from mnemolog.domain.patrol import Node
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.viewer import Viewer
-from mnemolog.events.envelope import StreamId
 from mnemolog.projections import candidates, context, extent, query
 from mnemolog.projections.artifacts import reader as artifacts
 from mnemolog.projections.changes import reader as changes
@@ -42,6 +42,7 @@ from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.paging import Slice
 from mnemolog.projections.reads.graph import GraphReads, When
+from mnemolog.projections.reads.knowledge import KnowledgeReads
 from mnemolog.projections.reads.moment import NOW, Moment, seq_of
 from mnemolog.projections.reads.reading import (
     ARTIFACTS,
@@ -59,6 +60,7 @@ from mnemolog.projections.reads.reading import (
 )
 from mnemolog.projections.reads.why import Inquiry, Why
 from mnemolog.projections.requests import UNFILTERED, ContextRequest, Filters, MemoryQuery
+from mnemolog.projections.shown import as_uuid
 from mnemolog.projections.sources.recorded import RECORDED
 from mnemolog.projections.vectors import neighbours, scenes
 from mnemolog.projections.vectors.question import Question
@@ -83,7 +85,7 @@ class Changes:
     entries: Sequence[delta.Entry]
 
 
-class MemoryReads(GraphReads):
+class MemoryReads(GraphReads, KnowledgeReads):
     """The part of `Reads` for memories, and for ids of any kind."""
 
     async def query(self, request: MemoryQuery, moment: Moment = NOW) -> query.Answer:
@@ -133,7 +135,7 @@ class MemoryReads(GraphReads):
         sources = context.answering(viewer, request)
         reading = (name for one in sources for name in one.projections)
         working = (CONVERSATION, ARTIFACTS, PROFILE) if request.recent else ()
-        names = sorted({*RECALLED, GRAPH, SUMMARIES, *candidates.needed(request.filters), *reading, *working})
+        names = sorted({*RECALLED, GRAPH, SUMMARIES, CHANGES, *candidates.needed(request.filters), *reading, *working})
         _, found = await self._by_meaning(viewer, moment, names, resolved.text, gather)
         self._used(viewer, moment, found.shown)
         return replace(found, references=resolved.references, skipped=[*found.skipped, *resolved.skipped])
@@ -286,15 +288,22 @@ class MemoryReads(GraphReads):
         return prefix if prefix in found else found[0]
 
     async def why(self, viewer: Viewer, id_: str, moment: Moment = NOW) -> Why:
-        """Why a memory, an entity, a fact, a todo or a profile field is known (X04)."""
-        stream = StreamId.of_user(viewer.user_id, viewer.tenant)
+        """Why anything that a search finds, a profile field or a passage of the agent's library is known (X04)."""
 
         async def ask(connection: AsyncConnection, viewer: Viewer) -> Why:
-            until = None if moment.as_of is None else await seq_of(self._log, stream, moment.as_of)
+            until = None if moment.as_of is None else await seq_of(self._log, viewed(viewer), moment.as_of)
             return await Inquiry(connection, viewer, self._log, until).answer(identifier(id_, "id"))
 
-        names = (MEMORIES, CONVERSATION, EPISODES, GRAPH, PROFILE, ARTIFACTS, KNOWLEDGE, BEING)
-        return await self._read(viewer, moment, names, ask)
+        names = (MEMORIES, CONVERSATION, EPISODES, GRAPH, PROFILE, ARTIFACTS, KNOWLEDGE, BEING, SUMMARIES)
+        try:
+            return await self._read(viewer, moment, names, ask)
+        except NotFound:
+            if viewer.library or as_uuid(id_) is None:
+                raise
+            moment = await self._of_library(viewer, moment)
+            with suppress(NotFound):
+                return await self._read(self._librarian(viewer), moment, names, ask)
+            raise
 
     async def nodes(self, viewer: Viewer, moment: Moment = NOW) -> Mapping[UUID, Node]:
         """The agent's own active and dying scenes, as its patrol sees them (C)."""
@@ -306,6 +315,10 @@ class MemoryReads(GraphReads):
         """The agent's own scenes with their vectors, and the vectors of texts, in one call of the embedding model."""
         found, board = await self._by_meanings(viewer, moment, (MEMORIES, VECTORS), texts, scenes.board_of)
         return found, board
+
+    async def _of_library(self, viewer: Viewer, moment: Moment) -> Moment:
+        """The library has a stream of its own: what it held is told by the time."""
+        return Moment(as_of=None if moment.as_of is None else await self._instant(viewer, moment.as_of))
 
     def _used(self, viewer: Viewer, moment: Moment, rows: Iterable[Mapping[str, Any]]) -> None:
         """Record that memories shown to an agent are in use, once per read, so that they do not fade (B §7, D13)."""

@@ -49,6 +49,12 @@ async def one(connection: AsyncConnection, viewer: Viewer, summary_id: UUID) -> 
     return _shown(rows[0])
 
 
+async def is_seen(connection: AsyncConnection, viewer: Viewer, summary_id: UUID) -> bool:
+    """Whether it is a summary that the viewer may see and that was not erased."""
+    wanted = select(*stored(summaries)).where(*visible_to(viewer), summaries.c.summary_id == summary_id)
+    return any(row["text"] for row in await fetch(connection, summaries, wanted))
+
+
 async def newest(
     connection: AsyncConnection,
     viewer: Viewer,

@@ -4,12 +4,15 @@ import asyncio
 
 import pytest
 
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.engine import Engine, now
+from mnemolog.adapters.operations.memories import ContextRead, context
+from mnemolog.adapters.operations.results import Context
 from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.domain.delta import Change
 from mnemolog.projections.reads.moment import NOW
 from tests.engine.person import Person
+from tests.engine.teller import Teller
 
 
 @pytest.mark.spec("B01")
@@ -48,6 +51,30 @@ async def test_an_answer_carries_the_header_first_and_the_revision_to_ask_from_n
     assert first.header == "Memory updates since rev 0:\n- +created: [Personal] Preferred name is Ana (imp=2)"
     assert second.header == ""
     assert (await ana.asks("name")).header == ""
+
+
+@pytest.mark.spec("B01")
+async def test_a_context_begins_with_the_header(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.creates("Ana drinks tea", category="personal", importance=0.25)
+    await ana.tells("me", "allergy", "peanuts", literal=True)
+
+    async def asked(**fields: int) -> Context:
+        who = {"user_id": user, "agent_id": ana.agent, "thread_id": ana.thread, "query": "tea"}
+        await ana.caught_up()
+        return await context.run(engine, ContextRead.model_validate({**who, **fields}))
+
+    first = await asked(since_rev=0)
+    second = await asked(since_rev=first.rev)
+
+    told = ["Memory updates since rev 0:", "- +created: [Personal] Ana drinks tea (imp=2)"]
+    assert first.header.splitlines() == told
+    assert first.lines[:3] == [*told, f"[fact] {user} is allergic to peanuts ({now():since %Y-%m-%d})"]
+    assert first.text.startswith(f"{first.header}\n\nAlways consider:\n")
+    assert (second.header, second.rev, (await asked()).header) == ("", 1, "")
+    small = await asked(since_rev=0, budget_tokens=1)
+    assert small.text.startswith(first.header)
+    assert "Ana drinks tea" not in small.text.removeprefix(first.header)
 
 
 @pytest.mark.spec("B01", "B07")

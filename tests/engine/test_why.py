@@ -4,6 +4,7 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.adapters.maintenance.summarizing import summarize
 from mnemolog.adapters.operations.artifacts import AddArtifact, add_artifact
 from mnemolog.adapters.operations.memories import search
 from mnemolog.adapters.operations.results import Bullets
@@ -13,6 +14,9 @@ from mnemolog.events.fields import validated
 from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.reads.why import Why
 from tests.engine.person import Person
+from tests.engine.test_knowledge import Librarian
+
+SAID = ("I moved to Lisbon in May", "The flat in Lisbon is small", "Remind me to call Marta", "Marta likes Lisbon")
 
 
 async def why(person: Person, id_: object, moment: Moment | None = None) -> Why:
@@ -169,6 +173,51 @@ async def test_whatever_a_search_finds_tells_why(engine: Engine, user: str) -> N
         told = await why(ana, bullet.id, moment)
         assert told.events, bullet
         assert all(event.actor and event.policy_version for event in told.events), bullet
+
+
+@pytest.mark.spec("X04")
+async def test_a_summary_tells_the_messages_that_it_covers(engine: Engine, user: str) -> None:
+    ana, elsewhere = Person(engine, user), Person(engine, user, thread="other")
+    for number, text in enumerate(SAID):
+        await ana.says(text)
+        await elsewhere.says(f"{number} geese")
+    await engine.settled(60)
+    await summarize(engine, ana.stream, ana.agent, ana.thread)
+    [summary] = await engine.reads.summaries(ana.viewer, moment=await ana.caught_up())
+    summary_id = summary["summary_id"]
+
+    found = await why(ana, summary_id)
+
+    assert (found.kind, types(found), found.unseen_turns) == ("summary", ["SummaryWritten"], 0)
+    assert [turn.text for turn in found.turns] == list(SAID)
+    for other in (Person(engine, f"{user}-2"), Person(engine, user, agent="planner")):
+        with pytest.raises(NotFound):
+            await why(other, summary_id)
+
+
+@pytest.mark.spec("X04")
+async def test_a_passage_of_the_agents_library_tells_the_events_of_its_document(engine: Engine, user: str) -> None:
+    library = Librarian(engine)
+    ana, other = Person(engine, user, agent=library.agent), Person(engine, user)
+    page = "# Sleep\n\nSleep well.\n\n## Naps\n\nTwenty minutes."
+    added = await library.adds(page)
+    before = engine.writes.now()
+    await library.adds(page.replace("well", "long"))
+    naps = next(one for one in await library.finds("naps") if one["place"] == "Sleep > Naps")
+    sleep = next(one for one in await library.finds("sleep long") if one["text"] == "Sleep long.")
+
+    assert types(await why(ana, naps["chunk_id"])) == ["DocumentAdded", "DocumentChunksStored"]
+    new = await why(ana, sleep["chunk_id"])
+    assert (new.kind, types(new)) == ("passage", ["DocumentAdded", "DocumentRevised", "DocumentChunksStored"])
+    assert all(one.actor and one.policy_version == engine.policy.version for one in new.events)
+    assert (await why(ana, added.document_id)).kind == "document"
+    for reader, id_, moment in (
+        (other, naps["chunk_id"], None),
+        (other, added.document_id, None),
+        (ana, sleep["chunk_id"], Moment(as_of=before)),
+    ):
+        with pytest.raises(NotFound):
+            await why(reader, id_, moment)
 
 
 @pytest.mark.spec("X02", "X04")
