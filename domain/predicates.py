@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 
 from mnemolog.domain.entity import PERSON, THING
 from mnemolog.domain.errors import InvalidInput
@@ -83,8 +84,14 @@ class PredicatePolicy:
 
     def rule(self, name: str) -> Predicate:
         """The configuration of a predicate, in any spelling."""
-        known = predicate_name(name)
+        known = _known_name(name)
         return self.predicates.get(known, Predicate(known))
+
+
+@lru_cache(maxsize=4096)
+def _known_name(name: str) -> str:
+    """A search asks for the rules of the same few predicates hundreds of times."""
+    return predicate_name(name)
 
 
 def predicate_name(text: object, path: str = "predicate") -> str:

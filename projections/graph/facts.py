@@ -39,13 +39,12 @@ from mnemolog.domain.scope import Scope
 from mnemolog.domain.scope_merge import ScopedFact, overridden
 from mnemolog.domain.sentence import value_text
 from mnemolog.domain.viewer import Viewer
-from mnemolog.projections.asking import fetch_asked, given
+from mnemolog.projections.asking import ask, given
 from mnemolog.projections.graph import reader
 from mnemolog.projections.graph.entities import names
 from mnemolog.projections.graph.hiding import hidden_at
 from mnemolog.projections.graph.tables import periods, relations
-from mnemolog.projections.owner import OWNER
-from mnemolog.projections.rows import Key, Row, fetch, load, stored
+from mnemolog.projections.rows import Row, genuine, stored
 from mnemolog.projections.visibility import owned, shared
 
 
@@ -231,14 +230,14 @@ def _known_at(known: type) -> ColumnElement[Any]:
 def _periods(
     viewer: Viewer, known: type, always: bool, conditions: Sequence[Callable[[], ColumnElement[bool]]]
 ) -> Select[Any]:
-    """The periods of relations as known at a seq, at a time or now, by the type of `known_at`."""
+    """The periods of relations as known at a seq, at a time or now, by the type of `known_at`, and the relations."""
     key = [relations.c[one.name] == periods.c[one.name] for one in relations.primary_key.columns]
     if always:
         found = [*_recorded(known), relations.c.status.in_(sorted(VISIBLE))]
     else:
         found = [*_active(known), relations.c.status != Status.PURGED]
     seen = (owned(periods, viewer), shared(relations, viewer), *(one() for one in conditions))
-    return select(*stored(periods)).join(relations, and_(*key)).where(*seen, *found)
+    return select(*stored(periods), *stored(relations)).join(relations, and_(*key)).where(*seen, *found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,34 +266,41 @@ class _Reading:
 
         One row a relation, or with `always` one for each of its periods.
         """
-        point, held = self.point, dict[Key, list[Row]]()
-        for one in await self._periods(narrowed):
-            held.setdefault(_key(one), []).append(one)
-        loaded = await load(self.connection, relations, held.keys())
-        named = await self._named(loaded.values())
-        ends = {row[end] for row in loaded.values() for end in ("subject_id", "object_id") if row[end]}
+        point, held = self.point, dict[UUID, list[Row]]()
+        spans, told = await self._read(narrowed)
+        for one in spans:
+            held.setdefault(one["relation_id"], []).append(one)
+        named = await self._named(told)
+        ends = {row[end] for row in told for end in ("subject_id", "object_id") if row[end]}
         known = await _ends(self.connection, self.viewer, ends | set(named.values()), point)
         found = []
-        for id_, row in loaded.items():
-            stands_for = named.get(row["relation_id"])
+        for row in told:
+            id_ = row["relation_id"]
+            stands_for = named.get(id_)
             bound = {**row, "object_id": stands_for, "value": None} if stands_for else row
             if _is_shown(bound, known):
                 for span in point.timeline(held[id_]) if point.always else held[id_][-1:]:
                     found.append({**bound, **_dates(span), "state": point.state(span), **_between(bound, known)})
         return sorted(found, key=lambda row: (-row["confidence"], row["created_at"], row["relation_id"]))
 
-    async def _periods(self, narrowed: _Narrowed) -> Sequence[Row]:
+    async def _read(self, narrowed: _Narrowed) -> tuple[Sequence[Row], Sequence[Row]]:
+        """The periods, and the relation of each, once."""
         point = self.point
         at = {} if point.always else {"valid_at": point.valid_at}
         known = {} if point.known_at is None else {"known_at": point.known_at}
         values = {**at, **known, **narrowed.values}
         kind: type = NoneType if point.known_at is None else int if isinstance(point.known_at, int) else datetime
-        if not narrowed.where:
-            return await fetch_asked(
-                self.connection, periods, self.viewer, _periods, kind, point.always, narrowed.conditions, **values
-            )
-        statement = _periods(self.viewer, kind, point.always, narrowed.conditions).where(*narrowed.where)
-        return await fetch(self.connection, periods, statement.params(values))
+        shape = (kind, point.always, narrowed.conditions)
+        found: Sequence[Sequence[Any]]
+        if narrowed.where:
+            statement = _periods(self.viewer, *shape).where(*narrowed.where)
+            found = (await self.connection.execute(statement.params(values))).all()
+        else:
+            found = await ask(self.connection, self.viewer, _periods, *shape, **values)
+        width = len(stored(periods))
+        spans = genuine(self.connection, periods, [one[:width] for one in found])
+        told = {span["relation_id"]: one[width:] for span, one in zip(spans, found, strict=True)}
+        return spans, genuine(self.connection, relations, told.values())
 
     async def _named(self, rows: Iterable[Row]) -> Mapping[UUID, UUID]:
         """The entities for which the objects of facts stand, where a text is the name of only one."""
@@ -339,10 +345,6 @@ def _is_shown(relation: Row, ends: Mapping[UUID, Row]) -> bool:
 def _between(relation: Row, ends: Mapping[UUID, Row]) -> Row:
     subject, thing = ends[relation["subject_id"]], ends.get(relation["object_id"])
     return {"subject": subject, "object": thing, "ends": [one["entity_id"] for one in (subject, thing) if one]}
-
-
-def _key(row: Row) -> Key:
-    return (*(row[name] for name in OWNER), row["relation_id"])
 
 
 def _dates(period: Row) -> Row:
