@@ -51,7 +51,7 @@ async def test_facts_and_when_they_held_are_read_in_one_statement(engine: Engine
     for thing in ("tea", "coffee", "cocoa"):
         await ana.tells("Ana", "drinks", thing)
 
-    await ana.caught_up()
+    await ana.asks("What does Ana drink?")  # Waits until the facts are shown.
 
     with statements_asked() as asked:
         answer = await ana.asks("What does Ana drink?")
