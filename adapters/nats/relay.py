@@ -29,13 +29,13 @@ ACK_SECONDS = 5.0
 # The default limit of NATS is 1 MiB, including headers.
 MAX_BODY = 1_000_000
 HEADER_ROOM = 2048
-IDLE_SECONDS = 0.25
+IDLE_SECONDS = 1.0
 # A few events together cost little more than one, and their writers do not wait for the message.
 GATHER_SECONDS = 0.01
 
 
 class Relay:
-    """`wake` is called after each commit; without it, the relay polls every quarter of a second.
+    """`wake` is called after each commit; without it, the relay polls every second.
 
     `found` is called with events that are about to be published, and `published` once JetStream has them, before they
     leave the outbox: both in order within each stream, and again if publishing has to be repeated. An event that does

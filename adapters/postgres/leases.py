@@ -1,6 +1,6 @@
 """Leases on partitions: which process applies the events of which partition.
 
-All of a process are held by one session, which asks twice a second who else is there; that is its heartbeat
+All of a process are held by one session, which asks every second who else is there; that is its heartbeat
 (adapters/postgres/lease.py). No clock is compared with another, and nothing is left to clean up (docs/decisions/0009).
 """
 
@@ -14,7 +14,7 @@ _logger = logging.getLogger("mnemolog.leases")
 
 Changed = Callable[[frozenset[int]], Awaitable[None]]
 
-LOOK_SECONDS = 0.5
+LOOK_SECONDS = 1.0
 NOBODY = -1
 
 

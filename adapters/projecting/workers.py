@@ -34,7 +34,7 @@ LONGEST_PAUSE_SECONDS = 15.0
 LEAST_SHARE = 10
 # Lagging streams that a sweep remembers; if there are more, it catches up with all of them.
 REMEMBERED = 5000
-LOOK_SECONDS = 0.5
+LOOK_SECONDS = 1.0
 
 Deliver = Callable[[Sequence[Projection], Sequence[Delivered]], Awaitable[None]]
 

@@ -42,7 +42,8 @@ async def _require_going(engine: Engine) -> None:
 
 
 async def _assert_sessions_equal(engine: Engine, stream: StreamId) -> None:
-    live, head = engine.projections.working, await engine.log.head(stream)
+    live = engine.projections.working
+    head = await live.progress(stream)
     replayed = WorkingStore(live._redis, f"{uuid4().hex}:")
     try:
         await Projection(replayed, engine.log).read_on(stream, 0, head)

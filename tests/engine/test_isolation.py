@@ -55,6 +55,8 @@ def every_way() -> Iterator[Asked]:
 
 READING = [one for one in every_way() if one.reads]
 CHANGING = [one for one in every_way() if not one.reads]
+# Some of the reads by each key: more keys are tried that way.
+AT_ONCE = 12
 # What needs no user, and what only an admin may have, who may have all.
 OF_NO_USER, OF_ADMINS = {"get_health", "get_ready", "get_metrics"}, {"export_user"}
 # Streams take their user, and nobody else, in the query.
@@ -104,11 +106,15 @@ async def answered(
 
 @pytest.mark.spec("A01", "C01")
 @pytest.mark.spec_part("A11")
-@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
-@given(ids, st.sampled_from(TENANTS), some(USERS), some(AGENTS), st.sampled_from(USERS), st.sampled_from(AGENTS))
+@settings(max_examples=examples(50), deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(st.sampled_from(READING), min_size=AT_ONCE, max_size=AT_ONCE, unique=True),
+    *(ids, st.sampled_from(TENANTS), some(USERS), some(AGENTS), st.sampled_from(USERS), st.sampled_from(AGENTS)),
+)
 async def test_a_key_reads_only_its_own_scope_whatever_the_request(
     guarded: Engine,
     universe: Universe,
+    asked: Sequence[Asked],
     target: Target,
     tenant: str,
     users: Collection[str],
@@ -120,7 +126,7 @@ async def test_a_key_reads_only_its_own_scope_whatever_the_request(
     of_agent = ALL in agents or agent in agents
     of_user = of_agent and (ALL in users or user in users)
     async with calling(guarded, who) as client:
-        for one in READING:
+        for one in asked:
             answer = await answered(client, universe, one, target, user, agent)
             reached = of_agent if one.name in OF_LIBRARY else of_user
             readable = universe.readable(tenant, user, agent) if reached else set()

@@ -1,9 +1,10 @@
 """Users of two tenants, each with two agents, and things of every kind and scope, each of which tells its own word."""
 
+import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import count, product
+from itertools import chain, count, product, starmap
 from typing import Any
 
 from mnemolog.adapters.artifacts import content as contents
@@ -59,14 +60,15 @@ class Universe:
         self._numbers = count(1)
 
     async def begin(self) -> "Universe":
-        for tenant, user, agent, scope in product(TENANTS, USERS, AGENTS, SCOPES):
-            self.ids[tenant, user, agent, scope] = await self._filled(tenant, user, agent, scope)
+        """All users write at once: that takes less than one after another."""
+        conversations = list(product(TENANTS, USERS, AGENTS))
+        filled = dict(chain(*await asyncio.gather(*starmap(self._of, product(TENANTS, USERS)))))
+        await asyncio.gather(*starmap(self._talked, conversations))
         await self.engine.settled()
-        for tenant, user, agent in product(TENANTS, USERS, AGENTS):
-            divided = await self._divided(tenant, user, agent)
-            for scope in SCOPES:
-                self.ids[tenant, user, agent, scope] = {**self.ids[tenant, user, agent, scope], **divided}
+        await asyncio.gather(*starmap(self._divided, conversations))
         await self.engine.settled()
+        parts = dict(zip(conversations, [await self._parts(*place) for place in conversations], strict=True))
+        self.ids = {place: {**own, **parts[place[:3]]} for place, own in filled.items()}
         return self
 
     def told(self, text: str) -> set[str]:
@@ -75,6 +77,10 @@ class Universe:
 
     def readable(self, tenant: str, user: str, agent: str) -> set[str]:
         return {word for word, place in self.words.items() if place.seen_by(tenant, user, agent)}
+
+    async def _of(self, tenant: str, user: str) -> list[tuple[tuple[str, str, str, str], Mapping[str, str]]]:
+        places = [(tenant, user, agent, scope) for agent, scope in product(AGENTS, SCOPES)]
+        return [(place, await self._filled(*place)) for place in places]
 
     async def _filled(self, tenant: str, user: str, agent: str, scope: str) -> Mapping[str, str]:
         writes, who = self.engine.writes, {"tenant": tenant, "user_id": user, "agent_id": agent}
@@ -123,16 +129,19 @@ class Universe:
             "message_id": turn["turn_id"],
         }
 
-    async def _divided(self, tenant: str, user: str, agent: str) -> Mapping[str, str]:
-        """What jobs make of an agent's conversation: a session, an episode, a summary."""
-        engine, stream, viewer = self.engine, StreamId.of_user(user, tenant), Viewer(tenant, user, agent)
+    async def _talked(self, tenant: str, user: str, agent: str) -> None:
         for _ in range(MESSAGES):
             said = {"turn_id": str(new_id()), "text": self._word(Place(tenant, user))}
-            await engine.writes.record_turn({"tenant": tenant, "user_id": user, "agent_id": agent, **said})
-        await engine.settled()
-        await segment(engine, stream, agent, DEFAULT_THREAD)
-        await summarize(engine, stream, agent, DEFAULT_THREAD)
-        await engine.settled()
+            await self.engine.writes.record_turn({"tenant": tenant, "user_id": user, "agent_id": agent, **said})
+
+    async def _divided(self, tenant: str, user: str, agent: str) -> None:
+        stream = StreamId.of_user(user, tenant)
+        await segment(self.engine, stream, agent, DEFAULT_THREAD)
+        await summarize(self.engine, stream, agent, DEFAULT_THREAD)
+
+    async def _parts(self, tenant: str, user: str, agent: str) -> Mapping[str, str]:
+        """What jobs made of an agent's conversation: a session, an episode, a summary; and a webhook."""
+        engine, viewer = self.engine, Viewer(tenant, user, agent)
         [session, *_] = await engine.reads.sessions(viewer)
         [episode, *_] = await engine.reads.episodes(viewer)
         [summary, *_] = await engine.reads.summaries(viewer)
