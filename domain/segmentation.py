@@ -23,6 +23,9 @@ PERSISTING = 2
 """The user turns in a row that must be about something else (E §Anti-flap)."""
 CARRIED_TURNS = 6
 """The turns that a return just after a boundary carries over (D13)."""
+AFTER_SILENCE = 0.3
+"""A return from a silence that ends a session is to another topic about as often as not. So what is said then continues
+the topic only if it is nearer to it, by this part of the way from the least similarity to 1."""
 TELLING_TERMS = 3
 """A text with fewer search terms, such as "okay, thanks", says nothing about its topic."""
 _READ = 2000
@@ -173,7 +176,7 @@ def episodes(
             for later in found.moved:
                 chapter.take(later)
         else:
-            chapter.consider(turn, similarity)
+            chapter.consider(turn, policy, similarity)
     if chapter.run.turns:
         yield chapter.stretch(policy, Boundary.TIME_GAP if chapter.silent(now, policy) else None)
 
@@ -205,6 +208,7 @@ class _Chapter:
         self._doubts: list[float] = []
         self._reopened_at = reopened_at
         self._user_turns = 0
+        self._returned = False  # Whether what is pending began after a silence.
         self._heard_at: datetime | None = None
         self._last_user_at: datetime | None = None
         self._topic = _Topic()
@@ -223,7 +227,7 @@ class _Chapter:
             return _Cut(Boundary.MARKER, [turn], marker=turn.marker)
         if self._user_turns < SETTLED:
             return None
-        found = self._topic.similarity(turn)
+        found, least = self._topic.similarity(turn), self._least(turn, policy, least)
         if turn.marker and (found is None or found < least):
             self._settle()
             return _Cut(Boundary.MARKER, [turn], () if found is None else (found,), turn.marker)
@@ -231,10 +235,11 @@ class _Chapter:
             return _Cut(Boundary.TOPIC_SHIFT, [*self.pending, turn], (*self._doubts, found))
         return None
 
-    def consider(self, turn: SpokenTurn, least: float) -> None:
+    def consider(self, turn: SpokenTurn, policy: SegmentationPolicy, least: float) -> None:
         """A turn that ends nothing: it continues the topic, or waits for the next user turn to decide."""
         found = self._topic.similarity(turn) if turn.by_user and self._user_turns >= SETTLED else None
-        if found is not None and found < least:
+        if found is not None and found < self._least(turn, policy, least):
+            self._returned = self._is_return(turn, policy)
             self.pending.append(turn)
             self._doubts.append(found)
         elif self.pending and found is None:
@@ -276,6 +281,14 @@ class _Chapter:
             self._last_user_at,
         )
 
+    def _least(self, turn: SpokenTurn, policy: SegmentationPolicy, least: float) -> float:
+        """The least similarity of a turn that continues the topic."""
+        return least + (1 - least) * AFTER_SILENCE if self._is_return(turn, policy) else least
+
+    def _is_return(self, turn: SpokenTurn, policy: SegmentationPolicy) -> bool:
+        """Whether a turn comes after a silence, or after one that did and is pending."""
+        return self._returned or self._silence(turn.place.at) > policy.session_silence
+
     def _silence(self, at: datetime) -> timedelta:
         """The time since the user spoke; in an episode without a user turn, since anyone did."""
         heard = self._heard_at or self.run.latest
@@ -285,7 +298,7 @@ class _Chapter:
         """What was pending is part of this episode after all."""
         for turn in self.pending:
             self.take(turn)
-        self.pending, self._doubts = [], []
+        self.pending, self._doubts, self._returned = [], [], False
 
 
 class _Run:

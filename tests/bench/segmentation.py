@@ -7,8 +7,8 @@ speakers of LoCoMo. Between two of them lie 9 to 72 hours (in 40 of 100) or 1 to
 3 minutes a turn, 10 to 120 minutes at every twentieth, and a night at one in 250. A boundary is found when one is
 decided at most two turns away. `baseline` is a gap of eight hours alone.
 
-The threshold was chosen with --tune on every other question of LongMemEval and on conversations 26, 30, 41 of LoCoMo;
-without it, the rest is measured.
+The threshold, and how much nearer a turn after a silence must be, were chosen with --tune on every other question of
+LongMemEval and on conversations 26, 30, 41 of LoCoMo; without it, the rest is measured.
 """
 
 import argparse
@@ -21,8 +21,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 from mnemolog.adapters.minilm import MiniLM
+from mnemolog.domain import segmentation
 from mnemolog.domain.episode import Place
 from mnemolog.domain.segmentation import SegmentationPolicy, SpokenTurn, Vector, episodes, has_topic
 
@@ -35,6 +37,7 @@ HOW_TO_GET = (
 JOINED, NEAR = 8, 2
 TUNED_ON = ("conv-26", "conv-30", "conv-41")
 CANDIDATES = (0.15, 0.20, 0.25, 0.30, 0.35, 0.40)
+AFTER_SILENCE = (0.0, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
 START = datetime(2026, 1, 1, 9, tzinfo=UTC)
 POLICY = SegmentationPolicy()
 
@@ -101,6 +104,9 @@ def main() -> None:
     vectors = _vectors(model, [turn for threads in sets.values() for thread in threads for turn in thread])
     if asked.tune:
         found = {str(least): _measured(sets, vectors, least) for least in CANDIDATES}
+        for part in AFTER_SILENCE:
+            with patch.object(segmentation, "AFTER_SILENCE", part):
+                found[f"after silence {part:.2f}"] = _measured(sets, vectors, model.calibration.topic_similarity)
     else:
         found = _measured(sets, vectors, model.calibration.topic_similarity)
     sys.stdout.write(json.dumps(found, indent=2) + "\n")

@@ -79,6 +79,29 @@ def test_two_user_turns_about_something_else_start_an_episode_at_the_first_of_th
     assert travel.carried == ("t1", "t2", "t3", "t4", "t5", "t6")
 
 
+def somewhat(similarity: float) -> Sequence[float]:
+    """Something that is this near to cooking."""
+    return (similarity, (1 - similarity**2) ** 0.5, 0.0)
+
+
+@pytest.mark.parametrize(("silence", "similarity", "parts"), [(31, 0.6, 2), (31, 0.7, 1), (29, 0.6, 1), (29, 0.4, 2)])
+def test_after_the_silence_of_a_session_what_continues_a_topic_is_nearer_to_it(
+    silence: int, similarity: float, parts: int
+) -> None:
+    talk = Talk().about(COOKING).user(somewhat(similarity), after=timedelta(minutes=silence)).agent(COOKING)
+    assert len(divided(talk.user(somewhat(similarity)).user(somewhat(similarity)))) == parts
+
+
+def test_a_silence_counts_no_longer_once_the_topic_goes_on() -> None:
+    talk = Talk().about(COOKING).user(COOKING, after=timedelta(minutes=31))
+    assert starts(talk.user(somewhat(0.6)).user(somewhat(0.6))) == [(1, Boundary.FIRST)]
+
+
+def test_one_digression_after_a_silence_starts_nothing() -> None:
+    talk = Talk().about(COOKING).user(TRAVEL, after=timedelta(minutes=31)).about(COOKING)
+    assert starts(talk) == [(1, Boundary.FIRST)]
+
+
 def test_one_digression_starts_nothing() -> None:
     talk = Talk().about(COOKING).user(TRAVEL).agent(TRAVEL).about(COOKING, 4)
     assert starts(talk) == [(1, Boundary.FIRST)]
