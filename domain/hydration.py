@@ -64,6 +64,7 @@ _TOPICS = """
 live lives home house flat apartment residence reside address city town location based move moved
 work works job employer employed company firm office occupation profession career position role title
 manager boss supervisor lead chief reports
+landlord landlady
 married husband wife spouse partner wedding engaged girlfriend boyfriend fiance fiancee hubby
 mother mom mum mama mommy mummy
 father dad papa daddy

@@ -72,6 +72,7 @@ RELATIONS = {
     "paediatrician": "pediatrician",
     "puppy": "dog",
     "kitten": "cat",
+    "landlady": "landlord",
 }
 """The predicates of relations whose own word is not one."""
 KIN_WORDS = (
@@ -82,7 +83,7 @@ OUTLIVING = frozenset([*KIN_WORDS.split(), "birthday", "born_in", "born_on", "di
 """The predicates of facts that do not end with a death: kinship, and what is of no time."""
 TIED_TO = {
     "works_at": ("boss", "manager", "supervisor", "colleague", "works_in"),
-    "lives_in": ("roommate", "neighbour", "landlord", "landlady", "address", "lives_on", "lives_near", "lives_with"),
+    "lives_in": ("roommate", "neighbour", "landlord", "address", "lives_on", "lives_near", "lives_with"),
     "next_trip": ("trip_date", "holiday_date", "vacation_date"),
 }
 """What does not outlast a job, a home or a plan: who leaves a company has no manager there."""

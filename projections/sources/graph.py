@@ -1,6 +1,6 @@
 """Facts and entities as sources of a search."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
@@ -33,6 +33,8 @@ ELSEWHERE = 0.5
 """The weight of a fact that has the words of a question, but is about none of those whom it is about."""
 OTHER_TIME = 0.5
 """The weight of a fact that did not hold at the time that a question asks for."""
+FORMER = 0.25
+"""The weight of a fact that has ended, if the question is about the present and nothing took its place."""
 NAMED = 0.9
 """The score of an entity if the question does no more than name it."""
 
@@ -72,7 +74,12 @@ async def _find(asked: Asked) -> Found:
     anchored = bool(found.seeds) or hydration.asks_about_user(asked.question.text)
     weighed = [replace(one, score=ELSEWHERE * one.score) if anchored and not one.hops else one for one in found.facts]
     relevant = [one for one in _dates_with_events(asked, weighed) if one.score > RELEVANT]
-    told = _past(past, relevant) if past else [*map(fact_hit, relevant), *await _former(asked, relevant)]
+    if past:
+        told = _past(past, relevant)
+    elif relevant or not asked.former:
+        told = [*map(fact_hit, relevant), *await _former(asked, relevant)]
+    else:
+        told = await _over(asked, about or {one.entity_id for one in found.seeds})
     hits = [*told, *await _only_named(asked, found)]
     return Found(hits=hits, named=[one.said for one in found.seeds if one.said], unborne=found.unborne)
 
@@ -176,6 +183,27 @@ async def _former(asked: Asked, relevant: Sequence[FactHit]) -> Sequence[Hit]:
             hit = _hit(row, _held(row), now.score, now.parts)
             found.append(replace(hit, current=False, superseded_by=str(now.id)))
     return found
+
+
+async def _over(asked: Asked, about: Collection[UUID]) -> Sequence[Hit]:
+    """What a question about the present asks for, if it has ended and nothing took its place: the last of each."""
+    if not about:
+        return []
+    point, where = replace(asked.point, always=True), _where(asked)
+    rows = await facts.facts(asked.connection, asked.viewer, point, asked.predicates, about, where=where)
+    holding = {(row["subject_id"], row["predicate"]) for row in rows if row["state"] is State.ACTIVE}
+    ended = [
+        row for row in rows if row["state"] is State.ENDED and (row["subject_id"], row["predicate"]) not in holding
+    ]
+    if not ended:
+        return []
+    text, ids = asked.question.text, asked.entity_ids
+    found = await hydrate(
+        asked.connection, asked.viewer, text, asked.predicates, point, entity_ids=ids, known=ended, where=where
+    )
+    last = {_slot(one): one for one in sorted(found.facts, key=lambda one: one.until or one.since)}
+    answering = (replace(one, score=FORMER * one.score) for one in last.values() if one.hops and one.score > RELEVANT)
+    return [replace(fact_hit(one), current=False) for one in answering]
 
 
 async def _only_named(asked: Asked, found: Hydration) -> Sequence[Hit]:

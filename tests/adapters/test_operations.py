@@ -18,6 +18,7 @@ from mnemolog.adapters.http.routes import PREFIX
 from mnemolog.adapters.operations.operation import Operation, description_of
 from mnemolog.adapters.operations.registry import OPERATIONS
 from mnemolog.client import AsyncClient, Client
+from mnemolog.domain.principal import Role
 from tests.adapters.cli.command import mnemolog
 
 Json = dict[str, Any]
@@ -75,6 +76,18 @@ def commands(group: Any, *path: str) -> Iterator[tuple[str, Any]]:
 
 
 COMMANDS = dict(commands(typer.main.get_command(app)))
+
+
+ABOUT_NO_MOMENT = {"validate_envelope", "prove_erased", "prove_document_erased", "list_webhooks", "list_deliveries"}
+
+
+@pytest.mark.spec("X10")
+def test_each_read_of_what_is_known_can_wait_for_a_write_until_a_deadline() -> None:
+    """Others read nothing that is known: they check what is sent, look for what is gone, or show a subscription."""
+    reads = [one for one in OPERATIONS if not one.writes and one.role is Role.READ]
+    without = {one.name for one in reads if not {"after", "deadline"} <= one.request.model_fields.keys()}
+    assert without <= ABOUT_NO_MOMENT
+    assert len(reads) > 40
 
 
 def test_names_are_used_once() -> None:

@@ -149,6 +149,37 @@ async def test_what_was_superseded_is_marked_and_below_or_left_out(model: Engine
         assert new in without[0].text, question
 
 
+async def test_what_ended_with_nothing_in_its_place_is_found_as_former(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    manager = await ana.tells("me", "manager", "Dana", since="2026-01-01T00:00:00Z")
+    await ana.tells("me", "likes", "tea", literal=True)
+
+    async def asked(question: str, **fields: Any) -> list[tuple[str, bool]]:
+        hits = (await ana.asks(question, kinds=["relation"], **fields)).hits
+        return [(hit.text.partition(" ")[2] or hit.text, hit.current) for hit in hits]
+
+    assert [current for _, current in await asked("Who is my manager?")] == [True]
+    await ana.ends(manager, "2026-02-01T00:00:00Z")
+    [(text, current)] = await asked("Who is my manager?")
+    assert ("Dana" in text, current) == (True, False)
+    [hit] = (await ana.asks("Who is my manager?", kinds=["relation"])).hits
+    assert hit.bullet.endswith("(2026-01-01 to 2026-02-01; former)")
+    assert await asked("Who is my manager?", superseded="exclude") == []
+    assert await asked("Which boats sail?") == []
+    await ana.tells("me", "manager", "Owen", since="2026-03-01T00:00:00Z")
+    [(text, current), *_] = await asked("Who is my manager?")
+    assert ("Owen" in text, current) == (True, True)
+
+
+async def test_a_landlady_is_asked_for_as_a_landlord_is(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("me", "landlord", "Olga Petrova")
+    await ana.tells("me", "dentist", "Dr Lang")
+
+    for question in ("Who is my landlord?", "Who is my landlady?"):
+        assert "Olga Petrova" in (await ana.asks(question, kinds=["relation"])).hits[0].text, question
+
+
 def place(hits: Any, text: str) -> int:
     """Of the first hit with this text. A summary, which a job may have written by now, has both values in one."""
     return next(place for place, hit in enumerate(hits) if text in hit.text and hit.kind != "summary")

@@ -195,6 +195,7 @@ def found(text: str) -> list[str]:
         ("My dentist appointment was moved to Friday", ["dentist_appointment_date 2026-05-15"]),
         ("My dentist is now Dr. Hahn.", ["dentist Dr Hahn"]),
         ("My manager is now Carla.", ["manager Carla"]),
+        ("My landlady is Olga Petrova now.", ["landlord Olga Petrova"]),
         ("My boss is now happy.", []),
         ("We got a second dog, her name is Frida.", ["dog Frida"]),
         ("No, I meant I live in Graz.", ["!lives_in Graz"]),
