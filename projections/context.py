@@ -3,9 +3,10 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import literal, select, union
+from sqlalchemy import Select, literal, select, union
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import ranking
@@ -24,6 +25,7 @@ from mnemolog.domain.todo import TodoStatus
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections import full_text
 from mnemolog.projections.artifacts.reader import of_turns
+from mnemolog.projections.asking import ask, together
 from mnemolog.projections.candidates import candidates, categories
 from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.conversation import reader as conversation
@@ -165,17 +167,18 @@ async def gather(
     )
     # The revision first: a change that the rest does not show yet is reported after it.
     header, rev = await changes.header(connection, viewer, request.thread_id, request.since_rev)
-    always = list(map(fact_hit, await critical(connection, viewer, predicates, point)))
-    spoken_of: Sequence[EntityCard] = []
-    if not request.categories:  # Facts are of no category.
-        spoken_of = await _spoken_of(connection, viewer, question.text, referred, point, predicates)
-    found = await ranked(asked, answering(viewer, request), MOST_KNOWN)
-    foundation = await memories.foundation(connection, viewer)
+    grave, spoken_of, found, foundation, latest = await together(
+        critical(connection, viewer, predicates, point),
+        _spoken_of(asked, request, referred),
+        ranked(asked, answering(viewer, request), MOST_KNOWN),
+        memories.foundation(connection, viewer),
+        of_conversation(connection, viewer, request.thread_id),
+    )
+    always = list(map(fact_hit, grave))
     facts_found = [hit for hit in found.hits if hit.kind == FACT]
-    sections = [
-        Section(category, policy.mode(category), await _section(asked, category, policy.mode(category), facts_found))
-        for category in await _categories(connection, viewer)
-    ]
+    modes = {category: policy.mode(category) for category in await _categories(connection, viewer)}
+    filled = await together(*(_section(asked, category, mode, facts_found) for category, mode in modes.items()))
+    sections = [Section(category, mode, rows) for (category, mode), rows in zip(modes.items(), filled, strict=True)]
     told = {found_id(row): row for rows in (foundation, *(one.rows for one in sections)) for row in rows}
     answers = [row for one in sections if one.mode.context is not Context.ALL for row in one.rows]
     linked = await _related(asked, answers, told.values())
@@ -186,8 +189,7 @@ async def gather(
     )
     budget = request.budget_tokens
     left = None if budget is None else budget - sum(map(count_tokens, [header, *(hit.bullet for hit in always)]))
-    summaries = map(summary_hit, await of_conversation(connection, viewer, request.thread_id))
-    said = ranking.within_budget(summaries, None if left is None else left // CONVERSATION_SHARE, _line)
+    said = ranking.within_budget(map(summary_hit, latest), None if left is None else left // CONVERSATION_SHARE, _line)
     recent = await _recent(asked, request, None if left is None else left // CONVERSATION_SHARE)
     told = {id_: row for id_, row in told.items() if id_ not in {hit.id for hit in recent}}
     shown = {hit.id for hit in (*always, *said)}
@@ -310,12 +312,7 @@ async def _section(asked: Asked, category: str, mode: ContextMode, known: Sequen
     """
     viewer, connection = asked.viewer.within(frozenset({category})), asked.connection
     if mode.context is Context.ALL:
-        # What comes from outside last; pinned ones first, then by importance, then the newest.
-        outside, column = table.c.origin.in_(sorted(EXTERNAL)), table.c
-        order = (outside, column.pinned.desc(), column.importance.desc(), column.created_at.desc(), column.memory_id)
-        wanted = select(table.c.memory_id).where(*visible_to(viewer), active(), *asked.among.narrowed(viewer))
-        wanted = wanted.order_by(*order)
-        ids: list[UUID] = list((await connection.execute(wanted)).scalars())
+        ids = [id_ for (id_,) in await ask(connection, viewer, _whole, asked.among)]
         rows = await memories.by_ids(connection, viewer, set(ids))
         return [rows[id_] for id_ in ids if id_ in rows and rows[id_]["text"]]
     limit = mode.rag_length if asked.profile is DEFAULT else max(mode.rag_length, CANDIDATES)
@@ -344,6 +341,13 @@ async def _related(asked: Asked, answers: Iterable[Row], shown: Iterable[Row]) -
     return [row for row, _ in found]
 
 
+def _whole(viewer: Viewer, among: Candidates) -> Select[Any]:
+    """What comes from outside last; pinned ones first, then by importance, then the newest."""
+    outside, column = table.c.origin.in_(sorted(EXTERNAL)), table.c
+    order = (outside, column.pinned.desc(), column.importance.desc(), column.created_at.desc(), column.memory_id)
+    return select(column.memory_id).where(*visible_to(viewer), active(), *among.narrowed(viewer)).order_by(*order)
+
+
 def _marked(hit: Hit, over: Sequence[Row], all_over: bool) -> Row:
     """The row of a hit with the facts in it that no longer hold."""
     former = FORMER if all_over else f"{FORMER}: {', '.join(map(fact_sentence, over))}" if over else ""
@@ -360,21 +364,20 @@ async def _categories(connection: AsyncConnection, viewer: Viewer) -> Sequence[s
     return sorted((await connection.execute(union(held, messages))).scalars())
 
 
-async def _spoken_of(
-    connection: AsyncConnection,
-    viewer: Viewer,
-    text: str,
-    referred: Collection[UUID],
-    point: Point,
-    predicates: PredicatePolicy,
-) -> Sequence[EntityCard]:
-    """The entities that are referred to, and then those that the text names (A §6.1), with the facts about them."""
-    named = [*referred, *await entities.named_in(connection, viewer, phrases(text))]
+async def _spoken_of(asked: Asked, request: ContextRequest, referred: Collection[UUID]) -> Sequence[EntityCard]:
+    """The entities that are referred to, and then those that the question names (A §6.1), with the facts about them.
+
+    None if categories are asked for: facts are of no category.
+    """
+    if request.categories:
+        return []
+    connection, viewer = asked.connection, asked.viewer
+    named = [*referred, *await entities.named_in(connection, viewer, phrases(asked.question.text))]
     if not named:
         return []
     found = await entities.survivors(connection, viewer, await entities.by_ids(connection, viewer, named))
     rows = {row["entity_id"]: row for id_ in named if (row := found.get(id_)) and row["name"]}
-    known = await facts(connection, viewer, point, predicates, list(rows)[:MOST_ENTITIES])
+    known = await facts(connection, viewer, asked.point, asked.predicates, list(rows)[:MOST_ENTITIES])
     about = {id_: [fact for fact in known if id_ in (fact["subject_id"], fact["object_id"])] for id_ in rows}
     return [EntityCard(row, entity_card(row, about[id_])) for id_, row in list(rows.items())[:MOST_ENTITIES]]
 

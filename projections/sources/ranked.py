@@ -52,19 +52,16 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     if not sources:
         return Ranked([])
     asked = replace(asked, limit=max(limit, FEWEST if asked.profile is DEFAULT else CANDIDATES))
-    # Memories and messages are searched while the others are asked whether they hold anything.
-    recorded, [held] = await together(
+    # Memories and messages are searched while the others are: their statements share round trips.
+    recorded, others = await together(
         RECORDED.find(asked) if RECORDED in sources else nothing(),
-        ask(asked.connection, asked.viewer, _held, tuple(sources)),
+        _of_those_that_hold(asked, tuple(one for one in sources if one is not RECORDED)),
     )
-    found = [
-        recorded if source is RECORDED else await source.find(replace(asked, held=int(holds)))
-        for source, holds in zip(sources, held, strict=True)
-        if holds
-    ]
+    answers: Mapping[Source, Found] = {RECORDED: recorded, **others}
+    found = [answers[source] for source in sources if source in answers]
     wanted = [hit for one in found for hit in one.hits if asked.wants(hit.kind)]
     hits = relevant(asked, weighed(asked, wanted))
-    if any(GRAPH in source.projections and holds for source, holds in zip(sources, held, strict=True)):
+    if any(GRAPH in source.projections for source in answers):
         hits = await _outlived(asked, hits)
     words = _words_of(asked, hits)
     unknown, untold = _unknown(asked, found, words), tuple[str, ...]()
@@ -80,6 +77,18 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
 
 async def nothing() -> Found:
     return Found()
+
+
+async def _of_those_that_hold(asked: Asked, sources: tuple[Source, ...]) -> Mapping[Source, Found]:
+    """What the sources find that hold anything. They are asked for that in one statement."""
+    if not sources:
+        return {}
+    [held] = await ask(asked.connection, asked.viewer, _held, sources)
+    return {
+        source: await source.find(replace(asked, held=int(holds)))
+        for source, holds in zip(sources, held, strict=True)
+        if holds
+    }
 
 
 def _held(viewer: Viewer, sources: Sequence[Source]) -> Select[Any]:

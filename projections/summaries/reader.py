@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, or_, select, tuple_
+from sqlalchemy import ColumnElement, Select, Text, or_, select, tuple_
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -12,7 +12,7 @@ from mnemolog.domain.errors import Erased, NotFound
 from mnemolog.domain.message import CATEGORY
 from mnemolog.domain.summary import SummaryKind
 from mnemolog.domain.viewer import Viewer
-from mnemolog.projections.asking import fetch_asked
+from mnemolog.projections.asking import fetch_asked, given
 from mnemolog.projections.conversation.reader import hidden_last
 from mnemolog.projections.memories.filters import said
 from mnemolog.projections.owner import OWNER, indexed
@@ -100,17 +100,19 @@ async def of_conversation(connection: AsyncConnection, viewer: Viewer, thread_id
     Those of the thread, the agent's last session, and the user's spine; none that was made before a message of the user
     was hidden, because it may contain its words.
     """
-    column = summaries.c
-    of_thread = column.kind.in_([SummaryKind.ROLLING, SummaryKind.RUNNING]) & (column.thread_id == thread_id)
-    everywhere = column.kind.in_([SummaryKind.SESSION, SummaryKind.SPINE])
-    statement = (
-        select(*stored(summaries))
-        .ext(distinct_on(column.kind))
-        .where(*visible_to(viewer), column.text != "", of_thread | everywhere, column.created_at > hidden_last(viewer))
-    )
-    rows = await fetch(connection, summaries, statement.order_by(column.kind, column.seq.desc()))
+    rows = await fetch_asked(connection, summaries, viewer, _of_conversation, thread_id=thread_id)
     places = {kind: place for place, kind in enumerate(CONVERSATION)}
     return [_shown(row) for row in sorted(rows, key=lambda row: places[row["kind"]])]
+
+
+def _of_conversation(viewer: Viewer) -> Select[Any]:
+    column = summaries.c
+    rolling = column.kind.in_([SummaryKind.ROLLING, SummaryKind.RUNNING])
+    of_thread = rolling & (column.thread_id == given("thread_id", Text()))
+    everywhere = column.kind.in_([SummaryKind.SESSION, SummaryKind.SPINE])
+    wanted = (column.text != "", of_thread | everywhere, column.created_at > hidden_last(viewer))
+    latest = select(*stored(summaries)).ext(distinct_on(column.kind)).where(*visible_to(viewer), *wanted)
+    return latest.order_by(column.kind, column.seq.desc())
 
 
 async def topics(connection: AsyncConnection, viewer: Viewer, episode_ids: Collection[UUID]) -> dict[UUID, str]:

@@ -11,6 +11,7 @@ from sqlalchemy import Table
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.postgres.pipelining import PipeliningConnection
 from mnemolog.adapters.postgres.statements import Question, Rows
+from mnemolog.projections.requests import ContextRequest
 from mnemolog.projections.seal import RowSeal
 from tests.engine.person import Person
 from tests.engine.teller import Teller
@@ -33,13 +34,13 @@ def rows_checked() -> Iterator[Counter[str]]:
 
 
 @contextmanager
-def statements_asked() -> Iterator[list[str]]:
-    """Lists the statements that are asked of the driver."""
-    found = list[str]()
+def round_trips() -> Iterator[list[list[str]]]:
+    """Lists the statements that are asked of the driver together."""
+    found = list[list[str]]()
     ask_all = PipeliningConnection.ask_all
 
     async def listing(self: PipeliningConnection, questions: Sequence[Question]) -> list[Rows]:
-        found.extend(bytes(statement).decode() for statement, _ in questions if isinstance(statement, bytes))
+        found.append([statement.decode() for statement, _ in questions if isinstance(statement, bytes)])
         return await ask_all(self, questions)
 
     with patch.object(PipeliningConnection, "ask_all", listing):
@@ -53,13 +54,36 @@ async def test_facts_and_when_they_held_are_read_in_one_statement(engine: Engine
 
     await ana.asks("What does Ana drink?")  # Waits until the facts are shown.
 
-    with statements_asked() as asked:
+    with round_trips() as trips:
         answer = await ana.asks("What does Ana drink?")
 
+    asked = [one for trip in trips for one in trip]
     assert answer.hits[0].kind == "relation"
     assert any(".periods" in one for one in asked)
     alone = [one for one in asked if "relations" in one and ".periods" not in one and "count(" not in one]
     assert alone == []
+
+
+async def test_what_needs_nothing_of_another_answer_is_asked_with_it(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Ana", "drinks", "tea")
+    await ana.creates("green tea in a cup")
+    await ana.asks("What does Ana drink?")
+
+    with round_trips() as of_search:
+        await ana.asks("What does Ana drink?")
+    with round_trips() as of_context:
+        await engine.reads.context(ana.viewer, ContextRequest(query="What does Ana drink?"))
+
+    first = {
+        table: next(n for n, trip in enumerate(of_search) if _name(trip, table)) for table in (".periods", ".pinned")
+    }
+    assert first[".periods"] < first[".pinned"], "facts are read while memories are still searched"
+    assert any(all(_name(trip, one) for one in (".periods", ".summaries", ".pinned")) for trip in of_context)
+
+
+def _name(statements: Sequence[str], table: str) -> bool:
+    return any(table in one for one in statements)
 
 
 async def test_a_search_reads_the_strongest_link_of_each_memory_and_few_that_are_related(
