@@ -298,7 +298,7 @@ class MemoryReads(GraphReads, KnowledgeReads):
         try:
             return await self._read(viewer, moment, names, ask)
         except NotFound:
-            if viewer.library or as_uuid(id_) is None:
+            if viewer.library or as_uuid(str(id_)) is None:
                 raise
             moment = await self._of_library(viewer, moment)
             with suppress(NotFound):
