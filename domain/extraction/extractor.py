@@ -10,6 +10,7 @@ from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_CANDIDATES, Act
 from mnemolog.domain.extraction.clauses import Clause, clauses, sentences_of
 from mnemolog.domain.extraction.focus import named, role_of
 from mnemolog.domain.extraction.forms import (
+    AT_WORK,
     DATES,
     INSTEAD,
     IT_IS,
@@ -20,8 +21,10 @@ from mnemolog.domain.extraction.forms import (
     RULES,
     SO_IS,
     STARTS,
+    WEEKLY,
 )
 from mnemolog.domain.extraction.makers import in_role, intolerant
+from mnemolog.domain.extraction.others import they_started_at
 from mnemolog.domain.extraction.rule import Said
 from mnemolog.domain.extraction.times import Dated, dated, day_of, is_to_come, moment
 from mnemolog.domain.extraction.validation import valid
@@ -47,7 +50,7 @@ def extract(
             found[-1] = begun
             continue
         clause = replace(clause, text=named(clause.text, (*sentences_of(previous), *clause.before)))
-        made = [*_said_in(clause.text, at), *_taken_over(clause, at)]
+        made = [*_said_in(clause.text, at), *_taken_over(clause, at), *_new_job(clause, at)]
         for one in made or (_continued(clause, last, at) if last else ()):
             if clause.corrects and one.action is Action.STATE:
                 one = replace(one, action=Action.CORRECT)
@@ -62,7 +65,7 @@ def _said_in(clause: str, at: datetime) -> Sequence[Candidate]:
     """What the first rule says that a clause matches and that makes something of it."""
     lower = clause.lower()
     whole, plain = Dated(clause), None
-    for rules, timed in ((DATES, False), (RULES, True)):
+    for rules, timed in ((DATES, False), (WEEKLY, False), (RULES, True)):
         for one in rules:
             if not any(hint in lower for hint in one.hints):
                 continue
@@ -90,6 +93,20 @@ def _taken_over(clause: Clause, at: datetime) -> Sequence[Candidate]:
     said = Said(found, stated, at)
     is_new = said.changes or stated.since or re.match(r"(?:Dr|Prof)\b", found["other"])
     return (replace(in_role(role, said), rule=f"{EXTRACTOR}/it-is"),) if is_new else ()
+
+
+def _new_job(clause: Clause, at: datetime) -> Sequence[Candidate]:
+    """Where somebody has the new job that was just said: "Tomas got a new job, he's at Acme"."""
+    stated = dated(clause.text, at)
+    if not (clause.before and _JOB.search(clause.before[-1])) or (found := AT_WORK.match(stated.text)) is None:
+        return ()
+    return [replace(one, rule=f"{EXTRACTOR}/at-work") for one in they_started_at(Said(found, stated, at))]
+
+
+_JOB = re.compile(
+    r"\b(?:got|has|found|landed|started|starts|took|accepted) (?:an?|his|her|their)(?: new)? (?:job|position|role)\b",
+    re.I,
+)
 
 
 def _continued(clause: Clause, last: Candidate, at: datetime) -> Sequence[Candidate]:

@@ -8,8 +8,11 @@ from mnemolog.domain.extraction.makers import (
     allergic,
     born,
     called,
+    car_instead,
     diet,
+    dose,
     drug,
+    drug_over,
     eats,
     ends,
     ends_study,
@@ -46,6 +49,8 @@ from mnemolog.domain.extraction.makers import (
     trip,
     trip_over,
     values,
+    weekly,
+    weekly_now,
     works_at,
 )
 from mnemolog.domain.extraction.others import (
@@ -100,7 +105,15 @@ DATES: tuple[Rule, ...] = named(
     rule("to |until|till", rf"{{I}} (?:moved|postponed|rescheduled|pushed|delayed|changed) {_EVENT}(?: back)? (?:to|until|till) (?P<when>{times.POINT})", event),
 )
 
+# Days of the week on which something is, again and again.
+WEEKLY: tuple[Rule, ...] = named(
+    rule("every|each|on ", r"{I}(?: (?:always|usually|normally))? (?:(?:go|do|play|take|attend)(?: to)?|have(?= {PRACTICE}))(?: (?:my|an?|the|our))? {HABIT}(?: {LESSONS})? {WEEKDAYS}", weekly),
+    rule("shifted|moved|changed|switched", r"(?:(?:my|the|our) )?{HABIT}(?: {LESSONS})? (?:(?:has|have|is|are|was|were|got|been|now) )*(?:moved|changed|switched|shifted)(?: from [\w ]{6,30}?)? to (?=[\w ]+s\b){WEEKDAYS}", weekly_now),
+    rule("each|every|on ", r"(?:(?:my|the|our) )?{HABIT}(?: {LESSONS})? (?:is|are)(?: now)? (?=(?:every|each|on \w+s)\b){WEEKDAYS}", weekly_now),
+)
+
 # What these are about was said before.
+AT_WORK = form(r"{WHO}(?: is|'s|'re| are)(?: now)?(?: working)? (?:at|with|for) {NAME}{END}")
 MOVED_IT = form(rf"(?:{{I}}(?: had to)? (?:move|moved|postpone|postponed|reschedule|rescheduled|push|pushed|delay|delayed|change|changed) it|it {_MOVED})(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})")
 ONLY_INTOLERANT = form(r"(?:(?:my|the|that) allergy|it) {INTOLERANCE}(?=$|[,.!])")
 MOVED_IN = form(r"{I}(?: all)? moved in(?=$|[,.!])")
@@ -193,13 +206,15 @@ RULES: tuple[Rule, ...] = named(
     rule("intoleran", r"{AM} (?P<value>[a-z]+)[- ]intolerant", values("intolerance")),
     rule("eat|have|drink|tolerate", r"i (?:can't|cannot|can not|must not|mustn't)(?: really)? (?:eat|have|drink|tolerate)(?: any)? (?P<value>gluten|dairy|lactose|wheat|peanuts|nuts|shellfish|eggs|soy|fructose|sesame|histamine)(?=$|[,.!]| (?:any ?more|at all|because|and|so|or)\b)", values("intolerance")),
     rule("diagnosed|have|suffer", r"{I} (?:(?:was|been|got|were)(?: just)? diagnosed with|have|suffer from|living with) {CONDITION}(?=$|[,.!;(]| (?:and|but|so|since|now|in|because|for|too|which|as)\b)", values("condition")),
-    rule(" me off", r"{DOCTOR}(?: has)?(?: just)? (?:took|taken) me off(?: the| my)? {DRUG}", ends("medication")),
-    rule("tak| off", r"{I} (?:(?:stopped|quit|no longer) (?:taking|take)|(?:came |come )?off)(?: my| the)? {DRUG}", ends("medication")),
-    rule("tak| on |prescribed|switch", r"{I} (?:take|taking|on|started taking|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUG}(?:(?: now)? instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
+    rule(" me off", r"{DOCTOR}(?: has)?(?: just)? (?:took|taken) me off(?: the| my)? {DRUG}", drug_over),
+    rule("tak| off", r"{I} (?:(?:stopped|quit|no longer) (?:taking|take)|(?:came |come )?off)(?: my| the)? {DRUG}", drug_over),
+    rule("tak| on |prescribed|switch", r"{I} (?:take|taking|on|started taking|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUG}(?:,? (?P<amount>{AMOUNT}))?(?:(?: now)? instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("switched from", r"{I} switched from (?P<former>[a-z][\w-]{3,}) to(?: {DOSE})? {DRUG}", drug),
     rule(" me from", r"(?:{DOCTOR}|{OTHER})(?: has)?(?: just)? (?:switched|changed|moved) me from (?P<former>[a-z][\w-]{3,}) to(?: {DOSE})? {DRUG}", drug),
     rule("put me on|prescribed", r"{DOCTOR}(?: has)?(?: just)? (?:prescribed me|prescribed|put me on)(?: {DOSE})? {DRUG}(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("tak| on ", r"{I} (?:take|taking|on) {DOSE} (?P<value>[a-z][\w-]{3,30})\b", values("medication")),
+    rule("rais|increas|upp|doubl|lower|reduc|decreas|cut|chang|adjust|halv", r"(?:{DOCTOR}|they|{OTHER}|{I})(?: has| have)?(?: just)? (?:raised|increased|upped|doubled|lowered|reduced|decreased|cut|changed|adjusted|halved) (?:(?:my|the) )?(?:dose of )?{DRUG}(?: (?:dose|dosage))?(?: from [^,;]{2,20}?)? to {DOSE}", dose),
+    rule("dose|dosage", r"(?:my|the) (?:(?:dose|dosage) of )?{DRUG}(?: (?:dose|dosage))? (?:is|was|(?:has |was |is )?(?:been )?(?:raised|increased|upped|lowered|reduced|cut|changed|adjusted) to|(?:went|has gone|is) (?:up|down) to)(?: now)? {DOSE}", dose),
     # Diet.
     rule(" any", r"{I} not(?: an?)? {DIETS}{NO_MORE}", ends("diet_plan")),
     rule("longer", r"{I} no longer(?: an?)? {DIETS}\b", ends("diet_plan")),
@@ -294,6 +309,11 @@ RULES: tuple[Rule, ...] = named(
     rule("left", r"{ALONE} (?:has |have )?(?:just )?left (?:the |our )(?:company|firm|team|business)(?=$|[,.!;]| (?:and|for|to|after)\b)", left_the_company),
     rule("report", r"i(?: now|'ll)? (?:now )?report to {OTHER}{FROM_HERE}", names_other("manager")),
     rule(" is my", r"{OTHER} is(?: now)? my{SORT} {ONE}(?: now)?(?=$|[,.!])", related),
+    # Cars.
+    rule("drive", r"{I} drive(?: (?:an?|the|my|our))?(?: (?!(?:to|rental|hired|borrowed|for|with)\b)(?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", names("drives", single=True)),
+    rule(" car", r"{I} (?:bought|got|leased|have|picked up) (?:an?|our|my)(?: [a-z-]+){0,2} car(?:,|:| -)? (?:an?|it's an?)(?: (?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", names("drives", single=True, changes=True)),
+    rule("sold|traded|swapped|replaced", r"{I} (?:sold|traded in|traded|swapped|replaced) (?:the|my|our)(?: old)? {FORMER}(?: in)? (?:and|for|with)(?: (?:bought|got|ordered|leased))? (?:an?|the)(?: (?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", car_instead),
+    rule("sold|rid|scrapped|wrote off|totalled|totaled", r"{I} (?:sold|got rid of|scrapped|wrote off|totalled|totaled) (?:the|my|our)(?: old)? {NAME}{END}", ends("drives", in_short=True)),
     # Name and birth.
     rule("call", r"(?:(?:please|you can|just|everyone|everybody|people|friends) )*calls? me {NAME}{STOP}", called),
     rule("go by", r"i go by {NAME}{STOP}", called),
@@ -308,7 +328,7 @@ RULES: tuple[Rule, ...] = named(
     rule("next", r"{AM} (?:going|flying|travelling|traveling) to {NAME} (?:next$|for (?:my|our|the) {NEXT_TRIP})", trip),
     rule("trip|holiday|vacation", r"{AM} planning (?:a|our|my|the)(?: next)? (?:trip|holiday|vacation) to {NAME}{END}", trip),
     # Preferences.
-    rule("favorite|favourite", r"my (?:(?:new|current|all-time) )?favou?rite (?P<what>[a-z]+(?: [a-z]+)?) (?:is|are)(?: now)? (?P<value>(?!(?:the|a|an|when|to|that|this|how|by|not|in|on|at|from|probably)\b)[\w'&-]+(?: (?!(?:and|but|because|since|so|by|from|in|at|when|which|that|of)\b)[\w'&-]+){0,3})(?=$|[,.!]| (?:and|but|because|since|so|by|from)\b)", favourite),
+    rule("favorite|favourite", r"my (?:(?:new|current|all-time) )?favou?rite (?P<what>[a-z]+(?: (?!now|these|at|right|is|are)[a-z]+)?)(?: (?:now|nowadays|currently|these days|right now|at the moment))? (?:is|are)(?: (?:now|currently|still))? (?P<value>(?!(?:the|a|an|when|to|that|this|how|by|not|in|on|at|from|probably)\b)[\w'&-]+(?: (?!(?:and|but|because|since|so|by|from|in|at|when|which|that|of)\b)[\w'&-]+){0,3})(?=$|[,.!]| (?:and|but|because|since|so|by|from)\b)", favourite),
     rule("any", r"i (?:don't|do not)(?: really)? (?:like|love|enjoy) (?P<value>(?:[\w'-]+ ){1,4}?)(?:any ?more|any longer)", no_longer),
     rule("longer|stopped", r"i (?:no longer (?:like|love|enjoy)|stopped (?:liking|enjoying)) {LIKED}", no_longer),
     rule("prefer", r"i(?: (?:really|also|still|now|just|much))* (?P<verb>prefer) (?P<value>(?!(?:it|that|this|to|not|the|a|an|your|you|them|if|when)\b)[\w'-]+(?: (?!(?:to|over|than|and|but|because|so|if|when|as|it|that|with|for|now|again|these|nowadays)\b)[\w'-]+){0,3})(?=$|[.!,]| (?:to|over|than|because|now|again|these days|nowadays)\b)", likes),
@@ -318,5 +338,5 @@ RULES: tuple[Rule, ...] = named(
 
 def compile_all() -> None:
     """Compile the forms of all rules, which takes about half a second: processes forked from this one have them."""
-    for one in (*DATES, *RULES):
+    for one in (*DATES, *WEEKLY, *RULES):
         form(one.text)

@@ -145,10 +145,46 @@ def address(said: Said) -> Sequence[Candidate]:
 
 
 def drug(said: Said) -> Sequence[Candidate]:
-    """A medication, and the one that it is taken instead of."""
+    """A medication, its dose, and the one that it is taken instead of."""
     former = said.match.groupdict().get("former")
     over = Candidate(predicate="medication", object=former, literal=True, action=Action.END, changes=True)
-    return (*((replace(over, until=said.clause.since),) if former else ()), *values("medication")(said))
+    return (*((replace(over, until=said.clause.since),) if former else ()), *values("medication")(said), *dose(said))
+
+
+def drug_over(said: Said) -> Sequence[Candidate]:
+    """The end of a medication, and of its dose."""
+    (end,) = ends("medication")(said)
+    return (end, replace(end, predicate=_dose_of(said), object=None))
+
+
+def dose(said: Said) -> Sequence[Candidate]:
+    groups = said.match.groupdict()
+    amount = (groups.get("dose") or groups.get("amount") or "").strip()
+    dosed = Candidate(predicate=_dose_of(said), object=amount, literal=True, single=True, changes=True)
+    return (replace(dosed, since=said.clause.since),) if amount else ()
+
+
+def _dose_of(said: Said) -> str:
+    return f"{'_'.join(re.findall(r'[a-z]+', said.match['value'].lower()))}_dose"
+
+
+def car_instead(said: Said) -> Sequence[Candidate]:
+    """A new car in place of the one that is named first, if that is known to be one."""
+    driven = names("drives", single=True, changes=True)(said)
+    return [replace(one, replaces=said.named("former") or "") for one in driven]
+
+
+def weekly(said: Said) -> Sequence[Candidate]:
+    """The days of the week on which somebody does something, or has it."""
+    what = "_".join(said.match["what"].lower().split())
+    days = [day.capitalize() for day in re.findall(times.DAY, said.match["days"], re.IGNORECASE)]
+    listed = " and ".join((", ".join(days[:-1]), days[-1]) if days[1:] else days)
+    return (Candidate(predicate=f"{what}_day", object=listed, literal=True, single=True, changes=said.changes),)
+
+
+def weekly_now(said: Said) -> Sequence[Candidate]:
+    """Other days than before."""
+    return [replace(one, changes=True) for one in weekly(said)]
 
 
 def joins(said: Said) -> Sequence[Candidate]:

@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import cache
 
 from mnemolog.domain.extraction.candidate import Candidate
-from mnemolog.domain.extraction.times import Dated
+from mnemolog.domain.extraction.times import DAY, Dated
 from mnemolog.domain.extraction.vocabulary import DIETS, LANGUAGES, OCCUPATIONS, ONE_OF, PETS, SOME_OF
 
 
@@ -223,7 +223,13 @@ _FRAGMENTS = {
         r"|acetaminophen|warfarin|xarelto|eliquis|prozac|zoloft|lexapro|xanax|ritalin|adderall|lithium|methotrexate"
         r"|prednisone|sertraline|melatonin|antidepressants|antihistamines|birth control|beta[- ]blockers)\b"
     ),
-    "DOSE": r"(?:\d+(?:\.\d+)? ?(?:mg|mcg|µg|ml|g|iu|units?|drops|pills?|tablets?)(?: of)?)",
+    "DOSE": r"(?:(?P<dose>{AMOUNT})(?: of)?)",
+    "AMOUNT": r"\d+(?:\.\d+)? ?(?:mg|mcg|µg|ml|g|iu|units?|drops|pills?|tablets?)\b",
+    # Something that somebody does each week, and the days.
+    "HABIT": r"(?P<what>(?!(?:it|that|this|everything|work|home|off|on|there|to)\b)[a-z]+(?: (?!(?:class|lesson|practice|training|course)|(?:every|each|on|has|have|is|are|was|were|got|moved|changed|switched|shifted|now)\b)[a-z]+)?)",
+    "PRACTICE": r"(?:[\w ]+ {LESSONS}|(?:my )?(?:[a-z]+ing|yoga|pilates|therapy|choir|ballet|karate|judo|football|tennis|band|rehearsals?)) (?:every|each|on)\b",
+    "WEEKDAYS": rf"(?P<days>(?:(?:every|each) {DAY}s?|(?:on )?{DAY}s)(?:(?:,| and| &|, and)(?: every| on)? {DAY}s?)*)\b(?! (?:but|except)\b)",
+    "LESSONS": r"(?:class(?:es)?|lessons?|practice|training|courses?)",
     "ONE": f"(?P<who>{ONE_OF}|{SOME_OF}|{PETS})",
     "SORT": r"(?: (?:new|older|younger|big|little|elder|best|eldest|youngest|good|old|close|dear|twin|baby|lovely|cute|second|third))*",
     "FOOD": (

@@ -6,7 +6,7 @@ import pytest
 
 from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_CANDIDATES, Action
 from mnemolog.domain.extraction.extractor import extract
-from mnemolog.domain.extraction.forms import DATES, RULES
+from mnemolog.domain.extraction.forms import DATES, RULES, WEEKLY
 
 AT = datetime(2026, 5, 13, 10, tzinfo=UTC)  # A Wednesday.
 
@@ -72,7 +72,7 @@ def found(text: str) -> list[str]:
         ("I eat fish again.", ["-diet_plan vegetarian", "-diet_plan vegan", "-diet_plan plant-based"]),
         ("I can't eat gluten.", ["intolerance gluten"]),
         ("I was diagnosed with celiac disease.", ["condition celiac disease"]),
-        ("My doctor took me off warfarin.", ["-medication warfarin"]),
+        ("My doctor took me off warfarin.", ["-medication warfarin", "-warfarin_dose *"]),
         ("My favourite colour is green.", ["favourite_colour green"]),
         ("I changed my name to Eleanor.", ["?preferred_name Eleanor"]),
         ("Call me Ellie from now on.", ["?preferred_name Ellie"]),
@@ -136,7 +136,7 @@ def found(text: str) -> list[str]:
         ("I'm lactose intolerant, so no milk please", ["intolerance lactose"]),
         ("I take lisinopril every morning.", ["medication lisinopril"]),
         ("I take 20 mg of Xyzanol", ["medication Xyzanol"]),
-        ("I stopped taking ibuprofen.", ["-medication ibuprofen"]),
+        ("I stopped taking ibuprofen.", ["-medication ibuprofen", "-ibuprofen_dose *"]),
         ("I'm vegetarian.", ["diet_plan vegetarian"]),
         ("I went vegan in January", ["diet_plan vegan 2026-01-01.."]),
         ("I'm not vegan any more", ["-diet_plan vegan"]),
@@ -275,7 +275,7 @@ def found(text: str) -> list[str]:
         ("My daughter is no longer allergic to milk.", ["-my daughter allergy milk"]),
         ("The doctor put me on ramipril instead of the amlodipine.", ["-medication amlodipine", "medication ramipril"]),
         ("I switched from ibuprofen to paracetamol.", ["-medication ibuprofen", "medication paracetamol"]),
-        ("My sugar is fine: the doctor took me off metformin.", ["-medication metformin"]),
+        ("My sugar is fine: the doctor took me off metformin.", ["-medication metformin", "-metformin_dose *"]),
         ("I've been seeing a guy called Rhys since New Year.", ["partner_of Rhys 2026-01-01.."]),
         ("Jonah and I have been together since Easter.", ["partner_of Jonah 2026-04-05.."]),
         ("My friend Mia drives me to work.", ["friend_of Mia"]),
@@ -381,6 +381,22 @@ def found(text: str) -> list[str]:
         ("Our address changed again, it's 4 Seestrasse now.", ["address 4 Seestrasse"]),
         ("I gave up Portuguese and started learning Danish.", ["-learns Portuguese", "learns Danish"]),
         ("In 2019 I lived in Lisbon for a year.", ["lives_in Lisbon 2019-01-01..2020-01-01"]),
+        ("Tomas got a new job, he's at Revolut now.", ["known Tomas works_at Revolut"]),
+        ("My sister has a new job, she's with Revolut.", ["my sister works_at Revolut"]),
+        ("Actually my favourite restaurant these days is Uoksas.", ["favourite_restaurant Uoksas"]),
+        ("My favourite tea is currently oolong.", ["favourite_tea oolong"]),
+        ("I take 50 mg of levothyroxine.", ["medication levothyroxine", "levothyroxine_dose 50 mg"]),
+        ("I'm on metformin 500 mg now.", ["medication metformin", "metformin_dose 500 mg"]),
+        ("My doctor raised my levothyroxine to 75 mg.", ["levothyroxine_dose 75 mg"]),
+        ("My levothyroxine dose is 100 mcg now.", ["levothyroxine_dose 100 mcg"]),
+        ("I go swimming every Tuesday evening.", ["swimming_day Tuesday"]),
+        ("I have yoga on Mondays.", ["yoga_day Monday"]),
+        ("I go running on Mondays, Wednesdays and Fridays.", ["running_day Monday, Wednesday and Friday"]),
+        ("Swimming has moved to Thursdays.", ["swimming_day Thursday"]),
+        ("My piano lessons are on Wednesdays now.", ["piano_day Wednesday"]),
+        ("We drive an old Skoda Fabia.", ["drives Skoda Fabia"]),
+        ("We bought a new car, a Toyota Yaris.", ["drives Toyota Yaris"]),
+        ("I got rid of my Skoda.", ["-drives Skoda"]),
     ],
 )
 def test_plain_statements_become_candidates(text: str, expected: list[str]) -> None:
@@ -392,6 +408,12 @@ def test_plain_statements_become_candidates(text: str, expected: list[str]) -> N
     "text",
     [
         "Moving to Lisbon was hard.",
+        "Anna got a new job, she's at the dentist.",
+        "We drive to Berlin every Friday.",
+        "I'm driving a rental Ford this week.",
+        "I have a headache every Monday.",
+        "I sold my Apple shares and bought a Tesla.",
+        "He raised my rent to 900.",
         "Living in Berlin is expensive.",
         "Got the Beatles record!",
         "I started with Beethoven.",
@@ -654,11 +676,11 @@ def test_a_date_that_does_not_exist_is_no_date() -> None:
 
 
 def test_each_rule_has_a_name_of_its_own() -> None:
-    names = [one.name for one in (*DATES, *RULES)]
+    names = [one.name for one in (*DATES, *WEEKLY, *RULES)]
     assert len(set(names)) == len(names)
     [said] = extract("I moved to Lisbon.", AT)
     assert said.rule == f"{EXTRACTOR}/moved-1"
 
 
 def test_every_rule_has_a_form_that_compiles() -> None:
-    assert all(one.form.groups >= 0 for one in (*DATES, *RULES))
+    assert all(one.form.groups >= 0 for one in (*DATES, *WEEKLY, *RULES))
