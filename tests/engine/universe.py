@@ -89,8 +89,9 @@ class Universe:
         text = {"text": f"tea {self._word(own)}", "scope": scope, "entity_refs": [REF], "importance": 1.0}
         memory_id, receipt = await writes.create({**who, **text})
         other_id, _ = await writes.create({**who, **text, "text": f"tea tea {self._word(own)}"})
-        entity_id, _ = await writes.observe_entity({**who, "name": f"Bob {self._word(own)}", "scope": scope})
-        await writes.observe_entity({**who, "name": f"Rob {self._word(own)}", "scope": scope})
+        word = self._word(own)  # The same for both, so that one is a variant of the other.
+        entity_id, _ = await writes.observe_entity({**who, "name": f"Bob {word}", "scope": scope})
+        await writes.observe_entity({**who, "name": f"Rob {word}", "scope": scope})
         fact = {"subject": str(entity_id), "predicate": "likes", "object": self._word(own), "literal": True}
         relation_id, _ = await writes.remember({**who, **fact, "scope": scope})
         todo_id, _ = await writes.open_todo({**who, "kind": "commitment", "text": self._word(private)})
