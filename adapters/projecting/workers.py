@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
+from math import inf
 
 from mnemolog.adapters.batching import Batcher
 from mnemolog.adapters.nats.subjects import PARTITIONS, partition_of
@@ -162,7 +163,7 @@ class ProjectionWorker:
     def __init__(self, sweepers: Sequence[Sweeper], deliver: Deliver) -> None:
         self._sweepers, self._deliver = sweepers, deliver
         self._batches: Batcher[Delivered] = Batcher(BATCH, QUEUE, LONGEST_SECONDS)
-        self._queued, self._failing = Counter[StreamId](), False
+        self._queued, self._failing, self._began = Counter[StreamId](), False, inf
         for sweeper in sweepers:
             sweeper.queued = self.queued
 
@@ -175,18 +176,23 @@ class ProjectionWorker:
             sweeper.catch_up()
 
     def queued(self, stream: StreamId) -> bool:
-        """Whether an event of this stream waits, or is being applied, and nothing fails."""
-        return stream in self._queued and not self._failing
+        """Whether an event of this stream waits, or is being applied, and nothing fails or holds up the queue.
+
+        One projection with locked tables holds up those that share its transaction.
+        """
+        held_up = time.monotonic() - self._began > SWEEP_SECONDS
+        return stream in self._queued and not (self._failing or held_up)
 
     async def run(self) -> None:
         """Apply deliveries until cancelled."""
         while True:
             batch = await self._batches.take()
-            began = time.monotonic()
+            self._began = time.monotonic()
             await self._persist(partial(self._apply, batch))
+            took, self._began = time.monotonic() - self._began, inf
             self._queued = +(self._queued - Counter(map(stream_of, batch)))
             if len(batch) >= BURST:
-                await asyncio.sleep(min(LONGEST_REST_SECONDS, time.monotonic() - began))
+                await asyncio.sleep(min(LONGEST_REST_SECONDS, took))
 
     async def _apply(self, batch: Sequence[Delivered]) -> None:
         going = [sweeper for sweeper in self._sweepers if not sweeper.paused]
