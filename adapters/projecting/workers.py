@@ -3,10 +3,8 @@
 import asyncio
 import logging
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
-from math import inf
 
 from mnemolog.adapters.batching import Batcher
 from mnemolog.adapters.nats.subjects import PARTITIONS, partition_of
@@ -48,14 +46,10 @@ def pause_after(look: float) -> float:
 
 
 class Sweeper:
-    """Keeps one projection caught up with the log, for this process's partitions, unless it is paused.
-
-    `queued` tells whether an event of a stream waits for the projection here: it will find the gaps before it itself.
-    """
+    """Keeps one projection caught up with the log, for this process's partitions, unless it is paused."""
 
     def __init__(self, projection: Projection, own: frozenset[int] = EVERY_PARTITION) -> None:
         self.projection = projection
-        self.queued: Callable[[StreamId], bool] = lambda stream: False
         self._own, self._retried, self._to_retry = own, frozenset[int](), frozenset[int]()
         self._wake, self._due = asyncio.Event(), False
         self._quiet_until = 0.0
@@ -146,7 +140,7 @@ class Sweeper:
         if await self._due_within(SWEEP_SECONDS):
             return await self._caught_up()
         progress = await self.projection.store.progress_of([one.stream for one in lagging])
-        stuck = [one for one in lagging if progress[one.stream] == one.progress and not self.queued(one.stream)]
+        stuck = [one for one in lagging if progress[one.stream] == one.progress]
         return SWEEP_SECONDS if any([await self._healed(one) for one in stuck]) else pause
 
     async def _healed(self, lag: Lag) -> bool:
@@ -163,36 +157,21 @@ class ProjectionWorker:
     def __init__(self, sweepers: Sequence[Sweeper], deliver: Deliver) -> None:
         self._sweepers, self._deliver = sweepers, deliver
         self._batches: Batcher[Delivered] = Batcher(BATCH, QUEUE, LONGEST_SECONDS)
-        self._queued, self._failing, self._began = Counter[StreamId](), False, inf
-        for sweeper in sweepers:
-            sweeper.queued = self.queued
 
     def offer(self, delivery: Delivered) -> None:
         """Take an event, unless the queue is full: then it is read from the log, and no other worker waits."""
-        if self._batches.offer(delivery):
-            self._queued[stream_of(delivery)] += 1
-            return
-        for sweeper in self._sweepers:
-            sweeper.catch_up()
-
-    def queued(self, stream: StreamId) -> bool:
-        """Whether an event of this stream waits, or is being applied, and nothing fails or holds up the queue.
-
-        One projection with locked tables holds up those that share its transaction.
-        """
-        held_up = time.monotonic() - self._began > SWEEP_SECONDS
-        return stream in self._queued and not (self._failing or held_up)
+        if not self._batches.offer(delivery):
+            for sweeper in self._sweepers:
+                sweeper.catch_up()
 
     async def run(self) -> None:
         """Apply deliveries until cancelled."""
         while True:
             batch = await self._batches.take()
-            self._began = time.monotonic()
+            began = time.monotonic()
             await self._persist(partial(self._apply, batch))
-            took, self._began = time.monotonic() - self._began, inf
-            self._queued = +(self._queued - Counter(map(stream_of, batch)))
             if len(batch) >= BURST:
-                await asyncio.sleep(min(LONGEST_REST_SECONDS, took))
+                await asyncio.sleep(min(LONGEST_REST_SECONDS, time.monotonic() - began))
 
     async def _apply(self, batch: Sequence[Delivered]) -> None:
         going = [sweeper for sweeper in self._sweepers if not sweeper.paused]
@@ -205,12 +184,10 @@ class ProjectionWorker:
         while True:
             try:
                 await step()
-                self._failing = False
                 return
             except Exception as error:  # noqa: BLE001  Its projections would stop for good without the worker.
                 names = ", ".join(sweeper.projection.name for sweeper in self._sweepers)
                 _logger.warning("%s: %s, trying again", names, type(error).__name__)
-                self._failing = True
                 await asyncio.sleep(RETRY_SECONDS)
 
 

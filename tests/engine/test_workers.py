@@ -31,7 +31,6 @@ from mnemolog.projections.runtime import Projection
 from tests.engine.equality import assert_live_equals_rebuilt, assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.testkit.events import created, rows
-from tests.testkit.eventually import eventually
 from tests.testkit.log import MemoryLog
 from tests.testkit.store import MemoryStore
 
@@ -165,41 +164,6 @@ async def test_a_sweep_reads_stalled_streams_and_nothing_paused_meanwhile(
     await sweeper._swept()
     assert read == [bob]
     assert await sweeper.projection.store.all_progress() == {ana: 1, bob: 1}
-
-
-async def test_a_sweep_reads_no_stream_whose_next_event_waits_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "SWEEP_SECONDS", 0.01)
-    monkeypatch.setattr(workers, "RETRY_SECONDS", 0.01)
-    ana, bob = (StreamId.of_user(name) for name in ("ana", "bob"))
-    log, read = MemoryLog(), list[StreamId]()
-    log.streams = {one: rows(one, [created(), created()]) for one in (ana, bob)}
-
-    class Reading(Projection):
-        async def read_on(self, stream: StreamId, after: int, until: int) -> int:
-            read.append(stream)
-            return await super().read_on(stream, after, until)
-
-    sweeper, seen = Sweeper(Reading(MemoryStore(), log)), list[bool]()
-
-    async def deliver(projections: Sequence[Projection], events: Sequence[Delivered]) -> None:
-        seen.append(worker.queued(ana))
-        if len(seen) < 3:
-            raise RuntimeError("the store refuses writes")
-        await deliver_to_each(projections, events)
-
-    worker = ProjectionWorker([sweeper], deliver)
-    worker.offer(log.streams[ana][1])
-    await sweeper._swept()
-    assert read == [bob], "the worker will apply it, with the event before it"
-
-    running = asyncio.create_task(worker.run())
-
-    async def applied() -> bool:
-        return await sweeper.projection.store.progress(ana) == 2 and not worker.queued(ana)
-
-    await eventually(applied)
-    running.cancel()
-    assert seen == [True, False, False], "while it fails, the sweep reads"
 
 
 async def test_more_lagging_streams_than_a_sweep_remembers_are_all_healed_by_it(
