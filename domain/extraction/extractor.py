@@ -21,7 +21,6 @@ from mnemolog.domain.extraction.forms import (
     RULES,
     SO_IS,
     STARTS,
-    WEEKLY,
 )
 from mnemolog.domain.extraction.makers import in_role, intolerant
 from mnemolog.domain.extraction.others import they_started_at
@@ -65,7 +64,7 @@ def _said_in(clause: str, at: datetime) -> Sequence[Candidate]:
     """What the first rule says that a clause matches and that makes something of it."""
     lower = clause.lower()
     whole, plain = Dated(clause), None
-    for rules, timed in ((DATES, False), (WEEKLY, False), (RULES, True)):
+    for rules, timed in ((DATES, False), (RULES, True)):
         for one in rules:
             if not any(hint in lower for hint in one.hints):
                 continue

@@ -103,10 +103,7 @@ DATES: tuple[Rule, ...] = named(
     rule("last day", rf"my last day (?:at|with) {{NAME}} (?:is|was|will be)(?: on)? (?P<when>{times.POINT})", last_day),
     rule("to |until|till", rf"{_EVENT} {_MOVED} (?:to|until|till|for) (?P<when>{times.POINT})", event),
     rule("to |until|till", rf"{{I}} (?:moved|postponed|rescheduled|pushed|delayed|changed) {_EVENT}(?: back)? (?:to|until|till) (?P<when>{times.POINT})", event),
-)
-
-# Days of the week on which something is, again and again.
-WEEKLY: tuple[Rule, ...] = named(
+    # Days of the week on which something is, again and again.
     rule("every|each|on ", r"{I}(?: (?:always|usually|normally))? (?:(?:go|do|play|take|attend)(?: to)?|have(?= {PRACTICE}))(?: (?:my|an?|the|our))? {HABIT}(?: {LESSONS})? {WEEKDAYS}", weekly),
     rule("shifted|moved|changed|switched", r"(?:(?:my|the|our) )?{HABIT}(?: {LESSONS})? (?:(?:has|have|is|are|was|were|got|been|now) )*(?:moved|changed|switched|shifted)(?: from [\w ]{6,30}?)? to (?=[\w ]+s\b){WEEKDAYS}", weekly_now),
     rule("each|every|on ", r"(?:(?:my|the|our) )?{HABIT}(?: {LESSONS})? (?:is|are)(?: now)? (?=(?:every|each|on \w+s)\b){WEEKDAYS}", weekly_now),
@@ -338,5 +335,5 @@ RULES: tuple[Rule, ...] = named(
 
 def compile_all() -> None:
     """Compile the forms of all rules, which takes about half a second: processes forked from this one have them."""
-    for one in (*DATES, *WEEKLY, *RULES):
+    for one in (*DATES, *RULES):
         form(one.text)

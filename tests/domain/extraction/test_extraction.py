@@ -6,7 +6,7 @@ import pytest
 
 from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_CANDIDATES, Action
 from mnemolog.domain.extraction.extractor import extract
-from mnemolog.domain.extraction.forms import DATES, RULES, WEEKLY
+from mnemolog.domain.extraction.forms import DATES, RULES
 
 AT = datetime(2026, 5, 13, 10, tzinfo=UTC)  # A Wednesday.
 
@@ -676,11 +676,11 @@ def test_a_date_that_does_not_exist_is_no_date() -> None:
 
 
 def test_each_rule_has_a_name_of_its_own() -> None:
-    names = [one.name for one in (*DATES, *WEEKLY, *RULES)]
+    names = [one.name for one in (*DATES, *RULES)]
     assert len(set(names)) == len(names)
     [said] = extract("I moved to Lisbon.", AT)
     assert said.rule == f"{EXTRACTOR}/moved-1"
 
 
 def test_every_rule_has_a_form_that_compiles() -> None:
-    assert all(one.form.groups >= 0 for one in (*DATES, *WEEKLY, *RULES))
+    assert all(one.form.groups >= 0 for one in (*DATES, *RULES))
