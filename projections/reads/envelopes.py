@@ -26,13 +26,12 @@ from mnemolog.projections import blocks, envelope
 from mnemolog.projections.being.reader import is_being
 from mnemolog.projections.envelope import Assembled, Found, Graph
 from mnemolog.projections.graph.facts import Point
-from mnemolog.projections.knowledge import reader
 from mnemolog.projections.reads.being import BeingReads, fragments_of
 from mnemolog.projections.reads.graph import When
 from mnemolog.projections.reads.knowledge import EVERY_CHUNK
 from mnemolog.projections.reads.memories import RECALLED, MemoryReads
 from mnemolog.projections.reads.moment import NOW, Moment
-from mnemolog.projections.reads.reading import BEING, CHANGES, GRAPH, KNOWLEDGE, MEMORIES, PROFILE, SUMMARIES, VECTORS
+from mnemolog.projections.reads.reading import BEING, CHANGES, GRAPH, MEMORIES, PROFILE, SUMMARIES
 from mnemolog.projections.requests import BlocksRequest, ClaimsRequest, EnvelopeRequest, PromptRequest
 from mnemolog.projections.rows import Row
 from mnemolog.projections.slots import validated_envelope
@@ -145,9 +144,7 @@ class EnvelopeReads(MemoryReads, BeingReads):
         then = await self._of_library(viewer, moment)
         if not (words := await self.told_of(viewer, message, then)):
             return Decision(), Found()
-        found = partial(reader.search, among=EVERY_CHUNK, limit=envelope.HITS)
-        names = (KNOWLEDGE, VECTORS)
-        [question], [chunks] = await self._by_meanings(self._librarian(viewer), then, names, [message], found)
+        [question], [chunks] = await self._answers_of_library(viewer, [message], EVERY_CHUNK, envelope.HITS, then)
         passages = envelope.passages(chunks, question)
         return Decision((Reason(Signal.ASKING, words[0]),)), Found((), passages, question.skipped)
 

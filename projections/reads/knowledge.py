@@ -11,6 +11,7 @@ from mnemolog.projections.knowledge import reader
 from mnemolog.projections.paging import Slice
 from mnemolog.projections.reads.moment import NOW, Moment
 from mnemolog.projections.reads.reading import KNOWLEDGE, VECTORS, Reading
+from mnemolog.projections.vectors.question import Question
 
 EVERY_CHUNK = reader.ChunkCandidates()
 
@@ -61,9 +62,15 @@ class KnowledgeReads(Reading):
         moment: Moment = NOW,
     ) -> Sequence[Sequence[Mapping[str, Any]]]:
         """The chunks that answer each query."""
-        ask = partial(reader.search, among=among, limit=limit)
-        _, found = await self._by_meanings(self._librarian(viewer), moment, (KNOWLEDGE, VECTORS), queries, ask)
+        _, found = await self._answers_of_library(viewer, queries, among, limit, moment)
         return found
+
+    async def _answers_of_library(
+        self, viewer: Viewer, queries: Sequence[str], among: reader.ChunkCandidates, limit: int, moment: Moment
+    ) -> tuple[Sequence[Question], Sequence[Sequence[Mapping[str, Any]]]]:
+        """The queries as they were asked, and the chunks that answer each."""
+        ask = partial(reader.search, among=among, limit=limit)
+        return await self._by_meanings(self._librarian(viewer), moment, (KNOWLEDGE, VECTORS), queries, ask)
 
     async def told_of(self, viewer: Viewer, text: str, moment: Moment = NOW) -> Sequence[str]:
         """The words of a text that the library has, the rarest first. No model is asked."""

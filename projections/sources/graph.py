@@ -153,7 +153,11 @@ def _past(past: Past, found: Sequence[FactHit]) -> Sequence[Hit]:
 
 
 def _slot(one: FactHit) -> tuple[UUID, str]:
-    return one.row["subject_id"], one.row["predicate"]
+    return _slot_of(one.row)
+
+
+def _slot_of(row: Row) -> tuple[UUID, str]:
+    return row["subject_id"], row["predicate"]
 
 
 def _begun(found: Sequence[FactHit]) -> set[tuple[UUID, str, datetime]]:
@@ -174,10 +178,10 @@ async def _former(asked: Asked, relevant: Sequence[FactHit]) -> Sequence[Hit]:
     subjects, predicates = {subject for subject, _ in current}, {predicate for _, predicate in current}
     at = (asked.connection, asked.viewer, asked.point, asked.predicates)
     rows = await facts.former(*at, subjects, predicates, where=_where(asked))
-    begun = _begun(relevant) | {(row["subject_id"], row["predicate"], row["valid_from"]) for row in rows}
+    begun = _begun(relevant) | {(*_slot_of(row), row["valid_from"]) for row in rows}
     found: list[Hit] = []
     for row in sorted(rows, key=lambda row: row["valid_to"], reverse=True):
-        now = current.get((row["subject_id"], row["predicate"]))
+        now = current.get(_slot_of(row))
         replaced = (row["subject_id"], row["predicate"], row["valid_to"]) in begun
         if now and now.id != row["relation_id"] and (replaced or asked.predicates.rule(row["predicate"]).single):
             hit = _hit(row, _held(row), now.score, now.parts)
@@ -191,10 +195,8 @@ async def _over(asked: Asked, about: Collection[UUID]) -> Sequence[Hit]:
         return []
     point, where = replace(asked.point, always=True), _where(asked)
     rows = await facts.facts(asked.connection, asked.viewer, point, asked.predicates, about, where=where)
-    holding = {(row["subject_id"], row["predicate"]) for row in rows if row["state"] is State.ACTIVE}
-    ended = [
-        row for row in rows if row["state"] is State.ENDED and (row["subject_id"], row["predicate"]) not in holding
-    ]
+    holding = {_slot_of(row) for row in rows if row["state"] is State.ACTIVE}
+    ended = [row for row in rows if row["state"] is State.ENDED and _slot_of(row) not in holding]
     if not ended:
         return []
     text, ids = asked.question.text, asked.entity_ids
