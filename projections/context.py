@@ -1,6 +1,6 @@
 """The context of an agent: entity cards, pinned memories, and each category in its mode (B §5, D06)."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -92,8 +92,8 @@ class AgentContext:
     `entities` are those that the query names or refers to. `cards` are those of what the query and the memories of the
     sections are about. `critical` are facts that are in every context, such as allergies. `conversation` are summaries
     of the thread, of the last session and of the user, in at most a quarter of the budget (D, E), and `recent` the last
-    messages of the thread, if they are wanted, in as much. `known` are facts,
-    profile fields, todos, summaries and artifacts that the query asks for, without superseded ones. `unknown` are names
+    messages of the thread, if they are wanted, in as much. `known` are facts, profile fields, todos, summaries,
+    artifacts and passages of the agent's library that the query asks for, without superseded ones. `unknown` are names
     in the query that are not known. `text` is all of it for a prompt: grouped, dated, within the budget. `references`
     is what pronouns of the query were taken to mean. `skipped` is what the context is made without. `nothing`
     says, if the query found nothing, that nothing is known and what was looked for.
@@ -146,6 +146,7 @@ async def gather(
     predicates: PredicatePolicy,
     point: Point,
     referred: Collection[UUID],
+    passages: Sequence[Mapping[str, Any]],
     index: VectorIndex,
     question: Question,
 ) -> AgentContext:
@@ -164,6 +165,7 @@ async def gather(
         former=asked_past(question.text, point.valid_at) is not None,
         profile=ranking.PROFILES[request.profile],
         cutoff=request.cutoff,
+        passages=passages,
     )
     # The revision first: a change that the rest does not show yet is reported after it.
     header, rev = await changes.header(connection, viewer, request.thread_id, request.since_rev)

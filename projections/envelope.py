@@ -165,15 +165,6 @@ async def search(
     ]
 
 
-def passages(found: Sequence[Mapping[str, Any]], question: Question) -> Sequence[Mapping[str, Any]]:
-    """The chunks of a library within the same cutoff."""
-    if question.vector is None:
-        return found
-    best = max((one["similarity"] for one in found if one["similarity"] is not None), default=-1.0)
-    least = question.calibration.relevant_above(best)
-    return [one for one in found if one["similarity"] is not None and one["similarity"] > least]
-
-
 def envelope_fields(
     viewer: Viewer, thread_id: str, affect: Mapping[str, Any], graph: Graph, found: Found, predicates: PredicatePolicy
 ) -> dict[str, Any]:

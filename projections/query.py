@@ -1,7 +1,8 @@
 """memory.query: allowlist and filters in the store, hybrid search, budget, delta header (B §6, design §6)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -72,10 +73,11 @@ async def answer(
     point: Point,
     referred: Collection[UUID],
     sources: Sequence[Source],
+    passages: Sequence[Mapping[str, Any]],
     index: VectorIndex,
     question: Question,
 ) -> Answer:
-    """Search these sources for what is known of one user, as one agent.
+    """Search these sources for what is known of one user, as one agent, beside passages of the agent's library.
 
     CategoryNotAllowed for a category outside its allowlist.
     """
@@ -96,6 +98,7 @@ async def answer(
         profile=ranking.PROFILES[request.profile],
         cutoff=request.cutoff,
         asked_at=request.asked_at,
+        passages=passages,
     )
     able = [one for one in sources if one.category is None or within.may_read(one.category)]
     # The revision first: a change that the hits do not show yet is reported after it.

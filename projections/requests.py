@@ -100,7 +100,7 @@ RankingProfile = Annotated[
     ),
 ]
 
-KINDS = frozenset({*Kind, MESSAGE, "relation", "entity", "profile", "todo", "summary", "artifact"})
+KINDS = frozenset({*Kind, MESSAGE, "relation", "entity", "profile", "todo", "summary", "artifact", "passage"})
 """The kinds of hits: those of all sources."""
 
 

@@ -271,7 +271,7 @@ class MessageHit(MessageView, Scored):
 
 
 class KnownHit(Scored):
-    """A fact, an entity, a profile field, a todo, a summary or an artifact that matches a query, with its scores."""
+    """Anything else that matches a query, such as a fact, a todo or a passage of a document, with its scores."""
 
     kind: str = Field(description=KIND)
     category: str

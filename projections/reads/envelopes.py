@@ -35,6 +35,7 @@ from mnemolog.projections.reads.reading import BEING, CHANGES, GRAPH, MEMORIES, 
 from mnemolog.projections.requests import BlocksRequest, ClaimsRequest, EnvelopeRequest, PromptRequest
 from mnemolog.projections.rows import Row
 from mnemolog.projections.slots import validated_envelope
+from mnemolog.projections.sources.passages import answering
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,7 @@ class EnvelopeReads(MemoryReads, BeingReads):
         then = await self._of_library(viewer, moment)
         chunks = await self.search_library(viewer, texts, limit=envelope.HITS, moment=then)
         return [
-            replace(one, passages=envelope.passages(of, question))
+            replace(one, passages=answering(of, question))
             for one, of, question in zip(found, chunks, questions, strict=True)
         ]
 
@@ -145,7 +146,7 @@ class EnvelopeReads(MemoryReads, BeingReads):
         if not (words := await self.told_of(viewer, message, then)):
             return Decision(), Found()
         [question], [chunks] = await self._answers_of_library(viewer, [message], EVERY_CHUNK, envelope.HITS, then)
-        passages = envelope.passages(chunks, question)
+        passages = answering(chunks, question)
         return Decision((Reason(Signal.ASKING, words[0]),)), Found((), passages, question.skipped)
 
     def _put_together(

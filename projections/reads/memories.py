@@ -61,7 +61,9 @@ from mnemolog.projections.reads.reading import (
 from mnemolog.projections.reads.why import Inquiry, Why
 from mnemolog.projections.requests import UNFILTERED, ContextRequest, Filters, MemoryQuery
 from mnemolog.projections.shown import as_uuid
+from mnemolog.projections.sources.passages import PASSAGE, PASSAGES
 from mnemolog.projections.sources.recorded import RECORDED
+from mnemolog.projections.sources.source import Source
 from mnemolog.projections.vectors import neighbours, scenes
 from mnemolog.projections.vectors.question import Question
 from mnemolog.projections.visibility import viewed
@@ -95,7 +97,9 @@ class MemoryReads(GraphReads, KnowledgeReads):
         candidates.categories(self._policy, viewer.agent_id, request.categories, request.filters)
         resolved = await self._resolved(viewer, request.thread_id, request.query, moment)
         needed = {CHANGES, *candidates.needed(request.filters)}
-        sources, skipped = query.sources(request), list(resolved.skipped)
+        sources = query.sources(request)
+        passages, missing = await self._passages(viewer, sources, resolved.text, request.top_k, moment)
+        skipped = [*resolved.skipped, *missing]
         ask = partial(
             query.answer,
             request=request,
@@ -103,6 +107,7 @@ class MemoryReads(GraphReads, KnowledgeReads):
             predicates=self._predicates,
             point=await self._point(viewer, When(), moment),
             referred=resolved.entity_ids,
+            passages=passages,
         )
         while True:
             names = sorted(needed.union(*(one.projections for one in sources)))
@@ -124,6 +129,8 @@ class MemoryReads(GraphReads, KnowledgeReads):
         self._admitted(viewer)
         candidates.categories(self._policy, viewer.agent_id, request.categories, request.filters)
         resolved = await self._resolved(viewer, request.thread_id, request.query, moment)
+        sources = context.answering(viewer, request)
+        passages, missing = await self._passages(viewer, sources, resolved.text, context.MOST_KNOWN, moment)
         gather = partial(
             context.gather,
             request=request,
@@ -131,14 +138,26 @@ class MemoryReads(GraphReads, KnowledgeReads):
             predicates=self._predicates,
             point=await self._point(viewer, When(), moment),
             referred=resolved.entity_ids,
+            passages=passages,
         )
-        sources = context.answering(viewer, request)
         reading = (name for one in sources for name in one.projections)
         working = (CONVERSATION, ARTIFACTS, PROFILE) if request.recent else ()
         names = sorted({*RECALLED, GRAPH, SUMMARIES, CHANGES, *candidates.needed(request.filters), *reading, *working})
         _, found = await self._by_meaning(viewer, moment, names, resolved.text, gather)
         self._used(viewer, moment, found.shown)
-        return replace(found, references=resolved.references, skipped=[*found.skipped, *resolved.skipped])
+        return replace(found, references=resolved.references, skipped=[*found.skipped, *resolved.skipped, *missing])
+
+    async def _passages(
+        self, viewer: Viewer, sources: Sequence[Source], text: str, limit: int, moment: Moment
+    ) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
+        """The passages of the agent's library for a search of these sources, and why none were looked for."""
+        if PASSAGES not in sources or not await self._log.head(viewed(self._librarian(viewer))):
+            return [], []
+        then = await self._of_library(viewer, moment)
+        try:
+            return await self.search_knowledge(viewer, text, limit=limit, moment=then), []
+        except (ProjectionPoisoned, ProjectionPaused) as error:
+            return [], [f"{PASSAGE}: {error.message}"]
 
     async def _resolved(self, viewer: Viewer, thread_id: str, text: str, moment: Moment) -> Resolved:
         """A question with what its pronouns refer to (A §6.1). Nothing is read for a question without any."""
@@ -318,7 +337,8 @@ class MemoryReads(GraphReads, KnowledgeReads):
 
     async def _of_library(self, viewer: Viewer, moment: Moment) -> Moment:
         """The library has a stream of its own: what it held is told by the time."""
-        return Moment(as_of=None if moment.as_of is None else await self._instant(viewer, moment.as_of))
+        at = None if moment.as_of is None else await self._instant(viewer, moment.as_of)
+        return replace(moment, as_of=at, after=None)
 
     def _used(self, viewer: Viewer, moment: Moment, rows: Iterable[Mapping[str, Any]]) -> None:
         """Record that memories shown to an agent are in use, once per read, so that they do not fade (B §7, D13)."""

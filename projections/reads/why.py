@@ -24,10 +24,11 @@ from mnemolog.projections.history.changed import rule_of
 from mnemolog.projections.knowledge.tables import chunks
 from mnemolog.projections.rows import fetch, stored
 from mnemolog.projections.shown import SHOWN, as_uuid, kind_of, visible
+from mnemolog.projections.sources.passages import PASSAGE
 from mnemolog.projections.summaries import reader as summaries
 from mnemolog.projections.visibility import owned, viewed
 
-SUMMARY, PASSAGE = "summary", "passage"
+SUMMARY = "summary"
 
 Fields = Mapping[str, Any]
 

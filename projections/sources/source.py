@@ -41,7 +41,8 @@ class Asked:
     `among`: the memories and messages that it may find. `entity_ids`: what it is about, beside what it names.
     `former`: whether superseded values are wanted. `kinds`: the kinds that are wanted; all if empty.
     `profile`: how hits are ranked; `cutoff`: another one than the profile's. `held`: how much the source
-    that is asked said that it holds. `asked_at`: when it is asked, if not at the `point`.
+    that is asked said that it holds. `asked_at`: when it is asked, if not at the `point`. `passages`: what a search of
+    the agent's library found.
     """
 
     connection: AsyncConnection
@@ -60,6 +61,7 @@ class Asked:
     held: int = 1
     kinds: frozenset[str] = frozenset()
     asked_at: datetime | None = None
+    passages: Sequence[Mapping[str, Any]] = ()
 
     def wants(self, kind: str) -> bool:
         return not self.kinds or kind in self.kinds

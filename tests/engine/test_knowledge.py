@@ -1,5 +1,6 @@
 """The library of an agent on a real engine: added, changed, found, undone, erased; live equals rebuilt."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -9,17 +10,20 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import select
 
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.adapters.knowledge.adding import Addition, add
 from mnemolog.adapters.maintenance.retention import retain
 from mnemolog.adapters.pgvector.tables import vectors
+from mnemolog.adapters.postgres.pauses import Pause
+from mnemolog.adapters.projecting.workers import LOOK_SECONDS
 from mnemolog.commands.documents import EraseDocument
 from mnemolog.domain.document import Outcome
 from mnemolog.domain.errors import Erased, InvalidInput, NotFound, NotPermitted
 from mnemolog.domain.memory import PURGE_AFTER
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.principal import ALL, Principal, Role
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_TENANT, StreamId
@@ -27,6 +31,8 @@ from mnemolog.projections.knowledge.reader import ChunkCandidates
 from mnemolog.projections.knowledge.tables import chunks
 from mnemolog.projections.owner import owner_of
 from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.requests import ContextRequest, MemoryQuery
+from mnemolog.projections.retrieval import Hit
 from tests.engine.equality import assert_live_equals_replayed
 
 pytestmark = pytest.mark.spec("A21")
@@ -301,3 +307,45 @@ async def test_a_change_of_a_document_is_undone_and_its_history_says_so(coach: L
     changed = {one["field"]: (one["old"], one["new"]) for one in history[0]["changes"]}
     assert changed["chunks"] == (1, 3)
     await assert_live_equals_replayed(coach.engine, coach.stream)
+
+
+async def test_a_search_and_a_context_of_any_user_find_passages_of_the_agents_library(coach: Librarian) -> None:
+    added = await coach.adds(SLEEP)
+    engine, user = coach.engine, f"ana-{uuid4().hex[:8]}"
+    ana = Viewer(DEFAULT_TENANT, user, coach.agent)
+    question, answer = "How late may I drink coffee before bed?", "No coffee in the six hours before bed."
+
+    async def passages(agent: str = coach.agent, moment: Moment = NOW, **fields: Any) -> Sequence[Hit]:
+        request = MemoryQuery(user_id=user, agent_id=agent, query=question, **fields)
+        return [one for one in (await engine.reads.query(request, moment)).hits if one.kind == "passage"]
+
+    [hit] = await passages()
+    assert (hit.text, hit.origin, hit.row["details"]["document_id"]) == (answer, Origin.DOCUMENT, added.document_id)
+    assert hit.bullet.startswith("[docs/sleep.md] ")
+    assert (await engine.reads.why(ana, hit.id)).kind == hit.kind
+    assert [one.id for one in await passages(kinds=("passage",))] == [hit.id]
+    for fields in ({"agent": "planner"}, {"trusted_only": True}, {"categories": ("history",)}, {"kinds": ("todo",)}):
+        assert not await passages(**fields)
+
+    told = await engine.reads.context(ana, ContextRequest(query=question))
+    assert (answer in told.text, told.nothing) == (True, "")
+    assert answer not in (await engine.reads.context(ana, ContextRequest(query=question, trusted_only=True))).text
+
+    await coach.adds("# Sleep\n\nA cold room helps.")
+    assert answer not in [one.text for one in await passages()]
+    assert [one.text for one in await passages(moment=Moment(as_of=hit.date))] == [answer]
+
+
+async def test_a_search_says_if_the_library_is_not_read(coach: Librarian) -> None:
+    await coach.adds(SLEEP)
+    await coach.engine.settled()
+    await coach.engine.projections.pause("knowledge", Pause(now(), "ops"))
+    await asyncio.sleep(3 * LOOK_SECONDS)
+    try:
+        await coach.adds("# Sleep\n\nA cold room helps.")
+        request = MemoryQuery(user_id="ana", agent_id=coach.agent, query="cold room")
+        found = await coach.engine.reads.query(request, Moment())
+    finally:
+        await coach.engine.projections.resume("knowledge")
+
+    assert [one.split(":")[0] for one in found.skipped] == ["passage"]
