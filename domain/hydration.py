@@ -21,6 +21,12 @@ _DOING = re.compile(r"^(\W*what (?:do|does) .{1,40} do)\W*$", re.IGNORECASE)
 _AVOIDING = re.compile(
     r"\b(?:can't|cannot|(?:can|could|must|should|may|do|does)(?:n't| not| \w+ not))(?: \w+){0,2} eat\b", re.IGNORECASE
 )
+# `How much metformin do I take?` asks for a dose.
+_DOSED = re.compile(
+    r"\bhow (?:much|many (?:mg|milligrams?|units|pills|tablets)(?: of)?) (?P<drug>\w[\w -]{2,40}?)"
+    r" (?:(?:do|does|should|must|can|did) \S+(?: \w+)? take|(?:am|is|are|was) \S+(?: \w+)? (?:on|taking))\b",
+    re.IGNORECASE,
+)
 # Of a question for a name, what asks for it.
 _CALLED = re.compile(r"(?<=\w) (?:is|are|was|were)(\b.*\S) (?:called|named)(?=\W*$)", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
@@ -147,7 +153,7 @@ def question_stems(text: str, names: Collection[str] = ()) -> frozenset[str]:
     """The stems of what is asked for, without the names that anchor it."""
     named = {stem(word) for name in names for word in search_terms(name)}
     plain = _DOING.sub(r"\1 as a job", _LIVING.sub("as a job", text.replace("’", "'")))
-    plain = _AVOIDING.sub("avoid", _CALLED.sub(r"\1", plain))
+    plain = _DOSED.sub(r"\g<drug> dose", _AVOIDING.sub("avoid", _CALLED.sub(r"\1", plain)))
     return frozenset(stem(one) for one in search_terms(plain) if one not in _GENERIC) - named
 
 

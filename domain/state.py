@@ -6,7 +6,7 @@ For what is said in plain sentences, without a key or a fact. It knows English s
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from mnemolog.domain.asked import Span, periods
 from mnemolog.domain.entity import ME
@@ -127,6 +127,11 @@ class Past:
         if self.spans:
             return any(since < span.end and (until is None or until > span.start) for span in self.spans)
         return until is not None and (pivot is None or until <= pivot)
+
+    def apart(self, since: datetime, until: datetime | None) -> timedelta:
+        """How far from the periods something held; nothing without periods."""
+        gaps = (max(since - one.end, one.start - (until or one.start), timedelta()) for one in self.spans)
+        return min(gaps, default=timedelta())
 
 
 def asked_past(question: str, asked_at: datetime) -> Past | None:

@@ -31,7 +31,7 @@ from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.graph import reader as entities
 from mnemolog.projections.graph.facts import Point, entity_card, facts, outlived
-from mnemolog.projections.graph.hydration import critical, fact_sentence
+from mnemolog.projections.graph.hydration import critical
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.memories.filters import Candidates, active, unasked, visible_to
@@ -43,7 +43,7 @@ from mnemolog.projections.retrieval import CANDIDATES, Hit
 from mnemolog.projections.sources.every import SOURCES
 from mnemolog.projections.sources.graph import ENTITY, FACT, fact_hit
 from mnemolog.projections.sources.profile import todo_hit
-from mnemolog.projections.sources.ranked import hits_that_tell, ranked, settled
+from mnemolog.projections.sources.ranked import hits_that_tell, ranked, settled, told_former
 from mnemolog.projections.sources.recorded import RECORDED, hit_of_row
 from mnemolog.projections.sources.source import Asked, Source
 from mnemolog.projections.sources.summaries import SUMMARY, summary_hit
@@ -293,9 +293,7 @@ async def _recent(asked: Asked, request: ContextRequest, budget: int | None) -> 
     for row in rows:
         told = " ".join([row["text"], *lines.get(row["message_id"], ())])
         shown = {**row, "line": row["line"].replace(row["text"], told)}
-        hits.append(
-            replace(hit_of_row(_marked(hit_of_row(shown), *over.get(row["message_id"], ((), False)))), score=1.0)
-        )
+        hits.append(replace(hit_of_row(told_former(shown, *over.get(row["message_id"], ((), False)))), score=1.0))
     return ranking.within_budget(hits[::-1], budget, _line)[::-1]
 
 
@@ -329,7 +327,7 @@ async def _section(asked: Asked, category: str, mode: ContextMode, known: Sequen
     ]
     said = {hit.row["message_id"]: hit.date for hit in kept if hit.kind == MESSAGE}
     over = await outlived(connection, viewer, asked.point, asked.predicates, said) if said else {}
-    marked = [_marked(hit, *over.get(hit.row.get("message_id", ""), ((), False))) for hit in kept]
+    marked = [told_former(hit.row, *over.get(hit.row.get("message_id", ""), ((), False))) for hit in kept]
     return sorted(marked, key=lambda row: row["former"] == FORMER)[: mode.rag_length]
 
 
@@ -348,12 +346,6 @@ def _whole(viewer: Viewer, among: Candidates) -> Select[Any]:
     outside, column = table.c.origin.in_(sorted(EXTERNAL)), table.c
     order = (outside, column.pinned.desc(), column.importance.desc(), column.created_at.desc(), column.memory_id)
     return select(column.memory_id).where(*visible_to(viewer), active(), *among.narrowed(viewer)).order_by(*order)
-
-
-def _marked(hit: Hit, over: Sequence[Row], all_over: bool) -> Row:
-    """The row of a hit with the facts in it that no longer hold."""
-    former = FORMER if all_over else f"{FORMER}: {', '.join(map(fact_sentence, over))}" if over else ""
-    return {**hit.row, "former": former}
 
 
 async def _categories(connection: AsyncConnection, viewer: Viewer) -> Sequence[str]:

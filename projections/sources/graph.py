@@ -137,12 +137,13 @@ def _event(one: FactHit) -> tuple[UUID, str]:
 
 
 def _past(past: Past, found: Sequence[FactHit]) -> Sequence[Hit]:
-    """What held at that time, the last first; anything else counts less."""
+    """What held at that time, the last first; then anything else, which counts less, the nearest to that time first."""
     begun = _begun(found)
     named = f" {past.before} "
     began = {_slot(one): one.since for one in found if past.before and f" {name_key(_value(one))} " in named}
     hits = list[Hit]()
-    for one in sorted(found, key=lambda one: one.until or one.since, reverse=True):
+    in_order = sorted(found, key=lambda one: one.until or one.since, reverse=True)
+    for one in sorted(in_order, key=lambda one: past.apart(one.since, None if one.current else one.until)):
         if one.row["state"] in (State.ACTIVE, State.ENDED):
             until = None if one.current else one.until
             replaced = (*_slot(one), one.until) in begun

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import Select, select
 
-from mnemolog.domain import direct_question, hydration, state
+from mnemolog.domain import direct_question, hydration, ranking, state
 from mnemolog.domain.entity import ME, proper_name
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.ranking import DEFAULT
@@ -18,10 +18,12 @@ from mnemolog.projections.asking import ask, together
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.graph import facts
 from mnemolog.projections.graph import reader as entities
+from mnemolog.projections.graph.hydration import fact_sentence
 from mnemolog.projections.graph.tables import NAME as GRAPH
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.requests import UNFILTERED
 from mnemolog.projections.retrieval import CANDIDATES, Hit
+from mnemolog.projections.rows import Row
 from mnemolog.projections.sources.graph import FACT
 from mnemolog.projections.sources.recorded import RECORDED
 from mnemolog.projections.sources.source import Asked, Found, Source
@@ -172,13 +174,20 @@ async def _outlived(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     if not said:
         return hits
     over = await facts.outlived(asked.connection, asked.viewer, asked.point, asked.predicates, said)
-    ended = {id_ for id_, (_, every) in over.items() if every}
     weight = FORMER if state.asked_states(asked.question.text) else 1.0
-    marked = [
-        replace(hit, current=False, score=weight * hit.score) if hit.row.get("message_id") in ended else hit
-        for hit in hits
-    ]
-    return sorted(marked, key=lambda hit: -hit.score) if ended else hits
+    marked = []
+    for hit in hits:
+        ended, every = over.get(hit.row.get("message_id", ""), ((), False))
+        one = replace(hit, row=told_former(hit.row, ended, every)) if ended else hit
+        marked.append(replace(one, current=False, score=weight * hit.score) if every else one)
+    return sorted(marked, key=lambda hit: -hit.score)
+
+
+def told_former(row: Row, ended: Sequence[Row], every: bool) -> Row:
+    """A message with the facts in it that no longer hold named behind it, or marked as former if none does."""
+    mark = ranking.FORMER
+    former = mark if every else f"{mark}: {', '.join(map(fact_sentence, ended))}" if ended else ""
+    return {**row, "former": former}
 
 
 async def settled(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:

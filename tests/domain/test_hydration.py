@@ -46,6 +46,12 @@ def test_words_are_compared_without_their_endings() -> None:
     assert question_stems("Where does Ana Silva live now?", ["ana silva"]) == {stem("live")}
 
 
+def test_how_much_somebody_takes_asks_for_a_dose() -> None:
+    for asked in ("How much metformin do I take?", "How many mg of metformin does my father take?"):
+        assert question_stems(asked) == {stem("metformin"), stem("dose")}
+    assert stem("dose") not in question_stems("How much does the flat cost?")
+
+
 def test_a_fact_that_covers_the_question_counts_more_than_one_near_to_it() -> None:
     asked = question_stems("Where does Ana live?", ["Ana"])
     lives, knows = Match(frozenset(asked), similarity=0.4), Match(frozenset(), similarity=0.5)

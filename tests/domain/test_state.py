@@ -64,6 +64,9 @@ def test_a_question_may_ask_for_a_time_that_is_over() -> None:
     assert then
     assert then.fits(datetime(2018, 3, 1, tzinfo=UTC), datetime(2019, 2, 1, tzinfo=UTC))
     assert not then.fits(datetime(2020, 3, 1, tzinfo=UTC), None)
+    assert then.apart(datetime(2019, 3, 1, tzinfo=UTC), None) == timedelta()
+    assert then.apart(datetime(2020, 1, 2, tzinfo=UTC), None) == timedelta(days=1)
+    assert then.apart(datetime(2017, 1, 1, tzinfo=UTC), datetime(2018, 12, 30, tzinfo=UTC)) == timedelta(days=2)
 
 
 def test_a_summary_that_repeats_a_former_value_is_outdated() -> None:

@@ -197,6 +197,16 @@ async def test_what_a_life_in_passing_remarks_tells_first(
     assert is_current in (current, None)
 
 
+async def test_a_message_of_which_a_part_no_longer_holds_says_which(ana: Teller) -> None:
+    await hears(ana, "I take 20 mg of metformin", "The doctor lowered my metformin to 10 mg")
+
+    found = [hit.bullet for hit in (await ana.asks("How much metformin do I take?")).hits]
+
+    before = f"{ana.user}'s metformin dose is 20 mg"
+    assert found[0] == f"[fact] {ana.user}'s metformin dose is 10 mg (since 2026-03-02)"
+    assert f"[message] I take 20 mg of metformin (2026-03-01; former: {before})" in found
+
+
 async def test_a_former_value_is_shown_below_the_present_one_with_when_it_held(ana: Teller) -> None:
     await hears(ana, "My dentist is Dr. Weber.", "Dr. Lang is my dentist now, by the way.")
     present, former = [hit for hit in (await ana.asks("Who is my dentist?")).hits if hit.kind == "relation"]
