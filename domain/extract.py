@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import date
 from heapq import nsmallest
 
 from mnemolog.domain.summary import (
@@ -28,11 +29,11 @@ from mnemolog.domain.summary import (
     shortened,
     summary_of,
 )
-from mnemolog.domain.text import normalize_name, search_terms
+from mnemolog.domain.text import NOT_A_TITLE, normalize_name, search_terms
 from mnemolog.domain.topic_markers import TopicMarkers
 from mnemolog.domain.turn import Role
 
-EXTRACTIVE = "extractive-2"
+EXTRACTIVE = "extractive-3"
 """The name of this writer, with the version of its rules."""
 MARK = "Extract:"
 NOTHING = f"{MARK} nothing was said in words."
@@ -180,7 +181,7 @@ OF_ONESELF = _forms(
     "|ich (?:wohne|lebe|arbeite|mag|habe|heisse|liebe)|meine? \\w+ (?:ist|sind)",
     "私は|住んで|好き|働いて",
 )
-_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\s*\n+\s*")
+_END = re.compile(NOT_A_TITLE + r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\s*\n+\s*")
 _ASKING = ("?", "？", "؟")
 _SURROGATE = re.compile(r"\[(?:image|file|audio|video|link)#(?P<id>[\w-]+)\](?P<note>[^\[\n]*)")
 
@@ -190,6 +191,7 @@ class _Sentence:
     """`place` is that of its message and its own within it; `terms` are its meaningful words."""
 
     place: tuple[int, int]
+    day: date
     role: Role
     speaker: str
     text: str
@@ -198,7 +200,7 @@ class _Sentence:
 
 def _sentences(messages: Sequence[Message]) -> Sequence[_Sentence]:
     return [
-        _Sentence((at, number), message.role, message.speaker, text, frozenset(search_terms(text)))
+        _Sentence((at, number), message.at.date(), message.role, message.speaker, text, frozenset(search_terms(text)))
         for at, message in enumerate(messages)
         if message.role in ROLES
         for number, text in enumerate(_split(message.text))
@@ -239,12 +241,21 @@ def _same(one: _Sentence, other: _Sentence) -> bool:
 
 
 def _told(sentences: Sequence[_Sentence]) -> str:
-    """As text: the speaker is named whenever it changes."""
-    said, speaker = [MARK], ""
+    """As text: the speaker is named whenever it changes, and so is the day if the sentences are of several."""
+    days = {one.day for one in sentences}
+    said, before = MARK, ("", "")
     for sentence in sorted(sentences, key=lambda one: one.place):
-        said.append(_named(sentence) if sentence.speaker != speaker else sentence.text)
-        speaker = sentence.speaker
-    return " ".join(said)
+        by = (str(sentence.day) if len(days) > 1 else "", sentence.speaker)
+        if said != MARK and said[-1].isalnum():
+            said += "."
+        said += f" {sentence.text}" if by == before else f" {_by(*by)}{sentence.text}"
+        before = by
+    return said
+
+
+def _by(day: str, speaker: str) -> str:
+    who = ", ".join(filter(None, (speaker, day)))
+    return f"{who}: " if who else ""
 
 
 def _named(sentence: _Sentence) -> str:

@@ -12,7 +12,7 @@ from mnemolog.domain.asked import Span, periods
 from mnemolog.domain.entity import ME
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.extractor import extract
-from mnemolog.domain.text import name_key, normalize_name
+from mnemolog.domain.text import NOT_A_TITLE, name_key, normalize_name
 
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'll|me|my|mine|we|we're|we've|our|us)\b")
 # Not what is the case now: earlier, later, or only imagined.
@@ -88,6 +88,10 @@ _PRONOUNS = frozenset({"I", "We", "He", "She", "They", "It", "You", "Who", "Some
 _INDIRECT = re.compile(
     rf"(?P<who>{_SOMEBODY}) (?:just )?{_SAYS}(?: (?:me|us))?(?: that)? (?:he|she|they)(?P<what>\b.+)", re.DOTALL
 )
+
+
+# What leads up to a sentence in a summary: `Extract:`, who said it, and on which day.
+_LED_BY = re.compile(r"^(?:Extract: )?(?:(?:[\w -]{1,40}, )?\d{4}-\d\d-\d\d: )?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +230,8 @@ def outdated(
     summary: str, at: datetime, now: Mapping[tuple[str, str], Statement], asked: frozenset[str]
 ) -> Statement | None:
     """The statement that is current instead of one that a summary repeats; None if it repeats no former one."""
-    for line in re.split(r"(?<=[.!?])\s+|\n+", summary):
-        told = statement("", "", line.strip(" -"), at, asked)
+    for line in re.split(NOT_A_TITLE + r"(?<=[.!?])\s+|\n+", summary):
+        told = statement("", "", _LED_BY.sub("", line.strip(" -")), at, asked)
         current = now.get((told.subject, told.state)) if told else None
         if told and current and told.text not in current.text:
             return current

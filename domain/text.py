@@ -9,6 +9,8 @@ from itertools import groupby, pairwise
 from mnemolog.domain.errors import InvalidInput
 
 MAX_TEXT_BYTES = 256 * 1024
+NOT_A_TITLE = r"(?<!\b(?:Dr|St|Mr|Ms|Mt|Ft)\.)(?<!\bMrs\.)(?<!\bProf\.)"
+"""Of a pattern for the ends of sentences: the full stop of `Dr.` ends none."""
 
 
 def normalize_name(name: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mnemolog.domain.extraction.times import is_time
 from mnemolog.domain.extraction.vocabulary import DIETS
+from mnemolog.domain.text import NOT_A_TITLE
 
 LONGEST = 2000
 """The characters of a message that are read: what is longer is a document, and its author may be somebody else."""
@@ -92,7 +93,7 @@ _TYPOGRAPHY = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "«
 _QUOTED = re.compile(
     r"```.*?(?:```|$)|`[^`\n]*`|\"[^\"]*(?:\"|$)|(?<![\w])'[^'\n]{3,}?'(?!\w)|^>.*$|^\w+: .*\n", re.S | re.M
 )
-_END = re.compile(r"(?<!\b(?:Dr|St|Mr|Ms|Mt|Ft)\.)(?<!\bMrs\.)(?<!\bProf\.)(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
+_END = re.compile(NOT_A_TITLE + r"(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
 # A gerund with a verb after it is itself the subject: "Moving to Lisbon was hard".
 _ELLIPSIS = re.compile(
     r"(?:(?:just|finally|recently|also|now) )?(?:moved|started|joined|quit|left|got|accepted|broke up|split up|adopted|retired"

@@ -75,6 +75,8 @@ def test_a_summary_that_repeats_a_former_value_is_outdated() -> None:
     assert home
     now = {(home.subject, home.state): home}
     assert state.outdated("Extract: I live in Porto. I love tea.", BEGAN, now, asked) == home
+    dated = "Extract: Ana, 2026-01-02: I saw Dr. Silva. 2026-01-03: I live in Porto. 2026-01-09: I love tea."
+    assert state.outdated(dated, BEGAN, now, asked) == home
     assert state.outdated("PROFILE\n- I moved to Ghent.", BEGAN, now, asked) is None
 
 

@@ -4,7 +4,7 @@ import doctest
 import json
 import re
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -95,6 +95,22 @@ def test_an_episode_in_brief_has_the_form_of_the_specification() -> None:
         entities=("Lisbon",),
         artifacts=(ArtifactNote("A123", "the kitchen of the flat"),),
         open_questions=("Ana: Do you know a good painter?",),
+    )
+
+
+def test_an_extract_of_several_days_tells_them_apart() -> None:
+    later = AT + timedelta(days=40)
+    told = extracted(
+        [
+            said("", "I live in Porto with my partner Rui"),
+            said("", "My new dentist is Dr. Silva"),
+            Message(Role.USER, "", "Rui and I broke up", later),
+            Message(Role.ASSISTANT, "Bot", "That must be hard for you and Rui.", later),
+        ]
+    )
+    assert told == (
+        f"Extract: {AT.date()}: I live in Porto with my partner Rui. My new dentist is Dr. Silva."
+        f" {later.date()}: Rui and I broke up. Bot, {later.date()}: That must be hard for you and Rui."
     )
 
 
@@ -190,7 +206,7 @@ def test_an_extract_fits_repeats_itself_and_invents_nothing(given_messages: list
     told = extracted(given_messages, limit)
     assert len(told) <= limit
     assert told == extracted(given_messages, limit)
-    allowed = "".join(one.speaker + one.text for one in given_messages) + "Extract: …"
+    allowed = "".join(one.speaker + one.text for one in given_messages) + "Extract: …."
     assert set(told) <= set(allowed)
     extracted_session(given_messages)
     extracted_episode(given_messages)
