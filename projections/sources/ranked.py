@@ -183,7 +183,7 @@ async def _outlived(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     return sorted(marked, key=lambda hit: -hit.score)
 
 
-def told_former(row: Row, ended: Sequence[Row], every: bool) -> Row:
+def told_former(row: Mapping[str, Any], ended: Sequence[Row], every: bool) -> Row:
     """A message with the facts in it that no longer hold named behind it, or marked as former if none does."""
     mark = ranking.FORMER
     former = mark if every else f"{mark}: {', '.join(map(fact_sentence, ended))}" if ended else ""
