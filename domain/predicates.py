@@ -1,5 +1,6 @@
 """Configuration of predicates (X13, A09, A §6.4). Names are compared as slugs: ALLERGY is `allergy`."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -11,6 +12,7 @@ from mnemolog.domain.slug import slug
 from mnemolog.domain.text import clean
 
 MAX_PREDICATE = 64  # A §4.2
+MEDICATION = "medication"
 
 
 class PredicateClass(StrEnum):
@@ -62,13 +64,22 @@ BUILT_IN = (
     *(_person(name, ObjectKind.ENTITY, PERSON, single=False) for name in ("knows", "friend_of", "parent_of")),
     *(_person(name, ObjectKind.LITERAL) for name in ("age", "job_title", "email")),
     *(Predicate(name, critical=True, subject=PERSON) for name in ("allergy", "safety_boundary")),
-    *(Predicate(name, critical=True, subject=PERSON) for name in ("medication", "intolerance")),
+    *(Predicate(name, critical=True, subject=PERSON) for name in (MEDICATION, "intolerance")),
     *(Predicate(name, single=True, group=PredicateClass.AGENT) for name in ("diet_plan", "counseling_mode")),
 )
 
 
 def _by_name(predicates: Iterable[Predicate]) -> dict[str, Predicate]:
     return {predicate_name(one.name): one for one in predicates}
+
+
+def dose_of(drug: str) -> str:
+    """The predicate of the dose of a medication.
+
+    >>> dose_of("Vitamin D")
+    'vitamin_d_dose'
+    """
+    return f"{'_'.join(re.findall(r'[a-z]+', drug.lower()))}_dose"
 
 
 @dataclass(frozen=True, slots=True)

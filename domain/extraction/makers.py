@@ -11,6 +11,7 @@ from mnemolog.domain.extraction import times
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.rule import Make, Said, form
 from mnemolog.domain.extraction.vocabulary import ONE_OF, PETS, PLURALS, RELATIONS, RULED_OUT
+from mnemolog.domain.predicates import MEDICATION, dose_of
 
 LOCATION = "Location"
 _PLANNED_FOR = timedelta(days=3653)
@@ -147,25 +148,21 @@ def address(said: Said) -> Sequence[Candidate]:
 def drug(said: Said) -> Sequence[Candidate]:
     """A medication, its dose, and the one that it is taken instead of."""
     former = said.match.groupdict().get("former")
-    over = Candidate(predicate="medication", object=former, literal=True, action=Action.END, changes=True)
-    return (*((replace(over, until=said.clause.since),) if former else ()), *values("medication")(said), *dose(said))
+    over = Candidate(predicate=MEDICATION, object=former, literal=True, action=Action.END, changes=True)
+    return (*((replace(over, until=said.clause.since),) if former else ()), *values(MEDICATION)(said), *dose(said))
 
 
 def drug_over(said: Said) -> Sequence[Candidate]:
     """The end of a medication, and of its dose."""
-    (end,) = ends("medication")(said)
-    return (end, replace(end, predicate=_dose_of(said), object=None))
+    (end,) = ends(MEDICATION)(said)
+    return (end, replace(end, predicate=dose_of(said.match["value"]), object=None))
 
 
 def dose(said: Said) -> Sequence[Candidate]:
     groups = said.match.groupdict()
     amount = (groups.get("dose") or groups.get("amount") or "").strip()
-    dosed = Candidate(predicate=_dose_of(said), object=amount, literal=True, single=True, changes=True)
+    dosed = Candidate(predicate=dose_of(said.match["value"]), object=amount, literal=True, single=True, changes=True)
     return (replace(dosed, since=said.clause.since),) if amount else ()
-
-
-def _dose_of(said: Said) -> str:
-    return f"{'_'.join(re.findall(r'[a-z]+', said.match['value'].lower()))}_dose"
 
 
 def car_instead(said: Said) -> Sequence[Candidate]:

@@ -16,7 +16,7 @@ from mnemolog.domain.facts import State
 from mnemolog.domain.hydration import Match
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.mention import longest, phrases
-from mnemolog.domain.predicates import PredicatePolicy
+from mnemolog.domain.predicates import MEDICATION, PredicatePolicy, dose_of
 from mnemolog.domain.sentence import sentence, value_text, verb_phrase
 from mnemolog.domain.text import name_key
 from mnemolog.domain.viewer import Viewer
@@ -113,16 +113,29 @@ async def hydrate(
 async def critical(
     connection: AsyncConnection, viewer: Viewer, predicates: PredicatePolicy, point: Point
 ) -> Sequence[FactHit]:
-    """The critical facts that hold, such as allergies, about anybody: they are in every context (A §6.4)."""
+    """The critical facts that hold, such as allergies, about anybody: they are in every context (A §6.4).
+
+    A medication comes with its dose.
+    """
     wanted = sorted(name for name, rule in predicates.predicates.items() if rule.critical)
-    rows = await facts.facts(connection, viewer, point, predicates, predicate=wanted)
-    return [_hit(row, 1.0, 0, (), None, {}) for row in rows if row["overridden_by"] is None and row["critical"]]
+    rows = [
+        row for row in await facts.facts(connection, viewer, point, predicates, predicate=wanted) if row["critical"]
+    ]
+    taken = {(row["subject_id"], dose_of(_thing(row))) for row in rows if row["predicate"] == MEDICATION}
+    if taken:
+        who, what = {subject for subject, _ in taken}, sorted({dose for _, dose in taken})
+        doses = await facts.facts(connection, viewer, point, predicates, who, predicate=what)
+        rows += [row for row in doses if (row["subject_id"], row["predicate"]) in taken]
+    return [_hit(row, 1.0, 0, (), None, {}) for row in rows if row["overridden_by"] is None]
 
 
 def fact_sentence(row: Row) -> str:
     """A fact, as `facts.facts` reads it, in plain words."""
-    thing = row["object"] if row["object"] is not None else value_text(row["value"])
-    return sentence(row["subject"], row["predicate"], thing)
+    return sentence(row["subject"], row["predicate"], _thing(row))
+
+
+def _thing(row: Row) -> str:
+    return str(row["object"]) if row["object"] is not None else value_text(row["value"])
 
 
 async def _seeds(

@@ -205,6 +205,10 @@ async def test_a_message_of_which_a_part_no_longer_holds_says_which(ana: Teller)
     before = f"{ana.user}'s metformin dose is 20 mg"
     assert found[0] == f"[fact] {ana.user}'s metformin dose is 10 mg (since 2026-03-02)"
     assert f"[message] I take 20 mg of metformin (2026-03-01; former: {before})" in found
+    context = await ana.engine.reads.context(ana.viewer, ContextRequest(query="Hello!"), await ana.caught_up())
+    takes = f"- {ana.user} takes metformin (since 2026-03-01)"
+    dose = f"- {ana.user}'s metformin dose is 10 mg (since 2026-03-02)"
+    assert context.text.startswith(f"Always consider:\n{takes}\n{dose}\n")
 
 
 async def test_a_former_value_is_shown_below_the_present_one_with_when_it_held(ana: Teller) -> None:
