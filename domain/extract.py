@@ -33,7 +33,7 @@ from mnemolog.domain.text import NOT_A_TITLE, normalize_name, search_terms
 from mnemolog.domain.topic_markers import TopicMarkers
 from mnemolog.domain.turn import Role
 
-EXTRACTIVE = "extractive-3"
+EXTRACTIVE = "extractive-4"
 """The name of this writer, with the version of its rules."""
 MARK = "Extract:"
 NOTHING = f"{MARK} nothing was said in words."
@@ -52,7 +52,7 @@ def extract(
             return replace(whole, text=f"{MARK}\n\n{whole.text}" if whole.text else NOTHING)
     text = extracted(messages, LIMITS[kind]) or NOTHING
     if kind is SummaryKind.RUNNING:
-        return summary_of(kind, RunningSummary(text, _open_loops(_sentences(messages))))
+        return summary_of(kind, RunningSummary(text, tuple(map(_named, _open_loops(_sentences(messages))))))
     if kind is SummaryKind.FINAL:
         return summary_of(kind, FinalSummary(**asdict(extracted_episode(messages, names)), summary=text))
     return summary_of(kind, PlainSummary(text))
@@ -78,13 +78,13 @@ def extracted(messages: Sequence[Message], limit: int = ROLLING_LIMIT) -> str:
 def extracted_session(messages: Sequence[Message], names: Collection[str] = ()) -> SessionSummary:
     """Without a tone, which rules cannot determine. `people`: mentioned `names`, and users who speak if several do."""
     sentences = _sentences(messages)
-    best = [_named(one) for one, _ in zip(_by_weight(sentences), range(LISTED), strict=False)]
+    best = [one for one, _ in zip(_by_weight(sentences), range(LISTED), strict=False)]
     speakers = {one.speaker: None for one in messages if one.speaker and one.role is Role.USER}
     return SessionSummary(
-        one_liner=shortened(f"{MARK} {best[0]}", ONE_LINE) if best else "",
-        what_mattered=tuple(best),
-        open_loops=_unanswered(sentences),
-        commitments=_matching(sentences, PROMISES),
+        one_liner=shortened(f"{MARK} {_dated(best[0])}", ONE_LINE) if best else "",
+        what_mattered=tuple(map(_named, best)),
+        open_loops=tuple(map(_named, _unanswered(sentences))),
+        commitments=tuple(map(_named, _matching(sentences, PROMISES))),
         people=_people(speakers, _mentioned(messages, names)),
     )
 
@@ -94,11 +94,13 @@ def extracted_spine(messages: Sequence[Message], names: Collection[str], before:
     sentences = _sentences(messages)
     own = [one for one in sentences if one.role is Role.USER]
     undone = {*_matching(own, NEEDS), *_matching(own, PROMISES)}
+    about = (one for one in _matching(own, OF_ONESELF) if one not in undone)
+    undertaken = (*_matching(sentences, DECISIONS), *_matching(own, PROMISES, UNDERTAKEN))
     return Spine(
-        profile=_continued(before.profile, (one for one in _matching(own, OF_ONESELF) if one not in undone)),
-        projects=_continued(before.projects, (*_matching(sentences, DECISIONS), *_matching(own, PROMISES, UNDERTAKEN))),
+        profile=_continued(before.profile, map(_dated, about)),
+        projects=_continued(before.projects, map(_dated, undertaken)),
         people=_continued(before.people, extracted_session(messages, names).people),
-        open_loops=_continued(before.open_loops, _open_loops(sentences)),
+        open_loops=_continued(before.open_loops, map(_dated, _open_loops(sentences))),
     )
 
 
@@ -108,15 +110,15 @@ def extracted_episode(messages: Sequence[Message], names: Collection[str] = ()) 
     first = next(_by_weight(sentences), None)
     return EpisodeSummary(
         topic=shortened(f"{MARK} {first.text}", ONE_LINE) if first else "",
-        decisions=_matching(sentences, DECISIONS),
-        todos=_matching(sentences, NEEDS),
+        decisions=tuple(map(_named, _matching(sentences, DECISIONS))),
+        todos=tuple(map(_named, _matching(sentences, NEEDS))),
         entities=_mentioned(messages, names),
         artifacts=tuple(
             ArtifactNote(found["id"], found["note"].strip())
             for one in messages
             for found in _SURROGATE.finditer(one.text)
         ),
-        open_questions=_unanswered(sentences),
+        open_questions=tuple(map(_named, _unanswered(sentences))),
     )
 
 
@@ -181,7 +183,17 @@ OF_ONESELF = _forms(
     "|ich (?:wohne|lebe|arbeite|mag|habe|heisse|liebe)|meine? \\w+ (?:ist|sind)",
     "私は|住んで|好き|働いて",
 )
+# How a sentence begins that takes back the one before it. Without it, what was said in error would stand.
+CORRECTION = re.compile(
+    r"(?:(?:oh|oops|no|wait|ah|argh|hang on|hmm|sorry|apologies|my mistake|my bad|actually),? )*"
+    r"(?:i meant\b(?! to\b)|correction\b|scratch that\b|make that\b"
+    r"|i (?:said|got) (?:that|it) wrong\b|(?:that|it)(?:'s| was| is) wrong\b|i misspoke\b)"
+    r"|(?:no,? )?(?:sorry|no),? i mean\b(?! it\b)|извини(?:те)?,? я имела? в виду\b|я имела? в виду\b"
+    r"|(?:przepraszam,? )?(?:mialam|mialem) na mysli\b|(?:perdon,? )?queria decir\b"
+    r"|(?:entschuldigung,? |sorry,? )?ich meinte\b"
+)
 _END = re.compile(NOT_A_TITLE + r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\s*\n+\s*")
+_DAY = re.compile(r"(?:^|, )\d{4}-\d\d-\d\d: ")
 _ASKING = ("?", "？", "؟")
 _SURROGATE = re.compile(r"\[(?:image|file|audio|video|link)#(?P<id>[\w-]+)\](?P<note>[^\[\n]*)")
 
@@ -199,13 +211,26 @@ class _Sentence:
 
 
 def _sentences(messages: Sequence[Message]) -> Sequence[_Sentence]:
-    return [
-        _Sentence((at, number), message.at.date(), message.role, message.speaker, text, frozenset(search_terms(text)))
-        for at, message in enumerate(messages)
-        if message.role in ROLES
-        for number, text in enumerate(_split(message.text))
-        if any(character.isalnum() for character in text) and not TOPICS.only_in(text)
-    ]
+    """What was said, sentence by sentence. One that corrects the speaker's last of that day joins it."""
+    found = list[_Sentence]()
+    last = dict[tuple[Role, str], int]()
+    for at, message in enumerate(messages):
+        by = (message.role, message.speaker)
+        for number, text in enumerate(_split(message.text) if message.role in ROLES else ()):
+            if not any(character.isalnum() for character in text) or TOPICS.only_in(text):
+                continue
+            before = found[last[by]] if by in last else None
+            if before and before.day == message.at.date() and CORRECTION.match(normalize_name(text.replace("’", "'"))):
+                found[last[by]] = _corrected(before, text)
+                continue
+            last[by] = len(found)
+            found.append(_Sentence((at, number), message.at.date(), *by, text, frozenset(search_terms(text))))
+    return found
+
+
+def _corrected(sentence: _Sentence, by: str) -> _Sentence:
+    whole = f"{sentence.text}{'.' if sentence.text[-1].isalnum() else ''} {by}"
+    return replace(sentence, text=whole, terms=sentence.terms | frozenset(search_terms(by)))
 
 
 def _split(text: str) -> Sequence[str]:
@@ -259,37 +284,52 @@ def _by(day: str, speaker: str) -> str:
 
 
 def _named(sentence: _Sentence) -> str:
-    return f"{sentence.speaker}: {sentence.text}" if sentence.speaker else sentence.text
+    return f"{_by('', sentence.speaker)}{sentence.text}"
 
 
-def _unanswered(sentences: Sequence[_Sentence]) -> tuple[str, ...]:
+def _dated(sentence: _Sentence) -> str:
+    """With the day, for what is told long after it was said."""
+    return f"{_by(str(sentence.day), sentence.speaker)}{sentence.text}"
+
+
+def _unanswered(sentences: Sequence[_Sentence]) -> Sequence[_Sentence]:
     """The questions after which nobody else said anything."""
     last = {speaker: at for at, speaker in enumerate((one.role, one.speaker) for one in sentences)}
-    return tuple(
-        dict.fromkeys(
-            _named(one)
-            for at, one in enumerate(sentences)
-            if one.text.endswith(_ASKING)
-            and all(spoke < at for speaker, spoke in last.items() if speaker != (one.role, one.speaker))
-        )
-    )[-LISTED:]
+    return _latest(
+        one
+        for at, one in enumerate(sentences)
+        if one.text.endswith(_ASKING)
+        and all(spoke < at for speaker, spoke in last.items() if speaker != (one.role, one.speaker))
+    )
 
 
-def _matching(sentences: Sequence[_Sentence], *markers: re.Pattern[str]) -> tuple[str, ...]:
+def _matching(sentences: Sequence[_Sentence], *markers: re.Pattern[str]) -> Sequence[_Sentence]:
     """The latest sentences that contain one of the markers and are not questions."""
     stated = ((one, normalize_name(one.text.replace("’", "'"))) for one in sentences if not one.text.endswith(_ASKING))
-    found = (one for one, plain in stated if any(marker.search(plain) for marker in markers))
-    return tuple(dict.fromkeys(_named(one) for one in found))[-LISTED:]
+    return _latest(one for one, plain in stated if any(marker.search(plain) for marker in markers))
 
 
-def _open_loops(sentences: Sequence[_Sentence]) -> tuple[str, ...]:
+def _latest(sentences: Iterable[_Sentence]) -> Sequence[_Sentence]:
+    """The last few, in their order, each as it was said first."""
+    first = dict[str, _Sentence]()
+    for one in sentences:
+        first.setdefault(_named(one), one)
+    return list(first.values())[-LISTED:]
+
+
+def _open_loops(sentences: Sequence[_Sentence]) -> Sequence[_Sentence]:
     """What is to be done, and the questions without an answer."""
-    return tuple(dict.fromkeys([*_matching(sentences, NEEDS), *_unanswered(sentences)]))
+    return list(dict.fromkeys([*_matching(sentences, NEEDS), *_unanswered(sentences)]))
 
 
 def _continued(before: Sequence[str], new: Iterable[str]) -> tuple[str, ...]:
-    added = tuple(dict.fromkeys(new))
-    return (*(one for one in before if one not in added), *added)[-ITEMS:]
+    """The items before, and the new ones. What is said again moves to the end, with its last day."""
+    items = dict[str, str]()
+    for one in (*before, *new):
+        said = _DAY.sub(": ", one, count=1)
+        items.pop(said, None)
+        items[said] = one
+    return tuple(items.values())[-ITEMS:]
 
 
 def _people(speakers: Collection[str], mentioned: Sequence[str]) -> tuple[str, ...]:

@@ -98,9 +98,11 @@ async def of_conversation(connection: AsyncConnection, viewer: Viewer, thread_id
     """The latest summary of each kind that tells where a conversation stands, the most current first.
 
     Those of the thread, the agent's last session, and the user's spine; none that was made before a message of the user
-    was hidden, because it may contain its words.
+    was hidden, because it may contain its words. An extracted spine repeats old sentences, current or not, which a
+    search finds with what became of them.
     """
     rows = await fetch_asked(connection, summaries, viewer, _of_conversation, thread_id=thread_id)
+    rows = [row for row in rows if row["kind"] != SummaryKind.SPINE or not row["mechanical"]]
     places = {kind: place for place, kind in enumerate(CONVERSATION)}
     return [_shown(row) for row in sorted(rows, key=lambda row: places[row["kind"]])]
 

@@ -69,7 +69,7 @@ def test_an_extract_says_so_and_keeps_the_order_and_the_speakers() -> None:
 
 def test_a_session_in_brief_is_made_of_what_was_said() -> None:
     assert extracted_session(MOVING, names=["Marta", "Mar", "Pedro"]) == SessionSummary(
-        one_liner="Extract: Ana: The flat in Lisbon is small.",
+        one_liner="Extract: Ana, 2026-05-01: The flat in Lisbon is small.",
         what_mattered=(
             "Ana: The flat in Lisbon is small.",
             "Ana: I moved to Lisbon last week.",
@@ -112,6 +112,20 @@ def test_an_extract_of_several_days_tells_them_apart() -> None:
         f"Extract: {AT.date()}: I live in Porto with my partner Rui. My new dentist is Dr. Silva."
         f" {later.date()}: Rui and I broke up. Bot, {later.date()}: That must be hard for you and Rui."
     )
+
+
+@pytest.mark.parametrize("correction", ["sorry, i meant Marcus Hall, not Bell", "No, sorry, I mean Marcus Hall."])
+def test_a_correction_stays_with_what_it_corrects(correction: str) -> None:
+    whole = f"From Monday my boss is Marcus Bell. {correction}"
+    for messages in ([said("", whole)], [said("", "From Monday my boss is Marcus Bell"), said("", correction)]):
+        assert extract(SummaryKind.SPINE, messages).summary_json["PROFILE"] == [f"2026-05-01: {whole}"]
+        assert extracted(messages) == f"Extract: {whole}"
+
+
+@pytest.mark.parametrize("text", ["I meant to call her.", "Sorry, I'm late.", "No, I mean it."])
+def test_not_every_apology_is_a_correction(text: str) -> None:
+    messages = [said("", f"My boss is Marcus Bell. {text}")]
+    assert extract(SummaryKind.SPINE, messages).summary_json["PROFILE"] == ["2026-05-01: My boss is Marcus Bell."]
 
 
 def test_nothing_said_is_nothing_extracted() -> None:
@@ -283,19 +297,19 @@ def test_a_final_summary_has_exactly_the_fields_of_the_specification() -> None:
 def test_each_spine_continues_the_one_before() -> None:
     first = extract(SummaryKind.SPINE, MOVING, ["Marta"])
     assert first.summary_json == {
-        "PROFILE": ["Ana: I moved to Lisbon last week."],
-        "PROJECTS": ["Ana: We decided to keep the car.", "Ana: I\u2019ll paint it with Marta."],
+        "PROFILE": ["Ana, 2026-05-01: I moved to Lisbon last week."],
+        "PROJECTS": ["Ana, 2026-05-01: We decided to keep the car.", "Ana, 2026-05-01: I\u2019ll paint it with Marta."],
         "PEOPLE": ["Marta"],
-        "OPEN_LOOPS": ["Ana: I need to call the landlord.", "Ana: Do you know a good painter?"],
+        "OPEN_LOOPS": ["Ana, 2026-05-01: I need to call the landlord.", "Ana, 2026-05-01: Do you know a good painter?"],
     }
-    assert first.text.startswith("Extract:\n\nPROFILE\n- Ana: I moved to Lisbon last week.\n\nPROJECTS\n")
+    assert first.text.startswith("Extract:\n\nPROFILE\n- Ana, 2026-05-01: I moved to Lisbon last week.\n\nPROJECTS\n")
 
     before = Spine.of(first.summary_json)
     second = extract(SummaryKind.SPINE, [said("Ana", "I work at the port. I must buy a bike.")], ["Marta"], before)
     assert second.summary_json == {
         **first.summary_json,
-        "PROFILE": ["Ana: I moved to Lisbon last week.", "Ana: I work at the port."],
-        "OPEN_LOOPS": [*first.summary_json["OPEN_LOOPS"], "Ana: I must buy a bike."],
+        "PROFILE": ["Ana, 2026-05-01: I moved to Lisbon last week.", "Ana, 2026-05-01: I work at the port."],
+        "OPEN_LOOPS": [*first.summary_json["OPEN_LOOPS"], "Ana, 2026-05-01: I must buy a bike."],
     }
 
 
@@ -312,17 +326,24 @@ def test_a_spine_tells_a_profile_from_a_mood_and_projects_of_the_user_from_promi
         ["Marta", "Ana"],
     )
     assert spine.summary_json == {
-        "PROFILE": ["Ana: I'm a nurse.", "Ana: I can't eat dairy."],
-        "PROJECTS": ["Ana: I am working on a garden.", "Ana: I have promised Marta a plan."],
+        "PROFILE": ["Ana, 2026-05-01: I'm a nurse.", "Ana, 2026-05-01: I can't eat dairy."],
+        "PROJECTS": ["Ana, 2026-05-01: I am working on a garden.", "Ana, 2026-05-01: I have promised Marta a plan."],
         "PEOPLE": ["Marta"],
         "OPEN_LOOPS": [],
     }
 
 
+def test_a_spine_dates_what_was_said_by_its_last_day() -> None:
+    first = extract(SummaryKind.SPINE, [said("", "I live in Porto."), said("", "I work at the port.")])
+    later = Message(Role.USER, "", "I live in Porto.", AT + timedelta(days=40))
+    second = extract(SummaryKind.SPINE, [later], before=Spine.of(first.summary_json))
+    assert second.summary_json["PROFILE"] == ["2026-05-01: I work at the port.", "2026-06-10: I live in Porto."]
+
+
 def test_a_spine_forgets_its_oldest_items_first() -> None:
     before = Spine(profile=tuple(f"item {n}" for n in range(ITEMS)))
     made = extract(SummaryKind.SPINE, [said("Ana", "I live in Porto.")], before=before)
-    assert made.summary_json["PROFILE"] == [*before.profile[1:], "Ana: I live in Porto."]
+    assert made.summary_json["PROFILE"] == [*before.profile[1:], "Ana, 2026-05-01: I live in Porto."]
 
 
 @pytest.mark.parametrize(

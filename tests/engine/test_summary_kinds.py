@@ -237,7 +237,7 @@ async def test_an_ended_session_is_summarized_for_the_next_one(ana: Person) -> N
 
     [summary] = await listed(ana, "session")
     assert summary["summary_json"] == {
-        "one_liner": "Extract: Ana: I moved to Lisbon in May",
+        "one_liner": f"Extract: Ana, {now().date()}: I moved to Lisbon in May",
         "what_mattered": [
             "Ana: I moved to Lisbon in May",
             "Ana: I'll call the landlord",
@@ -296,11 +296,12 @@ async def test_the_spine_goes_over_all_threads_and_each_version_builds_on_the_on
     await summarized(other)
     [first] = await listed(ana, "spine")
     assert (first["version"], first["messages"], first["agent_id"], first["thread_id"]) == (1, 20, "", "")
+    by = f"Ana, {now().date()}"
     assert first["summary_json"] == {
-        "PROFILE": ["Ana: I live in Lisbon"],
-        "PROJECTS": ["Ana: We decided to take the train"],
+        "PROFILE": [f"{by}: I live in Lisbon"],
+        "PROJECTS": [f"{by}: We decided to take the train"],
         "PEOPLE": [],
-        "OPEN_LOOPS": ["Ana: I must call the landlord"],
+        "OPEN_LOOPS": [f"{by}: I must call the landlord"],
     }
     before = Moment(as_of=await ana.engine.log.head(ana.stream))
     await talks(ana, "I work at the port", *trains(19, 40))
@@ -310,7 +311,7 @@ async def test_the_spine_goes_over_all_threads_and_each_version_builds_on_the_on
     assert (second["version"], second["messages"]) == (2, 20)
     assert second["summary_json"] == {
         **first["summary_json"],
-        "PROFILE": ["Ana: I live in Lisbon", "Ana: I work at the port"],
+        "PROFILE": [f"{by}: I live in Lisbon", f"{by}: I work at the port"],
     }
     assert await listed(ana, "spine", before) == [first]
     assert await listed(other, "spine") == [second, first]
@@ -563,11 +564,11 @@ async def test_a_context_begins_with_the_summaries_of_the_conversation(ana: Pers
 
     found = await context(ana)
 
-    assert [hit.row["details"]["kind"] for hit in found.conversation] == ["rolling", "session", "spine"]
+    assert [hit.row["details"]["kind"] for hit in found.conversation] == ["rolling", "session"]
     assert found.text.startswith("The conversation so far:\n- ")
     assert not {hit.id for hit in found.conversation} & {hit.id for hit in found.known}
     other = await context(ana, thread_id="another")
-    assert [hit.row["details"]["kind"] for hit in other.conversation] == ["session", "spine"]
+    assert [hit.row["details"]["kind"] for hit in other.conversation] == ["session"]
     planner = Person(ana.engine, ana.user, agent="planner")  # Which may not read messages.
     assert not (await context(planner, thread_id=ana.thread)).conversation
     assert not (await context(ana, categories=("profile",))).conversation
@@ -578,3 +579,21 @@ async def test_a_context_begins_with_the_summaries_of_the_conversation(ana: Pers
     assert not (await context(ana)).conversation, "each may contain words of the hidden message"
     then = Moment(as_of=before, deadline=60)
     assert [hit.text for hit in (await context(ana, then)).conversation] == [hit.text for hit in found.conversation]
+
+
+@pytest.mark.spec("D10")
+async def test_a_context_has_the_spine_that_a_model_wrote_and_not_an_extract(ana: Person, tmp_path: Path) -> None:
+    await talks(ana, "My boss is Denise", *trains(20))
+    await summarized(ana)
+    [extract] = await listed(ana, "spine")
+    assert "my boss is denise" in extract["text"].lower()
+    assert "PROFILE" not in (await context(ana)).text
+
+    async with model_server() as server, model_engine(tmp_path, server) as engine:
+        eva = Person(engine, "eva")
+        await talks(eva, *trains(20))
+        await summarized(eva, 9 * HOUR)
+        found = await context(eva)
+        assert [hit.row["details"]["kind"] for hit in found.conversation] == ["rolling", "session", "spine"]
+        other = await context(eva, thread_id="another")
+        assert [hit.row["details"]["kind"] for hit in other.conversation] == ["session", "spine"]
