@@ -12,10 +12,10 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.jobs import worker
-from mnemolog.adapters.jobs.job import Status
 from mnemolog.adapters.maintenance import extracting, extracting_by_model, prompting, segmenting, summarizing
 from mnemolog.adapters.maintenance.extracting import THREAD, WINDOWS, enqueue_due
 from mnemolog.commands.extraction import EXTRACTORS
@@ -116,9 +116,12 @@ async def extracted(engine: Engine) -> None:
     await engine.settled(60)
     await enqueue_due(engine, now())
 
+    left = text("SELECT FROM mnemolog.jobs WHERE kind IN (:thread, :windows) AND status IN ('queued', 'running')")
+
     async def done() -> bool:
-        jobs = [one for kind in (THREAD, WINDOWS) for one in await engine.jobs.list(kind=kind, limit=1000)]
-        return all(job.status not in (Status.QUEUED, Status.RUNNING) for job in jobs)
+        async with engine.projections.live.connect() as connection:
+            found = await connection.execute(left, {"thread": THREAD, "windows": WINDOWS})
+            return found.first() is None
 
     await eventually(done)
 
@@ -173,6 +176,7 @@ async def reading_engine(directory: Path, server: ModelServer) -> AsyncIterator[
             patch.setattr(module, "EVERY_SECONDS", 24 * 3600.0)
         patch.setattr(prompting, "QUIET_SECONDS", 24 * 3600.0)
         patch.setattr(worker, "LONGEST_DELAY_SECONDS", 0.2)
+        patch.setattr(worker, "POLL_SECONDS", 0.25)
         for reader in (extracting, extracting_by_model):
             patch.setattr(reader, "QUIET", timedelta())
         async with open_engine(settings_in(directory, extraction="model", **model)) as opened:
