@@ -12,7 +12,7 @@ from mnemolog.domain.asked import Span, periods
 from mnemolog.domain.entity import ME
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.extractor import extract
-from mnemolog.domain.text import NOT_A_TITLE, name_key, normalize_name
+from mnemolog.domain.text import NOT_A_TITLE, name_key, normalize_name, search_terms
 
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'll|me|my|mine|we|we're|we've|our|us)\b")
 # Not what is the case now: earlier, later, or only imagined.
@@ -90,6 +90,9 @@ _INDIRECT = re.compile(
 )
 
 
+# Where another statement may begin.
+_PART = re.compile(NOT_A_TITLE + r"(?<=[.!?])\s+|\n+|[,;:]\s|\s(?:and|but|so|because)\s", re.IGNORECASE)
+_DETAIL = re.compile(r"\W*(?:at|by|close|for|from|in|near|of|on|since|to|where|which|who|with)\b", re.IGNORECASE)
 # What leads up to a sentence in a summary: `Extract:`, who said it, and on which day.
 _LED_BY = re.compile(r"^(?:Extract: )?(?:(?:[\w -]{1,40}, )?\d{4}-\d\d-\d\d: )?")
 
@@ -254,6 +257,19 @@ def former_of(one: Statement, subjects: Collection[str], state: str, value: str,
     """
     same = one.state == state and one.subject in subjects
     return same and one.at < since and not _says(one, value)
+
+
+def says_only(text: str, values: Collection[str]) -> bool:
+    """Whether all that a message states is one thing, or has one of these values.
+
+    >>> said = "I've got diabetes type 2, on metformin. And I'm allergic to nuts"
+    >>> says_only(said, ["metformin", "nuts"]), says_only("Hi! I live in Berlin, near the canal", ["Berlin"])
+    (False, True)
+    """
+    words = [frozenset(search_terms(part)) for part in _PART.split(text) if not _DETAIL.match(part)]
+    told = [part for part in words if len(part) > 1]
+    wanted = [frozenset(search_terms(value)) for value in values]
+    return len(told) < 2 or all(any(one and one <= part for one in wanted) for part in told)
 
 
 def _says(one: Statement, value: str) -> bool:

@@ -121,7 +121,7 @@ async def critical(
     rows = [
         row for row in await facts.facts(connection, viewer, point, predicates, predicate=wanted) if row["critical"]
     ]
-    taken = {(row["subject_id"], dose_of(_thing(row))) for row in rows if row["predicate"] == MEDICATION}
+    taken = {(row["subject_id"], dose_of(fact_value(row))) for row in rows if row["predicate"] == MEDICATION}
     if taken:
         who, what = {subject for subject, _ in taken}, sorted({dose for _, dose in taken})
         doses = await facts.facts(connection, viewer, point, predicates, who, predicate=what)
@@ -131,10 +131,11 @@ async def critical(
 
 def fact_sentence(row: Row) -> str:
     """A fact, as `facts.facts` reads it, in plain words."""
-    return sentence(row["subject"], row["predicate"], _thing(row))
+    return sentence(row["subject"], row["predicate"], fact_value(row))
 
 
-def _thing(row: Row) -> str:
+def fact_value(row: Row) -> str:
+    """The other end of a fact, or its value, in plain words."""
     return str(row["object"]) if row["object"] is not None else value_text(row["value"])
 
 

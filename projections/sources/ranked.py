@@ -18,7 +18,7 @@ from mnemolog.projections.asking import ask, together
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.graph import facts
 from mnemolog.projections.graph import reader as entities
-from mnemolog.projections.graph.hydration import fact_sentence
+from mnemolog.projections.graph.hydration import fact_sentence, fact_value
 from mnemolog.projections.graph.tables import NAME as GRAPH
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.requests import UNFILTERED
@@ -34,7 +34,7 @@ FEWEST = 10
 """The hits that are compared with each other, however few are wanted: the current one may not be the best match."""
 
 FORMER = 0.5
-"""The weight of a message of which no fact holds any more, if the question is about the present."""
+"""The weight of a message that says only what no longer holds, if the question is about the present."""
 
 BESIDE = 0.7
 """The weight of what does not tell what a question asks of one person, if something does."""
@@ -166,9 +166,9 @@ def _tells_people_apart(asked: Asked, found: Sequence[Found]) -> bool:
 
 
 async def _outlived(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
-    """The hits with those messages marked that stated facts of which none holds any more.
+    """The hits with those messages marked that stated facts which no longer hold.
 
-    They come later, unless the question is about the past.
+    Those that say nothing else come later, unless the question is about the past.
     """
     said = {hit.row["message_id"]: hit.date for hit in hits if hit.kind == MESSAGE}
     if not said:
@@ -179,14 +179,19 @@ async def _outlived(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     for hit in hits:
         ended, every = over.get(hit.row.get("message_id", ""), ((), False))
         one = replace(hit, row=told_former(hit.row, ended, every)) if ended else hit
-        marked.append(replace(one, current=False, score=weight * hit.score) if every else one)
+        over_now = one.row.get("former") == ranking.FORMER
+        marked.append(replace(one, current=False, score=weight * hit.score) if over_now else one)
     return sorted(marked, key=lambda hit: -hit.score)
 
 
 def told_former(row: Mapping[str, Any], ended: Sequence[Row], every: bool) -> Row:
-    """A message with the facts in it that no longer hold named behind it, or marked as former if none does."""
-    mark = ranking.FORMER
-    former = mark if every else f"{mark}: {', '.join(map(fact_sentence, ended))}" if ended else ""
+    """A message with the facts in it that no longer hold named behind it, or marked as former if it says nothing else.
+
+    `every`: none of its facts holds any more. It may say what is no fact.
+    """
+    mark, values = ranking.FORMER, [fact_value(one) for one in ended]
+    whole = every and state.says_only(row["text"], values)
+    former = mark if whole else f"{mark}: {', '.join(map(fact_sentence, ended))}" if ended else ""
     return {**row, "former": former}
 
 

@@ -114,3 +114,18 @@ def test_who_quotes_themselves_speaks_of_themselves(said: str) -> None:
 
     assert told
     assert told.subject == "ana"
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "only"),
+    [
+        ("I live in Porto", ["Lisbon"], True),
+        ("My wedding is on 3 May", ["2026-05-03"], True),
+        ("Hi! I live in Berlin, near the canal.", ["Berlin"], True),
+        ("I'm a nurse at St. Mary's, and I take metformin.", ["St. Mary's", "metformin"], True),
+        ("I've got diabetes type 2, on metformin twice a day. And I'm allergic to penicillin", ["penicillin"], False),
+        ("Mum died on Saturday evening. The funeral is on 27 October in Gouda.", ["2026-10-27"], False),
+    ],
+)
+def test_a_message_says_only_what_facts_with_these_values_tell(text: str, values: list[str], only: bool) -> None:
+    assert state.says_only(text, values) is only

@@ -211,6 +211,18 @@ async def test_a_message_of_which_a_part_no_longer_holds_says_which(ana: Teller)
     assert context.text.startswith(f"Always consider:\n{takes}\n{dose}\n")
 
 
+async def test_a_message_that_also_says_what_is_no_fact_is_not_former_as_a_whole(ana: Teller) -> None:
+    said = "I've got an old racing bike, and I take metformin. And I'm allergic to penicillin."
+    await hears(ana, said, "I stopped taking metformin.", "I'm not allergic to penicillin after all.")
+
+    [hit] = [hit for hit in (await ana.asks("Which old racing bike have I got?")).hits if "racing" in hit.text]
+
+    assert hit.current
+    assert hit.bullet.startswith(f"[message] {said} (2026-03-01; former: {ana.user} takes metformin")
+    context = await ana.engine.reads.context(ana.viewer, ContextRequest(query="my bike"), await ana.caught_up())
+    assert f"{said} (2026-03-01; former: {ana.user} takes metformin" in context.text
+
+
 async def test_a_former_value_is_shown_below_the_present_one_with_when_it_held(ana: Teller) -> None:
     await hears(ana, "My dentist is Dr. Weber.", "Dr. Lang is my dentist now, by the way.")
     present, former = [hit for hit in (await ana.asks("Who is my dentist?")).hits if hit.kind == "relation"]
