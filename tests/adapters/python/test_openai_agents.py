@@ -1,15 +1,16 @@
-"""A session of the OpenAI Agents SDK on a memory."""
+"""A session of the OpenAI Agents SDK on a memory. Its import takes seconds, so it waits until a test runs."""
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from agents.memory import Session, SessionSettings
 
 from mnemolog import AsyncMemory
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.openai_agents import MnemologSession
+
+if TYPE_CHECKING:
+    from mnemolog.openai_agents import MnemologSession
 
 ITEMS: list[Any] = [
     {"role": "user", "content": "I moved to Lisbon"},
@@ -31,8 +32,16 @@ async def memory(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Asyn
         yield opened
 
 
+def session_on(memory: AsyncMemory, name: str, **given: Any) -> "MnemologSession":
+    from mnemolog.openai_agents import MnemologSession
+
+    return MnemologSession(memory, name, **given)
+
+
 async def test_items_come_back_as_they_were_and_are_a_conversation(memory: AsyncMemory, user: str) -> None:
-    session = MnemologSession(memory, "main", user_id=user)
+    from agents.memory import Session
+
+    session = session_on(memory, "main", user_id=user)
     assert isinstance(session, Session)
     await session.add_items(ITEMS)
     await session.add_items([])
@@ -45,8 +54,10 @@ async def test_items_come_back_as_they_were_and_are_a_conversation(memory: Async
 
 
 async def test_popped_and_cleared_items_are_gone(memory: AsyncMemory, user: str) -> None:
-    session = MnemologSession(memory, "main", user_id=user, session_settings=SessionSettings(limit=1))
-    other = MnemologSession(memory, "other", user_id=user)
+    from agents.memory import SessionSettings
+
+    session = session_on(memory, "main", user_id=user, session_settings=SessionSettings(limit=1))
+    other = session_on(memory, "other", user_id=user)
     assert await session.pop_item() is None
     await session.add_items(ITEMS)
     await other.add_items(ITEMS[:1])
@@ -66,7 +77,7 @@ async def test_long_items_come_back_as_they_were(memory: AsyncMemory, user: str)
         {"role": "user", "content": [{"type": "input_text", "text": page}, {"type": "input_text", "text": "short"}]},
         {"role": "assistant", "content": "\x07"},
     ]
-    session = MnemologSession(memory, "main", user_id=user)
+    session = session_on(memory, "main", user_id=user)
     await session.add_items(items)
     assert await session.get_items() == items
     assert await memory.search("How many hills are there?", user_id=user, kinds=["message"])
@@ -76,7 +87,7 @@ async def test_long_items_come_back_as_they_were(memory: AsyncMemory, user: str)
 
 
 async def test_an_item_is_popped_once(memory: AsyncMemory, user: str) -> None:
-    sessions = [MnemologSession(memory, "main", user_id=user) for _ in range(6)]
+    sessions = [session_on(memory, "main", user_id=user) for _ in range(6)]
     await sessions[0].add_items(ITEMS)
     popped = await asyncio.gather(*(one.pop_item() for one in sessions))
     assert sorted(map(str, filter(None, popped))) == sorted(map(str, ITEMS))
@@ -85,5 +96,5 @@ async def test_an_item_is_popped_once(memory: AsyncMemory, user: str) -> None:
 
 async def test_what_something_else_recorded_is_in_it(memory: AsyncMemory, user: str) -> None:
     await memory.add("I moved to Lisbon", user_id=user, thread_id="main")
-    session = MnemologSession(memory, "main", user_id=user)
+    session = session_on(memory, "main", user_id=user)
     assert await session.get_items() == [{"role": "user", "content": "I moved to Lisbon"}]
