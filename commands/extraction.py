@@ -8,7 +8,7 @@ and no rule ends an allergy or another critical fact that somebody recorded.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import reduce
 from typing import Any, ClassVar
 from uuid import UUID
@@ -59,6 +59,8 @@ ACTOR, MODEL_ACTOR = EXTRACTOR, "model-extractor"
 EXTRACTORS = frozenset({ACTOR, MODEL_ACTOR})
 DIED, WORKS_AT = "died", "works_at"
 LIVING = ("Person", "Animal")
+ABOUT = timedelta(days=7)
+"""How far a day that is told in words such as "last weekend" may be from the one that is meant."""
 # What somebody recorded of who died ends only with these predicates: a critical fact never does.
 _ENDING = frozenset([one.name for one in BUILT_IN if not one.critical] + f"{ONE_OF}|{PETS}".split("|")) - OUTLIVING
 
@@ -308,13 +310,17 @@ def _stated(state: Extraction, command: ExtractTurn, candidate: Candidate, fact:
         return []
     if not fact.rule.single:
         return FACTS.decide(state.graph, fact)
+    planned = [one for one in same if fact.since and _planned_for_another_day(state, one, fact.since)]
+    if planned:
+        retired = _retired(state, command, candidate, planned[0])
+        return [*retired, *FACTS.decide(after(state, retired).graph, fact)]
     others = [one for one in before if one not in same]
     if any(not _outranked(state, command, candidate, one) for one in others):
         return []
     if fact.rule.timeless:
         precise = any(str(one.value).startswith(f"{fact.object} ") for one in others)
         return [] if precise else FACTS.decide(state.graph, fact)
-    retired: list[Event] = []
+    retired = []
     for one in others:
         if command.actor == MODEL_ACTOR and _told_later(state, command, one):
             continue  # The rules read in the order in which messages came, whatever their dates.
@@ -347,12 +353,28 @@ def _ended(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: 
     ended = [one for one in named if _holds(one, command.said_at) and not _told_later(state, command, one)]
     if not same and candidate.in_short and (one := _in_short(state, command, fact, str(candidate.object))):
         ended = [one]
-    return [
+    called_off = [one for one in same if candidate.object is not None and _to_come(state, one, command.said_at)]
+    retired = [event for one in called_off for event in _retired(state, command, candidate, one)]
+    return retired + [
         event
         for one in ended
         if _outranked(state, command, candidate, one) and not (fact.rule.critical and one.relation_id in state.recorded)
         for event in _end(state, command, candidate, one, candidate.until or command.said_at)
     ]
+
+
+def _to_come(state: Extraction, one: Relation, at: datetime) -> bool:
+    """Whether a fact was known by then and had not begun, such as the home after a move that is planned."""
+    extracted = one.relation_id not in state.recorded and state.told.get(one.relation_id, at) <= at
+    return extracted and all(period.valid_from > at for period in one.validity.said)
+
+
+def _planned_for_another_day(state: Extraction, one: Relation, since: datetime) -> bool:
+    """Whether a fact was told before its day, and this is quite another one: "last week" may mean the same day."""
+    told, days = state.told.get(one.relation_id), [period.valid_from for period in one.validity.said]
+    if one.relation_id in state.recorded or told is None or not days or told >= min(days):
+        return False
+    return all(abs(since - day) > ABOUT for day in days)
 
 
 def _in_short(state: Extraction, command: ExtractTurn, fact: Remember, name: str) -> Relation | None:

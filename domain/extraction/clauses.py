@@ -27,7 +27,7 @@ def clauses(text: str) -> Iterator[Clause]:
     """The clauses of a message that may state something about its author, without what leads up to them."""
     if len(text) > LONGEST:
         text = text[: max(text.rfind(end, 0, LONGEST) for end in ".!?\n") + 1]
-    plain = _QUOTED.sub(' "" ', text.translate(_TYPOGRAPHY))
+    plain = _QUOTED.sub(' "" ', _apostrophes(text.translate(_TYPOGRAPHY)))
     if _JEST.search(plain):
         return
     sentences = sentences_of(plain)
@@ -41,11 +41,14 @@ def clauses(text: str) -> Iterator[Clause]:
         if not stated or stated.endswith("?") or _SPECULATION.search(stated):
             continue
         if _LAUGHTER.search(stated):
-            continue
+            if not _IN_EARNEST.search(stated):
+                continue
+            stated = _LAUGHTER.sub("", stated).strip()
         led = _LED.match(stated)
         stated = f"{led[1]} {stated[led.end() :]}" if led and is_time(led[1]) else stated
         own = _OWN.match(stated) is not None
         said = ""
+        stated = _ME_AND.sub(r"\1 & I ", stated)
         for part in _JOINT.split(_COUPLE.sub(r"\1 & I ", stated)):
             before = (*sentences[:place], said)
             said = f"{said}, {part}" if said else part
@@ -54,6 +57,16 @@ def clauses(text: str) -> Iterator[Clause]:
             clause = _KIN.sub(r"my \1 ", clause)
             if clause:
                 yield Clause(clause.strip(" .!,;:"), corrects or again, before)
+
+
+def _apostrophes(text: str) -> str:
+    """
+    >>> _apostrophes("im vegan, shes not and we dont mind")
+    "i'm vegan, she's not and we don't mind"
+    """
+    for form in _CONTRACTED:
+        text = form.sub(r"\1'\2", text)
+    return text
 
 
 def sentences_of(text: str) -> tuple[str, ...]:
@@ -90,6 +103,12 @@ def _opened(sentence: str) -> tuple[str, bool]:
 
 
 _TYPOGRAPHY = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "«": '"', "»": '"', "–": "-", "—": "-", "…": "."})
+# "Im" before a capital is German, "Im Sommer".
+_CONTRACTED = (
+    re.compile(r"\b(i)(m|ve)(?= (?-i:[a-z]))", re.IGNORECASE),
+    re.compile(r"\b((?:do|does|did|is|are|was|were|ca|wo|have|has)n)(t)\b", re.IGNORECASE),
+    re.compile(r"\b(she|he|that|they|we)(?:(?<=e|t)(s)|(?<=they)(re|ve)|(?<=we)(ve))\b", re.IGNORECASE),
+)
 _QUOTED = re.compile(
     r"```.*?(?:```|$)|`[^`\n]*`|\"[^\"]*(?:\"|$)|(?<![\w])'[^'\n]{3,}?'(?!\w)|^>.*$|^\w+: .*\n", re.S | re.M
 )
@@ -134,6 +153,7 @@ _OWN = re.compile(r"(?:I|we)\b", re.IGNORECASE)
 _VERB = re.compile(r"(?:have|am|live|work|moved|started|joined|left|quit|hate|prefer|speak|study|take)\b")
 # "Tom and I" is one subject; any other "and I" begins a clause.
 _COUPLE = re.compile(r"^((?i:my|our) (?:\w+ )?\w+|[A-Z][\w-]+(?: [A-Z][\w-]+)?) and I (?!(?i:am|'m|have to)\b)")
+_ME_AND = re.compile(r"^(?i:me and) ((?i:my|our) (?:\w+ )?\w+|[A-Z][\w-]+(?: [A-Z][\w-]+)?) (?!(?i:at|in|on|for|is)\b)")
 # "Last week, I moved" is one clause.
 _LED = re.compile(r"([\w' -]{4,30}), (?=(?:i|we|my|our)\b)", re.IGNORECASE)
 # What is said in jest, in a role or in a text that somebody asks for.
@@ -144,6 +164,13 @@ _JEST = re.compile(
 )
 _LAUGHTER = re.compile(
     r"\b(?:(?:ha){2,}h?|(?:he){2,}|lo+l|lmao|rofl|just saying)\W*$|[\U0001f602\U0001f923\U0001f609]", re.IGNORECASE
+)
+# Nobody jokes about these, whatever they end with.
+_IN_EARNEST = re.compile(
+    r"\ballergic to (?:\w+ )?(?:(?:pea|wal|hazel|tree )?nuts?|cashews?|almonds?|pistachios?|pecans?|sesame|shellfish|prawns?|shrimps?"
+    r"|crab|lobster|fish|eggs?|milk|dairy|lactose|gluten|wheat|soya?|kiwis?|strawberr(?:y|ies)|penicillin|amoxicillin"
+    r"|ibuprofen|aspirin|latex|pollen|(?:bee|wasp) stings?|bees|wasps)\b",
+    re.IGNORECASE,
 )
 # "I don't live in Linz but in Graz" says that I live in Graz.
 _NOT_BUT = re.compile(

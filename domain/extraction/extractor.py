@@ -132,7 +132,8 @@ def _continued(clause: Clause, last: Candidate, at: datetime) -> Sequence[Candid
         and not last.literal
         and (named := NAME_ALONE.match(clause.text))
     ):
-        return (replace(last, object=named["name"], action=Action.CORRECT, rule=f"{EXTRACTOR}/name-alone"),)
+        name = named["name"] or Said(named, dated(clause.text, at), at).named("other")
+        return (replace(last, object=name, action=Action.CORRECT, rule=f"{EXTRACTOR}/name-alone"),)
     return ()
 
 

@@ -34,6 +34,7 @@ from mnemolog.domain.extraction.makers import (
     newly_occupied,
     no_longer,
     not_allergic,
+    not_moving,
     occupied,
     only_intolerant,
     outgrown,
@@ -42,6 +43,7 @@ from mnemolog.domain.extraction.makers import (
     related,
     several,
     started_at,
+    starts_as,
     starts_at,
     studied,
     switched,
@@ -51,6 +53,7 @@ from mnemolog.domain.extraction.makers import (
     values,
     weekly,
     weekly_now,
+    weekly_over,
     works_at,
 )
 from mnemolog.domain.extraction.others import (
@@ -105,8 +108,9 @@ DATES: tuple[Rule, ...] = named(
     rule("to |until|till", rf"{{I}} (?:moved|postponed|rescheduled|pushed|delayed|changed) {_EVENT}(?: back)? (?:to|until|till) (?P<when>{times.POINT})", event),
     # Days of the week on which something is, again and again.
     rule("every|each|on ", r"{I}(?: (?:always|usually|normally))? (?:(?:go|do|play|take|attend)(?: to)?|have(?= {PRACTICE}))(?: (?:my|an?|the|our))? {HABIT}(?: {LESSONS})? {WEEKDAYS}", weekly),
-    rule("shifted|moved|changed|switched", r"(?:(?:my|the|our) )?{HABIT}(?: {LESSONS})? (?:(?:has|have|is|are|was|were|got|been|now) )*(?:moved|changed|switched|shifted)(?: from [\w ]{6,30}?)? to (?=[\w ]+s\b){WEEKDAYS}", weekly_now),
-    rule("each|every|on ", r"(?:(?:my|the|our) )?{HABIT}(?: {LESSONS})? (?:is|are)(?: now)? (?=(?:every|each|on \w+s)\b){WEEKDAYS}", weekly_now),
+    rule("shifted|moved|changed|switched", r"(?:(?:my|the|our) )?{HABIT}(?: {LESSONS})?(?:'s)? (?:(?:has|have|is|are|was|were|got|been|now) )*(?:moved|changed|switched|shifted)(?: from [\w ]{6,30}?)? to (?=[\w ]+s\b){WEEKDAYS}", weekly_now),
+    rule("shifted|moved|changed|switched", r"{I} (?:shifted|moved|changed|switched)(?: (?:my|the|our))? {HABIT}(?: {LESSONS})?(?: from [\w ]{6,30}?)? to (?=[\w ]+s\b){WEEKDAYS}", weekly_now),
+    rule("each|every|on ", r"(?:(?:my|the|our) )?{HABIT}(?: {LESSONS})? (?:is|are|has been|have been)(?: now)? (?=(?:every|each|on \w+s)\b){WEEKDAYS}", weekly_now),
 )
 
 # What these are about was said before.
@@ -115,14 +119,15 @@ MOVED_IT = form(rf"(?:{{I}}(?: had to)? (?:move|moved|postpone|postponed|resched
 ONLY_INTOLERANT = form(r"(?:(?:my|the|that) allergy|it) {INTOLERANCE}(?=$|[,.!])")
 MOVED_IN = form(r"{I}(?: all)? moved in(?=$|[,.!])")
 SO_IS = form(r"(?:so )?is {NAME}(?: too)?$")
-INSTEAD = form(r"{AM} (?:going|flying|travelling|traveling|off) to {NAME}(?: (?:in|on|for|next|this) [\w ]{2,20}?)? instead(?=$|[,.!;]| with\b)")
+INSTEAD = form(r"(?:{AM} (?:going|flying|travelling|traveling|off)|(?:i|we)(?:'ll| will) (?:go|fly|travel)) to {NAME}(?: (?:in|on|for|next|this) [\w ]{2,20}?)? instead(?=$|[,.!;]| with\b)")
 STARTS = form(rf"i(?:'ll| will|'m going to)? (?:start|started|begin|began)(?: (?:work|there))? (?P<when>(?:(?:on|in|from|this|next|last) )?{times.POINT})(?=$|[,.!])")
 IT_IS = form(r"(?:.*(?:[,:]|\band|\bso|\bbut) )?(?:now )?it(?:'s| is)(?: now)? {OTHER}(?: now)?(?:, not [^,]+)?$")
-NAME_ALONE = form(r"(?:in |at |to |for )?{NAME}$")
+NAME_ALONE = form(r"(?:in |at |to |for )?(?:{NAME}|{OTHER})(?:,? not (?:in |at |to |for )?[\w .'-]+)?$")
 
 RULES: tuple[Rule, ...] = named(
     # Home.
     rule("mov|relocat", r"{AM} (?:going to move|moving|relocating)(?: (?:over|back|down|up|out))? to {PLACE}{NAME}{END}", moving),
+    rule("not", r"{AM} (?:not|no longer) (?:going to move|moving|relocating)(?: (?:over|back|down|up|out))? to {NAME}(?: (?:after all|any ?more|any longer))?{END}", not_moving),
     rule("will|'ll", r"(?:i|we)(?:'ll| will) (?:move|be moving|relocate) to {PLACE}{NAME}{END}", moving),
     rule("moved|relocated", r"{I} (?:moved|relocated)(?: (?:back|over|out|down|up|house|home))?(?: here)? (?:to|into) {PLACE}{NAME}{END}", moved_to),
     rule("moved", r"{I} moved (?:back )?in with (?:my|our|his|her|their|some|a (?:friend|roommate|flatmate|couple)|(?-i:[A-Z]))[^,;]{0,40}? in {NAME}{END}", moved_to),
@@ -168,8 +173,8 @@ RULES: tuple[Rule, ...] = named(
     rule("as a", r"{I} (?:started|starting)(?: (?:work|working))? as an? {OCCUPATION}(?: (?:at|for|with) {NAME}{END}|(?=$|[,.!]| (?:and|in|from)\b))", newly_occupied),
     rule("switched from", r"{I} switched(?: over)? from {FORMER} to (?:(?:their|a) (?:competitor|rival),? )?{NAME}(?=$|[,.!(]| (?:now|and|as|because|since|this|last)\b)", switched),
     rule("moved from", r"{I} moved(?: back)? from {FORMER} to {NAME}{END}", moved_from),
-    rule("start", r"{I} (?:started|starting) (?:(?:work )?at|work(?:ing)? (?:at|for|with)) (?!the University){PLACE}{NAME}{END}", started_at),
-    rule("start", r"i start (?:(?:work )?(?:at|with)|(?:my|the|a) (?:new )?(?:job|role|position) (?:at|with)) (?!the University){PLACE}{NAME}{END}", starts_at),
+    rule("start", r"{I} (?:started|starting) (?:(?:work )?at|work(?:ing)? (?:at|for|with)) (?!the University(?! Hospital)){PLACE}{NAME}{END}(?: as an? {OCCUPATION})?", starts_as),
+    rule("start", r"i start (?:(?:work )?(?:at|with)|(?:my|the|a) (?:new )?(?:job|role|position) (?:at|with)) (?!the University(?! Hospital)){PLACE}{NAME}{END}(?: as an? {OCCUPATION})?", starts_at),
     rule("join", r"{I} (?:joined|joining) (?!the ){PLACE}{NAME}{END}", started_at),
     rule("offer|contract", r"{I} (?:accepted|(?:took|taken|signed)(?= .{0,12}(?:job|contract))) (?:an?|the|their|my)(?: new)?(?: job)? (?:offer|contract) (?:from|at|with) {NAME}{END}", joins),
     rule("let me go|fired me|laid me off|redundant", r"{NAME} (?:has |have )?(?:just )?(?:let me go|fired me|laid me off|made me redundant)(?=$|[,.!;]| (?:and|after|because|in|without|for)\b)", ends("works_at", in_short=True)),
@@ -207,10 +212,11 @@ RULES: tuple[Rule, ...] = named(
     rule("tak| off", r"{I} (?:(?:stopped|quit|no longer) (?:taking|take)|(?:came |come )?off)(?: my| the)? {DRUG}", drug_over),
     rule("tak| on |prescribed|switch", r"{I} (?:take|taking|on|started taking|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUG}(?:,? (?P<amount>{AMOUNT}))?(?:(?: now)? instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("switched from", r"{I} switched from (?P<former>[a-z][\w-]{3,}) to(?: {DOSE})? {DRUG}", drug),
-    rule(" me from", r"(?:{DOCTOR}|{OTHER})(?: has)?(?: just)? (?:switched|changed|moved) me from (?P<former>[a-z][\w-]{3,}) to(?: {DOSE})? {DRUG}", drug),
-    rule("put me on|prescribed", r"{DOCTOR}(?: has)?(?: just)? (?:prescribed me|prescribed|put me on)(?: {DOSE})? {DRUG}(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
+    rule(" me from", r"(?:{DOCTOR}|{OTHER})(?: has)?(?: just)? (?:switched|changed|moved) me from (?P<former>[a-z][\w-]{3,}) to(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?", drug),
+    rule("put me on|prescribed", r"{DOCTOR}(?: has)?(?: just)? (?:prescribed me|prescribed|put me on)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("tak| on ", r"{I} (?:take|taking|on) {DOSE} (?P<value>(?!(?:every|each|with|before|after|daily|when|whenever|from|once|twice|three|because|that|this|these|more|less|today|tonight|about|instead|until|since|while|during|only|just|them|medication|medicine|water|sugar|milk)\b)[a-z][\w-]{3,30})\b", drug),
-    rule("rais|increas|upp|doubl|lower|reduc|decreas|cut|chang|adjust|halv", r"(?:{DOCTOR}|they|{OTHER}|{I})(?: has| have)?(?: just)? (?:raised|increased|upped|doubled|lowered|reduced|decreased|cut|changed|adjusted|halved) (?:(?:my|the) )?(?:dose of )?{DRUG}(?: (?:dose|dosage))?(?: from [^,;]{2,20}?)? to {DOSE}", dose),
+    rule("rais|increas|upp|doubl|lower|reduc|decreas|cut|chang|adjust|halv", r"(?:{DOCTOR}|they|{OTHER}|{I})(?: has| have)?(?: just)? (?:raised|increased|upped|doubled|lowered|reduced|decreased|cut|changed|adjusted|halved) (?:(?:my|the) )?(?:dose of )?{DRUG}(?: (?:dose|dosage))?(?: from [^,;]{2,20}?)?(?: back)?(?: up| down)? to (?:{DOSE}|(?P<amount>\d+(?:\.\d+)?)(?=$|[,.!;]| (?:now|again|a day|once|twice|and|because|since)\b))", dose),
+    rule("mg|mcg|µg|ml|iu|units|pills|tablets", r"(?:(?:my|the) )?{DRUG}(?:(?:(?: is|'s| went| has gone| goes)(?: back| now)*(?: up| down)? to)|(?: is|'s)? now) {DOSE}", dose),
     rule("dose|dosage", r"(?:my|the) (?:(?:dose|dosage) of )?{DRUG}(?: (?:dose|dosage))? (?:is|was|(?:has |was |is )?(?:been )?(?:raised|increased|upped|lowered|reduced|cut|changed|adjusted) to|(?:went|has gone|is) (?:up|down) to)(?: now)? {DOSE}", dose),
     # Diet.
     rule(" any", r"{I} not(?: an?)? {DIETS}{NO_MORE}", ends("diet_plan")),
@@ -244,7 +250,7 @@ RULES: tuple[Rule, ...] = named(
     rule("engagement", r"{I}(?: had to)? (?:called off|broke off|ended|call off|broken off) (?:the|our|my) engagement", ends("engaged_to")),
     # Trips that are off; others are dates that are.
     rule("off|cancel", r"(?:{NAME}|(?:the|our|my) (?:trip|holiday|vacation) to (?P<value>[A-Z][\w-]+)|(?:the|our|my) (?P<other>[A-Z][\w-]+) (?:trip|holiday|vacation)) (?:is|was|has been|got) (?:now )?(?:off|cancelled|canceled|called off)(?=$|[,.!;(]| (?:and|because|now)\b)", trip_over),
-    rule("cancel|called off", r"{I}(?: had to)? (?:cancel|cancelled|canceled|called off) (?:the|our|my) (?:trip|holiday|vacation) to {NAME}{END}", trip_over),
+    rule("cancel|called off", r"{I}(?: had to)? (?:cancel|cancelled|canceled|called off) (?:(?:the|our|my) (?:trip|holiday|vacation) to )?{NAME}{END}", trip_over),
     rule("back|return|home", r"{I}(?: safely)? (?:(?:(?:got|came|come|flown|flew|travelled) )?(?:back|home)|back home|returned)(?: safely| home)? from (?:(?:the|our|my) (?:(?P<other>(?-i:[A-Z])[\w-]+) (?:trip|holidays?|vacation|honeymoon)|(?:trip|holidays?|vacation|honeymoon) (?:to|in) (?P<value>(?-i:[A-Z])[\w-]+))|{NAME}){END}", trip_over),
     # Weddings.
     rule("engaged", r"{WHO}" + _HAVE + r"(?: got)? engaged to {OTHER}{FROM_HERE}", they_are_engaged),
@@ -325,7 +331,8 @@ RULES: tuple[Rule, ...] = named(
     rule("next", r"{AM} (?:going|flying|travelling|traveling) to {NAME} (?:next$|for (?:my|our|the) {NEXT_TRIP})", trip),
     rule("trip|holiday|vacation", r"{AM} planning (?:a|our|my|the)(?: next)? (?:trip|holiday|vacation) to {NAME}{END}", trip),
     # Preferences.
-    rule("favorite|favourite", r"my (?:(?:new|current|all-time) )?favou?rite (?P<what>[a-z]+(?: (?!now|these|at|right|is|are)[a-z]+)?)(?: (?:now|nowadays|currently|these days|right now|at the moment))? (?:is|are)(?: (?:now|currently|still))? (?P<value>(?!(?:the|a|an|when|to|that|this|how|by|not|in|on|at|from|probably)\b)[\w'&-]+(?: (?!(?:and|but|because|since|so|by|from|in|at|when|which|that|of)\b)[\w'&-]+){0,3})(?=$|[,.!]| (?:and|but|because|since|so|by|from)\b)", favourite),
+    rule("favorite|favourite|fave", r"my (?:(?:new|current|all-time) )?(?:favou?rite|fave) (?P<what>[a-z]+(?: (?!now|these|at|right|is|are)[a-z]+)?)(?: (?:now|nowadays|currently|these days|right now|at the moment))? (?:is|are)(?: (?:now|currently|still))? (?P<value>(?!(?:the|a|an|when|to|that|this|how|by|not|in|on|at|from|probably)\b)[\w'&-]+(?: (?!(?:and|but|because|since|so|by|from|in|at|when|which|that|of|now|nowadays|currently|these|right|again)\b)[\w'&-]+){0,3})(?=$|[,.!]| (?:and|but|because|since|so|by|from|now|nowadays|currently|these days|right now|at the moment|again)\b)", favourite),
+    rule("stopped|gave up|given up|quit", r"{I} (?:stopped|gave up|given up|quit)(?: (?:going|doing|playing|attending))?(?: to)?(?: my)? (?!(?:smok|drink|eat|vap|tak|us|try|work|be|hav|gett|mak|worry|think|car|talk|buy)ing\b){HABIT}(?: {LESSONS})?(?=$|[,.!;]| (?:now|altogether|because|for good|since|and|completely)\b)", weekly_over),
     rule("any", r"i (?:don't|do not)(?: really)? (?:like|love|enjoy) (?P<value>(?:[\w'-]+ ){1,4}?)(?:any ?more|any longer)", no_longer),
     rule("longer|stopped", r"i (?:no longer (?:like|love|enjoy)|stopped (?:liking|enjoying)) {LIKED}", no_longer),
     rule("prefer", r"i(?: (?:really|also|still|now|just|much))* (?P<verb>prefer) (?P<value>(?!(?:it|that|this|to|not|the|a|an|your|you|them|if|when)\b)[\w'-]+(?: (?!(?:to|over|than|and|but|because|so|if|when|as|it|that|with|for|now|again|these|nowadays)\b)[\w'-]+){0,3})(?=$|[.!,]| (?:to|over|than|because|now|again|these days|nowadays)\b)", likes),

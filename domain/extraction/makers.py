@@ -184,6 +184,12 @@ def weekly_now(said: Said) -> Sequence[Candidate]:
     return [replace(one, changes=True) for one in weekly(said)]
 
 
+def weekly_over(said: Said) -> Sequence[Candidate]:
+    """The end of what was done on some days of the week; of anything else, nothing is known."""
+    what = "_".join(said.match["what"].lower().split())
+    return (Candidate(predicate=f"{what}_day", object=None, action=Action.END, changes=True, until=said.clause.since),)
+
+
 def joins(said: Said) -> Sequence[Candidate]:
     """A job that is to begin."""
     if said.clause.since and said.clause.since > said.at:
@@ -191,9 +197,14 @@ def joins(said: Said) -> Sequence[Candidate]:
     return (Candidate(predicate="plans", object=f"to work at {said.name}", literal=True),)
 
 
+def starts_as(said: Said) -> Sequence[Candidate]:
+    """A new job, and what as if that is said."""
+    return (*started_at(said), *(titled(said) if said.match["value"] else ()))
+
+
 def starts_at(said: Said) -> Sequence[Candidate]:
     """ "I start at Acme on 1 June"; without a day it may be a habit, such as the time of a shift."""
-    return started_at(said) if said.clause.since else ()
+    return starts_as(said) if said.clause.since else ()
 
 
 def titled(said: Said) -> Sequence[Candidate]:
@@ -264,6 +275,12 @@ def moving(said: Said) -> Sequence[Candidate]:
     if said.clause.since and said.clause.since > said.at:
         return moved_to(said)
     return (Candidate(predicate="plans", object=f"to move to {said.name}", literal=True),)
+
+
+def not_moving(said: Said) -> Sequence[Candidate]:
+    """The end of a plan to move, and of the home from the day of the move on."""
+    plan, home = moving(replace(said, clause=replace(said.clause, since=None)))[0], ends("lives_in")(said)[0]
+    return (replace(plan, action=Action.END, changes=True), replace(home, until=None))
 
 
 def occupied(said: Said) -> Sequence[Candidate]:

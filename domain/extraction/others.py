@@ -88,7 +88,16 @@ def ends_for(predicate: str) -> Make:
 they_live_in = _states("lives_in", "Location", changes=False)
 they_moved_to = _states("lives_in", "Location", changes=True)
 they_work_at = _states("works_at", "Organization", changes=False)
-they_started_at = _states("works_at", "Organization", changes=True)
+_they_work_now_at = _states("works_at", "Organization", changes=True)
+_SCHOOL = re.compile(r"\b(?:School|Primary|Nursery|Academy|College|Kindergarten|Preschool|Sixth Form|Uni|University)\b")
+
+
+def they_started_at(said: Said) -> Sequence[Candidate]:
+    """Somebody's new job; who starts at a school learns there, unless it is said to be a job."""
+    found = _they_work_now_at(said)
+    if _SCHOOL.search(said.name) and not re.search(r"\b(?:job|work|working|teach|teaching)\b", said.match.string):
+        return [replace(one, predicate="studies_at") if one.predicate == "works_at" else one for one in found]
+    return found
 
 
 def they_work_as(said: Said) -> Sequence[Candidate]:

@@ -216,10 +216,13 @@ _FRAGMENTS = {
         r"(?P<value>(?:(?!(?:bad|terrible|good|great|better|big|huge|natural|born|the|if|not|pretty|very|cautious|careful|slow|fast|safe|nervous|quick|picky|daily|former|ex|retired|so|such|decent|amateur|hobby|home|real|new|first-time|frequent|one-time|wannabe)\b)[\w-]+ ){0,2}"
         rf"(?:{OCCUPATIONS}))\b"
     ),
-    "DOCTOR": r"(?:my|the) (?:doctor|gp|psychiatrist|cardiologist|oncologist|neurologist|specialist)",
+    "DOCTOR": (
+        r"(?:(?:my|the|our) (?:[\w-]+ )?)?(?:doctor|doc|gp|nurse|pharmacist|consultant|psychiatrist|cardiologist|oncologist|neurologist"
+        r"|specialist|rheumatologist|endocrinologist|dermatologist|gastroenterologist)"
+    ),
     "DRUG": (
         r"(?P<value>[a-z]+(?:pril|sartan|statin|azole|azepam|azolam|mycin|cillin|formin|oxetine|pram|lukast|olol|terol|butamol|sonide|coxib|oxacin"
-        r"|thyroxine|parin|profen|tidine|semide|gliptin|dipine|zepine|triptan|setron)|insulin|aspirin|paracetamol"
+        r"|thyroxine|parin|profen|tidine|semide|gliptin|dipine|zepine|triptan|setron|zide|gabalin|pentin|xaban|triptyline|cycline|tadine|tizine|glutide|flozin|peridone|lamotrigine)|insulin|aspirin|paracetamol"
         r"|acetaminophen|warfarin|xarelto|eliquis|prozac|zoloft|lexapro|xanax|ritalin|adderall|lithium|methotrexate"
         r"|prednisone|sertraline|melatonin|antidepressants|antihistamines|birth control|beta[- ]blockers)\b"
     ),

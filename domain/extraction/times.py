@@ -32,11 +32,12 @@ POINT = (
     rf"|yesterday|today|tomorrow|last night|this (?:morning|afternoon|evening)|(?:the weekend|{FEAST})|(?:the )?{_EDGE}"
     rf"|{DAY}|{_DATE})"
 )
-_ON = rf"(?:in|on|at|over) (?:the weekend|{FEAST}|{_DATE}|{DAY}|(?:the )?{SEASON}(?: of)?(?: (?:19|20)\d\d)?|(?:the )?{_EDGE})"
+_ON = rf"(?:in|on|at|over) (?:the weekend|{FEAST}|{_DATE}|{DAY}(?: (?:morning|afternoon|evening|night))?|(?:the )?{SEASON}(?: of)?(?: (?:19|20)\d\d)?|(?:the )?{_EDGE})"
 _RELATIVE = re.compile(
     rf"\b(?:yesterday|today|tomorrow|last|this|next|ago|of the (?:month|year))\b|^in {COUNT} {_UNIT}|\b{DAY}\b",
     re.IGNORECASE,
 )
+_OF_THE_DAY = re.compile(r"(?<=day) (?:morning|afternoon|evening|night)$", re.IGNORECASE)
 _WEEKDAY = re.compile(rf"on {DAY}", re.IGNORECASE)
 _IS_DAYS = re.compile(r"\d{4}-\d\d-\d\d|the weekend")
 _PHRASE = re.compile(
@@ -105,7 +106,7 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
             since = since or _shifted(at, counted, -1)
             brief = brief or re.search(r"(?:day|week)s?$", phrase, re.IGNORECASE) is not None
         else:
-            named = re.sub(r"^(?:in|on|at|over|earlier) ", "", phrase, flags=re.IGNORECASE)
+            named = _OF_THE_DAY.sub("", re.sub(r"^(?:in|on|at|over|earlier) ", "", phrase, flags=re.IGNORECASE))
             since = since or point(named, at, future=future)
         if since and not stamp:
             stamp = _stamp(phrase.lower(), since)

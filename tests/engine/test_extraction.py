@@ -223,6 +223,20 @@ async def test_a_message_that_also_says_what_is_no_fact_is_not_former_as_a_whole
     assert f"{said} (2026-03-01; former: {ana.user} takes metformin" in context.text
 
 
+async def test_a_move_that_is_called_off_leaves_the_home(ana: Teller) -> None:
+    await hears(ana, "I live in Leeds.", "I'm moving to York on 1 June.", "I'm not moving to York after all.")
+    home, plan = await ana.facts(valid_at="any", predicate="lives_in")
+    assert (home["object"], home["valid_to"], plan["state"]) == ("Leeds", None, "retired")
+
+
+async def test_a_move_holds_from_the_day_on_which_it_was(ana: Teller) -> None:
+    await hears(ana, "I live in Leeds.", "We're moving to York on 4 March.", *["Not much news."] * 4)
+    await hears(ana, "We moved to York yesterday.", occurred_at=day("2026-03-19"))
+    homes = await ana.facts(valid_at="any", predicate="lives_in")
+    held = [(one["object"], one["valid_from"], one["valid_to"]) for one in homes if one["state"] != "retired"]
+    assert held == [("Leeds", day("2026-03-01"), day("2026-03-18")), ("York", day("2026-03-18"), None)]
+
+
 async def test_a_former_value_is_shown_below_the_present_one_with_when_it_held(ana: Teller) -> None:
     await hears(ana, "My dentist is Dr. Weber.", "Dr. Lang is my dentist now, by the way.")
     present, former = [hit for hit in (await ana.asks("Who is my dentist?")).hits if hit.kind == "relation"]
