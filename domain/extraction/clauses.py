@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mnemolog.domain.extraction.times import is_time
-from mnemolog.domain.extraction.vocabulary import DIETS
+from mnemolog.domain.extraction.vocabulary import DIETS, PETS
 from mnemolog.domain.text import NOT_A_TITLE
 
 LONGEST = 2000
@@ -54,6 +54,7 @@ def clauses(text: str) -> Iterator[Clause]:
             said = f"{said}, {part}" if said else part
             clause, again = _opened(part)
             clause = f"I {clause}" if own and _VERB.match(clause) else clause
+            clause = f"I have {clause}" if own and _PET.match(clause) else clause
             clause = _KIN.sub(r"my \1 ", clause)
             if clause:
                 yield Clause(clause.strip(" .!,;:"), corrects or again, before)
@@ -129,6 +130,7 @@ _JOINT = re.compile(
     r",? (?:and|but|so|because|since|although|though|while|as(?! my\b)) (?=(?:now |then |recently |also )?(?:I|i|we|my|our|We|My|Our)\b(?!(?:'m|'re| am| are) moving in\b))"
     r"|, (?=(?:I|i|we|my|she|he|they)\b(?!(?:'s| is) (?:called|named)\b))|, (?=(?:the|our) (?:wedding|race|operation|surgery|funeral|exam|interview)\b)"
     r"|,? (?:and|so) (?=(?:[A-Z][\w'-]+ ){1,2}(?:isn't|is not|is no longer) my\b)|,? and (?=(?:now )?(?:she|he)\b)|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
+    rf"|,? and (?=an? (?:{PETS}) (?:called|named) )"
     r"|,? and (?=(?:have|has|am|'m|live|work|moved(?! in\b)|started|joined|left|quit|love|hate|like|prefer|speak|study|take)\b)"
 )
 # What people add to a statement without making it less certain.
@@ -150,6 +152,7 @@ _INTENT = re.compile(
 )
 _OWN = re.compile(r"(?:I|we)\b", re.IGNORECASE)
 # `love` and `like` may be nouns: "the hope and love theme".
+_PET = re.compile(rf"an? (?:{PETS}) (?:called|named) ")
 _VERB = re.compile(r"(?:have|am|live|work|moved|started|joined|left|quit|hate|prefer|speak|study|take)\b")
 # "Tom and I" is one subject; any other "and I" begins a clause.
 _COUPLE = re.compile(r"^((?i:my|our) (?:\w+ )?\w+|[A-Z][\w-]+(?: [A-Z][\w-]+)?) and I (?!(?i:am|'m|have to)\b)")

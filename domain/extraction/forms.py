@@ -315,7 +315,7 @@ RULES: tuple[Rule, ...] = named(
     # Cars.
     rule("drive", r"{I} drive(?: (?:an?|the|my|our))?(?: (?!(?:to|rental|hired|borrowed|for|with)\b)(?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", names("drives", single=True)),
     rule(" car", r"{I} (?:bought|got|leased|have|picked up) (?:an?|our|my)(?: [a-z-]+){0,2} car(?:,|:| -)? (?:an?|it's an?)(?: (?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", names("drives", single=True, changes=True)),
-    rule("sold|traded|swapped|replaced", r"{I} (?:sold|traded in|traded|swapped|replaced) (?:the|my|our)(?: old)? {FORMER}(?: in)? (?:and|for|with)(?: (?:bought|got|ordered|leased))? (?:an?|the)(?: (?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", car_instead),
+    rule("sold|traded|swapped|replaced|scrapped|rid|wrote off", r"{I} (?:sold|traded in|traded|swapped|replaced|scrapped|got rid of|wrote off) (?:the|my|our)(?: old)? {FORMER}(?: in| off)? (?:and|for|with)(?: (?:bought|got|ordered|leased))? (?:an?|the)(?: (?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", car_instead),
     rule("sold|rid|scrapped|wrote off|totalled|totaled", r"{I} (?:sold|got rid of|scrapped|wrote off|totalled|totaled) (?:the|my|our)(?: old)? {NAME}{END}", ends("drives", in_short=True)),
     # Name and birth.
     rule("call", r"(?:(?:please|you can|just|everyone|everybody|people|friends) )*calls? me {NAME}{STOP}", called),

@@ -427,6 +427,8 @@ def found(text: str) -> list[str]:
             ["works_at University Hospital of Wales 2026-07-01.."],
         ),
         ("I've stopped climbing.", ["-climbing_day *"]),
+        ("I have a dog called Flash and a cat called Mog", ["dog Flash", "cat Mog"]),
+        ("We scrapped the Zafira and bought a Toyota Corolla", ["drives Toyota Corolla in place of Zafira"]),
         ("I've switched yoga to Wednesdays", ["yoga_day Wednesday"]),
         ("climbing has been every tuesday", ["climbing_day Tuesday"]),
         ("choir's moved to Mondays", ["choir_day Monday"]),
