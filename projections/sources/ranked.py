@@ -11,7 +11,7 @@ from mnemolog.domain import direct_question, hydration, ranking, state
 from mnemolog.domain.entity import ME, proper_name
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.ranking import DEFAULT
-from mnemolog.domain.text import name_key, normalize_name
+from mnemolog.domain.text import name_key, normalize_name, search_terms
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections import full_text
 from mnemolog.projections.asking import ask, together
@@ -168,20 +168,39 @@ def _tells_people_apart(asked: Asked, found: Sequence[Found]) -> bool:
 async def _outlived(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     """The hits with those messages marked that stated facts which no longer hold.
 
-    Those that say nothing else come later, unless the question is about the past.
+    Those that say nothing else come later, unless the question is about the past, and below what was said of it since.
     """
     said = {hit.row["message_id"]: hit.date for hit in hits if hit.kind == MESSAGE}
     if not said:
         return hits
     over = await facts.outlived(asked.connection, asked.viewer, asked.point, asked.predicates, said)
-    weight = FORMER if state.asked_states(asked.question.text) else 1.0
-    marked = []
+    now = bool(state.asked_states(asked.question.text))
+    weight, marked, about = FORMER if now else 1.0, [], dict[str, list[str]]()
     for hit in hits:
         ended, every = over.get(hit.row.get("message_id", ""), ((), False))
         one = replace(hit, row=told_former(hit.row, ended, every)) if ended else hit
         over_now = one.row.get("former") == ranking.FORMER
         marked.append(replace(one, current=False, score=weight * hit.score) if over_now else one)
-    return sorted(marked, key=lambda hit: -hit.score)
+        if over_now:
+            about[hit.id] = list(map(fact_value, ended))
+        elif hit.kind == FACT and not hit.current:
+            about[hit.id] = [fact_value(hit.row["details"])]
+    return _news_first(marked, about) if now else sorted(marked, key=lambda hit: -hit.score)
+
+
+def _news_first(hits: Sequence[Hit], about: Mapping[str, Sequence[str]]) -> Sequence[Hit]:
+    """The hits in order; above each former one, what was said since `about` one of the things that it was about.
+
+    Such as `The cat died` above `I have a cat`.
+    """
+    in_order = {hit.id: hit for hit in sorted(hits, key=lambda hit: -hit.score)}
+    for former in [hit for hit in in_order.values() if hit.id in about]:
+        words = [frozenset(search_terms(value)) for value in about[former.id]]
+        later = (hit for hit in in_order.values() if hit.kind == MESSAGE and hit.current and hit.date > former.date)
+        said = ((hit, frozenset(search_terms(hit.row["text"]))) for hit in later)
+        if news := next((hit for hit, told in said if any(one and one <= told for one in words)), None):
+            in_order[news.id] = replace(news, score=max(news.score, former.score))
+    return sorted(in_order.values(), key=lambda hit: (-hit.score, not hit.current))
 
 
 def told_former(row: Mapping[str, Any], ended: Sequence[Row], every: bool) -> Row:

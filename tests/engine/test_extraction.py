@@ -218,9 +218,22 @@ async def test_a_message_that_also_says_what_is_no_fact_is_not_former_as_a_whole
     [hit] = [hit for hit in (await ana.asks("Which old racing bike have I got?")).hits if "racing" in hit.text]
 
     assert hit.current
-    assert hit.bullet.startswith(f"[message] {said} (2026-03-01; former: {ana.user} takes metformin")
+    mark = hit.bullet.removeprefix(f"[message] {said} (2026-03-01; former: ").removesuffix(")")
+    assert {*mark.split(", ")} == {f"{ana.user} takes metformin", f"{ana.user} is allergic to penicillin"}
     context = await ana.engine.reads.context(ana.viewer, ContextRequest(query="my bike"), await ana.caught_up())
-    assert f"{said} (2026-03-01; former: {ana.user} takes metformin" in context.text
+    assert f"{said} (2026-03-01; former: {mark})" in context.text
+
+
+async def test_what_ended_something_is_above_it(ana: Teller) -> None:
+    await hears(ana, "I have a cat called Biscuit", "Biscuit died.")
+
+    hits = (await ana.asks("Do I have a cat?")).hits
+
+    assert [(hit.text.rpartition(": ")[2], hit.current) for hit in hits if hit.kind == "message"] == [
+        ("Biscuit died.", True),
+        ("I have a cat called Biscuit", False),
+    ]
+    assert hits[0].current
 
 
 async def test_a_move_that_is_called_off_leaves_the_home(ana: Teller) -> None:
