@@ -85,7 +85,8 @@ pet animal: dog cat
 puppy dog
 kitten cat
 eat food diet meal vegetarian vegan avoid allergy allergic intolerance intolerant
-medication medicine medical drug pill health condition allergy allergic intolerance intolerant takes
+medication medicine drug pill takes
+health medical condition: medication medicine drug pill takes allergy allergic intolerance intolerant
 birthday born birth age old aged
 email mail phone number contact
 friend buddy knows

@@ -52,6 +52,13 @@ def test_how_much_somebody_takes_asks_for_a_dose() -> None:
     assert stem("dose") not in question_stems("How much does the flat cost?")
 
 
+def test_what_somebody_takes_tells_of_their_health_and_not_of_an_allergy() -> None:
+    takes, allergy = stem("takes"), stem("allergy")
+    assert takes not in alike(question_stems("What am I allergic to?"))
+    assert {takes, allergy} <= alike(question_stems("What health conditions do I have?"))
+    assert takes in alike(question_stems("Which medication does Ana need?"))
+
+
 def test_a_fact_that_covers_the_question_counts_more_than_one_near_to_it() -> None:
     asked = question_stems("Where does Ana live?", ["Ana"])
     lives, knows = Match(frozenset(asked), similarity=0.4), Match(frozenset(), similarity=0.5)

@@ -171,6 +171,22 @@ async def test_what_ended_with_nothing_in_its_place_is_found_as_former(engine: E
     assert ("Owen" in text, current) == (True, True)
 
 
+async def test_a_medication_is_no_answer_to_what_somebody_is_allergic_to(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("me", "allergy", "gluten")
+    await ana.tells("me", "medication", "omeprazole")
+
+    async def asked(question: str) -> list[str]:
+        hits = (await ana.asks(question, kinds=["relation"])).hits
+        return [hit.text for hit in sorted(hits, key=lambda hit: hit.text)]
+
+    assert await asked("What am I allergic to?") == [f"{user} is allergic to gluten"]
+    assert await asked("What health conditions do I have?") == [
+        f"{user} is allergic to gluten",
+        f"{user} takes omeprazole",
+    ]
+
+
 async def test_a_landlady_is_asked_for_as_a_landlord_is(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("me", "landlord", "Olga Petrova")
