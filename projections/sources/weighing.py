@@ -1,5 +1,6 @@
-"""Weighs what the sources found by a ranking profile."""
+"""Weighs what the sources found by a ranking profile, and by who said it and when."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -7,11 +8,19 @@ from dataclasses import replace
 from mnemolog.domain import hydration
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.ranking import OUTSIDE, Signals
+from mnemolog.domain.turn import Role
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.sources.source import ENOUGH, Asked
 
 NEARLY = 0.75
 """The part of the best similarity from which a hit answers, too."""
+
+SAID_TO_USER = 0.6
+"""The weight of what an assistant said, if a question is about the user."""
+_SAID_BY_AGENT = re.compile(
+    r"\b(?:you|your|yours|yourself|assistant|agent|we (?:discuss|talk|decid|agree)\w*|our (?:last|previous|earlier))\b",
+    re.IGNORECASE,
+)
 
 
 def weighed(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -34,6 +43,21 @@ def weighed(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
             score, parts = OUTSIDE * score, {**parts, "outside": OUTSIDE}
         found.append(replace(hit, score=score, parts=parts))
     return sorted(found, key=lambda hit: -hit.score)
+
+
+def users_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """What an assistant said counts less for a question about the user, unless it asks what the assistant said.
+
+    `You could live in Spain` does not tell where somebody lives.
+    """
+    if not asked.about_user or _SAID_BY_AGENT.search(asked.question.text):
+        return hits
+    told = [_said_to_user(hit) if hit.row.get("role") == Role.ASSISTANT else hit for hit in hits]
+    return sorted(told, key=lambda hit: -hit.score)
+
+
+def _said_to_user(hit: Hit) -> Hit:
+    return replace(hit, score=SAID_TO_USER * hit.score, parts={**hit.parts, "assistant": SAID_TO_USER})
 
 
 def trusted_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:

@@ -292,6 +292,21 @@ async def test_every_hit_says_when_what_and_why(model: Engine) -> None:
     assert (lena.category, lena.bullet.startswith("[person:lena] ")) == ("Person", True)
 
 
+async def test_what_an_assistant_said_is_no_answer_about_the_user(model: Engine) -> None:
+    ana = Teller(model, "assisted")
+    said = "New year, new me, so a bit about me: I'm 34, live in Leeds with Rob and our two cats, and like to bake"
+    advice = "Nice to meet you! You could live in Spain instead, I hear it's lovely."
+    await ana.says(said, speaker="", occurred_at=day("2026-01-05"))
+    await ana.says(advice, speaker="", role="assistant", occurred_at=day("2026-01-05"))
+    await ana.says("The rain here is awful today.", speaker="", occurred_at=day("2026-02-05"))
+    await model.settled(60)
+
+    assert said in (await ana.asks("Where do I live?")).hits[0].text
+    assert advice in (await ana.asks("Where did you say that I could live?")).hits[0].text
+    found = await model.reads.context(ana.viewer, ContextRequest(query="Where do I live?"), await ana.caught_up())
+    assert found.text.index(said) < found.text.index(advice)
+
+
 async def test_critical_facts_are_in_every_context_whatever_the_budget(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("me", "allergy", "peanuts")
