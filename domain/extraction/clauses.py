@@ -33,7 +33,7 @@ def clauses(text: str) -> Iterator[Clause]:
     sentences = sentences_of(plain)
     for place, sentence in enumerate(sentences):
         stated, corrects = _opened(_certain(_ASIDE.sub("", sentence.strip())))
-        stated = _KIN.sub(r"my \1 ", _completed(stated))
+        stated = _KIN.sub(r"my \1 ", _completed(stated, first=place == 0))
         stated = _WISHED.sub("call me ", _HEDGED.sub("I'm ", stated))
         stated = _DIAGNOSED.sub(r"\g<fact> after all", stated)
         stated, replaced = _NOT_BUT.subn(r"\1 \2 ", stated)
@@ -48,7 +48,7 @@ def clauses(text: str) -> Iterator[Clause]:
         stated = f"{led[1]} {stated[led.end() :]}" if led and is_time(led[1]) else stated
         own = _OWN.match(stated) is not None
         said = ""
-        stated = _ME_AND.sub(r"\1 & I ", stated)
+        stated = _ME_AND.sub(lambda found: f"{found[1] or found[2].capitalize()} & I ", stated)
         for part in _JOINT.split(_COUPLE.sub(r"\1 & I ", stated)):
             before = (*sentences[:place], said)
             said = f"{said}, {part}" if said else part
@@ -86,11 +86,15 @@ def _certain(sentence: str) -> str:
     return sentence[: found.start()]
 
 
-def _completed(sentence: str) -> str:
-    """A sentence without its subject, as people write of themselves: "Moved to Lisbon last week"."""
-    if (found := _ELLIPSIS.match(sentence)) is None:
+def _completed(sentence: str, *, first: bool) -> str:
+    """A sentence without its subject, as people write of themselves: "Moved to Lisbon last week".
+
+    What one is may be somebody else, of whom the sentence before it speaks.
+    """
+    found = _ELLIPSIS.match(sentence)
+    if found is None and not (first and _BEING.match(sentence)):
         return sentence
-    subject = "I'm" if found["doing"] else "I"
+    subject = "I" if found and not found["doing"] else "I'm"
     return f"{subject} {sentence[0].lower()}{sentence[1:]}"
 
 
@@ -122,12 +126,16 @@ _ELLIPSIS = re.compile(
     r"(?!.*\b(?:is|isn't|was|wasn't|are|were|has|had|will|can|makes|made|takes|took|feels|felt|means|meant|sounds|seems)\b)",
     re.IGNORECASE,
 )
+_BEING = re.compile(
+    rf"(?:allergic to|married to|engaged to|based in|self-employed|(?:{DIETS})(?=$|[,.!]| (?:now|since|for)\b))",
+    re.IGNORECASE,
+)
 _KIN = re.compile(
     r"^(mum|mom|mummy|mommy|dad|daddy|grandma|grandpa|granny|grandad|granddad|gran|nan|nana)(?: |(?='s (?:moved|gone|quit|retired|left)\b))",
     re.IGNORECASE,
 )
 _JOINT = re.compile(
-    r",? (?:and|but|so|because|since|although|though|while|as(?! my\b)) (?=(?:now |then |recently |also )?(?:I|i|we|my|our|We|My|Our)\b(?!(?:'m|'re| am| are) moving in\b))"
+    r",? (?:and|but|so|because|since|although|though|while|as(?! my\b)) (?=(?:now |then |recently |also |(?:from|since) \w+ )?(?:I|i|we|my|our|We|My|Our)\b(?!(?:'m|'re| am| are) moving in\b))"
     r"|, (?=(?:I|i|we|my|she|he|they)\b(?!(?:'s| is) (?:called|named)\b))|, (?=(?:the|our) (?:wedding|race|operation|surgery|funeral|exam|interview)\b)"
     r"|,? (?:and|so) (?=(?:[A-Z][\w'-]+ ){1,2}(?:isn't|is not|is no longer) my\b)|,? and (?=(?:now )?(?:she|he)\b)|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
     rf"|,? and (?=an? (?:{PETS}) (?:called|named) )"
@@ -156,7 +164,11 @@ _PET = re.compile(rf"an? (?:{PETS}) (?:called|named) ")
 _VERB = re.compile(r"(?:have|am|live|work|moved|started|joined|left|quit|hate|prefer|speak|study|take)\b")
 # "Tom and I" is one subject; any other "and I" begins a clause.
 _COUPLE = re.compile(r"^((?i:my|our) (?:\w+ )?\w+|[A-Z][\w-]+(?: [A-Z][\w-]+)?) and I (?!(?i:am|'m|have to)\b)")
-_ME_AND = re.compile(r"^(?i:me and) ((?i:my|our) (?:\w+ )?\w+|[A-Z][\w-]+(?: [A-Z][\w-]+)?) (?!(?i:at|in|on|for|is)\b)")
+# A name in small letters is one before what a couple does.
+_ME_AND = re.compile(
+    r"^(?i:me and) (?:((?i:my|our) (?:\w+ )?\w+|[A-Z][\w-]+(?: [A-Z][\w-]+)?) (?!(?:at|in|on|for|is)\b)"
+    r"|([a-z][\w-]+) (?=(?:have |are |just )*(?:split|broke|broken|separated|divorced|engaged|married)\b))"
+)
 # "Last week, I moved" is one clause.
 _LED = re.compile(r"([\w' -]{4,30}), (?=(?:i|we|my|our)\b)", re.IGNORECASE)
 # What is said in jest, in a role or in a text that somebody asks for.
