@@ -27,7 +27,7 @@ def clauses(text: str) -> Iterator[Clause]:
     """The clauses of a message that may state something about its author, without what leads up to them."""
     if len(text) > LONGEST:
         text = text[: max(text.rfind(end, 0, LONGEST) for end in ".!?\n") + 1]
-    plain = _QUOTED.sub(' "" ', _apostrophes(text.translate(_TYPOGRAPHY)))
+    plain = _QUOTED.sub(' "" ', _capitalised(_apostrophes(text.translate(_TYPOGRAPHY))))
     if _JEST.search(plain):
         return
     sentences = sentences_of(plain)
@@ -53,6 +53,7 @@ def clauses(text: str) -> Iterator[Clause]:
             before = (*sentences[:place], said)
             said = f"{said}, {part}" if said else part
             clause, again = _opened(part)
+            own = _OWN.match(clause) is not None or (own and not _OTHERS.match(clause))
             clause = f"I {clause}" if own and _VERB.match(clause) else clause
             clause = f"I have {clause}" if own and _PET.match(clause) else clause
             clause = _KIN.sub(r"my \1 ", clause)
@@ -68,6 +69,18 @@ def _apostrophes(text: str) -> str:
     for form in _CONTRACTED:
         text = form.sub(r"\1'\2", text)
     return text
+
+
+def _capitalised(text: str) -> str:
+    """The names of places and of whom somebody calls something in capitals, for authors who type in small letters.
+
+    >>> _capitalised("i live in leeds with a cat called mog")
+    'i live in Leeds with a cat called Mog'
+    """
+    if text != text.lower() and _SMALL_I.search(text) is None:
+        return text
+    text = _SMALL_NAME.sub(lambda found: f"{found['frame']}{found['small'].title()}", text)
+    return _SMALL_SUBJECT.sub(lambda found: found[0].capitalize(), text)
 
 
 def sentences_of(text: str) -> tuple[str, ...]:
@@ -108,6 +121,27 @@ def _opened(sentence: str) -> tuple[str, bool]:
 
 
 _TYPOGRAPHY = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "«": '"', "»": '"', "–": "-", "—": "-", "…": "."})
+# Who writes "i" for "I" writes names in small letters, too.
+_SMALL_I = re.compile(r"(?<![\w'.&/-])i(?:'m|'ve|'ll|'d)?(?= [a-z])")
+_NO_SMALL_NAME = (
+    "a|an|the|my|our|your|his|her|their|this|that|these|those|it|its|me|us|you|him|them|and|or|but|so|not|no|all|any|some|one|two"
+    "|bed|work|school|uni|university|college|town|town|city|cities|home|houses?|flats?|halls?|places?|rooms?|shared|rented|student"
+    "|fear|hope|peace|denial|harmony|sin|poverty|luxury|limbo|style|comfort|chaos|silence|tears|the|what|where|which|how|here"
+    "|there|now|constant|total|complete|separate|different|new|bigger|smaller|better|part|front|general|fact|with|between|outside"
+    "|near|next|another|temporary|hotels?|tents?|vans?|caravans?|boats?|denial|each|every|such|more|less|something|anything|wfh"
+    "|january|february|march|april|may|june|july|august|september|october|november|december|summer|winter|autumn|spring"
+)
+_SMALL_NAME = re.compile(
+    r"(?P<frame>\b(?:liv(?:e|es|ing)|based|flat|house|room) in |\bmov(?:ed|ing) in with (?:my )?[\w]{2,20}(?: [\w]{2,20})? in |\b(?:moved|moving|relocated|relocating)(?: back| over| up| down)? to "
+    r"|\b(?:called|named) )"
+    rf"(?P<small>(?!(?:{_NO_SMALL_NAME})\b)[a-z][a-z'-]{{2,}})(?=$|[,.!;:)]|(?: (?:with|w/?|and|&|on|in|for|since|now|next|last|at|as"
+    r"|cos|because|by|near|again|after|together|soon|this|from|who|which|is|but|so|too|when|until|till)\b))"
+)
+# What somebody does of whom that is recorded if they are known.
+_SMALL_SUBJECT = re.compile(
+    r"(?:^|(?<=[.!?\n] )|(?<=\n))[a-z][a-z'-]{2,}(?= (?:(?:has|is) )?(?:just |now )?(?:died|passed away|started|starts|moved|moving|works|working"
+    r"|lives|living|left|quit|retired|joined|married|outgrown|outgrew|pregnant|engaged)\b)"
+)
 # "Im" before a capital is German, "Im Sommer".
 _CONTRACTED = (
     re.compile(r"\b(i)(m|ve)(?= (?-i:[a-z]))", re.IGNORECASE),
@@ -138,6 +172,7 @@ _JOINT = re.compile(
     r",? (?:and|but|so|because|since|although|though|while|as(?! my\b)) (?=(?:now |then |recently |also |(?:from|since) \w+ )?(?:I|i|we|my|our|We|My|Our)\b(?!(?:'m|'re| am| are) moving in\b))"
     r"|, (?=(?:I|i|we|my|she|he|they)\b(?!(?:'s| is) (?:called|named)\b))|, (?=(?:the|our) (?:wedding|race|operation|surgery|funeral|exam|interview)\b)"
     r"|,? (?:and|so) (?=(?:[A-Z][\w'-]+ ){1,2}(?:isn't|is not|is no longer) my\b)|,? and (?=(?:now )?(?:she|he)\b)|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
+    r"|, (?=(?:live|work) (?:in|at|for|as)\b)"
     rf"|,? and (?=an? (?:{PETS}) (?:called|named) )"
     r"|,? and (?=(?:have|has|am|'m|live|work|moved(?! in\b)|started|joined|left|quit|love|hate|like|prefer|speak|study|take)\b)"
 )
@@ -159,6 +194,7 @@ _INTENT = re.compile(
     re.IGNORECASE,
 )
 _OWN = re.compile(r"(?:I|we)\b", re.IGNORECASE)
+_OTHERS = re.compile(r"(?:(?i:she|he|they|it|you|who|my|our|his|her|their|the)\b|[A-Z])")
 # `love` and `like` may be nouns: "the hope and love theme".
 _PET = re.compile(rf"an? (?:{PETS}) (?:called|named) ")
 _VERB = re.compile(r"(?:have|am|live|work|moved|started|joined|left|quit|hate|prefer|speak|study|take)\b")

@@ -132,6 +132,7 @@ RULES: tuple[Rule, ...] = named(
     rule("moved|relocated", r"{I} (?:moved|relocated)(?: (?:back|over|out|down|up|house|home))?(?: here)? (?:to|into) {PLACE}{NAME}{END}", moved_to),
     rule("moved", r"{I} moved (?:back )?in with (?:my|our|his|her|their|some|a (?:friend|roommate|flatmate|couple)|(?-i:[A-Z]))[^,;]{0,40}? in {NAME}{END}", moved_to),
     rule("moved", r"{I} moved (?:back )?in with (?:my|our|(?-i:[A-Z]))", ends("lives_in")),
+    rule("moving in", r"{AM} moving (?:back )?in with [\w .'-]{2,40}? in {NAME}{END}", moving),
     rule("moved", r"{I} moved (?:in)?to {SOME_HOME} (?:in|near) {NAME}{END}", moved_to),
     rule("moved|live|living", r"{I} (?:moved (?:in)?to|live in|living in) {SOME_HOME} (?:on|at) {NAME}{END}", names("lives_on", category="Location", single=True, changes=True)),
     rule("moved in", r"{I} (?:bought|rented|found|got) {SOME_HOME} in {NAME},? (?:and|&) (?:(?:i|we) )?(?:have |'ve )?(?:just |finally |already )?moved in\b", moved_to),
