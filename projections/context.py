@@ -47,7 +47,7 @@ from mnemolog.projections.sources.ranked import hits_that_tell, ranked, settled,
 from mnemolog.projections.sources.recorded import RECORDED, hit_of_row
 from mnemolog.projections.sources.source import Asked, Source
 from mnemolog.projections.sources.summaries import SUMMARY, summary_hit
-from mnemolog.projections.sources.weighing import relevant, users_first, weighed
+from mnemolog.projections.sources.weighing import newest_first, relevant, users_first, weighed
 from mnemolog.projections.summaries.reader import of_conversation
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
@@ -319,6 +319,7 @@ async def _section(asked: Asked, category: str, mode: ContextMode, known: Sequen
     asked = replace(asked, viewer=viewer, limit=limit)
     hits = (await RECORDED.find(asked)).hits
     hits = users_first(asked, relevant(asked, hits if asked.profile is DEFAULT else weighed(asked, hits)))
+    hits = newest_first(asked, hits)
     beside = {hit.id for hit in known}
     kept = [
         hit

@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from mnemolog.domain import hydration
+from mnemolog.domain import hydration, state
 from mnemolog.domain.memory import Kind
+from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.ranking import OUTSIDE, Signals
 from mnemolog.domain.turn import Role
 from mnemolog.projections.retrieval import Hit
@@ -21,6 +22,9 @@ _SAID_BY_AGENT = re.compile(
     r"\b(?:you|your|yours|yourself|assistant|agent|we (?:discuss|talk|decid|agree)\w*|our (?:last|previous|earlier))\b",
     re.IGNORECASE,
 )
+
+ABOUT_EQUAL = 0.85
+"""The part of a message's score from which a later one by the same speaker answers about as well."""
 
 
 def weighed(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -58,6 +62,28 @@ def users_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
 
 def _said_to_user(hit: Hit) -> Hit:
     return replace(hit, score=SAID_TO_USER * hit.score, parts={**hit.parts, "assistant": SAID_TO_USER})
+
+
+def newest_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """Of messages of one speaker that answer a question about the present about equally well, the newest first.
+
+    They have the same words of the question, most of it: `The choir is on Tuesdays`, `The choir is on Thursdays now`.
+    """
+    if not state.asked_states(asked.question.text) or asked.past or not asked.stems:
+        return hits
+    alike = dict[tuple[object, ...], list[int]]()
+    for place, hit in enumerate(hits):
+        states = hit.kind == MESSAGE and not hit.row["text"].rstrip().endswith("?")
+        words = hydration.stems(hit.row["text"]) & asked.stems if states else frozenset[str]()
+        if len(words) > ENOUGH * len(asked.stems):
+            alike.setdefault((hit.row["speaker"], hit.row["role"], words), []).append(place)
+    found = list(hits)
+    for places in alike.values():
+        equal = [place for place in places if hits[place].score >= ABOUT_EQUAL * hits[places[0]].score]
+        newest = sorted((hits[place] for place in equal), key=lambda hit: hit.date, reverse=True)
+        for place, hit in zip(equal, newest, strict=True):
+            found[place] = replace(hit, score=hits[place].score)
+    return found
 
 
 def trusted_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:

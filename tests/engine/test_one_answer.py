@@ -307,6 +307,36 @@ async def test_what_an_assistant_said_is_no_answer_about_the_user(model: Engine)
     assert found.text.index(said) < found.text.index(advice)
 
 
+NEWS = (
+    ("2026-01-08", "fave band atm is wet leg, saw them live"),
+    ("2026-02-02", "choir practice is every tuesday at 7"),
+    ("2026-05-19", "mums party is on the 18th of july, booked the duke of york"),
+    ("2026-06-01", "choir practice is on thursdays at 7 from this week"),
+    ("2026-07-04", "mums party got moved to the 25th of july cos of the venue"),
+    ("2026-09-18", "new fave band is fontaines dc, what a gig"),
+    ("2026-09-20", "the garden is full of slugs"),
+)
+
+
+async def test_of_messages_that_answer_as_well_the_newer_is_first(model: Engine) -> None:
+    ana = Teller(model, "newer")
+    for date, text in NEWS:
+        await ana.says(text, speaker="", occurred_at=day(date))
+    await model.settled(60)
+
+    for question, right in (
+        ("What is my fave band?", "fontaines"),
+        ("When is choir practice?", "thursdays"),
+        ("When is mums party?", "25th"),
+    ):
+        found = (await ana.asks(question, kinds=["message"])).hits
+        assert right in found[0].text, (question, [(hit.text, hit.score) for hit in found])
+        request = ContextRequest(query=question)
+        text = (await model.reads.context(ana.viewer, request, await ana.caught_up())).text
+        [activity] = [part for part in text.split("\n\n") if part.startswith("Activity")]
+        assert right in activity.splitlines()[1], question
+
+
 async def test_critical_facts_are_in_every_context_whatever_the_budget(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("me", "allergy", "peanuts")
