@@ -119,6 +119,23 @@ def direct(question: str) -> Direct | None:
     return Direct(relative=related["kin"].lower()) if related else None
 
 
+def only_of(question: str) -> frozenset[str]:
+    """The stems of what somebody is to the user, if the question speaks of the user only as of theirs.
+
+    >>> sorted(only_of("Where did my cousin Nia live in March?")), sorted(only_of("Did I live with my cousin?"))
+    (['cousin'], [])
+    """
+    plain = question.replace("’", "'")
+    theirs = _THEIRS.search(plain)
+    if theirs is None or hydration.asks_about_user(plain[: theirs.start()] + plain[theirs.end() :]):
+        return frozenset()
+    return hydration.stems(theirs["who"])
+
+
+_THEIRS = re.compile(
+    rf"\b{_MY}(?:best |old |new |former |late |ex-?)?"
+    rf"(?P<who>{_KIN}|partner|friend|colleague|neighbou?r|boss|manager)\b(?!-)"
+)
 # What may mean another relative.
 _ANY = frozenset({"family", "relative", "parent"})
 _WORD = re.compile(r"[^\W_]+")

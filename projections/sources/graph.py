@@ -10,6 +10,8 @@ from sqlalchemy import ColumnElement, func, select, union_all
 from mnemolog.domain import hydration
 from mnemolog.domain.asked import AnswerKind, answer_kind, without_periods
 from mnemolog.domain.card import TOP_FACTS, reference
+from mnemolog.domain.direct_question import only_of
+from mnemolog.domain.entity import ME, proper_name
 from mnemolog.domain.facts import State
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.sentence import value_text
@@ -73,7 +75,8 @@ async def _find(asked: Asked) -> Found:
     # `Where do I live?` is not a question about where somebody else lives.
     anchored = bool(found.seeds) or hydration.asks_about_user(asked.question.text)
     weighed = [replace(one, score=ELSEWHERE * one.score) if anchored and not one.hops else one for one in found.facts]
-    relevant = [one for one in _dates_with_events(asked, weighed) if one.score > RELEVANT]
+    others = _without_own(asked, found, weighed)
+    relevant = [one for one in _dates_with_events(asked, others) if one.score > RELEVANT]
     if past:
         told = _past(past, relevant)
     elif relevant or not asked.former:
@@ -82,6 +85,27 @@ async def _find(asked: Asked) -> Found:
         told = await _over(asked, about or {one.entity_id for one in found.seeds})
     hits = [*told, *await _only_named(asked, found)]
     return Found(hits=hits, named=[one.said for one in found.seeds if one.said], unborne=found.unborne)
+
+
+def _without_own(asked: Asked, found: Hydration, weighed: Sequence[FactHit]) -> Sequence[FactHit]:
+    """The facts without what is so of the user, if the question is about somebody who is something to the user.
+
+    Where the user lived is no answer to `Where did my cousin Nia live in March?`, and who that cousin is leads to one.
+    """
+    ties = only_of(asked.question.text)
+    if not ties:
+        return weighed
+    own = name_key(proper_name(asked.viewer.user_id, ME))
+    user = {one.entity_id for one in found.seeds if name_key(one.said) == own}
+    named = {one.entity_id for one in found.seeds} - user
+    ties |= hydration.alike(ties)
+    return [
+        one
+        for one in weighed
+        if one.row["subject_id"] not in user
+        or one.row["object_id"] in named
+        or not ties.isdisjoint(hydration.stems(one.sentence))
+    ]
 
 
 def _where(asked: Asked) -> list[ColumnElement[bool]]:

@@ -307,6 +307,24 @@ async def test_what_an_assistant_said_is_no_answer_about_the_user(model: Engine)
     assert found.text.index(said) < found.text.index(advice)
 
 
+async def test_a_fact_of_the_user_is_no_answer_about_a_relative_in_the_past(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("me", "lives_in", "Cardiff", since=day("2026-01-01"))
+    await ana.tells("me", "cousin", "Nia Bevan", since=day("2026-01-01"))
+    await ana.tells("me", "friend_of", "Nia Roberts", since=day("2026-01-01"))
+
+    async def found(question: str) -> str:
+        answer = await ana.asks(question, kinds=["relation"], asked_at=day("2026-08-01"))
+        return " ".join(hit.text for hit in answer.hits)
+
+    for question in ("Where did my cousin Nia live in March?", "Where did my cousin live in March?"):
+        assert "Cardiff" not in await found(question)
+    await ana.tells("Nia Bevan", "lives_in", "Swansea", since=day("2026-01-01"))
+    assert "Nia Bevan lives in Swansea" in await found("Where did my cousin Nia live in March?")
+    for question in ("Where did I live in March?", "Did my cousin and I live in Cardiff in March?"):
+        assert "Cardiff" in await found(question)
+
+
 NEWS = (
     ("2026-01-08", "fave band atm is wet leg, saw them live"),
     ("2026-02-02", "choir practice is every tuesday at 7"),
@@ -315,6 +333,7 @@ NEWS = (
     ("2026-07-04", "mums party got moved to the 25th of july cos of the venue"),
     ("2026-09-18", "new fave band is fontaines dc, what a gig"),
     ("2026-09-20", "the garden is full of slugs"),
+    ("2026-09-25", "guess what my fave band is?"),
 )
 
 
