@@ -333,7 +333,7 @@ NEWS = (
     ("2026-07-04", "mums party got moved to the 25th of july cos of the venue"),
     ("2026-09-18", "new fave band is fontaines dc, what a gig"),
     ("2026-09-20", "the garden is full of slugs"),
-    ("2026-09-25", "guess what my fave band is?"),
+    ("2026-07-06", "do you think that people will come to mums party if it rains in july?"),
 )
 
 
