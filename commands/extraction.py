@@ -33,6 +33,7 @@ from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.extraction.candidate import MOST_WRITES, Action, Candidate
 from mnemolog.domain.extraction.short_names import is_short_for
 from mnemolog.domain.extraction.vocabulary import (
+    ALSO_CALLED,
     FOLLOWED,
     FOLLOWED_BY_OTHER,
     ONE_OF,
@@ -159,6 +160,8 @@ def decide_one(state: Extraction, command: ExtractTurn, candidate: Candidate, fa
         news += _left_behind(state, after(state, news), command, candidate, about)
     if news and about.predicate in SUCCEEDED and candidate.action is not Action.END:
         news += _succeeded(after(state, news), command, candidate, about)
+    if news and about.predicate in ALSO_CALLED and candidate.action is Action.STATE:
+        news += _replaced(after(state, news), command, candidate, about)
     if news and about.predicate in TURNED and candidate.action is not Action.END:
         news += _turned(after(state, news), command, candidate, about)
     if news and {about.predicate} & {*FOLLOWED, *FOLLOWED_BY_OTHER} and candidate.action is not Action.END:
@@ -253,6 +256,19 @@ def _succeeded(state: Extraction, command: ExtractTurn, candidate: Candidate, fa
         former = {"predicate": predicate, "object": thing.format(fact.object), "literal": thing != "{}" or fact.literal}
         _, same = slot_of(state, fact.model_copy(update=former))
         for one in same:
+            if _holds(one, command.said_at) and _outranked(state, command, candidate, one):
+                ends += _end(after(state, ends), command, candidate, one, candidate.since or command.said_at)
+    return ends
+
+
+def _replaced(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
+    """The ends of who else had the same role by another word, if somebody is said to be new in it."""
+    subject = subject_of(state.graph, fact)
+    if subject is None or not (candidate.changes or candidate.since):
+        return []
+    ends: list[Event] = []
+    for predicate in ALSO_CALLED[fact.predicate]:
+        for one in _slot(state, fact, subject, predicate):
             if _holds(one, command.said_at) and _outranked(state, command, candidate, one):
                 ends += _end(after(state, ends), command, candidate, one, candidate.since or command.said_at)
     return ends
@@ -463,7 +479,7 @@ def _reads_around(state: Extraction, candidate: Candidate, fact: Remember) -> fr
     tags = frozenset[str]()
     for predicate in (*TURNED.get(fact.predicate, ()), FOLLOWED_BY_OTHER.get(fact.predicate)):
         tags |= FACTS.tags(state.graph, _other_way(fact, predicate)) if predicate else frozenset()
-    around = (*TIED_TO.get(fact.predicate, ()), *SUCCEEDED.get(fact.predicate, ()))
+    around = [each for of in (TIED_TO, SUCCEEDED, ALSO_CALLED) for each in of.get(fact.predicate, ())]
     for predicate in (*around, FOLLOWED.get(fact.predicate, fact.predicate)):
         tags |= slot_reads(state.graph, (fact.scope, fact.owner, subject.entity_id, predicate))
     if candidate.in_short or candidate.replaces or fact.predicate == WORKS_AT:

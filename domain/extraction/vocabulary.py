@@ -94,6 +94,9 @@ SUCCEEDED = {
     "works_at": {"plans": "to work at {}"},
 }
 """What a fact ends about the same object: an engagement ends with the wedding, and a plan when it is done."""
+_SUPERIORS = ("boss", "manager", "supervisor")
+ALSO_CALLED = {one: tuple(other for other in _SUPERIORS if other != one) for one in _SUPERIORS}
+"""Other words for the same role: a new manager takes the place of the boss."""
 TURNED = {"lives_with": ("neighbour",)}
 """What a fact ends between the same two, seen from the other: who moves in is no neighbour any more."""
 FOLLOWED_BY_OTHER = {before: later for later, ended in TURNED.items() for before in ended}

@@ -236,6 +236,12 @@ async def test_what_ended_something_is_above_it(ana: Teller) -> None:
     assert hits[0].current
 
 
+async def test_a_new_manager_takes_the_place_of_the_boss(ana: Teller) -> None:
+    await hears(ana, "My boss is Denise.", "My new manager is Mia Reyes.", "Since Monday my boss is Marcus Hall.")
+    held = [(one["predicate"], one["object"]) for one in await ana.facts() if one["subject"] == ana.user]
+    assert held == [("boss", "Marcus Hall")]
+
+
 async def test_a_move_that_is_called_off_leaves_the_home(ana: Teller) -> None:
     await hears(ana, "I live in Leeds.", "I'm moving to York on 1 June.", "I'm not moving to York after all.")
     home, plan = await ana.facts(valid_at="any", predicate="lives_in")
