@@ -299,7 +299,7 @@ async def test_the_facts_of_a_message_are_extracted_on_a_trigger_and_within_the_
 
 @pytest.mark.spec("B13")
 async def test_no_receipt_and_no_question_waits_for_the_model(ines: Teller, server: ModelServer) -> None:
-    """While it does not answer, a quarter of them at least take less than 150 ms, however busy the machine is."""
+    """While it does not answer, a quarter of them at least take less than three times as long as before."""
     proposes(server, {"text": "The user plays the oboe."})
     server.free.clear()
     receipts, questions = list[float](), list[float]()
@@ -315,7 +315,7 @@ async def test_no_receipt_and_no_question_waits_for_the_model(ines: Teller, serv
         await ines.engine.reads.query(ines.question("What do I want to play?"))
         questions.append(time.perf_counter() - began)
     assert (server.asked, await texts(ines)) == (1, [])
-    assert all(sorted(seconds[10:])[5] < 0.150 for seconds in (receipts, questions))
+    assert all(sorted(seconds[10:])[5] < 3 * sorted(seconds[:10])[5] for seconds in (receipts, questions))
     server.free.set()
     await extracted(ines.engine)
     assert await texts(ines) == ["The user plays the oboe."]

@@ -53,7 +53,7 @@ FOUND: dict[str, tuple[str, ...]] = {
     "When is the wedding of my sister?": (
         "Ana: The wedding of my sister got postponed to 3 October.",
         "Ana: The wedding of my sister is on 12 September.",
-        "ranking-ana is married to Jonas",
+        "Ana: I run along the river every Tuesday.",
     ),
     "What is Ana afraid of?": (
         "Ana is afraid of thunderstorms",
