@@ -274,13 +274,17 @@ def moving(said: Said) -> Sequence[Candidate]:
     """A move that is to come holds from its date; without one it is a plan."""
     if said.clause.since and said.clause.since > said.at:
         return moved_to(said)
-    return (Candidate(predicate="plans", object=f"to move to {said.name}", literal=True),)
+    return (_to_move(said),)
 
 
 def not_moving(said: Said) -> Sequence[Candidate]:
     """The end of a plan to move, and of the home from the day of the move on."""
-    plan, home = moving(replace(said, clause=replace(said.clause, since=None)))[0], ends("lives_in")(said)[0]
-    return (replace(plan, action=Action.END, changes=True), replace(home, until=None))
+    home = Candidate(predicate="lives_in", object=said.name, action=Action.END, changes=True)
+    return (replace(_to_move(said), action=Action.END, changes=True), home)
+
+
+def _to_move(said: Said) -> Candidate:
+    return Candidate(predicate="plans", object=f"to move to {said.name}", literal=True)
 
 
 def occupied(said: Said) -> Sequence[Candidate]:

@@ -407,6 +407,7 @@ def found(text: str) -> list[str]:
         ("i'm allergic to cashews lol", ["allergy cashews"]),
         ("ive started at Northgate Housing", ["works_at Northgate Housing"]),
         ("I'm not moving to Manchester after all.", ["-plans to move to Manchester", "-lives_in Manchester"]),
+        ("I'm not moving to Rome for the summer", ["-plans to move to Rome", "-lives_in Rome"]),
         (
             "Mum died on Saturday evening. The funeral is on 27 October",
             ["my mother died 2026-05-09 2026-05-09..", "funeral_date 2026-10-27"],
