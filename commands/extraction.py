@@ -204,17 +204,14 @@ def _outlived(state: Extraction, command: ExtractTurn, candidate: Candidate, fac
     """The ends of what held of somebody who died."""
     gone = subject_of(state.graph, fact)
     assert gone
-    ends: list[Event] = []
+    over: list[Relation] = []
     for one in state.graph.relations.values():
         about = {state.graph.root(id_) for id_ in (one.subject_id, one.object_id) if id_}
-        held = one.status is Status.ACTIVE and _holds(one, command.said_at)
-        if gone.entity_id not in about or not held or one.predicate in OUTLIVING:
+        if gone.entity_id not in about or one.status is not Status.ACTIVE or one.predicate in OUTLIVING:
             continue
-        if one.relation_id in state.recorded and one.predicate not in _ENDING:
-            continue
-        if _outranked(state, command, candidate, one):
-            ends += _end(after(state, ends), command, candidate, one, candidate.since or command.said_at)
-    return ends
+        if one.relation_id not in state.recorded or one.predicate in _ENDING:
+            over.append(one)
+    return _all_ended(state, command, candidate, over)
 
 
 def _left_behind(
@@ -251,14 +248,11 @@ def _is_over(state: Extraction, command: ExtractTurn, fact: Remember) -> tuple[d
 
 def _succeeded(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
     """The ends of what comes before a fact about the same object, such as an engagement before a marriage."""
-    ends: list[Event] = []
+    before: list[Relation] = []
     for predicate, thing in SUCCEEDED[fact.predicate].items():
         former = {"predicate": predicate, "object": thing.format(fact.object), "literal": thing != "{}" or fact.literal}
-        _, same = slot_of(state, fact.model_copy(update=former))
-        for one in same:
-            if _holds(one, command.said_at) and _outranked(state, command, candidate, one):
-                ends += _end(after(state, ends), command, candidate, one, candidate.since or command.said_at)
-    return ends
+        before += slot_of(state, fact.model_copy(update=former))[1]
+    return _all_ended(state, command, candidate, before)
 
 
 def _replaced(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
@@ -266,21 +260,24 @@ def _replaced(state: Extraction, command: ExtractTurn, candidate: Candidate, fac
     subject = subject_of(state.graph, fact)
     if subject is None or not (candidate.changes or candidate.since):
         return []
-    ends: list[Event] = []
-    for predicate in ALSO_CALLED[fact.predicate]:
-        for one in _slot(state, fact, subject, predicate):
-            if _holds(one, command.said_at) and _outranked(state, command, candidate, one):
-                ends += _end(after(state, ends), command, candidate, one, candidate.since or command.said_at)
-    return ends
+    before = [one for predicate in ALSO_CALLED[fact.predicate] for one in _slot(state, fact, subject, predicate)]
+    return _all_ended(state, command, candidate, before)
 
 
 def _turned(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
     """The ends of what a fact's object was to its subject, such as a neighbour who has moved in."""
+    before = [one for name in TURNED[fact.predicate] for one in slot_of(state, _other_way(fact, name))[1]]
+    return _all_ended(state, command, candidate, before)
+
+
+def _all_ended(
+    state: Extraction, command: ExtractTurn, candidate: Candidate, before: Sequence[Relation]
+) -> Sequence[Event]:
+    """The ends of those of these facts that hold and that the message may end, when the candidate begins."""
     ends: list[Event] = []
-    for predicate in TURNED[fact.predicate]:
-        for one in slot_of(state, _other_way(fact, predicate))[1]:
-            if _holds(one, command.said_at) and _outranked(state, command, candidate, one):
-                ends += _end(after(state, ends), command, candidate, one, candidate.since or command.said_at)
+    for one in before:
+        if _holds(one, command.said_at) and _outranked(state, command, candidate, one):
+            ends += _end(after(state, ends), command, candidate, one, candidate.since or command.said_at)
     return ends
 
 

@@ -17,13 +17,12 @@ from mnemolog.domain.message import KIND
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.ranking import Cutoff
-from mnemolog.domain.sentence import value_text
 from mnemolog.domain.text import count_tokens, normalize_name
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.serving import ServedItem
 from mnemolog.projections.asking import together
 from mnemolog.projections.graph import facts, reader
-from mnemolog.projections.graph.facts import Point
+from mnemolog.projections.graph.facts import Point, fact_value
 from mnemolog.projections.graph.hydration import Seed, critical, fact_sentence, hydrate
 from mnemolog.projections.memories.filters import Candidates
 from mnemolog.projections.requests import Filters
@@ -228,7 +227,7 @@ def known(envelope: Envelope, graph: Graph, found: Found, predicates: PredicateP
     graph = replace(graph, me=graph.me or UUID(int=0))  # A user of whom no fact is known has no entity.
     me = str(graph.me)
     of_user = {str(row["relation_id"]) for row in graph.rows if str(row["subject_id"]) == me}
-    only = {str(row["relation_id"]): _value(row) for row in graph.rows if predicates.rule(row["predicate"]).single}
+    only = {str(row["relation_id"]): fact_value(row) for row in graph.rows if predicates.rule(row["predicate"]).single}
     of_user |= {hit.id for hit in found.hits if me in _said(hit, graph).about}
     return [
         Known(slot, id_, text, id_ in of_user, (by.statement or by.id) if by else "", only.get(id_, ""))
@@ -246,16 +245,18 @@ def _laws(graph: Graph, predicates: PredicatePolicy) -> Sequence[Fact]:
     for row in graph.former:
         if not _is_outside(row):
             former.setdefault((row["subject_id"], row["predicate"]), []).append(row)
-    held = {(row["subject_id"], row["predicate"], _value(row)) for row in rows}
+    held = {(row["subject_id"], row["predicate"], fact_value(row)) for row in rows}
     found = []
     for row in rows:
         single = predicates.rule(row["predicate"]).single
         earlier = former.pop((row["subject_id"], row["predicate"]), []) if single else []
-        found.append(_law(row, _value(row), [one for one in earlier if _value(one) != _value(row)], single=single))
+        found.append(
+            _law(row, fact_value(row), [one for one in earlier if fact_value(one) != fact_value(row)], single=single)
+        )
     ended = [row for rows in former.values() for row in rows]
     return [
         *found,
-        *(_law(row, "", [row]) for row in ended if (row["subject_id"], row["predicate"], _value(row)) not in held),
+        *(_law(row, "", [row]) for row in ended if (row["subject_id"], row["predicate"], fact_value(row)) not in held),
     ]
 
 
@@ -272,13 +273,9 @@ def _law(row: Row, value: str, former: Sequence[Row], *, single: bool = False) -
         value=value,
         single=single,
         critical=row["critical"] and bool(value),
-        former=tuple(map(_value, former)),
+        former=tuple(map(fact_value, former)),
         sources=frozenset(sources),
     )
-
-
-def _value(row: Row) -> str:
-    return row["object"] if row["object"] is not None else value_text(row["value"])
 
 
 def _said(hit: Hit, graph: Graph) -> Statement:

@@ -158,6 +158,11 @@ async def outlived(
     return {id_: (facts, id_ not in lasting) for id_, facts in over.items()}
 
 
+def fact_value(fact: Row) -> str:
+    """The other end of a fact, or its value, in plain words."""
+    return str(fact["object"]) if fact["object"] is not None else value_text(fact["value"])
+
+
 def learned() -> ColumnElement[datetime]:
     """When it was said that a fact holds."""
     return func.coalesce(periods.c.learned_at, periods.c.known_from)
@@ -414,6 +419,5 @@ def _in_time(fact: Row) -> tuple[Any, ...]:
 
 def _line(entity: Row, fact: Row) -> str:
     """As the subject sees it: `lives_in Berlin`; in full if the entity is the object: `Ana knows Marta`."""
-    thing = fact["object"] if fact["object"] is not None else value_text(fact["value"])
-    phrase = f"{fact['predicate']} {thing}"
+    phrase = f"{fact['predicate']} {fact_value(fact)}"
     return phrase if fact["subject_id"] == entity["entity_id"] else f"{fact['subject']} {phrase}"

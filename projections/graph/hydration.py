@@ -17,11 +17,11 @@ from mnemolog.domain.hydration import Match
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.mention import longest, phrases
 from mnemolog.domain.predicates import MEDICATION, PredicatePolicy, dose_of
-from mnemolog.domain.sentence import sentence, value_text, verb_phrase
+from mnemolog.domain.sentence import sentence, verb_phrase
 from mnemolog.domain.text import name_key
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.graph import facts, reader
-from mnemolog.projections.graph.facts import Point
+from mnemolog.projections.graph.facts import Point, fact_value
 from mnemolog.projections.graph.tables import relations
 from mnemolog.projections.rows import Row
 from mnemolog.projections.visibility import owned, shared
@@ -134,11 +134,6 @@ def fact_sentence(row: Row) -> str:
     return sentence(row["subject"], row["predicate"], fact_value(row))
 
 
-def fact_value(row: Row) -> str:
-    """The other end of a fact, or its value, in plain words."""
-    return str(row["object"]) if row["object"] is not None else value_text(row["value"])
-
-
 async def _seeds(
     connection: AsyncConnection, viewer: Viewer, text: str, entity_ids: Collection[UUID]
 ) -> Sequence[Seed]:
@@ -249,9 +244,8 @@ class _Walk:
         self.found[row["relation_id"]] = _hit(row, score, hops, path, seed, parts)
 
     def _match(self, row: Row) -> Match:
-        thing = row["object"] if row["object"] is not None else value_text(row["value"])
         predicate = _predicate_stems(row["predicate"])
-        words = predicate | hydration.stems(thing)
+        words = predicate | hydration.stems(fact_value(row))
         alike = hydration.alike(predicate) - words
         return Match(words & self.asked, alike & self.asked, self.similar.get(row["relation_id"], 0.0))
 

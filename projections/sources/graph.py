@@ -11,10 +11,8 @@ from mnemolog.domain import hydration
 from mnemolog.domain.asked import AnswerKind, answer_kind, without_periods
 from mnemolog.domain.card import TOP_FACTS, reference
 from mnemolog.domain.direct_question import only_of
-from mnemolog.domain.entity import ME, proper_name
 from mnemolog.domain.facts import State
 from mnemolog.domain.origin import Origin
-from mnemolog.domain.sentence import value_text
 from mnemolog.domain.state import Past, state_of
 from mnemolog.domain.text import name_key
 from mnemolog.domain.viewer import Viewer
@@ -95,8 +93,7 @@ def _without_own(asked: Asked, found: Hydration, weighed: Sequence[FactHit]) -> 
     ties = only_of(asked.question.text)
     if not ties:
         return weighed
-    own = name_key(proper_name(asked.viewer.user_id, ME))
-    user = {one.entity_id for one in found.seeds if name_key(one.said) == own}
+    user = {one.entity_id for one in found.seeds if name_key(one.said) == asked.own_name}
     named = {one.entity_id for one in found.seeds} - user
     ties |= hydration.alike(ties)
     return [
@@ -164,7 +161,9 @@ def _past(past: Past, found: Sequence[FactHit]) -> Sequence[Hit]:
     """What held at that time, the last first; then anything else, which counts less, the nearest to that time first."""
     begun = _begun(found)
     named = f" {past.before} "
-    began = {_slot(one): one.since for one in found if past.before and f" {name_key(_value(one))} " in named}
+    began = {
+        _slot(one): one.since for one in found if past.before and f" {name_key(facts.fact_value(one.row))} " in named
+    }
     hits = list[Hit]()
     in_order = sorted(found, key=lambda one: one.until or one.since, reverse=True)
     for one in sorted(in_order, key=lambda one: past.apart(one.since, None if one.current else one.until)):
@@ -188,11 +187,6 @@ def _slot_of(row: Row) -> tuple[UUID, str]:
 def _begun(found: Sequence[FactHit]) -> set[tuple[UUID, str, datetime]]:
     """When each value of each predicate began: a value that ends just then was replaced."""
     return {(*_slot(one), one.since) for one in found}
-
-
-def _value(one: FactHit) -> str:
-    row = one.row
-    return str(row["object"]) if row["object"] is not None else value_text(row["value"])
 
 
 async def _former(asked: Asked, relevant: Sequence[FactHit]) -> Sequence[Hit]:

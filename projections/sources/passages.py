@@ -1,6 +1,6 @@
 """Passages of the agent's library as a source of a search.
 
-A library is a stream of its own, so they are read before, at the same time, and come with the question.
+A library is a stream of its own: it is read first, as of the same moment, and what it has comes with the question.
 """
 
 from collections.abc import Mapping, Sequence

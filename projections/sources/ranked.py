@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import Select, select
 
 from mnemolog.domain import direct_question, hydration, ranking, state
-from mnemolog.domain.entity import ME, proper_name
+from mnemolog.domain.entity import ME
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.ranking import DEFAULT
 from mnemolog.domain.text import name_key, normalize_name, search_terms
@@ -18,7 +18,7 @@ from mnemolog.projections.asking import ask, together
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.graph import facts
 from mnemolog.projections.graph import reader as entities
-from mnemolog.projections.graph.hydration import fact_sentence, fact_value
+from mnemolog.projections.graph.hydration import fact_sentence
 from mnemolog.projections.graph.tables import NAME as GRAPH
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.requests import UNFILTERED
@@ -147,7 +147,7 @@ def _beside(hit: Hit) -> Hit:
 
 
 async def _is_user(asked: Asked, name: str) -> bool:
-    own = name_key(proper_name(asked.viewer.user_id, ME))
+    own = asked.own_name
     borne = await entities.bearers(asked.connection, asked.viewer, {own, name_key(name)})
     user = {row["entity_id"] for row in borne.get(own, ())}
     return name_key(name) == own or any(row["entity_id"] in user for row in borne.get(name_key(name), ()))
@@ -182,9 +182,9 @@ async def _outlived(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
         over_now = one.row.get("former") == ranking.FORMER
         marked.append(replace(one, current=False, score=weight * hit.score) if over_now else one)
         if over_now:
-            about[hit.id] = list(map(fact_value, ended))
+            about[hit.id] = list(map(facts.fact_value, ended))
         elif hit.kind == FACT and not hit.current:
-            about[hit.id] = [fact_value(hit.row["details"])]
+            about[hit.id] = [facts.fact_value(hit.row["details"])]
     return _news_first(marked, about) if now else sorted(marked, key=lambda hit: -hit.score)
 
 
@@ -208,7 +208,7 @@ def told_former(row: Mapping[str, Any], ended: Sequence[Row], every: bool) -> Ro
 
     `every`: none of its facts holds any more. It may say what is no fact.
     """
-    mark, values = ranking.FORMER, [fact_value(one) for one in ended]
+    mark, values = ranking.FORMER, [facts.fact_value(one) for one in ended]
     whole = every and state.says_only(row["text"], values)
     former = mark if whole else f"{mark}: {', '.join(map(fact_sentence, ended))}" if ended else ""
     return {**row, "former": former}
@@ -262,7 +262,7 @@ async def _superseded(asked: Asked, hits: Sequence[Hit]) -> Mapping[str, str]:
         for hit in hits
         if hit.kind == FACT and hit.current and asked.predicates.rule(hit.row["details"]["predicate"]).single
     ]
-    me = name_key(proper_name(asked.viewer.user_id, ME))
+    me = asked.own_name
     own = await entities.bearers(asked.connection, asked.viewer, {me}) if held and said else {}
     user = {row["entity_id"] for rows in own.values() for row in rows}
     for fact in held:

@@ -11,11 +11,13 @@ from sqlalchemy import ColumnElement
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import hydration
+from mnemolog.domain.entity import ME, proper_name
 from mnemolog.domain.hydration import Match
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.ranking import DEFAULT, Cutoff, Profile
 from mnemolog.domain.state import Past, asked_past
+from mnemolog.domain.text import name_key
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.memories.filters import Candidates
@@ -70,6 +72,11 @@ class Asked:
     def stems(self) -> frozenset[str]:
         """The stems of what it asks for."""
         return hydration.question_stems(self.question.text)
+
+    @cached_property
+    def own_name(self) -> str:
+        """The key of the user's name, by which their entity is found."""
+        return name_key(proper_name(self.viewer.user_id, ME))
 
     @cached_property
     def about_user(self) -> bool:
