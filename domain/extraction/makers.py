@@ -154,8 +154,8 @@ def drug(said: Said) -> Sequence[Candidate]:
 
 def drug_over(said: Said) -> Sequence[Candidate]:
     """The end of a medication, and of its dose."""
-    (end,) = ends(MEDICATION)(said)
-    return (end, replace(end, predicate=dose_of(said.match["value"]), object=None))
+    dose = dose_of(said.match["value"])
+    return tuple(one for end in ends(MEDICATION)(said) for one in (end, replace(end, predicate=dose, object=None)))
 
 
 def dose(said: Said) -> Sequence[Candidate]:

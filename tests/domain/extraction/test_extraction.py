@@ -687,6 +687,8 @@ def test_plain_statements_become_candidates(text: str, expected: list[str]) -> N
         "Jonah and I have been together in this.",
         "I'm seeing a guy about a car.",
         "I start on Monday.",
+        "I stopped taking ibuprofen at 5 pm",
+        "I came off sertraline for the summer",
         "I'm allergic to mondays lol",
         "i live in constant fear",
         "I called Eva, but she left and moved to Rome",
