@@ -27,7 +27,7 @@ LONGEST_REST_SECONDS = 0.02
 RETRY_SECONDS = 0.5
 SWEEP_SECONDS = 2.0
 # The pause is fifty times as long as the check before it, which takes longer with many streams; but at most this, or
-# ten times the check: a long one may have met a stall of the machine, which says nothing about the next.
+# ten times the check.
 SWEEP_SHARE = 50
 LONGEST_PAUSE_SECONDS = 15.0
 LEAST_SHARE = 10
@@ -40,9 +40,16 @@ Deliver = Callable[[Sequence[Projection], Sequence[Delivered]], Awaitable[None]]
 EVERY_PARTITION = frozenset(range(PARTITIONS))
 
 
-def pause_after(look: float) -> float:
-    """Seconds until the next sweep, given how many seconds the check for lagging streams took."""
-    return max(SWEEP_SECONDS, min(SWEEP_SHARE * look, max(LONGEST_PAUSE_SECONDS, LEAST_SHARE * look)))
+class Pauses:
+    """The pauses between checks, by the shorter of the last two: one that met a stall says nothing about the next."""
+
+    def __init__(self) -> None:
+        self._before = 0.0
+
+    def after(self, look: float) -> float:
+        """Seconds until the next sweep, given how many seconds the check for lagging streams took."""
+        shorter, self._before = min(look, self._before), look
+        return max(SWEEP_SECONDS, min(SWEEP_SHARE * shorter, max(LONGEST_PAUSE_SECONDS, LEAST_SHARE * shorter)))
 
 
 class Sweeper:
@@ -52,7 +59,7 @@ class Sweeper:
         self.projection = projection
         self._own, self._retried, self._to_retry = own, frozenset[int](), frozenset[int]()
         self._wake, self._due = asyncio.Event(), False
-        self._quiet_until = 0.0
+        self._quiet_until, self._pauses = 0.0, Pauses()
         self._paused = False
 
     def own(self, partitions: frozenset[int]) -> None:
@@ -133,7 +140,7 @@ class Sweeper:
             lagging += [one for one in batch if self.mine(one.stream)]
             if len(lagging) > REMEMBERED:
                 return await self._caught_up()
-        pause = pause_after(time.monotonic() - began)
+        pause = self._pauses.after(time.monotonic() - began)
         if not lagging:
             return pause
         # Most of them are under way. Those that have not moved by then are lost.
@@ -252,7 +259,7 @@ class Workers:
 
     async def look(self) -> None:
         """Have each projection that is behind checked for lost events, again and again until cancelled."""
-        pause = SWEEP_SECONDS
+        pause, pauses = SWEEP_SECONDS, Pauses()
         while True:
             await asyncio.sleep(pause)
             began = time.monotonic()
@@ -261,7 +268,7 @@ class Workers:
             except Exception as error:  # noqa: BLE001  A dropped table of one: each looks for itself.
                 _logger.warning("what is behind cannot be read: %s", type(error).__name__)
                 behind = [sweeper.projection.name for sweeper in self._sweepers]
-            pause = pause_after(time.monotonic() - began)
+            pause = pauses.after(time.monotonic() - began)
             for sweeper in self._sweepers:
                 if sweeper.projection.name in behind:
                     sweeper.look()

@@ -137,8 +137,11 @@ async def test_a_cancelled_read_of_a_session_ends(engine: Engine, user: str) -> 
 
 
 @pytest.mark.parametrize(("look", "pause"), [(0.001, 2), (0.2, 10), (1.2, 15), (4, 40)])
-def test_a_sweep_that_took_long_is_followed_by_a_longer_pause_within_bounds(look: float, pause: float) -> None:
-    assert workers.pause_after(look) == pytest.approx(pause)
+def test_sweeps_that_take_long_are_followed_by_longer_pauses_within_bounds(look: float, pause: float) -> None:
+    pauses = workers.Pauses()
+    assert pauses.after(look) == 2, "one long sweep says nothing about the next"
+    assert pauses.after(look) == pytest.approx(pause)
+    assert pauses.after(0.001) == 2
 
 
 async def test_a_sweep_reads_stalled_streams_and_nothing_paused_meanwhile(
