@@ -163,7 +163,7 @@ def _subjects(state: Graph, payload: Event) -> tuple[str, ...]:
         case events.EntityUpdated(changed=()) | events.EntityKept():
             return ()
         case events.RelationEvent():
-            said = {id_: one.validity.said for id_, one in state.relations.items()}
-            told = [one.relation_id for one in validity_of(payload) if said.get(one.relation_id, one.said) != one.said]
+            found = ((one, state.relations.get(one.relation_id)) for one in validity_of(payload))
+            told = [one.relation_id for one, known in found if known and known.validity.said != one.said]
             return tuple(map(relation_tag, dict.fromkeys((payload.relation_id, *told))))
     return tuple(map(entity_tag, ENTITY.touched(payload)))

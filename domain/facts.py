@@ -5,6 +5,7 @@ are computed from the whole slot, so they do not depend on the order of recordin
 holds until it is asserted to end, or until the next value begins.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -121,8 +122,10 @@ def retired(slot: Slot, fact: Fact) -> Slot:
 
 def settled(slot: Slot) -> Slot:
     """The slot with the periods computed from its assertions."""
+    starts = sorted((one.valid_from, at) for at, fact in enumerate(slot) if fact.single for one in fact.validity.said)
     return [
-        replace(one, validity=replace(one.validity, periods=_periods(slot, place))) for place, one in enumerate(slot)
+        replace(one, validity=replace(one.validity, periods=_periods(one, place, starts)))
+        for place, one in enumerate(slot)
     ]
 
 
@@ -150,24 +153,25 @@ def _placed(slot: Slot, changed: Sequence[Fact]) -> Slot:
     return [*(new.pop(one.relation_id, one) for one in slot), *new.values()]
 
 
-def _periods(slot: Slot, place: int) -> tuple[Period, ...]:
-    own = [_clipped(slot, place, one) for one in slot[place].validity.said]
+Start = tuple[datetime, int]
+"""When the value of a fact begins, and the place of that fact in its slot."""
+
+
+def _periods(fact: Fact, place: int, starts: Sequence[Start]) -> tuple[Period, ...]:
+    """`starts` are those of all facts that replace others, in order."""
+    own = [_clipped(fact, place, one, starts) for one in fact.validity.said]
     return _joined([one for one in own if one.valid_to is None or one.valid_from < one.valid_to])
 
 
-def _clipped(slot: Slot, place: int, said: Period) -> Period:
+def _clipped(fact: Fact, place: int, said: Period, starts: Sequence[Start]) -> Period:
     """The end of a period: its asserted end, or the start of the next value. Of two that begin at the same time, the
     later in the slot wins.
     """
-    starts = [
-        other.valid_from
-        for at, fact in enumerate(slot)
-        if fact.single or at == place
-        for other in fact.validity.said
-        if other.valid_from > said.valid_from or (other.valid_from == said.valid_from and at > place)
-    ]
-    ends = [*starts, *([said.valid_to] if said.valid_to is not None else [])]
-    return replace(said, valid_to=min(ends, default=None))
+    after = bisect_right(starts, (said.valid_from, place))
+    replaced = [start for start, _ in starts[after : after + 1]]
+    again = [one.valid_from for one in fact.validity.said if one.valid_from > said.valid_from]
+    asserted = [] if said.valid_to is None else [said.valid_to]
+    return replace(said, valid_to=min([*replaced, *again, *asserted], default=None))
 
 
 def _joined(periods: Sequence[Period]) -> tuple[Period, ...]:
