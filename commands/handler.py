@@ -5,6 +5,7 @@ from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
+from operator import attrgetter
 from typing import Self, TypeVar
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from mnemolog.commands.turn_taking import Order, TurnTaking
 from mnemolog.domain.errors import ConcurrencyConflict, MnemologError
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.principal import Principal, Role
-from mnemolog.events.envelope import DEFAULT_POLICY, NewEvent, Receipt, StreamId
+from mnemolog.events.envelope import DEFAULT_POLICY, NewEvent, Receipt, Recorded, StreamId
 from mnemolog.events.log import Append, EventLog, Guard, Outcome
 
 C = TypeVar("C", bound=Command)
@@ -128,12 +129,11 @@ class Handler:
     async def read(self, decider: Decider[C, S], command: C) -> S:
         """The current state for a command's decision."""
         command = self.admitted(command)
-        tags = frozenset[str]()
+        tags, history = frozenset[str](), list[Recorded]()
         state = decider.initial
         while lacking := decider.tags(state, command) - tags:
             tags |= lacking
-            history = await self._log.read(command.stream(), tags=tags, unread=decider.unread)
-            state = reduce(decider.evolve, history, decider.initial)
+            history, state = await self._more(decider, command.stream(), tags, history, state)
         return state
 
     async def _run(
@@ -219,10 +219,20 @@ class Handler:
         draft = Draft(decider, stream, [], Guard(frozenset(), 0), self.new_id, self._policy_version)
         while lacking := draft.take(orders):
             tags = draft.guard.tags | lacking
-            history = await self._log.read(stream, tags=tags, unread=decider.unread)
+            history, state = await self._more(decider, stream, tags, draft.history, draft.state)
             guard = Guard(tags, history[-1].seq if history else 0)
-            draft = Draft(decider, stream, history, guard, self.new_id, self._policy_version)
+            draft = Draft(decider, stream, history, guard, self.new_id, self._policy_version, state)
         return draft
+
+    async def _more(
+        self, decider: Decider[C, S], stream: StreamId, tags: frozenset[str], history: Sequence[Recorded], state: S
+    ) -> tuple[list[Recorded], S]:
+        """The history and the state that follows from it, with all events that have one of these tags."""
+        found = await self._log.read(stream, tags=tags, unread=decider.unread, known=[one.seq for one in history])
+        if not history or not found or found[0].seq > history[-1].seq:
+            return [*history, *found], reduce(decider.evolve, found, state)
+        merged = sorted([*history, *found], key=attrgetter("seq"))
+        return merged, reduce(decider.evolve, merged, decider.initial)
 
 
 def _fresh(decider: Decider[C, S], orders: Sequence[Order[C]]) -> frozenset[str]:

@@ -78,9 +78,11 @@ class EventLog(Protocol):
         until: int | None = None,
         tags: Collection[str] = (),
         unread: bool = False,
+        known: Collection[int] = (),
     ) -> Sequence[Recorded]:
         """The events of a stream with after < seq <= until and, if given, with one of `tags`.
 
+        Those at the seqs `known`, which the caller has read, are left out; they need `tags`.
         With `unread` an event that cannot be decoded is returned as `Unread`; otherwise LogError is raised.
         """
         ...

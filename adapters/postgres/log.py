@@ -104,6 +104,7 @@ class PostgresLog:
         until: int | None = None,
         tags: Collection[str] = (),
         unread: bool = False,
+        known: Collection[int] = (),
     ) -> Sequence[Recorded]:
         if not tags:
             found = [event async for batch in self.scan(stream, after=after, until=until) for event in batch]
@@ -112,7 +113,7 @@ class PostgresLog:
 
         async def read(connection: Connection) -> Sequence[Recorded]:
             keyed = await self._keyed(connection, stream, tags)
-            found = await self._chained.some(connection, "read_tagged", **place, tags=keyed)
+            found = await self._chained.some(connection, "read_tagged", **place, tags=keyed, known=list(known))
             return await self._decoded(connection, found, unread=unread)
 
         return await repeated(self.pool, read)

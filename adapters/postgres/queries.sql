@@ -234,7 +234,7 @@ FROM mnemolog.events AS event
 WHERE tenant = %(tenant)s AND stream = %(stream)s AND seq IN
       (SELECT seq FROM mnemolog.tags
        WHERE tenant = %(tenant)s AND stream = %(stream)s AND tag = ANY(%(tags)s::text[])
-         AND seq > %(after)s AND seq <= %(until)s)
+         AND seq > %(after)s AND seq <= %(until)s AND seq <> ALL(%(known)s::bigint[]))
 ORDER BY seq;
 
 -- find_event --

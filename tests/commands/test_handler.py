@@ -3,12 +3,16 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
+from functools import reduce
+from itertools import product
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, new_id, now
+from mnemolog.commands.facts import FACTS
 from mnemolog.commands.handler import ATTEMPTS, Handler
 from mnemolog.commands.memories import (
     MEMORIES,
@@ -27,6 +31,7 @@ from mnemolog.events.log import Append, EventLog, Outcome
 from mnemolog.events.memory import MemoryCreated, MemoryUpdated
 from tests.testkit.clock import START, Clock, ids
 from tests.testkit.events import new, updated
+from tests.testkit.graph import remembering
 from tests.testkit.log import MemoryLog
 
 
@@ -329,15 +334,18 @@ async def test_a_decision_reads_the_memories_that_it_depends_on_and_no_others(en
 
 
 class Counted(MemoryLog):
-    """A log that counts how often a decision reads it."""
+    """A log that counts how often decisions read it, and remembers what they read."""
 
     def __init__(self) -> None:
         super().__init__()
         self.reads = 0
+        self.seqs: list[int] = []
 
     async def read(self, *args: Any, **kwargs: Any) -> Sequence[Recorded]:
         self.reads += 1
-        return await super().read(*args, **kwargs)
+        found = await super().read(*args, **kwargs)
+        self.seqs += [event.seq for event in found]
+        return found
 
 
 async def test_a_new_memory_is_written_without_reading_and_one_that_is_known_after_it() -> None:
@@ -351,6 +359,24 @@ async def test_a_new_memory_is_written_without_reading_and_one_that_is_known_aft
     assert (again.already, again.event_ids) == (True, first.event_ids)
     with pytest.raises(IdempotencyConflict):
         await run.handle(MEMORIES, create("ana", memory_id, text="Ana lives in Porto"))
+
+
+async def test_a_decision_that_reads_on_reads_no_event_twice_and_folds_all_in_order() -> None:
+    log = Counted()
+    run = Handler(log, Clock(), ids())
+    stream = StreamId.of_user("ana")
+    for year, (subject, city) in enumerate(product(("Ana", "Marta"), ("Porto", "Oslo", "Turin")), 2001):
+        since = datetime(year, 1, 1, tzinfo=UTC)
+        await run.handle(FACTS, remembering(subject, "lives_in", city, since=since))
+    log.reads, log.seqs = 0, []
+
+    state = await run.read(FACTS, remembering("Ana", "lives_in", "Bergen"))
+
+    assert log.reads > 2, "names, then the entity, then the slot"
+    assert len(log.seqs) == len(set(log.seqs)) < len(log.streams[stream])
+    whole = reduce(FACTS.evolve, await log.read(stream), FACTS.initial)
+    assert state.relations == {id_: whole.relations[id_] for id_ in state.relations}
+    assert sorted(len(one.validity.periods) for one in state.relations.values()) == [1, 1, 1]
 
 
 async def test_a_memory_is_hidden_and_restored(engine: Engine, user: str) -> None:

@@ -47,9 +47,10 @@ class CountingLog(MemoryLog):
         until: int | None = None,
         tags: Collection[str] = (),
         unread: bool = False,
+        known: Collection[int] = (),
     ) -> Sequence[Recorded]:
         self.reads += 1
-        return await super().read(stream, after=after, until=until, tags=tags, unread=unread)
+        return await super().read(stream, after=after, until=until, tags=tags, unread=unread, known=known)
 
 
 @dataclass

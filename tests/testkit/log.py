@@ -43,8 +43,9 @@ class MemoryLog:
         until: int | None = None,
         tags: Collection[str] = (),
         unread: bool = False,
+        known: Collection[int] = (),
     ) -> Sequence[Recorded]:
-        found = self._between(stream, after, until)
+        found = [event for event in self._between(stream, after, until) if event.header.seq not in known]
         wanted = [event for event in found if not tags or not set(tags).isdisjoint(event.header.tags)]
         return [self._decoded(event, (), unread=unread) for event in wanted]
 

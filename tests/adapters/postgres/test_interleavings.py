@@ -87,9 +87,11 @@ class SteppedLog:
     def __init__(self, log: PostgresLog, steps: Steps, handler: int, *, guarded: bool) -> None:
         self._log, self._steps, self._handler, self._guarded = log, steps, handler, guarded
 
-    async def read(self, stream: StreamId, *, tags: Collection[str] = (), unread: bool = False) -> Sequence[Recorded]:
+    async def read(
+        self, stream: StreamId, *, tags: Collection[str] = (), unread: bool = False, known: Collection[int] = ()
+    ) -> Sequence[Recorded]:
         await self._steps.pause(self._handler)
-        return await self._log.read(stream, tags=tags, unread=unread)
+        return await self._log.read(stream, tags=tags, unread=unread, known=known)
 
     async def append(self, appends: Sequence[Append]) -> Sequence[Outcome]:
         await self._steps.pause(self._handler)
