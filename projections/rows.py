@@ -73,8 +73,7 @@ async def fetch(connection: AsyncConnection, table: Table, statement: Select[Any
     Rows that a projector reads are checked as well: otherwise it would reseal what somebody else changed.
     """
     found = await connection.execute(statement)
-    shown = list(map(str, found.keys()))
-    return _genuine(connection, table, [dict(zip(shown, row, strict=True)) for row in found])
+    return _genuine(connection, table, list(map(str, found.keys())), found)
 
 
 async def fetch_raw(connection: AsyncConnection, table: Table, statement: bytes, values: Sequence[Any]) -> list[Row]:
@@ -84,19 +83,25 @@ async def fetch_raw(connection: AsyncConnection, table: Table, statement: bytes,
 
 def genuine(connection: AsyncConnection, table: Table, found: Iterable[Sequence[Any]]) -> list[Row]:
     """Rows of the `stored` columns in their order, without their MACs; TamperedRow like `fetch`."""
-    shown = plain_names(stored(table))
-    return _genuine(connection, table, [dict(zip(shown, one, strict=True)) for one in found])
+    return _genuine(connection, table, plain_names(stored(table)), found)
 
 
-def _genuine(connection: AsyncConnection, table: Table, rows: list[Row]) -> list[Row]:
-    if rows and MAC in table.columns:
-        seal = seal_of(connection)
-        for row in rows:
+def _genuine(
+    connection: AsyncConnection, table: Table, shown: Sequence[str], found: Iterable[Sequence[Any]]
+) -> list[Row]:
+    if MAC not in table.columns:
+        return [dict(zip(shown, one, strict=True)) for one in found]
+    seal, rows = seal_of(connection), []
+    for one in found:
+        row = dict(zip(shown, one, strict=True))
+        if not seal.knows(table, row):
             if not is_genuine(seal, table, row):
                 raise tampered(table, row)
-            del row[MAC]
-            for name in json_columns(table):
-                row[name] = None if row[name] is None else read_json(row[name])
+            seal.keep(table, row)
+        del row[MAC]
+        for name in json_columns(table):
+            row[name] = None if row[name] is None else read_json(row[name])
+        rows.append(row)
     return rows
 
 

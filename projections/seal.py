@@ -23,6 +23,8 @@ from mnemolog.domain.errors import TamperedRow
 
 OPTION = "mnemolog_row_seal"
 MAC = "mac"
+KEPT = 10_000
+"""So many rows are kept at most: some 10 MB."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -39,12 +41,16 @@ def mac_column() -> Column[bytes]:
 
 
 class RowSeal:
-    """Seals rows with a key that is never in the database."""
+    """Seals rows with a key that is never in the database.
+
+    Rows that were found genuine are kept: to compare one with the same row, read again, takes a tenth of the time.
+    """
 
     seals = True
 
     def __init__(self, key: bytes) -> None:
         self._keyed = hmac.new(key, digestmod=sha256)  # Copying it costs half as much as creating one.
+        self._kept: dict[tuple[Table, bytes], tuple[Any, ...]] = {}
 
     def mac(self, table: Table, row: Mapping[str, Any]) -> bytes:
         """HMAC-SHA256 of the table's name and the columns as they are stored; 32 bytes."""
@@ -63,6 +69,17 @@ class RowSeal:
     def fits(self, table: Table, row: Mapping[str, Any]) -> bool:
         """Whether a projector with this key wrote the row exactly as it is, in this table."""
         return hmac.compare_digest(self.mac(table, row), bytes(row[MAC]))
+
+    def keep(self, table: Table, row: Mapping[str, Any]) -> None:
+        """Keep the values of a genuine row, to know it again."""
+        if len(self._kept) >= KEPT:
+            self._kept.clear()
+        self._kept[table, row[MAC]] = _kept(_shape(table), row)
+
+    def knows(self, table: Table, row: Mapping[str, Any]) -> bool:
+        """Whether exactly this row was found genuine before."""
+        kept = self._kept.get((table, row[MAC]))
+        return kept is not None and kept == _kept(_shape(table), row)
 
     def _mac(self, shape: "_Shape", values: Sequence[Any]) -> bytes:
         sealing = self._keyed.copy()
@@ -112,12 +129,21 @@ def _canonical(shape: "_Shape", values: Sequence[Any]) -> bytes:
     return ascii((shape.name, one_form)).encode()
 
 
+def _kept(shape: "_Shape", row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Values that nobody can change any more. JSON goes by its text: in Python, 1 equals true."""
+    values = shape.values(row)
+    if not shape.mutable:
+        return values
+    return (*values, *(ascii(values[place]) for place in shape.mutable))
+
+
 class _Shape(NamedTuple):
     name: str
     columns: Sequence[str]
     values: Callable[[Mapping[str, Any]], tuple[Any, ...]]
     plain: Sequence[Callable[[Any], Any] | None]
     json: Sequence[str]
+    mutable: Sequence[int]
 
 
 @cache
@@ -129,6 +155,7 @@ def _shape(table: Table) -> _Shape:
         itemgetter(*(column.key for column in columns)),
         [_plain(column) for column in columns],
         [str(column.key) for column in columns if isinstance(column.type, JsonText)],
+        [place for place, column in enumerate(columns) if isinstance(column.type, ARRAY | JSONB)],
     )
 
 

@@ -4,7 +4,7 @@ Without replay: each row of `periods` tells from when until when it was believed
 now: names, confidence, which entities were merged, and for which entity a text stands.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from operator import itemgetter
@@ -112,11 +112,9 @@ async def facts(
         return sorted((_fact(row, predicates, None) for row in found), key=_in_time)
     rivals = found if kin is None and not where else await read.slots_of(found)
     distinct = _distinct(rivals)
-    winners = overridden([_scoped(row) for row in distinct], predicates)
+    winners = overridden([one for one, _ in distinct], predicates)
     wanted = {row["relation_id"] for row in found}
-    shown = [
-        _fact(row, predicates, winners.get(row["relation_id"])) for row in distinct if row["relation_id"] in wanted
-    ]
+    shown = [_fact(row, predicates, winners.get(one.relation_id)) for one, row in distinct if one.relation_id in wanted]
     return sorted(shown, key=_priority)
 
 
@@ -358,11 +356,12 @@ def _dates(period: Row) -> Row:
     return {**dates, "known_from": period["learned_at"] or period["known_from"]}
 
 
-def _distinct(rows: Iterable[Row]) -> Sequence[Row]:
+def _distinct(rows: Iterable[Row]) -> Sequence[tuple[ScopedFact, Row]]:
     """Facts that a merge of entities made identical are shown once, as the first of them."""
-    first: dict[ScopedFact, Row] = {}
+    first: dict[Hashable, tuple[ScopedFact, Row]] = {}
     for row in rows:
-        first.setdefault(replace(_scoped(row), relation_id=UUID(int=0)), row)
+        one = _scoped(row)
+        first.setdefault((one.scope, one.subject_id, one.predicate, one.object, one.external), (one, row))
     return list(first.values())
 
 

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.postgres.as_of import TEMPORARY
+from mnemolog.domain.errors import TamperedRow
 from mnemolog.domain.memory import Status
 from mnemolog.domain.text import search_document
 from mnemolog.projections.history.tables import history
@@ -155,6 +156,22 @@ async def test_a_big_batch_replaces_the_rows_that_are_there(connection: AsyncCon
     changed = {key[-1].int for key, row in rows.items() if row["text"] == "Ana drinks coffee"}
     assert changed == set(range(BIG))
     assert len(rows) == BIG + BIG // 2
+
+
+@pytest.mark.parametrize("forged", [2, True, 1.5, "1", [1], None])
+async def test_a_row_that_was_found_genuine_is_not_taken_for_another(connection: AsyncConnection, forged: Any) -> None:
+    await upsert(connection, history, [told(1, {"times": 1})])
+    key = [("default", "user", "ana", UUID(int=1))]
+    [row] = (await load(connection, history, key)).values()
+    assert list((await load(connection, history, key)).values()) == [row]
+
+    row["meta"]["times"] = forged  # Whoever holds a row may change it: that makes no other one genuine.
+    await connection.execute(history.update().values(meta={"times": forged}))
+    with pytest.raises(TamperedRow):
+        await load(connection, history, key)
+
+    await connection.execute(history.update().values(meta={"times": 1}))
+    assert (await load(connection, history, key))[key[0]]["meta"] == {"times": 1}
 
 
 async def test_a_row_that_postgres_refuses_is_sqlalchemys_error_in_a_big_batch_too(
