@@ -45,9 +45,10 @@ WHERE found.seq > guard.after
 GROUP BY guard.position;
 
 -- find_written --
-SELECT event_id, seq FROM mnemolog.events
-WHERE (tenant, stream, event_id) IN
-      (SELECT * FROM unnest(%(tenants)s::text[], %(streams)s::text[], %(event_ids)s::uuid[]));
+SELECT event.event_id, event.seq
+FROM unnest(%(tenants)s::text[], %(streams)s::text[], %(event_ids)s::uuid[]) AS wanted (tenant, stream, event_id)
+CROSS JOIN LATERAL (SELECT * FROM mnemolog.events AS one WHERE one.event_id = wanted.event_id OFFSET 0) AS event
+WHERE (event.tenant, event.stream) = (wanted.tenant, wanted.stream);
 
 -- last_erasures --
 -- Of each stream the last event of a type, with the link of the one before it.
@@ -227,22 +228,28 @@ ORDER BY seq
 LIMIT %(batch)s;
 
 -- read_tagged --
-SELECT tenant, stream, seq, event_id, type, version, tags, meta, occurred_at, recorded_at, data, link,
+-- Event by event, whatever the estimates: those of a young log are of no use.
+WITH tagged AS MATERIALIZED (
+    SELECT DISTINCT seq FROM mnemolog.tags
+    WHERE tenant = %(tenant)s AND stream = %(stream)s AND tag = ANY(%(tags)s::text[])
+      AND seq > %(after)s AND seq <= %(until)s AND seq <> ALL(%(known)s::bigint[])
+)
+SELECT event.tenant, event.stream, event.seq, event.event_id, event.type, event.version, event.tags, event.meta,
+       event.occurred_at, event.recorded_at, event.data, event.link,
        (SELECT link FROM mnemolog.events AS before
         WHERE (before.tenant, before.stream, before.seq) = (event.tenant, event.stream, event.seq - 1)) AS previous
-FROM mnemolog.events AS event
-WHERE tenant = %(tenant)s AND stream = %(stream)s AND seq IN
-      (SELECT seq FROM mnemolog.tags
-       WHERE tenant = %(tenant)s AND stream = %(stream)s AND tag = ANY(%(tags)s::text[])
-         AND seq > %(after)s AND seq <= %(until)s AND seq <> ALL(%(known)s::bigint[]))
-ORDER BY seq;
+FROM tagged
+CROSS JOIN LATERAL (
+    SELECT * FROM mnemolog.events AS one
+    WHERE one.tenant = %(tenant)s AND one.stream = %(stream)s AND one.seq = tagged.seq OFFSET 0) AS event
+ORDER BY event.seq;
 
 -- find_event --
 SELECT tenant, stream, seq, event_id, type, version, tags, meta, occurred_at, recorded_at, data, link,
        (SELECT link FROM mnemolog.events AS before
         WHERE (before.tenant, before.stream, before.seq) = (event.tenant, event.stream, event.seq - 1)) AS previous
-FROM mnemolog.events AS event
-WHERE tenant = %(tenant)s AND stream = %(stream)s AND event_id = %(event_id)s;
+FROM (SELECT * FROM mnemolog.events AS one WHERE one.event_id = %(event_id)s OFFSET 0) AS event
+WHERE tenant = %(tenant)s AND stream = %(stream)s;
 
 -- read_head --
 SELECT seq FROM mnemolog.heads WHERE tenant = %(tenant)s AND stream = %(stream)s;

@@ -127,7 +127,7 @@ async def test_a_replayed_event_is_found(victim: Engine, ana: Person, mallory: A
         assert await found(victim, ana.stream) == {(Part.EVENT, Kind.REPLAYED, head + 1)}
     finally:
         await mallory.removes(head + 1)
-        await mallory.sql("CREATE UNIQUE INDEX events_event_id ON mnemolog.events (tenant, stream, event_id)")
+        await mallory.sql("CREATE UNIQUE INDEX events_event_id ON mnemolog.events (event_id, tenant, stream)")
 
 
 async def test_an_event_that_was_copied_from_another_user_is_found(
