@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import Select, literal, select, union
@@ -169,18 +169,17 @@ async def gather(
     )
     # The revision first: a change that the rest does not show yet is reported after it.
     header, rev = await changes.header(connection, viewer, request.thread_id, request.since_rev)
-    grave, spoken_of, found, foundation, latest = await together(
+    grave, spoken_of, found, foundation, latest, collected = await together(
         critical(connection, viewer, predicates, point),
         _spoken_of(asked, request, referred),
         ranked(asked, answering(viewer, request), MOST_KNOWN),
         memories.foundation(connection, viewer),
         of_conversation(connection, viewer, request.thread_id),
+        _collected(asked, policy),
     )
     always = list(map(fact_hit, grave))
     facts_found = [hit for hit in found.hits if hit.kind == FACT]
-    modes = {category: policy.mode(category) for category in await _categories(connection, viewer)}
-    filled = await together(*(_section(asked, category, mode, facts_found) for category, mode in modes.items()))
-    sections = [Section(category, mode, rows) for (category, mode), rows in zip(modes.items(), filled, strict=True)]
+    sections = await together(*(_section(asked, one, facts_found) for one in collected))
     told = {found_id(row): row for rows in (foundation, *(one.rows for one in sections)) for row in rows}
     answers = [row for one in sections if one.mode.context is not Context.ALL for row in one.rows]
     linked = await _related(asked, answers, told.values())
@@ -304,32 +303,54 @@ async def _open(asked: Asked, request: ContextRequest) -> Sequence[Hit]:
     return list(map(todo_hit, await own_todos(asked.connection, asked.viewer, TodoStatus.OPEN)))
 
 
-async def _section(asked: Asked, category: str, mode: ContextMode, known: Sequence[Hit]) -> Sequence[Row]:
-    """A category with all that it has, or what a search finds in it and no later statement or known fact supersedes.
+class _Collected(NamedTuple):
+    """A category with all that it has, or with what a search finds in it."""
 
-    Messages are marked with the facts that they stated and that no longer hold; those with no other facts come last.
-    A memory that another one contradicts stays: its bullet names the newer one (B02).
-    """
+    category: str
+    mode: ContextMode
+    rows: Sequence[Row] = ()
+    hits: Sequence[Hit] = ()
+
+
+async def _collected(asked: Asked, policy: CategoryPolicy) -> Sequence[_Collected]:
+    held = await _categories(asked.connection, asked.viewer)
+    return await together(*(_collected_of(asked, one, policy.mode(one)) for one in held))
+
+
+async def _collected_of(asked: Asked, category: str, mode: ContextMode) -> _Collected:
     viewer, connection = asked.viewer.within(frozenset({category})), asked.connection
     if mode.context is Context.ALL:
         ids = [id_ for (id_,) in await ask(connection, viewer, _whole, asked.among)]
         rows = await memories.by_ids(connection, viewer, set(ids))
-        return [rows[id_] for id_ in ids if id_ in rows and rows[id_]["text"]]
+        return _Collected(category, mode, rows=[rows[id_] for id_ in ids if id_ in rows and rows[id_]["text"]])
     limit = mode.rag_length if asked.profile is DEFAULT else max(mode.rag_length, CANDIDATES)
     asked = replace(asked, viewer=viewer, limit=limit)
     hits = (await RECORDED.find(asked)).hits
     hits = users_first(asked, relevant(asked, hits if asked.profile is DEFAULT else weighed(asked, hits)))
-    hits = newest_first(asked, hits)
+    return _Collected(category, mode, hits=newest_first(asked, hits))
+
+
+async def _section(asked: Asked, found: _Collected, known: Sequence[Hit]) -> Section:
+    """A category without what a later statement or a known fact supersedes, unless all of it is wanted.
+
+    Messages are marked with the facts that they stated and that no longer hold; those with no other facts come last.
+    A memory that another one contradicts stays: its bullet names the newer one (B02).
+    """
+    if found.mode.context is Context.ALL:
+        return Section(found.category, found.mode, found.rows)
+    viewer, connection = asked.viewer.within(frozenset({found.category})), asked.connection
+    asked = replace(asked, viewer=viewer)
     beside = {hit.id for hit in known}
     kept = [
         hit
-        for hit in await settled(asked, [*known, *hits])
+        for hit in await settled(asked, [*known, *found.hits])
         if hit.id not in beside and (hit.current or hit.row.get("contradicted_by"))
     ]
     said = {hit.row["message_id"]: hit.date for hit in kept if hit.kind == MESSAGE}
     over = await outlived(connection, viewer, asked.point, asked.predicates, said) if said else {}
     marked = [told_former(hit.row, *over.get(hit.row.get("message_id", ""), ((), False))) for hit in kept]
-    return sorted(marked, key=lambda row: row["former"] == FORMER)[: mode.rag_length]
+    rows = sorted(marked, key=lambda row: row["former"] == FORMER)[: found.mode.rag_length]
+    return Section(found.category, found.mode, rows)
 
 
 async def _related(asked: Asked, answers: Iterable[Row], shown: Iterable[Row]) -> Sequence[Row]:

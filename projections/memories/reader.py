@@ -115,8 +115,11 @@ async def related(
     in_order = sorted(strongest, key=lambda id_: (-strongest[id_], id_))
     for start in range(0, len(in_order), TOGETHER):
         some = in_order[start : start + TOGETHER]
-        rows = await fetch_asked(connection, memories, viewer, _candidates, among, ids=some)
-        shown = {row["memory_id"]: row for row in await _read(connection, viewer, rows)}
+        rows, against = await together(
+            fetch_asked(connection, memories, viewer, _candidates, among, ids=some),
+            _links_of(connection, viewer, set(some), contradicting=True),
+        )
+        shown = {row["memory_id"]: row for row in await _shown(connection, viewer, rows, against)}
         found += [(shown[id_], strongest[id_]) for id_ in some if id_ in shown and not shown[id_]["contradicted_by"]]
         if len(found) >= MOST_RELATED:
             break
