@@ -45,7 +45,7 @@ from mnemolog.domain.extraction.vocabulary import (
 )
 from mnemolog.domain.memory import Status
 from mnemolog.domain.message import Message
-from mnemolog.domain.predicates import BUILT_IN, Predicate
+from mnemolog.domain.predicates import BUILT_IN, NEXT_TRIP, TRIP_TO, Predicate, trip_date_of
 from mnemolog.domain.relation import Relation
 from mnemolog.domain.sentence import value_text
 from mnemolog.events.conversation import turn_tag
@@ -152,8 +152,12 @@ def decide_one(state: Extraction, command: ExtractTurn, candidate: Candidate, fa
     about = _resolved(state, candidate, fact)
     if about is None or (candidate.replaces and not _replaces(state, command, candidate, about)):
         return []
+    if candidate.planned and candidate.trip and not _is_planned(state, command, about, candidate.trip):
+        return []
     decided = _ended if candidate.action is Action.END else _stated
     news = [*decided(state, command, candidate, about)]
+    if about.predicate == NEXT_TRIP and candidate.action is Action.END and candidate.object:
+        news += _called_off(after(state, news), command, candidate, about)
     if news and about.predicate == DIED:
         news += _outlived(after(state, news), command, candidate, about)
     if news and about.predicate in TIED_TO and candidate.action is not Action.CORRECT:
@@ -231,12 +235,36 @@ def _left_behind(
     if subject is None:
         return []
     ends: list[Event] = []
-    for predicate in TIED_TO[fact.predicate]:
+    trips = [one for one in over if fact.predicate == NEXT_TRIP and _holds(one, command.said_at)]
+    former = [trip_date_of(value_of(before, one)) for one in trips]
+    for predicate in (*TIED_TO[fact.predicate], *former):
         for one in _slot(state, fact, subject, predicate):
+            if fact.until and predicate in former and str(one.value) >= fact.until.date().isoformat():
+                continue  # It comes after the next trip.
             began = one.validity.periods[-1].valid_from
             if _holds(one, command.said_at) and since <= began < until and one.relation_id not in state.recorded:
                 ends += _end(after(state, ends), command, candidate, one, until)
     return ends
+
+
+def _called_off(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
+    """The ends of a trip that is not the next one, and of the date of a trip."""
+    subject = subject_of(state.graph, fact)
+    if subject is None:
+        return []
+    planned = slot_of(state, fact.model_copy(update={"predicate": TRIP_TO}))[1]
+    return _all_ended(
+        state, command, candidate, [*planned, *_slot(state, fact, subject, trip_date_of(str(fact.object)))]
+    )
+
+
+def _is_planned(state: Extraction, command: ExtractTurn, fact: Remember, place: str) -> bool:
+    """Whether a trip to a place is planned, or a date for one."""
+    trips = [
+        fact.model_copy(update={"predicate": one, "object": place, "literal": None}) for one in (NEXT_TRIP, TRIP_TO)
+    ]
+    known = [*slot_of(state, fact)[0], *(one for each in trips for one in slot_of(state, each)[1])]
+    return any(_holds(one, command.said_at) for one in known)
 
 
 def _is_over(state: Extraction, command: ExtractTurn, fact: Remember) -> tuple[datetime, datetime] | None:
@@ -476,13 +504,27 @@ def _reads_around(state: Extraction, candidate: Candidate, fact: Remember) -> fr
     tags = frozenset[str]()
     for predicate in (*TURNED.get(fact.predicate, ()), FOLLOWED_BY_OTHER.get(fact.predicate)):
         tags |= FACTS.tags(state.graph, _other_way(fact, predicate)) if predicate else frozenset()
+    for place in _places(state, candidate, fact, subject):
+        tags |= slot_reads(state.graph, (fact.scope, fact.owner, subject.entity_id, trip_date_of(place)))
+        for predicate in (NEXT_TRIP, TRIP_TO):
+            tags |= FACTS.tags(
+                state.graph, fact.model_copy(update={"predicate": predicate, "object": place, "literal": None})
+            )
     around = [each for of in (TIED_TO, SUCCEEDED, ALSO_CALLED) for each in of.get(fact.predicate, ())]
     for predicate in (*around, FOLLOWED.get(fact.predicate, fact.predicate)):
         tags |= slot_reads(state.graph, (fact.scope, fact.owner, subject.entity_id, predicate))
-    if candidate.in_short or candidate.replaces or fact.predicate == WORKS_AT:
+    if candidate.in_short or candidate.replaces or fact.predicate in (WORKS_AT, NEXT_TRIP):
         slot = _slot(state, fact, subject, fact.predicate)
         tags |= entity_reads(state.graph, [one.object_id for one in slot if one.object_id])
     return tags
+
+
+def _places(state: Extraction, candidate: Candidate, fact: Remember, subject: Entity) -> frozenset[str]:
+    """The places of the trips that a candidate is about, and of the next one so far."""
+    if fact.predicate != NEXT_TRIP:
+        return frozenset({candidate.trip} - {""})
+    before = _slot(state, fact, subject, NEXT_TRIP)
+    return frozenset({candidate.object or "", *(value_of(state, one) for one in before)} - {""})
 
 
 def _tags(state: Extraction, command: ExtractTurn) -> frozenset[str]:

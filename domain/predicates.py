@@ -9,10 +9,12 @@ from functools import lru_cache
 from mnemolog.domain.entity import PERSON, THING
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.slug import slug
-from mnemolog.domain.text import clean
+from mnemolog.domain.text import clean, normalize_name
 
 MAX_PREDICATE = 64  # A §4.2
 MEDICATION = "medication"
+NEXT_TRIP, TRIP_TO = "next_trip", "trip_to"
+_OF_TRIP = "_trip_date"
 
 
 class PredicateClass(StrEnum):
@@ -80,6 +82,25 @@ def dose_of(drug: str) -> str:
     'vitamin_d_dose'
     """
     return f"{'_'.join(re.findall(r'[a-z]+', drug.lower()))}_dose"
+
+
+def trip_date_of(place: str) -> str:
+    """The predicate of the date of the trip to a place: several trips may be planned.
+
+    >>> trip_date_of("New York")
+    'new_york_trip_date'
+    """
+    words = "_".join(re.findall(r"[^\W_]+", normalize_name(place)))
+    return f"{words[: MAX_PREDICATE - len(_OF_TRIP)]}{_OF_TRIP}"
+
+
+def trip_of(predicate: str) -> str:
+    """The place of a trip whose date has this predicate, in small letters; "" for any other predicate.
+
+    >>> trip_of("new_york_trip_date"), trip_of("trip_date"), trip_of("lives_in")
+    ('new york', '', '')
+    """
+    return predicate.removesuffix(_OF_TRIP).replace("_", " ") if predicate.endswith(_OF_TRIP) else ""
 
 
 @dataclass(frozen=True, slots=True)

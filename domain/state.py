@@ -12,6 +12,7 @@ from mnemolog.domain.asked import Span, periods
 from mnemolog.domain.entity import ME
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.extractor import extract
+from mnemolog.domain.predicates import NEXT_TRIP, TRIP_TO
 from mnemolog.domain.text import NOT_A_TITLE, name_key, normalize_name, search_terms
 
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'll|me|my|mine|we|we're|we've|our|us)\b")
@@ -73,7 +74,7 @@ _STATE_OF = {
 
 
 # States of which the rules of extraction know what is said.
-_EXTRACTED = frozenset({"home", "job", "diet", "partner", "=trip", "=holiday", "=vacation", "=journey"})
+_EXTRACTED = frozenset({"home", "job", "diet", "partner", "=trip", "=holiday", "=vacation", "=journey", "=when"})
 
 _SAYS = r"(?:said|says|told|tells|wrote|writes|texted|replied|answered|announced|mentioned)"
 _SOMEBODY = r"(?<![\w-])(?:[Mm]y \w+(?: [A-Z][\w-]*)?|[A-Z][\w-]*)"
@@ -99,7 +100,10 @@ _LED_BY = re.compile(r"^(?:Extract: )?(?:(?:[\w -]{1,40}, )?\d{4}-\d\d-\d\d: )?"
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What was said: by or about whom (normalised), of which state, and when. `ended`: whatever it says is over."""
+    """What was said: by or about whom (normalised), of which state, and when. `ended`: whatever it says is over.
+
+    `gives_way`: it may be so beside another, so that it supersedes nothing, as a trip that need not be the next one.
+    """
 
     id: str
     subject: str
@@ -107,6 +111,7 @@ class Statement:
     text: str
     at: datetime
     ended: tuple[str, ...] | None = None
+    gives_way: bool = False
 
 
 def asked_states(question: str) -> frozenset[str]:
@@ -168,14 +173,17 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
     if asked & _EXTRACTED:
         found = extract(text, at, normalize_name(speaker) or ME)
         for one in found:
-            state = "" if one.replaces else _extracted_state(one)  # Whose place it takes is not known here.
+            beside = one.predicate == TRIP_TO and "=next" in asked
+            state = (
+                "" if one.replaces else state_of(NEXT_TRIP) if beside else _extracted_state(one)
+            )  # Whose place it takes is not known here.
             over_by_then = one.action is not Action.END and one.until is not None and one.until <= at
             if state in asked and (one.since is None or one.since <= at) and not over_by_then:
                 over = [each for each in found if each.action is Action.END and each.predicate == one.predicate]
                 named = tuple(normalize_name(each.object or "") for each in over)
                 ended = named if one.action is Action.END else None
                 subject = f"{one.subject} {one.via}" if one.via else one.subject
-                return Statement(id_, normalize_name(subject), state, plain, at, ended)
+                return Statement(id_, normalize_name(subject), state, plain, at, ended, gives_way=beside)
         if found:  # The rules know what it says, and it is something else.
             return None
     if _NOT_NOW.search(plain):
@@ -204,8 +212,10 @@ def _reported(text: str) -> tuple[str, str] | None:
 
 
 def state_of(predicate: str) -> str:
-    """The state that a fact with this predicate is about; of `next_trip`, a trip."""
-    return _STATE_OF.get(predicate) or f"={predicate.removesuffix('_date').rpartition('_')[2]}"
+    """The state that a fact with this predicate is about; of `next_trip` a trip, of `lisbon_trip_date` Lisbon."""
+    return (
+        _STATE_OF.get(predicate) or f"={re.sub('(?:(?<=._)trip)?_date$', '', predicate).strip('_').rpartition('_')[2]}"
+    )
 
 
 def _extracted_state(one: Candidate) -> str:
@@ -217,7 +227,7 @@ def superseded(statements: Sequence[Statement], asked: frozenset[str]) -> Mappin
     """Of the statements about one state of one subject that is asked for, the earlier ones, each with the latest."""
     latest: dict[tuple[str, str], Statement] = {}
     about = [one for one in statements if one.state in asked]
-    for one in sorted(about, key=lambda one: one.at):
+    for one in sorted(about, key=lambda one: (not one.gives_way, one.at)):
         before = latest.get((one.subject, one.state))
         if one.ended is None or before is None or any(each in before.text for each in one.ended):
             latest[one.subject, one.state] = one

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from mnemolog.domain.entity import ME, THING
 
-EXTRACTOR = "rules-8"
+EXTRACTOR = "rules-9"
 """The name of the extractor, with the version of its rules."""
 CONFIDENCE = 0.8
 MOST_CANDIDATES = 5  # B13: of one turn.
@@ -34,6 +34,9 @@ class Candidate:
 
     `replaces`: it counts only if the subject's present value bears this name, as in "I switched from Acme to Globex".
 
+    `trip`: the place to which the trip goes whose date this is. `planned`: it counts only if that trip is planned
+    already, because much else is moved: "Lisbon was moved to 28 May".
+
     `in_short`: an end may name what holds by its first words, or in the singular: "my walnut allergy".
 
     `rule`: the rule that it comes from, after the name of the extractor.
@@ -45,6 +48,8 @@ class Candidate:
     via: str = ""
     known: bool = False
     replaces: str = ""
+    trip: str = ""
+    planned: bool = False
     in_short: bool = False
     action: Action = Action.STATE
     literal: bool | None = None

@@ -22,11 +22,12 @@ from mnemolog.domain.extraction.forms import (
     SO_IS,
     STARTS,
 )
-from mnemolog.domain.extraction.makers import in_role, intolerant
+from mnemolog.domain.extraction.makers import another_date, day_of_trip, in_role, intolerant
 from mnemolog.domain.extraction.others import they_started_at
 from mnemolog.domain.extraction.rule import Said
 from mnemolog.domain.extraction.times import Dated, dated, day_of, is_to_come, moment
 from mnemolog.domain.extraction.validation import valid
+from mnemolog.domain.predicates import NEXT_TRIP, TRIP_TO
 
 
 def extract(
@@ -112,18 +113,20 @@ def _continued(clause: Clause, last: Candidate, at: datetime) -> Sequence[Candid
     """Another date of what was planned last, or another name for what was stated last."""
     if last.predicate.endswith("_date") and (moved := MOVED_IT.match(clause.text)):
         day = day_of(moved["when"], at)
-        return (
-            (replace(last, object=day.date().isoformat(), changes=True, rule=f"{EXTRACTOR}/moved-it"),)
-            if day and day >= at
-            else ()
-        )
-    if last.predicate == "next_trip" and (found := INSTEAD.match(clause.text)):
-        return (replace(last, object=found["name"], action=Action.STATE, single=True, rule=f"{EXTRACTOR}/instead"),)
+        if day is None or day < at:
+            return ()
+        on = day_of_trip(moved["when"], at) if last.trip else None
+        date = replace(last, object=day.date().isoformat(), changes=True)
+        return [replace(one, rule=f"{EXTRACTOR}/moved-it") for one in (another_date(last.trip, on) if on else (date,))]
+    if last.predicate == NEXT_TRIP and (found := INSTEAD.match(clause.text)):
+        one_more = {"predicate": TRIP_TO, "changes": False} if last.action is Action.END else {"single": True}
+        trip = replace(last, object=found["name"], action=Action.STATE, until=None, rule=f"{EXTRACTOR}/instead")
+        return (replace(trip, **one_more),)
     if (home := _home_to_be(last, at)) and MOVED_IN.match((plain := dated(clause.text, at)).text):
         begun = replace(last, predicate="lives_in", object=home, literal=None, category="Location", changes=True)
         return (replace(begun, since=plain.since, rule=f"{EXTRACTOR}/moved-in"),)
     if last.action is Action.END and last.predicate in _PLANNED and (found := SO_IS.match(clause.text)):
-        return (replace(last, predicate="next_trip", object=found["name"], rule=f"{EXTRACTOR}/so-is"),)
+        return (replace(last, predicate=NEXT_TRIP, object=found["name"], rule=f"{EXTRACTOR}/so-is"),)
     if last.predicate == "allergy" and last.action is not Action.END and ONLY_INTOLERANT.match(clause.text):
         return [replace(one, rule=f"{EXTRACTOR}/only-intolerant") for one in intolerant(last)]
     if (
@@ -146,4 +149,4 @@ def _home_to_be(last: Candidate, at: datetime) -> str | None:
 
 
 _TO_MOVE = "to move to "
-_PLANNED = ("wedding_date", "trip_date", "holiday_date", "vacation_date", "next_trip")
+_PLANNED = ("wedding_date", "trip_date", "holiday_date", "vacation_date", NEXT_TRIP)

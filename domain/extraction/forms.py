@@ -6,6 +6,7 @@ from mnemolog.domain.extraction.makers import (
     address,
     age,
     allergic,
+    booked,
     born,
     called,
     car_instead,
@@ -48,7 +49,9 @@ from mnemolog.domain.extraction.makers import (
     studied,
     switched,
     titled,
+    travels,
     trip,
+    trip_moved,
     trip_over,
     values,
     weekly,
@@ -105,12 +108,18 @@ DATES: tuple[Rule, ...] = named(
     rule("on |for |will be", rf"{_EVENT} (?:is|will be|takes place|is set|is scheduled|is planned)(?: now)?(?: (?:on|for))? (?P<when>{times.POINT})", event),
     rule("last day", rf"my last day (?:at|with) {{NAME}} (?:is|was|will be)(?: on)? (?P<when>{times.POINT})", last_day),
     rule("to |until|till", rf"{_EVENT} {_MOVED} (?:to|until|till|for) (?P<when>{times.POINT})", event),
+    rule("booked", rf"{{I}} booked(?: (?:an?|our|my|the|some|two))?(?: (?!(?:table|seat|ticket)s?\b)[a-z-]+){{0,3}} (?:flights?|trip|holiday|vacation|week|weekend|hotel|getaway|break) (?:to|in) {{NAME}} (?:for|on|from|in) (?P<when>{times.POINT})", booked),
+    rule("getaway|trip|holiday|vacation|break|weekend", rf"(?:{{I}} (?:got|have|planned) |there's )?an?(?: [a-z-]+){{0,2}} (?:trip|holiday|vacation|break|weekend|getaway) (?:to|in) {{NAME}}(?: with [\w ]{{2,20}}?)?,? (?:on|for|from) (?P<when>{times.POINT})\b", booked),
     rule("to |until|till", rf"{{I}} (?:moved|postponed|rescheduled|pushed|delayed|changed) {_EVENT}(?: back)? (?:to|until|till) (?P<when>{times.POINT})", event),
     # Days of the week on which something is, again and again.
     rule("every|each|on ", r"{I}(?: (?:always|usually|normally))? (?:(?:go|do|play|take|attend)(?: to)?|have(?= {PRACTICE}))(?: (?:my|an?|the|our))? {HABIT}(?: {LESSONS})? {WEEKDAYS}", weekly),
     rule("shifted|moved|changed|switched", r"(?:(?:my|the|our) )?{HABIT}(?: {LESSONS})?(?:'s)? (?:(?:has|have|is|are|was|were|got|been|now) )*(?:moved|changed|switched|shifted)(?: from [\w ]{6,30}?)? to (?=[\w ]+s\b){WEEKDAYS}", weekly_now),
     rule("shifted|moved|changed|switched", r"{I} (?:shifted|moved|changed|switched)(?: (?:my|the|our))? {HABIT}(?: {LESSONS})?(?: from [\w ]{6,30}?)? to (?=[\w ]+s\b){WEEKDAYS}", weekly_now),
     rule("each|every|on ", r"(?:(?:my|the|our) )?{HABIT}(?: {LESSONS})? (?:is|are|has been|have been)(?: now)? (?=(?:every|each|on \w+s)\b){WEEKDAYS}", weekly_now),
+    # Trips that are known: much else is moved.
+    rule("postponed|moved|rescheduled|pushed|forward|changed|delayed", rf"(?:(?:the|our|my) )?{{PLACE}}{{NAME}}(?: (?:trip|holiday|vacation))?(?:'s)? {_MOVED}(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})\b", trip_moved),
+    rule(" is on| is now| is from| is in", rf"(?:(?:the|our|my) )?{{PLACE}}{{NAME}}(?: (?:trip|holiday|vacation))? is(?: now)? (?:on|from|in) (?P<when>{times.POINT})\b", trip_moved),
+    rule("postpon|mov|reschedul|push|delay|chang", rf"{{I}}(?: (?:had|have) to)? (?:moved?|postponed?|rescheduled?|push(?:ed)?|delay(?:ed)?|changed?) {{PLACE}}{{NAME}}(?: (?:trip|holiday|vacation))?(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})\b", trip_moved),
 )
 
 # What these are about was said before.
@@ -250,8 +259,9 @@ RULES: tuple[Rule, ...] = named(
     rule("single", r"{AM} (?:newly )?single(?: again| now)(?=$|[,.!;])", parted),
     rule("engagement", r"{I}(?: had to)? (?:called off|broke off|ended|call off|broken off) (?:the|our|my) engagement", ends("engaged_to")),
     # Trips that are off; others are dates that are.
-    rule("off|cancel", r"(?:{NAME}|(?:the|our|my) (?:trip|holiday|vacation) to (?P<value>[A-Z][\w-]+)|(?:the|our|my) (?P<other>[A-Z][\w-]+) (?:trip|holiday|vacation)) (?:is|was|has been|got) (?:now )?(?:off|cancelled|canceled|called off)(?=$|[,.!;(]| (?:and|because|now)\b)", trip_over),
-    rule("cancel|called off", r"{I}(?: had to)? (?:cancel|cancelled|canceled|called off) (?:(?:the|our|my) (?:trip|holiday|vacation) to )?{NAME}{END}", trip_over),
+    rule("off|cancel", r"(?:{NAME}|(?:the|our|my) (?:trip|holiday|vacation) to (?P<value>[A-Z][\w-]+)|(?:the|our|my) (?P<other>[A-Z][\w-]+) (?:trip|holiday|vacation))(?: is|'s| was| has been| got) (?:now )?(?:off|cancelled|canceled|called off)(?=$|[,.!;(]| (?:and|because|now|after all)\b)", trip_over),
+    rule("no longer|not", r"{AM} (?:not|no longer) (?:going|flying|travelling|traveling) to {NAME}(?: (?:after all|any ?more|any longer))?{END}", trip_over),
+    rule("cancel|called off", r"{I}(?: (?:had|have) to)? (?:cancel|cancelled|canceled|called off) (?:(?:the|our|my) (?:trip|holiday|vacation) to )?{NAME}{END}", trip_over),
     rule("back|return|home", r"{I}(?: safely)? (?:(?:(?:got|came|come|flown|flew|travelled) )?(?:back|home)|back home|returned)(?: safely| home)? from (?:(?:the|our|my) (?:(?P<other>(?-i:[A-Z])[\w-]+) (?:trip|holidays?|vacation|honeymoon)|(?:trip|holidays?|vacation|honeymoon) (?:to|in) (?P<value>(?-i:[A-Z])[\w-]+))|{NAME}){END}", trip_over),
     # Weddings.
     rule("engaged", r"{WHO}" + _HAVE + r"(?: got)? engaged to {OTHER}{FROM_HERE}", they_are_engaged),
@@ -325,6 +335,7 @@ RULES: tuple[Rule, ...] = named(
     rule("born in", r"i was born in {NAME}{END}", names("born_in", category="Location")),
     # Plans.
     rule("planning to", r"{AM} planning to (?P<value>(?:move|relocate|emigrate|marry|get married|get divorced|retire|quit|resign|change (?:jobs|careers)|study|pursue|enroll?|apply|adopt|learn|propose|have (?:kids|children|a baby)|buy an? (?:house|flat|home|apartment|car)|sell (?:my|our|the) (?:house|flat|home|apartment|car)|open an?|found|launch)\b(?: (?!(?:and|but|so|because)\b)[\w'-]+){0,6})(?=$|[,.!]| (?:and|but|so|because)\b)", planned),
+    rule("fly|going|travel|driv|heading|off ", r"(?:{AM} (?:going|flying|travelling|traveling|driving|heading|off)|(?:i|we)(?:(?:'ll| will)(?: be)?)? (?:go|fly|flying|travel|travelling|drive|set off)) to {PLACE}{NAME}{END}", travels),
     rule("next", r"(?:(?:my|our|the) )?{NEXT_TRIP}(?: now)?(?::| is to| will be(?: to| in)?| goes(?: to)?| is going(?: to be)?(?: to| in)?| will go to| leads to| is)(?: now)?(?: to| in)? {NAME}{END}", trip),
     rule("next", r"{I} (?:booked|planned|decided on|settled on|chosen|chose|picked) (?:the|our|my) {NEXT_TRIP}(?::| to) {NAME}{END}", trip),
     rule("next", r"{I} (?:booked|planned|decided on|settled on|chosen|chose|picked) {NAME} (?:for|as) (?:our|my|the) {NEXT_TRIP}", trip),

@@ -3,18 +3,20 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from mnemolog.domain.entity import PERSON, THING
 from mnemolog.domain.extraction import times
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.rule import Make, Said, form
-from mnemolog.domain.extraction.vocabulary import ONE_OF, PETS, PLURALS, RELATIONS, RULED_OUT
-from mnemolog.domain.predicates import MEDICATION, dose_of
+from mnemolog.domain.extraction.vocabulary import ONE_OF, PETS, PLURALS, RELATIONS, RULED_OUT, TRIPS
+from mnemolog.domain.predicates import MEDICATION, NEXT_TRIP, TRIP_TO, dose_of, trip_date_of
 
 LOCATION = "Location"
 _PLANNED_FOR = timedelta(days=3653)
+_ERRAND = timedelta(days=7)
+_NEXT = re.compile(r"\bnext\b", re.IGNORECASE)
 
 
 def names(predicate: str, *, category: str = THING, single: bool = False, changes: bool = False) -> Make:
@@ -347,21 +349,63 @@ def _tie(word: str, name: str) -> Candidate:
 
 
 def trip(said: Said) -> Sequence[Candidate]:
-    """Its date is not that since which it is planned; once that has passed, it is not the next one."""
+    """The next trip, or one of several. Its date is not that since which it is planned; afterwards it is over."""
     until = said.clause.until or said.clause.over
     until = until if until and until > said.at else None
-    plan = replace(_next_trip(said.name), until=until)
-    noun = re.search("holiday|vacation", said.match[0].lower())
-    day = said.clause.stamp if until and re.fullmatch(r"\d{4}-\d\d-\d\d", said.clause.stamp) else None
-    return (plan, replace(_date_of(noun[0] if noun else "trip", day), until=until)) if day else (plan,)
+    date = (_date_of_trip(said.name, said.clause.stamp, until),) if until and said.clause.since else ()
+    if _NEXT.search(said.match.string):
+        return (replace(_next_trip(said.name), until=until), *date)
+    return date or (_trip_to(said.name, until),)
+
+
+def travels(said: Said) -> Sequence[Candidate]:
+    """A trip on a day that is to come: who goes to a place this week may only run an errand."""
+    since, flies = said.clause.since, re.search(r"\bfl(?:y|ying)\b", said.match[0], re.IGNORECASE)
+    ahead = said.at + (timedelta() if flies else _ERRAND)
+    if since is None or not ahead < since <= said.at + _PLANNED_FOR or said.name.endswith("'s"):
+        return ()
+    return (_date_of_trip(said.name, said.clause.stamp, said.clause.until or said.clause.over),)
+
+
+def booked(said: Said) -> Sequence[Candidate]:
+    """A trip for which something is booked, such as a flight, or of which only the day is said."""
+    on = day_of_trip(said.match["when"], said.at)
+    return (_date_of_trip(said.name, on.stamp, on.until or on.over),) if on else ()
+
+
+def trip_moved(said: Said) -> Sequence[Candidate]:
+    """Another date of a trip, if one to this place is planned."""
+    on = day_of_trip(said.match["when"], said.at)
+    return [replace(one, planned=True) for one in another_date(said.name, on)] if on else ()
+
+
+def another_date(place: str, on: times.Dated) -> Sequence[Candidate]:
+    """The new date of a trip, until which it is planned."""
+    until = on.until or on.over
+    lasting = (replace(one, until=until, replaces=place) for one in (_next_trip(place), _trip_to(place, None)))
+    return (*lasting, _date_of_trip(place, on.stamp, until))
+
+
+def day_of_trip(when: str, at: datetime) -> times.Dated | None:
+    """When a trip is planned for; None if that is no time to come."""
+    on = times.dated(f"on {when}", at, future=True)
+    return on if on.since and at.date() <= on.since.date() <= (at + _PLANNED_FOR).date() else None
 
 
 def _next_trip(place: str | None) -> Candidate:
-    return Candidate(predicate="next_trip", object=place, category=LOCATION, single=True, changes=True)
+    return Candidate(predicate=NEXT_TRIP, object=place, category=LOCATION, single=True, changes=True)
 
 
-def _date_of(noun: str, day: str) -> Candidate:
-    return Candidate(predicate=f"{noun}_date", object=day, literal=True, single=True, changes=True)
+def _trip_to(place: str, until: datetime | None) -> Candidate:
+    return Candidate(predicate=TRIP_TO, object=place, category=LOCATION, until=until)
+
+
+def _date_of_trip(place: str, day: str, until: datetime | None) -> Candidate:
+    return replace(_date_of(trip_date_of(place), day), until=until, trip=place)
+
+
+def _date_of(predicate: str, day: str) -> Candidate:
+    return Candidate(predicate=predicate, object=day, literal=True, single=True, changes=True)
 
 
 def trip_over(said: Said) -> Sequence[Candidate]:
@@ -407,12 +451,11 @@ def age(said: Said) -> Sequence[Candidate]:
 
 
 def event(said: Said) -> Sequence[Candidate]:
-    """The date of something that is planned, such as a wedding, and where a trip goes."""
+    """The date of something that is planned, such as a wedding or a trip to a place."""
     day = times.day_of(said.match["when"], said.at)
     if day is None or not said.at.date() <= day.date() <= said.at.date() + _PLANNED_FOR:
         return ()
     noun, place = "_".join(said.match["noun"].lower().split()), said.named("place") or said.named("name")
-    date = _date_of(noun, day.date().isoformat())
-    if place and noun in ("trip", "holiday", "vacation"):
-        return tuple(replace(one, until=times.moved(day, 1, "day")) for one in (_next_trip(place), date))
-    return (date,)
+    if place and noun in TRIPS and (on := day_of_trip(said.match["when"], said.at)):
+        return another_date(place, on)
+    return (_date_of(f"{noun}_date", day.date().isoformat()),)

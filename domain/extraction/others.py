@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from mnemolog.domain.entity import ME, PERSON
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.rule import Make, Said
-from mnemolog.domain.extraction.vocabulary import COUPLE, KIN_WORDS, ONE_OF, PETS, RELATIONS
+from mnemolog.domain.extraction.vocabulary import COUPLE, KIN_WORDS, ONE_OF, PETS, RELATIONS, TRIPS
+from mnemolog.domain.predicates import NEXT_TRIP
 
 ANIMAL = "Animal"
 AT_WORK = ("boss", "manager", "supervisor", "colleague")
@@ -199,7 +200,10 @@ def cancelled(said: Said) -> Sequence[Candidate]:
     """The end of a date that was planned, and of the trip."""
     noun = "_".join(said.match["noun"].lower().split())
     off = Candidate(predicate=f"{noun}_date", object=None, action=Action.END, changes=True, single=True)
-    return (off, replace(off, predicate="next_trip")) if noun in ("trip", "holiday", "vacation") else (off,)
+    trip = replace(off, predicate=NEXT_TRIP, object=said.named("place") or said.named("name"))
+    if noun not in TRIPS:
+        return (off,)
+    return (trip,) if trip.object else (off, trip)
 
 
 def wed(said: Said) -> Sequence[Candidate]:

@@ -51,9 +51,15 @@ _PHRASE = re.compile(
     re.IGNORECASE,
 )
 
+# "From 3 to 17 August".
+_RANGE = re.compile(
+    rf"\b(?:from |between )?(?:the )?(?P<first>\d{{1,2}})(?:st|nd|rd|th)? ?(?:to|until|till|and|-) ?(?:the )?"
+    rf"(?P<last>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{MONTH}(?:,? \d{{4}})?)\b",
+    re.IGNORECASE,
+)
 _TO_COME = re.compile(
-    r"(?:'m|am|'re|are|'s|is)(?: \w+){0,2} (?:starting|joining|moving|relocating|leaving|going|getting|changing|switching)\b"
-    r"|\bi start\b|(?:'ll|\bwill|\bshall)\b|\bnext (?:trip|holiday|vacation|journey)\b|\bplanning\b",
+    r"(?:'m|am|'re|are|'s|is)(?: \w+){0,2} (?:starting|joining|moving|relocating|leaving|going|getting|changing|switching|(?:flying|travell?ing|driving|heading|off) to)\b"
+    r"|\b(?:i start|(?:i|we) (?:go|fly|travel|drive|set off) to)\b|(?:'ll|\bwill|\bshall)\b|\bnext (?:trip|holiday|vacation|journey)\b|\bplanning\b",
     re.IGNORECASE,
 )
 
@@ -91,6 +97,7 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
     >>> dated("I live in Porto since March", datetime(2026, 5, 10, tzinfo=UTC))
     Dated(text='I live in Porto', since=datetime.datetime(2026, 3, 1, 0, 0, tzinfo=datetime.timezone.utc), until=None, stamp='2026-03', brief=False)
     """
+    clause = _RANGE.sub(r"from \g<first> \g<month> until \g<last> \g<month>", clause)
     since = until = None
     stamp, brief = "", False
     for found in _PHRASE.finditer(clause):

@@ -87,6 +87,7 @@ TIED_TO = {
     "next_trip": ("trip_date", "holiday_date", "vacation_date"),
 }
 """What does not outlast a job, a home or a plan: who leaves a company has no manager there."""
+TRIPS = ("trip", "holiday", "vacation")
 COUPLE = ("partner_of", "married_to", "engaged_to")
 SUCCEEDED = {
     "married_to": {"engaged_to": "{}", "partner_of": "{}"},
@@ -134,7 +135,7 @@ VERBS = (
 )
 """What shows that a name stands before it, as in "my friend Ada drives me"."""
 _PREDICATE_WORDS = (
-    "likes dislikes prefers speaks studies studies_at plans next_trip engaged_to preferred_name sister brother son"
+    "likes dislikes prefers speaks studies studies_at plans next_trip trip_to engaged_to preferred_name sister brother son"
     " daughter mother father cousin aunt uncle colleague neighbour roommate boss manager doctor dentist therapist"
     " landlord dog cat"
 )

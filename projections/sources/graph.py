@@ -13,6 +13,7 @@ from mnemolog.domain.card import TOP_FACTS, reference
 from mnemolog.domain.direct_question import only_of
 from mnemolog.domain.facts import State
 from mnemolog.domain.origin import Origin
+from mnemolog.domain.predicates import NEXT_TRIP, trip_date_of
 from mnemolog.domain.state import Past, state_of
 from mnemolog.domain.text import name_key
 from mnemolog.domain.viewer import Viewer
@@ -142,7 +143,7 @@ def _hit(row: Row, when: str, score: float, parts: Mapping[str, float]) -> Hit:
 
 
 def _dates_with_events(asked: Asked, found: Sequence[FactHit]) -> Sequence[FactHit]:
-    """If the question is when, a date counts as much as what it is the date of: `trip_date` as much as `next_trip`."""
+    """If the question is when, a date counts as much as what it is the date of: `rome_trip_date` and `next_trip`."""
     if answer_kind(asked.question.text) is not AnswerKind.TIME:
         return found
     best = dict[tuple[UUID, str], float]()
@@ -154,7 +155,8 @@ def _dates_with_events(asked: Asked, found: Sequence[FactHit]) -> Sequence[FactH
 
 
 def _event(one: FactHit) -> tuple[UUID, str]:
-    return one.row["subject_id"], state_of(one.row["predicate"])
+    of = trip_date_of(facts.fact_value(one.row)) if one.row["predicate"] == NEXT_TRIP else one.row["predicate"]
+    return one.row["subject_id"], state_of(of)
 
 
 def _past(past: Past, found: Sequence[FactHit]) -> Sequence[Hit]:

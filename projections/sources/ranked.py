@@ -10,6 +10,7 @@ from sqlalchemy import Select, select
 from mnemolog.domain import direct_question, hydration, ranking, state
 from mnemolog.domain.entity import ME
 from mnemolog.domain.message import KIND as MESSAGE
+from mnemolog.domain.predicates import trip_of
 from mnemolog.domain.ranking import DEFAULT
 from mnemolog.domain.text import name_key, normalize_name, search_terms
 from mnemolog.domain.viewer import Viewer
@@ -168,7 +169,8 @@ def _tells_people_apart(asked: Asked, found: Sequence[Found]) -> bool:
 async def _outlived(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     """The hits with those messages marked that stated facts which no longer hold.
 
-    Those that say nothing else come later, unless the question is about the past, and below what was said of it since.
+    Those that say nothing else, or nothing else that is asked for, come later, unless the question is about the past,
+    and below what was said of it since.
     """
     said = {hit.row["message_id"]: hit.date for hit in hits if hit.kind == MESSAGE}
     if not said:
@@ -176,16 +178,30 @@ async def _outlived(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     over = await facts.outlived(asked.connection, asked.viewer, asked.point, asked.predicates, said)
     now = bool(state.asked_states(asked.question.text))
     weight, marked, about = FORMER if now else 1.0, [], dict[str, list[str]]()
+    asked_for = hydration.question_stems(asked.question.text)
     for hit in hits:
         ended, every = over.get(hit.row.get("message_id", ""), ((), False))
         one = replace(hit, row=told_former(hit.row, ended, every)) if ended else hit
         over_now = one.row.get("former") == ranking.FORMER
-        marked.append(replace(one, current=False, score=weight * hit.score) if over_now else one)
-        if over_now:
-            about[hit.id] = list(map(facts.fact_value, ended))
+        asks_only = every and any(not asked_for.isdisjoint(hydration.stems(_told_of(fact))) for fact in ended)
+        later = replace(one, score=weight * hit.score)
+        marked.append(replace(later, current=False) if over_now else later if asks_only else one)
+        if over_now or asks_only:
+            about[hit.id] = [value for fact in ended for value in _values(fact)]
         elif hit.kind == FACT and not hit.current:
-            about[hit.id] = [facts.fact_value(hit.row["details"])]
+            about[hit.id] = _values(hit.row["details"])
     return _news_first(marked, about) if now else sorted(marked, key=lambda hit: -hit.score)
+
+
+def _told_of(fact: Row) -> str:
+    """The words of a fact's predicate and value."""
+    return f"{fact['predicate'].replace('_', ' ')} {facts.fact_value(fact)}"
+
+
+def _values(fact: Row) -> list[str]:
+    """What a fact is about: its value, and of the date of a trip where it goes."""
+    place = trip_of(fact["predicate"])
+    return [facts.fact_value(fact), *([place] if place else [])]
 
 
 def _news_first(hits: Sequence[Hit], about: Mapping[str, Sequence[str]]) -> Sequence[Hit]:

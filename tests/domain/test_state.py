@@ -83,6 +83,9 @@ def test_a_summary_that_repeats_a_former_value_is_outdated() -> None:
 def test_trips_and_diets_have_a_current_one_as_well() -> None:
     trips = ("I'm planning a trip to Crete.", "Change of plans, the next trip is Malta.")
     assert current("Where does my next trip go?", *trips) == [trips[1]]
+    assert current("Where does my next trip go?", *trips[::-1]) == list(trips[::-1])
+    flights = ("We're flying to Lisbon on 14 May.", "We're going to Crete on 3 August.", "Lisbon is moved to 28 May.")
+    assert current("When do I fly to Lisbon?", *flights) == list(flights[1:])
     assert current("What is my diet?", "I'm vegan now.", "I eat meat again.") == ["I eat meat again."]
     assert current("What is my diet?", "I'm gluten-free now.", "I eat fish again.") == ["I'm gluten-free now."]
 

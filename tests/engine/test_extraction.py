@@ -580,10 +580,43 @@ async def test_a_diet_ends_with_what_it_does_not_allow(ana: Teller) -> None:
 
 async def test_a_trip_is_over_once_its_date_has_passed(ana: Teller) -> None:
     await hears(ana, "Our next trip is to Rome in June.")
-    assert await told(ana, valid_at=day("2026-06-15")) == {"ana next_trip Rome"}
+    assert await told(ana, valid_at=day("2026-06-15")) == {"ana next_trip Rome", "ana rome_trip_date 2026-06"}
     assert await told(ana, valid_at=day("2026-07-01")) == set()
     await hears(ana, "Our next trip is to Oslo.", "We're back from Oslo.", occurred_at=day("2026-08-01"))
     assert await told(ana, valid_at=day("2026-08-02")) == set()
+
+
+async def test_each_of_several_trips_has_its_own_date(ana: Teller) -> None:
+    await hears(
+        ana,
+        "We're flying to Lisbon on 14 May.",
+        "And we're going to Crete from 3 to 17 August!",
+        "I'm planning a trip to Japan.",
+        "Lisbon is postponed to 28 May.",
+        "Porto is moved to 30 May.",
+    )
+    assert await told(ana, valid_at=day("2026-03-06")) == {
+        "ana lisbon_trip_date 2026-05-28",
+        "ana crete_trip_date 2026-08-03",
+        "ana trip_to Japan",
+    }
+    await hears(ana, "We had to cancel Crete.", "I'm not going to Japan after all.", occurred_at=day("2026-04-01"))
+    assert await told(ana, valid_at=day("2026-04-02")) == {"ana lisbon_trip_date 2026-05-28"}
+    assert await told(ana, valid_at=day("2026-05-31")) == set()
+
+
+async def test_the_next_trip_is_the_next_one_until_its_new_date(ana: Teller) -> None:
+    await hears(ana, "Our next trip is to Rome on 2 May.", "Rome is postponed to 19 May.", "We fly to Oslo on 20 June.")
+    rome = {"ana next_trip Rome", "ana rome_trip_date 2026-05-19"}
+    assert await told(ana, valid_at=day("2026-05-10")) == rome | {"ana oslo_trip_date 2026-06-20"}
+    await hears(ana, "Our next trip is to Bonn on 1 May.", occurred_at=day("2026-04-01"))
+    assert "ana rome_trip_date 2026-05-19" in await told(ana, valid_at=day("2026-04-02"))
+    await hears(ana, "Change of plans, the next trip goes to Malta.", occurred_at=day("2026-04-03"))
+    assert await told(ana, valid_at=day("2026-04-04")) == {
+        "ana next_trip Malta",
+        "ana rome_trip_date 2026-05-19",
+        "ana oslo_trip_date 2026-06-20",
+    }
 
 
 async def test_what_is_planned_for_a_day_is_over_with_it(ana: Teller) -> None:
