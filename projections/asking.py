@@ -3,12 +3,13 @@
 For what every search asks: to build and compile an expression costs more than the statement itself.
 """
 
+from abc import ABC, abstractmethod
 from asyncio import gather
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from secrets import token_hex
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import BindParameter, Table, bindparam
@@ -28,13 +29,14 @@ _TENANT, _USER, _AGENT = _STANDING
 _DIALECT = psycopg_dialect.dialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
 
 
-@runtime_checkable
-class Varying(Protocol):
+class Varying(ABC):
     """An argument that is compiled once for all of its values."""
 
+    __slots__ = ()
+
+    @abstractmethod
     def shaped(self) -> tuple[Hashable, Mapping[str, str]]:
         """The argument with texts that stand for its values, and the values of these texts in a statement."""
-        ...
 
 
 def given(name: str, kind: TypeEngine[Any]) -> BindParameter[Any]:

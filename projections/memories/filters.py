@@ -38,7 +38,7 @@ from mnemolog.domain.origin import Origin
 from mnemolog.domain.relevance import Said
 from mnemolog.domain.turn import Role
 from mnemolog.domain.viewer import Viewer
-from mnemolog.projections.asking import ask
+from mnemolog.projections.asking import Varying, ask
 from mnemolog.projections.conversation import reader as message_reader
 from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.conversation.tables import words as message_words
@@ -53,7 +53,7 @@ _STANDING = f"metadata-{token_hex(16)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidates:
+class Candidates(Varying):
     """The memories that a search may find, among those visible to its viewer, and with `messages` also messages.
 
     `about`: about any of these entities; `stretches`: said in all of these; `kinds`: of these kinds; without it,
