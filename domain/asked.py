@@ -51,7 +51,10 @@ _ASKING = (
             r"^\W*when\b|\b(?:what|which) (?:date|day|month|year|time|week)\b|\bsince when\b|\bhow long (?:ago|since)\b"
         ),
     ),
-    (AnswerKind.NUMBER, re.compile(r"\bhow (?:many|much|often|old|long|far)\b")),
+    (
+        AnswerKind.NUMBER,
+        re.compile(r"\bhow (?:many|much|often|old|long|far)\b|\b(?:what|which) (?:dose|dosage|amount|price)\b"),
+    ),
 )
 
 

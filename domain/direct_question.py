@@ -61,17 +61,49 @@ _ASKED = tuple(
 )
 
 
+# What somebody asks of themselves, and what tells it: a word of their own, or of a fact or a memory about somebody.
+_OWN = {
+    "birthday": re.compile(
+        r"\b(?:my|your) (?:\w+ )?(?:birthday|bday|date of birth)\b(?! (?:present|gift|wish|cake|party|card))"
+        r"|\b(?:i|you)(?:'m| was| were) (?:\w+ )?born\b|\bi turn(?:ed)? \d|^(?:[\w ]+: )?(?:birthday|date of birth)\b",
+        re.IGNORECASE,
+    ),
+    "phone number": re.compile(
+        r"\b(?:my|your) (?:\w+ )?(?:phone|mobile|cell|number)\b|^(?:[\w ]+: )?phone\b", re.IGNORECASE
+    ),
+    "email address": re.compile(r"\b(?:my|your) (?:\w+ )?e-?mail\b|@|^(?:[\w ]+: )?e-?mail\b", re.IGNORECASE),
+}
+_ASKED_OF_ONESELF = tuple(
+    (what, re.compile(rf"\W*{form}{_NOW}\W*", re.IGNORECASE))
+    for what, form in (
+        (
+            "birthday",
+            r"(?:(?:on )?(?:when|what day)(?: is|'s)|do you know|what(?: is|'s)) my (?:birthday|bday|date of birth)",
+        ),
+        ("birthday", r"when was i born"),
+        ("phone number", r"what(?: is|'s) my (?:phone|mobile|cell)(?: number)?"),
+        ("email address", r"what(?: is|'s) my e-?mail(?: address)?"),
+    )
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Direct:
-    """Whom a question is about, by name or as a relative of the user, and what it asks of them; "" for who they are."""
+    """Whom a question is about, and what it asks of them; "" for who they are.
+
+    By name, as a relative of the user, or `own`, if it is the user.
+    """
 
     name: str = ""
     relative: str = ""
+    own: bool = False
     asks: str = ""
     words: frozenset[str] = frozenset()
 
     @property
     def said(self) -> str:
+        if self.own:
+            return f"my {self.asks}"
         who = self.name or f"my {self.relative}"
         return f"{who}'s {self.asks}" if self.asks else who
 
@@ -94,10 +126,18 @@ class Direct:
         """
         if text.rstrip().endswith("?"):
             return False
+        if self.own:
+            return _OWN[self.asks].search(text) is not None or self._is_of(text, {*names, "the user"})
         if not self.asks:
             return self.speaks_of(text, names)
         goes_on = _GOES_ON.match(text.rpartition(": ")[2]) is not None
         return (goes_on or self.speaks_of(text, names)) and not self.words.isdisjoint(hydration.stems(text))
+
+    def _is_of(self, text: str, names: Collection[str]) -> bool:
+        """Whether a text has what is asked beside a name of the user: `Ana's birthday is 3 May`."""
+        said = text.casefold()
+        whose = [f"{name.casefold()}'s {word}" for name in names for word in self.asks.split()]
+        return any(one in said for one in (*whose, *(f"{name.casefold()} was born" for name in names)))
 
     def speaks_of(self, text: str, names: Collection[str]) -> bool:
         """Whether a text has one of the names, or calls somebody such a relative."""
@@ -114,7 +154,10 @@ def direct(question: str) -> Direct | None:
     plain = _WHOSE.sub("", question.replace("’", "'"))
     for what, words, pattern in _ASKED:
         if found := pattern.fullmatch(plain):
-            return Direct(found["name"] or "", (found["kin"] or "").lower(), what, words)
+            return Direct(found["name"] or "", (found["kin"] or "").lower(), asks=what, words=words)
+    for what, pattern in _ASKED_OF_ONESELF:
+        if pattern.fullmatch(plain):
+            return Direct(own=True, asks=what)
     related = _RELATIVE.search(plain)
     return Direct(relative=related["kin"].lower()) if related else None
 

@@ -21,9 +21,10 @@ _DOING = re.compile(r"^(\W*what (?:do|does) .{1,40} do)\W*$", re.IGNORECASE)
 _AVOIDING = re.compile(
     r"\b(?:can't|cannot|(?:can|could|must|should|may|do|does)(?:n't| not| \w+ not))(?: \w+){0,2} eat\b", re.IGNORECASE
 )
-# `How much metformin do I take?` asks for a dose.
+# `How much metformin do I take?` and `What dose of metformin am I on?` ask for a dose.
 _DOSED = re.compile(
-    r"\bhow (?:much|many (?:mg|milligrams?|units|pills|tablets)(?: of)?) (?P<drug>\w[\w -]{2,40}?)"
+    r"\b(?:how (?:much|many (?:mg|milligrams?|units|pills|tablets)(?: of)?)|(?:what|which) dos(?:e|age) of)"
+    r" (?P<drug>\w[\w -]{2,40}?)"
     r" (?:(?:do|does|should|must|can|did) \S+(?: \w+)? take|(?:am|is|are|was) \S+(?: \w+)? (?:on|taking))\b",
     re.IGNORECASE,
 )

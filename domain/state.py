@@ -12,6 +12,7 @@ from mnemolog.domain.asked import Span, periods
 from mnemolog.domain.entity import ME
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.extractor import extract
+from mnemolog.domain.extraction.vocabulary import ONE_OF, RELATIONS, SOME_OF
 from mnemolog.domain.predicates import NEXT_TRIP, TRIP_TO
 from mnemolog.domain.text import NOT_A_TITLE, name_key, normalize_name, search_terms
 
@@ -63,6 +64,11 @@ _VALUED = re.compile(
     r" (?:is|are|has been|was|got|have been)"
     r" (?:now |called |named |on |at |moved |postponed |rescheduled |pushed |changed )"
     r"|\b(?:my|our|\w+'s) (?:new |current )?((?:\w+ ){0,2}?\w+) (?:is|are) "
+)
+# "My brother Dave got a new job" says nothing about one's own.
+_OF_RELATIVE = re.compile(
+    rf"\W*(?:(?:and|but|so|also|oh|btw) )?(?:my|our) (?:(?:big|little|older|younger|twin) )?({ONE_OF}|{SOME_OF})\b"
+    r"(?!.*\b(?:i|i'm|i've|we|we're|we've)\b)"
 )
 _ONE_AT_A_TIME = frozenset({"lives_in", "works_at", "diet_plan", "married_to", "partner_of"})
 _STATE_OF = {
@@ -193,6 +199,10 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
         state = f"={(valued[1] or valued[2]).split()[-1]}"
     if not state:
         return None
+    if (theirs := _OF_RELATIVE.match(plain)) and not state.startswith("="):
+        return Statement(
+            id_, f"{normalize_name(speaker) or ME} {RELATIONS.get(theirs[1], theirs[1])}", state, plain, at
+        )
     if _FIRST_PERSON.search(plain):
         return Statement(id_, normalize_name(speaker) or "me", state, plain, at)
     name = re.match(r"[^\W\d_][\w-]*", plain)

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from mnemolog.domain.extraction import rule
 from mnemolog.domain.extraction.times import is_time
-from mnemolog.domain.extraction.vocabulary import DIETS, PETS
+from mnemolog.domain.extraction.vocabulary import DIETS, ONE_OF, PETS
 from mnemolog.domain.text import NOT_A_TITLE
 
 LONGEST = 2000
@@ -33,7 +34,7 @@ def clauses(text: str) -> Iterator[Clause]:
     sentences = sentences_of(plain)
     for place, sentence in enumerate(sentences):
         stated, corrects = _opened(_certain(_ASIDE.sub("", sentence.strip())))
-        stated = _KIN.sub(r"my \1 ", _completed(stated, first=place == 0))
+        stated = _NEW_ROLE.sub("my new ", _KIN.sub(r"my \1 ", _completed(stated, first=place == 0)))
         stated = _WISHED.sub("call me ", _HEDGED.sub("I'm ", stated))
         stated = _DIAGNOSED.sub(r"\g<fact> after all", stated)
         stated, replaced = _NOT_BUT.subn(r"\1 \2 ", stated)
@@ -47,14 +48,18 @@ def clauses(text: str) -> Iterator[Clause]:
         led = _LED.match(stated)
         stated = f"{led[1]} {stated[led.end() :]}" if led and is_time(led[1]) else stated
         own = _OWN.match(stated) is not None
-        said = ""
+        said, being = "", False
         stated = _ME_AND.sub(lambda found: f"{found[1] or found[2].capitalize()} & I ", stated)
         for part in _JOINT.split(_COUPLE.sub(r"\1 & I ", stated)):
             before = (*sentences[:place], said)
             said = f"{said}, {part}" if said else part
             clause, again = _opened(part)
             own = _OWN.match(clause) is not None or (own and not _OTHERS.match(clause))
+            who = _SUBJECT.match(before[-1]) if _NOW_AT.match(part) else None
+            clause = f"{who[0]}now {clause.removeprefix('now ')}" if who else clause
             clause = f"I {clause}" if own and _VERB.match(clause) else clause
+            being = _BEING_ONE.match(clause) is not None or (being and _AM.match(clause) is not None)
+            clause = f"I'm {clause}" if being and _AM.match(clause) else clause
             clause = f"I have {clause}" if own and _PET.match(clause) else clause
             clause = _KIN.sub(r"my \1 ", clause)
             if clause:
@@ -79,7 +84,9 @@ def _capitalised(text: str) -> str:
     """
     if text != text.lower() and _SMALL_I.search(text) is None:
         return text
-    text = _SMALL_NAME.sub(lambda found: f"{found['frame']}{found['small'].title()}", text)
+    text = _SMALL_NAME.sub(
+        lambda found: f"{found['frame']}{_INITIAL.sub(lambda one: one[0].upper(), found['small'])}", text
+    )
     return _SMALL_SUBJECT.sub(lambda found: found[0].capitalize(), text)
 
 
@@ -129,18 +136,25 @@ _NO_SMALL_NAME = (
     "|fear|hope|peace|denial|harmony|sin|poverty|luxury|limbo|style|comfort|chaos|silence|tears|the|what|where|which|how|here"
     "|there|now|constant|total|complete|separate|different|new|bigger|smaller|better|part|front|general|fact|with|between|outside"
     "|near|next|another|temporary|hotels?|tents?|vans?|caravans?|boats?|each|every|such|more|less|something|anything|wfh"
+    "|myself|himself|nights?|weekends?|weekdays|sea|minimum|height|least|most|random|months?|years?|weeks?|days?|hours?|people|someone"
+    "|somebody|clients?|charity|government|council|startups?|factories|restaurants?|bars?|shops?|cafes?|hospitals?|retail|local|big"
+    "|small|good|great|nine|eight|seven|six|ten|five|half|noon|midnight|dawn|dusk|once|last|first|tips|money|food|free|cash|pay"
+    "|lunch|dinner|reception|customs|friends|family|mum|mom|dad|uncle|several|many|various|both|large|monday|tuesday|wednesday"
+    "|thursday|friday|saturday|sunday|tomorrow|today|easter|christmas|zero|scratch|about|around|over|under|god|life|love|fun"
     "|january|february|march|april|may|june|july|august|september|october|november|december|summer|winter|autumn|spring"
 )
+_INITIAL = re.compile(r"(?:^|(?<=-))[a-z]")
 _SMALL_NAME = re.compile(
     r"(?P<frame>\b(?:liv(?:e|es|ing)|based|flat|house|room) in |\bmov(?:ed|ing) in with (?:my )?[\w]{2,20}(?: [\w]{2,20})? in |\b(?:moved|moving|relocated|relocating)(?: back| over| up| down)? to "
-    r"|\b(?:called|named) )"
+    r"|\b(?:called|named) |\bi (?:now )?work (?:at|for) |\bi(?:'m| am) (?:now )?working (?:at|for) |\bi (?:got|found|took|have) a(?: new)? job (?:at|with) "
+    r"|\bi(?:'ve)? (?:just )?start(?:ed)?(?: (?:work(?:ing)?|a (?:new )?job))? (?:at|with) |\b(?:married|engaged) to )"
     rf"(?P<small>(?!(?:{_NO_SMALL_NAME})\b)[a-z][a-z'-]{{2,}})(?=$|[,.!;:)]|(?: (?:with|w/?|and|&|on|in|for|since|now|next|last|at|as"
     r"|cos|because|by|near|again|after|together|soon|this|from|who|which|is|but|so|too|when|until|till)\b))"
 )
 # What somebody does of whom that is recorded if they are known.
 _SMALL_SUBJECT = re.compile(
     r"(?:^|(?<=[.!?\n] )|(?<=\n))[a-z][a-z'-]{2,}(?= (?:(?:has|is) )?(?:just |now )?(?:died|passed away|started|starts|moved|moving|works|working"
-    r"|lives|living|left|quit|retired|joined|married|outgrown|outgrew|pregnant|engaged)\b)"
+    r"|lives|living|left|quit|retired|joined|married|outgrown|outgrew|pregnant|engaged|got run over|was run over|got hit|was hit)\b)"
 )
 # "Im" before a capital is German, "Im Sommer".
 _CONTRACTED = (
@@ -155,7 +169,7 @@ _END = re.compile(NOT_A_TITLE + r"(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
 # A gerund with a verb after it is itself the subject: "Moving to Lisbon was hard".
 _ELLIPSIS = re.compile(
     r"(?:(?:just|finally|recently|also|now) )?(?:moved|started|joined|quit|left|got|accepted|broke up|split up|adopted|retired"
-    r"|switched|changed|graduated|became|turned|went|bought)\b(?! by\b)"
+    r"|switched|changed|graduated|became|turned|went|bought|booked|sold|scrapped)\b(?! by\b)"
     r"|(?:(?:just|finally|recently|also|now) )?(?P<doing>moving|starting|joining|living|working|seeing|dating|leaving)\b"
     r"(?!.*\b(?:is|isn't|was|wasn't|are|were|has|had|will|can|makes|made|takes|took|feels|felt|means|meant|sounds|seems)\b)",
     re.IGNORECASE,
@@ -168,11 +182,13 @@ _KIN = re.compile(
     r"^(mum|mom|mummy|mommy|dad|daddy|grandma|grandpa|granny|grandad|granddad|gran|nan|nana)(?: |(?='s (?:moved|gone|quit|retired|left)\b))",
     re.IGNORECASE,
 )
+_NEW_ROLE = re.compile(rf"^new (?=(?:{ONE_OF})(?: is|'s)\b)", re.IGNORECASE)
+_NOW_AT = re.compile(r"now (?:works|lives) (?:at|in|for)\b")
 _JOINT = re.compile(
     r",? (?:and|but|so|because|since|although|though|while|as(?! my\b)) (?=(?:now |then |recently |also |(?:from|since) \w+ )?(?:I|i|we|my|our|We|My|Our)\b(?!(?:'m|'re| am| are) moving in\b))"
     r"|, (?=(?:I|i|we|my|she|he|they)\b(?!(?:'s| is) (?:called|named)\b))|, (?=(?:the|our) (?:wedding|race|operation|surgery|funeral|exam|interview)\b)"
     r"|,? (?:and|so) (?=(?:[A-Z][\w'-]+ ){1,2}(?:isn't|is not|is no longer) my\b)|,? and (?=(?:now )?(?:she|he)\b)|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
-    r"|, (?=(?:live|work) (?:in|at|for|as)\b)"
+    r"|, (?=(?:live|work) (?:in|at|for|as)\b)|,? (?:and|but) (?=now (?:works|lives) (?:at|in|for)\b)|(?:,|,? (?:and|but)) (?=(?:allergic|married|engaged) to\b)"
     rf"|,? and (?=an? (?:{PETS}) (?:called|named) )"
     r"|,? and (?=(?:have|has|am|'m|live|work|moved(?! in\b)|started|joined|left|quit|love|hate|like|prefer|speak|study|take)\b)"
 )
@@ -193,11 +209,15 @@ _INTENT = re.compile(
     r"|might|(?-i:may)|should|could|would|'d (?:like|love|rather)|(?:want|wants|hope|hopes|love|like) to|hoping to|probably|maybe)\b",
     re.IGNORECASE,
 )
+_SUBJECT = rule.form("{WHO} ")
 _OWN = re.compile(r"(?:I|we)\b", re.IGNORECASE)
 _OTHERS = re.compile(r"(?:(?i:she|he|they|it|you|who|my|our|his|her|their|the)\b|[A-Z])")
 _PET = re.compile(rf"an? (?:{PETS}) (?:called|named) ")
 # `love` and `like` may be nouns: "the hope and love theme".
 _VERB = re.compile(r"(?:have|am|live|work|moved|started|joined|left|quit|hate|prefer|speak|study|take)\b")
+# After "I'm vegan" it is the same one; after "I'm dating Tom" or "I have a friend who is vegan" it need not be.
+_BEING_ONE = re.compile(r"i(?:'m| am) (?!not\b|\w+ing\b|with\b|in\b)(?:an? )?[\w-]+(?: [\w-]+)?$", re.IGNORECASE)
+_AM = re.compile(r"(?:allergic|married|engaged) to\b")
 # "Tom and I" is one subject; any other "and I" begins a clause.
 _COUPLE = re.compile(r"^((?i:my|our) (?:\w+ )?\w+|[A-Z][\w-]+(?: [A-Z][\w-]+)?) and I (?!(?i:am|'m|have to)\b)")
 # A name in small letters is one before what a couple does.
@@ -259,7 +279,7 @@ _OPENING = re.compile(
     r"|please (?:note|remember)(?: that)?|note that|remember(?: that)?|don't forget(?: that)?|change of plans?"
     r"|(?:we|i) (?:have )?changed (?:our|my) (?:plans?|minds?)|i (?:forgot|wanted|should) to (?:say|mention)(?: that)?"
     r"|(?:it )?turns out(?! (?:that )?i(?:'m| am) (?:not|no longer) (?:actually |really )?allergic to )(?: that)?|from now on|these days|nowadays|right now|currently|at the moment|at present"
-    r"|now|lately|recently|as it happens|long story short|unfortunately|luckily|sadly|happily|instead|no|sorry|today)"
+    r"|now|wait|hang on|hold on|lately|recently|as it happens|long story short|unfortunately|luckily|sadly|happily|instead|no|sorry|today)"
     r"\b(?!')(?:[\s,:;.!-]+|$)",
     re.IGNORECASE,
 )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from mnemolog.domain.entity import ME
-from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_CANDIDATES, Action, Candidate
+from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_CANDIDATES, MOST_WRITES, Action, Candidate
 from mnemolog.domain.extraction.clauses import Clause, clauses, sentences_of
 from mnemolog.domain.extraction.focus import named, role_of
 from mnemolog.domain.extraction.forms import (
@@ -27,13 +27,16 @@ from mnemolog.domain.extraction.others import they_started_at
 from mnemolog.domain.extraction.rule import Said
 from mnemolog.domain.extraction.times import Dated, dated, day_of, is_to_come, moment
 from mnemolog.domain.extraction.validation import valid
-from mnemolog.domain.predicates import NEXT_TRIP, TRIP_TO
+from mnemolog.domain.extraction.vocabulary import COUPLE, SUPERIORS
+from mnemolog.domain.predicates import MEDICATION, NEXT_TRIP, TRIP_TO
 
 
 def extract(
     text: str, at: datetime, author: str = ME, before: Candidate | None = None, previous: str = ""
 ) -> Sequence[Candidate]:
     """The facts that a message states, at most five, in the order in which they are said.
+
+    If it states more than may be recorded of it, what matters most comes first.
 
     `before` is the last one that its author stated before: "we postponed it" and "no, I meant Lisbon" are about that.
     `previous` is the message before, which may say who "she" is.
@@ -58,7 +61,28 @@ def extract(
                 one = replace(one, subject=author)
             if valid(one, at) and not any(replace(each, rule=one.rule) == one for each in found):
                 found.append(one)
-    return found[:MOST_CANDIDATES]
+    in_order = sorted(found, key=lambda one: _place(one, author)) if len(found) > MOST_WRITES else found
+    return in_order[:MOST_CANDIDATES]
+
+
+def _place(one: Candidate, author: str) -> int:
+    """The place of a fact among others of its message: one about somebody else comes after who they are."""
+    if one.predicate.startswith(_TASTES):
+        return 5
+    if one.subject != author or one.via:
+        return 4
+    if one.predicate.endswith(("_dose", "_date")):
+        return 0 if one.predicate.endswith("_dose") else 2
+    return next((place for place, names in enumerate(_FIRST) if one.predicate in names), 3)
+
+
+# What an agent must not lack, where somebody belongs, and with whom they deal.
+_FIRST = (
+    ("allergy", "intolerance", MEDICATION, "condition"),
+    ("lives_in", "works_at", *COUPLE, "diet_plan"),
+    ("parent_of", *SUPERIORS, "colleague", "job_title", "studies", "employment"),
+)
+_TASTES = ("likes", "dislikes", "prefers", "favourite_")
 
 
 def _said_in(clause: str, at: datetime) -> Sequence[Candidate]:

@@ -16,6 +16,7 @@ from mnemolog.domain.predicates import MEDICATION, NEXT_TRIP, TRIP_TO, dose_of, 
 LOCATION = "Location"
 _PLANNED_FOR = timedelta(days=3653)
 _ERRAND = timedelta(days=7)
+_BESIDE = re.compile(r"\b(?:another|second|also|as well|too)\b", re.IGNORECASE)
 _NEXT = re.compile(r"\bnext\b", re.IGNORECASE)
 
 
@@ -171,6 +172,29 @@ def car_instead(said: Said) -> Sequence[Candidate]:
     """A new car in place of the one that is named first, if that is known to be one."""
     driven = names("drives", single=True, changes=True)(said)
     return [replace(one, replaces=said.named("former") or "") for one in driven]
+
+
+def car(said: Said) -> Sequence[Candidate]:
+    """A car of a known make; one that is only for a time, for somebody else or beside another takes no place."""
+    if said.for_a_time or _BESIDE.search(said.match.string):
+        return ()
+    named = said.match["car"]
+    make = " ".join(one.upper() if len(one) < 4 and one != "kia" else one.capitalize() for one in named.split())
+    name = make if named.islower() else named
+    since = said.clause.since
+    return (Candidate(predicate="drives", object=name, single=True, changes=said.changes, since=since),)
+
+
+def car_bought(said: Said) -> Sequence[Candidate]:
+    return [replace(one, changes=True) for one in car(said)]
+
+
+def appointment(said: Said) -> Sequence[Candidate]:
+    """The date of an appointment with a dentist and the like."""
+    on = times.day_of(said.match["when"], said.at)
+    if on is None or not said.at.date() <= on.date() <= said.at.date() + _PLANNED_FOR:
+        return ()
+    return (_date_of(f"{said.match['noun'].lower()}_appointment_date", on.date().isoformat()),)
 
 
 def weekly(said: Said) -> Sequence[Candidate]:

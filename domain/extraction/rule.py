@@ -14,7 +14,7 @@ from functools import cache
 
 from mnemolog.domain.extraction.candidate import Candidate
 from mnemolog.domain.extraction.times import DAY, Dated
-from mnemolog.domain.extraction.vocabulary import DIETS, LANGUAGES, OCCUPATIONS, ONE_OF, PETS, SOME_OF
+from mnemolog.domain.extraction.vocabulary import CARS, DIETS, LANGUAGES, OCCUPATIONS, ONE_OF, PETS, SOME_OF
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,12 +162,12 @@ _PERSON = (
 )
 _ROLES = f"{ONE_OF}|{SOME_OF}|{PETS}"
 # What may follow the name of a food without being a part of it.
-_NO_DISH = (
-    r"(?:and|or|so|too|also|now|since|because|but|as|though|which|that|who|apparently|actually|really|again|if|when)\b"
-)
+_NO_DISH = r"(?:and|or|so|too|also|now|since|because|but|as|though|tho|btw|fyi|lol|haha|innit|pls|please|which|that|who|apparently|actually|really|again|if|when)\b"
 _FRAGMENTS = {
+    # `{GONE}` is like `{WHO}`, or "the cat".
     # `{WHO}` is a relation, with or without a name, or a name; `{ROLE}` only a relation, `{ALONE}` only a name;
     # `{THEIRS}` a relation to somebody else, with a name.
+    "GONE": rf"(?:{{WHO}}|the (?P<pet>{PETS}))",
     "THEIR": rf"{{WHO}}(?:'s| (?:and|&) (?:his|her)){{SORT}} (?P<whose>{_ROLES})",
     "WHO": rf"(?:(?:my|our){{SORT}} (?P<role>{_ROLES})(?:,? (?P<person>{_PERSON}),?)?|(?P<alone>{_PERSON}))",
     "THEIRS": rf"(?P<owner>{_PERSON})'s{{SORT}} (?P<theirs>{_ROLES}),? (?P<named>{_PERSON}),?",
@@ -178,6 +178,12 @@ _FRAGMENTS = {
     "I": rf"(?:i|we)(?:'ve| have|'re| are|'m| am)?(?: (?:{_ADVERBS}))*(?: been)?",
     "AM": rf"(?:i|we)(?:'m| am|'re| are)(?: (?:{_ADVERBS}))*",
     "NAME": _NAME,
+    # A make, and a model if it is one, or the word behind it where all is in small letters.
+    "CAR": (
+        rf"(?P<car>(?-i:(?:{CARS})\b(?: [A-Z0-9][\w-]*){{0,3}}|(?:{CARS.lower()})\b"
+        r"(?: (?!(?:motor)?(?:bike|cycle)|scooter|(?:lawn)?mower|engine|generator|keyboard|piano|poster|toy)[a-z][\w-]*(?=$|[,.!;]))?))"
+        r"(?! (?:for (?:my|our|his|her|the|him|them)|as a rental|on loan)\b){END}"
+    ),
     # What may follow a name; another word means that the name is only a part of something.
     "PLACE": rf"(?-i:(?!(?:{_NO_PLACE})(?![\w'-])))",
     "PERSON": rf"(?-i:(?!(?:{_NO_PERSON})(?![\w'-])))",
@@ -223,12 +229,14 @@ _FRAGMENTS = {
     "DRUG": (
         r"(?P<value>[a-z]+(?:pril|sartan|statin|azole|azepam|azolam|mycin|cillin|formin|oxetine|pram|lukast|olol|terol|butamol|sonide|coxib|oxacin"
         r"|thyroxine|parin|profen|tidine|semide|gliptin|dipine|zepine|triptan|setron|zide|gabalin|pentin|xaban|triptyline|cycline|tadine|tizine|glutide|flozin|peridone|lamotrigine)|insulin|aspirin|paracetamol"
-        r"|acetaminophen|warfarin|xarelto|eliquis|prozac|zoloft|lexapro|xanax|ritalin|adderall|lithium|methotrexate"
+        r"|acetaminophen|warfarin|xarelto|eliquis|prozac|zoloft|lexapro|xanax|ritalin|adderall|lithium|methotrexate|vitamin [a-k]\d{0,2}"
         r"|prednisone|sertraline|melatonin|antidepressants|antihistamines|birth control|beta[- ]blockers)\b"
     ),
     "DOSE": r"(?:(?P<dose>{AMOUNT})(?: of)?)",
     "AMOUNT": r"\d+(?:\.\d+)? ?(?:mg|mcg|µg|ml|g|iu|units?|drops|pills?|tablets?)\b",
     # Something that somebody does each week, and the days.
+    "CARS": rf"(?:{CARS})\b",
+    "PRACTITIONER": r"(?P<noun>dentist|doctor|gp|vet|hairdresser|optician|physio|therapist|midwife|dermatologist|cardiologist)",
     "HABIT": r"(?P<what>(?!(?:it|that|this|everything|work|home|off|on|there|to)\b)[a-z]+(?: (?!(?:class|lesson|practice|training|course)|(?:every|each|on|has|have|is|are|was|were|got|moved|changed|switched|shifted|now)\b)[a-z]+)?)",
     "PRACTICE": r"(?:[\w ]+ {LESSONS}|(?:my )?(?:[a-z]+ing|yoga|pilates|therapy|choir|ballet|karate|judo|football|tennis|band|rehearsals?)) (?:every|each|on)\b",
     "WEEKDAYS": rf"(?P<days>(?:(?:every|each) {DAY}s?|(?:on )?{DAY}s)(?:(?:,| and| &|, and)(?: every| on)? {DAY}s?)*)\b(?! (?:but|except)\b)",

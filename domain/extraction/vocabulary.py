@@ -37,6 +37,12 @@ SOME_OF = (
     "|colleague|coworker|neighbour|neighbor|roommate|flatmate|housemate|stepsister|stepbrother|stepson|stepdaughter"
 )
 PETS = "dog|cat|puppy|kitten|parrot|hamster|rabbit|horse|pony|guinea pig|turtle|tortoise|goldfish|ferret|budgie|snake"
+# Makes of cars; the names of some are words, too.
+CARS = (
+    "Alfa Romeo|Audi|BMW|BYD|Buick|Cadillac|Chevrolet|Chevy|Chrysler|Citro[eë]n|Cupra|Dacia|Dodge|Fiat|Ford|Honda|Hyundai"
+    "|Jaguar|Jeep|Kia|Lada|Land Rover|Lexus|Mazda|Mercedes(?:-Benz)?|Mitsubishi|Nissan|Opel|Peugeot|Polestar|Porsche"
+    "|Range Rover|Renault|Rivian|Saab|Skoda|Škoda|Subaru|Suzuki|Tesla|Toyota|Vauxhall|Volkswagen|Volvo|VW"
+)
 RELATIONS = {
     "wife": "married_to",
     "husband": "married_to",
@@ -95,8 +101,8 @@ SUCCEEDED = {
     "works_at": {"plans": "to work at {}"},
 }
 """What a fact ends about the same object: an engagement ends with the wedding, and a plan when it is done."""
-_SUPERIORS = ("boss", "manager", "supervisor")
-ALSO_CALLED = {one: tuple(other for other in _SUPERIORS if other != one) for one in _SUPERIORS}
+SUPERIORS = ("boss", "manager", "supervisor")
+ALSO_CALLED = {one: tuple(other for other in SUPERIORS if other != one) for one in SUPERIORS}
 """Other words for the same role: a new manager takes the place of the boss."""
 TURNED = {"lives_with": ("neighbour",)}
 """What a fact ends between the same two, seen from the other: who moves in is no neighbour any more."""
@@ -129,7 +135,7 @@ PLURALS = {
 SEVERAL = "|".join(PLURALS)
 VERBS = (
     "adores|asked|bakes|became|bought|broke|brought|called|came|cooks|couldn't|did|didn't|does|doesn't|drives|fell|gave"
-    "|gets|goes|got|hates|helps|introduced|invited|joined|keeps|knows|left|likes|lives|looks|loves|made|makes|married|met"
+    "|gets|goes|got|hates|helps|introduced|invited|joined|keeps|knows|left|likes|lives|looks|loves|made|makes|married|met|quit"
     "|moved|needs|plays|plans|prefers|runs|sang|sends|sent|sings|sold|speaks|started|stayed|stays|studies|swears|swims|takes"
     "|taught|teaches|thinks|took|travels|turned|turns|visited|visits|wants|went|works|writes"
 )

@@ -122,6 +122,9 @@ async def hits_that_tell(asked: Asked, hits: Sequence[Hit]) -> tuple[Sequence[Hi
     if question is None or (question.name and await _is_user(asked, question.name)):
         return hits, ()
     names = {question.name} - {""}
+    if question.own:
+        subjects = {hit.row["details"]["subject"] for hit in hits if hit.kind == FACT} - {None}
+        names = {asked.viewer.user_id, *[one for one in subjects if await _is_user(asked, one)]}
     if " " in question.name and any(hit.kind != FACT and question.speaks_of(hit.text, names) for hit in hits):
         hits = [hit for hit in hits if hit.kind != FACT or not _is_namesake(hit, question.name)]
     if question.relative:
@@ -140,6 +143,8 @@ async def hits_that_tell(asked: Asked, hits: Sequence[Hit]) -> tuple[Sequence[Hi
         said = await conversation.found(asked.connection, asked.viewer, kin.scores.keys())
         if kin.scores.keys() - {id_ for id_, row in said.items() if row["text"].rstrip().endswith("?")}:
             return hits, ()
+    if question.own:
+        return hits, (question.said,)
     return [hit for hit in hits if question.speaks_of(hit.text, names)], (question.said,)
 
 

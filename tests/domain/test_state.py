@@ -80,6 +80,16 @@ def test_a_summary_that_repeats_a_former_value_is_outdated() -> None:
     assert state.outdated("PROFILE\n- I moved to Ghent.", BEGAN, now, asked) is None
 
 
+def test_what_a_relative_does_is_not_what_the_user_does() -> None:
+    asked = state.asked_states("Where do I work?")
+    brother = state.statement("1", "", "my brother dave got a new job, he's at network rail now", BEGAN, asked)
+    assert brother
+    assert brother.subject == "me brother"
+    own = state.statement("2", "", "my brother and i got a new job at asda", BEGAN, asked)
+    assert own
+    assert own.subject == "me"
+
+
 def test_trips_and_diets_have_a_current_one_as_well() -> None:
     trips = ("I'm planning a trip to Crete.", "Change of plans, the next trip is Malta.")
     assert current("Where does my next trip go?", *trips) == [trips[1]]

@@ -341,7 +341,14 @@ async def test_a_named_speaker_speaks_of_himself(ana: Teller) -> None:
 
 async def test_a_message_leaves_at_most_three_writes(ana: Teller) -> None:
     await hears(ana, "I live in Rome. I work at Acme. I love jazz. I speak Danish. I'm vegan.")
-    assert await told(ana) == {"ana lives_in Rome", "ana works_at Acme", "ana likes jazz"}
+    assert await told(ana) == {"ana lives_in Rome", "ana works_at Acme", "ana diet_plan vegan"}
+
+
+async def test_the_cat_is_the_only_one_that_is_known(ana: Teller) -> None:
+    await hears(ana, "I have a cat called Mog.", "The cat died this morning.", "The dog died.")
+    assert await told(ana) == {"Mog died 2026-03-02"}
+    await hears(ana, "My dog is called Rex.", "My dog is called Bo.", "The dog died.", occurred_at=day("2026-04-01"))
+    assert {"ana dog Rex", "ana dog Bo"} <= await told(ana)
 
 
 async def test_a_day_has_a_limit(ana: Teller, monkeypatch: pytest.MonkeyPatch) -> None:

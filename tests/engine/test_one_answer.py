@@ -272,6 +272,21 @@ async def test_what_is_not_known_of_somebody_is_said_instead_of_what_is_known_of
     assert "Paul is a teacher in Bremen" in " ".join(hit.text for hit in found.hits)
 
 
+async def test_what_the_user_never_told_of_themselves_is_said_to_be_unknown(model: Engine, user: str) -> None:
+    nora = Teller(model, user)
+    await nora.says("My mum's birthday is on 8 March.", speaker="")
+    await nora.says("The wedding is on 12 June.", speaker="")
+    await model.settled(60)
+    assert list((await nora.asks("When is my birthday?")).unknown) == ["my birthday"]
+    context = await model.reads.context(nora.viewer, ContextRequest(query="When is my birthday?"))
+    assert "Not known: my birthday." in context.text
+    await nora.tells("me", "birthday", "3 May")
+    await model.settled(60)
+    assert list((await nora.asks("When is my birthday?")).unknown) == []
+    context = await model.reads.context(nora.viewer, ContextRequest(query="When is my birthday?"))
+    assert list(context.unknown) == []
+
+
 async def test_nothing_is_known_instead_of_a_weak_guess(model: Engine) -> None:
     ana = await life(model, "nothing")
     for question in ("How is a transistor doped?", "Which algorithm sorts an array fastest?"):
