@@ -108,8 +108,9 @@ class Draft(Generic[C, S]):
     def _outcome(self, part: Part, first_seq: int) -> Outcome:
         match part:
             case slice():
-                ids = tuple(event.event_id for event in self.events[part])
-                return Receipt(self._stream, ids, first_seq + part.start, first_seq + part.stop - 1)
+                events, first, last = self.events[part], first_seq + part.start, first_seq + part.stop - 1
+                ids, written = zip(*((event.event_id, event.payload) for event in events), strict=True)
+                return Receipt(self._stream, ids, first, last, written=written)
             case Again(again):
                 ids = tuple(event.event_id for event in self.events[again])
                 return Receipt(self._stream, ids, first_seq + again.start, first_seq + again.stop - 1, already=True)

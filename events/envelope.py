@@ -177,7 +177,7 @@ class Happened(Protocol):
 class Receipt:
     """The receipt of a durable write (X14). `already`: it had been written before, and nothing was changed now.
 
-    `erased`: it had been written before, and its text has been erased since.
+    `erased`: it had been written before, and its text has been erased since. `written`: what was written now.
     """
 
     stream: StreamId
@@ -186,6 +186,7 @@ class Receipt:
     last_seq: int
     already: bool = False
     erased: bool = False
+    written: tuple[Event, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def position(self) -> "Position":

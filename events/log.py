@@ -8,6 +8,7 @@ from uuid import UUID
 
 from mnemolog.domain.errors import MnemologError
 from mnemolog.events.envelope import NewEvent, Receipt, Recorded, StoredEvent, StreamId
+from mnemolog.events.event import Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,3 +122,12 @@ class EventLog(Protocol):
     def heads(self, share: int = 0, of: int = 1) -> AsyncIterator[Sequence[Head]]:
         """The heads of all streams, in batches; or those of one of `of` shares, which partition the streams."""
         ...
+
+
+async def event_of(log: EventLog, receipt: Receipt, place: int = 0) -> Event:
+    """One of the events of a write, which is read only if it was written before."""
+    if receipt.written:
+        return receipt.written[place]
+    found = await log.find(receipt.stream, receipt.event_ids[place])
+    assert found, "events are never removed"
+    return found.payload

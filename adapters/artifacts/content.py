@@ -28,6 +28,7 @@ from mnemolog.events.artifacts import (
 from mnemolog.events.artifacts_fold import ARTIFACT
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.fields import validated
+from mnemolog.events.log import event_of
 
 UNKNOWN = "application/octet-stream"
 TYPES = {"image": ArtifactType.IMAGE, "audio": ArtifactType.AUDIO, "video": ArtifactType.VIDEO}
@@ -67,12 +68,11 @@ async def store(
         if uploaded:
             await discard(engine, uploaded)
         raise
-    first = await engine.log.find(receipt.stream, receipt.event_ids[0])
-    assert first
-    assert isinstance(first.payload, ArtifactEvent)
+    first = await event_of(engine.log, receipt)
+    assert isinstance(first, ArtifactEvent)
     if uploaded:  # The same content may have been stored first.
-        await (keep if first.payload.artifact_id == command.artifact_id else discard)(engine, uploaded)
-    return first.payload.artifact_id, receipt
+        await (keep if first.artifact_id == command.artifact_id else discard)(engine, uploaded)
+    return first.artifact_id, receipt
 
 
 async def load(engine: Services, stream: StreamId, artifact_id: UUID) -> bytes:

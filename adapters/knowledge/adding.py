@@ -16,6 +16,7 @@ from mnemolog.domain.errors import InvalidInput
 from mnemolog.events import documents as events
 from mnemolog.events.envelope import Receipt
 from mnemolog.events.fields import validated
+from mnemolog.events.log import event_of
 
 # So that a change of all of them fits into one event.
 MAX_CHUNKS = 5000
@@ -91,14 +92,13 @@ def _unreadable(why: str) -> InvalidInput:
 
 async def _addition(engine: Services, receipt: Receipt) -> Addition:
     """What the events of a receipt did."""
-    [first, *_] = found = [await engine.log.find(receipt.stream, one) for one in receipt.event_ids[:2]]
-    assert first
-    assert isinstance(first.payload, events.DocumentEvent)
-    id_ = first.payload.document_id
+    [first, *_] = found = [await event_of(engine.log, receipt, place) for place in range(len(receipt.event_ids[:2]))]
+    assert isinstance(first, events.DocumentEvent)
+    id_ = first.document_id
     if receipt.already:
         return Addition(id_, Outcome.UNCHANGED, receipt)
     kinds = {events.DocumentAdded: Outcome.ADDED, events.DocumentRestored: Outcome.RESTORED}
-    outcome = kinds.get(type(first.payload), Outcome.CHANGED)
-    revision = next((one.payload for one in found if one and isinstance(one.payload, events.RevisionEvent)), None)
+    outcome = kinds.get(type(first), Outcome.CHANGED)
+    revision = next((one for one in found if isinstance(one, events.RevisionEvent)), None)
     counts = {name: len(getattr(revision, name, ())) for name in ("added", "moved", "removed")}
     return Addition(id_, outcome, receipt, **counts)

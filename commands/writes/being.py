@@ -9,7 +9,7 @@ from mnemolog.commands.handler import Handler
 from mnemolog.events.being import BeingEntryEvent
 from mnemolog.events.envelope import Receipt
 from mnemolog.events.fields import validated
-from mnemolog.events.log import EventLog
+from mnemolog.events.log import EventLog, event_of
 
 
 class BeingWrites:
@@ -22,10 +22,9 @@ class BeingWrites:
         """An entry of a store, in place of the one with its key; its id, and a receipt."""
         command = validated(PutEntry, {"entry_id": self._handler.new_id(), **fields})
         receipt = await self._handler.handle(BEING, command, idempotency_key=idempotency_key)
-        first = await self._log.find(receipt.stream, receipt.event_ids[0])
-        assert first
-        assert isinstance(first.payload, BeingEntryEvent)
-        return first.payload.entry_id, receipt
+        put = await event_of(self._log, receipt)
+        assert isinstance(put, BeingEntryEvent)
+        return put.entry_id, receipt
 
     async def mark_entry(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> Receipt:
         """A note is read, or unread again."""

@@ -18,7 +18,7 @@ from mnemolog.domain.predicates import Predicate, PredicatePolicy
 from mnemolog.events.envelope import Receipt
 from mnemolog.events.fields import validated
 from mnemolog.events.graph import EntityEvent, RelationEvent
-from mnemolog.events.log import EventLog
+from mnemolog.events.log import EventLog, event_of
 
 Naming = TypeVar("Naming", Remember, ObserveEntity)
 
@@ -37,10 +37,9 @@ class GraphWrites:
 
     async def _remembered(self, command: Remember, idempotency_key: str | None) -> tuple[UUID, Receipt]:
         receipt, _ = await self._named(FACTS, await traced(self._log, self._handler, command), idempotency_key)
-        found = await self._log.find(receipt.stream, receipt.event_ids[-1])
-        assert found
-        assert isinstance(found.payload, RelationEvent)
-        return found.payload.relation_id, receipt
+        told = await event_of(self._log, receipt, -1)
+        assert isinstance(told, RelationEvent)
+        return told.relation_id, receipt
 
     def fact(self, fields: Mapping[str, Any]) -> Remember:
         """The command, with what is configured of its predicate."""
@@ -85,7 +84,6 @@ class GraphWrites:
 
     async def _observed(self, receipt: Receipt) -> UUID:
         """The entity that an observation was written to."""
-        found = await self._log.find(receipt.stream, receipt.event_ids[0])
-        assert found
-        assert isinstance(found.payload, EntityEvent)
-        return found.payload.entity_id
+        observed = await event_of(self._log, receipt)
+        assert isinstance(observed, EntityEvent)
+        return observed.entity_id

@@ -20,7 +20,7 @@ from mnemolog.domain.consent import PatchStatus
 from mnemolog.domain.profile import ProfilePolicy
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.fields import validated
-from mnemolog.events.log import EventLog
+from mnemolog.events.log import EventLog, event_of
 from mnemolog.events.profile import TodoEvent
 
 
@@ -89,7 +89,6 @@ class ProfileWrites:
 
     async def _opened(self, receipt: Receipt) -> UUID:
         """The todo that was opened when the idempotency key was first used."""
-        first = await self._log.find(receipt.stream, receipt.event_ids[0])
-        assert first
-        assert isinstance(first.payload, TodoEvent)
-        return first.payload.todo_id
+        opened = await event_of(self._log, receipt)
+        assert isinstance(opened, TodoEvent)
+        return opened.todo_id

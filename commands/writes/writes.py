@@ -39,7 +39,7 @@ from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.erasure import MemoryErased
 from mnemolog.events.event import Event
 from mnemolog.events.fields import validated
-from mnemolog.events.log import EventLog, Outcome
+from mnemolog.events.log import EventLog, Outcome, event_of
 from mnemolog.events.memory_fold import MEMORY
 
 
@@ -267,9 +267,7 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites, DocumentWrites, BeingWrite
 
     async def _written_to(self, command: CreateMemory, receipt: Receipt) -> UUID:
         """The memory that a creation was written to: a new one, the one that it met, or a retry's first."""
-        first = await self._log.find(receipt.stream, receipt.event_ids[0])
-        assert first
-        ids = MEMORY.touched(first.payload)
+        ids = MEMORY.touched(await event_of(self._log, receipt))
         return command.memory_id if not ids or command.memory_id in ids else ids[0]
 
     async def close_cycle(self, command: CloseCycle, idempotency_key: str | None = None) -> Receipt:

@@ -133,12 +133,8 @@ class GraphReads(Reading):
         """
         if self._principal:
             self._principal.require_viewer(viewer)
-        if receipt.already:
-            return []
-        after, until = receipt.first_seq - 1, receipt.last_seq
-        events = await self._log.read(receipt.stream, after=after, until=until)
-        named = dict.fromkeys(one.payload.entity_id for one in events if isinstance(one.payload, EntityContent))
-        moment = Moment(after=Position(receipt.stream, until), deadline=SUGGESTED_WITHIN)
+        named = dict.fromkeys(one.entity_id for one in receipt.written if isinstance(one, EntityContent))
+        moment = Moment(after=receipt.position, deadline=SUGGESTED_WITHIN)
         found: dict[UUID, Row] = {}
         try:
             for entity_id in named:
