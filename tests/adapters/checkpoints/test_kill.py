@@ -2,13 +2,13 @@
 
 import asyncio
 import os
-import sys
 
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.langgraph import MnemologSaver
 from tests.adapters.checkpoints.saving_process import state
+from tests.testkit import warm
 from tests.testkit.checkpoints import config, saved, values
 
 
@@ -18,8 +18,8 @@ async def test_what_was_saved_before_a_kill_is_there_and_the_thread_goes_on(
 ) -> None:
     told = 0
     for _ in range(3):
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "tests.adapters.checkpoints.saving_process"),
+        process = await warm.spawn(
+            *("-m", "tests.adapters.checkpoints.saving_process"),
             *(str(engine.settings.directory), user),
             stdout=asyncio.subprocess.PIPE,
             env={**os.environ, "MNEMOLOG_ENGINE": "background"},
