@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 from mnemolog import Memory
 from mnemolog.adapters.embedded import running_engine
 from mnemolog.mirror import Blocking
-from tests.docs.pages import Block, Command, Names, called, commands
+from tests.docs.pages import Block, Command, Names, blocks, called, commands
 from tests.testkit.settings import PATIENCE
 from tests.testkit.warm import script_folder
 
@@ -29,8 +30,24 @@ LAST_LINE_OF_UP = "Ctrl-C stops it"
 SECONDS = 300
 # A first use: nothing is set, and each command is the installed script in an interpreter of its own.
 FIRST = "README.md"
-# Pages that show how programs share an engine; on the others each program has its own, which ends with the page.
+# Pages that show how programs share an engine: the first of them starts one in the background.
 SHARED = (FIRST, "share-one-engine.md")
+TUTORIAL = "first-memory.md"
+UP = "mnemolog up"
+
+
+def starts_an_engine(page: Path) -> bool:
+    """Whether a page shows how an engine starts, or is a first one that readers try; on all others one runs already."""
+    lines = {command.line for block in blocks(page) if block.info == "console" for command in commands(block)}
+    return UP in lines or page.name in (*SHARED, TUTORIAL)
+
+
+@contextlib.contextmanager
+def running(data_dir: Path) -> Iterator[Path]:
+    """The directory, with an engine that programs of other tenants use."""
+    with Memory(data_dir, durable=False, tenant="keeper", read_deadline=PATIENCE) as memory:
+        memory.changes(user_id="keeper")
+        yield data_dir
 
 
 class Reader:
@@ -101,7 +118,7 @@ class Reader:
         program = line.split()[0]
         if shutil.which(program, path=self.environment()["PATH"]) is None:
             pytest.skip(f"{where} needs {program}")
-        if line == "mnemolog up":
+        if line == UP:
             self._compare(command.shown, self._started(line), f"{where} $ {line}")
             return
         if program == "mnemolog" and not {"demo", "config", "status", "down"} & set(line.split()):

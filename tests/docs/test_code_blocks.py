@@ -1,12 +1,13 @@
 """Every code block of the README and of docs/ does what its page says (the rules: tests/docs/pages.py)."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.docs.pages import PAGES, blocks, called
-from tests.docs.reader import Reader
+from tests.docs.reader import Reader, running, starts_an_engine
 
 RUN = ("python", "console", "text output")
 # Not run: diagrams and files, commands of the machine, and other languages.
@@ -15,15 +16,23 @@ RUNNABLE = [page for page in PAGES if any(block.info in RUN for block in blocks(
 
 
 @pytest.fixture(scope="module")
-def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def idle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory for pages that start an engine."""
     return tmp_path_factory.mktemp("docs") / "data"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A data directory for all other pages. An engine for each would take most of their time."""
+    with running(tmp_path_factory.mktemp("docs") / "data") as directory:
+        yield directory
 
 
 @pytest.mark.parametrize("page", RUNNABLE, ids=called)
 def test_every_block_of_the_page_does_what_it_shows(
-    page: Path, data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path, idle: Path, served: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reader = Reader(page, data_dir)
+    reader = Reader(page, idle if starts_an_engine(page) else served)
     for name in [name for name in os.environ if name.startswith("MNEMOLOG_")]:
         monkeypatch.delenv(name)
     for name, value in reader.environment().items():
