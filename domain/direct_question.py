@@ -19,6 +19,12 @@ _KIN = (
 )
 _MY = r"(?:[Mm]y|[Oo]ur) (?:(?:older|younger|elder|eldest|youngest|big|little|twin|late|only|own)[- ])?"
 _RELATIVE = re.compile(rf"\b{_MY}(?P<kin>{_KIN})\b(?!-| [A-Z])")
+# Who has a role; of a question that only mentions one, such as "Should I ask my boss?", nothing is said to be unknown.
+_ROLE = re.compile(
+    r"\W*(?:who|what)(?: is|'s) my (?P<kin>boss|manager|dentist|landlord|landlady|hairdresser)(?: called|'s name)?"
+    r"(?: now| currently| at the moment)?\W*",
+    re.IGNORECASE,
+)
 _WHOSE = re.compile(rf"\b{_MY}(?:{_KIN}|friend|colleague|neighbou?r),? (?=[A-Z])")
 _NAME = r"(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?(?P<name>(?!I\b)[A-Z][\w-]*(?: [A-Z][\w-]*){0,3})"
 _WHO = rf"(?:{_NAME}|{_MY}(?P<kin>{_KIN}))"
@@ -158,7 +164,7 @@ def direct(question: str) -> Direct | None:
     for what, pattern in _ASKED_OF_ONESELF:
         if pattern.fullmatch(plain):
             return Direct(own=True, asks=what)
-    related = _RELATIVE.search(plain)
+    related = _ROLE.fullmatch(plain) or _RELATIVE.search(plain)
     return Direct(relative=related["kin"].lower()) if related else None
 
 

@@ -19,6 +19,7 @@ _KNOWN = {
     "named": "is named",
     "parent_of": "is a parent of",
     "partner_of": "is the partner of",
+    "trip_to": "plans a trip to",
 }
 # Third person singular; any other word that stands first is taken for a noun.
 _VERBS_WORDS = (

@@ -33,7 +33,7 @@ _FORMER_QUESTION = re.compile(
     r"\b(?:previous(?:ly)?|former(?:ly)?|used to)\b|(?:\bmy|'s) (?:old|ex)\b|\b(?:did|was|were|had)\b.*\bbefore\b"
 )
 _BEFORE = re.compile(r"\bbefore\b")
-_WHEN_IT_WAS = re.compile(r"(?:when|(?:on )?(?:what|which) (?:day|date)) (?:was|were)\b")
+_WHEN_IT_WAS = re.compile(r"(?:when|(?:on )?(?:what|which) (?:day|date)) (?:was|were|did (?:i|we) (?:go|fly|travel))\b")
 _STATES: Mapping[str, re.Pattern[str]] = {
     "home": re.compile(
         r"\b(?:live[sd]?|living|based) in\b"

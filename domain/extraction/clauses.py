@@ -147,7 +147,7 @@ _INITIAL = re.compile(r"(?:^|(?<=-))[a-z]")
 _SMALL_NAME = re.compile(
     r"(?P<frame>\b(?:liv(?:e|es|ing)|based|flat|house|room) in |\bmov(?:ed|ing) in with (?:my )?[\w]{2,20}(?: [\w]{2,20})? in |\b(?:moved|moving|relocated|relocating)(?: back| over| up| down)? to "
     r"|\b(?:called|named) |\bi (?:now )?work (?:at|for) |\bi(?:'m| am) (?:now )?working (?:at|for) |\bi (?:got|found|took|have) a(?: new)? job (?:at|with) "
-    r"|\bi(?:'ve)? (?:just )?start(?:ed)?(?: (?:work(?:ing)?|a (?:new )?job))? (?:at|with) |\b(?:married|engaged) to )"
+    r"|\bi(?:'ve)? (?:just )?start(?:ed)?(?: (?:work(?:ing)?|a (?:new )?job))? (?:at|with) |\b(?:married|engaged) to |\b(?:flying|off|heading|travell?ing|flights?|fly|trip) to |\bback from |\b(?:cancel(?:led)?|postponed?) )"
     rf"(?P<small>(?!(?:{_NO_SMALL_NAME})\b)[a-z][a-z'-]{{2,}})(?=$|[,.!;:)]|(?: (?:with|w/?|and|&|on|in|for|since|now|next|last|at|as"
     r"|cos|because|by|near|again|after|together|soon|this|from|who|which|is|but|so|too|when|until|till)\b))"
 )
@@ -155,6 +155,7 @@ _SMALL_NAME = re.compile(
 _SMALL_SUBJECT = re.compile(
     r"(?:^|(?<=[.!?\n] )|(?<=\n))[a-z][a-z'-]{2,}(?= (?:(?:has|is) )?(?:just |now )?(?:died|passed away|started|starts|moved|moving|works|working"
     r"|lives|living|left|quit|retired|joined|married|outgrown|outgrew|pregnant|engaged|got run over|was run over|got hit|was hit)\b)"
+    r"|(?:^|(?<=[.!?\n] )|(?<=\n))[a-z][a-z'-]{2,}(?=(?:'s| has| is| was| got)(?: (?:been|now))* (?:moved|postponed|pushed|rescheduled|delayed|off|cancell?ed|called off)\b)"
 )
 # "Im" before a capital is German, "Im Sommer".
 _CONTRACTED = (
@@ -170,7 +171,7 @@ _END = re.compile(NOT_A_TITLE + r"(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
 _ELLIPSIS = re.compile(
     r"(?:(?:just|finally|recently|also|now) )?(?:moved|started|joined|quit|left|got|accepted|broke up|split up|adopted|retired"
     r"|switched|changed|graduated|became|turned|went|bought|booked|sold|scrapped)\b(?! by\b)"
-    r"|(?:(?:just|finally|recently|also|now) )?(?P<doing>moving|starting|joining|living|working|seeing|dating|leaving)\b"
+    r"|(?:(?:just|finally|recently|also|now) )?(?P<doing>moving|starting|joining|living|working|seeing|dating|leaving|(?:flying|heading|travell?ing) to)\b"
     r"(?!.*\b(?:is|isn't|was|wasn't|are|were|has|had|will|can|makes|made|takes|took|feels|felt|means|meant|sounds|seems)\b)",
     re.IGNORECASE,
 )
@@ -188,7 +189,8 @@ _JOINT = re.compile(
     r",? (?:and|but|so|because|since|although|though|while|as(?! my\b)) (?=(?:now |then |recently |also |(?:from|since) \w+ )?(?:I|i|we|my|our|We|My|Our)\b(?!(?:'m|'re| am| are) moving in\b))"
     r"|, (?=(?:I|i|we|my|she|he|they)\b(?!(?:'s| is) (?:called|named)\b))|, (?=(?:the|our) (?:wedding|race|operation|surgery|funeral|exam|interview)\b)"
     r"|,? (?:and|so) (?=(?:[A-Z][\w'-]+ ){1,2}(?:isn't|is not|is no longer) my\b)|,? and (?=(?:now )?(?:she|he)\b)|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
-    r"|, (?=(?:live|work) (?:in|at|for|as)\b)|,? (?:and|but) (?=now (?:works|lives) (?:at|in|for)\b)|(?:,|,? (?:and|but)) (?=(?:allergic|married|engaged) to\b)"
+    r"|, (?=(?:live|work) (?:in|at|for|as)\b)|,? (?:and|but) (?=now (?:works|lives) (?:at|in|for)\b)|,? and (?:then )?(?=(?:to )?(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)? (?:on|from) (?:the )?\d)"
+    r"|(?:,|,? (?:and|but)) (?=(?:allergic|married|engaged) to\b)"
     rf"|,? and (?=an? (?:{PETS}) (?:called|named) )"
     r"|,? and (?=(?:have|has|am|'m|live|work|moved(?! in\b)|started|joined|left|quit|love|hate|like|prefer|speak|study|take)\b)"
 )
@@ -216,7 +218,10 @@ _PET = re.compile(rf"an? (?:{PETS}) (?:called|named) ")
 # `love` and `like` may be nouns: "the hope and love theme".
 _VERB = re.compile(r"(?:have|am|live|work|moved|started|joined|left|quit|hate|prefer|speak|study|take)\b")
 # After "I'm vegan" it is the same one; after "I'm dating Tom" or "I have a friend who is vegan" it need not be.
-_BEING_ONE = re.compile(r"i(?:'m| am) (?!not\b|\w+ing\b|with\b|in\b)(?:an? )?[\w-]+(?: [\w-]+)?$", re.IGNORECASE)
+_BEING_ONE = re.compile(
+    r"i(?:(?:'m| am) (?!not\b|\w+ing\b|with\b|in\b)(?:an? )?[\w-]+(?: [\w-]+)?| (?:work at|work as an?|live in) (?!.* with )[^,]{2,40})$",
+    re.IGNORECASE,
+)
 _AM = re.compile(r"(?:allergic|married|engaged) to\b")
 # "Tom and I" is one subject; any other "and I" begins a clause.
 _COUPLE = re.compile(r"^((?i:my|our) (?:\w+ )?\w+|[A-Z][\w-]+(?: [A-Z][\w-]+)?) and I (?!(?i:am|'m|have to)\b)")

@@ -10,6 +10,8 @@ from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_CANDIDATES, MOS
 from mnemolog.domain.extraction.clauses import Clause, clauses, sentences_of
 from mnemolog.domain.extraction.focus import named, role_of
 from mnemolog.domain.extraction.forms import (
+    AND_THERE,
+    AND_TO,
     AT_WORK,
     DATES,
     INSTEAD,
@@ -22,7 +24,7 @@ from mnemolog.domain.extraction.forms import (
     SO_IS,
     STARTS,
 )
-from mnemolog.domain.extraction.makers import another_date, day_of_trip, in_role, intolerant
+from mnemolog.domain.extraction.makers import another_date, booked, day_of_trip, in_role, intolerant
 from mnemolog.domain.extraction.others import they_started_at
 from mnemolog.domain.extraction.rule import Said
 from mnemolog.domain.extraction.times import Dated, dated, day_of, is_to_come, moment
@@ -54,7 +56,7 @@ def extract(
             continue
         clause = replace(clause, text=named(clause.text, (*sentences_of(previous), *clause.before)))
         made = [*_said_in(clause.text, at), *_taken_over(clause, at), *_new_job(clause, at)]
-        for one in made or (_continued(clause, last, at) if last else ()):
+        for one in made or (_continued(clause, last, at, same_message=bool(found)) if last else ()):
             if clause.corrects and one.action is Action.STATE:
                 one = replace(one, action=Action.CORRECT)
             if one.subject == ME:
@@ -133,8 +135,12 @@ _JOB = re.compile(
 )
 
 
-def _continued(clause: Clause, last: Candidate, at: datetime) -> Sequence[Candidate]:
-    """Another date of what was planned last, or another name for what was stated last."""
+def _continued(clause: Clause, last: Candidate, at: datetime, *, same_message: bool) -> Sequence[Candidate]:
+    """Another date of what was planned last, one more trip, or another name for what was stated last."""
+    there = AND_THERE if same_message else AND_TO
+    if last.trip and last.action is Action.STATE and (more := there.match(clause.text)):
+        beside = booked(Said(more, dated(clause.text, at), at))
+        return [replace(one, rule=f"{EXTRACTOR}/one-more-trip") for one in beside]
     if last.predicate.endswith("_date") and (moved := MOVED_IT.match(clause.text)):
         day = day_of(moved["when"], at)
         if day is None or day < at:

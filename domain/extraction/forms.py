@@ -123,8 +123,8 @@ DATES: tuple[Rule, ...] = named(
     rule("shifted|moved|changed|switched", r"{I} (?:shifted|moved|changed|switched)(?: (?:my|the|our))? {HABIT}(?: {LESSONS})?(?: from [\w ]{6,30}?)? to (?=[\w ]+s\b){WEEKDAYS}", weekly_now),
     rule("each|every|on ", r"(?:(?:my|the|our) )?{HABIT}(?: {LESSONS})? (?:is|are|has been|have been)(?: now)? (?=(?:every|each|on \w+s)\b){WEEKDAYS}", weekly_now),
     # Trips that are known: much else is moved.
-    rule("postponed|moved|rescheduled|pushed|forward|changed|delayed", rf"(?:(?:the|our|my) )?{{PLACE}}{{NAME}}(?: (?:trip|holiday|vacation))?(?:'s)? {_MOVED}(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})\b", trip_moved),
-    rule(" is on| is now| is from| is in", rf"(?:(?:the|our|my) )?{{PLACE}}{{NAME}}(?: (?:trip|holiday|vacation))? is(?: now)? (?:on|from|in) (?P<when>{times.POINT})\b", trip_moved),
+    rule("postponed|moved|rescheduled|pushed|forward|changed|delayed", rf"(?:(?:the|our|my) )?{{PLACE}}{{NAME}}(?: (?:trip|holiday|vacation))?{{GOT}} (?:moved|postponed|rescheduled|pushed(?: back)?|brought forward|changed|delayed)(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})\b", trip_moved),
+    rule(" is on| is now| is from| is in|'s on|'s now|'s from|will be", rf"(?:(?:the|our|my) )?{{PLACE}}{{NAME}}(?: (?:trip|holiday|vacation))?(?: is|'s| will be)(?: now)? (?:on|from|in) (?P<when>{times.POINT})\b", trip_moved),
     rule("postpon|mov|reschedul|push|delay|chang", rf"{{I}}(?: (?:had|have) to)? (?:moved?|postponed?|rescheduled?|push(?:ed)?|delay(?:ed)?|changed?) {{PLACE}}{{NAME}}(?: (?:trip|holiday|vacation))?(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})\b", trip_moved),
 )
 
@@ -136,6 +136,8 @@ MOVED_IN = form(r"{I}(?: all)? moved in(?=$|[,.!])")
 SO_IS = form(r"(?:so )?is {NAME}(?: too)?$")
 INSTEAD = form(r"(?:{AM} (?:going|flying|travelling|traveling|off)|(?:i|we)(?:'ll| will) (?:go|fly|travel)) to {NAME}(?: (?:in|on|for|next|this) [\w ]{2,20}?)? instead(?=$|[,.!;]| with\b)")
 STARTS = form(rf"i(?:'ll| will|'m going to)? (?:start|started|begin|began)(?: (?:work|there))? (?P<when>(?:(?:on|in|from|this|next|last) )?{times.POINT})(?=$|[,.!])")
+AND_TO = form(rf"(?:(?:and|then|also) )*to {{NAME}}(?: for [\w ]{{2,20}}?)? (?:on|from) (?P<when>{times.POINT})(?=$|[,.!;])")
+AND_THERE = form(rf"(?:and |then |also )*{{NAME}}(?: for [\w ]{{2,20}}?)? (?:on|from) (?P<when>{times.POINT})(?=$|[,.!;])")
 IT_IS = form(r"(?:.*(?:[,:]|\band|\bso|\bbut) )?(?:now )?it(?:'s| is)(?: now)? {OTHER}(?: now)?(?:, not [^,]+)?$")
 NAME_ALONE = form(r"(?:in |at |to |for )?(?:{NAME}|{OTHER})(?:,? not (?:in |at |to |for )?[\w .'-]+)?$")
 
@@ -232,7 +234,7 @@ RULES: tuple[Rule, ...] = named(
     rule("put me on|prescribed", r"{DOCTOR}(?: has)?(?: just)? (?:prescribed me|prescribed|put me on)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("tak| on ", r"{I} (?:take|taking|on) {DOSE} (?P<value>(?!(?:every|each|with|before|after|daily|when|whenever|from|once|twice|three|because|that|this|these|more|less|today|tonight|about|instead|until|since|while|during|only|just|them|medication|medicine|water|sugar|milk|vitamins?)\b)[a-z][\w-]{3,30})\b", drug),
     rule("rais|increas|upp|doubl|lower|reduc|decreas|cut|chang|adjust|halv", r"(?:{DOCTOR}|they|{OTHER}|{I})(?: has| have)?(?: just)? (?:raised|increased|upped|doubled|lowered|reduced|decreased|cut|changed|adjusted|halved) (?:(?:my|the) )?(?:dose of )?{DRUG}(?: (?:dose|dosage))?(?: from [^,;]{2,20}?)?(?: back)?(?: up| down)? to (?:{DOSE}|(?P<amount>\d+(?:\.\d+)?)(?=$|[,.!;]| (?:now|again|a day|once|twice|and|because|since)\b))", dose),
-    rule("mg|mcg|µg|ml|iu|units|pills|tablets", r"(?:(?:my|the) )?{DRUG}(?:(?:(?: is|'s| went| has gone| goes)(?: back| now)*(?: up| down)? to)|(?: is|'s)? now) {DOSE}", dose),
+    rule("mg|mcg|µg|ml|iu|units|pills|tablets", r"(?:(?:my|the) )?{DRUG}(?:(?:(?: is|'s| went|(?: has|'s) gone| goes|(?: was| got| has been| is)? (?:doubled|increased|raised|upped|bumped|reduced|halved|lowered|cut))(?: back| now)*(?: up| down)? to)|(?: is|'s)? now) {DOSE}", dose),
     rule("dose|dosage", r"(?:my|the) (?:(?:dose|dosage) of )?{DRUG}(?: (?:dose|dosage))? (?:is|was|(?:has |was |is )?(?:been )?(?:raised|increased|upped|lowered|reduced|cut|changed|adjusted) to|(?:went|has gone|is) (?:up|down) to)(?: now)? {DOSE}", dose),
     # Diet.
     rule(" any", r"{I} not(?: an?)? {DIETS}{NO_MORE}", ends("diet_plan")),
@@ -265,7 +267,8 @@ RULES: tuple[Rule, ...] = named(
     rule("single", r"{AM} (?:newly )?single(?: again| now)(?=$|[,.!;])", parted),
     rule("engagement", r"{I}(?: had to)? (?:called off|broke off|ended|call off|broken off) (?:the|our|my) engagement", ends("engaged_to")),
     # Trips that are off; others are dates that are.
-    rule("off|cancel", r"(?:{NAME}|(?:the|our|my) (?:trip|holiday|vacation) to (?P<value>[A-Z][\w-]+)|(?:the|our|my) (?P<other>[A-Z][\w-]+) (?:trip|holiday|vacation))(?: is|'s| was| has been| got) (?:now )?(?:off|cancelled|canceled|called off)(?=$|[,.!;(]| (?:and|because|now|after all)\b)", trip_over),
+    rule("off|cancel", r"(?:{NAME}|(?:the|our|my) (?:trip|holiday|vacation) to (?P<value>[A-Z][\w-]+)|(?:the|our|my) (?P<other>[A-Z][\w-]+) (?:trip|holiday|vacation))(?:{GOT}|'s| is) (?:now )?(?:off|cancelled|canceled|called off)(?=$|[,.!;(]| (?:and|because|now|after all)\b)", trip_over),
+    rule("decided not", r"{I} decided not to (?:go|fly|travel) to {NAME}{END}", trip_over),
     rule("no longer|not", r"{AM} (?:not|no longer) (?:going|flying|travelling|traveling) to {NAME}(?: (?:after all|any ?more|any longer))?{END}", trip_over),
     rule("cancel|called off", r"{I}(?: (?:had|have) to)? (?:cancel|cancelled|canceled|called off) (?:(?:the|our|my) (?:trip|holiday|vacation) to )?{NAME}{END}", trip_over),
     rule("back|return|home", r"{I}(?: safely)? (?:(?:(?:got|came|come|flown|flew|travelled) )?(?:back|home)|back home|returned)(?: safely| home)? from (?:(?:the|our|my) (?:(?P<other>(?-i:[A-Z])[\w-]+) (?:trip|holidays?|vacation|honeymoon)|(?:trip|holidays?|vacation|honeymoon) (?:to|in) (?P<value>(?-i:[A-Z])[\w-]+))|{NAME}){END}", trip_over),
@@ -315,7 +318,7 @@ RULES: tuple[Rule, ...] = named(
     rule("together", r"{OTHER} & i (?:have|'ve)(?: (?:now|officially))? been together(?=$|[,.!;]| (?:and|now)\b)", names_other("partner_of")),
     rule(" & i", r"{OTHER} & i (?:(?:are|have been|'re)(?: now| officially)?|started) (?:dating|a couple|in a relationship)(?=$|[,.!;]| (?:now|and|since|again)\b)", names_other("partner_of")),
     rule("dating", r"{AM} dating {NAME}{STOP}", names("partner_of", category=PERSON)),
-    rule("call|name", r"(?:my|our){SORT} {ONE}(?:'s name is|'s called| is called| is named|, whose name is| named| called) {OTHER}{END}", related),
+    rule("call|name", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?-i:[A-Z])[\w'&-]+)))?(?:'s name is|'s called| is called| is named|, whose name is| named| called) {OTHER}{END}", related),
     rule("my|our", r"(?:my|our)(?: (?:new|two|three|four|lovely|older|younger|little|best))* (?P<several>" + SEVERAL + r") are (?:called |named )?{ALL}(?=$|[,.!;])", several),
     rule("my|our", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?-i:[A-Z])[\w'&-]+)))?(?:,| is(?: now)?)? {OTHER}(?=$|[,.!]| &| (?:is|was|has|had|and|now|just|will|who|with|always|never|often|" + VERBS + r")\b)", related),
     rule(" here is", r"the {ONE} here is(?: now)? {OTHER}(?=$|[,.!])", related),

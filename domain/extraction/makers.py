@@ -482,4 +482,7 @@ def event(said: Said) -> Sequence[Candidate]:
     noun, place = "_".join(said.match["noun"].lower().split()), said.named("place") or said.named("name")
     if place and noun in TRIPS and (on := day_of_trip(said.match["when"], said.at)):
         return another_date(place, on)
+    if place and noun == "flight" and (on := day_of_trip(said.match["when"], said.at)):
+        flight = _date_of("flight_date", day.date().isoformat())
+        return (*(replace(one, planned=True) for one in another_date(place, on)), flight)
     return (_date_of(f"{noun}_date", day.date().isoformat()),)

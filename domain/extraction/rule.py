@@ -237,6 +237,7 @@ _FRAGMENTS = {
     # Something that somebody does each week, and the days.
     "CARS": rf"(?:{CARS})\b",
     "PRACTITIONER": r"(?P<noun>dentist|doctor|gp|vet|hairdresser|optician|physio|therapist|midwife|dermatologist|cardiologist)",
+    "GOT": r"(?:(?: was| is| got|(?:'s| has)(?: been)?|(?: will| needs to| has to| had to| have to) be)(?: just| now)?)",
     "HABIT": r"(?P<what>(?!(?:it|that|this|everything|work|home|off|on|there|to)\b)[a-z]+(?: (?!(?:class|lesson|practice|training|course)|(?:every|each|on|has|have|is|are|was|were|got|moved|changed|switched|shifted|now)\b)[a-z]+)?)",
     "PRACTICE": r"(?:[\w ]+ {LESSONS}|(?:my )?(?:[a-z]+ing|yoga|pilates|therapy|choir|ballet|karate|judo|football|tennis|band|rehearsals?)) (?:every|each|on)\b",
     "WEEKDAYS": rf"(?P<days>(?:(?:every|each) {DAY}s?|(?:on )?{DAY}s)(?:(?:,| and| &|, and)(?: every| on)? {DAY}s?)*)\b(?! (?:but|except)\b)",

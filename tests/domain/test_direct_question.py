@@ -15,6 +15,7 @@ from mnemolog.domain.direct_question import direct
         ("Which company does Tara work for?", "Tara's job"),
         ("When is my birthday?", "my birthday"),
         ("what's my phone number", "my phone number"),
+        ("Who is my dentist?", "my dentist"),
         ("When is Yusuf’s birthday?", "Yusuf's birthday"),
         ("What is my mother's phone number?", "my mother's phone number"),
         ("Where does my older brother live?", "my brother's home"),
@@ -31,7 +32,15 @@ def test_what_is_asked_is_said_in_few_words(question: str, said: str) -> None:
 
 @pytest.mark.parametrize(
     "question",
-    ["Where do I live?", "Where did Eva live before?", "Where does Ana's manager live?", "Who is Eva?", "My day", ""],
+    [
+        "Should I ask my boss?",
+        "Where do I live?",
+        "Where did Eva live before?",
+        "Where does Ana's manager live?",
+        "Who is Eva?",
+        "My day",
+        "",
+    ],
 )
 def test_other_questions_ask_nothing_directly(question: str) -> None:
     assert direct(question) is None

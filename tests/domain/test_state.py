@@ -80,6 +80,13 @@ def test_a_summary_that_repeats_a_former_value_is_outdated() -> None:
     assert state.outdated("PROFILE\n- I moved to Ghent.", BEGAN, now, asked) is None
 
 
+def test_when_somebody_went_asks_for_the_last_date_of_it() -> None:
+    past = state.asked_past("When did I go to Tokyo?", BEGAN)
+    assert past
+    assert past.last
+    assert state.asked_past("When did I move to Tokyo?", BEGAN) is None
+
+
 def test_what_a_relative_does_is_not_what_the_user_does() -> None:
     asked = state.asked_states("Where do I work?")
     brother = state.statement("1", "", "my brother dave got a new job, he's at network rail now", BEGAN, asked)

@@ -612,6 +612,24 @@ async def test_each_of_several_trips_has_its_own_date(ana: Teller) -> None:
     assert await told(ana, valid_at=day("2026-05-31")) == set()
 
 
+async def test_one_more_trip_is_told_after_another(ana: Teller) -> None:
+    await hears(
+        ana, "We fly to Dublin on 8 May.", "and to the Azores on 27 May", "The flight to Dublin is moved to 9 May."
+    )
+    trips = {"ana dublin_trip_date 2026-05-09", "ana azores_trip_date 2026-05-27", "ana flight_date 2026-05-09"}
+    assert await told(ana, valid_at=day("2026-03-04")) == trips
+    await hears(ana, "The Azores trip is cancelled", occurred_at=day("2026-04-01"))
+    assert await told(ana, valid_at=day("2026-04-02")) == trips - {"ana azores_trip_date 2026-05-27"}
+
+
+async def test_when_somebody_went_is_known_when_they_are_back(ana: Teller) -> None:
+    await hears(ana, "I'm flying to Tokyo on 11 April.", "Tokyo is moved to 18 April.", "I'm planning a trip to Rome.")
+    await ana.engine.settled(60)
+    when = f"{ana.user}'s tokyo trip date is 2026-04-18"
+    assert when in [hit.text for hit in (await ana.asks("When did I go to Tokyo?")).hits]
+    assert f"{ana.user} plans a trip to Rome" in [hit.text for hit in (await ana.asks("Where will I travel?")).hits]
+
+
 async def test_the_next_trip_is_the_next_one_until_its_new_date(ana: Teller) -> None:
     await hears(ana, "Our next trip is to Rome on 2 May.", "Rome is postponed to 19 May.", "We fly to Oslo on 20 June.")
     rome = {"ana next_trip Rome", "ana rome_trip_date 2026-05-19"}
