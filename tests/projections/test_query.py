@@ -1,5 +1,6 @@
 """memory.query: filters and allowlists in the store, hybrid search, budgets (B §6)."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from time import process_time
@@ -114,8 +115,7 @@ async def test_filters_in_any_combination_find_what_a_look_at_every_row_finds(
 @pytest.mark.spec("B06")
 async def test_a_filter_is_applied_before_the_nearest_are_cut_off(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
-    for _ in range(60):
-        await ana.creates("tea tea tea")
+    await asyncio.gather(*(ana.creates("tea tea tea") for _ in range(60)))
     await ana.creates("Ana has a cat", pinned=True)
 
     assert await ana.finds("tea", filters={"pinned": True}) == ["Ana has a cat"]
@@ -151,8 +151,8 @@ async def test_a_threshold_drops_what_is_not_similar(engine: Engine, user: str) 
 @pytest.mark.spec("B06")
 async def test_bullets_take_less_than_150_milliseconds_of_the_processor(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
-    for number in range(200):
-        await ana.creates(f"Deployment plan number {number} of the web shop", category="tasks")
+    plans = [f"Deployment plan number {number} of the web shop" for number in range(200)]
+    await asyncio.gather(*(ana.creates(plan, category="tasks") for plan in plans))
     moment = await ana.caught_up()
     await ana.asks("deployment plan context", moment, top_k=3)
 
