@@ -1,5 +1,6 @@
 """The patrol, end to end: scenes age by sessions, die, are found while they do, and live again by use (C)."""
 
+import asyncio
 from datetime import timedelta
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
@@ -195,7 +196,8 @@ async def test_who_has_no_scenes_has_no_cycle(engine: Engine, user: str) -> None
 
 async def test_many_scenes_turn_in_one_append(engine: Engine, user: str) -> None:
     mia = Person(engine, user, agent="mia")
-    scenes = [await mia.creates(f"Mia saw bird {number}", importance=0.01, **SCENE) for number in range(60)]
+    seen = [f"Mia saw bird {number}" for number in range(60)]
+    scenes = await asyncio.gather(*(mia.creates(text, importance=0.01, **SCENE) for text in seen))
 
     done = await closed(mia)
 

@@ -1,5 +1,6 @@
 """Filters by what was said when and where, and by metadata: in the store, for every kind that has them (B06)."""
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -169,8 +170,7 @@ async def test_a_session_or_episode_of_nobody_and_of_somebody_else_is_not_found(
 
 async def test_a_time_filter_is_applied_before_the_nearest_are_cut_off(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
-    for n in range(60):
-        await ana.says("tea tea tea", occurred_at=START + timedelta(minutes=n))
+    await asyncio.gather(*(ana.says("tea tea tea", occurred_at=START + timedelta(minutes=n)) for n in range(60)))
     await ana.says("a cat that drinks tea", occurred_at=START + timedelta(days=30))
 
     assert await ana.finds("tea", filters={"since": "2026-02-01"}, top_k=1) == ["Ana: a cat that drinks tea"]

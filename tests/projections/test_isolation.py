@@ -1,5 +1,6 @@
 """Isolation: no read gives anything of another tenant, user or agent (invariant 5)."""
 
+import asyncio
 from collections.abc import Sequence
 from itertools import count
 
@@ -93,8 +94,7 @@ async def test_the_words_of_one_user_do_not_rank_the_memories_of_another(engine:
         await ana.creates(text)
     before = [(hit.text, hit.score, hit.text_rank) for hit in (await ana.asks("green tea")).hits]
 
-    for number in range(20):
-        await bob.creates(f"green tea of Bob number {number}")
+    await asyncio.gather(*(bob.creates(f"green tea of Bob number {number}") for number in range(20)))
     await bob.changes()
 
     assert [(hit.text, hit.score, hit.text_rank) for hit in (await ana.asks("green tea")).hits] == before

@@ -1,5 +1,6 @@
 """The words that projectors keep: as many as there are, gone with their texts, and found as if they were counted."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -117,9 +118,9 @@ async def test_words_of_what_was_erased_are_gone(engine: Engine, user: str) -> N
 
 async def test_a_search_finds_what_it_would_find_by_counting(engine: Engine, user: str) -> None:
     ana, coach = Person(engine, user), Person(engine, user, agent="coach")
-    for n in range(40):
-        await ana.creates(f"Tea number {n} {'with milk' * (n % 3)} and {'lemon ' * (n % 5)}")
-        await ana.says(f"I drank tea {'and coffee ' * (n % 4)} on day {n}", turn_id=f"{user} {n}")
+    noted = [f"Tea number {n} {'with milk' * (n % 3)} and {'lemon ' * (n % 5)}" for n in range(40)]
+    said = [f"I drank tea {'and coffee ' * (n % 4)} on day {n}" for n in range(40)]
+    await asyncio.gather(*map(ana.creates, noted), *map(ana.says, said))
     await coach.creates("coffee, tea and lemon", scope="agent")
     await engine.settled(60)
 
