@@ -18,6 +18,8 @@ up: $(VENV)/.runtime              ## Run an engine with the HTTP API until Ctrl-
 unexport PYTHONDONTWRITEBYTECODE
 
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -qq
+# A locked file has every dependency, so that none is looked for.
+LOCKED := --no-deps --require-hashes -r
 
 # One more than there are cores: now and then each of them waits for its servers.
 WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$(( n < 4 ? n + 1 : 4 )))
@@ -93,20 +95,20 @@ $(VENV)/bin/python:
 
 $(VENV)/.runtime: $(VENV)/bin/python infra/requirements.txt pyproject.toml
 	@echo "Installing Mnemolog into $(VENV) (once, about a minute)"
-	@$(PIP) --require-hashes -r infra/requirements.txt
+	@$(PIP) $(LOCKED) infra/requirements.txt
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.dev infra/requirements-bench.txt
-	@$(PIP) --require-hashes -r infra/requirements-bench.txt
+	@$(PIP) $(LOCKED) infra/requirements-bench.txt
 	@touch $@
 
 $(VENV)/peers/.peers: infra/requirements-peers.txt pyproject.toml
 	@$(MAKE) --no-print-directory VENV=$(VENV)/peers $(VENV)/peers/bin/python
-	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(VENV)/peers/bin/python -m pip install -qq --require-hashes -r $<
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(VENV)/peers/bin/python -m pip install -qq $(LOCKED) $<
 	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(VENV)/peers/bin/python -m pip install -qq --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime infra/requirements-dev.txt
-	@$(PIP) --require-hashes -r infra/requirements-dev.txt
+	@$(PIP) $(LOCKED) infra/requirements-dev.txt
 	@touch $@
