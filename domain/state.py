@@ -80,7 +80,12 @@ _STATE_OF = {
 
 
 # States of which the rules of extraction know what is said.
-_EXTRACTED = frozenset({"home", "job", "diet", "partner", "=trip", "=holiday", "=vacation", "=journey", "=when"})
+_EXTRACTED = frozenset({"home", "job", "diet", "partner", "=trip", "=holiday", "=vacation", "=journey"})
+# What may tell of the date of a trip, which is read if a question asks when something is that the message names.
+_TRAVELS = re.compile(
+    r"\b(?:fly|flying|flights?|go|going|trip|holiday|vacation|weekend|getaway|travel\w*|driv\w+|off|heading|booked|moved?|postponed?"
+    r"|pushed|rescheduled?|delayed?|changed?|cancel\w*|back from|(?:is|will be|'s)(?: now)? (?:on|from|in))\b"
+)
 
 _SAYS = r"(?:said|says|told|tells|wrote|writes|texted|replied|answered|announced|mentioned)"
 _SOMEBODY = r"(?<![\w-])(?:[Mm]y \w+(?: [A-Z][\w-]*)?|[A-Z][\w-]*)"
@@ -176,7 +181,7 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
     if reported := _reported(text):
         return statement(id_, *reported, at, asked)
     plain = normalize_name(text)
-    if asked & _EXTRACTED:
+    if asked & _EXTRACTED or ("=when" in asked and _may_date_a_trip(plain, asked)):
         found = extract(text, at, normalize_name(speaker) or ME)
         for one in found:
             beside = one.predicate == TRIP_TO and "=next" in asked
@@ -207,6 +212,10 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
         return Statement(id_, normalize_name(speaker) or "me", state, plain, at)
     name = re.match(r"[^\W\d_][\w-]*", plain)
     return Statement(id_, name[0], state, plain, at) if name and (text[0].isupper() or name[0] == "the") else None
+
+
+def _may_date_a_trip(plain: str, asked: frozenset[str]) -> bool:
+    return _TRAVELS.search(plain) is not None and not asked.isdisjoint(f"={term}" for term in search_terms(plain))
 
 
 def _reported(text: str) -> tuple[str, str] | None:
