@@ -7,21 +7,8 @@ from functools import cache
 from typing import Any, TypeVar
 
 import psycopg
-from sqlalchemy import (
-    ColumnElement,
-    CompoundSelect,
-    MetaData,
-    Table,
-    bindparam,
-    delete,
-    func,
-    literal,
-    select,
-    text,
-    tuple_,
-    union_all,
-    update,
-)
+from psycopg.sql import SQL, Identifier, Literal
+from sqlalchemy import ColumnElement, Table, delete, func, select, text, tuple_, update
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -50,7 +37,7 @@ from mnemolog.projections.former import FormerSchema
 from mnemolog.projections.kinds import Need
 from mnemolog.projections.owner import indexed, owner_of
 from mnemolog.projections.projector import Lag, Projector, Skipped, Stop, reached_by
-from mnemolog.projections.raw_sql import live_key
+from mnemolog.projections.raw_sql import fetch_all, live_key
 from mnemolog.projections.rows import fetch, stored, upsert
 from mnemolog.projections.seal import seal_of
 
@@ -387,21 +374,17 @@ async def progress_in(
     """The progress of each of these stores, which share an engine, in each stream, in one query."""
     reached: dict[str, dict[StreamId, int]] = {store.name: dict.fromkeys(streams, 0) for store in stores}
     query = _progress_in(tuple((store.name, store.schema) for store in stores))
+    values = [[one.tenant for one in streams], [one.name for one in streams]]
     async with connected(stores[0].engine.execution_options(isolation_level="AUTOCOMMIT")) as connection:
-        for row in await connection.execute(query, {"streams": [(one.tenant, one.name) for one in streams]}):
-            reached[row.name][StreamId(row.tenant, row.stream)] = row.seq
+        for name, tenant, stream, seq in await fetch_all(connection, query, values):
+            reached[name][StreamId(tenant, stream)] = seq
     return reached
 
 
 @cache
-def _progress_in(stores: tuple[tuple[str, str], ...]) -> CompoundSelect[Any]:
-    """For projections by name and schema."""
-    tables = {name: progress_table.to_metadata(MetaData(), schema=schema).c for name, schema in stores}
-    return union_all(
-        *(
-            select(literal(name).label("name"), held.tenant, held.stream, held.seq).where(
-                tuple_(held.tenant, held.stream).in_(bindparam("streams", expanding=True))
-            )
-            for name, held in tables.items()
-        )
-    )
+def _progress_in(stores: tuple[tuple[str, str], ...]) -> bytes:
+    """For projections by name and schema; SQLAlchemy would write the statement anew for each read."""
+    one = SQL("SELECT {}, held.tenant, held.stream, held.seq FROM wanted JOIN {} AS held USING (tenant, stream)")
+    wanted = SQL("WITH wanted AS (SELECT * FROM unnest(%s::text[], %s::text[]) AS wanted (tenant, stream)) ")
+    tables = ((name, Identifier(schema, progress_table.name)) for name, schema in stores)
+    return (wanted + SQL(" UNION ALL ").join(one.format(Literal(name), table) for name, table in tables)).as_bytes()
