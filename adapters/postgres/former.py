@@ -5,7 +5,7 @@ tables in their place is the swap of any rebuild: nobody needs to be told.
 """
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,10 +53,17 @@ class Former:
 
 async def former_of(connection: AsyncConnection, projector: Projector, schema: str) -> Former | None:
     """The previous version that a schema shows; None if it has its own tables, or does not exist."""
+    return (await formers_of(connection, {schema: projector.name})).get(schema)
+
+
+async def formers_of(connection: AsyncConnection, names: Mapping[str, str]) -> Mapping[str, Former]:
+    """The same of the schemas of several projections, by their names: those that show a previous version."""
     usage = _USAGE.c
-    behind = select(usage.table_schema).where(usage.view_schema == schema, usage.view_name == progress_table.name)
-    found = (await connection.execute(behind)).scalar_one_or_none()
-    return parsed(projector.name, found) if found else None
+    behind = select(usage.view_schema, usage.table_schema).where(
+        usage.view_schema.in_(list(names)), usage.view_name == progress_table.name
+    )
+    found = {own: parsed(names[own], shown) for own, shown in await connection.execute(behind)}
+    return {own: former for own, former in found.items() if former}
 
 
 def parsed(name: str, schema: str) -> Former | None:

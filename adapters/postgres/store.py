@@ -149,9 +149,9 @@ class PostgresStore:
         tables = (*self.projector.tables.sorted_tables, *progress_table.metadata.sorted_tables)
         return [f"{self.schema}.{one.name}" for one in tables]
 
-    async def look(self, *, again: bool = False) -> Former | None:
-        """The previous version that is shown now, if any. Once there is none, it is only checked if `again`."""
-        if self.former or again:
+    async def look(self) -> Former | None:
+        """The previous version that is shown now, if any. Once there was none, the database is not asked again."""
+        if self.former:
             async with self.engine.connect() as connection:
                 self.former = await former_of(connection, self.projector, self.schema)
         return self.former

@@ -15,6 +15,7 @@ from mnemolog.adapters import telemetry
 from mnemolog.adapters.pgvector import PgVectorIndex
 from mnemolog.adapters.postgres import lagging, pauses, upgrades
 from mnemolog.adapters.postgres.claims import nothing
+from mnemolog.adapters.postgres.former import formers_of
 from mnemolog.adapters.postgres.locks import advisory_lock, lock_if_free
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.pauses import Pause
@@ -181,8 +182,11 @@ class Projections:
 
     async def look(self) -> None:
         """Find out which projections show a previous version, for an engine that does not create them."""
-        for store in self._postgres.values():
-            await store.look(again=True)
+        stores = self._postgres.values()
+        async with alone(self._engine) as connection:
+            shown = await formers_of(connection, {store.schema: store.projector.name for store in stores})
+        for store in stores:
+            store.former = shown.get(store.schema)
 
     async def embedder(self) -> Embedder:
         """The embedder of the vectors that readers see: the previous model's, until the new ones are complete."""
