@@ -45,9 +45,10 @@ from mnemolog.domain.extraction.vocabulary import (
 )
 from mnemolog.domain.memory import Status
 from mnemolog.domain.message import Message
-from mnemolog.domain.predicates import BUILT_IN, NEXT_TRIP, TRIP_TO, Predicate, trip_date_of
+from mnemolog.domain.predicates import BUILT_IN, NEXT_TRIP, TRIP_TO, Predicate, trip_date_of, trip_of
 from mnemolog.domain.relation import Relation
 from mnemolog.domain.sentence import value_text
+from mnemolog.domain.text import name_key
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import USER, UserErased
@@ -156,7 +157,7 @@ def decide_one(state: Extraction, command: ExtractTurn, candidate: Candidate, fa
         return []
     decided = _ended if candidate.action is Action.END else _stated
     news = [*decided(state, command, candidate, about)]
-    if about.predicate == NEXT_TRIP and candidate.action is Action.END and candidate.object:
+    if about.predicate == NEXT_TRIP and candidate.action is Action.END and (candidate.object or not news):
         news += _called_off(after(state, news), command, candidate, about)
     if news and about.predicate == DIED:
         news += _outlived(after(state, news), command, candidate, about)
@@ -248,14 +249,20 @@ def _left_behind(
 
 
 def _called_off(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
-    """The ends of a trip that is not the next one, and of the date of a trip."""
+    """The ends of a trip that is not the next one, and of the date of a trip; without a place, of the only one."""
     subject = subject_of(state.graph, fact)
     if subject is None:
         return []
-    planned = slot_of(state, fact.model_copy(update={"predicate": TRIP_TO}))[1]
-    return _all_ended(
-        state, command, candidate, [*planned, *_slot(state, fact, subject, trip_date_of(str(fact.object)))]
-    )
+    if candidate.object:
+        planned = slot_of(state, fact.model_copy(update={"predicate": TRIP_TO}))[1]
+        dates = _slot(state, fact, subject, trip_date_of(candidate.object))
+        return _all_ended(state, command, candidate, [*planned, *dates])
+    names = {
+        one.predicate for one in state.graph.relations.values() if one.predicate == TRIP_TO or trip_of(one.predicate)
+    }
+    trips = [one for name in sorted(names) for one in _slot(state, fact, subject, name) if _holds(one, command.said_at)]
+    places = {trip_of(one.predicate) or name_key(value_of(state, one)) for one in trips}
+    return _all_ended(state, command, candidate, trips) if len(places) == 1 else []
 
 
 def _is_planned(state: Extraction, command: ExtractTurn, fact: Remember, place: str) -> bool:
@@ -504,6 +511,8 @@ def _reads_around(state: Extraction, candidate: Candidate, fact: Remember) -> fr
     tags = frozenset[str]()
     for predicate in (*TURNED.get(fact.predicate, ()), FOLLOWED_BY_OTHER.get(fact.predicate)):
         tags |= FACTS.tags(state.graph, _other_way(fact, predicate)) if predicate else frozenset()
+    if fact.predicate == NEXT_TRIP and candidate.action is Action.END and candidate.object is None:
+        tags |= cluster_reads(state.graph, state.graph.members(subject.entity_id))
     for place in _places(state, candidate, fact, subject):
         tags |= slot_reads(state.graph, (fact.scope, fact.owner, subject.entity_id, trip_date_of(place)))
         for predicate in (NEXT_TRIP, TRIP_TO):

@@ -612,6 +612,14 @@ async def test_each_of_several_trips_has_its_own_date(ana: Teller) -> None:
     assert await told(ana, valid_at=day("2026-05-31")) == set()
 
 
+async def test_the_trip_is_the_only_one_that_is_planned(ana: Teller) -> None:
+    await hears(ana, "We're flying to Lisbon on 14 May.", "The trip is off.")
+    assert await told(ana, valid_at=day("2026-03-03")) == set()
+    await hears(ana, "We fly to Oslo on 8 May.", "I'm planning a trip to Rome.", occurred_at=day("2026-04-01"))
+    await hears(ana, "The trip is off.", occurred_at=day("2026-04-02"))
+    assert await told(ana, valid_at=day("2026-04-03")) == {"ana oslo_trip_date 2026-05-08", "ana trip_to Rome"}
+
+
 async def test_one_more_trip_is_told_after_another(ana: Teller) -> None:
     await hears(
         ana, "We fly to Dublin on 8 May.", "and to the Azores on 27 May", "The flight to Dublin is moved to 9 May."
