@@ -159,8 +159,6 @@ def decide_one(state: Extraction, command: ExtractTurn, candidate: Candidate, fa
     news = [*decided(state, command, candidate, about)]
     if about.predicate == NEXT_TRIP and candidate.action is Action.END and (candidate.object or not news):
         news += _called_off(after(state, news), command, candidate, about)
-    if news and about.predicate in (NEXT_TRIP, TRIP_TO) and candidate.action is not Action.END:
-        news += _off_already(after(state, news), command, candidate, about)
     if news and about.predicate == DIED:
         news += _outlived(after(state, news), command, candidate, about)
     if news and about.predicate in TIED_TO and candidate.action is not Action.CORRECT:
@@ -265,19 +263,6 @@ def _called_off(state: Extraction, command: ExtractTurn, candidate: Candidate, f
     trips = [one for name in sorted(names) for one in _slot(state, fact, subject, name) if _holds(one, command.said_at)]
     places = {trip_of(one.predicate) or name_key(value_of(state, one)) for one in trips}
     return _all_ended(state, command, candidate, trips) if len(places) == 1 else []
-
-
-def _off_already(state: Extraction, command: ExtractTurn, candidate: Candidate, fact: Remember) -> Sequence[Event]:
-    """The end of a trip whose date a later message, which was read first, ended before its day."""
-    subject = subject_of(state.graph, fact)
-    if subject is None or candidate.object is None:
-        return []
-    dates = _slot(state, fact, subject, trip_date_of(candidate.object))
-    ended = [(one.validity.periods[-1].valid_to, str(one.value)) for one in dates if one.validity.periods]
-    off, day = max(((end or datetime.max.replace(tzinfo=UTC), day) for end, day in ended), default=(None, ""))
-    if off is None or off <= command.said_at or off.date().isoformat() >= day:
-        return []
-    return _all_ended(state, command, replace(candidate, since=off), slot_of(state, fact)[1])
 
 
 def _is_planned(state: Extraction, command: ExtractTurn, fact: Remember, place: str) -> bool:
@@ -546,7 +531,7 @@ def _reads_around(state: Extraction, candidate: Candidate, fact: Remember) -> fr
 def _places(state: Extraction, candidate: Candidate, fact: Remember, subject: Entity) -> frozenset[str]:
     """The places of the trips that a candidate is about, and of the next one so far."""
     if fact.predicate != NEXT_TRIP:
-        return frozenset({candidate.trip, (candidate.object or "") if fact.predicate == TRIP_TO else ""} - {""})
+        return frozenset({candidate.trip} - {""})
     before = _slot(state, fact, subject, NEXT_TRIP)
     return frozenset({candidate.object or "", *(value_of(state, one) for one in before)} - {""})
 
