@@ -192,7 +192,7 @@ def car_bought(said: Said) -> Sequence[Candidate]:
 def appointment(said: Said) -> Sequence[Candidate]:
     """The date of an appointment with a dentist and the like."""
     on = times.day_of(said.match["when"], said.at)
-    if on is None or not said.at.date() <= on.date() <= said.at.date() + _PLANNED_FOR:
+    if on is None or not _is_planned_for(on, said.at):
         return ()
     return (_date_of(f"{said.match['noun'].lower()}_appointment_date", on.date().isoformat()),)
 
@@ -385,8 +385,8 @@ def trip(said: Said) -> Sequence[Candidate]:
 def travels(said: Said) -> Sequence[Candidate]:
     """A trip on a day that is to come: who goes to a place this week may only run an errand."""
     since, flies = said.clause.since, re.search(r"\bfl(?:y|ying)\b", said.match[0], re.IGNORECASE)
-    ahead = said.at + (timedelta() if flies else _ERRAND)
-    if since is None or not ahead < since <= said.at + _PLANNED_FOR or said.name.endswith("'s"):
+    soon = timedelta() if flies else _ERRAND
+    if since is None or not soon < since - said.at <= _PLANNED_FOR or said.name.endswith("'s"):
         return ()
     return (_date_of_trip(said.name, said.clause.stamp, said.clause.until or said.clause.over),)
 
@@ -413,7 +413,12 @@ def another_date(place: str, on: times.Dated) -> Sequence[Candidate]:
 def day_of_trip(when: str, at: datetime) -> times.Dated | None:
     """When a trip is planned for; None if that is no time to come."""
     on = times.dated(f"on {when}", at, future=True)
-    return on if on.since and at.date() <= on.since.date() <= (at + _PLANNED_FOR).date() else None
+    return on if on.since and _is_planned_for(on.since, at) else None
+
+
+def _is_planned_for(day: datetime, at: datetime) -> bool:
+    """Whether a day is one to come for which something may be planned."""
+    return timedelta() <= day.date() - at.date() <= _PLANNED_FOR
 
 
 def _next_trip(place: str | None) -> Candidate:
@@ -477,7 +482,7 @@ def age(said: Said) -> Sequence[Candidate]:
 def event(said: Said) -> Sequence[Candidate]:
     """The date of something that is planned, such as a wedding or a trip to a place."""
     day = times.day_of(said.match["when"], said.at)
-    if day is None or not said.at.date() <= day.date() <= said.at.date() + _PLANNED_FOR:
+    if day is None or not _is_planned_for(day, said.at):
         return ()
     noun, place = "_".join(said.match["noun"].lower().split()), said.named("place") or said.named("name")
     if place and noun in TRIPS and (on := day_of_trip(said.match["when"], said.at)):

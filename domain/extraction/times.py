@@ -79,16 +79,23 @@ class Dated:
 
     @property
     def over(self) -> datetime | None:
-        """When the day, week, season, month or year that was said has passed."""
+        """When the day, week, season, month or year that was said has passed; None if that is after the year 9999."""
         if self.since is None or not self.stamp:
             return None
+        try:
+            return moved(self.since, *self._length)
+        except (ValueError, OverflowError):
+            return None
+
+    @property
+    def _length(self) -> tuple[int, str]:
         if "weekend" in self.stamp:
-            return moved(self.since, 2, "day")
+            return 2, "day"
         if "week" in self.stamp:
-            return moved(self.since, 1, "week")
+            return 1, "week"
         if self.stamp.startswith("the"):
-            return moved(self.since, 3, "month")
-        return moved(self.since, 1, {4: "year", 7: "month"}.get(len(self.stamp), "day"))
+            return 3, "month"
+        return 1, {4: "year", 7: "month"}.get(len(self.stamp), "day")
 
 
 def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:

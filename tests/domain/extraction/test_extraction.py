@@ -866,6 +866,33 @@ def test_a_date_that_does_not_exist_is_no_date() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I'm planning a holiday to Rome in December 9999", ["trip_to Rome"]),
+        ("My next trip is to Rome on 31 December 9999", ["next_trip Rome"]),
+        ("I've lived in Porto since 9999-12-31", []),
+    ],
+)
+def test_what_lasts_beyond_the_calendar_has_no_end(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We have a trip to Rome on 3 August",
+        "I'm going to Rome on 3 August",
+        "My wedding is on 3 August",
+        "My dentist appointment is on 3 August",
+        "Rome was moved to 3 August",
+    ],
+)
+def test_a_message_of_the_last_years_of_the_calendar_is_read(text: str) -> None:
+    stated = extract(text, datetime(9995, 5, 13, tzinfo=UTC))
+    assert stated[-1].object == "9995-08-03"
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Lisbon is moved to 28 May",
