@@ -12,6 +12,7 @@ from decimal import Decimal
 from functools import cache
 from hashlib import sha256
 from operator import attrgetter, itemgetter
+from time import monotonic
 from typing import Any, NamedTuple
 
 from pydantic_core import to_json
@@ -24,7 +25,10 @@ from mnemolog.domain.errors import TamperedRow
 OPTION = "mnemolog_row_seal"
 MAC = "mac"
 KEPT = 10_000
-"""So many rows are kept at most: some 10 MB."""
+LARGEST = 4_000
+"""So many rows are kept at most, none with more characters of text than that: some 10 MB, and never above 100."""
+SECONDS = 60.0
+"""After so long, what was kept is forgotten: some of it may have been erased."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -51,6 +55,7 @@ class RowSeal:
     def __init__(self, key: bytes) -> None:
         self._keyed = hmac.new(key, digestmod=sha256)  # Copying it costs half as much as creating one.
         self._kept: dict[tuple[Table, bytes], tuple[Any, ...]] = {}
+        self._until = 0.0
 
     def mac(self, table: Table, row: Mapping[str, Any]) -> bytes:
         """HMAC-SHA256 of the table's name and the columns as they are stored; 32 bytes."""
@@ -71,13 +76,20 @@ class RowSeal:
         return hmac.compare_digest(self.mac(table, row), bytes(row[MAC]))
 
     def keep(self, table: Table, row: Mapping[str, Any]) -> None:
-        """Keep the values of a genuine row, to know it again."""
+        """Keep the values of a genuine row, to know it again, unless they are large."""
+        values = _kept(_shape(table), row)
+        if sum(len(one) for one in values if isinstance(one, str | bytes)) > LARGEST:
+            return
         if len(self._kept) >= KEPT:
             self._kept.clear()
-        self._kept[table, row[MAC]] = _kept(_shape(table), row)
+        if not self._kept:
+            self._until = monotonic() + SECONDS
+        self._kept[table, row[MAC]] = values
 
     def knows(self, table: Table, row: Mapping[str, Any]) -> bool:
         """Whether exactly this row was found genuine before."""
+        if self._kept and monotonic() > self._until:
+            self._kept.clear()
         kept = self._kept.get((table, row[MAC]))
         return kept is not None and kept == _kept(_shape(table), row)
 
@@ -130,11 +142,11 @@ def _canonical(shape: "_Shape", values: Sequence[Any]) -> bytes:
 
 
 def _kept(shape: "_Shape", row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Values that nobody can change any more. JSON goes by its text: in Python, 1 equals true."""
+    """Values that nobody can change any more. JSON and floats go by their text: 1 equals true, and 0.0 equals -0.0."""
     values = shape.values(row)
-    if not shape.mutable:
+    if not shape.by_text:
         return values
-    return (*values, *(ascii(values[place]) for place in shape.mutable))
+    return (*values, *(ascii(values[place]) for place in shape.by_text))
 
 
 class _Shape(NamedTuple):
@@ -143,7 +155,7 @@ class _Shape(NamedTuple):
     values: Callable[[Mapping[str, Any]], tuple[Any, ...]]
     plain: Sequence[Callable[[Any], Any] | None]
     json: Sequence[str]
-    mutable: Sequence[int]
+    by_text: Sequence[int]
 
 
 @cache
@@ -155,7 +167,7 @@ def _shape(table: Table) -> _Shape:
         itemgetter(*(column.key for column in columns)),
         [_plain(column) for column in columns],
         [str(column.key) for column in columns if isinstance(column.type, JsonText)],
-        [place for place, column in enumerate(columns) if isinstance(column.type, ARRAY | JSONB)],
+        [place for place, column in enumerate(columns) if isinstance(column.type, ARRAY | JSONB | Double)],
     )
 
 

@@ -1,8 +1,11 @@
 """Rows that go by COPY are the rows that go one by one: the same values, the same MACs, the same replacements."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from math import inf
 from typing import Any
+from unittest.mock import patch
 from uuid import UUID
 
 import pytest
@@ -20,10 +23,12 @@ from mnemolog.domain.text import search_document
 from mnemolog.projections.history.tables import history
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.rows import COPY_FROM, Row, load, upsert
+from mnemolog.projections.seal import LARGEST, RowSeal
 from tests.testkit.examples import examples
 
 AT = datetime(2026, 1, 3, 1, 2, 10, 123456, tzinfo=UTC)
 BIG = COPY_FROM + 10
+KEY = [("default", "user", "ana", UUID(int=1))]
 
 
 @pytest.fixture
@@ -35,6 +40,19 @@ async def connection(engine: Engine) -> AsyncIterator[AsyncConnection]:
             await opened.run_sync(table.metadata.create_all, checkfirst=False)
         yield opened
         await opened.rollback()
+
+
+@contextmanager
+def counted() -> Iterator[list[Any]]:
+    """The primary keys of the rows whose MAC is checked."""
+    checked, fits = list[Any](), RowSeal.fits
+
+    def counting(self: RowSeal, table: Table, row: Any) -> bool:
+        checked.append(row["memory_id"])
+        return fits(self, table, row)
+
+    with patch.object(RowSeal, "fits", counting):
+        yield checked
 
 
 def memory(number: int, text: str = "Ana drinks tea", **fields: Any) -> Row:
@@ -172,6 +190,31 @@ async def test_a_row_that_was_found_genuine_is_not_taken_for_another(connection:
 
     await connection.execute(history.update().values(meta={"times": 1}))
     assert (await load(connection, history, key))[key[0]]["meta"] == {"times": 1}
+
+
+async def test_a_negative_zero_is_not_taken_for_zero(connection: AsyncConnection) -> None:
+    await upsert(connection, memories, [memory(1, importance=0.0)])
+    await load(connection, memories, KEY)
+
+    await connection.execute(memories.update().values(importance=-0.0))
+    with pytest.raises(TamperedRow):
+        await load(connection, memories, KEY)
+
+
+async def test_large_rows_are_not_kept(connection: AsyncConnection) -> None:
+    await upsert(connection, memories, [memory(1, text="tea " * LARGEST), memory(2, text="read twice")])
+    with counted() as checked:
+        for _ in range(2):
+            await load(connection, memories, [("default", "user", "ana", UUID(int=one)) for one in (1, 2)])
+    assert len(checked) == 3
+
+
+async def test_what_was_kept_is_forgotten_after_a_time(connection: AsyncConnection) -> None:
+    await upsert(connection, memories, [memory(1)])
+    await load(connection, memories, KEY)
+    with counted() as checked, patch("mnemolog.projections.seal.monotonic", lambda: inf):
+        await load(connection, memories, KEY)
+    assert len(checked) == 1
 
 
 async def test_a_row_that_postgres_refuses_is_sqlalchemys_error_in_a_big_batch_too(
