@@ -11,7 +11,7 @@ from typing import Literal
 from alembic import command, op
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from sqlalchemy import Text, column, create_engine, select, table, text
+from sqlalchemy import Connection, Text, column, create_engine, select, table, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters.postgres.url import sqlalchemy_url
@@ -25,6 +25,7 @@ _OTHER: dict[Kind, tuple[str, str, str]] = {
     "log": ("log_of_projections", "postgres_url", "this database holds projections, and no log"),
     "projections": ("events", "projections_url", "this database holds a log"),
 }
+_REVISION = select(column("version_num", Text)).select_from(table("migrations", schema=SCHEMA))
 
 
 def migrate(postgres_dsn: str, revision: str = "head", *, of: Kind = "log") -> None:
@@ -37,6 +38,7 @@ def migrate(postgres_dsn: str, revision: str = "head", *, of: Kind = "log") -> N
             if connection.execute(text("SELECT to_regclass(:name)"), {"name": f"{SCHEMA}.{other}"}).scalar():
                 raise EngineError(what, field=field, fix="name another database: the two settings may not be mixed up")
             connection.execute(text("CREATE SCHEMA IF NOT EXISTS mnemolog"))
+            _require_known(connection, of)
             config = _config(of)
             config.attributes["connection"] = connection
             command.upgrade(config, revision)
@@ -44,17 +46,28 @@ def migrate(postgres_dsn: str, revision: str = "head", *, of: Kind = "log") -> N
         engine.dispose()
 
 
-def is_known(revision: str) -> bool:
-    """Whether this version of Mnemolog has the log's migration."""
-    script = ScriptDirectory.from_config(_config("log"))
+def is_known(revision: str, of: Kind = "log") -> bool:
+    """Whether this version of Mnemolog has a migration."""
+    script = ScriptDirectory.from_config(_config(of))
     return revision in {one.revision for one in script.walk_revisions()}
+
+
+def _require_known(connection: Connection, of: Kind) -> None:
+    if connection.execute(text("SELECT to_regclass('mnemolog.migrations')")).scalar() is None:
+        return
+    revision = connection.execute(_REVISION).scalar()
+    if revision is not None and not is_known(revision, of):
+        raise EngineError(
+            f"a newer version of Mnemolog has migrated this database, to {revision}",
+            field=_OTHER[of][1],
+            fix="install that version or a later one",
+        )
 
 
 async def behind(engine: AsyncEngine, of: Kind = "log") -> bool:
     """Whether migrations are pending."""
     async with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
-        query = select(column("version_num", Text)).select_from(table("migrations", schema=SCHEMA))
-        return (await connection.execute(query)).scalar_one_or_none() != _newest(of)
+        return (await connection.execute(_REVISION)).scalar_one_or_none() != _newest(of)
 
 
 @cache

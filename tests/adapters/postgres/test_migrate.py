@@ -14,6 +14,7 @@ from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.migrate import migrate
 from mnemolog.adapters.postgres.pool import open_pool
 from mnemolog.adapters.postgres.roots import open_roots
+from mnemolog.domain.errors import EngineError
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.log import Append
@@ -78,3 +79,11 @@ async def test_the_first_and_the_last_moment_are_read_on_a_server_of_any_time_zo
         events = await log.read(stream)
 
     assert [event.occurred_at for event in events] == moments
+
+
+async def test_a_database_of_a_newer_version_is_left_alone(empty: str) -> None:
+    await asyncio.to_thread(migrate, empty)
+    async with await psycopg.AsyncConnection.connect(empty) as connection:
+        await connection.execute("UPDATE mnemolog.migrations SET version_num = '9999'")
+    with pytest.raises(EngineError, match="a newer version of Mnemolog"):
+        await asyncio.to_thread(migrate, empty)
