@@ -185,9 +185,8 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
         found = extract(text, at, normalize_name(speaker) or ME)
         for one in found:
             beside = one.predicate == TRIP_TO and "=next" in asked
-            state = (
-                "" if one.replaces else state_of(NEXT_TRIP) if beside else _extracted_state(one)
-            )  # Whose place it takes is not known here.
+            # Of what takes the place of another, that is not known here.
+            state = "" if one.replaces else state_of(NEXT_TRIP) if beside else _extracted_state(one)
             over_by_then = one.action is not Action.END and one.until is not None and one.until <= at
             if state in asked and (one.since is None or one.since <= at) and not over_by_then:
                 over = [each for each in found if each.action is Action.END and each.predicate == one.predicate]

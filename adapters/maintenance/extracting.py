@@ -5,6 +5,7 @@ and records what they state. Only what users say is read: nothing of assistants,
 """
 
 import asyncio
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -29,6 +30,8 @@ from mnemolog.events.conversation import TurnRecorded, thread_tag, turn_tag
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.message_fold import MESSAGE
 from mnemolog.projections.rows import Row
+
+_logger = logging.getLogger("mnemolog.extraction")
 
 SWEEP, THREAD, WINDOWS = "sweep-extraction", "extract-thread", "extract-windows"
 EVERY_SECONDS = 15.0
@@ -141,7 +144,11 @@ def _candidates(said: Sequence[Recorded]) -> Sequence[Sequence[Candidate]]:
         turn = event.payload
         assert isinstance(turn, TurnRecorded)
         before = (last.get(turn.speaker), previous.get(turn.speaker, ""))
-        stated = extract(turn.text, event.occurred_at, turn.speaker or ME, *before)
+        try:
+            stated = extract(turn.text, event.occurred_at, turn.speaker or ME, *before)
+        except Exception as error:  # noqa: BLE001  A rule may fail on one message: the others are read all the same.
+            _logger.error("no rule reads event %d of %s: %s", event.seq, event.stream, type(error).__name__)
+            stated = ()
         previous[turn.speaker] = turn.text
         if stated:
             last[turn.speaker] = stated[-1]

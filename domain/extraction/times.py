@@ -98,13 +98,19 @@ class Dated:
         return 1, {4: "year", 7: "month"}.get(len(self.stamp), "day")
 
 
+def _from_until(found: re.Match[str]) -> str:
+    if int(found["first"]) > int(found["last"]):  # "From 30 to 2 January" begins in another month.
+        return found[0]
+    return f"from {found['first']} {found['month']} until {found['last']} {found['month']}"
+
+
 def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
     """Take the phrases of time out of a clause; with `future` it is about what is to come.
 
     >>> dated("I live in Porto since March", datetime(2026, 5, 10, tzinfo=UTC))
     Dated(text='I live in Porto', since=datetime.datetime(2026, 3, 1, 0, 0, tzinfo=datetime.timezone.utc), until=None, stamp='2026-03', brief=False)
     """
-    clause = _RANGE.sub(r"from \g<first> \g<month> until \g<last> \g<month>", clause)
+    clause = _RANGE.sub(_from_until, clause)
     since = until = None
     stamp, brief = "", False
     for found in _PHRASE.finditer(clause):

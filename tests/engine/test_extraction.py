@@ -19,6 +19,7 @@ from mnemolog.commands.messages import DeleteMessage
 from mnemolog.commands.rollback import Rollback
 from mnemolog.domain.extraction import candidate
 from mnemolog.domain.extraction.candidate import EXTRACTOR
+from mnemolog.domain.extraction.extractor import extract
 from mnemolog.domain.extraction.policy import ExtractionPolicy
 from mnemolog.events.fields import validated
 from mnemolog.projections.requests import ContextRequest
@@ -349,6 +350,22 @@ async def test_the_cat_is_the_only_one_that_is_known(ana: Teller) -> None:
     assert await told(ana) == {"Mog died 2026-03-02"}
     await hears(ana, "My dog is called Rex.", "My dog is called Bo.", "The dog died.", occurred_at=day("2026-04-01"))
     assert {"ana dog Rex", "ana dog Bo"} <= await told(ana)
+
+
+async def test_a_message_on_which_a_rule_fails_is_reported_and_holds_up_no_other(
+    ana: Teller, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def failing(text: str, *about: Any) -> Any:
+        if "beyond" in text:
+            raise OverflowError("date value out of range")
+        return extract(text, *about)
+
+    monkeypatch.setattr(extracting, "extract", failing)
+    await hears(ana, "I live in Oslo", "I live beyond the calendar", "I work at Acme")
+
+    assert await told(ana) == {"ana lives_in Oslo", "ana works_at Acme"}
+    assert f"of {ana.stream}: OverflowError" in caplog.text
+    assert "calendar" not in caplog.text
 
 
 async def test_a_day_has_a_limit(ana: Teller, monkeypatch: pytest.MonkeyPatch) -> None:
