@@ -13,7 +13,7 @@ from mnemolog.domain.entity import ME
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.extractor import extract
 from mnemolog.domain.extraction.vocabulary import ONE_OF, RELATIONS, SOME_OF
-from mnemolog.domain.predicates import NEXT_TRIP, TRIP_TO
+from mnemolog.domain.predicates import NEXT_TRIP, TRIP_TO, trip_of
 from mnemolog.domain.text import NOT_A_TITLE, name_key, normalize_name, search_terms
 
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'll|me|my|mine|we|we're|we've|our|us)\b")
@@ -204,9 +204,8 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
     if not state:
         return None
     if (theirs := _OF_RELATIVE.match(plain)) and not state.startswith("="):
-        return Statement(
-            id_, f"{normalize_name(speaker) or ME} {RELATIONS.get(theirs[1], theirs[1])}", state, plain, at
-        )
+        relative = f"{normalize_name(speaker) or ME} {RELATIONS.get(theirs[1], theirs[1])}"
+        return Statement(id_, relative, state, plain, at)
     if _FIRST_PERSON.search(plain):
         return Statement(id_, normalize_name(speaker) or "me", state, plain, at)
     name = re.match(r"[^\W\d_][\w-]*", plain)
@@ -231,9 +230,8 @@ def _reported(text: str) -> tuple[str, str] | None:
 
 def state_of(predicate: str) -> str:
     """The state that a fact with this predicate is about; of `next_trip` a trip, of `lisbon_trip_date` Lisbon."""
-    return (
-        _STATE_OF.get(predicate) or f"={re.sub('(?:(?<=._)trip)?_date$', '', predicate).strip('_').rpartition('_')[2]}"
-    )
+    about = trip_of(predicate) or predicate.removesuffix("_date").replace("_", " ")
+    return _STATE_OF.get(predicate) or f"={about.strip().rpartition(' ')[2]}"
 
 
 def _extracted_state(one: Candidate) -> str:
