@@ -47,15 +47,15 @@ def mac_column() -> Column[bytes]:
 class RowSeal:
     """Seals rows with a key that is never in the database.
 
-    Rows that were found genuine are kept: to compare one with the same row, read again, takes a tenth of the time.
+    Rows that were found genuine are kept: to compare one with the same row, read again, takes a fifth of the time.
     """
 
     seals = True
 
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes, clock: Callable[[], float] = monotonic) -> None:
         self._keyed = hmac.new(key, digestmod=sha256)  # Copying it costs half as much as creating one.
         self._kept: dict[tuple[Table, bytes], tuple[Any, ...]] = {}
-        self._until = 0.0
+        self._clock, self._until = clock, 0.0
 
     def mac(self, table: Table, row: Mapping[str, Any]) -> bytes:
         """HMAC-SHA256 of the table's name and the columns as they are stored; 32 bytes."""
@@ -83,12 +83,12 @@ class RowSeal:
         if len(self._kept) >= KEPT:
             self._kept.clear()
         if not self._kept:
-            self._until = monotonic() + SECONDS
+            self._until = self._clock() + SECONDS
         self._kept[table, row[MAC]] = values
 
     def knows(self, table: Table, row: Mapping[str, Any]) -> bool:
         """Whether exactly this row was found genuine before."""
-        if self._kept and monotonic() > self._until:
+        if self._kept and self._clock() > self._until:
             self._kept.clear()
         kept = self._kept.get((table, row[MAC]))
         return kept is not None and kept == _kept(_shape(table), row)

@@ -23,7 +23,7 @@ from mnemolog.domain.text import search_document
 from mnemolog.projections.history.tables import history
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.rows import COPY_FROM, Row, load, upsert
-from mnemolog.projections.seal import LARGEST, RowSeal
+from mnemolog.projections.seal import LARGEST, RowSeal, seal_of
 from tests.testkit.examples import examples
 
 AT = datetime(2026, 1, 3, 1, 2, 10, 123456, tzinfo=UTC)
@@ -212,7 +212,7 @@ async def test_large_rows_are_not_kept(connection: AsyncConnection) -> None:
 async def test_what_was_kept_is_forgotten_after_a_time(connection: AsyncConnection) -> None:
     await upsert(connection, memories, [memory(1)])
     await load(connection, memories, KEY)
-    with counted() as checked, patch("mnemolog.projections.seal.monotonic", lambda: inf):
+    with counted() as checked, patch.object(seal_of(connection), "_clock", lambda: inf):
         await load(connection, memories, KEY)
     assert len(checked) == 1
 
