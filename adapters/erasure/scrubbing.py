@@ -4,6 +4,7 @@ An erasure takes a text out of every table; its bytes stay in freed pages and in
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,6 +30,16 @@ WHERE held.relkind = 'r' AND (starts_with(place.nspname, 'mnemolog_')
           ('mnemolog', 'checkpoint_writes'), ('mnemolog', 'webhooks'), ('mnemolog', 'webhook_deliveries')))
 ORDER BY place.nspname, held.relname
 """
+# VACUUM keeps what a transaction that is still open can see. A vacuum itself sees nothing, and is left out.
+_MARK = "SELECT pg_current_xact_id()::xid"
+_OLDER = """
+SELECT pid, coalesce(nullif(application_name, ''), backend_type), coalesce(xact_start, backend_start)
+FROM pg_stat_activity
+WHERE pid <> pg_backend_pid() AND (datname = current_database() OR backend_type = 'walsender')
+      AND greatest(age(backend_xmin), age(backend_xid)) > age(%s::xid)
+      AND pid NOT IN (SELECT pid FROM pg_stat_progress_vacuum WHERE pid IS NOT NULL)
+ORDER BY 3 LIMIT 1
+"""
 _STATISTICS = (SQL("ANALYZE"), SQL("VACUUM (FULL) pg_catalog.pg_statistic"))
 _SEGMENTS = "SELECT count(*), coalesce(sum(size), 0)::bigint FROM pg_ls_waldir()"
 _RECORD = "SELECT pg_logical_emit_message(false, 'mnemolog', 'scrub')"
@@ -36,6 +47,7 @@ _SWITCH = "SELECT pg_switch_wal()"
 # A checkpoint renames used segments, with their content, for later use. The first round overwrites those renamed
 # before, and the second what the first left behind.
 ROUNDS = 2
+WAIT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +61,16 @@ class Scrubbed:
         return {"tables": self.tables, "wal_segments": self.segments}
 
 
-async def scrub(databases: Sequence[str], redis: Redis | None, progressed: Progressed = lambda step: None) -> Scrubbed:
+async def scrub(
+    databases: Sequence[str],
+    redis: Redis | None,
+    progressed: Progressed = lambda step: None,
+    wait: float = WAIT_SECONDS,
+) -> Scrubbed:
     """Rewrite the tables that lose rows, and overwrite the WAL and, if it is ours, the log of Redis.
 
-    Each table is locked while it is rewritten. EngineError if this login has no permission.
+    Each table is locked while it is rewritten. EngineError if this login has no permission, or if a transaction that
+    began before is still open after `wait` seconds.
     """
     if redis:
         progressed("writing the log of Redis anew")
@@ -66,6 +84,7 @@ async def scrub(databases: Sequence[str], redis: Redis | None, progressed: Progr
     for setting, dsn in zip(("postgres_url", "projections_url"), databases, strict=False):
         async with await AsyncConnection.connect(dsn, autocommit=True) as connection:
             try:
+                await _outlast(connection, progressed, wait)
                 tables += await _rewrite_tables(connection, progressed)
                 segments += await _write_wal_over(connection, progressed)
             except psycopg.errors.InsufficientPrivilege as error:
@@ -75,6 +94,22 @@ async def scrub(databases: Sequence[str], redis: Redis | None, progressed: Progr
                     fix="run it as a superuser, or as a member of pg_checkpoint that may execute pg_switch_wal()",
                 ) from error
     return Scrubbed(tables, segments)
+
+
+async def _outlast(connection: AsyncConnection[Any], progressed: Progressed, wait: float) -> None:
+    """Return when no transaction is open that began before this call."""
+    [(mark,)] = await (await connection.execute(_MARK)).fetchall()
+    give_up = time.monotonic() + wait
+    while found := await (await connection.execute(_OLDER, [str(mark)])).fetchone():
+        pid, name, since = found
+        progressed(f"waiting for a transaction of {name}")
+        if time.monotonic() > give_up:
+            raise EngineError(
+                f"a transaction of {name} (process {pid}), open since {since:%Y-%m-%d %H:%M:%S %Z}, "
+                "keeps Postgres from removing deleted rows",
+                fix=f"end it, for example with `SELECT pg_terminate_backend({pid})`; then repeat the scrub",
+            )
+        await asyncio.sleep(0.1)
 
 
 async def _rewrite_tables(connection: AsyncConnection[Any], progressed: Progressed) -> int:

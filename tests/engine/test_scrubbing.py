@@ -1,12 +1,18 @@
 """A scrub leaves no byte of what was erased on the disk of an embedded server (X16)."""
 
+import asyncio
 from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg import IsolationLevel
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure import stores
+from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.adapters.erasure.scrubbing import scrub
+from mnemolog.commands.erasure import EraseMemory
+from mnemolog.domain.errors import EngineError
 from mnemolog.projections.reads.moment import Moment
 from tests.adapters.cli.command import mnemolog
 from tests.engine.person import Person
@@ -46,6 +52,28 @@ async def test_after_an_erasure_and_a_scrub_no_file_holds_the_text(engine: Engin
     assert not any("clears them" in line and phrase in line for line in proof.value["unseen"])
     assert (await engine.reads.memory(ana.viewer, kept))["text"] == "Ana likes tea"
     assert (await engine.verifier.verify(ana.stream)).clean
+
+
+@pytest.mark.spec_part("X16")
+async def test_a_scrub_waits_for_transactions_that_still_see_what_was_erased(engine: Engine, user: str) -> None:
+    phrase, dsn = f"Quadrophobia{user.replace('-', '')}", engine.endpoints.postgres_dsn
+    ana, steps = Person(engine, user), list[str]()
+    memory_id = await ana.creates(f"Ana loves {phrase}")
+    async with await psycopg.AsyncConnection.connect(dsn, application_name="a long export") as other:
+        await other.set_isolation_level(IsolationLevel.REPEATABLE_READ)
+        await other.execute("SELECT count(*) FROM mnemolog.events")
+        await erase(engine, EraseMemory(user_id=user, memory_id=memory_id))
+
+        with pytest.raises(EngineError, match=rf"a long export \(process {other.info.backend_pid}\)"):
+            await scrub([dsn], None, wait=0.2)
+
+        scrubbing = asyncio.create_task(scrub([dsn], None, steps.append))
+        while not steps:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    await scrubbing
+
+    assert steps[0] == "waiting for a transaction of a long export"
+    assert _holding(engine.settings.directory, phrase)["postgres"] == 0
 
 
 def _holding(directory: Path, phrase: str) -> dict[str, int]:
