@@ -101,12 +101,11 @@ class Replays:
         try:
             async with _in_turn(replay.turn, give_up):
                 try:
-                    yield await self._filled(replay, names, give_up)
-                    assert replay.connection is not None
-                    await replay.connection.rollback()
+                    connection = await self._filled(replay, names, give_up)
+                    # Else the transaction that the first read begins stays open, and Postgres keeps deleted rows.
+                    async with connection.begin():
+                        yield connection
                 except MnemologError:
-                    if replay.connection:
-                        await replay.connection.rollback()
                     raise
                 except BaseException:  # The state of the connection is unknown.
                     await replay.close()
@@ -170,7 +169,8 @@ class Replays:
         """Whether its connection is alive, and nothing that it may show was erased since."""
         assert replay.connection is not None
         try:
-            await replay.connection.execute(_STILL_THERE)
+            async with replay.connection.begin():
+                await replay.connection.execute(_STILL_THERE)
         except (DBAPIError, OSError):
             return False
         async for batch in self._log.scan(replay.stream, after=replay.checked):

@@ -38,6 +38,19 @@ async def test_a_second_read_of_a_moment_comes_from_the_same_replay(engine: Engi
             assert await _texts(connection) == []
 
 
+async def test_no_transaction_stays_open_while_a_replay_is_kept(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.creates("Ana drinks tea")
+
+    await ana.finds("tea", Moment(as_of=1))
+
+    states = text("SELECT state FROM pg_stat_activity WHERE pid = ANY(:replays)")
+    async with engine.projections.live.connect() as connection:
+        kept = (await connection.execute(states, {"replays": list(await replaying(engine))})).scalars().all()
+    assert kept
+    assert set(kept) == {"idle"}
+
+
 async def test_a_replay_makes_the_tables_of_what_is_read_and_no_others(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.creates("Ana drinks tea")
