@@ -240,10 +240,12 @@ def _left_behind(
     former = [trip_date_of(value_of(before, one)) for one in trips]
     for predicate in (*TIED_TO[fact.predicate], *former):
         for one in _slot(state, fact, subject, predicate):
+            if not _holds(one, command.said_at):
+                continue  # It may have been retired, and so have no period.
             if fact.until and predicate in former and str(one.value) >= fact.until.date().isoformat():
                 continue  # It comes after the next trip.
             began = one.validity.periods[-1].valid_from
-            if _holds(one, command.said_at) and since <= began < until and one.relation_id not in state.recorded:
+            if since <= began < until and one.relation_id not in state.recorded:
                 ends += _end(after(state, ends), command, candidate, one, until)
     return ends
 

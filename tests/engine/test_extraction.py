@@ -563,6 +563,12 @@ async def test_a_job_and_a_home_take_along_what_is_tied_to_them(ana: Teller) -> 
     await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
+async def test_a_job_ends_after_what_was_tied_to_it_was_corrected(ana: Teller) -> None:
+    await hears(ana, "I work at Acme.", "My manager is Priya.", "No, I meant my manager is Mia.", "I left Acme.")
+    await hears(ana, "I live in Porto.", occurred_at=day("2026-04-01"))
+    assert await told(ana) == {"ana lives_in Porto"}
+
+
 async def test_a_marriage_ends_what_the_two_were_before(ana: Teller) -> None:
     await hears(ana, "I'm dating Tom.", "Tom and I got engaged!", "I have a friend, Eve.", "Eve is a colleague.")
     await hears(ana, "Tom and I got married on 2 May.", occurred_at=day("2026-05-04"))
