@@ -12,9 +12,12 @@ from uuid import UUID, uuid5
 
 from pydantic import BaseModel, ConfigDict
 
-from mnemolog.commands import extraction
 from mnemolog.commands.decider import Command, Decider
-from mnemolog.commands.extraction import EXTRACTORS, Extraction, ExtractTurn
+from mnemolog.commands.extraction import contested, decide_one
+from mnemolog.commands.extraction_case import Case
+from mnemolog.commands.extraction_requests import EXTRACTORS, ExtractTurn
+from mnemolog.commands.extraction_state import Extraction, evolve
+from mnemolog.commands.extraction_tags import tags_of
 from mnemolog.commands.memories import MEMORIES, CreateMemory, Memories
 from mnemolog.commands.naming import bearers, name_reads
 from mnemolog.commands.todos import TODOS, OpenTodo, Todos
@@ -100,7 +103,7 @@ def _evolve(state: Reading, event: Happened) -> Reading:
         written.update((sources_of(payload) or ())[:1])
     return replace(
         state,
-        facts=extraction.evolve_extraction(state.facts, event),
+        facts=evolve(state.facts, event),
         memories=MEMORIES.evolve(state.memories, event),
         todos=TODOS.evolve(state.todos, event),
         written=written,
@@ -164,26 +167,27 @@ def _decided(state: Reading, command: ExtractWindow, one: Proposed) -> Sequence[
 def _stated(state: Reading, one: Proposed, statement: ExtractTurn) -> Sequence[Event]:
     """The fact, or a question if it contradicts what somebody recorded; nothing if these messages told it already."""
     [candidate], [fact] = statement.candidates, statement.facts
-    slot, _ = extraction.slot_of(state.facts, fact)
+    slot, _ = state.facts.slot_of(fact)
     value = _terms(value_text(fact.object))
     for known in slot:
-        held = _terms(extraction.value_of(state.facts, known))
+        held = _terms(state.facts.value_of(known))
         told = candidate.action is not Action.END and known.sources.intersection(one.turn_ids)
         if told and (held <= value or value <= held):
             return []
     if any(known.single for known in slot) and not fact.rule.single:
         fact = fact.model_copy(update={"rule": replace(fact.rule, single=True)})
-    held_by_word = extraction.contested(state.facts, statement, candidate, fact)
+    case = Case(state=state.facts, command=statement, candidate=candidate, fact=fact)
+    held_by_word = contested(case)
     if held_by_word:
         return TODOS.decide(state.todos, _question(state, one, statement, held_by_word))
-    return extraction.decide_one(state.facts, statement, candidate, fact)
+    return decide_one(case)
 
 
 def _question(state: Reading, one: Proposed, statement: ExtractTurn, known: Relation) -> OpenTodo:
     """A todo to ask which of the two holds; the same one, however often it is contradicted in the same way."""
     [fact] = statement.facts
     subject = "the user" if fact.subject == ME else fact.subject
-    values = (extraction.value_of(state.facts, known), value_text(fact.object))
+    values = (state.facts.value_of(known), value_text(fact.object))
     held, told = (sentence(subject, fact.predicate, value) for value in values)
     return OpenTodo(
         **statement.model_dump(include=set(Command.model_fields)),
@@ -208,7 +212,7 @@ def _restates(state: Reading, one: Proposed, memory: CreateMemory) -> bool:
     said = _terms(memory.text)
     for known in state.facts.graph.relations.values():
         if known.sources.intersection(one.turn_ids):
-            value = extraction.value_of(state.facts, known)
+            value = state.facts.value_of(known)
             plain = _terms(sentence("user", known.predicate, value))
             if _terms(value) <= said and len(said - plain) <= FEW_WORDS:
                 return True
@@ -240,9 +244,10 @@ def _tags(state: Reading, command: ExtractWindow) -> frozenset[str]:
             tags |= TODOS.tags(state.todos, one.todo)
         if one.statement:
             [candidate], [fact] = one.statement.candidates, one.statement.facts
-            tags |= extraction.tags_of(state.facts, candidate, fact)
+            case = Case(state=state.facts, command=one.statement, candidate=candidate, fact=fact)
+            tags |= tags_of(case)
             try:
-                known = extraction.contested(state.facts, one.statement, candidate, fact)
+                known = contested(case)
             except MnemologError:
                 continue
             if known:

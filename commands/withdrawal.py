@@ -13,7 +13,7 @@ from pydantic import Field
 
 from mnemolog.commands.change_history import RecordedChange
 from mnemolog.commands.decider import Decider
-from mnemolog.commands.extraction import ACTOR
+from mnemolog.commands.extraction_requests import ACTOR
 from mnemolog.commands.facts import own_first
 from mnemolog.commands.graph import Graph, GraphCommand, Node, evolve, facts_of, relation_reads
 from mnemolog.commands.graph_undo import reverted_all

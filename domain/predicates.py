@@ -12,7 +12,7 @@ from mnemolog.domain.slug import slug
 from mnemolog.domain.text import clean, normalize_name
 
 MAX_PREDICATE = 64  # A §4.2
-MEDICATION = "medication"
+DIED, MEDICATION, WORKS_AT = "died", "medication", "works_at"
 NEXT_TRIP, TRIP_TO = "next_trip", "trip_to"
 _OF_TRIP = "_trip_date"
 
@@ -60,8 +60,8 @@ BUILT_IN = (
     _person("lives_in", ObjectKind.ENTITY, "Location"),
     _person("born_in", ObjectKind.ENTITY, "Location", timeless=True),
     _person("birthday", ObjectKind.LITERAL, timeless=True),
-    Predicate("died", single=True, object=ObjectKind.LITERAL, timeless=True),
-    _person("works_at", ObjectKind.ENTITY, "Organization"),
+    Predicate(DIED, single=True, object=ObjectKind.LITERAL, timeless=True),
+    _person(WORKS_AT, ObjectKind.ENTITY, "Organization"),
     *(_person(name, ObjectKind.ENTITY, PERSON) for name in ("married_to", "partner_of")),
     *(_person(name, ObjectKind.ENTITY, PERSON, single=False) for name in ("knows", "friend_of", "parent_of")),
     *(_person(name, ObjectKind.LITERAL) for name in ("age", "job_title", "email")),

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.adapters.jobs.job import Attempt, Kind, Payload
 from mnemolog.adapters.maintenance.threads import enqueue_threads
 from mnemolog.adapters.services import Services
-from mnemolog.commands.extraction import ACTOR, ExtractTurn
+from mnemolog.commands.extraction_requests import ACTOR, ExtractTurn
 from mnemolog.commands.facts import Remember
 from mnemolog.domain.calendar_day import end_of_planned
 from mnemolog.domain.entity import ME, PERSON

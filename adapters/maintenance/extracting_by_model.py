@@ -27,7 +27,7 @@ from mnemolog.adapters.maintenance.extracting import (
     start_of_day,
 )
 from mnemolog.adapters.services import Services
-from mnemolog.commands.extraction import MODEL_ACTOR, ExtractTurn
+from mnemolog.commands.extraction_requests import MODEL_ACTOR, ExtractTurn
 from mnemolog.commands.memories import CreateMemory
 from mnemolog.commands.models import ChatModel, Completion
 from mnemolog.commands.prompts import Prompt, load

@@ -11,7 +11,7 @@ from mnemolog.adapters.erasure.following import FOLLOW
 from mnemolog.adapters.jobs.job import Attempt, Kind
 from mnemolog.adapters.maintenance.extracting import extract_again
 from mnemolog.adapters.services import Services
-from mnemolog.commands.extraction import ACTOR
+from mnemolog.commands.extraction_requests import ACTOR
 from mnemolog.commands.withdrawal import MOST, FollowMessages
 from mnemolog.domain.memory import Cause
 from mnemolog.events.conversation import TurnRecorded, thread_tag, turn_tag

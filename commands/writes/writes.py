@@ -8,7 +8,8 @@ from uuid import UUID
 
 from mnemolog.commands.decider import Command
 from mnemolog.commands.episodes import EPISODES, SegmentThread
-from mnemolog.commands.extraction import EXTRACTION, ExtractTurn
+from mnemolog.commands.extraction import EXTRACTION
+from mnemolog.commands.extraction_requests import ExtractTurn
 from mnemolog.commands.handler import C, Handler
 from mnemolog.commands.heard import HEARD, HearTurn, TurnRefused, together
 from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, PutMemory, UndoChange, UpdateMemory

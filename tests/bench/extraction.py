@@ -28,7 +28,7 @@ from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.engine.garbage import collect_rarely
 from mnemolog.adapters.maintenance import extracting, extracting_by_model
-from mnemolog.commands.extraction import EXTRACTORS
+from mnemolog.commands.extraction_requests import EXTRACTORS
 from mnemolog.projections.reads.moment import NOW
 from tests.bench.visibility import PLACES, THINGS
 from tests.engine.model_life import extracted

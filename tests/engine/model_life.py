@@ -18,7 +18,7 @@ from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.jobs import worker
 from mnemolog.adapters.maintenance import extracting, extracting_by_model, prompting, segmenting, summarizing
 from mnemolog.adapters.maintenance.extracting import THREAD, WINDOWS, enqueue_due
-from mnemolog.commands.extraction import EXTRACTORS
+from mnemolog.commands.extraction_requests import EXTRACTORS
 from mnemolog.domain.facts import State
 from mnemolog.events.extraction import MessagesExtracted
 from mnemolog.events.memory import MemoryCreated

@@ -14,7 +14,7 @@ from mnemolog.adapters.jobs.job import Status
 from mnemolog.adapters.maintenance import extracting, prompting
 from mnemolog.adapters.maintenance.extracting import THREAD, enqueue_due
 from mnemolog.commands.erasure import EraseMessages
-from mnemolog.commands.extraction import ACTOR
+from mnemolog.commands.extraction_requests import ACTOR
 from mnemolog.commands.messages import DeleteMessage
 from mnemolog.commands.rollback import Rollback
 from mnemolog.domain.extraction import candidate

@@ -17,7 +17,7 @@ from mnemolog.adapters.maintenance.extracting import WINDOWS
 from mnemolog.adapters.maintenance.segmenting import segment
 from mnemolog.adapters.maintenance.summarizing import enqueue_ended
 from mnemolog.commands.erasure import EraseMessages
-from mnemolog.commands.extraction import MODEL_ACTOR
+from mnemolog.commands.extraction_requests import MODEL_ACTOR
 from mnemolog.commands.rollback import Rollback
 from mnemolog.domain.extraction.policy import ExtractionPolicy
 from mnemolog.domain.facts import State

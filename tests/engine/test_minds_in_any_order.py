@@ -28,7 +28,7 @@ from mnemolog.adapters.maintenance import (
 from mnemolog.adapters.maintenance.minds import Run
 from mnemolog.adapters.maintenance.running import run_mind
 from mnemolog.adapters.operations.messages import delete_message
-from mnemolog.commands.extraction import ACTOR
+from mnemolog.commands.extraction_requests import ACTOR
 from mnemolog.commands.rollback import Rollback
 from mnemolog.commands.writes.writes import Writes
 from mnemolog.domain.bands import Bands

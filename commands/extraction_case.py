@@ -1,0 +1,123 @@
+"""A case: one candidate of a message, the fact that it would record, and what is known when it is decided on.
+
+What somebody recorded outranks what was extracted: only a later sentence that tells of a change or a correction
+supersedes or ends it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Self
+
+from mnemolog.commands.extraction_requests import ExtractTurn
+from mnemolog.commands.extraction_state import Extraction
+from mnemolog.commands.fact_changes import EndFact, RetireFact
+from mnemolog.commands.fact_changes import decide as change_fact
+from mnemolog.commands.facts import FACTS, Remember, subject_of
+from mnemolog.domain.entity import PERSON
+from mnemolog.domain.extraction.candidate import Action, Candidate
+from mnemolog.domain.extraction.short_names import is_short_for
+from mnemolog.domain.predicates import Predicate
+from mnemolog.domain.relation import Relation
+from mnemolog.events.event import Event
+
+LIVING = ("Person", "Animal")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    state: Extraction
+    command: ExtractTurn
+    candidate: Candidate
+    fact: Remember
+
+    @property
+    def is_end(self) -> bool:
+        return self.candidate.action is Action.END
+
+    def after(self, news: Sequence[Event]) -> Self:
+        return replace(self, state=self.state.after(news))
+
+    def of(self, **changed: Any) -> Self:
+        """The case of a fact that differs in these fields."""
+        return replace(self, fact=self.fact.model_copy(update=changed))
+
+    def relation(self) -> Remember:
+        """In place of a fact about `my brother`: who that is."""
+        rule = Predicate(self.candidate.via, subject=PERSON)
+        who = {"predicate": self.candidate.via, "object": "*", "literal": True, "rule": rule}
+        return self.fact.model_copy(update=who)
+
+    def resolved(self) -> Self | None:
+        """With its subject: the only one who has the relation to the author, or who has the name and is known.
+
+        None if that is nobody, or several.
+        """
+        graph, fact = self.state.graph, self.fact
+        if self.candidate.via:
+            held = [one for one in self.state.about(self.relation(), self.candidate.via) if holds(one, fact.said.since)]
+            ends = {graph.root(one.object_id) for one in held if one.object_id}
+            return self.of(subject=str(ends.pop())) if len(ends) == 1 else None
+        if not self.candidate.known:
+            return self
+        subject = subject_of(graph, fact)
+        return self if subject and subject.traits.category in LIVING else None
+
+    def holding(self, known: Iterable[Relation]) -> list[Relation]:
+        """Those facts that hold when the message is said, or will hold."""
+        return [one for one in known if holds(one, self.command.said_at)]
+
+    def in_short(self, name: str) -> Relation | None:
+        """The only present value that this name is short for."""
+        slot = self.state.about(self.fact, self.fact.predicate)
+        found = [one for one in self.holding(slot) if is_short_for(name, self.state.value_of(one))]
+        return found[0] if len(found) == 1 else None
+
+    def is_recorded(self, one: Relation) -> bool:
+        """Whether somebody other than an extractor told a fact."""
+        return one.relation_id in self.state.recorded
+
+    def outranks(self, one: Relation) -> bool:
+        """Whether the message may supersede or end a fact: one that was extracted, or that was recorded before a change
+        or a correction.
+        """
+        recorded = self.state.recorded.get(one.relation_id)
+        tells = self.candidate.changes or self.candidate.action is Action.CORRECT
+        return recorded is None or (tells and recorded < self.command.said_at)
+
+    def is_told_later(self, one: Relation) -> bool:
+        """Whether a fact is what a later message says, which was read first: that wins."""
+        said_at = self.command.said_at
+        if self.is_recorded(one):
+            return False
+        again = any(period.valid_from > said_at for period in one.validity.said)
+        return again or self.state.told.get(one.relation_id, said_at) > said_at
+
+    def record(self) -> Sequence[Event]:
+        return FACTS.decide(self.state.graph, self.fact)
+
+    def retire(self, one: Relation) -> Sequence[Event]:
+        return change_fact(self.state.graph, RetireFact(**self._stated_by(), relation_id=one.relation_id))
+
+    def end(self, one: Relation, until: datetime) -> Sequence[Event]:
+        """The end of a fact; of which was only heard after it had ended, when the end was heard of."""
+        begun = any(period.valid_from < until for period in one.validity.periods)
+        until = until if begun else self.command.said_at
+        end = EndFact(**self._stated_by(), relation_id=one.relation_id, until=until, at=self.command.at)
+        return change_fact(self.state.graph, end)
+
+    def end_all(self, known: Iterable[Relation]) -> Sequence[Event]:
+        """The ends of those facts that hold and that the message may end, when the candidate begins."""
+        ends: list[Event] = []
+        for one in self.holding(known):
+            if self.outranks(one):
+                ends += self.after(ends).end(one, self.candidate.since or self.command.said_at)
+        return ends
+
+    def _stated_by(self) -> dict[str, Any]:
+        who = self.command.model_dump(include={"tenant", "user_id", "agent_id", "thread_id", "actor"})
+        return {**who, "stated_in": (self.command.turn_id,), "rule": self.candidate.rule}
+
+
+def holds(one: Relation, at: datetime) -> bool:
+    return any(period.lasts_beyond(at) for period in one.validity.periods)

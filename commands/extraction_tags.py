@@ -1,0 +1,50 @@
+"""The tags that the decision on a candidate depends on: of its subject, its fact, and what may end with it."""
+
+from mnemolog.commands.extraction_case import Case
+from mnemolog.commands.extraction_ends import other_way
+from mnemolog.commands.extraction_trips import trip_reads
+from mnemolog.commands.facts import FACTS, subject_of
+from mnemolog.commands.graph import cluster_reads, entity_reads, slot_reads
+from mnemolog.domain.entity import Entity
+from mnemolog.domain.errors import MnemologError
+from mnemolog.domain.extraction.vocabulary import (
+    ALSO_CALLED,
+    FOLLOWED,
+    FOLLOWED_BY_OTHER,
+    SUCCEEDED,
+    TIED_TO,
+    TURNED,
+)
+from mnemolog.domain.predicates import DIED, NEXT_TRIP, WORKS_AT
+
+
+def tags_of(case: Case) -> frozenset[str]:
+    graph = case.state.graph
+    tags = FACTS.tags(graph, case.relation()) if case.candidate.via else frozenset[str]()
+    subject = None
+    try:
+        case = case.resolved() or case
+        subject = subject_of(graph, case.fact)
+    except MnemologError:
+        pass  # What is lacking is read next; else the decision leaves it out.
+    tags |= FACTS.tags(graph, case.fact)
+    return tags | _around(case, subject) if subject else tags
+
+
+def _around(case: Case, subject: Entity) -> frozenset[str]:
+    """The tags of what is called in short, and of what ends with a life, a job, a home or a trip."""
+    graph, fact = case.state.graph, case.fact
+    tags = trip_reads(case, subject)
+    if fact.predicate == DIED:
+        tags |= cluster_reads(graph, graph.members(subject.entity_id))
+    for predicate in TURNED.get(fact.predicate, ()):
+        tags |= FACTS.tags(graph, other_way(fact, predicate))
+    if fact.predicate in FOLLOWED_BY_OTHER:
+        tags |= FACTS.tags(graph, other_way(fact, FOLLOWED_BY_OTHER[fact.predicate]))
+    ending = [each for of in (TIED_TO, SUCCEEDED, ALSO_CALLED) for each in of.get(fact.predicate, ())]
+    for predicate in (*ending, FOLLOWED.get(fact.predicate, fact.predicate)):
+        tags |= slot_reads(graph, (fact.scope, fact.owner, subject.entity_id, predicate))
+    if case.candidate.in_short or case.candidate.replaces or fact.predicate in (WORKS_AT, NEXT_TRIP):
+        slot = case.state.about(fact, fact.predicate)
+        tags |= entity_reads(graph, [one.object_id for one in slot if one.object_id])
+    return tags
