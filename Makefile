@@ -17,7 +17,8 @@ up: $(VENV)/.runtime              ## Run an engine with the HTTP API until Ctrl-
 # Some containers forbid it. Hundreds of processes of one run of the tests would compile the same modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -qq
+# Python compiles a module when it is first imported; pip would compile all of them, one after another.
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -qq --no-compile
 # A locked file has every dependency, so that none is looked for.
 LOCKED := --no-deps --require-hashes -r
 
@@ -111,4 +112,6 @@ $(VENV)/peers/.peers: infra/requirements-peers.txt pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.runtime infra/requirements-dev.txt
 	@$(PIP) $(LOCKED) infra/requirements-dev.txt
+	@# Once for all the processes of a test run. Some packages contain files for other versions of Python.
+	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 	@touch $@
