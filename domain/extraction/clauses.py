@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mnemolog.domain.extraction import rule
+from mnemolog.domain.extraction.figures import COST
 from mnemolog.domain.extraction.times import is_time
-from mnemolog.domain.extraction.vocabulary import DIETS, ONE_OF, PETS
+from mnemolog.domain.extraction.vocabulary import DIETS, ONE_OF, PETS, SOME_OF
 from mnemolog.domain.text import NOT_A_TITLE
 
 LONGEST = 2000
@@ -82,11 +83,15 @@ def _capitalised(text: str) -> str:
     >>> _capitalised("i live in leeds with a cat called mog")
     'i live in Leeds with a cat called Mog'
     """
-    if text != text.lower() and _SMALL_I.search(text) is None:
+    text = _DOCTOR.sub("Dr ", text)
+    if not text[:1].islower() and _SMALL_I.search(text) is None:
         return text
     text = _SMALL_NAME.sub(
         lambda found: f"{found['frame']}{_INITIAL.sub(lambda one: one[0].upper(), found['small'])}", text
     )
+    text = _TWO_WORDS.sub(lambda found: _INITIALS.sub(lambda one: one[0].upper(), found[0]), text)
+    text = _SMALL_RELATIVE.sub(lambda found: f"{found[1]}{found[2].capitalize()}", text)
+    text = _SMALL_DOCTOR.sub(lambda found: f"Dr {found[1].capitalize()}", text)
     return _SMALL_SUBJECT.sub(lambda found: found[0].capitalize(), text)
 
 
@@ -111,6 +116,10 @@ def _completed(sentence: str, *, first: bool) -> str:
 
     What one is may be somebody else, of whom the sentence before it speaks.
     """
+    if first and _OWN_THING.match(sentence):
+        return f"my {sentence}"
+    if first and _PLANNED.match(sentence):
+        return f"the {sentence}"
     found = _ELLIPSIS.match(sentence)
     if found is None and not (first and _BEING.match(sentence)):
         return sentence
@@ -141,20 +150,39 @@ _NO_SMALL_NAME = (
     "|small|good|great|nine|eight|seven|six|ten|five|half|noon|midnight|dawn|dusk|once|last|first|tips|money|food|free|cash|pay"
     "|lunch|dinner|reception|customs|friends|family|mum|mom|dad|uncle|several|many|various|both|large|monday|tuesday|wednesday"
     "|thursday|friday|saturday|sunday|tomorrow|today|easter|christmas|zero|scratch|about|around|over|under|god|life|love|fun"
-    "|january|february|march|april|may|june|july|august|september|october|november|december|summer|winter|autumn|spring"
+    "|reality|january|february|march|april|may|june|july|august|september|october|november|december|summer|winter|autumn|spring"
 )
 _INITIAL = re.compile(r"(?:^|(?<=-))[a-z]")
 _SMALL_NAME = re.compile(
     r"(?P<frame>\b(?:liv(?:e|es|ing)|based|flat|house|room) in |\bmov(?:ed|ing) in with (?:my )?[\w]{2,20}(?: [\w]{2,20})? in |\b(?:moved|moving|relocated|relocating)(?: back| over| up| down)? to "
     r"|\b(?:called|named) |\bi (?:now )?work (?:at|for) |\bi(?:'m| am) (?:now )?working (?:at|for) |\bi (?:got|found|took|have) a(?: new)? job (?:at|with) "
-    r"|\bi(?:'ve)? (?:just )?start(?:ed)?(?: (?:work(?:ing)?|a (?:new )?job))? (?:at|with) |\b(?:married|engaged) to |\b(?:flying|off|heading|travell?ing|flights?|fly|trip) to |\bback from |\b(?:cancel(?:led)?|postponed?) )"
+    r"|\bi(?:'ve)? (?:just )?start(?:ed)?(?: (?:work(?:ing)?|a (?:new )?job))? (?:at|with) |\b(?:married|engaged) to |\b(?:flying|off|heading|travell?ing|flights?|fly|trip) to |\bback from |\b(?:cancel(?:led)?|postponed?) |\b(?:quit|left) |\b(?:first|last) day (?:at|with) |\b(?:his|her|its|their) name(?:'s| is) "
+    r"|\bthis (?:girl|guy|woman|man|lad|bloke),? |\bdr\.? |\b(?:i'm|my name(?:'s| is)) (?=[a-z'-]+, \d\d\b))"
     rf"(?P<small>(?!(?:{_NO_SMALL_NAME})\b)[a-z][a-z'-]{{2,}})(?=$|[,.!;:)]|(?: (?:with|w/?|and|&|on|in|for|since|now|next|last|at|as"
-    r"|cos|because|by|near|again|after|together|soon|this|from|who|which|is|but|so|too|when|until|till)\b))"
+    r"|cos|because|by|near|again|after|together|soon|this|from|who|which|is|but|so|too|when|until|till|today|tomorrow|yesterday)\b))"
 )
+# Places of two words, which only some words begin or end.
+_TWO_WORDS = re.compile(
+    r"(?<=\bin )(?:(?:new (?:york|orleans|delhi|haven|jersey|mexico|zealand)|(?:san|santa|saint|st|los|las|port|fort|mount|cape"
+    r"|north|south|east|west|costa|buenos|abu|hong|tel|kuala|sri|sierra|puerto) [a-z]{3,})|[a-z]{3,} (?:park|hill|green|heath"
+    r"|common|beach|bay|falls|springs|hills|heights|bridge|gate|wells|regis))(?=$|[,.!;:)]| (?:with|in|for|since|now|and|but|on|at)\b)"
+    r"(?<!the park)(?<!(?:car|ain|eme|ter) park)"
+)
+_INITIALS = re.compile(r"\b[a-z]")
+# A name between what somebody is to the author and what they do: "my sister dana lives in leeds".
+_SMALL_RELATIVE = re.compile(
+    rf"(?<=\bmy )((?:{SOME_OF}|{ONE_OF}) )(?!(?:now|also|still|just|only|never|always|finally|really|currently|actually|already|recently"
+    r"|probably|usually|who|that|and|or|in|at|both|here|there|apparently|sometimes|even|then|first|later)\b)([a-z][a-z'-]{2,})"
+    r"(?= (?:now |still |just |also )?(?:lives in|works (?:at|for|as)|moved (?:to|in|out)|is an? |got married|retired|died|passed away)\b)"
+)
+_SMALL_DOCTOR = re.compile(
+    r"\bdr\.? ([a-z]{3,})(?= (?:has|is|was|took|put|prescribed|retired|left|switched|raised|and)\b)"
+)
+_DOCTOR = re.compile(r"\bdr\.? (?=[A-Z])")
 # What somebody does of whom that is recorded if they are known.
 _SMALL_SUBJECT = re.compile(
     r"(?:^|(?<=[.!?\n] )|(?<=\n))[a-z][a-z'-]{2,}(?= (?:(?:has|is) )?(?:just |now )?(?:died|passed away|started|starts|moved|moving|works|working"
-    r"|lives|living|left|quit|retired|joined|married|outgrown|outgrew|pregnant|engaged|got run over|was run over|got hit|was hit)\b)"
+    r"|lives|living|left|quit|retired|joined|married|seeing|dating|outgrown|outgrew|pregnant|engaged|got run over|was run over|got hit|was hit)\b)"
     r"|(?:^|(?<=[.!?\n] )|(?<=\n))[a-z][a-z'-]{2,}(?=(?:'s| has| is| was| got)(?: (?:been|now))* (?:moved|postponed|pushed|rescheduled|delayed|off|cancell?ed|called off)\b)"
 )
 # "Im" before a capital is German, "Im Sommer".
@@ -166,13 +194,25 @@ _CONTRACTED = (
 _QUOTED = re.compile(
     r"```.*?(?:```|$)|`[^`\n]*`|\"[^\"]*(?:\"|$)|(?<![\w])'[^'\n]{3,}?'(?!\w)|^>.*$|^\w+: .*\n", re.S | re.M
 )
+_OFFSPRING = r"(?:two|three|four|five) (?:boys|girls|kids|children|sons|daughters)(?:,|:| called| named) (?-i:[A-Z])"
 _END = re.compile(NOT_A_TITLE + r"(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
 # A gerund with a verb after it is itself the subject: "Moving to Lisbon was hard".
 _ELLIPSIS = re.compile(
     r"(?:(?:just|finally|recently|also|now) )?(?:moved|started|joined|quit|left|got|accepted|broke up|split up|adopted|retired"
-    r"|switched|changed|graduated|became|turned|went|bought|booked|sold|scrapped)\b(?! by\b)"
-    r"|(?:(?:just|finally|recently|also|now) )?(?P<doing>moving|starting|joining|living|working|seeing|dating|leaving|(?:flying|heading|travell?ing) to)\b"
-    r"(?!.*\b(?:is|isn't|was|wasn't|are|were|has|had|will|can|makes|made|takes|took|feels|felt|means|meant|sounds|seems)\b)",
+    r"|switched|changed|graduated|became|turned|went|bought|booked|sold|scrapped|(?:put|raised|upped|bumped|lowered)(?= my\b)|been(?= (?:seeing|dating)\b)|had to(?= (?:put|cancel|postpone|move|push|reschedule|call off)\b))\b(?! by\b)"
+    r"|(?:(?:just|finally|recently|also|now) )?(?P<doing>moving|starting|joining|living|working|seeing|dating|leaving|(?:flying|heading|travell?ing) to"
+    r"|(?:going to|back from|off to)(?= (?-i:[A-Z])[^,;.]*(?:[,;.]|$))|off(?= (?:the|my) [a-z]{5,}\b)|planning(?= (?:an?|our|my|the) (?:trip|holiday|vacation)))\b"
+    r"(?!(?:(?!, (?:\w+ ){1,3}(?:is|are)\b).)*\b(?:is|isn't|was|wasn't|are|were|has|had|will|can|makes|made|takes|took|feels|felt|means|meant|sounds|seems)\b)",
+    re.IGNORECASE,
+)
+# What is the author's own if no sentence before speaks of another, such as a flat that somebody saw.
+_OWN_THING = re.compile(
+    rf"(?:new )?(?:{COST}(?='s| is| has| went| goes)|(?:van|car|truck)(?=(?:'s| is) an?\b)|(?:first|last) day(?= (?:at|with)\b))",
+    re.IGNORECASE,
+)
+_PLANNED = re.compile(
+    r"(?:wedding|interview|exam|operation|surgery|flight|driving test|graduation)"
+    r"(?=(?:'s| is| will be| has been| got| was)? (?:on|now|moved|postponed|pushed|rescheduled|cancell?ed|off)\b)",
     re.IGNORECASE,
 )
 _BEING = re.compile(
@@ -186,18 +226,18 @@ _KIN = re.compile(
 _NEW_ROLE = re.compile(rf"^new (?=(?:{ONE_OF})(?: is|'s)\b)", re.IGNORECASE)
 _NOW_AT = re.compile(r"now (?:works|lives) (?:at|in|for)\b")
 _JOINT = re.compile(
-    r",? (?:and|but|so|because|since|although|though|while|as(?! my\b)) (?=(?:now |then |recently |also |(?:from|since) \w+ )?(?:I|i|we|my|our|We|My|Our)\b(?!(?:'m|'re| am| are) moving in\b))"
+    r",? (?:and|but|so|because|since|although|though|while|as(?! my\b)) (?=(?:now |then |recently |also |(?:from|since) \w+ )?(?:I|i|we|my|our|We|My|Our|Dr)\b(?!(?:'m|'re| am| are) moving in\b))"
     r"|, (?=(?:I|i|we|my|she|he|they)\b(?!(?:'s| is) (?:called|named)\b))|, (?=(?:the|our) (?:wedding|race|operation|surgery|funeral|exam|interview)\b)"
     r"|,? (?:and|so) (?=(?:[A-Z][\w'-]+ ){1,2}(?:isn't|is not|is no longer) my\b)|,? and (?=(?:now )?(?:she|he)\b)|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
     r"|, (?=(?:live|work) (?:in|at|for|as)\b)|,? (?:and|but) (?=now (?:works|lives) (?:at|in|for)\b)|,? and (?:then )?(?=(?:to )?(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)? (?:on|from) (?:the )?\d)"
-    r"|(?:,|,? (?:and|but)) (?=(?:allergic|married|engaged) to\b)"
-    rf"|,? and (?=an? (?:{PETS}) (?:called|named) )"
+    r"|(?:,|,? (?:and|but)) (?=(?:(?:allergic|married|engaged) to|based in|studying|living in)\b)"
+    rf"|,? and (?=an? (?:{PETS}) (?:called|named) )|, (?={_OFFSPRING})"
     r"|,? and (?=(?:have|has|am|'m|live|work|moved(?! in\b)|started|joined|left|quit|love|hate|like|prefer|speak|study|take)\b)"
 )
 # What people add to a statement without making it less certain.
 _ASIDE = re.compile(
     r",? (?:let's see (?:if|how (?:long|well)) (?:it|that|this) (?:lasts|goes|works(?: out)?|sticks)|in case (?:you're|you are|you were) wondering"
-    r"|if you must know|if you're curious|if that (?:helps|matters)|believe it or not)(?=\W*$)",
+    r"|if you must know|if you're curious|if that (?:helps|matters)|if (?:you|anyone|anybody)(?: ever)? needs?(?: it| me| to (?:call|reach|ring) me)?|believe it or not)(?=\W*$)",
     re.IGNORECASE,
 )
 # A second sentence, which has a subject of its own and does not take back the first.
@@ -214,15 +254,15 @@ _INTENT = re.compile(
 _SUBJECT = rule.form("{WHO} ")
 _OWN = re.compile(r"(?:I|we)\b", re.IGNORECASE)
 _OTHERS = re.compile(r"(?:(?i:she|he|they|it|you|who|my|our|his|her|their|the)\b|[A-Z])")
-_PET = re.compile(rf"an? (?:{PETS}) (?:called|named) ")
+_PET = re.compile(rf"an? (?:{PETS}) (?:called|named) |{_OFFSPRING}")
 # `love` and `like` may be nouns: "the hope and love theme".
 _VERB = re.compile(r"(?:have|am|live|work|moved|started|joined|left|quit|hate|prefer|speak|study|take)\b")
 # After "I'm vegan" it is the same one; after "I'm dating Tom" or "I have a friend who is vegan" it need not be.
 _BEING_ONE = re.compile(
-    r"i(?:(?:'m| am) (?!not\b|\w+ing\b|with\b|in\b)(?:an? )?[\w-]+(?: [\w-]+)?| (?:work at|work as an?|live in) (?!.* with )[^,]{2,40})$",
+    r"i(?:(?:'m| am) (?!not\b|\w+ing\b|with\b|in\b)(?:an? )?[\w-]+(?: [\w-]+)?| (?:work at|work as an?|live in) (?!.* with )[^,]{2,40})$|(?:i'm|i am) (?-i:[A-Z])[\w-]+(?:, [^,]{2,30}){0,2}$",
     re.IGNORECASE,
 )
-_AM = re.compile(r"(?:allergic|married|engaged) to\b")
+_AM = re.compile(r"(?:(?:allergic|married|engaged) to|based in|studying|living in)\b")
 # "Tom and I" is one subject; any other "and I" begins a clause.
 _COUPLE = re.compile(r"^((?i:my|our) (?:\w+ )?\w+|[A-Z][\w-]+(?: [A-Z][\w-]+)?) and I (?!(?i:am|'m|have to)\b)")
 # A name in small letters is one before what a couple does.
@@ -278,8 +318,8 @@ _OPENING = re.compile(
     r"|i (?:mixed|messed) up (?:the|that|my) \w+|i (?:got|had|told you|gave you) the (?:wrong \w+|\w+(?: of the \w+)? wrong)"
     r"|that was (?:wrong|a mistake)|not what i said(?: before)?|to correct myself|correction|a correction"
     r"|to be (?:exact|precise))|(?:sorry|apologies)[,:]? (?=it (?:is|was)|it's|i meant))"
-    r"|well|so|oh|hey|hi|hello|yes|yeah|yep|ok|okay|wow|haha|lol|btw|by the way|fyi|just fyi|also|and|but|then|anyway"
-    r"|actually|honestly|in fact|finally|guess what|good news|great news|big news|bad news|news|update|small update"
+    r"|well|so|oh|yo|hey|hi|hello|yes|yeah|yep|ok|okay|wow|haha|lol|btw|by the way|fyi|just fyi|also|and|but|then|anyway"
+    r"|actually|honestly|in fact|finally|(?:it'?s|its) official|guess what|good news|great news|big news|bad news|news|update|small update"
     r"|quick update|as (?:you know|i said|i mentioned)|just so you know|for (?:the record|your information)"
     r"|please (?:note|remember)(?: that)?|note that|remember(?: that)?|don't forget(?: that)?|change of plans?"
     r"|(?:we|i) (?:have )?changed (?:our|my) (?:plans?|minds?)|i (?:forgot|wanted|should) to (?:say|mention)(?: that)?"
@@ -290,11 +330,11 @@ _OPENING = re.compile(
 )
 _SPECULATION = re.compile(
     r"\b(?:if|unless|whether|suppose|supposing|imagine[ds]?|imagining|pretend(?:s|ing)?|hypothetically|would|could|might"
-    r"|should|maybe|perhaps|probably|possibly|almost|nearly|wish(?:es|ed)?|dream(?:s|ed|t)?|daydream\w*|jok(?:e|es|ing)|kidding"
+    r"|should|maybe|perhaps|probably|possibly|almost|nearly|wish(?:es|ed)?|dream(?:s|ed|t)?|daydream\w*|jok(?:es|ing)|(?<!is a )joke|kidding"
     r"|may (?:be|have|move|go|get|not|well|become|start|try|need)|(?:said|says|told|tells|asked|asks|wrote|writes|claims|claimed)"
     r"|heard|supposedly|allegedly|reportedly|apparently|i (?:think|guess|bet|suspect|doubt|believe|hope)|not sure|as though"
     r"|thinking (?:of|about)|thought (?:of|about|i)|consider(?:s|ed|ing)?|(?:want|wants|wanted|hope|hopes|hoping|love|like|tempted|supposed) to"
-    r"|in (?:my|the|a|this) (?:novel|book|story|film|movie|game|play|screenplay|dream|essay)|role[- ]?play|example|for instance"
+    r"|in (?:my|the|an?|this) (?:[\w-]+ ){0,2}?(?:novel|book|story|film|movie|game|videogame|simulator|play|screenplay|dream|essay)\b(?! (?:shop|club|store|fair))|in (?:minecraft|gta|forza|the sims|animal crossing)|role[- ]?play|example|for instance"
     r"|e\.g\.|feels? like|as a (?:child|kid|teenager)|when i was|back when|i'd|we'd|ought to|used by|never)\b",
     re.IGNORECASE,
 )

@@ -2,6 +2,7 @@
 
 from mnemolog.domain.entity import PERSON
 from mnemolog.domain.extraction import times
+from mnemolog.domain.extraction.figures import COST, EMAIL, MONEY, PHONE, RATE, SUM, cost, email, phone, rate
 from mnemolog.domain.extraction.makers import (
     address,
     age,
@@ -99,6 +100,10 @@ _HAVE = (
 )
 _PARTED = r"(?:split up|split|separated|broke up|broken up|divorced|(?:are )?no longer together|(?:are )?not together any ?more|(?:got|are) divorced|(?:have )?called it quits)"
 _GONE = r"(?=$|[,.!;:(]| (?:and|but|because|so|of|from|after|peacefully|suddenly|unexpectedly|in (?:his|her|their) sleep|this|while|surrounded|at (?:home|the age|age))\b)"
+_COSTS = (
+    r"(?:(?: is|'s)(?: now| going| up| down| currently)*(?: to)?| costs(?: me| us)?| will be"
+    r"|(?: has|'s| just| is)*(?: gone| went| goes| going| increased| risen| rose| dropped| fallen| fell| come| came)(?: back)?(?: up| down)? to)"
+)
 _MOVED = r"(?:(?:was|got|is|has been|is now|has)(?: been)? )?(?:moved|postponed|rescheduled|pushed(?: back)?|brought forward|changed|delayed)"
 
 # fmt: off
@@ -116,7 +121,15 @@ DATES: tuple[Rule, ...] = named(
     rule("to |until|till", rf"{_EVENT} {_MOVED} (?:to|until|till|for) (?P<when>{times.POINT})", event),
     rule("booked", rf"{{I}} booked(?: (?:an?|our|my|the|some|two))?(?: (?!(?:table|seat|ticket)s?\b)[a-z-]+){{0,3}} (?:flights?|trip|holiday|vacation|week|weekend|hotel|getaway|break) (?:to|in) {{NAME}} (?:for|on|from|in) (?P<when>{times.POINT})", booked),
     rule("getaway|trip|holiday|vacation|break|weekend", rf"(?:{{I}} (?:got|have|planned) |there's )?an?(?: [a-z-]+){{0,2}} (?:trip|holiday|vacation|break|weekend|getaway) (?:to|in) {{NAME}}(?: with [\w ]{{2,20}}?)?,? (?:on|for|from) (?P<when>{times.POINT})\b", booked),
-    rule("to |until|till", rf"{{I}} (?:moved|postponed|rescheduled|pushed|delayed|changed) {_EVENT}(?: back)? (?:to|until|till) (?P<when>{times.POINT})", event),
+    rule("to |until|till", rf"(?:{{I}}|they|[\w' -]{{2,30}}?(?: has| have)?(?: just)?(?= \w+ (?:my|our)\b)) (?:moved|postponed|rescheduled|pushed|delayed|changed) {_EVENT}(?: back)? (?:to|until|till) (?P<when>{times.POINT})", event),
+    # What something costs, and the numbers under which somebody is reached.
+    rule("rent|mortgage|salary|wage|pension|rate|charge|tax|money|insurance|bill|member|fee|tuition|subscr|childcare|deduct", rf"(?:my|our)(?: (?:new|current|monthly|weekly))* (?P<what>{COST}){_COSTS} {MONEY}", cost),
+    rule("put|raise|increase|lower|cut|drop|upp|bump", rf"(?:{{I}}|they|(?:the|my|our) landlord|(?:the|my|our) landlady)(?: has| have|'ve| had to)? (?:put|raised?|increased?|lowered|lower|cut|dropped|upped|bumped) (?:my|our|the) (?P<what>{COST})(?: up| down)?(?: from [^,;]{{2,20}}?)? to {MONEY}", cost),
+    rule("pay", rf"{{I}} (?:pay|paying) {SUM} (?:in|for|of)(?: my| our)? (?P<what>{COST})(?=$|[,.!;]| (?:now|and|but)\b)", cost),
+    rule("charge", rf"{{I}}(?: now)? charg(?:e|ing)(?: now)? {RATE}", rate),
+    rule("number|mobile|phone|cell", rf"my(?: (?:new|current))*(?:(?: (?:mobile|cell|phone|telephone))? (?:number|no)| (?:mobile|cell|phone))(?:'s| is| has)?(?: (?:changed|now))*[,:]?(?: (?:it's|its|it is|to|is|now))* {PHONE}", phone),
+    rule("new number|new mobile|new phone", rf"(?:{{I}} (?:have|got) )?(?:an? )?new (?:(?:mobile|phone|cell) )?number(?: is|'s|,|:)?(?: (?:it's|its|it is))? {PHONE}", phone),
+    rule("mail", rf"my(?: (?:new|current))* e-?mail(?: address)?(?: is|'s| has| changed)*(?: (?:changed|now))*(?: to)?:? {EMAIL}", email),
     # Days of the week on which something is, again and again.
     rule("every|each|on ", r"{I}(?: (?:always|usually|normally))? (?:(?:go|do|play|take|attend)(?: to)?|have(?= {PRACTICE}))(?: (?:my|an?|the|our))? {HABIT}(?: {LESSONS})? {WEEKDAYS}", weekly),
     rule("shifted|moved|changed|switched", r"(?:(?:my|the|our) )?{HABIT}(?: {LESSONS})?(?:'s)? (?:(?:has|have|is|are|was|were|got|been|now) )*(?:moved|changed|switched|shifted)(?: from [\w ]{6,30}?)? to (?=[\w ]+s\b){WEEKDAYS}", weekly_now),

@@ -1,0 +1,70 @@
+"""What something costs or pays each month and the like, and the numbers under which somebody is reached."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from mnemolog.domain.extraction import times
+from mnemolog.domain.extraction.candidate import Candidate
+from mnemolog.domain.extraction.rule import Said
+
+COST = (
+    r"(?:rent|mortgage|salary|wages?|pension|day rate|daily rate|hourly rate|service charge|council tax|pocket money"
+    r"|(?:(?:car|home|house|health|life|pet|dental) )?insurance|(?:gas|electric|electricity|heating|water|energy|power|phone"
+    r"|internet|broadband|mobile) bill|(?:gym|club) (?:membership|fee)|(?:nursery|school|tuition|childcare) fees?"
+    r"|subscription|deductible|tuition)"
+)
+_PER = r"(?:(?:an?|per|each|every) ?(?:hour|hr|day|night|week|fortnight|month|year)|/ ?(?:h|hr|hour|day|week|month|mo|year)|pcm|pw|p/?m|monthly|weekly)"
+SUM = (
+    r"(?P<value>[£$€]? ?\d[\d,]*(?:\.\d+)?k?(?: ?(?:pounds|quid|dollars|euros?|bucks|eur|usd|gbp|chf|[£$€]))?"
+    rf"(?: ?{_PER})?)"
+)
+MONEY = SUM + (
+    r"(?=$|[,.!;:(]| (?:now|again|and|but|which|because|since|from|starting|as of|in|this|next|already|at the moment|with"
+    r"|after|btw|plus|including|so|tbh)\b)"
+)
+RATE = r"(?P<value>[£$€]? ?\d[\d,]*(?:\.\d+)?(?: ?(?:pounds|quid|dollars|euros?|bucks|[£$€]))? (?:an?|per) (?P<unit>day|hour|hr)\b)"
+PHONE = r"(?P<value>\+?\(?\d[\d ()/-]{5,18}\d)(?=$|[,.!;]| (?:now|if|from|in|btw|just|so|for|and)\b)"
+EMAIL = r"(?P<value>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
+
+_CHANGED = re.compile(
+    r"\b(?:now|up|down|new|changed|increased|risen|rose|dropped|fell|fallen|goes|raised|lowered|cut)\b", re.I
+)
+
+
+def cost(said: Said) -> Sequence[Candidate]:
+    """What something of the author's costs, or pays, since a day that is said behind it."""
+    what = "_".join(said.match["what"].lower().split())
+    return (replace(_figure(said, what), since=_since(said)),)
+
+
+def rate(said: Said) -> Sequence[Candidate]:
+    """What the author takes for a day or an hour."""
+    what = "day_rate" if said.match["unit"] == "day" else "hourly_rate"
+    return (replace(_figure(said, what), since=_since(said)),)
+
+
+def phone(said: Said) -> Sequence[Candidate]:
+    digits = sum(map(str.isdigit, said.match["value"]))
+    return (replace(_figure(said, "phone_number"), changes=True),) if digits > _FEWEST_DIGITS else ()
+
+
+def email(said: Said) -> Sequence[Candidate]:
+    return (replace(_figure(said, "email"), changes=True),)
+
+
+_FEWEST_DIGITS = 6
+
+
+def _figure(said: Said, predicate: str) -> Candidate:
+    value = said.match["value"].strip(" .")
+    changes = _CHANGED.search(said.match.string) is not None
+    return Candidate(predicate=predicate, object=value, literal=True, single=True, changes=changes)
+
+
+def _since(said: Said) -> datetime | None:
+    """The day behind it that is nearest: who hears of a new rent from June on may hear of it in May."""
+    rest = said.match.string[said.match.end() :]
+    days = (times.dated(rest, said.at, future=future).since for future in (False, True))
+    return min((day for day in days if day), key=lambda day: abs(day - said.at), default=None)
