@@ -14,6 +14,7 @@ from mnemolog.domain.extraction.forms import (
     AND_TO,
     AT_WORK,
     DATES,
+    GOT_ONE,
     INSTEAD,
     IT_IS,
     MOVED_IN,
@@ -21,6 +22,7 @@ from mnemolog.domain.extraction.forms import (
     NAME_ALONE,
     ONLY_INTOLERANT,
     RULES,
+    SO_CALLED,
     SO_IS,
     STARTS,
 )
@@ -29,7 +31,7 @@ from mnemolog.domain.extraction.others import they_started_at
 from mnemolog.domain.extraction.rule import Said
 from mnemolog.domain.extraction.times import Dated, dated, day_of, is_to_come, moment
 from mnemolog.domain.extraction.validation import valid
-from mnemolog.domain.extraction.vocabulary import COUPLE, SUPERIORS
+from mnemolog.domain.extraction.vocabulary import COUPLE, PETS, SUPERIORS
 from mnemolog.domain.predicates import MEDICATION, NEXT_TRIP, TRIP_TO
 
 
@@ -54,8 +56,9 @@ def extract(
         if found and (begun := _begun(clause, found[-1], at)):
             found[-1] = begun
             continue
-        clause = replace(clause, text=named(clause.text, (*sentences_of(previous), *clause.before)))
-        made = [*_said_in(clause.text, at), *_taken_over(clause, at), *_new_job(clause, at)]
+        if not _names_a_pet(clause):
+            clause = replace(clause, text=named(clause.text, (*sentences_of(previous), *clause.before)))
+        made = [*_said_in(clause.text, at), *_taken_over(clause, at), *_new_job(clause, at), *_called(clause, at)]
         for one in made or (_continued(clause, last, at, same_message=bool(found)) if last else ()):
             if clause.corrects and one.action is Action.STATE:
                 one = replace(one, action=Action.CORRECT)
@@ -129,6 +132,26 @@ def _new_job(clause: Clause, at: datetime) -> Sequence[Candidate]:
     return [replace(one, rule=f"{EXTRACTOR}/at-work") for one in they_started_at(Said(found, stated, at))]
 
 
+def _called(clause: Clause, at: datetime) -> Sequence[Candidate]:
+    """The name of whom the sentence before tells: "I got a cat. She's called Miso"."""
+    got = GOT_ONE.match(_before(clause))
+    if got is None or (found := SO_CALLED.match(clause.text)) is None:
+        return ()
+    said = Said(found, dated(clause.text, at), at)
+    return (replace(in_role(got["who"], said), since=None, rule=f"{EXTRACTOR}/called-so"),)
+
+
+def _names_a_pet(clause: Clause) -> bool:
+    """Whether "she" is the animal of which the sentence before tells, and not its owner."""
+    return bool(_GOT_A_PET.search(_before(clause)) and SO_CALLED.match(clause.text))
+
+
+def _before(clause: Clause) -> str:
+    """The sentence before a clause, or what its own says before it."""
+    return next(filter(None, reversed(clause.before)), "")
+
+
+_GOT_A_PET = re.compile(rf"\b(?:an?|another)(?: [a-z-]+){{0,2}} (?:{PETS})\W*$", re.IGNORECASE)
 _JOB = re.compile(
     r"\b(?:got|has|found|landed|started|starts|took|accepted) (?:an?|his|her|their)(?: new)? (?:job|position|role)\b",
     re.I,

@@ -51,6 +51,7 @@ from mnemolog.domain.extraction.makers import (
     starts_as,
     starts_at,
     studied,
+    studies_instead,
     switched,
     titled,
     travels,
@@ -73,6 +74,7 @@ from mnemolog.domain.extraction.others import (
     their_relative,
     they_are_allergic,
     they_are_engaged,
+    they_are_seeing,
     they_live_in,
     they_live_with_me,
     they_married,
@@ -86,7 +88,7 @@ from mnemolog.domain.extraction.others import (
     wed,
 )
 from mnemolog.domain.extraction.rule import Rule, form, named, rule
-from mnemolog.domain.extraction.vocabulary import SEVERAL, VERBS
+from mnemolog.domain.extraction.vocabulary import SEVERAL, SUBJECTS, VERBS
 
 _EVENT = (
     r"(?:the|my|our) (?:new )?(?-i:(?P<place>[A-Z][\w-]+) )?(?P<noun>wedding|(?:job )?interview|appointment|exam|flight|surgery|operation|graduation"
@@ -98,12 +100,12 @@ _EVENT = (
 _HAVE = (
     r"(?:'s| has| have| is| was| got)?(?: (?:just|now|finally|recently|since|already|sadly|unfortunately|officially))*"
 )
-_PARTED = r"(?:split up|split|separated|broke up|broken up|divorced|(?:are )?no longer together|(?:are )?not together any ?more|(?:got|are) divorced|(?:have )?called it quits)"
-_GONE = r"(?=$|[,.!;:(]| (?:and|but|because|so|of|from|after|peacefully|suddenly|unexpectedly|in (?:his|her|their) sleep|this|while|surrounded|at (?:home|the age|age))\b)"
 _COSTS = (
     r"(?:(?: is|'s)(?: now| going| up| down| currently)*(?: to)?| costs(?: me| us)?| will be"
     r"|(?: has|'s| just| is)*(?: gone| went| goes| going| increased| risen| rose| dropped| fallen| fell| come| came)(?: back)?(?: up| down)? to)"
 )
+_PARTED = r"(?:split up|split|separated|broke up|broken up|divorced|(?:are )?no longer together|(?:are )?not together any ?more|(?:got|are) divorced|(?:have )?called it quits)"
+_GONE = r"(?=$|[,.!;:(]| (?:and|but|because|so|of|from|after|peacefully|suddenly|unexpectedly|in (?:his|her|their) sleep|this|while|surrounded|at (?:home|the age|age))\b)"
 _MOVED = r"(?:(?:was|got|is|has been|is now|has)(?: been)? )?(?:moved|postponed|rescheduled|pushed(?: back)?|brought forward|changed|delayed)"
 
 # fmt: off
@@ -136,7 +138,7 @@ DATES: tuple[Rule, ...] = named(
     rule("shifted|moved|changed|switched", r"{I} (?:shifted|moved|changed|switched)(?: (?:my|the|our))? {HABIT}(?: {LESSONS})?(?: from [\w ]{6,30}?)? to (?=[\w ]+s\b){WEEKDAYS}", weekly_now),
     rule("each|every|on ", r"(?:(?:my|the|our) )?{HABIT}(?: {LESSONS})? (?:is|are|has been|have been)(?: now)? (?=(?:every|each|on \w+s)\b){WEEKDAYS}", weekly_now),
     # Trips that are known: much else is moved.
-    rule("postponed|moved|rescheduled|pushed|forward|changed|delayed", rf"(?:(?:the|our|my) )?{{PLACE}}{{NAME}}(?: (?:trip|holiday|vacation))?{{GOT}} (?:moved|postponed|rescheduled|pushed(?: back)?|brought forward|changed|delayed)(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})\b", trip_moved),
+    rule("postponed|moved|rescheduled|pushed|forward|changed|delayed", rf"(?:(?:the|our|my) )?{{PLACE}}{{NAME}}(?: (?:trip|holiday|vacation))?{{GOT}}? (?:moved|postponed|rescheduled|pushed(?: back)?|brought forward|changed|delayed)(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})\b", trip_moved),
     rule(" is on| is now| is from| is in|'s on|'s now|'s from|will be", rf"(?:(?:the|our|my) )?{{PLACE}}{{NAME}}(?: (?:trip|holiday|vacation))?(?: is|'s| will be)(?: now)? (?:on|from|in) (?P<when>{times.POINT})\b", trip_moved),
     rule("postpon|mov|reschedul|push|delay|chang", rf"{{I}}(?: (?:had|have) to)? (?:moved?|postponed?|rescheduled?|push(?:ed)?|delay(?:ed)?|changed?) {{PLACE}}{{NAME}}(?: (?:trip|holiday|vacation))?(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})\b", trip_moved),
 )
@@ -145,12 +147,14 @@ DATES: tuple[Rule, ...] = named(
 AT_WORK = form(r"{WHO}(?: is|'s|'re| are)(?: now)?(?: working)? (?:at|with|for) {NAME}{END}")
 MOVED_IT = form(rf"(?:{{I}}(?: had to)? (?:move|moved|postpone|postponed|reschedule|rescheduled|push|pushed|delay|delayed|change|changed) it|it {_MOVED})(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})")
 ONLY_INTOLERANT = form(r"(?:(?:my|the|that) allergy|it) {INTOLERANCE}(?=$|[,.!])")
-MOVED_IN = form(r"{I}(?: all)? moved in(?=$|[,.!])")
+MOVED_IN = form(r"{I}(?: all)? moved in(?:to (?:the|our|my)(?: new)? (?:flat|house|apartment|place|studio|bungalow|home))?(?=$|[,.!])")
 SO_IS = form(r"(?:so )?is {NAME}(?: too)?$")
 INSTEAD = form(r"(?:{AM} (?:going|flying|travelling|traveling|off)|(?:i|we)(?:'ll| will) (?:go|fly|travel)) to {NAME}(?: (?:in|on|for|next|this) [\w ]{2,20}?)? instead(?=$|[,.!;]| with\b)")
 STARTS = form(rf"i(?:'ll| will|'m going to)? (?:start|started|begin|began)(?: (?:work|there))? (?P<when>(?:(?:on|in|from|this|next|last) )?{times.POINT})(?=$|[,.!])")
 AND_TO = form(rf"(?:(?:and|then|also) )*to {{NAME}}(?: for [\w ]{{2,20}}?)? (?:on|from) (?P<when>{times.POINT})(?=$|[,.!;])")
 AND_THERE = form(rf"(?:and |then |also )*{{NAME}}(?: for [\w ]{{2,20}}?)? (?:on|from) (?P<when>{times.POINT})(?=$|[,.!;])")
+GOT_ONE = form(r"(?:(?:so|well|and|hey|hi|guess what|big news|btw|oh)[,.!]* )*(?:(?:i|we)(?:'ve| have)?(?: just| finally| also)? )?(?:got|adopted|have|rescued|bought|found|hired) (?:an?|another)(?: (?!friend)[a-z-]+){0,2}? {ONE}[\s.!,]*$")
+SO_CALLED = form(r"(?:(?:he|she|it|they)(?:'s| is| are) (?:called|named)|(?:his|her|its|their) name(?:'s| is)) {OTHER}(?=$|[,.!;]| (?:and|from|who)\b)")
 IT_IS = form(r"(?:.*(?:[,:]|\band|\bso|\bbut) )?(?:now )?it(?:'s| is)(?: now)? {OTHER}(?: now)?(?:, not [^,]+)?$")
 NAME_ALONE = form(r"(?:in |at |to |for )?(?:{NAME}|{OTHER})(?:,? not (?:in |at |to |for )?[\w .'-]+)?$")
 
@@ -163,6 +167,7 @@ RULES: tuple[Rule, ...] = named(
     rule("moved", r"{I} moved (?:back )?in with (?:my|our|his|her|their|some|a (?:friend|roommate|flatmate|couple)|(?-i:[A-Z]))[^,;]{0,40}? in {NAME}{END}", moved_to),
     rule("moved", r"{I} moved (?:back )?in with (?:my|our|(?-i:[A-Z]))", ends("lives_in")),
     rule("moving in", r"{AM} moving (?:back )?in with [\w .'-]{2,40}? in {NAME}{END}", moving),
+    rule("moved out", r"{I} moved out(?=$|[,.!;])", ends("lives_in")),
     rule("moved", r"{I} moved (?:in)?to {SOME_HOME} (?:in|near) {NAME}{END}", moved_to),
     rule("moved|live|living", r"{I} (?:moved (?:in)?to|live in|living in) {SOME_HOME} (?:on|at) {NAME}{END}", names("lives_on", category="Location", single=True, changes=True)),
     rule("moved in", r"{I} (?:bought|rented|found|got) {SOME_HOME} in {NAME},? (?:and|&) (?:(?:i|we) )?(?:have |'ve )?(?:just |finally |already )?moved in\b", moved_to),
@@ -202,6 +207,7 @@ RULES: tuple[Rule, ...] = named(
     rule("jobs|companies|employers", r"{I} (?:switched|changed|moved) (?:jobs|companies|employers),? from [^,]{2,40}? to {NAME}{END}", started_at),
     rule("jobs", r"{I} (?:switched|changed) jobs(?: and| &|,) (?:now )?(?:work|working) (?:at|for) {NAME}{END}", started_at),
     rule("as a", r"{I} (?:started|starting)(?: (?:work|working))? as an? {OCCUPATION}(?: (?:at|for|with) {NAME}{END}|(?=$|[,.!]| (?:and|in|from)\b))", newly_occupied),
+    rule("switch|chang", rf"i(?:'ve| have|'m| am)?(?: (?:just|now|also))* (?:switched|switching|changed|changing)(?: (?:my )?(?:course|degree|major|subject)s?)?(?: over)?(?: from [a-z ]{{3,25}}?)? to (?P<value>(?:{SUBJECTS}))(?=$|[,.!;]| (?:and|because|now|at|since|but)\b)", studies_instead),
     rule("switched from", r"{I} switched(?: over)? from {FORMER} to (?:(?:their|a) (?:competitor|rival),? )?{NAME}(?=$|[,.!(]| (?:now|and|as|because|since|this|last)\b)", switched),
     rule("moved from", r"{I} moved(?: back)? from {FORMER} to {NAME}{END}", moved_from),
     rule("start", r"{I} (?:started|starting) (?:(?:work )?at|work(?:ing)? (?:at|for|with)) (?!the University(?! Hospital)){PLACE}{NAME}{END}(?: as an? {OCCUPATION})?", starts_as),
@@ -217,6 +223,7 @@ RULES: tuple[Rule, ...] = named(
     rule(" at ", r"{AM} at {NAME} now\b", started_at),
     rule("hired me", r"{NAME} (?:has |have )?(?:just )?hired me", started_at),
     rule("first", r"(?:today (?:is|was) )?(?:my|the) first (?:day|week|month)(?: of work)? (?:at|with) (?!.*\b(?:university|school|college|gym)\b){NAME}(?=$|[,.!]| (?:was|is|went|has)\b)", started_at),
+    rule("day at|day with", r"(?:today (?:is|was) )?my last day (?:at|with) {NAME}(?=$|[,.!;])", ends("works_at", in_short=True)),
     rule("employer|company|firm", r"(?:my|the)(?: new| current)? (?:employer|company|firm)(?: (?:(?:that|where|which) )?i(?:'m| am)?(?: now)? work(?:ing)?(?: (?:at|for|in))?)? is(?: now| called| named)? {NAME}{END}", works_at),
     rule(" a |became", r"{I}(?: became)? an? {OCCUPATION}(?: (?P<link>at|for|with|in) {NAME}{END}|(?=$|[,.!]| (?:now|by|and|in|from|these|here|with|at|for)\b))", occupied),
     # Study and languages.
@@ -239,12 +246,12 @@ RULES: tuple[Rule, ...] = named(
     rule("intoleran", r"{AM} (?P<value>[a-z]+)[- ]intolerant", values("intolerance")),
     rule("eat|have|drink|tolerate", r"i (?:can't|cannot|can not|must not|mustn't)(?: really)? (?:eat|have|drink|tolerate)(?: any)? (?P<value>gluten|dairy|lactose|wheat|peanuts|nuts|shellfish|eggs|soy|fructose|sesame|histamine)(?=$|[,.!]| (?:any ?more|at all|because|and|so|or)\b)", values("intolerance")),
     rule("diagnosed|have|'ve got|suffer", r"{I} (?:(?:was|been|got|were)(?: just)? diagnosed with|have|got|suffer from|living with) {CONDITION}(?=$|[,.!;(]| (?:and|but|so|since|now|in|because|for|too|which|as)\b)", values("condition")),
-    rule(" me off", r"{DOCTOR}(?: has)?(?: just)? (?:took|taken) me off(?: the| my)? {DRUG}", drug_over),
+    rule(" me off", r"(?:{DOCTOR}|{OTHER})(?: has)?(?: just)? (?:took|taken) me off(?: the| my)? {DRUG}", drug_over),
     rule("tak| off", r"{I} (?:(?:stopped|quit|no longer) (?:taking|take)|(?:came |come )?off)(?: my| the)? {DRUG}", drug_over),
     rule("tak| on |prescribed|switch", r"{I} (?:take|taking|on|started taking|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUG}(?:,? (?P<amount>{AMOUNT}))?(?:(?: now)? instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("switched from", r"{I} switched from (?P<former>[a-z][\w-]{3,}) to(?: {DOSE})? {DRUG}", drug),
     rule(" me from", r"(?:{DOCTOR}|{OTHER})(?: has)?(?: just)? (?:switched|changed|moved) me from (?P<former>[a-z][\w-]{3,}) to(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?", drug),
-    rule("put me on|prescribed", r"{DOCTOR}(?: has)?(?: just)? (?:prescribed me|prescribed|put me on)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
+    rule("put me on|prescribed", r"(?:{DOCTOR}|{OTHER})(?: has)?(?: just)? (?:prescribed me|prescribed|put me on)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("tak| on ", r"{I} (?:take|taking|on) {DOSE} (?P<value>(?!(?:every|each|with|before|after|daily|when|whenever|from|once|twice|three|because|that|this|these|more|less|today|tonight|about|instead|until|since|while|during|only|just|them|medication|medicine|water|sugar|milk|vitamins?)\b)[a-z][\w-]{3,30})\b", drug),
     rule("rais|increas|upp|doubl|lower|reduc|decreas|cut|chang|adjust|halv", r"(?:{DOCTOR}|they|{OTHER}|{I})(?: has| have)?(?: just)? (?:raised|increased|upped|doubled|lowered|reduced|decreased|cut|changed|adjusted|halved) (?:(?:my|the) )?(?:dose of )?{DRUG}(?: (?:dose|dosage))?(?: from [^,;]{2,20}?)?(?: back)?(?: up| down)? to (?:{DOSE}|(?P<amount>\d+(?:\.\d+)?)(?=$|[,.!;]| (?:now|again|a day|once|twice|and|because|since)\b))", dose),
     rule("mg|mcg|µg|ml|iu|units|pills|tablets", r"(?:(?:my|the) )?{DRUG}(?:(?:(?: is|'s| went|(?: has|'s) gone| goes|(?: was| got| has been| is)? (?:doubled|increased|raised|upped|bumped|reduced|halved|lowered|cut))(?: back| now)*(?: up| down)? to)|(?: is|'s)? now) {DOSE}", dose),
@@ -326,20 +333,22 @@ RULES: tuple[Rule, ...] = named(
     rule("engaged", r"{I} (?:got )?engaged to {NAME}{END}", names("engaged_to", category=PERSON, single=True)),
     rule("engaged", r"{OTHER} & i (?:(?:just|finally|recently) )?(?:got |are |have got )(?:just )?engaged(?=$|[,.!;]| (?:and|in|last|on)\b)", names_other("engaged_to")),
     rule("dating|seeing|going out", r"{I} (?:(?:started|begun|began) )?(?:dating|seeing|going out with) (?:someone|somebody|an? (?:(?:nice|lovely|new|great|older|younger) )?(?:guy|man|woman|girl|bloke))(?: new)?(?:,| -|:)? (?:(?:her|his|their) name(?:'s| is)|called|named) {OTHER}", names_other("partner_of")),
+    rule("seeing|dating|going out", r"{I}(?: (?:started|begun|began))? (?:dating|seeing|going out with) (?:(?:someone|somebody) new,|this(?: [a-z]+)? (?:girl|guy|woman|man|lad|bloke),?) {OTHER}(?=$|[,.!]| (?:and|for|from|who|at)\b)", names_other("partner_of")),
+    rule("seeing|dating|going out", r"{WHO}(?: is|'s)(?: (?:now|also))? (?:dating|seeing|going out with)(?: (?:someone|somebody|an? (?:guy|man|woman|girl|bloke))(?: new)?,?)?(?: (?:called|named))? {OTHER}(?=$|[,.!;]| (?:now|and|from|who|at|since)\b)", they_are_seeing),
     rule("dating|going out", r"{I} (?:(?:started|begun|began|been) )?(?:dating|going out with) {OTHER}{FROM_HERE}", names_other("partner_of")),
     rule("together", r"{OTHER} & i (?:are|'re) (?:(?:now|officially|back) together|together now)(?=$|[,.!;])", names_other("partner_of")),
     rule("together", r"{OTHER} & i (?:have|'ve)(?: (?:now|officially))? been together(?=$|[,.!;]| (?:and|now)\b)", names_other("partner_of")),
     rule(" & i", r"{OTHER} & i (?:(?:are|have been|'re)(?: now| officially)?|started) (?:dating|a couple|in a relationship)(?=$|[,.!;]| (?:now|and|since|again)\b)", names_other("partner_of")),
     rule("dating", r"{AM} dating {NAME}{STOP}", names("partner_of", category=PERSON)),
-    rule("call|name", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?-i:[A-Z])[\w'&-]+)))?(?:'s name is|'s called| is called| is named|, whose name is| named| called) {OTHER}{END}", related),
+    rule("call|name", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?P<firm>(?-i:[A-Z])[\w'&-]+))))?(?:'s name is|'s called| is called| is named|, whose name is| named| called) {OTHER}{END}", related),
     rule("my|our", r"(?:my|our)(?: (?:new|two|three|four|lovely|older|younger|little|best))* (?P<several>" + SEVERAL + r") are (?:called |named )?{ALL}(?=$|[,.!;])", several),
-    rule("my|our", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?-i:[A-Z])[\w'&-]+)))?(?:,| is(?: now)?)? {OTHER}(?=$|[,.!]| &| (?:is|was|has|had|and|now|just|will|who|with|always|never|often|" + VERBS + r")\b)", related),
+    rule("my|our", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?P<firm>(?-i:[A-Z])[\w'&-]+))))?(?:,| is(?: now)?)? {OTHER}(?=$|[,.!]| &| (?:is|was|has|had|and|now|just|will|who|with|always|never|often|ate|waters|feeds|walks|minds|babysits|[a-z]{2,}ed|" + VERBS + r")\b)", related),
     rule(" here is", r"the {ONE} here is(?: now)? {OTHER}(?=$|[,.!])", related),
     rule("his|her|'s", r"{THEIR}(?: is(?: now)?(?: called)?)? {OTHER}(?=$|[,.!]| &| (?:is|was|has|had|and|now|just|" + VERBS + r")\b)", their_relative),
     rule("called|named|name|, |: ", r"{I}(?: (?:got|have|adopted|bought|found|switched to|changed to))? (?:an?|one|another){SORT} {ONE}(?:,? (?:called|named|whose name is)|,|:) {OTHER}{END}", related),
-    rule("name is|name's|named|called", r"{I}(?: (?:got|have|adopted|bought|picked up|rescued))? (?:an?|one|another){SORT} {ONE}(?: from (?:the |a )?[\w ]{2,20}?)?(?:,| and|:)? (?:(?:his|her|its|their) name(?:'s| is)|(?:he|she|it)(?:'s| is) (?:called|named)|(?:named|called) (?:him|her|it)) {OTHER}{END}", related),
+    rule("name is|name's|named|called", r"{I}(?: (?:got|have|adopted|bought|picked up|rescued))? (?:an?|one|another){SORT} {ONE}(?: from (?:the |a )?[\w ]{2,20}?|, [a-z][a-z ]{2,25})?(?:,| and|:)? (?:(?:his|her|its|their) name(?:'s| is)|(?:he|she|it)(?:'s| is) (?:called|named)|(?:named|called) (?:him|her|it)) {OTHER}{END}", related),
     rule("named|called", r"{I} (?:got|have|adopted|bought|picked up|rescued) (?:an?|the|our){SORT} {ONE}, an? [\w-]+(?: [\w-]+)? (?:named|called) {OTHER}{END}", related),
-    rule("kids|children|sons|daughters|twins", r"{I} (?:have|got) (?:an? |two |three |four |five )?(?:kids|children|sons|daughters|twins)(?:,|:| called| named) {CHILDREN}", parents),
+    rule("kids|children|sons|daughters|boys|girls|twins", r"{I} (?:have|got) (?:an? |two |three |four |five )?(?:kids|children|sons|daughters|boys|girls|twins)(?:,|:| called| named) {CHILDREN}", parents),
     rule("baby|son|daughter|boy|girl", r"{I} (?:had|have|welcomed)(?: a| our)(?: (?:second|first|third|little|beautiful|healthy))* (?:baby(?: boy| girl| son| daughter)?|son|daughter)(?:,| called| named|: | and (?:named|called) (?:him|her|them)) {OTHER}(?=$|[,.!;]| (?:on|and|in|last|this)\b)", parents),
     rule("named", r"{I} (?:named|called) (?:the|our) (?:baby|son|daughter|boy|girl) {OTHER}(?=$|[,.!;]| (?:after|because|and)\b)", parents),
     rule("replaced|took over|succeeded", r"{OTHER}" + _HAVE + r" (?:replaced|took over from|taken over from|succeeded) (?P<alone>[A-Z][\w-]+) as {ROLE}", no_longer_is),
@@ -350,7 +359,7 @@ RULES: tuple[Rule, ...] = named(
     rule("drive", r"{I} drive(?: (?:an?|the|my|our))?(?: (?!(?:to|rental|hired|borrowed|for|with)\b)(?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", names("drives", single=True)),
     rule(" car", r"{I} (?:bought|got|leased|have|picked up) (?:an?|our|my)(?: [a-z-]+){0,2} car(?:,|:| -)? (?:an?|it's an?)(?: (?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", names("drives", single=True, changes=True)),
     rule("sold|traded|swapped|replaced|scrapped|rid|wrote off", r"{I} (?:sold|traded in|traded|swapped|replaced|scrapped|got rid of|wrote off) (?:the|my|our)(?: old)? {FORMER}(?: in| off)? (?:and|for|with)(?: (?:bought|got|ordered|leased))? (?:an?|the)(?: (?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", car_instead),
-    rule("car ", r"(?:my|our)(?: new)? car is(?: now)? (?:an?|the)(?: (?!{CARS})[a-z-]+){0,2} {CAR}", car),
+    rule("car|van|truck|pick", r"(?:my|our)(?: new)? (?:car|van|truck|pick-?up)(?: is|'s)(?: now)? (?:an?|the)(?: (?!{CARS})[a-z-]+){0,2} {CAR}", car),
     rule("bought|got|leased|picked up", r"{I} (?:bought|got|leased|picked up) (?:an?|our|my)(?: (?!(?:second|rental|toy|model|courtesy)\b)[a-z0-9-]+){0,2} {CAR}", car_bought),
     rule("scrapped|sold|traded|swapped|replaced|rid|wrote off", r"{I} (?:sold|traded in|traded|swapped|replaced|scrapped|got rid of|wrote off) (?:it|(?:the|my|our)(?: old)? (?!(?:motor)?(?:bike|cycle)|bicycle|scooter|boat)[\w-]+)(?: in| off)?,? (?:and|for|with)(?: (?:bought|got|leased))? (?:an?|the)(?: [a-z-]+){0,2} {CAR}", car_bought),
     rule("sold|rid|scrapped|wrote off|totalled|totaled", r"{I} (?:sold|got rid of|scrapped|wrote off|totalled|totaled) (?:the|my|our)(?: old)? {NAME}{END}", ends("drives", in_short=True)),
@@ -361,7 +370,7 @@ RULES: tuple[Rule, ...] = named(
     rule("born in", r"i was born in {NAME}{END}", names("born_in", category="Location")),
     # Plans.
     rule("planning to", r"{AM} planning to (?P<value>(?:move|relocate|emigrate|marry|get married|get divorced|retire|quit|resign|change (?:jobs|careers)|study|pursue|enroll?|apply|adopt|learn|propose|have (?:kids|children|a baby)|buy an? (?:house|flat|home|apartment|car)|sell (?:my|our|the) (?:house|flat|home|apartment|car)|open an?|found|launch)\b(?: (?!(?:and|but|so|because)\b)[\w'-]+){0,6})(?=$|[,.!]| (?:and|but|so|because)\b)", planned),
-    rule("fly|going|travel|driv|heading|off ", r"(?:{AM} (?:going|flying|travelling|traveling|driving|heading|off)|(?:i|we)(?:(?:'ll| will)(?: be)?)? (?:go|fly|flying|travel|travelling|drive|set off)) to {PLACE}{NAME}{END}", travels),
+    rule("fly|going|travel|driv|heading|off ", r"(?:(?:{AM}|{OTHER} & i are) (?:going|flying|travelling|traveling|driving|heading|off)|(?:i|we)(?:(?:'ll| will)(?: be)?)? (?:go|fly|flying|travel|travelling|drive|set off)) to {PLACE}{NAME}{END}", travels),
     rule("next", r"(?:(?:my|our|the) )?{NEXT_TRIP}(?: now)?(?::| is to| will be(?: to| in)?| goes(?: to)?| is going(?: to be)?(?: to| in)?| will go to| leads to| is)(?: now)?(?: to| in)? {NAME}{END}", trip),
     rule("next", r"{I} (?:booked|planned|decided on|settled on|chosen|chose|picked) (?:the|our|my) {NEXT_TRIP}(?::| to) {NAME}{END}", trip),
     rule("next", r"{I} (?:booked|planned|decided on|settled on|chosen|chose|picked) {NAME} (?:for|as) (?:our|my|the) {NEXT_TRIP}", trip),

@@ -10,13 +10,24 @@ from mnemolog.domain.entity import PERSON, THING
 from mnemolog.domain.extraction import times
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.rule import Make, Said, form
-from mnemolog.domain.extraction.vocabulary import ONE_OF, PETS, PLURALS, RELATIONS, RULED_OUT, TRIPS
+from mnemolog.domain.extraction.vocabulary import (
+    CARS,
+    ONE_OF,
+    PETS,
+    PLURALS,
+    RELATIONS,
+    RULED_OUT,
+    SUPERIORS,
+    TRIPS,
+)
 from mnemolog.domain.predicates import MEDICATION, NEXT_TRIP, TRIP_TO, dose_of, trip_date_of
 
 LOCATION = "Location"
 _PLANNED_FOR = timedelta(days=3653)
 _ERRAND = timedelta(days=7)
 _BESIDE = re.compile(r"\b(?:another|second|also|as well|too)\b", re.IGNORECASE)
+# Makes of cars that make motorbikes, too.
+_CYCLES = re.compile(r"(?:BMW|Honda|Peugeot|Suzuki)\b")
 _NEXT = re.compile(r"\bnext\b", re.IGNORECASE)
 
 
@@ -171,7 +182,8 @@ def dose(said: Said) -> Sequence[Candidate]:
 def car_instead(said: Said) -> Sequence[Candidate]:
     """A new car in place of the one that is named first, if that is known to be one."""
     driven = names("drives", single=True, changes=True)(said)
-    return [replace(one, replaces=said.named("former") or "") for one in driven]
+    of_known_make = re.match(rf"(?:{CARS})\b", said.name) and not _CYCLES.match(said.name)
+    return driven if of_known_make else [replace(one, replaces=said.named("former") or "") for one in driven]
 
 
 def car(said: Said) -> Sequence[Candidate]:
@@ -243,6 +255,11 @@ def freelance(said: Said) -> Sequence[Candidate]:
     when = said.clause.since
     end = Candidate(predicate="works_at", object=None, action=Action.END, changes=True, until=when)
     return (end, Candidate(predicate="employment", object="self-employed", literal=True, single=True, since=when))
+
+
+def studies_instead(said: Said) -> Sequence[Candidate]:
+    """Another subject than before."""
+    return [replace(one, single=True, changes=True) for one in values("studies")(said)]
 
 
 def studied(said: Said) -> Sequence[Candidate]:
@@ -345,7 +362,11 @@ def eats(said: Said) -> Sequence[Candidate]:
 def related(said: Said) -> Sequence[Candidate]:
     """Somebody and their name. A date is that of the tie only if the clause says nothing else."""
     since = said.clause.since if said.match.end() == len(said.match.string) else None
-    return (replace(_tie(said.match["who"], said.named("other") or ""), changes=said.changes, since=since),)
+    tie = replace(_tie(said.match["who"], said.named("other") or ""), changes=said.changes, since=since)
+    firm = said.match.groupdict().get("firm")
+    if firm and tie.predicate in SUPERIORS:
+        return (Candidate(predicate="works_at", object=firm, category="Organization"), tie)
+    return (tie,)
 
 
 def several(said: Said) -> Sequence[Candidate]:
@@ -393,7 +414,9 @@ def travels(said: Said) -> Sequence[Candidate]:
 
 def booked(said: Said) -> Sequence[Candidate]:
     """A trip for which something is booked, such as a flight, or of which only the day is said."""
-    on = day_of_trip(said.match["when"], said.at)
+    rest = said.match.string[said.match.start("when") :]
+    period = times.RANGE_OF_DAYS.match(rest)
+    on = day_of_trip(period[0] if period else said.match["when"], said.at)
     return (_date_of_trip(said.name, on.stamp, on.until or on.over),) if on else ()
 
 
@@ -482,6 +505,8 @@ def age(said: Said) -> Sequence[Candidate]:
 def event(said: Said) -> Sequence[Candidate]:
     """The date of something that is planned, such as a wedding or a trip to a place."""
     day = times.day_of(said.match["when"], said.at)
+    if day and day.year == said.at.year and said.match.string[said.match.end() :].startswith(" next year"):
+        day = times.moved(day, 1, "year")
     if day is None or not _is_planned_for(day, said.at):
         return ()
     noun, place = "_".join(said.match["noun"].lower().split()), said.named("place") or said.named("name")

@@ -90,7 +90,9 @@ they_live_in = _states("lives_in", "Location", changes=False)
 they_moved_to = _states("lives_in", "Location", changes=True)
 they_work_at = _states("works_at", "Organization", changes=False)
 _they_work_now_at = _states("works_at", "Organization", changes=True)
-_SCHOOL = re.compile(r"\b(?:School|Primary|Nursery|Academy|College|Kindergarten|Preschool|Sixth Form|Uni|University)\b")
+_SCHOOL = re.compile(
+    r"\b(?:School|Primary|Nursery|Academy|College|Kindergarten|Preschool|Sixth Form|Uni|University|Grammar)\b|\bHigh$"
+)
 
 
 def they_started_at(said: Said) -> Sequence[Candidate]:
@@ -177,6 +179,13 @@ def parted(said: Said) -> Sequence[Candidate]:
         Candidate(predicate=one, object=name, action=Action.END, changes=True, until=when, literal=False)
         for one in over
     )
+
+
+def they_are_seeing(said: Said) -> Sequence[Candidate]:
+    """A new partner of somebody, whoever was it before."""
+    who = Who.of(said)
+    partner = {"object": said.named("other"), "category": PERSON, "literal": False, "changes": True}
+    return (*who.tie, who.told(predicate="partner_of", since=said.clause.since, **partner))
 
 
 def they_married(said: Said) -> Sequence[Candidate]:

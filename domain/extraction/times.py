@@ -57,6 +57,11 @@ _RANGE = re.compile(
     rf"(?P<last>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{MONTH}(?:,? \d{{4}})?)\b",
     re.IGNORECASE,
 )
+# "From 30 December to 2 January".
+RANGE_OF_DAYS = re.compile(
+    rf"(?<!moved )(?<!changed )(?<!postponed )(?:from |between )?\b(?P<start>{DAY_AND_MONTH}) ?(?:to|until|till|and|-) ?(?P<end>{DAY_AND_MONTH})(?!\w)",
+    re.IGNORECASE,
+)
 _TO_COME = re.compile(
     r"(?:'m|am|'re|are|'s|is)(?: \w+){0,2} (?:starting|joining|moving|relocating|leaving|going|getting|changing|switching|(?:flying|travell?ing|driving|heading|off) to)\b"
     r"|\b(?:i start|(?:i|we) (?:go|fly|travel|drive|set off) to)\b|(?:'ll|\bwill|\bshall)\b|\bnext (?:trip|holiday|vacation|journey)\b|\bplanning\b",
@@ -110,7 +115,7 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
     >>> dated("I live in Porto since March", datetime(2026, 5, 10, tzinfo=UTC))
     Dated(text='I live in Porto', since=datetime.datetime(2026, 3, 1, 0, 0, tzinfo=datetime.timezone.utc), until=None, stamp='2026-03', brief=False)
     """
-    clause = _RANGE.sub(_from_until, clause)
+    clause = RANGE_OF_DAYS.sub(r"from \g<start> until \g<end>", _RANGE.sub(_from_until, clause))
     since = until = None
     stamp, brief = "", False
     for found in _PHRASE.finditer(clause):

@@ -36,7 +36,9 @@ SOME_OF = (
     "|grandmother|grandfather|grandma|grandpa|granny|gran|nan|nana|grandad|granddad|grandson|granddaughter|friend"
     "|colleague|coworker|neighbour|neighbor|roommate|flatmate|housemate|stepsister|stepbrother|stepson|stepdaughter"
 )
-PETS = "dog|cat|puppy|kitten|parrot|hamster|rabbit|horse|pony|guinea pig|turtle|tortoise|goldfish|ferret|budgie|snake"
+PETS = (
+    "dog|cat|puppy|pup|kitten|parrot|hamster|rabbit|horse|pony|guinea pig|turtle|tortoise|goldfish|ferret|budgie|snake"
+)
 # Makes of cars; the names of some are words, too.
 CARS = (
     "Alfa Romeo|Audi|BMW|BYD|Buick|Cadillac|Chevrolet|Chevy|Chrysler|Citro[eë]n|Cupra|Dacia|Dodge|Fiat|Ford|Honda|Hyundai"
@@ -77,6 +79,7 @@ RELATIONS = {
     "team leader": "manager",
     "paediatrician": "pediatrician",
     "puppy": "dog",
+    "pup": "dog",
     "kitten": "cat",
     "landlady": "landlord",
 }
@@ -133,6 +136,13 @@ PLURALS = {
 }
 """The predicates of those of whom several are named: "our kids are Mia and Tom"."""
 SEVERAL = "|".join(PLURALS)
+SUBJECTS = (
+    "computer science|physics|maths|mathematics|chemistry|biology|biochemistry|medicine|dentistry|nursing|midwifery|pharmacy"
+    "|law|economics|accounting|business studies|psychology|sociology|politics|philosophy|history|geography|geology|linguistics"
+    "|journalism|architecture|(?:civil |mechanical |electrical |chemical |software )?engineering|art history|fine art|theology"
+    "|archaeology|anthropology|social work|statistics|data science|veterinary medicine|environmental science|neuroscience"
+)
+"""What somebody may study; much else is switched to."""
 VERBS = (
     "adores|asked|bakes|became|bought|broke|brought|called|came|cooks|couldn't|did|didn't|does|doesn't|drives|fell|gave"
     "|gets|goes|got|hates|helps|introduced|invited|joined|keeps|knows|left|likes|lives|looks|loves|made|makes|married|met|quit"
