@@ -89,6 +89,13 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say why each test was run again: such failures are rare, and seldom come back."""
+    for report in terminalreporter.getreports("rerun"):
+        terminalreporter.section(f"run again: {report.nodeid}")
+        terminalreporter.line(report.longreprtext)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def no_sockets_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Engines that tests killed have left theirs, which are in /run when the tests run as root."""
