@@ -1,5 +1,6 @@
 """Facts and entities as sources of a search."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -73,7 +74,13 @@ async def _find(asked: Asked) -> Found:
     )
     # `Where do I live?` is not a question about where somebody else lives.
     anchored = bool(found.seeds) or hydration.asks_about_user(asked.question.text)
-    weighed = [replace(one, score=ELSEWHERE * one.score) if anchored and not one.hops else one for one in found.facts]
+    with_whom = _WITH_WHOM.search(asked.question.text) is not None
+    weighed = [
+        replace(one, score=ELSEWHERE * one.score)
+        if (anchored and not one.hops) or (with_whom and one.row["predicate"] == "lives_in")
+        else one
+        for one in found.facts
+    ]
     others = _without_own(asked, found, weighed)
     relevant = [one for one in _dates_with_events(asked, others) if one.score > RELEVANT]
     if past:
@@ -84,6 +91,10 @@ async def _find(asked: Asked) -> Found:
         told = await _over(asked, about or {one.entity_id for one in found.seeds})
     hits = [*told, *await _only_named(asked, found)]
     return Found(hits=hits, named=[one.said for one in found.seeds if one.said], unborne=found.unborne)
+
+
+# No place is an answer to it.
+_WITH_WHOM = re.compile(r"\bwho(?:m|ever)?\b.*\bliv(?:e|es|ing) with\b", re.IGNORECASE)
 
 
 def _without_own(asked: Asked, found: Hydration, weighed: Sequence[FactHit]) -> Sequence[FactHit]:
@@ -235,6 +246,8 @@ async def _only_named(asked: Asked, found: Hydration) -> Sequence[Hit]:
     Nobody said an entity: one is no answer to a question about what was said at some time or place.
     """
     named = {one.entity_id: one for one in found.seeds if one.said}
+    others = {id_: one for id_, one in named.items() if name_key(one.said) != asked.own_name}
+    named = others or named  # "Am I still with Tom?" asks about Tom.
     stems = hydration.question_stems(asked.question.text, [one.said for one in named.values()])
     if not named or stems or _where(asked):
         return []

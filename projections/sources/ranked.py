@@ -29,7 +29,15 @@ from mnemolog.projections.sources.graph import FACT
 from mnemolog.projections.sources.recorded import RECORDED
 from mnemolog.projections.sources.source import Asked, Found, Source
 from mnemolog.projections.sources.summaries import SUMMARY
-from mnemolog.projections.sources.weighing import newest_first, relevant, trusted_first, users_first, weighed
+from mnemolog.projections.sources.weighing import (
+    changes_first,
+    earnest_first,
+    newest_first,
+    relevant,
+    trusted_first,
+    users_first,
+    weighed,
+)
 
 FEWEST = 10
 """The hits that are compared with each other, however few are wanted: the current one may not be the best match."""
@@ -63,7 +71,8 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     answers: Mapping[Source, Found] = {RECORDED: recorded, **others}
     found = [answers[source] for source in sources if source in answers]
     wanted = [hit for one in found for hit in one.hits if asked.wants(hit.kind)]
-    hits = newest_first(asked, users_first(asked, relevant(asked, weighed(asked, wanted))))
+    in_earnest = earnest_first(asked, users_first(asked, relevant(asked, weighed(asked, wanted))))
+    hits = changes_first(asked, newest_first(asked, in_earnest))
     if any(GRAPH in source.projections for source in answers):
         hits = await _outlived(asked, hits)
     words = _words_of(asked, hits)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from mnemolog.domain import hydration, state
+from mnemolog.domain.extraction.times import POINT
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.ranking import OUTSIDE, Signals
@@ -16,6 +17,9 @@ from mnemolog.projections.sources.source import ENOUGH, Asked
 NEARLY = 0.75
 """The part of the best similarity from which a hit answers, too."""
 
+IMAGINED = 0.6
+"""The weight of what somebody only imagined."""
+
 SAID_TO_USER = 0.6
 """The weight of what an assistant said, if a question is about the user."""
 _SAID_BY_AGENT = re.compile(
@@ -25,6 +29,10 @@ _SAID_BY_AGENT = re.compile(
 
 ABOUT_EQUAL = 0.85
 """The part of a message's score from which a later one by the same speaker answers about as well."""
+
+
+CHANGED = 0.6
+"""The part of a message's score from which a later one by the same speaker that tells of a change answers it."""
 
 
 def weighed(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -64,6 +72,27 @@ def _said_to_user(hit: Hit) -> Hit:
     return replace(hit, score=SAID_TO_USER * hit.score, parts={**hit.parts, "assistant": SAID_TO_USER})
 
 
+def earnest_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """What is only imagined counts less, unless the question asks for that: `If I won I would buy a Jaguar`."""
+    if _IMAGINED_QUESTION.search(asked.question.text):
+        return hits
+    told = [_imagined(hit) if hit.kind == MESSAGE and _IMAGINED.match(hit.row["text"]) else hit for hit in hits]
+    return sorted(told, key=lambda hit: -hit.score)
+
+
+def _imagined(hit: Hit) -> Hit:
+    return replace(hit, score=IMAGINED * hit.score, parts={**hit.parts, "imagined": IMAGINED})
+
+
+_IMAGINED_QUESTION = re.compile(r"\b(?:if|would|could|imagine|wish|dream)\b", re.IGNORECASE)
+# The whole message is one sentence.
+_IMAGINED = re.compile(
+    r"\W*(?:imagine(?: if)? (?:i|we)\b|if (?:i|we) (?:ever )?(?:won|had|were|was|could|got|bought|moved)\b"
+    r"[^.!?]*\b(?:i|we)(?:'d| would|d)\b)[^.!?]*[.!]*$",
+    re.IGNORECASE,
+)
+
+
 def newest_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     """Of messages of one speaker that answer a question about the present about equally well, the newest first.
 
@@ -84,6 +113,51 @@ def newest_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
         for place, hit in zip(equal, newest, strict=True):
             found[place] = replace(hit, score=hits[place].score)
     return found
+
+
+def changes_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """A message that something changed above an earlier one of the same speaker that has the same of the question.
+
+    `The exam was pushed to 9 May` above `The exam is on 2 May`, also if it has fewer of the question's words.
+    """
+    if not asked.stems or (asked.past and not asked.past.last):
+        return hits
+    found = list(hits)
+    for later in [hit for hit in hits if _tells(hit)]:
+        above = found[: found.index(later)]
+        if changed := _changed(later.row["text"]) & asked.stems:
+            place = next((n for n, hit in enumerate(above) if _is_changed_by(asked, hit, later, changed)), None)
+            if place is not None:
+                found.remove(later)
+                found.insert(place, replace(later, score=above[place].score))
+    return found
+
+
+def _is_changed_by(asked: Asked, hit: Hit, later: Hit, changed: frozenset[str]) -> bool:
+    if not _tells(hit) or hit.date >= later.date or hit.row["speaker"] != later.row["speaker"]:
+        return False
+    words = hydration.stems(hit.row["text"]) & asked.stems
+    same = words & changed
+    return bool(same) and len(same) >= ENOUGH * len(words) and later.score >= CHANGED * hit.score
+
+
+def _tells(hit: Hit) -> bool:
+    return hit.kind == MESSAGE and not hit.row["text"].rstrip().endswith("?")
+
+
+def _changed(text: str) -> frozenset[str]:
+    """The stems of what a message says to have been moved, cancelled or changed in its price."""
+    found = _CHANGE.search(text)
+    return hydration.stems(_CLAUSE.split(text[: found.end()])[-1]) if found else frozenset()
+
+
+_CLAUSE = re.compile(r"[.!?,;:]\s")
+_CHANGE = re.compile(
+    rf"\b(?:(?:moved|pushed|brought|delayed|changed|put|went|gone|goes)(?: [\w' ]{{1,30}}?)? (?:to|until|till)"
+    rf" (?:[£$€]?\d|(?:the )?{POINT})|postponed|rescheduled|cancell?ed|called off|fell through"
+    r"|(?:is|are|'s|was) off(?=$|[,.!;]| (?:now|because|after)))",
+    re.IGNORECASE,
+)
 
 
 def trusted_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:

@@ -117,6 +117,21 @@ async def test_a_newer_statement_ends_the_older_one(ana: Teller) -> None:
     assert await told(ana, valid_at=day("2026-03-02")) == {"ana lives_in Porto", "ana works_at Acme"}
 
 
+async def test_the_newest_rent_and_number_are_current_and_the_others_former(ana: Teller) -> None:
+    rents = ("my rent is 480 a month", "rent's 550 now but its worth it", "rent went up to 590, ugh")
+    await hears(ana, *rents, "my phone number is 01632 960 142", "new number, its 07700 900 318")
+
+    for question, value in (("How much is my rent?", "590"), ("What's my phone number?", "07700 900 318")):
+        hits = (await ana.asks(question)).hits
+        assert value in hits[0].text, question
+        assert [value in hit.text for hit in hits if hit.current and hit.kind == "relation"] == [True]
+
+
+async def test_a_boss_at_another_firm_ends_the_manager_at_the_one_before(ana: Teller) -> None:
+    await hears(ana, "I work at OutSystems.", "My manager is Rui.", "My boss at Feedzai is called Teresa.")
+    assert await told(ana) == {"ana works_at Feedzai", "ana boss Teresa"}
+
+
 async def test_a_correction_means_that_the_former_value_never_held(ana: Teller) -> None:
     await hears(ana, "I joined Acme.", "No, I meant I joined Globex.")
     assert await told(ana) == {"ana works_at Globex"}

@@ -149,6 +149,45 @@ async def test_what_was_superseded_is_marked_and_below_or_left_out(model: Engine
         assert new in without[0].text, question
 
 
+async def test_news_of_a_change_is_above_what_it_changes(model: Engine) -> None:
+    ana = Teller(model, "changes")
+    for date, text in (
+        ("2025-01-15", "Starting the Harper staircase on 27 January"),
+        ("2025-01-22", "Harper job pushed to 10 February, timber late"),
+        ("2025-04-07", "Kitchen for a Mrs Dunbar in Dunblane, she wants it done by 30 May"),
+        ("2025-04-19", "Mrs Dunbar cancelled, husband lost his job"),
+        ("2025-05-19", "If I won the lottery I'd buy a Jaguar and drive to Monaco"),
+        ("2025-08-18", "Can't drive for now, so sold the Micra to the grandson of a neighbour for £900"),
+    ):
+        await ana.says(text, speaker="", occurred_at=day(date))
+    await model.settled(60)
+
+    for question, current in (
+        ("When does the Harper job start?", "pushed to"),
+        ("What happened with Mrs Dunbar's kitchen?", "cancelled"),
+        ("What car do I drive?", "sold the Micra"),
+        ("Which car would I buy if I won the lottery?", "Jaguar"),
+    ):
+        assert current in (await ana.asks(question)).hits[0].text, question
+
+
+async def test_whom_somebody_lives_with_is_no_place(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("me", "lives_in", "Linz", since=day("2025-03-01"))
+    await ana.tells("me", "lives_with", "Raj", since=day("2025-03-01"))
+
+    assert "Raj" in (await ana.asks("Who do I live with?", kinds=["relation"])).hits[0].text
+    assert "Linz" in (await ana.asks("Where do I live?", kinds=["relation"])).hits[0].text
+
+
+async def test_a_question_whether_the_user_is_with_somebody_is_not_about_the_user(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("me", "manager", "Petra")
+    await ana.ends(await ana.tells("me", "partner_of", "Esme", since=day("2025-01-01")), "2025-10-19T00:00:00Z")
+
+    assert [hit.text for hit in (await ana.asks("Am I still with Esme?")).hits if hit.kind == "entity"] == []
+
+
 async def test_what_ended_with_nothing_in_its_place_is_found_as_former(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     manager = await ana.tells("me", "manager", "Dana", since="2026-01-01T00:00:00Z")
