@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import psycopg
@@ -40,7 +41,15 @@ WHERE pid <> pg_backend_pid() AND (datname = current_database() OR backend_type 
       AND pid NOT IN (SELECT pid FROM pg_stat_progress_vacuum WHERE pid IS NOT NULL)
 ORDER BY 3 LIMIT 1
 """
-_STATISTICS = (SQL("ANALYZE"), SQL("VACUUM (FULL) pg_catalog.pg_statistic"))
+_HOLDING = """
+SELECT pid, coalesce(nullif(application_name, ''), backend_type), coalesce(xact_start, backend_start)
+FROM pg_stat_activity
+WHERE pid IN (SELECT pid FROM pg_locks WHERE relation = to_regclass(%s) AND granted
+              AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+      AND pid <> pg_backend_pid()
+ORDER BY 3 LIMIT 1
+"""
+_STATISTICS = "pg_catalog.pg_statistic"
 _SEGMENTS = "SELECT count(*), coalesce(sum(size), 0)::bigint FROM pg_ls_waldir()"
 _RECORD = "SELECT pg_logical_emit_message(false, 'mnemolog', 'scrub')"
 _SWITCH = "SELECT pg_switch_wal()"
@@ -48,6 +57,10 @@ _SWITCH = "SELECT pg_switch_wal()"
 # before, and the second what the first left behind.
 ROUNDS = 2
 WAIT_SECONDS = 60.0
+# Who waits for a table has everybody else wait behind it, so it gives way in between. Longer than `deadlock_timeout`,
+# after which Postgres cancels its own vacuum of that table.
+LOCK_SECONDS = 2
+PAUSE_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +83,7 @@ async def scrub(
     """Rewrite the tables that lose rows, and overwrite the WAL and, if it is ours, the log of Redis.
 
     Each table is locked while it is rewritten. EngineError if this login has no permission, or if a transaction that
-    began before is still open after `wait` seconds.
+    began before, or has a lock on a table, is still open after `wait` seconds.
     """
     if redis:
         progressed("writing the log of Redis anew")
@@ -85,7 +98,7 @@ async def scrub(
         async with await AsyncConnection.connect(dsn, autocommit=True) as connection:
             try:
                 await _outlast(connection, progressed, wait)
-                tables += await _rewrite_tables(connection, progressed)
+                tables += await _rewrite_tables(connection, progressed, wait)
                 segments += await _write_wal_over(connection, progressed)
             except psycopg.errors.InsufficientPrivilege as error:
                 raise EngineError(
@@ -101,31 +114,50 @@ async def _outlast(connection: AsyncConnection[Any], progressed: Progressed, wai
     [(mark,)] = await (await connection.execute(_MARK)).fetchall()
     give_up = time.monotonic() + wait
     while found := await (await connection.execute(_OLDER, [str(mark)])).fetchone():
-        pid, name, since = found
-        progressed(f"waiting for a transaction of {name}")
+        progressed(f"waiting for a transaction of {found[1]}")
         if time.monotonic() > give_up:
-            raise EngineError(
-                f"a transaction of {name} (process {pid}), open since {since:%Y-%m-%d %H:%M:%S %Z}, "
-                "keeps Postgres from removing deleted rows",
-                fix=f"end it, for example with `SELECT pg_terminate_backend({pid})`; then repeat the scrub",
-            )
+            raise _open("keeps Postgres from removing deleted rows", *found)
         await asyncio.sleep(0.1)
 
 
-async def _rewrite_tables(connection: AsyncConnection[Any], progressed: Progressed) -> int:
+async def _rewrite_tables(connection: AsyncConnection[Any], progressed: Progressed, wait: float) -> int:
     """VACUUM FULL leaves no dead rows and no old pages. Statistics contain values, and are collected again."""
     found: Sequence[tuple[str, str]] = await (await connection.execute(_TABLES)).fetchall()
     for schema, name in found:
         progressed(f"writing {schema}.{name} anew")
-        statement: Composed = SQL("VACUUM (FULL) {}").format(Identifier(schema, name))
+        with suppress(psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):  # Swapped or dropped meanwhile.
+            place = Identifier(schema, name)
+            await _locking(connection, SQL("VACUUM (FULL) {}").format(place), place.as_string(), progressed, wait)
+    progressed("gathering statistics anew")
+    await connection.execute("ANALYZE")
+    await _locking(connection, SQL("VACUUM (FULL) pg_catalog.pg_statistic"), _STATISTICS, progressed, wait)
+    return len(found)
+
+
+async def _locking(
+    connection: AsyncConnection[Any], statement: SQL | Composed, table: str, progressed: Progressed, wait: float
+) -> None:
+    """Run a statement that locks a table, as soon as nobody else has a lock on it."""
+    give_up = time.monotonic() + wait
+    await connection.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
+    while True:
         try:
             await connection.execute(statement)
-        except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
-            continue  # Swapped or dropped meanwhile.
-    progressed("gathering statistics anew")
-    for one in _STATISTICS:
-        await connection.execute(one)
-    return len(found)
+            break
+        except psycopg.errors.LockNotAvailable:
+            if found := await (await connection.execute(_HOLDING, [table])).fetchone():
+                progressed(f"waiting for a transaction of {found[1]}")
+                if time.monotonic() > give_up:
+                    raise _open(f"has a lock on {table}", *found) from None
+            await asyncio.sleep(PAUSE_SECONDS)
+    await connection.execute("RESET lock_timeout")
+
+
+def _open(fault: str, pid: int, name: str, since: datetime) -> EngineError:
+    return EngineError(
+        f"a transaction of {name} (process {pid}), open since {since:%Y-%m-%d %H:%M:%S %Z}, {fault}",
+        fix=f"end it, for example with `SELECT pg_terminate_backend({pid})`; then repeat the scrub",
+    )
 
 
 async def _write_wal_over(connection: AsyncConnection[Any], progressed: Progressed) -> int:

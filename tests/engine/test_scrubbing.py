@@ -6,11 +6,13 @@ from pathlib import Path
 import psycopg
 import pytest
 from psycopg import IsolationLevel
+from psycopg.sql import SQL, Identifier
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure import stores
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.erasure.scrubbing import scrub
+from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.commands.erasure import EraseMemory
 from mnemolog.domain.errors import EngineError
 from mnemolog.projections.reads.moment import Moment
@@ -74,6 +76,29 @@ async def test_a_scrub_waits_for_transactions_that_still_see_what_was_erased(eng
 
     assert steps[0] == "waiting for a transaction of a long export"
     assert _holding(engine.settings.directory, phrase)["postgres"] == 0
+
+
+@pytest.mark.spec_part("X16")
+async def test_a_scrub_gives_way_to_readers_while_a_transaction_has_a_lock(engine: Engine, user: str) -> None:
+    dsn, ana, steps = engine.endpoints.postgres_dsn, Person(engine, user), list[str]()
+    await ana.creates("Ana likes tea")
+    await ana.finds("tea")
+    store = engine.projections.stores["memories"]
+    assert isinstance(store, PostgresStore)
+    async with await psycopg.AsyncConnection.connect(dsn, application_name="a hung program") as other:
+        await other.execute(
+            SQL("SELECT count(*) FROM {}.memories").format(Identifier(store.schema))
+        )  # Sees no old rows now.
+
+        with pytest.raises(EngineError, match=rf"a hung program \(process {other.info.backend_pid}\).*has a lock on"):
+            await scrub([dsn], None, wait=0.2)
+
+        scrubbing = asyncio.create_task(scrub([dsn], None, steps.append))
+        while "waiting for a transaction of a hung program" not in steps:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+        async with asyncio.timeout(60):
+            assert [row["text"] for row in await engine.reads.newest(ana.viewer, 5)] == ["Ana likes tea"]
+    assert (await scrubbing).tables
 
 
 def _holding(directory: Path, phrase: str) -> dict[str, int]:
