@@ -68,7 +68,10 @@ class Shape:
         """Whether a row, in the current shape, was written in this shape."""
         if any(row[name] != value for name, value in self.reads.items()):
             return False
-        was = {name: read(row[name]) for name, read in self.read.items() if row[name] is not None}
+        try:
+            was = {name: read(row[name]) for name, read in self.read.items() if row[name] is not None}
+        except (ValueError, RecursionError):  # No projector wrote what cannot be parsed.
+            return False
         return seal.fits(self.table, {**row, **was})
 
 

@@ -73,7 +73,10 @@ class RowSeal:
 
     def fits(self, table: Table, row: Mapping[str, Any]) -> bool:
         """Whether a projector with this key wrote the row exactly as it is, in this table."""
-        return hmac.compare_digest(self.mac(table, row), bytes(row[MAC]))
+        try:
+            return hmac.compare_digest(self.mac(table, row), bytes(row[MAC]))
+        except (AttributeError, TypeError, ValueError, RecursionError):  # No projector writes a value without a form.
+            return False
 
     def keep(self, table: Table, row: Mapping[str, Any]) -> None:
         """Keep the values of a genuine row, to know it again, unless they are large."""

@@ -49,6 +49,8 @@ CHANGES = [
     ("history", "history", "ts = ts - interval '1 microsecond'"),
     ("changes", "change_log", "event = 'soft_deleted'"),
     ("memories", "memories", "mac = '\\x00'"),
+    ("memories", "memories", "entity_ids = '{NULL}'"),
+    ("memories", "memories", "entity_ids = '{{NULL}}'"),
 ]
 
 
@@ -65,9 +67,10 @@ async def test_a_changed_row_is_named_is_never_shown_and_is_healed_by_the_read(
     assert await rows_of(victim, ana.stream) == []
 
 
-async def test_a_changed_entity_is_never_shown(victim: Engine, ana: Person, mallory: Attacker) -> None:
+@pytest.mark.parametrize("change", ["name = 'Eve'", "attributes = '{'", "attributes = repeat('[', 5000)"])
+async def test_a_changed_entity_is_never_shown(victim: Engine, ana: Person, mallory: Attacker, change: str) -> None:
     before = await ana.everything()
-    await mallory.sql(f"UPDATE {table(victim, 'graph', 'entities')} SET name = 'Eve' WHERE {OWN}")
+    await mallory.sql(f"UPDATE {table(victim, 'graph', 'entities')} SET {change} WHERE {OWN}")
 
     assert await kinds(victim, ana.stream) == {("entities", Kind.CHANGED)}
     assert await ana.everything() == before
