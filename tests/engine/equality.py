@@ -19,9 +19,8 @@ async def assert_live_equals_rebuilt(engine: Engine, *names: str) -> None:
     Costs as much as all that every test wrote. A test of what happens to some streams asks for these alone, below.
     """
     await _require_going(engine)
-    for name in names or engine.projections.running:
-        rebuilt = await engine.projections.rebuild(name)
-        assert rebuilt.equal, f"{name} differs from its rebuild: {dict(rebuilt.differences)}"
+    for rebuilt in await engine.projections.rebuild_all(names):
+        assert rebuilt.equal, f"{rebuilt.name} differs from its rebuild: {dict(rebuilt.differences)}"
 
 
 async def assert_live_equals_replayed(engine: Engine, *streams: StreamId) -> None:

@@ -100,10 +100,9 @@ class Run:
         self.outcome.acknowledged = len(self.book.acknowledged)
 
     async def rebuild(self) -> None:
-        for name in self._deployment.engine.projections.running:
-            rebuilt = await self._deployment.engine.projections.rebuild(name)
+        for rebuilt in await self._deployment.engine.projections.rebuild_all():
             if not rebuilt.equal:
-                self.outcome.diverged.append(f"{name}: {dict(rebuilt.differences)}")
+                self.outcome.diverged.append(f"{rebuilt.name}: {dict(rebuilt.differences)}")
 
     async def _strike(self, round_: Round, load: Load) -> None:
         await load.reached(round_.after)

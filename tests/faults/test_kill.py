@@ -95,9 +95,9 @@ async def test_a_kill_during_an_ingest_loses_and_doubles_nothing(victim: str, tm
     async with open_engine(settings) as engine:
         await engine.settled()
         await assert_each_turn_once(engine)
-        for name in engine.projections.running:
-            rebuilt = await engine.projections.rebuild(name)
-            assert rebuilt.equal, f"{name} differs after a kill of {victim} at {moment}: {rebuilt.differences}"
+        for rebuilt in await engine.projections.rebuild_all():
+            differ = f"{rebuilt.name} differs after a kill of {victim} at {moment}: {rebuilt.differences}"
+            assert rebuilt.equal, differ
 
 
 async def assert_each_turn_once(engine: Engine) -> None:

@@ -57,8 +57,7 @@ async def test_nothing_is_found_after_erasures(victim: Engine, ana: Person) -> N
 
 
 async def test_nothing_is_found_after_rebuilds(victim: Engine, ana: Person) -> None:
-    for name in victim.projections.running:
-        await victim.projections.rebuild(name)
+    await victim.projections.rebuild_all()
 
     await assert_clean(victim, ana)
 
