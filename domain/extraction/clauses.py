@@ -35,7 +35,8 @@ def clauses(text: str) -> Iterator[Clause]:
     sentences = sentences_of(plain)
     for place, sentence in enumerate(sentences):
         stated, corrects = _opened(_certain(_ASIDE.sub("", sentence.strip())))
-        stated = _NEW_ROLE.sub("my new ", _KIN.sub(r"my \1 ", _completed(stated, first=place == 0)))
+        stated = _completed(stated, " ".join(sentences[:place]))
+        stated = _NEW_ROLE.sub("my new ", _KIN.sub(r"my \1 ", stated))
         stated = _WISHED.sub("call me ", _HEDGED.sub("I'm ", stated))
         stated = _DIAGNOSED.sub(r"\g<fact> after all", stated)
         stated, replaced = _NOT_BUT.subn(r"\1 \2 ", stated)
@@ -111,14 +112,15 @@ def _certain(sentence: str) -> str:
     return sentence[: found.start()]
 
 
-def _completed(sentence: str, *, first: bool) -> str:
+def _completed(sentence: str, before: str) -> str:
     """A sentence without its subject, as people write of themselves: "Moved to Lisbon last week".
 
     What one is may be somebody else, of whom the sentence before it speaks.
     """
+    first = not before
     if first and _OWN_THING.match(sentence):
         return f"my {sentence}"
-    if first and _PLANNED.match(sentence):
+    if (planned := _PLANNED.match(sentence)) and (first or (planned["moved"] and not _OF_OTHERS.search(before))):
         return f"the {sentence}"
     found = _ELLIPSIS.match(sentence)
     if found is None and not (first and _BEING.match(sentence)):
@@ -182,7 +184,7 @@ _DOCTOR = re.compile(r"\bdr\.? (?=[A-Z])")
 # What somebody does of whom that is recorded if they are known.
 _SMALL_SUBJECT = re.compile(
     r"(?:^|(?<=[.!?\n] )|(?<=\n))[a-z][a-z'-]{2,}(?= (?:(?:has|is) )?(?:just |now )?(?:died|passed away|started|starts|moved|moving|works|working"
-    r"|lives|living|left|quit|retired|joined|married|seeing|dating|outgrown|outgrew|pregnant|engaged|got run over|was run over|got hit|was hit)\b)"
+    r"|lives|living|left|quit|retired|joined|married|seeing|dating|allergic|outgrown|outgrew|pregnant|engaged|got run over|was run over|got hit|was hit)\b)"
     r"|(?:^|(?<=[.!?\n] )|(?<=\n))[a-z][a-z'-]{2,}(?=(?:'s| has| is| was| got)(?: (?:been|now))* (?:moved|postponed|pushed|rescheduled|delayed|off|cancell?ed|called off)\b)"
 )
 # "Im" before a capital is German, "Im Sommer".
@@ -199,8 +201,8 @@ _END = re.compile(NOT_A_TITLE + r"(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
 # A gerund with a verb after it is itself the subject: "Moving to Lisbon was hard".
 _ELLIPSIS = re.compile(
     r"(?:(?:just|finally|recently|also|now) )?(?:moved|started|joined|quit|left|got|accepted|broke up|split up|adopted|retired"
-    r"|switched|changed|graduated|became|turned|went|bought|booked|sold|scrapped|(?:put|raised|upped|bumped|lowered)(?= my\b)|been(?= (?:seeing|dating)\b)|had to(?= (?:put|cancel|postpone|move|push|reschedule|call off)\b))\b(?! by\b)"
-    r"|(?:(?:just|finally|recently|also|now) )?(?P<doing>moving|starting|joining|living|working|seeing|dating|leaving|(?:flying|heading|travell?ing) to"
+    r"|switched|changed|graduated|became|turned|went|bought|booked|sold|scrapped|stopped|came off|gave up|(?:put|raised|upped|bumped|lowered)(?= my\b)|been(?= (?:seeing|dating)\b)|had to(?= (?:put|cancel|postpone|move|push|reschedule|call off)\b))\b(?! by\b)"
+    r"|(?:(?:just|finally|recently|also|now) )?(?P<doing>moving|sharing(?= an? )|starting|joining|living|working|seeing|dating|leaving|(?:flying|heading|travell?ing) to"
     r"|(?:going to|back from|off to)(?= (?-i:[A-Z])[^,;.]*(?:[,;.]|$))|off(?= (?:the|my) [a-z]{5,}\b)|planning(?= (?:an?|our|my|the) (?:trip|holiday|vacation)))\b"
     r"(?!(?:(?!, (?:\w+ ){1,3}(?:is|are)\b).)*\b(?:is|isn't|was|wasn't|are|were|has|had|will|can|makes|made|takes|took|feels|felt|means|meant|sounds|seems)\b)",
     re.IGNORECASE,
@@ -212,9 +214,10 @@ _OWN_THING = re.compile(
 )
 _PLANNED = re.compile(
     r"(?:wedding|interview|exam|operation|surgery|flight|driving test|graduation)"
-    r"(?=(?:'s| is| will be| has been| got| was)? (?:on|now|moved|postponed|pushed|rescheduled|cancell?ed|off)\b)",
+    r"(?=(?:'s| is| will be| has been| got| was)? (?:on|now|(?P<moved>moved|postponed|pushed|changed|delayed|rescheduled|cancell?ed|off))\b)",
     re.IGNORECASE,
 )
+_OF_OTHERS = re.compile(r"\b(?:(?i:my|his|her|their|she|he|they)\b|(?<!^)[A-Z][a-z]+)")
 _BEING = re.compile(
     rf"(?:allergic to|married to|engaged to|based in|self-employed|(?:{DIETS})(?=$|[,.!]| (?:now|since|for)\b))",
     re.IGNORECASE,
@@ -231,7 +234,7 @@ _JOINT = re.compile(
     r"|,? (?:and|so) (?=(?:[A-Z][\w'-]+ ){1,2}(?:isn't|is not|is no longer) my\b)|,? and (?=(?:now )?(?:she|he)\b)|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
     r"|, (?=(?:live|work) (?:in|at|for|as)\b)|,? (?:and|but) (?=now (?:works|lives) (?:at|in|for)\b)|,? and (?:then )?(?=(?:to )?(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)? (?:on|from) (?:the )?\d)"
     r"|(?:,|,? (?:and|but)) (?=(?:(?:allergic|married|engaged) to|based in|studying|living in)\b)"
-    rf"|,? and (?=an? (?:{PETS}) (?:called|named) )|, (?={_OFFSPRING})"
+    rf"|,? and (?=an? (?:{PETS}) (?:called|named) )|, (?={_OFFSPRING}|new job (?:at|with) )"
     r"|,? and (?=(?:have|has|am|'m|live|work|moved(?! in\b)|started|joined|left|quit|love|hate|like|prefer|speak|study|take)\b)"
 )
 # What people add to a statement without making it less certain.
@@ -254,7 +257,7 @@ _INTENT = re.compile(
 _SUBJECT = rule.form("{WHO} ")
 _OWN = re.compile(r"(?:I|we)\b", re.IGNORECASE)
 _OTHERS = re.compile(r"(?:(?i:she|he|they|it|you|who|my|our|his|her|their|the)\b|[A-Z])")
-_PET = re.compile(rf"an? (?:{PETS}) (?:called|named) |{_OFFSPRING}")
+_PET = re.compile(rf"an? (?:{PETS}) (?:called|named) |{_OFFSPRING}|new job (?:at|with) ")
 # `love` and `like` may be nouns: "the hope and love theme".
 _VERB = re.compile(r"(?:have|am|live|work|moved|started|joined|left|quit|hate|prefer|speak|study|take)\b")
 # After "I'm vegan" it is the same one; after "I'm dating Tom" or "I have a friend who is vegan" it need not be.

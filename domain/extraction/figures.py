@@ -18,11 +18,11 @@ COST = (
 _PER = r"(?:(?:an?|per|each|every) ?(?:hour|hr|day|night|week|fortnight|month|year)|/ ?(?:h|hr|hour|day|week|month|mo|year)|pcm|pw|p/?m|monthly|weekly)"
 SUM = (
     r"(?P<value>[£$€]? ?\d[\d,]*(?:\.\d+)?k?(?: ?(?:pounds|quid|dollars|euros?|bucks|eur|usd|gbp|chf|[£$€]))?"
-    rf"(?: ?{_PER})?)"
+    rf"(?: ?{_PER}| each)?)"
 )
 MONEY = SUM + (
     r"(?=$|[,.!;:(]| (?:now|again|and|but|which|because|since|from|starting|as of|in|this|next|already|at the moment|with"
-    r"|after|btw|plus|including|so|tbh)\b)"
+    r"|after|btw|before|net|gross|plus|including|so|tbh)\b)"
 )
 RATE = r"(?P<value>[£$€]? ?\d[\d,]*(?:\.\d+)?(?: ?(?:pounds|quid|dollars|euros?|bucks|[£$€]))? (?:an?|per) (?P<unit>day|hour|hr)\b)"
 PHONE = r"(?P<value>\+?\(?\d[\d ()/-]{5,18}\d)(?=$|[,.!;]| (?:now|if|from|in|btw|just|so|for|and)\b)"
@@ -55,6 +55,10 @@ def email(said: Said) -> Sequence[Candidate]:
 
 
 _FEWEST_DIGITS = 6
+# What else is said of time is not since when: "fixed for five years".
+_FROM = re.compile(
+    rf",?(?: now| again)? (?:(?:starting|from|since|as of)(?: on| in)? |in )?{times.POINT}(?!\w)", re.IGNORECASE
+)
 
 
 def _figure(said: Said, predicate: str) -> Candidate:
@@ -65,6 +69,8 @@ def _figure(said: Said, predicate: str) -> Candidate:
 
 def _since(said: Said) -> datetime | None:
     """The day behind it that is nearest: who hears of a new rent from June on may hear of it in May."""
-    rest = said.match.string[said.match.end() :]
-    days = (times.dated(rest, said.at, future=future).since for future in (False, True))
+    told = _FROM.match(said.match.string, said.match.end())
+    if told is None:
+        return None
+    days = (times.dated(told[0], said.at, future=future).since for future in (False, True))
     return min((day for day in days if day), key=lambda day: abs(day - said.at), default=None)

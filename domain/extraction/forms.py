@@ -247,7 +247,7 @@ RULES: tuple[Rule, ...] = named(
     rule("eat|have|drink|tolerate", r"i (?:can't|cannot|can not|must not|mustn't)(?: really)? (?:eat|have|drink|tolerate)(?: any)? (?P<value>gluten|dairy|lactose|wheat|peanuts|nuts|shellfish|eggs|soy|fructose|sesame|histamine)(?=$|[,.!]| (?:any ?more|at all|because|and|so|or)\b)", values("intolerance")),
     rule("diagnosed|have|'ve got|suffer", r"{I} (?:(?:was|been|got|were)(?: just)? diagnosed with|have|got|suffer from|living with) {CONDITION}(?=$|[,.!;(]| (?:and|but|so|since|now|in|because|for|too|which|as)\b)", values("condition")),
     rule(" me off", r"(?:{DOCTOR}|{OTHER})(?: has)?(?: just)? (?:took|taken) me off(?: the| my)? {DRUG}", drug_over),
-    rule("tak| off", r"{I} (?:(?:stopped|quit|no longer) (?:taking|take)|(?:came |come )?off)(?: my| the)? {DRUG}", drug_over),
+    rule("tak| off|stopped", r"{I} (?:(?:stopped|quit|no longer) (?:taking|take)|stopped|(?:came |come )?off)(?: my| the)? {DRUG}", drug_over),
     rule("tak| on |prescribed|switch", r"{I} (?:take|taking|on|started taking|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUG}(?:,? (?P<amount>{AMOUNT}))?(?:(?: now)? instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("switched from", r"{I} switched from (?P<former>[a-z][\w-]{3,}) to(?: {DOSE})? {DRUG}", drug),
     rule(" me from", r"(?:{DOCTOR}|{OTHER})(?: has)?(?: just)? (?:switched|changed|moved) me from (?P<former>[a-z][\w-]{3,}) to(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?", drug),
@@ -268,7 +268,7 @@ RULES: tuple[Rule, ...] = named(
     # Allergies of others, who may eat with the author.
     rule("allerg", r"{WHO} (?:is|are)(?: (?:very|severely|extremely|highly|also))* allergic to {FOOD}(?=$|[,.!(]| (?:so|because|since|now|too)\b)", they_are_allergic),
     rule("allerg", r"{WHO} (?:is no longer|isn't|is not) allergic to (?P<former>{DISH}){NO_MORE}?(?=$|[,.!(])", they_outgrew),
-    rule("outgrew|grew out|outgrown|grown out", r"{WHO}(?: has|'s)?(?: just| finally)? (?:outgrew|grew out of|outgrown|grown out of) (?:his|her|their) (?:(?P<former>{DISH}) allergy|allergy to (?P<other_food>{DISH}))(?=$|[,.!(]| (?:as|when|years|a)\b)", they_outgrew),
+    rule("outgrew|grew out|outgrown|grown out", r"{WHO}(?: has|'s)?(?: just| finally)? (?:outgrew|grew out of|outgrown|grown out of) (?:his|her|their) (?:(?P<former>{DISH}) allergy|allergy to (?P<other_food>{DISH}))(?=$|[,.!(]| (?:as|when|years|a|according)\b)", they_outgrew),
     # Deaths.
     rule("died|passed", r"{GONE}(?: has| have)?(?: (?:just|sadly|unfortunately|recently|suddenly))* (?:died|passed away|passed on)" + _GONE, died),
     rule("dead|no longer with us|no longer alive", r"{GONE} is (?:dead|no longer (?:with us|alive))" + _GONE, died),

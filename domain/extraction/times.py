@@ -62,9 +62,10 @@ RANGE_OF_DAYS = re.compile(
     rf"(?<!moved )(?<!changed )(?<!postponed )(?:from |between )?\b(?P<start>{DAY_AND_MONTH}) ?(?:to|until|till|and|-) ?(?P<end>{DAY_AND_MONTH})(?!\w)",
     re.IGNORECASE,
 )
+_STARTING = re.compile(r"(?:starting|as from)\b", re.IGNORECASE)
 _TO_COME = re.compile(
     r"(?:'m|am|'re|are|'s|is)(?: \w+){0,2} (?:starting|joining|moving|relocating|leaving|going|getting|changing|switching|(?:flying|travell?ing|driving|heading|off) to)\b"
-    r"|\b(?:i start|(?:i|we) (?:go|fly|travel|drive|set off) to)\b|(?:'ll|\bwill|\bshall)\b|\bnext (?:trip|holiday|vacation|journey)\b|\bplanning\b",
+    r"|\b(?:i start|(?:i|we) (?:go|fly|travel|drive|set off) to)\b|(?:'ll|\bwill|\bshall)\b|\bnext (?:trip|holiday|vacation|journey)\b|\bplanning\b|\bnew job (?:at|with) .{2,40} from\b",
     re.IGNORECASE,
 )
 
@@ -123,7 +124,7 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
         if found["until"]:
             until = until or point(found["end"], at, future=True)
         elif found["from"]:
-            since = since or point(found["start"], at, future=future)
+            since = since or point(found["start"], at, future=future or _STARTING.match(phrase) is not None)
         elif found["in"]:
             since = since or _shifted(at, phrase.split(maxsplit=1)[1], 1)
         elif found["for"]:

@@ -120,7 +120,7 @@ def changes_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
 
     `The exam was pushed to 9 May` above `The exam is on 2 May`, also if it has fewer of the question's words.
     """
-    if not asked.stems or (asked.past and not asked.past.last):
+    if not _OF_CHANGE.match(asked.question.text) or not asked.stems or (asked.past and not asked.past.last):
         return hits
     found = list(hits)
     for later in [hit for hit in hits if _tells(hit)]:
@@ -138,7 +138,7 @@ def _is_changed_by(asked: Asked, hit: Hit, later: Hit, changed: frozenset[str]) 
         return False
     words = hydration.stems(hit.row["text"]) & asked.stems
     same = words & changed
-    return bool(same) and len(same) >= ENOUGH * len(words) and later.score >= CHANGED * hit.score
+    return len(same) > ENOUGH * len(words) and later.score >= CHANGED * hit.score
 
 
 def _tells(hit: Hit) -> bool:
@@ -151,6 +151,12 @@ def _changed(text: str) -> frozenset[str]:
     return hydration.stems(_CLAUSE.split(text[: found.end()])[-1]) if found else frozenset()
 
 
+# Who somebody is and where they live does not change with a date.
+_OF_CHANGE = re.compile(
+    r"\W*(?:when|how (?:much|many|long)|(?:what|which) (?:day|date|time)|what happened"
+    r"|is|are|am|do|does|did|will|ha[sv]e?)\b",
+    re.IGNORECASE,
+)
 _CLAUSE = re.compile(r"[.!?,;:]\s")
 _CHANGE = re.compile(
     rf"\b(?:(?:moved|pushed|brought|delayed|changed|put|went|gone|goes)(?: [\w' ]{{1,30}}?)? (?:to|until|till)"

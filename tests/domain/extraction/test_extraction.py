@@ -585,6 +585,11 @@ def found(text: str) -> list[str]:
         ("I'm Hamish, self employed carpenter, based in Stirling", ["lives_in Stirling"]),
         ("Ewan started at Stirling High.", ["known Ewan studies_at Stirling High"]),
         # Changes.
+        ("stopped the metformin, sugar is back to normal", ["-medication metformin", "-metformin_dose *"]),
+        ("left DHL, new job at ESB from 1 June", ["-works_at DHL", "works_at ESB 2026-06-01.."]),
+        ("got a job at the Museum of Bath, starting 1 June", ["works_at Museum of Bath 2026-06-01.."]),
+        ("Church double booked. Wedding moved to 12 September", ["wedding_date 2026-09-12"]),
+        ("dilys is allergic to eggs", ["known Dilys allergy eggs"]),
         ("it's official, I'm switching to computer science in September", ["studies computer science 2026-09-01.."]),
         ("I've moved out", ["-lives_in *"]),
         ("My van is a Ford Transit", ["drives Ford Transit"]),
