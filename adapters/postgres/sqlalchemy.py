@@ -8,6 +8,10 @@ from functools import lru_cache
 from typing import Any
 
 import psycopg
+from psycopg import adapters
+from psycopg.abc import AdaptContext, Buffer
+from psycopg.adapt import Loader
+from psycopg.pq import Format
 from pydantic_core import to_json
 from sqlalchemy import MetaData, Table, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -32,6 +36,7 @@ PROJECTING = " ".join(f"-c {name}={value}" for name, value in _OPTIONS.items())
 READING = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off"
 
 USED = "used at"
+TIMESTAMPTZ = psycopg.postgres.types["timestamptz"].oid
 
 
 @lru_cache(1024)
@@ -46,11 +51,51 @@ def create_engine(postgres_dsn: str, seal: RowSeal, options: str = "", **pool: A
         sqlalchemy_url(postgres_dsn),
         execution_options={SEAL: seal},
         json_serializer=to_json,
-        json_deserializer=read_json,
+        json_deserializer=_read_json,
         hide_parameters=True,  # They contain what people said, and errors are logged.
-        connect_args={"async_creator_fn": PipeliningConnection.connect, "options": f"-c timezone=UTC {options}"},
+        connect_args={"async_creator_fn": _connect, "options": f"-c timezone=UTC {options}"},
         **pool,
     )
+
+
+async def _connect(*args: Any, **kwargs: Any) -> PipeliningConnection:
+    connection = await PipeliningConnection.connect(*args, **kwargs)
+    for one in (InstantText, InstantBinary):
+        connection.adapters.register_loader("timestamptz", one)
+    return connection
+
+
+# What nobody here writes reads as NULL: an error of the driver would hide which row was forged, and keep it from being
+# healed.
+
+
+def _read_json(text: bytes | str) -> Any:
+    try:
+        return read_json(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+class InstantText(Loader):
+    """A time; None if Python has no such date, such as infinity."""
+
+    def __init__(self, oid: int, context: AdaptContext | None = None) -> None:
+        super().__init__(oid, context)
+        driver = adapters.get_loader(TIMESTAMPTZ, self.format)
+        assert driver is not None, "psycopg reads times"
+        self._load = driver(oid, context).load
+
+    def load(self, data: Buffer) -> Any:
+        try:
+            return self._load(data)
+        except psycopg.DataError:
+            return None
+
+
+class InstantBinary(InstantText):
+    """The same in the binary format."""
+
+    format = Format.BINARY
 
 
 def checked(engine: AsyncEngine) -> AsyncEngine:

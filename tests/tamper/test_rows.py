@@ -49,6 +49,9 @@ CHANGES = [
     ("history", "history", "ts = ts - interval '1 microsecond'"),
     ("changes", "change_log", "event = 'soft_deleted'"),
     ("memories", "memories", "mac = '\\x00'"),
+    ("memories", "memories", "created_at = 'infinity'"),
+    ("memories", "memories", "created_at = '4000-01-01 BC'"),
+    ("history", "history", "meta = (repeat('[', 5000) || repeat(']', 5000))::jsonb"),
     ("memories", "memories", "entity_ids = '{NULL}'"),
     ("memories", "memories", "entity_ids = '{{NULL}}'"),
 ]
