@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Self, TypeVar
 from uuid import UUID
 
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.pool import Pool
 
@@ -272,10 +272,15 @@ class Reads(
         ask: Callable[[AsyncConnection, Viewer], Awaitable[T]],
     ) -> T:
         healed: set[str] = set()
+        again = moment.as_of is not None
         while True:
             try:
                 async with self._at(stream, moment, names) as connection:
                     return await ask(connection, viewer)
+            except OperationalError:
+                if not again:
+                    raise
+                again = False  # An erasure in another process ends the replays of its user.
             except TamperedRow as damage:
                 if moment.as_of is not None or damage.projection in healed:
                     raise

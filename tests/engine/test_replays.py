@@ -14,6 +14,7 @@ from mnemolog.adapters.minilm import InThread, Lexical
 from mnemolog.adapters.pgvector import PgVectorIndex
 from mnemolog.commands.erasure import ERASURE, EraseMemory
 from mnemolog.domain.errors import Overloaded
+from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.vectors.embedder import Vectors
@@ -106,6 +107,20 @@ async def test_a_replay_that_lost_its_connection_is_made_again(engine: Engine, u
             await other.execute(text("SELECT pg_terminate_backend(:pid, 5000)"), {"pid": lost})
         async with replays.at(ana.stream, 1, ["memories"]) as connection:
             assert await _texts(connection) == ["Ana drinks tea"]
+
+
+async def test_a_read_is_repeated_whose_replay_an_erasure_elsewhere_ended(engine: Engine, user: str) -> None:
+    ana, asked = Person(engine, user), list[int]()
+    await ana.creates("Ana drinks tea")
+
+    async def read(connection: AsyncConnection, _: Viewer) -> Sequence[str]:
+        asked.append(await _backend(connection))
+        if len(asked) == 1:
+            await connection.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
+        return await _texts(connection)
+
+    assert await engine.reads._read(ana.viewer, Moment(as_of=1), ["memories"], read) == ["Ana drinks tea"]
+    assert len(set(asked)) == 2
 
 
 async def test_no_more_replays_stay_than_may(engine: Engine, user: str) -> None:
