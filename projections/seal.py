@@ -5,8 +5,10 @@ was changed, forged, or copied to another user does not fit, whatever else was c
 that a row is missing, or is an older one put back: `mnemolog verify` does.
 """
 
+import asyncio
 import hmac
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
@@ -87,6 +89,8 @@ class RowSeal:
             self._kept.clear()
         if not self._kept:
             self._until = self._clock() + SECONDS
+            with suppress(RuntimeError):  # Without a loop, the next read forgets them.
+                asyncio.get_running_loop().call_later(SECONDS, self._kept.clear)
         self._kept[table, row[MAC]] = values
 
     def knows(self, table: Table, row: Mapping[str, Any]) -> bool:

@@ -1,5 +1,6 @@
 """Rows that go by COPY are the rows that go one by one: the same values, the same MACs, the same replacements."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from mnemolog.adapters.postgres.as_of import TEMPORARY
 from mnemolog.domain.errors import TamperedRow
 from mnemolog.domain.memory import Status
 from mnemolog.domain.text import search_document
+from mnemolog.projections import seal as seal_module
 from mnemolog.projections.history.tables import history
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.rows import COPY_FROM, Row, load, upsert
@@ -215,6 +217,17 @@ async def test_what_was_kept_is_forgotten_after_a_time(connection: AsyncConnecti
     with counted() as checked, patch.object(seal_of(connection), "_clock", lambda: inf):
         await load(connection, memories, KEY)
     assert len(checked) == 1
+
+
+async def test_what_was_kept_is_forgotten_though_nobody_reads(connection: AsyncConnection) -> None:
+    kept: dict[object, object] = {}
+    with patch.object(seal_module, "SECONDS", 0.01), patch.object(seal_of(connection), "_kept", kept):
+        await upsert(connection, memories, [memory(1)])
+        await load(connection, memories, KEY)
+        assert kept
+        async with asyncio.timeout(10):
+            while kept:  # noqa: ASYNC110  Nothing tells of it.
+                await asyncio.sleep(0.01)
 
 
 async def test_a_row_that_postgres_refuses_is_sqlalchemys_error_in_a_big_batch_too(
