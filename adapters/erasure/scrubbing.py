@@ -41,8 +41,10 @@ WHERE pid <> pg_backend_pid() AND (datname = current_database() OR backend_type 
       AND pid NOT IN (SELECT pid FROM pg_stat_progress_vacuum WHERE pid IS NOT NULL)
 ORDER BY 3 LIMIT 1
 """
+# Of another login, Postgres may tell the process alone.
 _HOLDING = """
-SELECT pid, coalesce(nullif(application_name, ''), backend_type), coalesce(xact_start, backend_start)
+SELECT pid, coalesce(nullif(application_name, ''), backend_type, 'another login'),
+       coalesce(xact_start, backend_start, now())
 FROM pg_stat_activity
 WHERE pid IN (SELECT pid FROM pg_locks WHERE relation = to_regclass(%s) AND granted
               AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
