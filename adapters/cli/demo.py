@@ -115,6 +115,8 @@ async def _questions(story: Story) -> None:
     await story.engine.writes.remember({**CHAT, **MARTA})
     await story.engine.reads.entities(VIEWER, Moment())
     await story.says("Marta arrives on Friday.")
+    # A question waits a second at most for the working memory that resolves its pronouns.
+    await story.engine.settled(PATIENCE_SECONDS)
     question = "What does she do for a living?"
     _title(f"Ana says that her sister Marta arrives on Friday. [italic]{question}[/]")
     known = await story.engine.reads.context(VIEWER, ContextRequest(query=question), Moment())
