@@ -24,6 +24,8 @@ from tests.testkit.eventually import eventually
 from tests.testkit.settings import settings_in
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+# So lately that no sweep of the engine ends the last session.
+LATELY = 12 * HOUR + 10 * MINUTE
 DIVIDED = (SessionStarted, SessionEnded, EpisodeStarted, EpisodeClosed)
 
 
@@ -58,9 +60,9 @@ async def events_of(ana: Person) -> Sequence[str]:
     return [one.header.type for one in await ana.engine.log.read(ana.stream) if isinstance(one.payload, DIVIDED)]
 
 
-async def three_days(ana: Person) -> datetime:
+async def three_days(ana: Person, ago: timedelta = 2 * DAY) -> datetime:
     """An evening, the next morning, and an announced topic. Returns when the last turn was said."""
-    start = now() - 2 * DAY
+    start = now() - ago
     await talks(ana, "How long does rice take?", "And lentils?", at=start)
     await talks(ana, "Which train goes to Porto?", "Is there a later one?", at=start + 12 * HOUR)
     last = start + 12 * HOUR + 5 * MINUTE
@@ -73,7 +75,7 @@ async def test_a_thread_is_divided_where_it_was_silent_and_where_another_topic_w
     engine: Engine, user: str
 ) -> None:
     ana = Person(engine, user)
-    last = await three_days(ana)
+    last = await three_days(ana, LATELY)
     await divided(ana, last + MINUTE)
 
     third, second, first = await episodes(ana)
@@ -211,7 +213,7 @@ async def test_two_agents_in_one_thread_have_episodes_of_their_own(engine: Engin
 @pytest.mark.spec("X03")
 async def test_undoing_a_start_joins_the_episodes_in_every_read(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
-    last = await three_days(ana)
+    last = await three_days(ana, LATELY)
     await divided(ana, last + MINUTE)
     third, second, _ = await episodes(ana)
     start = await event_of(ana, EpisodeStarted, third["episode_id"])
