@@ -30,7 +30,6 @@ _SAID_BY_AGENT = re.compile(
 ABOUT_EQUAL = 0.85
 """The part of a message's score from which a later one by the same speaker answers about as well."""
 
-
 CHANGED = 0.6
 """The part of a message's score from which a later one by the same speaker that tells of a change answers it."""
 
@@ -102,8 +101,7 @@ def newest_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
         return hits
     alike = dict[tuple[object, ...], list[int]]()
     for place, hit in enumerate(hits):
-        states = hit.kind == MESSAGE and not hit.row["text"].rstrip().endswith("?")
-        words = hydration.stems(hit.row["text"]) & asked.stems if states else frozenset[str]()
+        words = hydration.stems(hit.row["text"]) & asked.stems if _tells(hit) else frozenset[str]()
         if len(words) > ENOUGH * len(asked.stems):
             alike.setdefault((hit.row["speaker"], hit.row["role"], words), []).append(place)
     found = list(hits)
@@ -142,6 +140,7 @@ def _is_changed_by(asked: Asked, hit: Hit, later: Hit, changed: frozenset[str]) 
 
 
 def _tells(hit: Hit) -> bool:
+    """Whether it is a message that is no question."""
     return hit.kind == MESSAGE and not hit.row["text"].rstrip().endswith("?")
 
 
