@@ -13,7 +13,7 @@ from typing import Any
 
 import psycopg
 from psycopg import AsyncConnection
-from psycopg.sql import SQL, Composed, Identifier
+from psycopg.sql import SQL, Identifier
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
@@ -51,7 +51,7 @@ WHERE pid IN (SELECT pid FROM pg_locks WHERE relation = to_regclass(%s) AND gran
       AND pid <> pg_backend_pid()
 ORDER BY 3 LIMIT 1
 """
-_STATISTICS = "pg_catalog.pg_statistic"
+_STATISTICS = Identifier("pg_catalog", "pg_statistic")
 _SEGMENTS = "SELECT count(*), coalesce(sum(size), 0)::bigint FROM pg_ls_waldir()"
 _RECORD = "SELECT pg_logical_emit_message(false, 'mnemolog', 'scrub')"
 _SWITCH = "SELECT pg_switch_wal()"
@@ -128,29 +128,26 @@ async def _rewrite_tables(connection: AsyncConnection[Any], progressed: Progress
     for schema, name in found:
         progressed(f"writing {schema}.{name} anew")
         with suppress(psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):  # Swapped or dropped meanwhile.
-            place = Identifier(schema, name)
-            await _locking(connection, SQL("VACUUM (FULL) {}").format(place), place.as_string(), progressed, wait)
+            await _vacuum(connection, Identifier(schema, name), progressed, wait)
     progressed("gathering statistics anew")
     await connection.execute("ANALYZE")
-    await _locking(connection, SQL("VACUUM (FULL) pg_catalog.pg_statistic"), _STATISTICS, progressed, wait)
+    await _vacuum(connection, _STATISTICS, progressed, wait)
     return len(found)
 
 
-async def _locking(
-    connection: AsyncConnection[Any], statement: SQL | Composed, table: str, progressed: Progressed, wait: float
-) -> None:
-    """Run a statement that locks a table, as soon as nobody else has a lock on it."""
+async def _vacuum(connection: AsyncConnection[Any], table: Identifier, progressed: Progressed, wait: float) -> None:
+    """Rewrite a table, as soon as nobody else has a lock on it."""
     give_up = time.monotonic() + wait
     await connection.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
     while True:
         try:
-            await connection.execute(statement)
+            await connection.execute(SQL("VACUUM (FULL) {}").format(table))
             break
         except psycopg.errors.LockNotAvailable:
-            if found := await (await connection.execute(_HOLDING, [table])).fetchone():
+            if found := await (await connection.execute(_HOLDING, [table.as_string()])).fetchone():
                 progressed(f"waiting for a transaction of {found[1]}")
                 if time.monotonic() > give_up:
-                    raise _open(f"has a lock on {table}", *found) from None
+                    raise _open(f"has a lock on {table.as_string()}", *found) from None
             await asyncio.sleep(PAUSE_SECONDS)
     await connection.execute("RESET lock_timeout")
 
