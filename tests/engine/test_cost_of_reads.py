@@ -1,11 +1,15 @@
 """What a search and a context cost, counted: rows whose MAC is checked, and statements."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import product
+from random import Random
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 from sqlalchemy import Table
 
 from mnemolog.adapters.engine.engine import Engine
@@ -17,6 +21,9 @@ from tests.engine.person import Person
 from tests.engine.teller import Teller
 
 ALIKE = 24
+PEOPLE = ("Ana", "Boris", "Chen", "Dara", "Emil", "Fatima", "Goran", "Hana", "Ines", "Jonas")
+VERBS = ("paints", "repairs", "sold", "found", "borrows")
+THINGS = ("violin", "bicycle", "cabin", "telescope", "garden", "kayak", "camera", "carpet", "stove", "atlas")
 
 
 @contextmanager
@@ -44,6 +51,21 @@ def round_trips() -> Iterator[list[list[str]]]:
         return await ask_all(self, questions)
 
     with patch.object(PipeliningConnection, "ask_all", listing):
+        yield found
+
+
+@contextmanager
+def rows_read() -> Iterator[list[int]]:
+    """Counts the rows that the driver is asked for, by statement."""
+    found = list[int]()
+    ask_all = PipeliningConnection.ask_all
+
+    async def counting(self: PipeliningConnection, questions: Sequence[Question]) -> list[Rows]:
+        answers = await ask_all(self, questions)
+        found.extend(map(len, answers))
+        return answers
+
+    with patch.object(PipeliningConnection, "ask_all", counting):
         yield found
 
 
@@ -98,3 +120,29 @@ async def test_a_search_reads_the_strongest_link_of_each_memory_and_few_that_are
 
     assert len(answer.related) == 2
     assert checked["links"] < 3 * ALIKE
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        pytest.param({"budget_tokens": 512, "threshold": 0.1}, id="bullets", marks=pytest.mark.spec_part("B06")),
+        pytest.param({"budget_tokens": 40}, id="recall", marks=pytest.mark.spec_part("B11")),
+    ],
+)
+async def test_three_bullets_among_hundreds_of_memories_take_few_statements_and_few_rows(
+    engine: Engine, user: str, asked: dict[str, Any]
+) -> None:
+    """Neither a statement for each candidate nor every memory. `tests.bench.latency` measures the milliseconds."""
+    ana, told = Person(engine, user), [" ".join(words) for words in product(PEOPLE, VERBS, THINGS)]
+    Random(1).shuffle(told)
+    await asyncio.gather(*(ana.creates(text, category="tasks") for text in told[:300]))
+    moment = await ana.caught_up()
+    await engine.settled(60)
+    await ana.asks("Who repairs a bicycle?", moment, top_k=3, **asked)
+
+    with rows_read() as rows:
+        answer = await ana.asks("Who repairs a bicycle?", moment, top_k=3, **asked)
+
+    assert 0 < len(answer.hits) <= 3
+    assert len(rows) <= 25
+    assert sum(rows) <= 450

@@ -1,7 +1,7 @@
 """What a model proposes about windows of messages: decided like what people write, once, and undone as one batch."""
 
+import asyncio
 import json
-import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -33,6 +33,7 @@ from tests.engine.model_life import FAULTS, Life, extracted, reading_engine, sta
 from tests.engine.teller import Teller, sentence
 from tests.testkit.eventually import eventually
 from tests.testkit.model_server import Json, ModelServer, filled, schema_of
+from tests.testkit.settings import PATIENCE
 
 INES = Life.of("ines")
 PLAIN: Json = {
@@ -302,23 +303,20 @@ async def test_the_facts_of_a_message_are_extracted_on_a_trigger_and_within_the_
 
 @pytest.mark.spec("B13")
 async def test_no_receipt_and_no_question_waits_for_the_model(ines: Teller, server: ModelServer) -> None:
-    """While it does not answer, a quarter of them at least take less than three times as long as before."""
+    """They come while its first answer is still held back; `tests.bench.extraction` measures how fast."""
     proposes(server, {"text": "The user plays the oboe."})
     server.free.clear()
-    receipts, questions = list[float](), list[float]()
-    for number in range(30):
-        began = time.perf_counter()
-        await ines.says(f"I want to play the oboe again, for the {number}th time.", speaker="", occurred_at=now())
-        receipts.append(time.perf_counter() - began)
-        if number == 9:
-            await ines.engine.settled(60)
-            await extracting.enqueue_due(ines.engine, now())
-            await eventually(lambda: _asked(server))
-        began = time.perf_counter()
-        await ines.engine.reads.query(ines.question("What do I want to play?"))
-        questions.append(time.perf_counter() - began)
+    await ines.says("I want to play the oboe again.", speaker="", occurred_at=now())
+    await ines.engine.settled(60)
+    await extracting.enqueue_due(ines.engine, now())
+    await eventually(lambda: _asked(server))
+    async with asyncio.timeout(PATIENCE):
+        for number in range(20):
+            text = f"I want to play the oboe again, for the {number}th time."
+            await ines.says(text, turn_id=f"{ines.user}-{number}", speaker="", occurred_at=now())
+            found = await ines.asks("What do I want to play?")
+            assert text in {hit.text for hit in found.hits}
     assert (server.asked, await texts(ines)) == (1, [])
-    assert all(sorted(seconds[10:])[5] < 3 * sorted(seconds[:10])[5] for seconds in (receipts, questions))
     server.free.set()
     await extracted(ines.engine)
     assert await texts(ines) == ["The user plays the oboe."]

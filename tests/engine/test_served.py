@@ -1,6 +1,5 @@
 """What was put into a prompt is an event, without its text (X18)."""
 
-from time import perf_counter
 from typing import Any
 
 import pytest
@@ -105,13 +104,7 @@ async def test_a_search_when_an_agent_is_unsure_is_small_and_counted_by_the_mess
     request = Search.model_validate({**asks, "record": True, "message_id": "q-1"})
 
     found = await search.run(engine, request)
-    times = []
-    for _ in range(5):
-        began = perf_counter()
-        await search.run(engine, Search.model_validate(asks))
-        times.append(perf_counter() - began)
 
-    assert min(times) < 0.2
     assert isinstance(found, Bullets)
     assert 0 < len(found.bullets) <= 3
     assert sum(count_tokens(one.text) for one in found.bullets) <= 40
