@@ -121,26 +121,21 @@ def checked(engine: AsyncEngine) -> AsyncEngine:
 
 @asynccontextmanager
 async def connected(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
-    """A connection that is returned to its pool even if its caller is cancelled while it is being opened.
+    """A connection that is back in its pool at the end, however often its caller is cancelled meanwhile.
 
-    SQLAlchemy would leave it to the garbage collector in a quarter of all cancelled reads, with a warning.
+    SQLAlchemy leaves it to the garbage collector if the caller is cancelled while it is being opened, with a warning.
+    One that comes back later, to a pool that was disposed of, would stay open.
     """
     opening = asyncio.create_task(_opened(engine))
     try:
         yield await asyncio.shield(opening)
     finally:
-        closing = asyncio.create_task(_closed(opening))
-        _closings.add(closing)
-        closing.add_done_callback(_closings.discard)
-        await asyncio.shield(closing)
+        await _ended(asyncio.create_task(_closed(opening)))
 
 
 def alone(engine: AsyncEngine) -> AbstractAsyncContextManager[AsyncConnection]:
     """A connection on which each statement is a transaction of its own: for polls, a third of the round trips."""
     return connected(engine.execution_options(isolation_level="AUTOCOMMIT"))
-
-
-_closings: set[asyncio.Task[None]] = set()
 
 
 async def _opened(engine: AsyncEngine) -> AsyncConnection:
@@ -151,6 +146,21 @@ async def _closed(opening: asyncio.Task[AsyncConnection]) -> None:
     await asyncio.wait([opening])
     if not opening.exception():
         await opening.result().close()
+
+
+async def _ended(closing: asyncio.Task[None]) -> None:
+    """Wait until it has ended. If the caller is cancelled meanwhile, that is raised then."""
+    cancelled: asyncio.CancelledError | None = None
+    while not closing.done():
+        try:
+            await asyncio.wait([closing])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    try:
+        closing.result()
+    finally:
+        if cancelled:
+            raise cancelled
 
 
 def is_gone(error: DBAPIError) -> bool:

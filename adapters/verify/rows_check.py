@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from mnemolog.adapters.postgres import pauses
 from mnemolog.adapters.postgres.as_of import TEMPORARY, create_tables
 from mnemolog.adapters.postgres.progress import progress_table, skipped_table
-from mnemolog.adapters.postgres.sqlalchemy import alone
+from mnemolog.adapters.postgres.sqlalchemy import alone, connected
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report, Unverified
 from mnemolog.adapters.verify.progress_check import AppliedProgress, applied_progress, live, rows_by_store
@@ -140,7 +140,7 @@ class RowsCheck:
         names = {live_key(store.name): store.schema for store in self._stores}
         names.update({store.name: TEMPORARY for store in self._stores})
         options: dict[str, Any] = {"schema_translate_map": names, "isolation_level": "REPEATABLE READ", KEEPS: False}
-        async with self._engine.execution_options(**options).connect() as connection:
+        async with connected(self._engine.execution_options(**options)) as connection:
             kept = connection.info.setdefault(_KEPT, _Kept())
             try:
                 lacking = [store for store in self._stores if store.name not in kept.tables]

@@ -1,4 +1,6 @@
-"""Connections of readers and of the jobs are tested before their use, without a round trip if they were just in use."""
+"""Connections of readers and of the jobs are tested before their use, and are not lost if their user is cancelled."""
+
+import asyncio
 
 import psycopg
 import pytest
@@ -8,8 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.postgres import pool, sqlalchemy
 from mnemolog.adapters.postgres.as_of import NoSeal
+from mnemolog.adapters.postgres.pipelining import PipeliningConnection
 from mnemolog.adapters.postgres.pool import Pool, open_pool
-from mnemolog.adapters.postgres.sqlalchemy import checked, create_engine
+from mnemolog.adapters.postgres.sqlalchemy import checked, connected, create_engine
 from tests.testkit.eventually import eventually
 
 
@@ -91,3 +94,33 @@ async def test_one_of_the_jobs_that_was_just_in_use_is_not_tested(
         used = {await pid_of(connections) for _ in range(3)}
 
     assert (len(used), len(tested)) == (1, tests)
+
+
+@pytest.mark.parametrize("opened", [False, True])
+async def test_one_whose_reader_is_cancelled_again_and_again_is_closed_with_its_pool(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, opened: bool
+) -> None:
+    made, connect = list[PipeliningConnection](), sqlalchemy._connect
+    waiting, reads = asyncio.Event(), asyncio.Event()
+
+    async def listed(*args: object, **kwargs: object) -> PipeliningConnection:
+        made.append(await connect(*args, **kwargs))
+        waiting.set()
+        return made[-1]
+
+    async def read() -> None:
+        async with connected(readers):
+            reads.set()
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(sqlalchemy, "_connect", listed)
+    readers = create_engine(engine.endpoints.postgres_dsn, NoSeal())
+    reading = asyncio.create_task(read())
+    await (reads if opened else waiting).wait()
+    while not reading.done():
+        reading.cancel()
+        await asyncio.sleep(0)
+    await readers.dispose()
+
+    assert reading.cancelled()
+    assert [one.closed for one in made] == [True]
