@@ -12,7 +12,10 @@ def main() -> None:
         return
     from mnemolog.adapters.cli.forwarding import forwarded
 
-    code = forwarded(sys.argv[1:])
+    try:
+        code = forwarded(sys.argv[1:])
+    except KeyboardInterrupt:  # Before the signal could be passed on. Whoever runs the command notices the end.
+        code = 130
     if code is not None:
         sys.exit(code)
     from mnemolog.adapters.cli.app import run

@@ -22,6 +22,8 @@ from typing import Any
 
 from mnemolog.adapters.cli.forwarding import FILES, REQUEST_BYTES, identity, socket_of
 
+INTERRUPT = {signal.SIGINT}
+
 
 def fork_server(data_dir: Path) -> int | None:
     """Start it. The engine keeps the returned descriptor open until it ends; None if no socket can be made."""
@@ -100,7 +102,10 @@ def _forked(client: socket.socket) -> int | None:
             message += client.recv(REQUEST_BYTES)
         request = json.loads(message)
         if request["identity"] == identity() and len(files) == FILES:
+            # An interrupt waits until the child is the command, and nothing else that an exception would unwind.
+            signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPT)
             if child := os.fork():
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPT)
                 for file in files:
                     os.close(file)
                 client.sendall(b"%d\n" % child)
@@ -154,9 +159,12 @@ def _run() -> None:
     output.errors.__init__(stderr=True)  # type: ignore[misc]
     code: object = 0
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPT)
         app.run()
     except SystemExit as end:
         code = end.code
+    except KeyboardInterrupt:
+        code = 130
     except BaseException:  # noqa: BLE001  As an interpreter does.
         traceback.print_exc()
         code = 1

@@ -76,7 +76,11 @@ async def open_pool(postgres_dsn: str, *, size: int = 10, check: bool = True) ->
         timeout=30.0,
         open=False,
     )
-    await pool.open(wait=True, timeout=30.0)
+    try:
+        await pool.open(wait=True, timeout=30.0)
+    except BaseException:  # Also of a caller that is cancelled: its workers may ignore that, and would never end.
+        await pool.close()
+        raise
     return pool
 
 

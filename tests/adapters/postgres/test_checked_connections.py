@@ -1,6 +1,7 @@
 """Connections of readers and of the jobs are tested before their use, and are not lost if their user is cancelled."""
 
 import asyncio
+from contextlib import suppress
 
 import psycopg
 import pytest
@@ -94,6 +95,20 @@ async def test_one_of_the_jobs_that_was_just_in_use_is_not_tested(
         used = {await pid_of(connections) for _ in range(3)}
 
     assert (len(used), len(tested)) == (1, tests)
+
+
+async def test_no_worker_is_left_of_a_pool_whose_opening_was_cancelled(engine: Engine) -> None:
+    """Ctrl-C on a command that has just begun: what is left would keep it from ending."""
+    before = asyncio.all_tasks()
+    for steps in range(60):
+        opening = asyncio.create_task(open_pool(engine.endpoints.postgres_dsn))
+        for _ in range(steps):
+            await asyncio.sleep(0.0005)
+        opening.cancel()
+        with suppress(asyncio.CancelledError):
+            await (await opening).close()
+        workers = [one for one in asyncio.all_tasks() - before if one.get_name().startswith("pool-")]
+        assert workers == []
 
 
 @pytest.mark.parametrize("opened", [False, True])
