@@ -8,6 +8,7 @@ from asyncio import gather
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import accumulate
 from secrets import token_hex
 from typing import Any
 from uuid import UUID
@@ -21,7 +22,7 @@ from sqlalchemy.types import TypeEngine
 
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.raw_sql import Numbered, fetch_all, options_of
-from mnemolog.projections.rows import Row, genuine
+from mnemolog.projections.rows import Row, genuine, stored
 
 # Stand for the viewer's names in a compiled statement. No caller's text contains them, because they are random.
 _STANDING = {f"{name}-{token_hex(16)}": name for name in ("tenant", "user_id", "agent_id")}
@@ -79,6 +80,22 @@ async def fetch_asked(
 ) -> list[Row]:
     """Like `rows.fetch`, for what `build(viewer, *args)` selects: the `stored` columns, in their order."""
     return genuine(connection, table, await ask(connection, viewer, build, *args, **values))
+
+
+async def fetch_joined(
+    connection: AsyncConnection,
+    tables: Sequence[Table],
+    viewer: Viewer,
+    build: Callable[..., ClauseElement],
+    *args: Hashable,
+    **values: Any,
+) -> list[tuple[Row, ...]]:
+    """Like `fetch_asked`, for the `stored` columns of several tables side by side: a row of each."""
+    found = await ask(connection, viewer, build, *args, **values)
+    ends = list(accumulate(len(stored(table)) for table in tables))
+    places = zip(tables, [0, *ends], ends, strict=False)
+    parts = [genuine(connection, table, [one[begin:end] for one in found]) for table, begin, end in places]
+    return list(zip(*parts, strict=True))
 
 
 async def together(*asked: Awaitable[Any]) -> list[Any]:

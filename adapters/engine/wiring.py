@@ -25,8 +25,7 @@ from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.adapters.maintenance.prompting import prompter_of
 from mnemolog.adapters.mem0.opening import mem0_store
 from mnemolog.adapters.minilm import EMBEDDERS, embedder_named
-from mnemolog.adapters.minilm.prefetching import PrefetchingEmbedder
-from mnemolog.adapters.minilm.sharing import SharedModel
+from mnemolog.adapters.minilm.sharing import expect
 from mnemolog.adapters.nats.waking import RelayWaker, wake_on_append
 from mnemolog.adapters.openai.budget import TokenBudget
 from mnemolog.adapters.openai.endpoint import endpoint_of
@@ -208,7 +207,7 @@ async def _services(
         projection.readable = partial(_require_keys, to, delivery)
     policies = Policies(to.pool)
     await policies.keep(policy.text, now())
-    handler = ObservedHandler(log, now, new_id, policy.version, partial(expect, embedder))
+    handler = ObservedHandler(log, now, new_id, policy.version, partial(expect_texts, embedder))
     neighbours, sightings = Neighbours(reads, policy.bands), Sightings(reads, log)
     stack.push_async_callback(sightings.aclose)
     writes = Writes(handler, log, policy.categories, policy.profile, neighbours, policy.predicates, sightings)
@@ -323,7 +322,6 @@ async def _warm(embedder: Embedder) -> None:
         await embedder.embed(["warm"])
 
 
-def expect(embedder: Embedder, events: Sequence[NewEvent]) -> None:
+def expect_texts(embedder: Embedder, events: Sequence[NewEvent]) -> None:
     """Prefetch the vectors of these texts, which a projection needs as soon as they are committed."""
-    if isinstance(embedder, PrefetchingEmbedder | SharedModel):
-        embedder.expect([text for event in events if (text := embedded_text(event.payload))])
+    expect(embedder, [text for event in events if (text := embedded_text(event.payload))])

@@ -67,6 +67,12 @@ class SharedModel:
                 writer.close()
 
 
+def expect(embedder: Embedder, texts: Sequence[str]) -> None:
+    """Let the model begin with texts whose vectors will be asked for soon, if the embedder can."""
+    if isinstance(embedder, PrefetchingEmbedder | SharedModel):
+        embedder.expect(texts)
+
+
 class _Expecting(asyncio.DatagramProtocol):
     """Passes on the texts that clients are about to append."""
 

@@ -17,6 +17,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.adapters.postgres.statements import Question, Rows, Statement, Values
 from mnemolog.projections.raw_sql import Numbered, driver_of
 
+NESTED = 3
+"""Iterations of the loop that a query waits for others: tasks begin tasks, which ask one iteration later each."""
+
 
 class PipeliningConnection(psycopg.AsyncConnection[Any]):
     """Sends statements of one transaction in order. An error of a deferred one is raised by the statement after it.
@@ -39,7 +42,7 @@ class PipeliningConnection(psycopg.AsyncConnection[Any]):
         self._deferred.append((statement, values))
 
     async def ask(self, statement: Statement, values: Values) -> Rows:
-        """The result of a statement: one round trip for all queries of tasks in the same iteration of the loop."""
+        """The result of a statement: one round trip for all queries of tasks that began together."""
         # One task may be cancelled without the others.
         answer: asyncio.Future[Rows] = asyncio.get_running_loop().create_future()
         self._asked.append(((statement, values), answer))
@@ -61,6 +64,8 @@ class PipeliningConnection(psycopg.AsyncConnection[Any]):
         return [await cursor.fetchall() for cursor in cursors]
 
     async def _answer(self) -> None:
+        for _ in range(NESTED):
+            await asyncio.sleep(0)
         asked, self._asked, self._answering = self._asked, [], None
         waiting = [answer for _, answer in asked]
         try:

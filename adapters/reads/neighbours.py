@@ -42,6 +42,7 @@ class Neighbours:
 
     async def _similar(self, command: CreateMemory | UpdateMemory, text: str) -> Similar:
         viewer = Viewer(command.tenant, command.user_id, command.agent_id)
+        self._reads.expect(text)
         recent = await self._reads.unshown(command.stream(), (MEMORIES, VECTORS), MOST_RECENT)
         question, scores = await self._reads.nearest(viewer, command.memory_id, text)
         if said := _texts(recent, command.memory_id):

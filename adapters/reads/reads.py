@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.pool import Pool
 
+from mnemolog.adapters.minilm.sharing import expect
 from mnemolog.adapters.postgres.confinement import confine_to
 from mnemolog.adapters.postgres.sqlalchemy import connected, is_gone
 from mnemolog.adapters.reads.limits import CallerReads, Callers, ReadLimits, Unlimited
@@ -187,9 +188,14 @@ class Reads(
 
     async def unshown(self, stream: StreamId, names: Collection[str], most: int) -> Sequence[Recorded]:
         """The last events of a stream, at most so many, that some of these projections do not show yet."""
-        shown = await self._waits.shown(stream, names)
-        head = await self._log.head(stream)
-        return await self._log.read(stream, after=max(shown, head - most), unread=True) if head > shown else ()
+        shown, head = await together(self._waits.shown(stream, names), self._log.head(stream))
+        if head <= shown:
+            return ()
+        return await self._log.read(stream, after=max(shown, head - most), until=head, unread=True)
+
+    def expect(self, text: str) -> None:
+        """Let the model begin with a text while something else is read that comes before."""
+        expect(self._embedder, [text])
 
     async def similarities(self, question: Question, texts: Sequence[str]) -> Mapping[str, float]:
         """How similar each text is to a question, by the model of the question; none if that is no longer in use."""

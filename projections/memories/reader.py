@@ -1,21 +1,36 @@
 """Reads memories: by id, by time, by their links."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import permutations
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, ColumnElement, Select, Uuid, any_, func, or_, select, union_all
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    CompoundSelect,
+    Select,
+    Uuid,
+    all_,
+    any_,
+    func,
+    literal_column,
+    select,
+    true,
+    tuple_,
+    union_all,
+)
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.sql.selectable import LateralFromClause
 
 from mnemolog.domain.contradiction import CONTRADICTS
 from mnemolog.domain.importance import to_five, to_level
 from mnemolog.domain.memory import VISIBLE, Kind, erased_memory, no_such_memory
-from mnemolog.domain.origin import Origin
+from mnemolog.domain.origin import EXTERNAL, Origin
 from mnemolog.domain.viewer import Viewer
-from mnemolog.projections.asking import fetch_asked, given, together
+from mnemolog.projections.asking import fetch_asked, fetch_joined, given, together
 from mnemolog.projections.memories.filters import Candidates, active, conditions, unasked, visible_to
 from mnemolog.projections.memories.tables import links, memories
 from mnemolog.projections.paging import Slice, page_of, sliced
@@ -26,8 +41,9 @@ from mnemolog.projections.visibility import owned
 Row = dict[str, Any]
 FOUNDATION = 20  # D §pinned
 MOST_RELATED = 2  # B §2
-TOGETHER = 8
-"""So many related memories are read at once: mostly, enough of these are shown."""
+
+_NOTHING: ColumnElement[int] = literal_column("0")
+"""As an offset, it keeps Postgres from planning a subquery as a join."""
 
 _INTERNAL = frozenset({"document", "tenant", "stream_kind", "recalls"})
 
@@ -38,11 +54,11 @@ async def by_ids(connection: AsyncConnection, viewer: Viewer, memory_ids: set[UU
     """The rows of these ids that the agent may see, including hidden ones, each with what contradicts it."""
     if not memory_ids:
         return {}
-    rows, edges = await together(
-        fetch_asked(connection, memories, viewer, _identified, ids=list(memory_ids)),
-        _links_of(connection, viewer, memory_ids, contradicting=True),
+    ids = list(memory_ids)
+    rows, against = await together(
+        fetch_asked(connection, memories, viewer, _identified, ids=ids), _against(connection, viewer, ids)
     )
-    return {row["memory_id"]: row for row in await _shown(connection, viewer, rows, edges)}
+    return {row["memory_id"]: row for row in _shown(rows, against)}
 
 
 async def one(connection: AsyncConnection, viewer: Viewer, memory_id: UUID) -> Row:
@@ -107,23 +123,14 @@ async def related(
 
     `without`: others that are shown anyway.
     """
-    strongest: dict[UUID, float] = {}
-    for edge in await _links_of(connection, viewer, memory_ids, contradicting=False):
-        for end in {edge["from_id"], edge["to_id"]} - {*memory_ids, *without}:
-            strongest[end] = max(strongest.get(end, 0.0), edge["strength"])
-    found: list[tuple[Row, float]] = []
-    in_order = sorted(strongest, key=lambda id_: (-strongest[id_], id_))
-    for start in range(0, len(in_order), TOGETHER):
-        some = in_order[start : start + TOGETHER]
-        rows, against = await together(
-            fetch_asked(connection, memories, viewer, _candidates, among, ids=some),
-            _links_of(connection, viewer, set(some), contradicting=True),
-        )
-        shown = {row["memory_id"]: row for row in await _shown(connection, viewer, rows, against)}
-        found += [(shown[id_], strongest[id_]) for id_ in some if id_ in shown and not shown[id_]["contradicted_by"]]
-        if len(found) >= MOST_RELATED:
-            break
-    return found[:MOST_RELATED]
+    if not memory_ids:
+        return []
+    ids, shown = list(memory_ids), list({*memory_ids, *without})
+    pairs = await fetch_joined(connection, (links, memories), viewer, _most_related, among, ids=ids, shown=shown)
+    strengths = {row["memory_id"]: edge["strength"] for edge, row in pairs}
+    against = await _against(connection, viewer, list(strengths))
+    rows = _shown([row for _, row in pairs], against)
+    return [(row, strengths[row["memory_id"]]) for row in rows if not row["contradicted_by"]]
 
 
 def _far(edge: Row, memory_id: UUID) -> UUID:
@@ -148,34 +155,29 @@ def _lives(row: Row) -> bool:
 
 
 async def _read(connection: AsyncConnection, viewer: Viewer, rows: Sequence[Row]) -> Sequence[Row]:
-    edges = await _links_of(connection, viewer, {row["memory_id"] for row in rows}, contradicting=True)
-    return await _shown(connection, viewer, rows, edges)
+    return _shown(rows, await _against(connection, viewer, [row["memory_id"] for row in rows]))
 
 
-async def _shown(
-    connection: AsyncConnection, viewer: Viewer, rows: Sequence[Row], contradictions: Sequence[Row]
-) -> Sequence[Row]:
-    """Rows as they are shown, each with the active memories that contradict it and that the agent may see.
+async def _against(connection: AsyncConnection, viewer: Viewer, ids: list[UUID]) -> Mapping[UUID, Mapping[UUID, Row]]:
+    """For each of these memories, the active ones that contradict it and that the agent may see."""
+    against: dict[UUID, dict[UUID, Row]] = {}
+    if ids:
+        for edge, row in await fetch_joined(connection, (links, memories), viewer, _contradicting, ids=ids):
+            against.setdefault(_far(edge, row["memory_id"]), {})[row["memory_id"]] = row
+    return against
+
+
+def _shown(rows: Sequence[Row], against: Mapping[UUID, Mapping[UUID, Row]]) -> Sequence[Row]:
+    """Rows as they are shown, each with what contradicts it.
 
     The newer of two is the one said later, then the one recorded later.
     """
-    ids = {row["memory_id"] for row in rows}
-    against: dict[UUID, set[UUID]] = {}
-    for edge in contradictions:
-        for one, other in permutations((edge["from_id"], edge["to_id"])):
-            against.setdefault(one, set()).add(other)
-    far = {other for id_ in ids & against.keys() for other in against[id_]}
-    seen: dict[UUID, Row] = {}
-    if far:
-        rows_far = await fetch_asked(connection, memories, viewer, _findable, ids=list(far))
-        seen = {row["memory_id"]: row for row in rows_far}
-    contradicting = {id_: [seen[one] for one in sorted(against.get(id_, set()) & seen.keys())] for id_ in ids}
     return [
         {
             **{name: value for name, value in row.items() if name not in _INTERNAL},
             "importance_level3": to_level(row["importance"]),
             "importance_level5": to_five(row["importance"]),
-            **_contradictions(row, contradicting[row["memory_id"]]),
+            **_contradictions(row, [one for _, one in sorted(against.get(row["memory_id"], {}).items())]),
         }
         for row in rows
     ]
@@ -200,19 +202,62 @@ def _said(row: Row) -> tuple[datetime, datetime, UUID]:
     return row["occurred_at"], row["created_at"], row["memory_id"]
 
 
-async def _links_of(
-    connection: AsyncConnection, viewer: Viewer, memory_ids: set[UUID], *, contradicting: bool
-) -> Sequence[Row]:
-    if not memory_ids:
-        return []
-    return await fetch_asked(connection, links, viewer, _links, contradicting, ids=list(memory_ids))
-
-
-def _links(viewer: Viewer, contradicting: bool) -> Select[Any]:
+def _contradicting(viewer: Viewer) -> CompoundSelect[Any]:
+    """Each contradiction of these memories, with the other one."""
     ids = given("ids", ARRAY(Uuid()))
-    either = or_(links.c.from_id == any_(ids), links.c.to_id == any_(ids))
-    of_type = (links.c.relation_type == CONTRADICTS) if contradicting else (links.c.relation_type != CONTRADICTS)
-    return select(*stored(links)).where(owned(links, viewer), of_type, either)
+    found = []
+    for end, other in permutations((links.c.from_id, links.c.to_id)):
+        far = _by_key(_findable(viewer), other, "far")
+        of_these = (owned(links, viewer), links.c.relation_type == CONTRADICTS, end == any_(ids))
+        found.append(select(*stored(links), *far.c).select_from(links).join(far, true()).where(*of_these))
+    return union_all(*found)
+
+
+def _most_related(viewer: Viewer, among: Candidates) -> Select[Any]:
+    """The candidates that are linked most strongly to these memories, each with its strongest link.
+
+    Without those that are `shown` anyway, and those that something newer contradicts.
+    """
+    near = func.unnest(given("ids", ARRAY(Uuid()))).table_valued("id", name="near").render_derived()
+    every = union_all(
+        *(
+            select(far.label("far"), *stored(links))
+            .select_from(near)
+            .join(links, owned(links, viewer) & (end == near.c.id) & (links.c.relation_type != CONTRADICTS))
+            for end, far in permutations((links.c.from_id, links.c.to_id))
+        )
+    ).subquery()
+    strongest = (
+        select(every)
+        .where(every.c.far != all_(given("shown", ARRAY(Uuid()))))
+        .ext(distinct_on(every.c.far))
+        .order_by(every.c.far, every.c.strength.desc())
+        .subquery()
+    )
+    edge = select(strongest).order_by(strongest.c.strength.desc(), strongest.c.far).offset(_NOTHING).subquery().c
+    candidates = select(*stored(memories)).where(*among.conditions(viewer), *_uncontradicted(viewer))
+    found = _by_key(candidates, edge.far, "found")
+    shown = select(*(edge[one.name] for one in stored(links)), *found.c).join(found, true())
+    return shown.order_by(edge.strength.desc(), edge.far).limit(MOST_RELATED)
+
+
+def _uncontradicted(viewer: Viewer) -> list[ColumnElement[bool]]:
+    """Whether nothing contradicts a memory that was said later and may."""
+    column, found = memories.c, []
+    for end, other in permutations((links.c.from_id, links.c.to_id)):
+        newer = _by_key(_findable(viewer), other, "newer")
+        said = tuple_(newer.c.occurred_at, newer.c.created_at, newer.c.memory_id)
+        later = said > tuple_(column.occurred_at, column.created_at, column.memory_id)
+        able = column.origin.in_(sorted(EXTERNAL)) | newer.c.origin.not_in(sorted(EXTERNAL))
+        of_this = (owned(links, viewer), links.c.relation_type == CONTRADICTS, end == column.memory_id, later, able)
+        against = select(links.c.from_id).select_from(links).join(newer, true()).where(*of_this).correlate(memories)
+        found.append(~against.offset(_NOTHING).exists())
+    return found
+
+
+def _by_key(found: Select[Any], memory_id: ColumnElement[UUID], name: str) -> LateralFromClause:
+    """The one of these memories with an id, looked up by it: a plan for all users must not read all memories of one."""
+    return found.where(memories.c.memory_id == memory_id).correlate_except(memories).offset(_NOTHING).lateral(name)
 
 
 def _strongest(viewer: Viewer) -> Select[Any]:
@@ -242,11 +287,7 @@ def _pinned(viewer: Viewer, limit: int) -> Select[Any]:
 
 
 def _findable(viewer: Viewer) -> Select[Any]:
-    return _identified(viewer).where(active(), unasked())
-
-
-def _candidates(viewer: Viewer, among: Candidates) -> Select[Any]:
-    return select(*stored(memories)).where(*among.conditions(viewer), _given_ids())
+    return select(*stored(memories)).where(*visible_to(viewer), active(), unasked())
 
 
 def _given_ids() -> ColumnElement[bool]:

@@ -98,6 +98,7 @@ class MemoryReads(GraphReads, KnowledgeReads):
         resolved = await self._resolved(viewer, request.thread_id, request.query, moment)
         needed = {CHANGES, *candidates.needed(request.filters)}
         sources = query.sources(request)
+        self.expect(resolved.text)
         passages, missing = await self._passages(viewer, sources, resolved.text, request.top_k, moment)
         skipped = [*resolved.skipped, *missing]
         ask = partial(
@@ -130,6 +131,7 @@ class MemoryReads(GraphReads, KnowledgeReads):
         candidates.categories(self._policy, viewer.agent_id, request.categories, request.filters)
         resolved = await self._resolved(viewer, request.thread_id, request.query, moment)
         sources = context.answering(viewer, request)
+        self.expect(resolved.text)
         passages, missing = await self._passages(viewer, sources, resolved.text, context.MOST_KNOWN, moment)
         gather = partial(
             context.gather,

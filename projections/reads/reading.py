@@ -48,6 +48,9 @@ class Reading(ABC):
     def _admitted(self, viewer: Viewer) -> Viewer: ...
 
     @abstractmethod
+    def expect(self, text: str) -> None: ...
+
+    @abstractmethod
     async def session(self, viewer: Viewer, chat_id: str, moment: Moment = NOW) -> Session: ...
 
     @abstractmethod

@@ -122,6 +122,24 @@ async def test_a_search_reads_the_strongest_link_of_each_memory_and_few_that_are
     assert checked["links"] < 3 * ALIKE
 
 
+async def test_however_many_memories_contradict_each_other_a_search_takes_as_many_round_trips(
+    engine: Engine, user: str
+) -> None:
+    ana = Person(engine, user)
+    for number in range(ALIKE):
+        await ana.creates(f"Ana painted {number} violins in Lisbon")
+        await ana.creates(f"a violin that Ana painted in Lisbon {'and sold ' * (number % 3)}{'again' * (number % 2)}")
+    await ana.asks("What did Ana paint in Lisbon?")
+
+    with round_trips() as trips:
+        answer = await ana.asks("What did Ana paint in Lisbon?", top_k=5)
+
+    contradicted = [one for one in answer.hits if one.row.get("contradicts")]
+    assert contradicted
+    assert answer.related
+    assert len([trip for trip in trips if trip]) <= 7
+
+
 @pytest.mark.parametrize(
     "asked",
     [

@@ -8,7 +8,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
-from mnemolog.adapters.engine.wiring import expect
+from mnemolog.adapters.engine.wiring import expect_texts
 from mnemolog.adapters.minilm import InThread, Lexical
 from mnemolog.adapters.minilm.caching import CachingEmbedder
 from mnemolog.adapters.minilm.prefetching import PREFETCHED, PrefetchingEmbedder
@@ -67,7 +67,7 @@ async def test_a_turn_is_embedded_while_it_is_appended() -> None:
     slow = Slow()
     slow.may.set()
     ahead = PrefetchingEmbedder(CachingEmbedder(slow))
-    handler = Handler(MemoryLog(), Clock(), ids(), decided=partial(expect, ahead))
+    handler = Handler(MemoryLog(), Clock(), ids(), decided=partial(expect_texts, ahead))
     turn = {
         "user_id": "ana",
         "turn_id": "1",
