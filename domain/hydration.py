@@ -93,6 +93,8 @@ email mail phone number contact
 friend buddy knows
 like likes love loves enjoy enjoys favourite favorite prefer prefers hobby hobbies interest interests
 trip travel vacation holiday journey visit
+fly flying flight
+car vehicle van drive drives driving
 study studied studies school university college degree graduated
 speak speaks language languages
 own owns has have

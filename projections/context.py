@@ -292,7 +292,7 @@ async def _recent(asked: Asked, request: ContextRequest, budget: int | None) -> 
     for row in rows:
         told = " ".join([row["text"], *lines.get(row["message_id"], ())])
         shown = {**row, "line": row["line"].replace(row["text"], told)}
-        hits.append(replace(hit_of_row(told_former(shown, *over.get(row["message_id"], ((), False)))), score=1.0))
+        hits.append(replace(hit_of_row(told_former(shown, *over.get(row["message_id"], ((), ())))), score=1.0))
     return ranking.within_budget(hits[::-1], budget, _line)[::-1]
 
 
@@ -348,7 +348,7 @@ async def _section(asked: Asked, found: _Collected, known: Sequence[Hit]) -> Sec
     ]
     said = {hit.row["message_id"]: hit.date for hit in kept if hit.kind == MESSAGE}
     over = await outlived(connection, viewer, asked.point, asked.predicates, said) if said else {}
-    marked = [told_former(hit.row, *over.get(hit.row.get("message_id", ""), ((), False))) for hit in kept]
+    marked = [told_former(hit.row, *over.get(hit.row.get("message_id", ""), ((), ()))) for hit in kept]
     rows = sorted(marked, key=lambda row: row["former"] == FORMER)[: found.mode.rag_length]
     return Section(found.category, found.mode, rows)
 

@@ -142,18 +142,16 @@ async def outlived(
     point: Point,
     predicates: PredicatePolicy,
     said: Mapping[str, datetime],
-) -> Mapping[str, tuple[Sequence[Row], bool]]:
-    """Of messages, given with when they were said: the facts that they stated and that no longer hold; whether all."""
+) -> Mapping[str, tuple[Sequence[Row], Sequence[Row]]]:
+    """Of messages, given with when they were said: the facts that they stated and that no longer hold; the others."""
     told = _Narrowed().by(_told, turn_ids=list(said))
-    over: dict[str, list[Row]] = {}
-    lasting: set[str] = set()
+    over, lasting = dict[str, list[Row]](), dict[str, list[Row]]()
     for fact in await _Reading(connection, viewer, replace(point, always=True), predicates).rows(told):
         for id_ in said.keys() & set(fact["source_turn_ids"]):
-            if fact["state"] is State.RETIRED or (fact["state"] is State.ENDED and fact["valid_to"] > said[id_]):
-                over.setdefault(id_, []).append(_fact(fact, predicates, None))
-            else:  # Also if this message told of its end.
-                lasting.add(id_)
-    return {id_: (facts, id_ not in lasting) for id_, facts in over.items()}
+            # It lasts also if this message told of its end.
+            ended = fact["state"] is State.RETIRED or (fact["state"] is State.ENDED and fact["valid_to"] > said[id_])
+            (over if ended else lasting).setdefault(id_, []).append(_fact(fact, predicates, None))
+    return {id_: (facts, lasting.get(id_, ())) for id_, facts in over.items()}
 
 
 def fact_value(fact: Row) -> str:

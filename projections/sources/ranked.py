@@ -192,12 +192,12 @@ async def _outlived(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     over = await facts.outlived(asked.connection, asked.viewer, asked.point, asked.predicates, said)
     now = bool(state.asked_states(asked.question.text))
     weight, marked, about = FORMER if now else 1.0, [], dict[str, list[str]]()
-    asked_for = hydration.question_stems(asked.question.text)
+    asked_for = asked.stems | hydration.alike(asked.stems)
     for hit in hits:
-        ended, every = over.get(hit.row.get("message_id", ""), ((), False))
-        one = replace(hit, row=told_former(hit.row, ended, every)) if ended else hit
+        ended, lasting = over.get(hit.row.get("message_id", ""), ((), ()))
+        one = replace(hit, row=told_former(hit.row, ended, lasting)) if ended else hit
         over_now = one.row.get("former") == ranking.FORMER
-        asks_only = every and any(not asked_for.isdisjoint(hydration.stems(_told_of(fact))) for fact in ended)
+        asks_only = _tell_any(ended, asked_for) and not _tell_any(lasting, asked_for)
         later = replace(one, score=weight * hit.score)
         marked.append(replace(later, current=False) if over_now else later if asks_only else one)
         if over_now or asks_only:
@@ -207,9 +207,10 @@ async def _outlived(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     return _news_first(marked, about) if now else sorted(marked, key=lambda hit: -hit.score)
 
 
-def _told_of(fact: Row) -> str:
-    """The words of a fact's predicate and value."""
-    return f"{fact['predicate'].replace('_', ' ')} {facts.fact_value(fact)}"
+def _tell_any(told: Sequence[Row], stems: frozenset[str]) -> bool:
+    """Whether the predicate or the value of one of the facts has one of these words."""
+    words = (f"{fact['predicate'].replace('_', ' ')} {facts.fact_value(fact)}" for fact in told)
+    return any(not stems.isdisjoint(hydration.stems(one)) for one in words)
 
 
 def _values(fact: Row) -> list[str]:
@@ -230,16 +231,16 @@ def _news_first(hits: Sequence[Hit], about: Mapping[str, Sequence[str]]) -> Sequ
         said = ((hit, frozenset(search_terms(hit.row["text"]))) for hit in later)
         if news := next((hit for hit, told in said if any(one and one <= told for one in words)), None):
             in_order[news.id] = replace(news, score=max(news.score, former.score))
-    return sorted(in_order.values(), key=lambda hit: (-hit.score, not hit.current))
+    return sorted(in_order.values(), key=lambda hit: (-hit.score, not hit.current, hit.id in about))
 
 
-def told_former(row: Mapping[str, Any], ended: Sequence[Row], every: bool) -> Row:
+def told_former(row: Mapping[str, Any], ended: Sequence[Row], lasting: Sequence[Row]) -> Row:
     """A message with the facts in it that no longer hold named behind it, or marked as former if it says nothing else.
 
-    `every`: none of its facts holds any more. It may say what is no fact.
+    `lasting`: its facts that still hold. It may also say what is no fact.
     """
     mark, values = ranking.FORMER, [facts.fact_value(one) for one in ended]
-    whole = every and state.says_only(row["text"], values)
+    whole = bool(ended) and not lasting and state.says_only(row["text"], values)
     former = mark if whole else f"{mark}: {', '.join(map(fact_sentence, ended))}" if ended else ""
     return {**row, "former": former}
 

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from mnemolog.domain import hydration, state
-from mnemolog.domain.extraction.times import POINT
+from mnemolog.domain.asked import answer_kind, tells
+from mnemolog.domain.change import Change, changes
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.ranking import OUTSIDE, Signals
 from mnemolog.domain.turn import Role
 from mnemolog.projections.retrieval import Hit
+from mnemolog.projections.sources.graph import FACT
 from mnemolog.projections.sources.source import ENOUGH, Asked
 
 NEARLY = 0.75
@@ -32,6 +34,9 @@ ABOUT_EQUAL = 0.85
 
 CHANGED = 0.6
 """The part of a message's score from which a later one by the same speaker that tells of a change answers it."""
+
+CHANGED_THING = 0.5
+"""That part if it says of just the thing that is asked for that it changed."""
 
 
 def weighed(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -116,27 +121,53 @@ def newest_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
 def changes_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     """A message that something changed above an earlier one of the same speaker that has the same of the question.
 
-    `The exam was pushed to 9 May` above `The exam is on 2 May`, also if it has fewer of the question's words.
+    `The exam was pushed to 9 May` above `The exam is on 2 May`, also if it has fewer of the question's words; and above
+    a fact that the rules found in what was said before.
     """
-    if not _OF_CHANGE.match(asked.question.text) or not asked.stems or (asked.past and not asked.past.last):
+    if not asked.stems or (asked.past and not asked.past.last):
         return hits
+    of_change, now = _OF_CHANGE.match(asked.question.text), _OF_NOW.search(asked.question.text) and not asked.past
     found = list(hits)
     for later in [hit for hit in hits if _tells(hit)]:
-        above = found[: found.index(later)]
-        if changed := _changed(later.row["text"]) & asked.stems:
-            place = next((n for n, hit in enumerate(above) if _is_changed_by(asked, hit, later, changed)), None)
+        told = [one for one in changes(later.row["text"]) if of_change or (now and not one.firm)]
+        if told and (any(one.off for one in told) or _of_kind(asked, later)):
+            above = found[: found.index(later)]
+            place = next((n for n, hit in enumerate(above) if _is_changed_by(asked, hit, later, told)), None)
             if place is not None:
                 found.remove(later)
                 found.insert(place, replace(later, score=above[place].score))
     return found
 
 
-def _is_changed_by(asked: Asked, hit: Hit, later: Hit, changed: frozenset[str]) -> bool:
-    if not _tells(hit) or hit.date >= later.date or hit.row["speaker"] != later.row["speaker"]:
+_OF_NOW = re.compile(
+    r"\b(?:is|are|am|do|does|s|re|m)\b(?!.*\b(?:used to|before|previous\w*|first|ever)\b)", re.IGNORECASE
+)
+
+
+def _is_changed_by(asked: Asked, hit: Hit, later: Hit, told: Sequence[Change]) -> bool:
+    if not _was_told_before(hit, later):
         return False
-    words = hydration.stems(hit.row["text"]) & asked.stems
-    same = words & changed
-    return len(same) > ENOUGH * len(words) and later.score >= CHANGED * hit.score
+    stems = hydration.stems(hit.text)
+    words = stems & asked.stems
+    thing = (asked.stems | hydration.alike(asked.stems)) & (stems | hydration.alike(stems))
+    return any(
+        (one.about(thing, stems | asked.stems) and later.score >= CHANGED_THING * hit.score)
+        or (later.score >= CHANGED * hit.score and _says_the_same(words, words & one.stems, firm=one.firm))
+        for one in told
+    )
+
+
+def _says_the_same(words: frozenset[str], same: frozenset[str], *, firm: bool) -> bool:
+    """Whether it has most of these words of the question, or all of several if it only tells how something is now."""
+    return len(same) > ENOUGH * len(words) if firm else len(same) == len(words) > 1
+
+
+def _was_told_before(hit: Hit, later: Hit) -> bool:
+    """Whether it is an earlier message of the same speaker, or a fact that the rules found in one."""
+    if hit.kind == FACT:
+        row = hit.row["details"]
+        return hit.current and "extractor" in row["metadata"] and max(row["known_from"], hit.date) < later.date
+    return _tells(hit) and hit.date < later.date and hit.row["speaker"] == later.row["speaker"]
 
 
 def _tells(hit: Hit) -> bool:
@@ -144,23 +175,16 @@ def _tells(hit: Hit) -> bool:
     return hit.kind == MESSAGE and not hit.row["text"].rstrip().endswith("?")
 
 
-def _changed(text: str) -> frozenset[str]:
-    """The stems of what a message says to have been moved, cancelled or changed in its price."""
-    found = _CHANGE.search(text)
-    return hydration.stems(_CLAUSE.split(text[: found.end()])[-1]) if found else frozenset()
+def _of_kind(asked: Asked, hit: Hit) -> bool:
+    """Whether it tells something of the kind that the question asks for."""
+    kind = answer_kind(asked.question.text)
+    return kind is None or tells(kind, hit.row["text"])
 
 
 # Who somebody is and where they live does not change with a date.
 _OF_CHANGE = re.compile(
     r"\W*(?:when|how (?:much|many|long)|(?:what|which) (?:day|date|time)|what happened"
     r"|is|are|am|do|does|did|will|ha[sv]e?)\b",
-    re.IGNORECASE,
-)
-_CLAUSE = re.compile(r"[.!?,;:]\s")
-_CHANGE = re.compile(
-    rf"\b(?:(?:moved|pushed|brought|delayed|changed|put|went|gone|goes)(?: [\w' ]{{1,30}}?)? (?:to|until|till)"
-    rf" (?:[£$€]?\d|(?:the )?{POINT})|postponed|rescheduled|cancell?ed|called off|fell through"
-    r"|(?:is|are|'s|was) off(?=$|[,.!;]| (?:now|because|after)))",
     re.IGNORECASE,
 )
 

@@ -172,6 +172,34 @@ async def test_news_of_a_change_is_above_what_it_changes(model: Engine) -> None:
         assert current in (await ana.asks(question)).hits[0].text, question
 
 
+ALTERED = (
+    ("2025-11-27", "My rota is four on, four off at the moment."),
+    ("2025-12-01", "Rent on the shop is £650 a month and the landlord has not put it up in four years."),
+    ("2026-01-14", "Applied for the ward sister post. Interview 3 February, 2pm"),
+    ("2026-01-26", "Interview's been shifted to 10 February because Fiona is off sick"),
+    ("2026-02-11", "Mr Cole has finally put the rent up, it's £725 a month, and I can hardly complain."),
+    ("2026-03-03", "First week done. Rota is now three long days, hardly any nights"),
+    ("2026-05-12", "My sister Milda comes over from Kaunas on the 22nd, staying a week"),
+    ("2026-05-15", "Milda's flight got cancelled, she comes on the 23rd instead"),
+)
+
+
+async def test_a_message_of_a_change_may_have_only_the_thing_that_changed(model: Engine) -> None:
+    ana = Teller(model, "altered")
+    for date, text in ALTERED:
+        await ana.says(text, speaker="", occurred_at=day(date))
+    await model.settled(60)
+
+    for question, current in (
+        ("What is my rota like?", "three long days"),
+        ("How much is the rent on the shop?", "£725"),
+        ("When was my ward sister interview?", "10 February"),
+        ("When does Milda come over?", "the 23rd instead"),
+    ):
+        found = (await ana.asks(question, kinds=["message"])).hits
+        assert current in found[0].text, (question, [(hit.text, hit.score) for hit in found])
+
+
 async def test_whom_somebody_lives_with_is_no_place(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("me", "lives_in", "Linz", since=day("2025-03-01"))

@@ -1,0 +1,45 @@
+"""What a message tells to be different from before."""
+
+import pytest
+
+from mnemolog.domain import hydration
+from mnemolog.domain.change import changes
+
+
+def told(text: str) -> list[str]:
+    """The things that changed, with a `!` if they went to another day or price and a `-` if they are off."""
+    found = []
+    for one in changes(text):
+        mark = ("!" if one.firm else "") + ("-" if one.off else "")
+        found += [f"{mark}{' '.join([*sorted(thing.of), thing.noun])}" for thing in one.things]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Interview's been shifted to 10 February", ["!interview"]),
+        ("The bus was full and my eye operation's been put back to 8 June", ["!eye operation"]),
+        ("Ffion has moved the Welsh class to Monday", ["!ffion", "!welsh clas"]),
+        ("Linnea's start at nursery got pushed to 16 February", ["!linnea start"]),
+        ("The party is off because of the rain", ["!-part"]),
+        ("He has finally put the rent up, it's £725", ["rent"]),
+        ("The airline changed our flights, we go on the 2nd", ["airlin", "flight"]),
+        ("The dose is down to 25mg", ["dos"]),
+        ("It went well. Rota is now three long days", ["rota"]),
+        ("Declan leaves, new ward manager from November is Grace", ["ward manag"]),
+        ("I have resigned as treasurer", ["-treasur"]),
+        ("It was put back to 3 May", []),
+        ("I buy a loaf now and then", []),
+        ("The rota is four on, four off", []),
+    ],
+)
+def test_a_message_tells_what_changed(text: str, expected: list[str]) -> None:
+    assert told(text) == expected
+
+
+def test_a_change_is_about_a_thing_only_if_nothing_else_is_said_of_it() -> None:
+    [moved] = changes("The Dunbar job moved to 3 May")
+    asked = hydration.stems("When does the Harper job start?")
+    assert not moved.about(asked, hydration.stems("The Harper job starts on 2 May"))
+    assert moved.about(asked, hydration.stems("The Dunbar job starts on 2 May"))
