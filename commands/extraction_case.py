@@ -17,7 +17,7 @@ from mnemolog.commands.facts import FACTS, Remember, subject_of
 from mnemolog.domain.entity import PERSON
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.short_names import is_short_for
-from mnemolog.domain.predicates import Predicate
+from mnemolog.domain.predicates import TRIP_DATE, Predicate
 from mnemolog.domain.relation import Relation
 from mnemolog.events.event import Event
 
@@ -58,10 +58,32 @@ class Case:
             held = [one for one in self.state.about(self.relation(), self.candidate.via) if holds(one, fact.said.since)]
             ends = {graph.root(one.object_id) for one in held if one.object_id}
             return self.of(subject=str(ends.pop())) if len(ends) == 1 else None
+        if self.moves_planned:
+            return self._of_longer_name()
         if not self.candidate.known:
             return self
         subject = subject_of(graph, fact)
         return self if subject and subject.traits.category in LIVING else None
+
+    @property
+    def moves_planned(self) -> bool:
+        """Whether it is another date of something that is planned and may be known by a longer name."""
+        return self.candidate.planned and not self.candidate.trip
+
+    def _of_longer_name(self) -> Self | None:
+        """Of the exam that is planned, if there is one: its name may be longer, as `stats_exam_date` is.
+
+        None if it is a trip of which no place is said and none or several are planned.
+        """
+        fact, name = self.fact, self.fact.predicate
+        if self.holding(self.state.about(fact, name)):
+            return self
+        known = {one.predicate for one in self.state.graph.relations.values() if one.predicate.endswith(f"_{name}")}
+        held = {one.predicate for one in self.holding(self.state.about(fact, *sorted(known)))}
+        if len(held) != 1:
+            return None if name == TRIP_DATE else self
+        longer = held.pop()
+        return self.of(predicate=longer, rule=replace(fact.rule, name=longer))
 
     def holding(self, known: Iterable[Relation]) -> list[Relation]:
         """Those facts that hold when the message is said, or will hold."""

@@ -35,6 +35,8 @@ def _around(case: Case, subject: Entity) -> frozenset[str]:
     """The tags of what is called in short, and of what ends with a life, a job, a home or a trip."""
     graph, fact = case.state.graph, case.fact
     tags = trip_reads(case, subject)
+    if case.moves_planned:
+        tags |= cluster_reads(graph, graph.members(subject.entity_id))
     if fact.predicate == DIED:
         tags |= cluster_reads(graph, graph.members(subject.entity_id))
     for predicate in TURNED.get(fact.predicate, ()):

@@ -14,7 +14,8 @@ from mnemolog.domain.text import clean, normalize_name
 MAX_PREDICATE = 64  # A §4.2
 DIED, MEDICATION, WORKS_AT = "died", "medication", "works_at"
 NEXT_TRIP, TRIP_TO = "next_trip", "trip_to"
-_OF_TRIP = "_trip_date"
+TRIP_DATE = "trip_date"
+_OF_TRIP = f"_{TRIP_DATE}"
 
 
 class PredicateClass(StrEnum):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mnemolog.domain.extraction import rule
 from mnemolog.domain.extraction.figures import COST
 from mnemolog.domain.extraction.times import is_time
-from mnemolog.domain.extraction.vocabulary import DIETS, ONE_OF, PETS, SOME_OF
+from mnemolog.domain.extraction.vocabulary import DIETS, ONE_OF, PETS, ROLE_WORDS, SOME_OF
 from mnemolog.domain.text import NOT_A_TITLE
 
 LONGEST = 2000
@@ -36,7 +36,7 @@ def clauses(text: str) -> Iterator[Clause]:
     for place, sentence in enumerate(sentences):
         stated, corrects = _opened(_certain(_ASIDE.sub("", sentence.strip())))
         stated = _completed(stated, " ".join(sentences[:place]))
-        stated = _NEW_ROLE.sub("my new ", _KIN.sub(r"my \1 ", stated))
+        stated = _BARE_ROLE.sub("my ", _NEW_ROLE.sub("my new ", _KIN.sub(r"my \1 ", stated)))
         stated = _WISHED.sub("call me ", _HEDGED.sub("I'm ", stated))
         stated = _DIAGNOSED.sub(r"\g<fact> after all", stated)
         stated, replaced = _NOT_BUT.subn(r"\1 \2 ", stated)
@@ -63,7 +63,7 @@ def clauses(text: str) -> Iterator[Clause]:
             being = _BEING_ONE.match(clause) is not None or (being and _AM.match(clause) is not None)
             clause = f"I'm {clause}" if being and _AM.match(clause) else clause
             clause = f"I have {clause}" if own and _PET.match(clause) else clause
-            clause = _KIN.sub(r"my \1 ", clause)
+            clause = _NEW_ROLE.sub("my new ", _KIN.sub(r"my \1 ", clause))
             if clause:
                 yield Clause(clause.strip(" .!,;:"), corrects or again, before)
 
@@ -213,8 +213,8 @@ _OWN_THING = re.compile(
     re.IGNORECASE,
 )
 _PLANNED = re.compile(
-    r"(?:wedding|interview|exam|operation|surgery|flight|driving test|graduation)"
-    r"(?=(?:'s| is| will be| has been| got| was)? (?:on|now|(?P<moved>moved|postponed|pushed|changed|delayed|rescheduled|cancell?ed|off))\b)",
+    r"(?:(?!(?:the|my|our|his|her|their|your|this|that|new|first|second|next|last)\b)[a-z]{3,} )?(?:wedding|interview|exam|operation|surgery|flight|driving test|graduation)"
+    r"(?=(?:'s| is| will be| has| got| was)?(?: been)? (?:on|now|(?P<moved>moved|postponed|pushed|put back|shifted|extended|changed|delayed|rescheduled|cancell?ed|off))\b)",
     re.IGNORECASE,
 )
 _OF_OTHERS = re.compile(r"\b(?:(?i:my|his|her|their|she|he|they)\b|(?<!^)[A-Z][a-z]+)")
@@ -226,7 +226,14 @@ _KIN = re.compile(
     r"^(mum|mom|mummy|mommy|dad|daddy|grandma|grandpa|granny|grandad|granddad|gran|nan|nana)(?: |(?='s (?:moved|gone|quit|retired|left)\b))",
     re.IGNORECASE,
 )
-_NEW_ROLE = re.compile(rf"^new (?=(?:{ONE_OF})(?: is|'s)\b)", re.IGNORECASE)
+_NEW_ROLE = re.compile(
+    rf"^new (?=(?:{ROLE_WORDS} )?(?:{ONE_OF}|(?:flat|house|room)mate)(?: from [\w ]{{3,20}})?(?: is|'s)\b)",
+    re.IGNORECASE,
+)
+# In short, one's own: "Solicitor is Anneka".
+_BARE_ROLE = re.compile(
+    rf"^(?=(?:{ROLE_WORDS} )?(?:{ONE_OF})(?: is|'s)(?: now)?(?: called| named)? (?-i:[A-Z]))", re.IGNORECASE
+)
 _NOW_AT = re.compile(r"now (?:works|lives) (?:at|in|for)\b")
 _JOINT = re.compile(
     r",? (?:and|but|so|because|since|although|though|while|as(?! my\b)) (?=(?:now |then |recently |also |(?:from|since) \w+ )?(?:I|i|we|my|our|We|My|Our|Dr)\b(?!(?:'m|'re| am| are) moving in\b))"
@@ -234,13 +241,14 @@ _JOINT = re.compile(
     r"|,? (?:and|so) (?=(?:[A-Z][\w'-]+ ){1,2}(?:isn't|is not|is no longer) my\b)|,? and (?=(?:now )?(?:she|he)\b)|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
     r"|, (?=(?:live|work) (?:in|at|for|as)\b)|,? (?:and|but) (?=now (?:works|lives) (?:at|in|for)\b)|,? and (?:then )?(?=(?:to )?(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)? (?:on|from) (?:the )?\d)"
     r"|(?:,|,? (?:and|but)) (?=(?:(?:allergic|married|engaged) to|based in|studying|living in)\b)"
-    rf"|,? and (?=an? (?:{PETS}) (?:called|named) )|, (?={_OFFSPRING}|new job (?:at|with) )"
+    rf"|,? and (?=an? (?:{PETS}) (?:called|named) )|, (?={_OFFSPRING}|new job (?:at|with) |new (?:{ROLE_WORDS} )?(?:{ONE_OF})\b)"
     r"|,? and (?=(?:have|has|am|'m|live|work|moved(?! in\b)|started|joined|left|quit|love|hate|like|prefer|speak|study|take)\b)"
 )
 # What people add to a statement without making it less certain.
 _ASIDE = re.compile(
     r",? (?:let's see (?:if|how (?:long|well)) (?:it|that|this) (?:lasts|goes|works(?: out)?|sticks)|in case (?:you're|you are|you were) wondering"
-    r"|if you must know|if you're curious|if that (?:helps|matters)|if (?:you|anyone|anybody)(?: ever)? needs?(?: it| me| to (?:call|reach|ring) me)?|believe it or not)(?=\W*$)",
+    r"|if you must know|if you're curious|if that (?:helps|matters)|if (?:you|anyone|anybody)(?: ever)? needs?(?: it| me| to (?:call|reach|ring) me)?|believe it or not)(?=\W*$)"
+    r"|, would you believe(?: it)?(?=\W*$|, )",
     re.IGNORECASE,
 )
 # A second sentence, which has a subject of its own and does not take back the first.
@@ -321,7 +329,7 @@ _OPENING = re.compile(
     r"|i (?:mixed|messed) up (?:the|that|my) \w+|i (?:got|had|told you|gave you) the (?:wrong \w+|\w+(?: of the \w+)? wrong)"
     r"|that was (?:wrong|a mistake)|not what i said(?: before)?|to correct myself|correction|a correction"
     r"|to be (?:exact|precise))|(?:sorry|apologies)[,:]? (?=it (?:is|was)|it's|i meant))"
-    r"|well|so|oh|yo|hey|hi|hello|yes|yeah|yep|ok|okay|wow|haha|lol|btw|by the way|fyi|just fyi|also|and|but|then|anyway"
+    r"|well|so|oh|omg|ugh|phew|yo|hey|hi|hello|yes|yeah|yep|ok|okay|wow|haha|lol|btw|by the way|fyi|just fyi|also|and|but|then|anyway"
     r"|actually|honestly|in fact|finally|(?:it'?s|its) official|guess what|good news|great news|big news|bad news|news|update|small update"
     r"|quick update|as (?:you know|i said|i mentioned)|just so you know|for (?:the record|your information)"
     r"|please (?:note|remember)(?: that)?|note that|remember(?: that)?|don't forget(?: that)?|change of plans?"

@@ -14,6 +14,7 @@ from mnemolog.domain.extraction.forms import (
     AND_TO,
     AT_WORK,
     DATES,
+    FLIES_ON,
     GOT_ONE,
     INSTEAD,
     IT_IS,
@@ -32,7 +33,7 @@ from mnemolog.domain.extraction.rule import Said
 from mnemolog.domain.extraction.times import Dated, dated, day_of, is_to_come, moment
 from mnemolog.domain.extraction.validation import valid
 from mnemolog.domain.extraction.vocabulary import COUPLE, PETS, SUPERIORS
-from mnemolog.domain.predicates import MEDICATION, NEXT_TRIP, TRIP_TO
+from mnemolog.domain.predicates import MEDICATION, NEXT_TRIP, TRIP_DATE, TRIP_TO
 
 
 def extract(
@@ -59,6 +60,7 @@ def extract(
         if not _names_a_pet(clause):
             clause = replace(clause, text=named(clause.text, (*sentences_of(previous), *clause.before)))
         made = [*_said_in(clause.text, at), *_taken_over(clause, at), *_new_job(clause, at), *_called(clause, at)]
+        made = made or [*_flight_changed(clause, at)]
         for one in made or (_continued(clause, last, at, same_message=bool(found)) if last else ()):
             if clause.corrects and one.action is Action.STATE:
                 one = replace(one, action=Action.CORRECT)
@@ -132,6 +134,16 @@ def _new_job(clause: Clause, at: datetime) -> Sequence[Candidate]:
     return [replace(one, rule=f"{EXTRACTOR}/at-work") for one in they_started_at(Said(found, stated, at))]
 
 
+def _flight_changed(clause: Clause, at: datetime) -> Sequence[Candidate]:
+    """Another date of the trip that is planned: "changed the flight, going on 2 June now"."""
+    said = f"{_before(clause)} {clause.text}"
+    if not _OTHER_FLIGHT.search(said) or (found := FLIES_ON.match(clause.text)) is None:
+        return ()
+    on = day_of_trip(found["when"], at)
+    moved = {"literal": True, "single": True, "changes": True, "planned": True, "rule": f"{EXTRACTOR}/flight-changed"}
+    return (Candidate(predicate=TRIP_DATE, object=on.stamp, until=on.until or on.over, **moved),) if on else ()  # type: ignore[arg-type]
+
+
 def _called(clause: Clause, at: datetime) -> Sequence[Candidate]:
     """The name of whom the sentence before tells: "I got a cat. She's called Miso"."""
     got = GOT_ONE.match(_before(clause))
@@ -152,6 +164,11 @@ def _before(clause: Clause) -> str:
 
 
 _GOT_A_PET = re.compile(rf"\b(?:an?|another)(?: [a-z-]+){{0,2}} (?:{PETS})\W*$", re.IGNORECASE)
+_OTHER_FLIGHT = re.compile(
+    r"\b(?:chang|mov|rebook|switch|alter|reschedul)\w*(?: (?:my|our|the))? (?:flight|train|ferry|ticket|booking)s?\b"
+    r"|\b(?:flight|train|ferry)s?(?:'s| has| have| is| are| was| were| got)(?: been)? (?:chang|mov|reschedul|alter|rebook)\w*",
+    re.IGNORECASE,
+)
 _JOB = re.compile(
     r"\b(?:got|has|found|landed|started|starts|took|accepted) (?:an?|his|her|their)(?: new)? (?:job|position|role)\b",
     re.I,

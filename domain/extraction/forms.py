@@ -22,6 +22,7 @@ from mnemolog.domain.extraction.makers import (
     ends,
     ends_study,
     event,
+    event_moved,
     favourite,
     freelance,
     joins,
@@ -91,7 +92,7 @@ from mnemolog.domain.extraction.rule import Rule, form, named, rule
 from mnemolog.domain.extraction.vocabulary import SEVERAL, SUBJECTS, VERBS
 
 _EVENT = (
-    r"(?:the|my|our) (?:new )?(?-i:(?P<place>[A-Z][\w-]+) )?(?P<noun>wedding|(?:job )?interview|appointment|exam|flight|surgery|operation|graduation"
+    r"(?:the|my|our) (?:new )?(?-i:(?P<place>[A-Z][\w-]+) )?(?:(?!(?:next|last|first|second|final|big|little|whole|old|other)\b)(?P<kind>[a-z]{3,}) )?(?P<noun>wedding|(?:job )?interview|appointment|exam|flight|surgery|operation|graduation"
     r"|concert|party|conference|funeral|christening|race|deadline|due date|reunion|marathon|recital|ceremony|move|meeting|trip|holiday|vacation"
     r"|(?:dentist|doctor|dentist's|doctor's) appointment|housewarming|birthday party|driving test)"
     r"(?: (?:to|in) {NAME})?"
@@ -106,7 +107,10 @@ _COSTS = (
 )
 _PARTED = r"(?:split up|split|separated|broke up|broken up|divorced|(?:are )?no longer together|(?:are )?not together any ?more|(?:got|are) divorced|(?:have )?called it quits)"
 _GONE = r"(?=$|[,.!;:(]| (?:and|but|because|so|of|from|after|peacefully|suddenly|unexpectedly|in (?:his|her|their) sleep|this|while|surrounded|at (?:home|the age|age))\b)"
-_MOVED = r"(?:(?:was|got|is|has been|is now|has)(?: been)? )?(?:moved|postponed|rescheduled|pushed(?: back)?|brought forward|changed|delayed)"
+_MOVED = (
+    r"(?:(?: was| got| is| has|'s)(?: (?:been|now|just))*)? (?:moved|postponed|rescheduled|rearranged|pushed(?: back)?|put back|brought forward"
+    r"|shifted|changed|delayed|extended)"
+)
 
 # fmt: off
 # In these, a date is what is said, not since when it holds.
@@ -120,13 +124,13 @@ DATES: tuple[Rule, ...] = named(
     rule("appointment", rf"(?:(?:my|the) )?{{PRACTITIONER}}(?:'s)?(?: office)?(?: has| had to)? (?:moved?|postponed?|rescheduled?|pushed|changed|delayed) (?:my|our|the) appointment(?: back)? (?:to|until|for) (?P<when>{times.POINT})\b", appointment),
     rule("on |for ", rf"(?:(?:my|the|our) )?{{PRACTITIONER}}(?:'s)?(?: appointment)?(?: is| is now| has been moved to| got moved to)? (?:on |for )?(?P<when>{times.POINT})(?=$|[,.!]| (?:at|in|from|with|because|now|instead)\b)", appointment),
     rule("last day", rf"my last day (?:at|with) {{NAME}} (?:is|was|will be)(?: on)? (?P<when>{times.POINT})", last_day),
-    rule("to |until|till", rf"{_EVENT} {_MOVED} (?:to|until|till|for) (?P<when>{times.POINT})", event),
+    rule("to |until|till", rf"{_EVENT}{_MOVED} (?:to|until|till|for) (?P<when>{times.POINT})", event_moved),
     rule("booked", rf"{{I}} booked(?: (?:an?|our|my|the|some|two))?(?: (?!(?:table|seat|ticket)s?\b)[a-z-]+){{0,3}} (?:flights?|trip|holiday|vacation|week|weekend|hotel|getaway|break) (?:to|in) {{NAME}} (?:for|on|from|in) (?P<when>{times.POINT})", booked),
     rule("getaway|trip|holiday|vacation|break|weekend", rf"(?:{{I}} (?:got|have|planned) |there's )?an?(?: [a-z-]+){{0,2}} (?:trip|holiday|vacation|break|weekend|getaway) (?:to|in) {{NAME}}(?: with [\w ]{{2,20}}?)?,? (?:on|for|from) (?P<when>{times.POINT})\b", booked),
-    rule("to |until|till", rf"(?:{{I}}|they|[\w' -]{{2,30}}?(?: has| have)?(?: just)?(?= \w+ (?:my|our)\b)) (?:moved|postponed|rescheduled|pushed|delayed|changed) {_EVENT}(?: back)? (?:to|until|till) (?P<when>{times.POINT})", event),
+    rule("to |until|till", rf"(?:{{I}}|they|[\w' -]{{2,30}}?(?: has| have)?(?: just)?(?= \w+ (?:my|our)\b))(?: have)? (?:moved|postponed|rescheduled|pushed|shifted|put|delayed|changed|extended) {_EVENT}(?: back)? (?:to|until|till) (?P<when>{times.POINT})", event_moved),
     # What something costs, and the numbers under which somebody is reached.
     rule("rent|mortgage|salary|wage|pension|rate|charge|tax|money|insurance|bill|member|fee|tuition|subscr|childcare|deduct", rf"(?:my|our)(?: (?:new|current|monthly|weekly))* (?P<what>{COST}){_COSTS} {MONEY}", cost),
-    rule("put|raise|increase|lower|cut|drop|upp|bump", rf"(?:{{I}}|they|(?:the|my|our) landlord|(?:the|my|our) landlady)(?: has| have|'ve| had to)? (?:put|raised?|increased?|lowered|lower|cut|dropped|upped|bumped) (?:my|our|the) (?P<what>{COST})(?: up| down)?(?: from [^,;]{{2,20}}?)? to {MONEY}", cost),
+    rule("put|rais|increas|lower|cut|drop|upp|bump", rf"(?:{{I}}|they|(?:(?:the|my|our) )?(?:landlord|landlady)|{{OTHER}})(?: has| have|'ve|'s| is| are| had to)?(?: just| finally)* (?:put|putting|rais(?:ed?|ing)|increas(?:ed?|ing)|lower(?:ed|ing)?|cut|dropped|upped|bumped) (?:my|our|the) (?P<what>{COST})(?: up| down)?(?: from [^,;]{{2,20}}?)?(?: to|,? (?:so |and )?(?:it's|it is)(?: now)?) {MONEY}", cost),
     rule("pay", rf"{{I}} (?:pay|paying) {SUM} (?:in|for|of)(?: my| our)? (?P<what>{COST})(?=$|[,.!;]| (?:now|and|but)\b)", cost),
     rule("charge", rf"{{I}}(?: now)? charg(?:e|ing)(?: now)? {RATE}", rate),
     rule("number|mobile|phone|cell", rf"my(?: (?:new|current))*(?:(?: (?:mobile|cell|phone|telephone))? (?:number|no)| (?:mobile|cell|phone))(?:'s| is| has)?(?: (?:changed|now))*[,:]?(?: (?:it's|its|it is|to|is|now))* {PHONE}", phone),
@@ -136,7 +140,8 @@ DATES: tuple[Rule, ...] = named(
     rule("every|each|on ", r"{I}(?: (?:always|usually|normally))? (?:(?:go|do|play|take|attend)(?: to)?|have(?= {PRACTICE}))(?: (?:my|an?|the|our))? {HABIT}(?: {LESSONS})? {WEEKDAYS}", weekly),
     rule("shifted|moved|changed|switched", r"(?:(?:my|the|our) )?{HABIT}(?: {LESSONS})?(?:'s)? (?:(?:has|have|is|are|was|were|got|been|now) )*(?:moved|changed|switched|shifted)(?: from [\w ]{6,30}?)? to (?=[\w ]+s\b){WEEKDAYS}", weekly_now),
     rule("shifted|moved|changed|switched", r"{I} (?:shifted|moved|changed|switched)(?: (?:my|the|our))? {HABIT}(?: {LESSONS})?(?: from [\w ]{6,30}?)? to (?=[\w ]+s\b){WEEKDAYS}", weekly_now),
-    rule("each|every|on ", r"(?:(?:my|the|our) )?{HABIT}(?: {LESSONS})? (?:is|are|has been|have been)(?: now)? (?=(?:every|each|on \w+s)\b){WEEKDAYS}", weekly_now),
+    rule("day", r"(?:{I} (?:(?:go|went|been|going) to) )?(?:(?:my|the|our) )?{HABIT}(?: {LESSONS}(?: at (?:the )?[a-z]{3,20})?)?(?: now)?(?:(?:,? which)? (?:is|are|has been|have been|meets?|is meeting|runs?)|'s)(?: now)? (?=(?:every|each|on \w+(?:s| \w+s)|\w+days(?: now| at)? ?\d\w*)\b){WEEKDAYS}", weekly_now),
+    rule("shifted|moved|changed|switched", r"{OTHER}(?: has|'s)?(?: just)? (?:shifted|moved|changed|switched) (?:my|the|our) {HABIT}(?: {LESSONS})?(?: from [\w ]{6,30}?)? to (?=[\w ]+s\b){WEEKDAYS}", weekly_now),
     # Trips that are known: much else is moved.
     rule("postponed|moved|rescheduled|pushed|forward|changed|delayed", rf"(?:(?:the|our|my) )?{{PLACE}}{{NAME}}(?: (?:trip|holiday|vacation))?{{GOT}}? (?:moved|postponed|rescheduled|pushed(?: back)?|brought forward|changed|delayed)(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})\b", trip_moved),
     rule(" is on| is now| is from| is in|'s on|'s now|'s from|will be", rf"(?:(?:the|our|my) )?{{PLACE}}{{NAME}}(?: (?:trip|holiday|vacation))?(?: is|'s| will be)(?: now)? (?:on|from|in) (?P<when>{times.POINT})\b", trip_moved),
@@ -145,12 +150,13 @@ DATES: tuple[Rule, ...] = named(
 
 # What these are about was said before.
 AT_WORK = form(r"{WHO}(?: is|'s|'re| are)(?: now)?(?: working)? (?:at|with|for) {NAME}{END}")
-MOVED_IT = form(rf"(?:{{I}}(?: had to)? (?:move|moved|postpone|postponed|reschedule|rescheduled|push|pushed|delay|delayed|change|changed) it|it {_MOVED})(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})")
+MOVED_IT = form(rf"(?:{{I}}(?: had to)? (?:move|moved|postpone|postponed|reschedule|rescheduled|push|pushed|delay|delayed|change|changed) it|it{_MOVED})(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})")
 ONLY_INTOLERANT = form(r"(?:(?:my|the|that) allergy|it) {INTOLERANCE}(?=$|[,.!])")
 MOVED_IN = form(r"{I}(?: all)? moved in(?:to (?:the|our|my)(?: new)? (?:flat|house|apartment|place|studio|bungalow|home))?(?=$|[,.!])")
 SO_IS = form(r"(?:so )?is {NAME}(?: too)?$")
 INSTEAD = form(r"(?:{AM} (?:going|flying|travelling|traveling|off)|(?:i|we)(?:'ll| will) (?:go|fly|travel)) to {NAME}(?: (?:in|on|for|next|this) [\w ]{2,20}?)? instead(?=$|[,.!;]| with\b)")
 STARTS = form(rf"i(?:'ll| will|'m going to)? (?:start|started|begin|began)(?: (?:work|there))? (?P<when>(?:(?:on|in|from|this|next|last) )?{times.POINT})(?=$|[,.!])")
+FLIES_ON = form(rf".*(?:\b(?:{{I}}|and|now)|[,;:]|^) ?(?:now )?(?:go|leave|fly|set off|going|leaving|flying|off)(?: out)?(?: now)? (?:on )?(?P<when>{times.POINT})\b")
 AND_TO = form(rf"(?:(?:and|then|also) )*to {{NAME}}(?: for [\w ]{{2,20}}?)? (?:on|from) (?P<when>{times.POINT})(?=$|[,.!;])")
 AND_THERE = form(rf"(?:and |then |also )*{{NAME}}(?: for [\w ]{{2,20}}?)? (?:on|from) (?P<when>{times.POINT})(?=$|[,.!;])")
 GOT_ONE = form(r"(?:(?:so|well|and|hey|hi|guess what|big news|btw|oh)[,.!]* )*(?:(?:i|we)(?:'ve| have)?(?: just| finally| also)? )?(?:got|adopted|have|rescued|bought|found|hired) (?:an?|another)(?: (?!friend)[a-z-]+){0,2}? {ONE}[\s.!,]*$")
@@ -246,12 +252,12 @@ RULES: tuple[Rule, ...] = named(
     rule("intoleran", r"{AM} (?P<value>[a-z]+)[- ]intolerant", values("intolerance")),
     rule("eat|have|drink|tolerate", r"i (?:can't|cannot|can not|must not|mustn't)(?: really)? (?:eat|have|drink|tolerate)(?: any)? (?P<value>gluten|dairy|lactose|wheat|peanuts|nuts|shellfish|eggs|soy|fructose|sesame|histamine)(?=$|[,.!]| (?:any ?more|at all|because|and|so|or)\b)", values("intolerance")),
     rule("diagnosed|have|'ve got|suffer", r"{I} (?:(?:was|been|got|were)(?: just)? diagnosed with|have|got|suffer from|living with) {CONDITION}(?=$|[,.!;(]| (?:and|but|so|since|now|in|because|for|too|which|as)\b)", values("condition")),
-    rule(" me off", r"(?:{DOCTOR}|{OTHER})(?: has)?(?: just)? (?:took|taken) me off(?: the| my)? {DRUG}", drug_over),
+    rule(" me off", r"(?:{DOCTOR}|{OTHER})(?: has|'s)?(?: just)? (?:took|taken) me off(?: the| my)? {DRUG}", drug_over),
     rule("tak| off|stopped", r"{I} (?:(?:stopped|quit|no longer) (?:taking|take)|stopped|(?:came |come )?off)(?: my| the)? {DRUG}", drug_over),
     rule("tak| on |prescribed|switch", r"{I} (?:take|taking|on|started taking|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUG}(?:,? (?P<amount>{AMOUNT}))?(?:(?: now)? instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("switched from", r"{I} switched from (?P<former>[a-z][\w-]{3,}) to(?: {DOSE})? {DRUG}", drug),
     rule(" me from", r"(?:{DOCTOR}|{OTHER})(?: has)?(?: just)? (?:switched|changed|moved) me from (?P<former>[a-z][\w-]{3,}) to(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?", drug),
-    rule("put me on|prescribed", r"(?:{DOCTOR}|{OTHER})(?: has)?(?: just)? (?:prescribed me|prescribed|put me on)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
+    rule("put me on|prescribed|has me on|started me on", r"(?:{DOCTOR}|{OTHER})(?: has|'s)?(?: just)? (?:prescribed me|prescribed|put me on|me on|started me on)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("tak| on ", r"{I} (?:take|taking|on) {DOSE} (?P<value>(?!(?:every|each|with|before|after|daily|when|whenever|from|once|twice|three|because|that|this|these|more|less|today|tonight|about|instead|until|since|while|during|only|just|them|medication|medicine|water|sugar|milk|vitamins?)\b)[a-z][\w-]{3,30})\b", drug),
     rule("rais|increas|upp|doubl|lower|reduc|decreas|cut|chang|adjust|halv", r"(?:{DOCTOR}|they|{OTHER}|{I})(?: has| have)?(?: just)? (?:raised|increased|upped|doubled|lowered|reduced|decreased|cut|changed|adjusted|halved) (?:(?:my|the) )?(?:dose of )?{DRUG}(?: (?:dose|dosage))?(?: from [^,;]{2,20}?)?(?: back)?(?: up| down)? to (?:{DOSE}|(?P<amount>\d+(?:\.\d+)?)(?=$|[,.!;]| (?:now|again|a day|once|twice|and|because|since)\b))", dose),
     rule("mg|mcg|µg|ml|iu|units|pills|tablets", r"(?:(?:my|the) )?{DRUG}(?:(?:(?: is|'s| went|(?: has|'s) gone| goes|(?: was| got| has been| is)? (?:doubled|increased|raised|upped|bumped|reduced|halved|lowered|cut))(?: back| now)*(?: up| down)? to)|(?: is|'s)? now) {DOSE}", dose),
@@ -343,10 +349,12 @@ RULES: tuple[Rule, ...] = named(
     rule("call|name", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?P<firm>(?-i:[A-Z])[\w'&-]+))))?(?:'s name is|'s called| is called| is named|, whose name is| named| called) {OTHER}{END}", related),
     rule("my|our", r"(?:my|our)(?: (?:new|two|three|four|lovely|older|younger|little|best))* (?P<several>" + SEVERAL + r") are (?:called |named )?{ALL}(?=$|[,.!;])", several),
     rule("my|our", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?P<firm>(?-i:[A-Z])[\w'&-]+))))?(?:,| is(?: now)?)? {OTHER}(?=$|[,.!]| &| (?:is|was|has|had|and|now|just|will|who|with|always|never|often|ate|waters|feeds|walks|minds|babysits|[a-z]{2,}ed|" + VERBS + r")\b)", related),
+    rule(" is ", r"(?:my|our){SORT} {ONE} is(?: now)?(?: called)? {OTHER}(?= (?:at|from) (?-i:[A-Z]))", related),
     rule(" here is", r"the {ONE} here is(?: now)? {OTHER}(?=$|[,.!])", related),
     rule("his|her|'s", r"{THEIR}(?: is(?: now)?(?: called)?)? {OTHER}(?=$|[,.!]| &| (?:is|was|has|had|and|now|just|" + VERBS + r")\b)", their_relative),
     rule("called|named|name|, |: ", r"{I}(?: (?:got|have|adopted|bought|found|switched to|changed to))? (?:an?|one|another){SORT} {ONE}(?:,? (?:called|named|whose name is)|,|:) {OTHER}{END}", related),
     rule("name is|name's|named|called", r"{I}(?: (?:got|have|adopted|bought|picked up|rescued))? (?:an?|one|another){SORT} {ONE}(?: from (?:the |a )?[\w ]{2,20}?|, [a-z][a-z ]{2,25})?(?:,| and|:)? (?:(?:his|her|its|their) name(?:'s| is)|(?:he|she|it)(?:'s| is) (?:called|named)|(?:named|called) (?:him|her|it)) {OTHER}{END}", related),
+    rule("name|called", r"(?:{I}(?: (?:got|have|adopted|bought|picked up|rescued))? (?:an?|another)|(?:the|my|our) (?:dog|cat|puppy|kitten), an?)(?: [\w-]+){0,3}? {PET}(?: cross| mix)?(?: from (?:the |a )?[\w ]{2,20}?)?(?:, [a-z][a-z ]{2,25})?(?:,? (?:called|named|by the name of)|,? (?:and )?(?:his|her|its) name(?:'s| is)|,? (?:and )?(?:he|she|it)(?:'s| is) (?:called|named)) {OTHER}{END}", related),
     rule("named|called", r"{I} (?:got|have|adopted|bought|picked up|rescued) (?:an?|the|our){SORT} {ONE}, an? [\w-]+(?: [\w-]+)? (?:named|called) {OTHER}{END}", related),
     rule("kids|children|sons|daughters|boys|girls|twins", r"{I} (?:have|got) (?:an? |two |three |four |five )?(?:kids|children|sons|daughters|boys|girls|twins)(?:,|:| called| named) {CHILDREN}", parents),
     rule("baby|son|daughter|boy|girl", r"{I} (?:had|have|welcomed)(?: a| our)(?: (?:second|first|third|little|beautiful|healthy))* (?:baby(?: boy| girl| son| daughter)?|son|daughter)(?:,| called| named|: | and (?:named|called) (?:him|her|them)) {OTHER}(?=$|[,.!;]| (?:on|and|in|last|this)\b)", parents),
@@ -360,7 +368,8 @@ RULES: tuple[Rule, ...] = named(
     rule(" car", r"{I} (?:bought|got|leased|have|picked up) (?:an?|our|my)(?: [a-z-]+){0,2} car(?:,|:| -)? (?:an?|it's an?)(?: (?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", names("drives", single=True, changes=True)),
     rule("sold|traded|swapped|replaced|scrapped|rid|wrote off", r"{I} (?:sold|traded in|traded|swapped|replaced|scrapped|got rid of|wrote off) (?:the|my|our)(?: old)? {FORMER}(?: in| off)? (?:and|for|with)(?: (?:bought|got|ordered|leased))? (?:an?|the)(?: (?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", car_instead),
     rule("car|van|truck|pick", r"(?:my|our)(?: new)? (?:car|van|truck|pick-?up)(?: is|'s)(?: now)? (?:an?|the)(?: (?!{CARS})[a-z-]+){0,2} {CAR}", car),
-    rule("bought|got|leased|picked up", r"{I} (?:bought|got|leased|picked up) (?:an?|our|my)(?: (?!(?:second|rental|toy|model|courtesy)\b)[a-z0-9-]+){0,2} {CAR}", car_bought),
+    rule("bought|got|leased|picked up", r"{I} (?:bought|got|leased|picked up) (?:an?|our|my)(?: (?:second[- ]hand|(?!(?:second|rental|toy|model|courtesy)\b)[a-z0-9-]+)){0,2} {CAR}", car_bought),
+    rule("driv|shar|using", r"{I} (?:driving|drive|sharing|using)(?: (?:an?|the|his|her|(?:(?:my|our) )?[\w-]+'s|my|our))?(?: (?!(?:rental|hired|borrowed|courtesy)\b)(?-i:[a-z])[a-z-]*){0,2} {CAR}", car),
     rule("scrapped|sold|traded|swapped|replaced|rid|wrote off", r"{I} (?:sold|traded in|traded|swapped|replaced|scrapped|got rid of|wrote off) (?:it|(?:the|my|our)(?: old)? (?!(?:motor)?(?:bike|cycle)|bicycle|scooter|boat)[\w-]+)(?: in| off)?,? (?:and|for|with)(?: (?:bought|got|leased))? (?:an?|the)(?: [a-z-]+){0,2} {CAR}", car_bought),
     rule("sold|rid|scrapped|wrote off|totalled|totaled", r"{I} (?:sold|got rid of|scrapped|wrote off|totalled|totaled) (?:the|my|our)(?: old)? {NAME}{END}", ends("drives", in_short=True)),
     # Name and birth.
@@ -370,7 +379,7 @@ RULES: tuple[Rule, ...] = named(
     rule("born in", r"i was born in {NAME}{END}", names("born_in", category="Location")),
     # Plans.
     rule("planning to", r"{AM} planning to (?P<value>(?:move|relocate|emigrate|marry|get married|get divorced|retire|quit|resign|change (?:jobs|careers)|study|pursue|enroll?|apply|adopt|learn|propose|have (?:kids|children|a baby)|buy an? (?:house|flat|home|apartment|car)|sell (?:my|our|the) (?:house|flat|home|apartment|car)|open an?|found|launch)\b(?: (?!(?:and|but|so|because)\b)[\w'-]+){0,6})(?=$|[,.!]| (?:and|but|so|because)\b)", planned),
-    rule("fly|going|travel|driv|heading|off ", r"(?:(?:{AM}|{OTHER} & i are) (?:going|flying|travelling|traveling|driving|heading|off)|(?:i|we)(?:(?:'ll| will)(?: be)?)? (?:go|fly|flying|travel|travelling|drive|set off)) to {PLACE}{NAME}{END}", travels),
+    rule("fly|going|travel|driv|heading|off ", r"(?:(?:{AM}|{OTHER} & i are) (?:going|flying|travelling|traveling|driving|heading|off|to (?:go|fly|travel|drive))|(?:i|we)(?:(?:'ll| will)(?: be)?)? (?:go|fly|flying|travel|travelling|drive|set off))(?: from (?-i:[A-Z])[\w-]+)? to {PLACE}{NAME}{END}", travels),
     rule("next", r"(?:(?:my|our|the) )?{NEXT_TRIP}(?: now)?(?::| is to| will be(?: to| in)?| goes(?: to)?| is going(?: to be)?(?: to| in)?| will go to| leads to| is)(?: now)?(?: to| in)? {NAME}{END}", trip),
     rule("next", r"{I} (?:booked|planned|decided on|settled on|chosen|chose|picked) (?:the|our|my) {NEXT_TRIP}(?::| to) {NAME}{END}", trip),
     rule("next", r"{I} (?:booked|planned|decided on|settled on|chosen|chose|picked) {NAME} (?:for|as) (?:our|my|the) {NEXT_TRIP}", trip),

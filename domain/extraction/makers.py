@@ -23,9 +23,22 @@ from mnemolog.domain.extraction.vocabulary import (
 from mnemolog.domain.predicates import MEDICATION, NEXT_TRIP, TRIP_TO, dose_of, trip_date_of
 
 LOCATION = "Location"
+# Of which somebody may have several, each of its own kind.
+_OF_A_KIND = (
+    "interview",
+    "exam",
+    "surgery",
+    "operation",
+    "appointment",
+    "deadline",
+    "race",
+    "party",
+    "meeting",
+    "concert",
+)
 _PLANNED_FOR = timedelta(days=3653)
 _ERRAND = timedelta(days=7)
-_BESIDE = re.compile(r"\b(?:another|second|also|as well|too)\b", re.IGNORECASE)
+_BESIDE = re.compile(r"\b(?:another|second(?![- ]hand)|also|as well|too)\b", re.IGNORECASE)
 # Makes of cars that make motorbikes, too.
 _CYCLES = re.compile(r"(?:BMW|Honda|Peugeot|Suzuki)\b")
 _NEXT = re.compile(r"\bnext\b", re.IGNORECASE)
@@ -502,6 +515,11 @@ def age(said: Said) -> Sequence[Candidate]:
     return (Candidate(predicate="age", object=said.match["value"], literal=True, changes=True),)
 
 
+def event_moved(said: Said) -> Sequence[Candidate]:
+    """Another date of something that is planned, by this name or by a longer one: `the exam` may be the stats exam."""
+    return [replace(one, planned=True) for one in event(said)]
+
+
 def event(said: Said) -> Sequence[Candidate]:
     """The date of something that is planned, such as a wedding or a trip to a place."""
     day = times.day_of(said.match["when"], said.at)
@@ -509,7 +527,11 @@ def event(said: Said) -> Sequence[Candidate]:
         day = times.moved(day, 1, "year")
     if day is None or not _is_planned_for(day, said.at):
         return ()
-    noun, place = "_".join(said.match["noun"].lower().split()), said.named("place") or said.named("name")
+    kind = said.match.groupdict().get("kind") if said.match["noun"].lower() in _OF_A_KIND else None
+    noun, place = (
+        "_".join([*([kind.lower()] if kind else []), *said.match["noun"].lower().split()]),
+        said.named("place") or said.named("name"),
+    )
     if place and noun in TRIPS and (on := day_of_trip(said.match["when"], said.at)):
         return another_date(place, on)
     if place and noun == "flight" and (on := day_of_trip(said.match["when"], said.at)):

@@ -14,7 +14,17 @@ from functools import cache
 
 from mnemolog.domain.extraction.candidate import Candidate
 from mnemolog.domain.extraction.times import DAY, Dated
-from mnemolog.domain.extraction.vocabulary import CARS, DIETS, LANGUAGES, OCCUPATIONS, ONE_OF, PETS, SOME_OF
+from mnemolog.domain.extraction.vocabulary import (
+    CARS,
+    DIETS,
+    LANGUAGES,
+    MODELS,
+    OCCUPATIONS,
+    ONE_OF,
+    PETS,
+    ROLE_WORDS,
+    SOME_OF,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +190,9 @@ _FRAGMENTS = {
     "NAME": _NAME,
     # A make, and a model if it is one, or the word behind it where all is in small letters.
     "CAR": (
-        rf"(?P<car>(?-i:(?:{CARS})\b(?: [A-Z0-9][\w-]*){{0,3}}|(?:{CARS.lower()})\b"
+        rf"(?P<car>(?-i:(?:{CARS}|{MODELS})\b(?: [A-Z0-9][\w-]*){{0,3}}|(?:{CARS.lower()})\b"
         r"(?: (?!(?:motor)?(?:bike|cycle)|scooter|(?:lawn)?mower|engine|generator|keyboard|piano|poster|toy)[a-z][\w-]*(?=$|[,.!;]))?))"
-        r"(?! (?:for (?:my|our|his|her|the|him|them)|as a rental|on loan)\b){END}"
+        r"(?! (?:for (?:my|our|his|her|the|him|them)|as a rental|on loan)\b)(?: (?:hybrid|estate|diesel|electric|automatic|hatchback|van)\b)?{END}"
     ),
     # What may follow a name; another word means that the name is only a part of something.
     "PLACE": rf"(?-i:(?!(?:{_NO_PLACE})(?![\w'-])))",
@@ -241,10 +251,11 @@ _FRAGMENTS = {
     "GOT": r"(?:(?: was| is| got|(?:'s| has)(?: been)?|(?: will| needs to| has to| had to| have to) be)(?: just| now)?)",
     "HABIT": r"(?P<what>(?!(?:it|that|this|everything|work|home|off|on|there|to)\b)[a-z]+(?: (?!(?:class|lesson|practice|training|course)|(?:every|each|on|has|have|is|are|was|were|got|moved|changed|switched|shifted|now)\b)[a-z]+)?)",
     "PRACTICE": r"(?:[\w ]+ {LESSONS}|(?:my )?(?:[a-z]+ing|yoga|pilates|therapy|choir|ballet|karate|judo|football|tennis|band|rehearsals?)) (?:every|each|on)\b",
-    "WEEKDAYS": rf"(?P<days>(?:(?:every|each) {DAY}s?|(?:on )?{DAY}s)(?:(?:,| and| &|, and)(?: every| on)? {DAY}s?)*)\b(?! (?:but|except)\b)",
+    "WEEKDAYS": rf"(?P<days>(?:(?:every|each) {DAY}s?|(?:on )?{DAY}(?:s| (?:mornings|afternoons|evenings|nights)))(?:(?:,| and| &|, and)(?: every| on)? {DAY}s?)*)\b(?! (?:but|except)\b)",
     "LESSONS": r"(?:class(?:es)?|lessons?|practice|training|courses?)",
+    "PET": f"(?P<who>{PETS})",
     "ONE": f"(?P<who>{ONE_OF}|{SOME_OF}|{PETS})",
-    "SORT": r"(?: (?:new|older|younger|big|little|elder|best|eldest|youngest|good|old|close|dear|twin|baby|lovely|cute|second|third))*",
+    "SORT": rf"(?: (?:{ROLE_WORDS}|new|older|younger|big|little|elder|best|eldest|youngest|good|old|close|dear|twin|baby|lovely|cute|second|third))*",
     "FOOD": (
         rf"(?P<value>(?!(?:the|this|that|it|any|some|my|your|anything|everything|{_NO_FOOD})\b)[a-z][\w'-]*(?: (?!{_NO_DISH})[\w'-]+)?"
         rf"(?:(?:, and |, | and | or )(?!not\b)[a-z][\w'-]*(?: (?!{_NO_DISH})[\w'-]+)?)*)"

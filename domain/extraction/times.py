@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 _MONTH_NAMES = "january february march april may june july august september october november december"
 _DAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
 _NUMBER_NAMES = "zero one two three four five six seven eight nine ten eleven twelve"
-_OLDEST = 120
+_OLDEST, _LONGEST_MONTH = 120, 31
 _MONTHS, _DAYS = _MONTH_NAMES.split(), _DAY_NAMES.split()
 _NUMBERS = {word: number for number, word in enumerate(_NUMBER_NAMES.split())}
 _NUMBERS |= {"a": 1, "an": 1, "a couple of": 2, "a few": 3, "several": 3}
@@ -26,13 +26,18 @@ _DATE = (
 DAY_AND_MONTH = (
     rf"(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {MONTH}|{MONTH} \d{{1,2}}(?:st|nd|rd|th)?)(?:,? \d{{4}})?"
 )
+# "The 26th", which is a day where nothing follows of which it is the 26th.
+_NTH = (
+    r"the \d{1,2}(?:st|nd|rd|th)(?=$|[,.!;:)?]| (?:at|because|and|but|so|for|from|to|with|instead|now|not|as|if|cos|bc"
+    r"|until|till|this|of (?:this|next|the) month|i|we|she|he|they)\b)"
+)
 _EDGE = rf"(?:start|beginning|end) of (?:{_DATE}|(?:the|this|next) (?:month|year))"
 POINT = (
     rf"(?:{COUNT} {_UNIT} ago|(?:last|this|next) (?:week(?:end)?|month|year|{DAY}|{MONTH}|{SEASON}|{FEAST})"
     rf"|yesterday|today|tomorrow|last night|this (?:morning|afternoon|evening)|(?:the weekend|{FEAST})|(?:the )?{_EDGE}"
-    rf"|{DAY}|{_DATE})"
+    rf"|{DAY}|{_DATE}|{_NTH})"
 )
-_ON = rf"(?:in|on|at|over) (?:the weekend|{FEAST}|{_DATE}|{DAY}(?: (?:morning|afternoon|evening|night))?|(?:the )?{SEASON}(?: of)?(?: (?:19|20)\d\d)?|(?:the )?{_EDGE})"
+_ON = rf"(?:in|on|at|over) (?:the weekend|{FEAST}|{_DATE}|{_NTH}|{DAY}(?: (?:morning|afternoon|evening|night))?|(?:the )?{SEASON}(?: of)?(?: (?:19|20)\d\d)?|(?:the )?{_EDGE})"
 _RELATIVE = re.compile(
     rf"\b(?:yesterday|today|tomorrow|last|this|next|ago|of the (?:month|year))\b|^in {COUNT} {_UNIT}|\b{DAY}\b",
     re.IGNORECASE,
@@ -65,7 +70,7 @@ RANGE_OF_DAYS = re.compile(
 _STARTING = re.compile(r"(?:starting|as from)\b", re.IGNORECASE)
 _TO_COME = re.compile(
     r"(?:'m|am|'re|are|'s|is)(?: \w+){0,2} (?:starting|joining|moving|relocating|leaving|going|getting|changing|switching|(?:flying|travell?ing|driving|heading|off) to)\b"
-    r"|\b(?:i start|(?:i|we) (?:go|fly|travel|drive|set off) to)\b|(?:'ll|\bwill|\bshall)\b|\bnext (?:trip|holiday|vacation|journey)\b|\bplanning\b|\bnew job (?:at|with) .{2,40} from\b",
+    r"|\b(?:i start|(?:i|we) (?:go|fly|travel|drive|set off) to)\b|(?:'ll|\bwill|\bshall)\b|\bnext (?:trip|holiday|vacation|journey)\b|\bplanning\b|\bnew [\w '-]{2,40}? from\b|(?:'m|am|'re|are|is) to (?:fly|go|travel|start|leave)\b",
     re.IGNORECASE,
 )
 
@@ -280,6 +285,15 @@ def _weekday(name: str, day: datetime, *, future: bool) -> datetime:
     return day + timedelta(days=ahead or 7) if future else day + timedelta(days=ahead - 7 if ahead else 0)
 
 
+def _nth(number: int, day: datetime, *, future: bool) -> datetime:
+    """The nearest day of a month with this number, of the months that have it."""
+    if not 0 < number <= _LONGEST_MONTH:
+        raise ValueError(number)
+    months = (moved(day.replace(day=1), n if future else -n, "month") for n in range(4))
+    days = (one + timedelta(days=number - 1) for one in months if (one + timedelta(days=number - 1)).month == one.month)
+    return next(one for one in days if (one >= day if future else one <= day))
+
+
 def _month(name: str) -> int:
     return next(n for n, one in enumerate(_MONTHS, 1) if one.startswith(name[:3]))
 
@@ -401,6 +415,7 @@ _RESOLVERS: tuple[tuple[str, _Resolver], ...] = (
     (rf"(start|beginning|end) of ({_DATE})", _edge),
     (r"(start|beginning|end) of (the|this|next) (month|year)", _edge_of_unit),
     (rf"({DAY})", lambda it, day, future: _weekday(it[1], day, future=future)),
+    (r"(\d{1,2})(?:st|nd|rd|th)", lambda it, day, future: _nth(int(it[1]), day, future=future)),
     (
         r"(\d{4})-(\d\d)-(\d\d)",
         lambda it, day, future: day.replace(year=int(it[1]), month=int(it[2]), day=int(it[3])),

@@ -29,15 +29,25 @@ OCCUPATIONS = "|".join(_OCCUPATION_WORDS.split())
 # One at a time; the others may be several.
 ONE_OF = (
     "wife|husband|fiancee?|girlfriend|boyfriend|partner|boss|(?:line )?manager|team lead(?:er)?|supervisor|landlord|landlady"
+    "|solicitor|optician|accountant|tutor|surgeon"
     "|dentist|doctor|gp|therapist|vet|hairdresser|barber|physiotherapist|p(?:a)?ediatrician|dermatologist|midwife|mother-in-law|father-in-law|mother|father|mom|mum|dad|stepmother|stepfather|stepmum|stepmom|stepdad"
 )
+ROLE_WORDS = "(?:line|ward|store|shop|site|office|area|project|general|department|dissertation|thesis)"
+"""What a role may be called after, as a ward manager is."""
 SOME_OF = (
     "sister-in-law|brother-in-law|sister|brother|son-in-law|daughter-in-law|son|daughter|cousin|aunt|uncle|niece|nephew"
     "|grandmother|grandfather|grandma|grandpa|granny|gran|nan|nana|grandad|granddad|grandson|granddaughter|friend"
     "|colleague|coworker|neighbour|neighbor|roommate|flatmate|housemate|stepsister|stepbrother|stepson|stepdaughter"
 )
-PETS = (
-    "dog|cat|puppy|pup|kitten|parrot|hamster|rabbit|horse|pony|guinea pig|turtle|tortoise|goldfish|ferret|budgie|snake"
+_DOG_WORDS = (
+    "spaniel terrier labrador retriever collie whippet greyhound poodle dachshund beagle corgi lurcher husky alsatian"
+    " cockapoo labradoodle chihuahua schnauzer rottweiler sheepdog bulldog dalmatian"
+)
+_CAT_WORDS = "tabby siamese ragdoll"
+BREEDS = {**dict.fromkeys(_DOG_WORDS.split(), "dog"), **dict.fromkeys(_CAT_WORDS.split(), "cat")}
+"""What sorts of dogs and cats are called."""
+PETS = "|".join(BREEDS) + (
+    "|dog|cat|puppy|pup|kitten|parrot|hamster|rabbit|horse|pony|guinea pig|turtle|tortoise|goldfish|ferret|budgie|snake"
 )
 # Makes of cars; the names of some are words, too.
 CARS = (
@@ -45,7 +55,14 @@ CARS = (
     "|Jaguar|Jeep|Kia|Lada|Land Rover|Lexus|Mazda|Mercedes(?:-Benz)?|Mitsubishi|Nissan|Opel|Peugeot|Polestar|Porsche"
     "|Range Rover|Renault|Rivian|Saab|Skoda|Škoda|Subaru|Suzuki|Tesla|Toyota|Vauxhall|Volkswagen|Volvo|VW"
 )
+# Models by which a car may be called without its make.
+MODELS = (
+    "Fiesta|Focus|Mondeo|Ka|Corsa|Astra|Yaris|Corolla|Prius|Aygo|Polo|Golf|Passat|Clio|Megane|Twingo|Kangoo|Zoe|Micra|Juke"
+    "|Qashqai|Leaf|Civic|Jazz|Panda|Punto|Berlingo|Partner|Transit|Octavia|Fabia|Superb|Duster|Sandero|Mini|Picanto|Sportage"
+    "|Tucson|Kona|Ibiza|Leon|Swift|Forester|Outback|Hilux|Defender|Discovery|Beetle|Camry|Accord"
+)
 RELATIONS = {
+    **BREEDS,
     "wife": "married_to",
     "husband": "married_to",
     "fiance": "engaged_to",

@@ -252,6 +252,17 @@ async def test_what_ended_something_is_above_it(ana: Teller) -> None:
     assert hits[0].current
 
 
+async def test_a_message_of_which_only_what_is_asked_for_ended_is_below_that_end(ana: Teller) -> None:
+    await hears(ana, "I live in Stokesay, and I have a dog called Treacle.", "Treacle died.")
+
+    async def first(question: str) -> str:
+        hits = (await ana.asks(question)).hits
+        return next(hit.text.rpartition(": ")[2] for hit in hits if hit.kind == "message")
+
+    assert await first("Do I have a dog?") == "Treacle died."
+    assert (await first("Where do I live?")).startswith("I live in Stokesay")
+
+
 async def test_a_new_manager_takes_the_place_of_the_boss(ana: Teller) -> None:
     await hears(ana, "My boss is Denise.", "My new manager is Mia Reyes.", "Since Monday my boss is Marcus Hall.")
     held = [(one["predicate"], one["object"]) for one in await ana.facts() if one["subject"] == ana.user]
@@ -674,6 +685,21 @@ async def test_when_somebody_went_is_known_when_they_are_back(ana: Teller) -> No
     when = f"{ana.user}'s tokyo trip date is 2026-04-18"
     assert when in [hit.text for hit in (await ana.asks("When did I go to Tokyo?")).hits]
     assert f"{ana.user} plans a trip to Rome" in [hit.text for hit in (await ana.asks("Where will I travel?")).hits]
+
+
+async def test_a_changed_flight_moves_the_only_trip(ana: Teller) -> None:
+    await hears(ana, "My exam is on 4 May.", "The airline changed our flights, we go on 2 June now.")
+    assert await told(ana, valid_at=day("2026-03-03")) == {"ana exam_date 2026-05-04"}
+    await hears(ana, "We're flying to Kaunas on the 26th.", "We had to change the flight, we go on 2 April now.")
+    assert "ana kaunas_trip_date 2026-04-02" in await told(ana, valid_at=day("2026-03-28"))
+
+
+async def test_what_is_moved_may_be_known_by_a_longer_name(ana: Teller) -> None:
+    await hears(ana, "My stats exam is on 20 March.", "They moved the exam to 27 March.", "My exam is on 29 March.")
+    exams = {"ana stats_exam_date 2026-03-27", "ana exam_date 2026-03-29"}
+    assert await told(ana, valid_at=day("2026-03-04")) == exams
+    await hears(ana, "My law exam is on 30 March.", "The exam was moved to 31 March.", occurred_at=day("2026-03-05"))
+    assert "ana exam_date 2026-03-31" in await told(ana, valid_at=day("2026-03-06"))
 
 
 async def test_the_next_trip_is_the_next_one_until_its_new_date(ana: Teller) -> None:

@@ -603,6 +603,42 @@ def found(text: str) -> list[str]:
             "We booked a flight to Lisbon from 28 May to 3 June",
             ["lisbon_trip_date 2026-05-28 ..2026-06-03"],
         ),
+        # The day of a month alone, and what is planned by a longer name.
+        ("I'm flying to Kaunas on the 26th for a week.", ["kaunas_trip_date 2026-05-26 ..2026-05-27"]),
+        ("I am to fly from Glasgow to Perth on the 4th of November.", ["perth_trip_date 2026-11-04 ..2026-11-05"]),
+        ("The meeting is on the 12th", ["meeting_date 2026-06-12"]),
+        ("The hip operation is on 3 June.", ["hip_operation_date 2026-06-03"]),
+        ("omg they moved the stats exam to the 21st because of the snow", ["stats_exam_date 2026-05-21"]),
+        ("Interview's been shifted to 10 June because Fiona is off sick", ["interview_date 2026-06-10"]),
+        (
+            "Hospital rang and my operation's been put back to 8 June, would you believe",
+            ["operation_date 2026-06-08"],
+        ),
+        ("changed the flight, going on 2 June now, back on the 9th", ["trip_date 2026-06-02 ..2026-06-03"]),
+        (
+            "My flight has been changed by the airline; I leave on the 6th of November.",
+            ["trip_date 2026-11-06 ..2026-11-07"],
+        ),
+        # Who has a role, in short.
+        ("Solicitor is Anneka at Hillhead Law.", ["solicitor Anneka"]),
+        (
+            "Declan is leaving, new ward manager from November is Grace Achebe",
+            ["manager Grace Achebe 2026-11-01.."],
+        ),
+        ("new flatmate is called Priti, she studies maths", ["roommate Priti"]),
+        # Cars by their model, and animals by their sort.
+        ("bought a second hand Yaris hybrid, 4 years old", ["drives Yaris"]),
+        ("We're sharing my sister's Berlingo now.", ["drives Berlingo"]),
+        ("We got a kitten from the rescue, grey, she's called Bulve.", ["cat Bulve"]),
+        ("We've got a spaniel called Treacle who is thirteen.", ["dog Treacle"]),
+        ("The dog, a Border terrier by the name of Bosun, ate the butter.", ["dog Bosun"]),
+        ("Doctor's taken me off the naproxen.", ["-medication naproxen", "-naproxen_dose *"]),
+        # Days of the week.
+        ("hockey's on wednesdays now bc the pool is shut", ["hockey_day Wednesday"]),
+        ("Lithuanian class at the library is Mondays 6pm", ["lithuanian_day Monday"]),
+        ("Went to my Welsh class, which is on Tuesday evenings over Zoom", ["welsh_day Tuesday"]),
+        ("Ffion has moved the Welsh class to Monday evenings", ["welsh_day Monday"]),
+        ("The choir now meets every Tuesday.", ["choir_day Tuesday"]),
     ],
 )
 def test_plain_statements_become_candidates(text: str, expected: list[str]) -> None:
@@ -614,6 +650,13 @@ def test_plain_statements_become_candidates(text: str, expected: list[str]) -> N
     "text",
     [
         "Moving to Lisbon was hard.",
+        "We won on the 2nd attempt.",
+        "It's the 21st century.",
+        "Vet's got cold hands.",
+        "The shop is open on Tuesday.",
+        "Mia's flight got changed, she goes on 3 June now.",
+        "I changed the sheets, going to bed.",
+        "The house has a golf course.",
         "Anna got a new job, she's at the dentist.",
         "We drive to Berlin every Friday.",
         "I'm driving a rental Ford this week.",

@@ -15,6 +15,11 @@ pytestmark = pytest.mark.spec_part("B13")
         ("rent's 550 now but it's worth it", ["rent 550"]),
         ("Our mortgage went up to 1,450 a month in March.", ["mortgage 1,450 a month 2026-03-01.."]),
         ("They put our rent up to 1,150 from 1 June.", ["rent 1,150 2026-06-01.."]),
+        (
+            "Mr Cole has finally put the rent up, it's £725 from June, and I can hardly complain.",
+            ["rent £725 2026-06-01.."],
+        ),
+        ("landlord is putting the rent up to 560 in september", ["rent 560 2026-09-01.."]),
         ("our mortgage is 1180 a month, fixed for five years", ["mortgage 1180 a month"]),
         ("my salary is 2900 a month before tax", ["salary 2900 a month"]),
         ("I charge £220 a day", ["day_rate £220 a day"]),
