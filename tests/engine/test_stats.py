@@ -68,9 +68,10 @@ async def test_operations_are_counted_by_node_op_and_status(engine: Engine, user
 async def test_what_changed_and_when_is_counted_by_op_and_node_over_time(engine: Engine, user: str) -> None:
     """A search counts what it found, a refused file is an error, and a refused request changes nothing."""
     ana = Person(engine, user)
-    tea, coffee = await ana.creates("Ana drinks green tea"), await ana.creates("Ana drinks black coffee")
+    # So unlike each other that no link comes of it, however soon the first one is found.
+    tea, boats = await ana.creates("Ana drinks green tea"), await ana.creates("Boris paints wooden boats")
     await ana.creates("Ana climbs at the weekend", kind="episode")
-    await ana.merges(tea, coffee, text="Ana drinks green tea and black coffee")
+    await ana.merges(tea, boats, text="Ana drinks green tea, and Boris paints wooden boats")
     with pytest.raises(NotFound):
         await ana.updates(new_id(), text="Ana drinks milk")
     recalled = RecordRecalls(tenant=ana.stream.tenant, user_id=user, actor="recall", memory_ids=(tea,), weights=(3,))
