@@ -168,15 +168,17 @@ async def gather(
         passages=passages,
     )
     # The revision first: a change that the rest does not show yet is reported after it.
-    header, rev = await changes.header(connection, viewer, request.thread_id, request.since_rev)
-    grave, spoken_of, found, foundation, latest, collected = await together(
+    rev, grave, spoken_of, found, foundation, latest, collected, todos = await together(
+        changes.revision(connection, viewer, request.thread_id),
         critical(connection, viewer, predicates, point),
         _spoken_of(asked, request, referred),
         ranked(asked, answering(viewer, request), MOST_KNOWN),
         memories.foundation(connection, viewer),
         of_conversation(connection, viewer, request.thread_id),
         _collected(asked, policy),
+        _open(asked, request),
     )
+    header = await changes.header_of(connection, viewer, request.thread_id, request.since_rev, rev)
     always = list(map(fact_hit, grave))
     facts_found = [hit for hit in found.hits if hit.kind == FACT]
     sections = await together(*(_section(asked, one, facts_found) for one in collected))
@@ -195,7 +197,7 @@ async def gather(
     told = {id_: row for id_, row in told.items() if id_ not in {hit.id for hit in recent}}
     shown = {hit.id for hit in (*always, *said)}
     known = [hit for hit in found.hits if hit.id not in shown and hit.kind != ENTITY]
-    known += [hit for hit in await _open(asked, request) if hit.id not in {one.id for one in known}]
+    known += [hit for hit in todos if hit.id not in {one.id for one in known}]
     block: list[Shown] = [*said, *recent, *(one for one in spoken_of if one.line), *about, *known, *told.values()]
     block.sort(key=_is_outside)
     within = ranking.within_budget(block, left, _line)
