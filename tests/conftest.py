@@ -15,13 +15,15 @@ from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.domain.webhook import Address
 from tests.testkit.clusters import copy_clusters
 from tests.testkit.examples import register
-from tests.testkit.settings import settings_in
+from tests.testkit.settings import PATIENCE, settings_in
 
 register()
 copy_clusters()
 gc.disable()  # Until all tests are collected: what is imported stays.
 # Tests run their engines themselves, unless they are about the one in the background.
 os.environ["MNEMOLOG_ENGINE"] = "in-process"
+# A busy machine may need longer than the five seconds that a read waits for what was written before.
+os.environ["MNEMOLOG_READ_DEADLINE"] = os.environ["MNEMOLOG_APPEND_DEADLINE"] = str(PATIENCE)
 # Facts appear when a test records them, unless it is about their extraction.
 os.environ["MNEMOLOG_EXTRACTION"] = "off"
 _users: Iterator[int] = count(1)

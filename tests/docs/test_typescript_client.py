@@ -45,13 +45,13 @@ console.log(JSON.stringify({
 }));
 """
 
-# A connection that is dead and was not closed, once; half a minute passes in 0.3 seconds.
+# A connection that is dead and was not closed, once; half a minute passes in 0.3 seconds until it is replaced.
 SILENT = """
 import { watch } from "./dist/index.js";
 const [url, user_id] = process.argv.slice(2);
 const later = globalThis.setTimeout;
-globalThis.setTimeout = (act, milliseconds) => later(act, milliseconds / 100);
 const asked = [];
+globalThis.setTimeout = (act, milliseconds) => later(act, asked.length > 1 ? milliseconds : milliseconds / 100);
 const silent = async (request) => {
   asked.push(request.headers.get("Last-Event-ID"));
   if (asked.length > 1) return fetch(request);

@@ -98,7 +98,7 @@ async def test_no_header_when_nothing_changed(api: Api) -> None:
 @pytest.mark.spec("B08")
 async def test_history_tells_every_write_newest_first(api: Api) -> None:
     made = await api.remember("Likes tea")
-    other = await api.remember("Likes green tea")
+    other = await api.remember("Owns a boat")  # So different that nothing links them by itself.
     path = f"/v1/memories/{made['memory_id']}"
     updated = await api.patch(path, text="Likes black tea")
     await api.post(f"{path}/link", to_id=other["memory_id"])

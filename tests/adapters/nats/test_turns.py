@@ -43,7 +43,7 @@ def tenant(user: str) -> str:
 
 async def publish(engine: Engine, tenant: str, body: bytes, headers: dict[str, str] | None = None) -> None:
     sent = {"Nats-Msg-Id": str(uuid4()), **(headers or {})}
-    await engine.nats.jetstream().publish(Address.of(tenant).turns, body, headers=sent, timeout=5)
+    await engine.nats.jetstream().publish(Address.of(tenant).turns, body, headers=sent, timeout=60)
 
 
 async def recorded(engine: Engine, user: str, tenant: str) -> Sequence[Recorded]:

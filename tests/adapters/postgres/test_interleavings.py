@@ -48,7 +48,7 @@ from tests.testkit.examples import examples
 
 HANDLERS = 3
 ALL_AT_ONCE = HANDLERS
-SECONDS = 20.0
+SECONDS = 60.0
 MEMORY_IDS = [UUID(int=number) for number in range(1, 4)]
 _streams = count(1)
 

@@ -26,10 +26,10 @@ from tests.adapters.http.console.conftest import Visitor, signed_in
 from tests.adapters.http.console.person import did, told
 from tests.adapters.http.console.test_views import WRITER
 from tests.adapters.principals.keys import principal
+from tests.testkit.settings import PATIENCE
 
 CARER = principal("carer", roles=[Role.READ, Role.WRITE, Role.CONSENT, Role.ERASE])
 ADMIN = principal("admin", roles=[Role.ADMIN])
-PATIENCE = 20.0
 
 
 async def test_consent_is_granted_and_refused_in_the_users_name(guarded: Engine) -> None:
