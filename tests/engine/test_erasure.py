@@ -1,6 +1,5 @@
 """Erasure, end to end: the text is gone from every projection, the shape stays, and a rebuild equals the live rows."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from typing import Any
@@ -33,6 +32,7 @@ from tests.engine.equality import assert_live_equals_rebuilt, assert_live_equals
 from tests.engine.person import Person
 from tests.engine.story import tell
 from tests.testkit.own_engine import own_engine  # noqa: F401
+from tests.testkit.pausing import noticed
 
 SECRET = "Zanzibarquux"
 
@@ -302,9 +302,9 @@ Held = Callable[[Engine, Person], AbstractAsyncContextManager[None]]
 
 @asynccontextmanager
 async def every_projection_paused(engine: Engine, ana: Person) -> AsyncIterator[None]:
-    for name in engine.projections.running:
-        await engine.projections.pause(name, Pause(now(), "ops"))
-    await asyncio.sleep(1)
+    async with noticed(engine, *engine.projections.running):
+        for name in engine.projections.running:
+            await engine.projections.pause(name, Pause(now(), "ops"))
     try:
         yield
     finally:

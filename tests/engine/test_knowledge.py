@@ -1,6 +1,5 @@
 """The library of an agent on a real engine: added, changed, found, undone, erased; live equals rebuilt."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -18,7 +17,6 @@ from mnemolog.adapters.knowledge.adding import Addition, add
 from mnemolog.adapters.maintenance.retention import retain
 from mnemolog.adapters.pgvector.tables import vectors
 from mnemolog.adapters.postgres.pauses import Pause
-from mnemolog.adapters.projecting.workers import LOOK_SECONDS
 from mnemolog.commands.documents import EraseDocument
 from mnemolog.domain.document import Outcome
 from mnemolog.domain.errors import Erased, InvalidInput, NotFound, NotPermitted
@@ -34,6 +32,7 @@ from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.requests import ContextRequest, MemoryQuery
 from mnemolog.projections.retrieval import Hit
 from tests.engine.equality import assert_live_equals_replayed
+from tests.testkit.pausing import noticed
 
 pytestmark = pytest.mark.spec("A21")
 
@@ -339,8 +338,8 @@ async def test_a_search_and_a_context_of_any_user_find_passages_of_the_agents_li
 async def test_a_search_says_if_the_library_is_not_read(coach: Librarian) -> None:
     await coach.adds(SLEEP)
     await coach.engine.settled()
-    await coach.engine.projections.pause("knowledge", Pause(now(), "ops"))
-    await asyncio.sleep(3 * LOOK_SECONDS)
+    async with noticed(coach.engine, "knowledge"):
+        await coach.engine.projections.pause("knowledge", Pause(now(), "ops"))
     try:
         await coach.adds("# Sleep\n\nA cold room helps.")
         request = MemoryQuery(user_id="ana", agent_id=coach.agent, query="cold room")

@@ -36,6 +36,7 @@ from tests.engine.story import tell, told
 from tests.engine.test_prove_erased import SECRET, planted, readable
 from tests.testkit import warm
 from tests.testkit.clusters import new_clusters
+from tests.testkit.pausing import noticed
 from tests.testkit.settings import settings_in
 
 pytestmark = pytest.mark.spec_part("X11")
@@ -103,8 +104,8 @@ async def on_projections(engine: Engine, statement: str, **values: Any) -> None:
 
 @asynccontextmanager
 async def paused(engine: Engine, name: str) -> AsyncIterator[None]:
-    await engine.projections.pause(name, Pause(now(), "Ops"))
-    await asyncio.sleep(1)  # Until its worker has looked.
+    async with noticed(engine, name):
+        await engine.projections.pause(name, Pause(now(), "Ops"))
     try:
         yield
     finally:

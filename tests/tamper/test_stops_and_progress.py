@@ -1,6 +1,5 @@
 """Stops, pauses and progress that no engine wrote hold nothing back and hide nothing from verification (X08)."""
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -12,7 +11,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.postgres.pauses import Pause
-from mnemolog.adapters.projecting.workers import LOOK_SECONDS
 from mnemolog.adapters.verify.damage import Damage, Kind, Report
 from mnemolog.adapters.verify.healing import heal
 from mnemolog.events.envelope import Recorded
@@ -20,6 +18,7 @@ from mnemolog.projections.graph.projector import GraphProjector
 from tests.engine.person import Person
 from tests.tamper.attacker import PLACE, Attacker, table
 from tests.tamper.test_command import verify
+from tests.testkit.pausing import noticed
 
 pytestmark = pytest.mark.spec("X08")
 
@@ -182,8 +181,8 @@ async def test_a_stopped_stream_is_compared_up_to_its_stop_and_reported_as_unver
 async def paused(victim: Engine) -> AsyncIterator[str]:
     """A projection that an operator paused."""
     name = "memories"
-    await victim.projections.pause(name, Pause(now(), "an operator"))
-    await asyncio.sleep(3 * LOOK_SECONDS)
+    async with noticed(victim, name):
+        await victim.projections.pause(name, Pause(now(), "an operator"))
     yield name
     await victim.projections.resume(name)
     await victim.settled(60)
