@@ -17,6 +17,10 @@ class Model(Protocol):
     def dimensions(self) -> int: ...
     @property
     def calibration(self) -> Calibration: ...
+    @property
+    def at_once(self) -> int:
+        """So many characters may be embedded without a thread: it takes less than a millisecond."""
+        ...
 
     def embed(self, texts: Sequence[str]) -> Vectors: ...
 
@@ -24,16 +28,18 @@ class Model(Protocol):
 class InThread:
     """For a process that embeds little or does nothing else: the loop and the threads share one interpreter lock.
 
-    Also for the lexical model: a thread costs 40 µs, but without one a text of 64 KiB would block the loop for 34 ms.
+    Also for long texts of the lexical model: one of 64 KiB would block the loop for 34 ms.
     """
 
     def __init__(self, model: Model) -> None:
         self.model, self.dimensions, self.calibration = model.model, model.dimensions, model.calibration
-        self._embed = model.embed
+        self._embed, self._at_once = model.embed, model.at_once
 
     def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
-        """Empty: it caches nothing."""
-        return {}
+        """It caches nothing, but what the model embeds at once is as good as cached."""
+        if not texts or sum(map(len, texts)) > self._at_once:
+            return {}
+        return dict(zip(texts, self._embed(texts), strict=True))
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         return await asyncio.to_thread(self._embed, texts)

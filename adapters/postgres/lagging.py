@@ -104,15 +104,14 @@ async def missing(engine: AsyncEngine, beside_log: AsyncEngine, schema: str) -> 
     return await size(beside_log) - int(rows[0]["applied"]) - int(behind)
 
 
-async def level(engine: AsyncEngine, beside_log: AsyncEngine, schemas: Mapping[str, str]) -> frozenset[str]:
-    """The projections, each by its name with its schema, that applied as many events as the log has, and stopped none.
-
-    One statement for all of them; the progress is read first, as in `missing`.
-    """
+async def missing_in_each(
+    engine: AsyncEngine, beside_log: AsyncEngine, schemas: Mapping[str, str]
+) -> Mapping[str, int | None]:
+    """Like `missing`, for projections by their names and schemas, in one statement; None if it stopped streams."""
     async with alone(engine) as connection:
         rows = await fetch_all(connection, _applied(tuple(schemas.items())), ())
     whole = await size(beside_log)
-    return frozenset(name for name, applied in rows if applied == whole)
+    return {name: None if applied < 0 else whole - applied for name, applied in rows}
 
 
 @cache

@@ -356,17 +356,23 @@ class Projections:
 
     async def behind(self) -> Collection[str]:
         """The projections that may lack events, or have stopped streams: one statement finds those that do not."""
+        lacking = await self._lacking()
+        return [name for name in self.running if (lacking[name] != 0 if name in lacking else await self._lags(name))]
+
+    async def _lacking(self) -> Mapping[str, int | None]:
+        """How many events each projection in Postgres lacks; None if it has stopped streams: then `_lags` tells."""
         schemas = {name: store.schema for name, store in self._postgres.items()}
-        level = await lagging.level(self._engine, self.beside_log, schemas)
-        return [name for name in self.running if name not in level and (name in schemas or await self._lags(name))]
+        return await lagging.missing_in_each(self._engine, self.beside_log, schemas)
 
     async def settled(self) -> bool:
         """Whether every projection has applied the whole log, except for paused projections and stopped streams."""
-        waiting = set(await self.behind()) - (await self.paused()).keys()
-        for name in waiting:
-            if await self._lags(name):
-                return False
-        return True
+        lacking = await self._lacking()
+        short = {name for name, events in lacking.items() if events}
+        if short and not short <= (await self.paused()).keys():
+            return False
+        unsure = [name for name in self.running if lacking.get(name) is None]
+        behind = {name for name in unsure if await self._lags(name)}
+        return not behind or behind <= (await self.paused()).keys()
 
     async def _lags(self, name: str) -> bool:
         return await self.running[name].lags()

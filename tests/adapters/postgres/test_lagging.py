@@ -14,6 +14,7 @@ from mnemolog.events.event import Event
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.runtime import Projection
 from tests.engine.person import Person
+from tests.testkit.own_engine import own_engine  # noqa: F401  Jobs for the users of other tests append, too.
 
 
 class Nothing:
