@@ -20,7 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from mnemolog.adapters.postgres.pipelining import PipeliningConnection
-from mnemolog.adapters.postgres.pool import BY_KEY, UNTESTED_SECONDS, quiet
+from mnemolog.adapters.postgres.pool import BY_KEY, CONNECT_SECONDS, UNTESTED_SECONDS, quiet
 from mnemolog.adapters.postgres.url import sqlalchemy_url
 from mnemolog.events.stored_json import read_json
 from mnemolog.projections.seal import OPTION as SEAL
@@ -53,7 +53,11 @@ def create_engine(postgres_dsn: str, seal: RowSeal, options: str = "", **pool: A
         json_serializer=to_json,
         json_deserializer=_read_json,
         hide_parameters=True,  # They contain what people said, and errors are logged.
-        connect_args={"async_creator_fn": _connect, "options": f"-c timezone=UTC {options}"},
+        connect_args={
+            "async_creator_fn": _connect,
+            "options": f"-c timezone=UTC {options}",
+            "connect_timeout": CONNECT_SECONDS,  # A reader that is cancelled waits until it has connected or failed.
+        },
         **pool,
     )
 

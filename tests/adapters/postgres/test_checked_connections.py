@@ -139,3 +139,31 @@ async def test_one_whose_reader_is_cancelled_again_and_again_is_closed_with_its_
 
     assert reading.cancelled()
     assert [one.closed for one in made] == [True]
+
+
+async def test_a_reader_that_is_cancelled_does_not_wait_for_ever_for_a_server_that_hangs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sqlalchemy, "CONNECT_SECONDS", 2)  # libpq's shortest
+    taken = asyncio.Event()
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        taken.set()
+        with suppress(ConnectionError):
+            await reader.read()
+        writer.close()
+
+    async def read(readers: AsyncEngine) -> None:
+        async with connected(readers):
+            pass
+
+    async with await asyncio.start_server(silent, "127.0.0.1") as server:
+        port = server.sockets[0].getsockname()[1]
+        readers = create_engine(f"postgresql://ana@127.0.0.1:{port}/none", NoSeal())
+        reading = asyncio.create_task(read(readers))
+        await taken.wait()
+        reading.cancel()
+        async with asyncio.timeout(60):
+            await asyncio.wait([reading])
+        assert reading.cancelled() or reading.exception()
+        await readers.dispose()
