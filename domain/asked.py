@@ -68,26 +68,6 @@ def answer_kind(question: str) -> AnswerKind | None:
     return next((kind for kind, pattern in _ASKING if pattern.search(plain)), None)
 
 
-_TOLD_TIME = (
-    rf"{MONTH}|{DAY}s?|\d{{1,2}}(?:st|nd|rd|th)|\d{{4}}-\d\d(?:-\d\d)?|(?:19|20)\d\d|yesterday|today|tomorrow|tonight|ago"
-    rf"|(?:last|this|next) (?:weekend|week|month|year|term|{DAY}|{MONTH}|{SEASON})|{SEASON}|weekends?|noon|midnight"
-    r"|\d{1,2}(?:[:.]\d\d)? ?[ap]\.?m"
-)
-_TELLS = {
-    AnswerKind.TIME: re.compile(rf"\b(?:{_TOLD_TIME})\b", re.IGNORECASE),
-    AnswerKind.NUMBER: re.compile(rf"\d|\b(?:{COUNT}|half|dozen|hundred|thousand|free|once|twice)\b", re.IGNORECASE),
-}
-
-
-def tells(kind: AnswerKind, text: str) -> bool:
-    """Whether a text has an answer of this kind.
-
-    >>> tells(AnswerKind.TIME, "moved to the 21st"), tells(AnswerKind.NUMBER, "moved to the flat")
-    (True, False)
-    """
-    return _TELLS[kind].search(text) is not None
-
-
 @dataclass(frozen=True, slots=True)
 class Span:
     """From a time until just before another."""

@@ -26,13 +26,17 @@ class Change:
     """A sentence that tells of a change, with the `stems` of what is said there.
 
     `things`: what may have changed. `firm`: it was moved to a day, went to a price or is off, and not only new or so
-    now. `off`: it has no other day or price.
+    now. `off`: it has no other day or price. `priced`: it is another price. `over`: the stems of what is said to be no
+    longer or not so; `of_it`: the sentence says that of `it`, of which was spoken before.
     """
 
     stems: frozenset[str]
     things: tuple[Thing, ...] = ()
     firm: bool = False
     off: bool = False
+    priced: bool = False
+    over: frozenset[str] = frozenset()
+    of_it: bool = False
 
     def about(self, words: frozenset[str], told: frozenset[str]) -> bool:
         """Whether one of the things is among these words, and is not said to be of anything that was not told."""
@@ -50,16 +54,21 @@ def changes(text: str) -> Sequence[Change]:
 
 def _told_in(sentence: str) -> Iterator[Change]:
     for clause in _CLAUSE.split(sentence):
+        priced = _PRICE.search(clause) is not None
         if found := _MOVED.search(clause):
-            said, off = hydration.stems(clause[: found.end()]), _OFF.search(clause) is not None
-            yield Change(said, tuple(_things(clause, found)), firm=True, off=off)
+            said = sentence if _OF_IT.match(clause) else clause[: found.end()]
+            things, off = tuple(_things(clause, found)), _OFF.search(clause) is not None
+            yield Change(hydration.stems(said), things, firm=True, off=off, priced=priced)
         elif found := _ALTERED.search(clause):
-            yield Change(hydration.stems(clause), tuple(_things(clause, found)), off=_OVER.search(clause) is not None)
+            yield Change(hydration.stems(clause), tuple(_things(clause, found)), priced=priced)
+        if over := [next(filter(None, one.groups())) for one in _DENIED.finditer(clause)]:
+            of_it = _OF_IT.match(clause) is not None
+            yield Change(hydration.stems(sentence), over=hydration.stems(" ".join(over)), of_it=of_it)
     if found := _NOW.search(sentence):
         clause = next((one for one in _CLAUSE.split(sentence) if _NOW.search(one)), sentence)
         what = [found["new"], *(one["what"] for one in [_IS.search(clause)] if one)]
-        things = dict.fromkeys(filter(None, map(_thing, filter(None, what))))
-        yield Change(hydration.stems(sentence), tuple(things), firm=found[0].lower() == "instead")
+        news = dict.fromkeys(filter(None, map(_thing, filter(None, what))))
+        yield Change(hydration.stems(sentence), tuple(news), firm=found[0].lower() == "instead")
 
 
 def _things(clause: str, verb: re.Match[str]) -> Iterator[Thing]:
@@ -85,22 +94,41 @@ _CLAUSE = re.compile(
     r"|(?:and|so)(?=\s(?:i|i've|i'm|we|we've|he|she|they|my|our|the|now|it)\b))\s",
     re.IGNORECASE,
 )
+_OF_IT = re.compile(r"\W*(?:turns out )?(?:it|that|they|she|he)(?:'s|'ve|'ll| )", re.IGNORECASE)
+_PRICE = re.compile(r"[£$€]|\b(?:quid|pounds|euros|dollars|put [\w' ]{2,30} (?:up|down))\b", re.IGNORECASE)
+_SOME = r"((?:(?:my|our|the|his|her|their|an?|with|on) )?[\w'-]+(?: [A-Z][\w'-]+)*)"
+# "Not stroke", "instead of tea", "Rome is off", "packed in gymnastics".
+_NOT = (
+    r"(?:(?:\b[Ii]t(?:'s| is| was)|,|\w) not (?:actually |really )?|\b(?:instead of|rather than|no more"
+    r"|no longer(?: an?| on| at)?) )"
+)
+_IS_OVER = (
+    r"\b([A-Z][\w-]+)(?:'s| is| has| was)(?: (?:now|been|just|already|sadly))* (?:off|cancell?ed|over|gone|left|leaving"
+    r"|retired|died|dead|closed|sold)\b(?! (?:on|to|me|us|for|a|the|his|her|their|with)\b)"
+)
+_LEFT = (
+    r"\b(?i:packed in|given up|gave up|giving up|stopped|quit|dropped out of|dropped|sold|scrapped|got rid of|binned"
+    r"|resigned from|came off|come off|broke up with|split up with|finished with)"
+)
+_DENIED = re.compile(rf"{_NOT}{_SOME}(?=$|\W*$|,|\.|;| (?:and|but|so|any|after))|{_IS_OVER}|{_LEFT} {_SOME}")
 # To another day or price, or off.
 _OFF = re.compile(
     r"cancell?ed|called off|fell through|fallen through|\b(?:is|are|was|'s) off(?=$|[,.!;]| (?:now|because|after))",
     re.IGNORECASE,
 )
 _MOVED = re.compile(
-    rf"\b(?:(?:moved|pushed|brought|delayed|changed|shifted|extended|put|went|gone|goes)(?: [\w' ]{{1,30}}?)?"
-    rf" (?:to|until|till) (?:[£$€]?\d|(?:the )?{POINT})|postponed|rescheduled|{_OFF.pattern})",
+    rf"\b(?:(?:moved|pushed|brought|delayed|changed|shifted|extended|slipped|bumped|put|went|gone"
+    rf"|goes)(?: [\w' ]{{1,30}}?)? (?:to|until|till) (?:[£$€]?\d|(?:the )?{POINT})|postponed|rescheduled"
+    rf"|{_OFF.pattern})",
     re.IGNORECASE,
 )
 # Otherwise than before, with what it is now elsewhere: "the airline changed our flight, we go on the 2nd".
-_OVER = re.compile(r"\b(?:resigned|stepped down|quit|retired|stopped|gave up|given up|sold|scrapped)\b", re.IGNORECASE)
+_OVER = r"\b(?:resigned|stepped down|quit|retired|stopped|gave up|given up|sold|scrapped)\b"
 _ALTERED = re.compile(
-    rf"\b(?:moved|pushed|shifted|changed|altered|switched|swapped|extended|rearranged|rebooked|delayed|raised|upped|reduced"
-    rf"|lowered|increased|halved|doubled|dropped|put(?= [\w' ]{{2,30}} (?:up|down|back|off|forward)\b)"
-    rf"|(?:gone|went|is|are|'s) (?:up|down)(?= to\b)|{_OVER.pattern})",
+    rf"\b(?:moved|pushed|shifted|slipped|bumped|changed|altered|switched|swapped|extended|rearranged|rebooked|delayed"
+    rf"|raised|upped|reduced|lowered|increased|halved|doubled|dropped"
+    rf"|put(?= [\w' ]{{2,30}} (?:up|down|back|off|forward)\b)"
+    rf"|(?:gone|went|is|are|'s) (?:up|down)(?= to\b)|{_OVER})",
     re.IGNORECASE,
 )
 _NOW = re.compile(

@@ -30,6 +30,7 @@ from mnemolog.projections.sources.recorded import RECORDED
 from mnemolog.projections.sources.source import Asked, Found, Source
 from mnemolog.projections.sources.summaries import SUMMARY
 from mnemolog.projections.sources.weighing import (
+    answers_first,
     changes_first,
     earnest_first,
     newest_first,
@@ -71,7 +72,8 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     answers: Mapping[Source, Found] = {RECORDED: recorded, **others}
     found = [answers[source] for source in sources if source in answers]
     wanted = [hit for one in found for hit in one.hits if asked.wants(hit.kind)]
-    in_earnest = earnest_first(asked, users_first(asked, relevant(asked, weighed(asked, wanted))))
+    answering = answers_first(asked, relevant(asked, weighed(asked, wanted)))
+    in_earnest = earnest_first(asked, users_first(asked, answering))
     hits = changes_first(asked, newest_first(asked, in_earnest))
     if any(GRAPH in source.projections for source in answers):
         hits = await _outlived(asked, hits)

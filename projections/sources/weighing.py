@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from mnemolog.domain import hydration, state
-from mnemolog.domain.asked import answer_kind, tells
+from mnemolog.domain.answers import tells, told_by
+from mnemolog.domain.asked import AnswerKind, answer_kind
 from mnemolog.domain.change import Change, changes
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.message import KIND as MESSAGE
@@ -22,6 +23,9 @@ NEARLY = 0.75
 IMAGINED = 0.6
 """The weight of what somebody only imagined."""
 
+NO_ANSWER = 0.8
+"""The weight of a message that tells no place or nobody, if the question asks for one."""
+
 SAID_TO_USER = 0.6
 """The weight of what an assistant said, if a question is about the user."""
 _SAID_BY_AGENT = re.compile(
@@ -34,6 +38,12 @@ ABOUT_EQUAL = 0.85
 
 CHANGED = 0.6
 """The part of a message's score from which a later one by the same speaker that tells of a change answers it."""
+
+DENIED = 0.4
+"""That part if it says of what the other answers that it is not or no longer so."""
+
+NEARLY_EQUAL = 0.8
+"""That part if it has half of what the other has of the question."""
 
 CHANGED_THING = 0.5
 """That part if it says of just the thing that is asked for that it changed."""
@@ -97,6 +107,19 @@ _IMAGINED = re.compile(
 )
 
 
+def answers_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """A message that tells no place counts less if the question is where, and one that names nobody if it is who."""
+    question = asked.question.text
+    if (tells_it := told_by(question)) is None:
+        return hits
+    told = [hit if hit.kind != MESSAGE or tells_it(hit.row["text"], question) else _no_answer(hit) for hit in hits]
+    return sorted(told, key=lambda hit: -hit.score)
+
+
+def _no_answer(hit: Hit) -> Hit:
+    return replace(hit, score=NO_ANSWER * hit.score, parts={**hit.parts, "no_answer": NO_ANSWER})
+
+
 def newest_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     """Of messages of one speaker that answer a question about the present about equally well, the newest first.
 
@@ -129,8 +152,9 @@ def changes_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     of_change, now = _OF_CHANGE.match(asked.question.text), _OF_NOW.search(asked.question.text) and not asked.past
     found = list(hits)
     for later in [hit for hit in hits if _tells(hit)]:
-        told = [one for one in changes(later.row["text"]) if of_change or (now and not one.firm)]
-        if told and (any(one.off for one in told) or _of_kind(asked, later)):
+        told = [one for one in changes(later.row["text"]) if of_change or one.over or (now and not one.firm)]
+        told = [one for one in told if one.off or one.over or _of_kind(asked, later, one)]
+        if told:
             above = found[: found.index(later)]
             place = next((n for n, hit in enumerate(above) if _is_changed_by(asked, hit, later, told)), None)
             if place is not None:
@@ -149,17 +173,42 @@ def _is_changed_by(asked: Asked, hit: Hit, later: Hit, told: Sequence[Change]) -
         return False
     stems = hydration.stems(hit.text)
     words = stems & asked.stems
+    of_kind = answer_kind(asked.question.text) is not None
     thing = (asked.stems | hydration.alike(asked.stems)) & (stems | hydration.alike(stems))
     return any(
         (one.about(thing, stems | asked.stems) and later.score >= CHANGED_THING * hit.score)
-        or (later.score >= CHANGED * hit.score and _says_the_same(words, words & one.stems, firm=one.firm))
+        or (one.over and later.score >= DENIED * hit.score and _denies(asked, hit, later, one))
+        or (not one.over and later.score >= CHANGED * hit.score and _says_the_same(asked, words, one))
+        or (of_kind and later.score >= NEARLY_EQUAL * hit.score and _says_half(words, one))
         for one in told
     )
 
 
-def _says_the_same(words: frozenset[str], same: frozenset[str], *, firm: bool) -> bool:
+def _says_the_same(asked: Asked, words: frozenset[str], told: Change) -> bool:
     """Whether it has most of these words of the question, or all of several if it only tells how something is now."""
-    return len(same) > ENOUGH * len(words) if firm else len(same) == len(words) > 1
+    same = words & told.stems
+    if told.firm:
+        return len(same) > ENOUGH * len(words)
+    return len(same) == len(words) and (len(words) > 1 or words == asked.stems)
+
+
+def _says_half(words: frozenset[str], told: Change) -> bool:
+    """Whether it has half of these words, and does not name what changed: `it's Monday evenings now`."""
+    return not told.over and not told.things and 2 * len(words & told.stems) >= len(words) > 0
+
+
+def _denies(asked: Asked, hit: Hit, later: Hit, told: Change) -> bool:
+    """Whether it says that something is not or no longer so which the other says where it answers the question.
+
+    Or which it says of `it`. What the question itself names is asked about, whatever became of it.
+    """
+    over = told.over - asked.stems
+    if not over or hit.kind == FACT:
+        return not over.isdisjoint(hydration.stems(hit.text))
+    parts = [hydration.stems(part) for part in re.split(r"(?<=[.!?])\s+", hit.row["text"])]
+    if told.of_it or not asked.stems.isdisjoint(hydration.stems(later.row["text"])):
+        return any(not over.isdisjoint(part) for part in parts)
+    return any(not over.isdisjoint(part) and not asked.stems.isdisjoint(part) for part in parts)
 
 
 def _was_told_before(hit: Hit, later: Hit) -> bool:
@@ -175,10 +224,10 @@ def _tells(hit: Hit) -> bool:
     return hit.kind == MESSAGE and not hit.row["text"].rstrip().endswith("?")
 
 
-def _of_kind(asked: Asked, hit: Hit) -> bool:
-    """Whether it tells something of the kind that the question asks for."""
+def _of_kind(asked: Asked, hit: Hit, told: Change) -> bool:
+    """Whether a change is of the kind that the question asks for."""
     kind = answer_kind(asked.question.text)
-    return kind is None or tells(kind, hit.row["text"])
+    return kind is None or ((kind is AnswerKind.NUMBER or not told.priced) and tells(kind, hit.row["text"]))
 
 
 # Who somebody is and where they live does not change with a date.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemolog.domain.asked import AnswerKind, Span, answer_kind, periods, tells
+from mnemolog.domain.asked import AnswerKind, Span, answer_kind, periods
 
 SATURDAY = datetime(2023, 4, 22, 8, tzinfo=UTC)
 TUESDAY = datetime(2023, 3, 21, 21, tzinfo=UTC)
@@ -29,21 +29,6 @@ TUESDAY = datetime(2023, 3, 21, 21, tzinfo=UTC)
 )
 def test_a_question_asks_for_a_time_a_number_or_anything(question: str, kind: AnswerKind | None) -> None:
     assert answer_kind(question) is kind
-
-
-@pytest.mark.parametrize(
-    ("kind", "text", "told"),
-    [
-        (AnswerKind.TIME, "It moved to the 21st", True),
-        (AnswerKind.TIME, "Choir is on Thursdays now", True),
-        (AnswerKind.TIME, "What a wild time! My tournament got pushed back, look at this cake", False),
-        (AnswerKind.NUMBER, "It's £725 from March", True),
-        (AnswerKind.NUMBER, "Tea is free", True),
-        (AnswerKind.NUMBER, "He put the rent up", False),
-    ],
-)
-def test_a_text_tells_a_time_or_a_number(kind: AnswerKind, text: str, told: bool) -> None:
-    assert tells(kind, text) is told
 
 
 @pytest.mark.parametrize(

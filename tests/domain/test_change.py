@@ -28,7 +28,7 @@ def told(text: str) -> list[str]:
         ("The dose is down to 25mg", ["dos"]),
         ("It went well. Rota is now three long days", ["rota"]),
         ("Declan leaves, new ward manager from November is Grace", ["ward manag"]),
-        ("I have resigned as treasurer", ["-treasur"]),
+        ("I have resigned as treasurer", ["treasur"]),
         ("It was put back to 3 May", []),
         ("I buy a loaf now and then", []),
         ("The rota is four on, four off", []),
@@ -36,6 +36,32 @@ def told(text: str) -> list[str]:
 )
 def test_a_message_tells_what_changed(text: str, expected: list[str]) -> None:
     assert told(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "over"),
+    [
+        ("Turns out it's not tendonitis, it's carpal tunnel", {"tendoniti"}),
+        ("It's on the respiratory ward not stroke", {"strok"}),
+        ("Anstruther is off", {"anstruth"}),
+        ("She has packed in gymnastics and wants to do judo", {"gymnastic"}),
+        ("Miss Okoro's left already", {"okoro"}),
+        ("Kasia's gone on holiday", set()),
+        ("I'm not sure about that", set()),
+    ],
+)
+def test_a_message_says_what_is_not_or_no_longer_so(text: str, over: set[str]) -> None:
+    assert {stem for one in changes(text) for stem in one.over} == over
+
+
+def test_a_price_is_not_a_day() -> None:
+    assert [one.priced for one in changes("Put my lessons up to £35 from February")] == [True]
+    assert [one.priced for one in changes("My lessons moved to Monday")] == [False]
+
+
+def test_what_is_said_of_it_may_be_about_all_that_the_sentence_names() -> None:
+    [change] = changes("Hand clinic rang, they've changed me to the 26th of March")
+    assert {"hand", "clin"} <= change.stems
 
 
 def test_a_change_is_about_a_thing_only_if_nothing_else_is_said_of_it() -> None:

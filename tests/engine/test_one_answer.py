@@ -200,6 +200,38 @@ async def test_a_message_of_a_change_may_have_only_the_thing_that_changed(model:
         assert current in found[0].text, (question, [(hit.text, hit.score) for hit in found])
 
 
+DENIED = (
+    ("2025-11-18", "Hello, I run a little wool shop called The Purl Diver on Corve Street in Ludlow."),
+    ("2025-11-22", "The shop is open Tuesday to Saturday, ten till five, and it is free to look around."),
+    ("2025-12-04", "The twins go to Acomb Primary. Ania does gymnastics at a club after lessons."),
+    ("2025-12-10", "I play for the twins' assembly, their teacher's Miss Okoro, very strict."),
+    ("2025-12-22", "I've signed up for Polish lessons online, Wednesday lunchtimes."),
+    ("2026-01-25", "Put my lessons up to £35 from February."),
+    ("2026-02-01", "New boiler's in: £2,780. What a winter."),
+    ("2026-02-03", "Boiler broke again. The plumber Barry Todd came."),
+    ("2026-03-12", "Ania has packed in gymnastics and wants to do judo."),
+    ("2026-04-28", "Miss Okoro's left already, they've a supply teacher called Mr Venn"),
+)
+
+
+async def test_what_is_not_or_no_longer_so_is_below_the_message_that_says_so(model: Engine) -> None:
+    ana = Teller(model, "denied")
+    for date, text in DENIED:
+        await ana.says(text, speaker="", occurred_at=day(date))
+    await model.settled(60)
+
+    for question, current in (
+        ("What sport does Ania do?", "judo"),
+        ("Who is the twins' teacher?", "Venn"),
+        ("Which school do the twins go to?", "Acomb"),
+        ("What day are my Polish lessons?", "Wednesday"),
+        ("Where is my wool shop?", "Corve Street"),
+        ("Who fixed the boiler?", "Barry"),
+    ):
+        found = (await ana.asks(question, kinds=["message"])).hits
+        assert current in found[0].text, (question, [(hit.text, hit.score) for hit in found])
+
+
 async def test_whom_somebody_lives_with_is_no_place(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("me", "lives_in", "Linz", since=day("2025-03-01"))

@@ -1,0 +1,98 @@
+"""Whether a text has an answer of the kind that a question asks for: a time, a number, a place or a person.
+
+By rules, which know English. A text that has none of that kind may still lead to it.
+"""
+
+import re
+from collections.abc import Callable
+
+from mnemolog.domain.asked import AnswerKind
+from mnemolog.domain.extraction.times import COUNT, DAY, MONTH, SEASON
+from mnemolog.domain.extraction.vocabulary import ONE_OF, SOME_OF
+
+_TIME = (
+    rf"{MONTH}|{DAY}s?|\d{{1,2}}(?:st|nd|rd|th)|\d{{4}}-\d\d(?:-\d\d)?|(?:19|20)\d\d|yesterday|today|tomorrow|tonight|ago"
+    rf"|(?:last|this|next) (?:weekend|week|month|year|term|{DAY}|{MONTH}|{SEASON})|{SEASON}|weekends?|noon|midnight"
+    r"|\d{1,2}(?:[:.]\d\d)? ?[ap]\.?m"
+)
+_NUMBER = (
+    rf"{COUNT}|(?:thir|four|fif|six|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty\w*|half|dozen"
+    r"|hundred|thousand|free|once|twice"
+)
+_TELLS = {
+    AnswerKind.TIME: re.compile(rf"\b(?:{_TIME})\b", re.IGNORECASE),
+    AnswerKind.NUMBER: re.compile(rf"\d|\b(?:{_NUMBER})\b", re.IGNORECASE),
+}
+_SORTS_OF_PLACE = (
+    "home house flat apartment room kitchen garage garden shed attic loft cellar drawer cupboard shelf box"
+    " desk bag street road avenue lane square beach park forest lake river sea coast island hill school"
+    " college university uni hospital clinic library office church hall centre center gym pool pub cafe bar"
+    " restaurant shop store market mall town city village country abroad station airport hotel museum theatre"
+    " theater studio club court field farm"
+)
+_PLACE = re.compile(
+    rf"\b(?i:in|at|on|to|from|near|by|outside|above|behind|over|around|through|via)"
+    rf" (?:(?:the|my|our|his|her|their|an?|this|that) )?(?:[\w-]+ ){{0,2}}?"
+    rf"(?P<place>(?!(?i:{DAY}s?|{MONTH}|Dr|Mr|Mrs|I)\b)[A-Z][\w'-]*|(?:{'|'.join(_SORTS_OF_PLACE.split())})s?\b)"
+)
+_NO_PERSON = (
+    rf"(?i:{DAY}s?|{MONTH}|Christmas|Easter|New|English|Polish|French|German|Spanish|Welsh|Irish|I|I'\w+|A|The)\b"
+)
+_TITLE = r"(?:Dr|Mrs?|Ms|Miss|Prof)\.?"
+_PERSON = re.compile(
+    rf"(?<=[\w,;:)] )(?!{_NO_PERSON})(?:{_TITLE} )?[A-Z][\w'-]+|\b{_TITLE} [A-Z]"
+    rf"|(?:^|[.!?] )(?!{_NO_PERSON})[A-Z][\w-]+(?='s\b|,| (?:is|was|has|had|and|will|said|came|did)\b)"
+)
+_RELATIVE = re.compile(
+    rf"\b(?:{ONE_OF}|{SOME_OF}|famil(?:y|ies)|budd(?:y|ies)|mates?|pals?|kids?|child(?:ren)?|parents?|coach|teachers?"
+    r"|team(?:mates?)?|people|guys?|girls?|boys?|lad|bloke|woman|women|man|men|lady|residents?|nobody|no one|someone"
+    r"|somebody|everyone|everybody|myself|ourselves)s?\b",
+    re.IGNORECASE,
+)
+# Who writes no capitals names places and people in small letters.
+_SMALL_PLACE = re.compile(r"\b(?:in|at|near|to|from) (?P<place>[\w'-]+)")
+_SMALL_PERSON = re.compile(r"\b(?:called|named|my|with|from|dr|mr|mrs|miss|shes|hes|is)\b")
+
+
+def tells(kind: AnswerKind, text: str) -> bool:
+    """Whether a text has a time or a number.
+
+    >>> tells(AnswerKind.TIME, "moved to the 21st"), tells(AnswerKind.NUMBER, "moved to the flat")
+    (True, False)
+    """
+    return _TELLS[kind].search(text) is not None
+
+
+def tells_place(text: str, question: str = "") -> bool:
+    """Whether a text tells a place that the question does not name.
+
+    >>> tells_place("Rent on the shop", "Where is my shop?"), tells_place("A shop on Corve Street", "Where is my shop?")
+    (False, True)
+    """
+    form, known = _SMALL_PLACE if text == text.lower() else _PLACE, question.lower()
+    return any(found["place"].lower() not in known for found in form.finditer(text))
+
+
+def tells_person(text: str, question: str = "") -> bool:
+    """Whether a text speaks of somebody of whom the question does not.
+
+    >>> tells_person("New boiler's in, at last", "Who came?"), tells_person("Plumber is Barry Todd", "Who came?")
+    (False, True)
+    """
+    known = question.lower()
+    if any(found[0].lower() not in known for found in _RELATIVE.finditer(text)):
+        return True
+    if text == text.lower():
+        return _SMALL_PERSON.search(text) is not None
+    return any(found[0].lower().strip(" .!?") not in known for found in _PERSON.finditer(text))
+
+
+def told_by(question: str) -> Callable[[str, str], bool] | None:
+    """What tells whether a text may answer, if the question is where something is or who somebody is."""
+    return next((tells_it for pattern, tells_it in _ASKS if pattern.match(question)), None)
+
+
+_ASKS = (
+    (re.compile(r"\W*where(?:'s)?\b", re.IGNORECASE), tells_place),
+    (re.compile(r"\W*who(?:'s|m)?\b", re.IGNORECASE), tells_person),
+)
