@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import hydration
@@ -20,6 +20,7 @@ from mnemolog.domain.predicates import MEDICATION, PredicatePolicy, dose_of
 from mnemolog.domain.sentence import sentence, verb_phrase
 from mnemolog.domain.text import name_key
 from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.asking import ask, together
 from mnemolog.projections.graph import facts, reader
 from mnemolog.projections.graph.facts import Point, fact_value
 from mnemolog.projections.graph.tables import relations
@@ -97,11 +98,12 @@ async def hydrate(
     `similar`: the similarity of facts to the question, in [0, 1]. `known`: all the facts at `point`, if they were read
     already; without them, each hop is read. `where`: only facts of which this holds, also on the way to others.
     """
-    seeds = await _seeds(connection, viewer, text, entity_ids)
+    reading = _Reading(connection, viewer, predicates, point, known, where)
+    seeds, used = await together(_seeds(connection, viewer, text, entity_ids), reading.used())
     asked = hydration.question_stems(text, [one.said for one in seeds if one.said])
-    walk = _Walk(connection, viewer, predicates, point, asked, similar or {}, known, where)
+    walk = _Walk(reading, asked, similar or {})
     await walk.from_seeds(seeds)
-    await walk.by_words()
+    await walk.by_words(used)
     best = sorted(walk.found.values(), key=_best_first)
     kept = [one for place, one in enumerate(best) if place < limit or (one.critical and one.hops == 1)]
     said = " ".join(one.said for one in seeds)
@@ -148,18 +150,44 @@ async def _seeds(
     return [Seed(id_, one["name"], said) for id_, (one, said) in seeds.items()]
 
 
-@dataclass(slots=True)
-class _Walk:
-    """The facts that were found so far, each once, by the shortest way."""
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """The facts at `point`, read as they are needed unless all are `known`."""
 
     connection: AsyncConnection
     viewer: Viewer
     predicates: PredicatePolicy
     point: Point
-    asked: frozenset[str]
-    similar: Mapping[UUID, float]
     known: Sequence[Row] | None
     where: Sequence[ColumnElement[bool]]
+
+    async def used(self) -> Collection[str]:
+        """The predicates of all facts."""
+        if self.known is not None:
+            return {row["predicate"] for row in self.known}
+        return [predicate for (predicate,) in await ask(self.connection, self.viewer, _used)]
+
+    async def facts(
+        self, about: Collection[UUID] | None = None, predicate: Collection[str] | None = None
+    ) -> Sequence[Row]:
+        if self.known is None:
+            at = (self.connection, self.viewer, self.point, self.predicates)
+            return await facts.facts(*at, about, predicate=predicate, where=self.where)
+        return [
+            row
+            for row in self.known
+            if (about is None or row["subject_id"] in about or row["object_id"] in about)
+            and (predicate is None or row["predicate"] in predicate)
+        ]
+
+
+@dataclass(slots=True)
+class _Walk:
+    """The facts that were found so far, each once, by the shortest way."""
+
+    reading: _Reading
+    asked: frozenset[str]
+    similar: Mapping[UUID, float]
     found: dict[UUID, FactHit] = field(default_factory=dict)
     near: Sequence[Row] = ()
 
@@ -167,7 +195,7 @@ class _Walk:
         if not seeds:
             return
         ids = {one.entity_id: one for one in seeds}
-        self.near = await self._facts(about=ids)
+        self.near = await self.reading.facts(about=ids)
         for row in self.near:
             seed = row["subject_id"] if row["subject_id"] in ids else row["object_id"]
             self._add(row, 1, seed)
@@ -175,7 +203,7 @@ class _Walk:
         frontier = self._frontier(ids)
         if not frontier:
             return
-        for row in await self._facts(about=frontier):
+        for row in await self.reading.facts(about=frontier):
             ends = [end for end in (row["subject_id"], row["object_id"]) if end in frontier]
             if row["relation_id"] not in self.found and ends:
                 before = frontier[ends[0]]
@@ -201,34 +229,13 @@ class _Walk:
                     found.setdefault(end, hit)
         return found
 
-    async def by_words(self) -> None:
-        """Facts whose predicate the question mentions, or which are similar to it."""
-        predicates = [one for one in await self._used() if self._mentions(one)]
+    async def by_words(self, used: Collection[str]) -> None:
+        """Facts whose predicate, of those that are used, the question mentions."""
+        predicates = [one for one in used if self._mentions(one)]
         if predicates:
-            for row in await self._facts(predicate=predicates):
+            for row in await self.reading.facts(predicate=predicates):
                 if row["relation_id"] not in self.found:
                     self._add(row, 0, None)
-
-    async def _used(self) -> Collection[str]:
-        """The predicates of all facts."""
-        if self.known is not None:
-            return {row["predicate"] for row in self.known}
-        column = relations.c
-        used = select(column.predicate).distinct().where(owned(relations, self.viewer), shared(relations, self.viewer))
-        return list(await self.connection.scalars(used))
-
-    async def _facts(
-        self, about: Collection[UUID] | None = None, predicate: Collection[str] | None = None
-    ) -> Sequence[Row]:
-        if self.known is None:
-            at = (self.connection, self.viewer, self.point, self.predicates)
-            return await facts.facts(*at, about, predicate=predicate, where=self.where)
-        return [
-            row
-            for row in self.known
-            if (about is None or row["subject_id"] in about or row["object_id"] in about)
-            and (predicate is None or row["predicate"] in predicate)
-        ]
 
     def _mentions(self, predicate: str) -> bool:
         stems = _predicate_stems(predicate)
@@ -248,6 +255,10 @@ class _Walk:
         words = predicate | hydration.stems(fact_value(row))
         alike = hydration.alike(predicate) - words
         return Match(words & self.asked, alike & self.asked, self.similar.get(row["relation_id"], 0.0))
+
+
+def _used(viewer: Viewer) -> Select[Any]:
+    return select(relations.c.predicate).distinct().where(owned(relations, viewer), shared(relations, viewer))
 
 
 @lru_cache(maxsize=4096)

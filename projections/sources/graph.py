@@ -43,6 +43,8 @@ NAMED = 0.9
 
 READ_WHOLE = 300
 """A graph with so many facts at most is read whole, which takes fewer statements than a read for each hop."""
+OF_OTHERS = 50
+"""The same if the question is not about the user, about whom most facts are."""
 
 
 def _holds(viewer: Viewer) -> ColumnElement[int]:
@@ -60,7 +62,7 @@ async def _find(asked: Asked) -> Found:
     known, about, where = None, asked.among.filters.entity_ids or None, _where(asked)
     past = asked.past
     point = replace(asked.point, always=past is not None)
-    if about or asked.held <= READ_WHOLE:
+    if about or asked.held <= (READ_WHOLE if asked.about_user else OF_OTHERS):
         known = await facts.facts(asked.connection, asked.viewer, point, asked.predicates, about, where=where)
     found = await hydrate(
         asked.connection,

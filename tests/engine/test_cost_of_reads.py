@@ -86,6 +86,22 @@ async def test_facts_and_when_they_held_are_read_in_one_statement(engine: Engine
     assert alone == []
 
 
+async def test_a_question_about_somebody_else_reads_few_facts_about_the_user(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    for number in range(60):
+        await ana.tells("me", "counted_to", str(number), literal=True)
+    await ana.tells("Boris", "drinks", "tea")
+    await ana.tells("Boris", "lives_in", "Riga")
+    await ana.asks("What does Boris drink?")
+
+    with rows_read() as rows:
+        answer = await ana.asks("What does Boris drink?")
+
+    assert answer.hits[0].kind == "relation"
+    assert "tea" in answer.hits[0].text
+    assert max(rows) < 20
+
+
 async def test_what_needs_nothing_of_another_answer_is_asked_with_it(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("Ana", "drinks", "tea")
