@@ -88,7 +88,7 @@ class PipeliningConnection(psycopg.AsyncConnection[Any]):
         """
         async with self._turn, AsyncExitStack() as stack:
             if self._deferred or several:
-                await stack.enter_async_context(self.pipeline())
+                await stack.enter_async_context(self._one_trip())
             await self._send()
             yield
 
@@ -97,9 +97,20 @@ class PipeliningConnection(psycopg.AsyncConnection[Any]):
         """Like `turn`, for statements that Postgres does not accept in a pipeline."""
         async with self._turn:
             if self._deferred:
-                async with self.pipeline():
+                async with self._one_trip():
                     await self._send()
             yield
+
+    @asynccontextmanager
+    async def _one_trip(self) -> AsyncIterator[None]:
+        try:
+            async with self.pipeline():
+                yield
+        except BaseException:
+            # Postgres skipped what followed the error, but psycopg 3.3 takes the statements in it for prepared: outside
+            # a transaction, whose rollback forgets them, they would fail on this connection from now on.
+            self._prepared.clear()
+            raise
 
     async def _send(self) -> None:
         deferred, self._deferred = self._deferred, []

@@ -129,6 +129,27 @@ async def test_an_error_of_one_query_reaches_all_that_shared_its_round_trip(driv
     assert await driver.ask(b"SELECT 2", []) == [(2,)]
 
 
+@pytest.mark.parametrize("ends", ["a query fails", "all are cancelled"])
+async def test_what_would_be_prepared_after_a_query_without_an_answer_can_be_asked_again(
+    driver: PipeliningConnection, ends: str
+) -> None:
+    await driver.set_autocommit(True)
+    again = b"SELECT %s::int"
+    for number in range(driver.prepare_threshold or 0):
+        assert await driver.ask(again, [number]) == [(number,)]
+
+    before = driver.ask(b"SELECT 1 / 0", []) if ends == "a query fails" else driver.ask(b"SELECT pg_sleep(60)", [])
+    asked = asyncio.gather(before, driver.ask(again, [1]))
+    if ends == "all are cancelled":
+        await asyncio.sleep(0.2)
+        asked.cancel()
+    with pytest.raises(DivisionByZero if ends == "a query fails" else asyncio.CancelledError):
+        await asked
+    await driver.rollback()
+
+    assert [await driver.ask(again, [number]) for number in range(3)] == [[(0,)], [(1,)], [(2,)]]
+
+
 async def test_who_asked_first_may_be_cancelled(driver: PipeliningConnection) -> None:
     first, second = (asyncio.create_task(driver.ask(b"SELECT %s::int", [number])) for number in (1, 2))
     await asyncio.sleep(0)
