@@ -39,8 +39,18 @@ class Change:
     of_it: bool = False
 
     def about(self, words: frozenset[str], told: frozenset[str]) -> bool:
-        """Whether one of the things is among these words, and is not said to be of anything that was not told."""
-        return any(one.noun in words and one.of <= told for one in self.things)
+        """Whether one of the things is among these words, and is not said to be of anything that was not told.
+
+        It may be shortened, as `chiro` is for `chiropractor`.
+        """
+        return any(one.of <= told and any(_is_called(one.noun, word) for word in words) for one in self.things)
+
+
+def _is_called(noun: str, word: str) -> bool:
+    return noun == word or (len(noun) >= _SHORTEST and word.startswith(noun))
+
+
+_SHORTEST = 4
 
 
 def changes(text: str) -> Sequence[Change]:

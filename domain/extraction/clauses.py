@@ -200,9 +200,9 @@ _OFFSPRING = r"(?:two|three|four|five) (?:boys|girls|kids|children|sons|daughter
 _END = re.compile(NOT_A_TITLE + r"(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
 # A gerund with a verb after it is itself the subject: "Moving to Lisbon was hard".
 _ELLIPSIS = re.compile(
-    r"(?:(?:just|finally|recently|also|now) )?(?:moved|started|joined|quit|left|got|accepted|broke up|split up|adopted|retired"
+    r"(?:drive|rent)(?= an? )|(?:(?:just|finally|recently|also|now) )?(?:moved|started|joined|quit|left|got|accepted|broke up|split up|adopted|retired"
     r"|switched|changed|graduated|became|turned|went|bought|booked|sold|scrapped|stopped|came off|gave up|(?:put|raised|upped|bumped|lowered)(?= my\b)|been(?= (?:seeing|dating)\b)|had to(?= (?:put|cancel|postpone|move|push|reschedule|call off)\b))\b(?! by\b)"
-    r"|(?:(?:just|finally|recently|also|now) )?(?P<doing>moving|sharing(?= an? )|starting|joining|living|working|seeing|dating|leaving|(?:flying|heading|travell?ing) to"
+    r"|(?:(?:just|finally|recently|also|now) )?(?P<doing>moving|renting|sharing(?= an? )|starting|joining|living|working|seeing|dating|leaving|(?:flying|heading|travell?ing) to"
     r"|(?:going to|back from|off to)(?= (?-i:[A-Z])[^,;.]*(?:[,;.]|$))|off(?= (?:the|my) [a-z]{5,}\b)|planning(?= (?:an?|our|my|the) (?:trip|holiday|vacation)))\b"
     r"(?!(?:(?!, (?:\w+ ){1,3}(?:is|are)\b).)*\b(?:is|isn't|was|wasn't|are|were|has|had|will|can|makes|made|takes|took|feels|felt|means|meant|sounds|seems)\b)",
     re.IGNORECASE,

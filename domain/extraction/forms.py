@@ -178,6 +178,8 @@ RULES: tuple[Rule, ...] = named(
     rule("moved|live|living", r"{I} (?:moved (?:in)?to|live in|living in) {SOME_HOME} (?:on|at) {NAME}{END}", names("lives_on", category="Location", single=True, changes=True)),
     rule("moved in", r"{I} (?:bought|rented|found|got) {SOME_HOME} in {NAME},? (?:and|&) (?:(?:i|we) )?(?:have |'ve )?(?:just |finally |already )?moved in\b", moved_to),
     rule("moving in", r"{I} (?:bought|rented|found|got) {SOME_HOME} in {NAME},? (?:and|&) (?:we're|we are|i'm|i am) moving in(?=$|[,.!;]| (?:together|soon|with)\b)", moving),
+    rule("renting|rent", r"{I} (?:renting|rent) {SOME_HOME} in {NAME}{END}", lives_in),
+    rule("renting|rent", r"{I} (?:renting|rent) {SOME_HOME} (?:on|at) {NAME}{END}", names("lives_on", category="Location", single=True, changes=True)),
     rule("share|sharing", r"{I} (?:share|sharing) {SOME_HOME}(?: with [^,;]{2,40}?)? in {NAME}{END}", lives_in),
     rule("live|living", r"{I} (?:live|living) (?=with (?:my|our) )(?!.* (?:in|near|at) )", living_with),
     rule("back in", r"{AM} (?:back|home) in {NAME} (?:for good|permanently)", moved_to),
@@ -366,7 +368,7 @@ RULES: tuple[Rule, ...] = named(
     # Cars.
     rule("drive", r"{I} drive(?: (?:an?|the|my|our))?(?: (?!(?:to|rental|hired|borrowed|for|with)\b)(?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", names("drives", single=True)),
     rule(" car", r"{I} (?:bought|got|leased|have|picked up) (?:an?|our|my)(?: [a-z-]+){0,2} car(?:,|:| -)? (?:an?|it's an?)(?: (?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", names("drives", single=True, changes=True)),
-    rule("sold|traded|swapped|replaced|scrapped|rid|wrote off", r"{I} (?:sold|traded in|traded|swapped|replaced|scrapped|got rid of|wrote off) (?:the|my|our)(?: old)? {FORMER}(?: in| off)? (?:and|for|with)(?: (?:bought|got|ordered|leased))? (?:an?|the)(?: (?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", car_instead),
+    rule("sold|traded|swapped|replaced|scrapped|rid|wrote off", r"{I} (?:sold|traded in|traded|swapped|replaced|scrapped|got rid of|wrote off) (?:the|my|our)(?: old)? {FORMER}(?: in| off)?(?: and| for| with|,)(?: (?:bought|got|ordered|leased))? (?:an?|the)(?: (?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", car_instead),
     rule("car|van|truck|pick", r"(?:my|our)(?: new)? (?:car|van|truck|pick-?up)(?: is|'s)(?: now)? (?:an?|the)(?: (?!{CARS})[a-z-]+){0,2} {CAR}", car),
     rule("bought|got|leased|picked up", r"{I} (?:bought|got|leased|picked up) (?:an?|our|my)(?: (?:second[- ]hand|(?!(?:second|rental|toy|model|courtesy)\b)[a-z0-9-]+)){0,2} {CAR}", car_bought),
     rule("driv|shar|using", r"{I} (?:driving|drive|sharing|using)(?: (?:an?|the|his|her|(?:(?:my|our) )?[\w-]+'s|my|our))?(?: (?!(?:rental|hired|borrowed|courtesy)\b)(?-i:[a-z])[a-z-]*){0,2} {CAR}", car),

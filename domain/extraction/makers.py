@@ -12,6 +12,7 @@ from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.rule import Make, Said, form
 from mnemolog.domain.extraction.vocabulary import (
     CARS,
+    MODELS,
     ONE_OF,
     PETS,
     PLURALS,
@@ -195,7 +196,7 @@ def dose(said: Said) -> Sequence[Candidate]:
 def car_instead(said: Said) -> Sequence[Candidate]:
     """A new car in place of the one that is named first, if that is known to be one."""
     driven = names("drives", single=True, changes=True)(said)
-    of_known_make = re.match(rf"(?:{CARS})\b", said.name) and not _CYCLES.match(said.name)
+    of_known_make = re.match(rf"(?:{CARS}|{MODELS})\b", said.name) and not _CYCLES.match(said.name)
     return driven if of_known_make else [replace(one, replaces=said.named("former") or "") for one in driven]
 
 

@@ -210,7 +210,8 @@ _FRAGMENTS = {
     ),
     "SOME_HOME": (
         r"(?:an?|our|my|the)(?: (?:new|small|tiny|bigger|big|little|lovely|nice|own|shared|rented|old|cosy|cozy|one-bedroom|two-bedroom))*"
-        r" (?:flat|house|apartment|place|studio|room|home|cottage|condo|townhouse|bungalow|loft)"
+        r" (?:flat|house|apartment|place|studio|room|home|cottage|condo|townhouse|bungalow|loft|bedsit"
+        r"|(?:\d|one|two|three|four)[- ]?bed(?:room)?(?: (?:flat|house|apartment|terrace|semi))?)"
     ),
     "CONDITION": (
         r"(?P<value>(?:(?:mild|severe|chronic|early-stage|type [12]|stage [1-4]) )*(?:diabetes|asthma|coeliac|celiac|epilepsy|adhd"

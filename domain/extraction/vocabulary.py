@@ -60,6 +60,7 @@ MODELS = (
     "Fiesta|Focus|Mondeo|Ka|Corsa|Astra|Yaris|Corolla|Prius|Aygo|Polo|Golf|Passat|Clio|Megane|Twingo|Kangoo|Zoe|Micra|Juke"
     "|Qashqai|Leaf|Civic|Jazz|Panda|Punto|Berlingo|Partner|Transit|Octavia|Fabia|Superb|Duster|Sandero|Mini|Picanto|Sportage"
     "|Tucson|Kona|Ibiza|Leon|Swift|Forester|Outback|Hilux|Defender|Discovery|Beetle|Camry|Accord"
+    "|Vivaro|Vito|Sprinter|Trafic|Caddy|Combo|Crafter|Ducato|Movano|Expert|Dispatch"
 )
 RELATIONS = {
     **BREEDS,

@@ -69,3 +69,11 @@ def test_a_change_is_about_a_thing_only_if_nothing_else_is_said_of_it() -> None:
     asked = hydration.stems("When does the Harper job start?")
     assert not moved.about(asked, hydration.stems("The Harper job starts on 2 May"))
     assert moved.about(asked, hydration.stems("The Dunbar job starts on 2 May"))
+
+
+def test_what_changed_may_be_shortened() -> None:
+    [moved] = changes("chiro's thursdays now cos of the route")
+    asked = hydration.stems("What day do I see the chiropractor?")
+    assert moved.about(asked, asked)
+    [short] = changes("the pro is on thursdays now")
+    assert not short.about(hydration.stems("prosecco"), asked)

@@ -633,6 +633,10 @@ def found(text: str) -> list[str]:
         ("We've got a spaniel called Treacle who is thirteen.", ["dog Treacle"]),
         ("The dog, a Border terrier by the name of Bosun, ate the butter.", ["dog Bosun"]),
         ("Doctor's taken me off the naproxen.", ["-medication naproxen", "-naproxen_dose *"]),
+        ("Sold the Transit, got a Vivaro on lease £289 a month", ["drives Vivaro"]),
+        ("drive a Transit, 140k on the clock", ["drives Transit"]),
+        ("renting a 1 bed on Narborough Road, damp as anything", ["lives_on Narborough Road"]),
+        ("I rent a room in Leeds", ["lives_in Leeds"]),
         # Days of the week.
         ("hockey's on wednesdays now bc the pool is shut", ["hockey_day Wednesday"]),
         ("Lithuanian class at the library is Mondays 6pm", ["lithuanian_day Monday"]),
@@ -651,6 +655,9 @@ def test_plain_statements_become_candidates(text: str, expected: list[str]) -> N
     [
         "Moving to Lisbon was hard.",
         "We won on the 2nd attempt.",
+        "Drive a hard bargain.",
+        "rent a car in Rome",
+        "I sold the piano, got a bike",
         "It's the 21st century.",
         "Vet's got cold hands.",
         "The shop is open on Tuesday.",
