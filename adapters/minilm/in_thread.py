@@ -7,6 +7,9 @@ from typing import Protocol
 from mnemolog.domain.calibration import Calibration
 from mnemolog.projections.vectors.embedder import Vectors
 
+EACH = 40
+"""A text takes as long as so many characters, however short it is."""
+
 
 class Model(Protocol):
     """`embed` returns an array of shape (number of texts, dimensions), rows of length 1. Safe to call in a thread."""
@@ -37,7 +40,7 @@ class InThread:
 
     def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
         """It caches nothing, but what the model embeds at once is as good as cached."""
-        if not texts or sum(map(len, texts)) > self._at_once:
+        if not texts or sum(map(len, texts)) + EACH * len(texts) > self._at_once:
             return {}
         return dict(zip(texts, self._embed(texts), strict=True))
 

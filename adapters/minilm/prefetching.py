@@ -3,27 +3,33 @@
 import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from mnemolog.adapters.minilm.caching import digest_of
 from mnemolog.adapters.minilm.process import PORTION
 from mnemolog.domain.calibration import Calibration
+from mnemolog.domain.errors import EngineError
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
 
 # Faster writers gain nothing from more: a vector that is not ready in time would be computed twice.
 PREFETCHED = 64
 # A vector that another process projects, or that of a failed write, is never requested.
 FORGET_SECONDS = 5.0
+# A failure that took longer is not tried again: a model that hangs would be waited for twice.
+AGAIN_SECONDS = 1.0
 
 
 @dataclass(slots=True)
 class Expected:
-    """A prefetched text that was not requested yet; `done` and dropped once its vector is cached or failed."""
+    """A prefetched text that was not requested yet; `done` and dropped once its vector is cached or failed.
+
+    `fault`: a failure that its request gets as well, instead of meeting it again.
+    """
 
     text: str
     at: float
     done: asyncio.Event = field(default_factory=asyncio.Event)
+    fault: EngineError | None = None
 
 
 class PrefetchingEmbedder:
@@ -61,22 +67,32 @@ class PrefetchingEmbedder:
         begun = [self._expected.pop(digest, None) for digest in map(digest_of, texts)]
         for expected in filter(None, begun):
             await expected.done.wait()
+            if expected.fault:
+                raise expected.fault
         return await self._embedder.embed(texts)
 
     async def _work(self) -> None:
         begun: list[Expected] = []
+        fault: EngineError | None = None
+        time = asyncio.get_running_loop().time
         try:
-            while self._waiting:
-                begun = [self._waiting.popleft() for _ in range(min(PORTION, len(self._waiting)))]
-                with suppress(Exception):  # The request will meet the same error and raise it.
+            while self._waiting and not fault:
+                begun, at = [self._waiting.popleft() for _ in range(min(PORTION, len(self._waiting)))], time()
+                try:
                     await self._embedder.embed([expected.text for expected in begun])
-                _end(begun)
+                except EngineError as error:
+                    fault = error if time() - at > AGAIN_SECONDS else None
+                except Exception:  # noqa: BLE001  The request will meet the same error and raise it.
+                    pass
+                _end(begun, fault)
+            if fault:
+                self._expected.clear()  # Only whoever waits for it now gets the fault.
         finally:
-            _end([*begun, *self._waiting])
+            _end([*begun, *self._waiting], fault)
             self._waiting.clear()
 
 
-def _end(expected: Sequence[Expected]) -> None:
+def _end(expected: Sequence[Expected], fault: EngineError | None) -> None:
     for one in expected:
-        one.text = ""
+        one.text, one.fault = "", fault
         one.done.set()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mnemolog.adapters.engine.wiring import expect_texts
-from mnemolog.adapters.minilm import InThread, Lexical
+from mnemolog.adapters.minilm import InThread, Lexical, prefetching
 from mnemolog.adapters.minilm.caching import CachingEmbedder
 from mnemolog.adapters.minilm.prefetching import PREFETCHED, PrefetchingEmbedder
 from mnemolog.adapters.minilm.process import PORTION
@@ -125,6 +125,26 @@ async def test_whatever_a_model_fails_with_ahead_nobody_waits_for_it_for_ever() 
 
     async with asyncio.timeout(60):
         assert len(await ahead.embed(texts)) == len(texts)
+
+
+async def test_a_model_that_fails_late_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prefetching, "AGAIN_SECONDS", 0.0)
+    slow = Slow()
+    slow.down = True
+    ahead = PrefetchingEmbedder(CachingEmbedder(slow))
+    texts = [str(number) for number in range(2 * PORTION)]
+    ahead.expect(texts)
+    ahead.expect(["tea"])
+    asked = [asyncio.create_task(ahead.embed([text])) for text in (texts[0], texts[-1])]
+    await begun()
+
+    slow.may.set()
+    await asyncio.wait(asked)
+
+    assert [type(task.exception()) for task in asked] == [ServerFailed, ServerFailed]
+    assert slow.asked == [texts[:PORTION]]
+    slow.down = False
+    assert len(await ahead.embed(["tea"])) == 1, "nobody waited for it then"
 
 
 async def test_only_the_first_of_many_unrequested_texts_are_prefetched() -> None:
