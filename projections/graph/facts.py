@@ -136,6 +136,22 @@ async def former(
     return [_fact(row, predicates, None) for row in rows if row["state"] is State.ENDED]
 
 
+async def ended(
+    connection: AsyncConnection,
+    viewer: Viewer,
+    point: Point,
+    predicates: PredicatePolicy,
+    about: Collection[UUID],
+    where: Sequence[ColumnElement[bool]] = (),
+) -> Sequence[Row]:
+    """The facts with one of these entities at either end that have ended, the oldest first."""
+    read = _Reading(connection, viewer, replace(point, always=True), predicates)
+    kin = await reader.kin(connection, viewer, about)
+    rows = await read.rows(replace(await read.about(kin), where=where).by(_ended, valid_at=point.valid_at))
+    over = (row for row in rows if row["state"] is State.ENDED and not kin.isdisjoint(row["ends"]))
+    return sorted((_fact(row, predicates, None) for row in over), key=_in_time)
+
+
 async def outlived(
     connection: AsyncConnection,
     viewer: Viewer,

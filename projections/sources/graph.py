@@ -90,7 +90,7 @@ async def _find(asked: Asked) -> Found:
     elif relevant or not asked.former:
         told = [*map(fact_hit, relevant), *await _former(asked, relevant)]
     else:
-        told = await _over(asked, about or {one.entity_id for one in found.seeds})
+        told = await _over(asked, about or {one.entity_id for one in found.seeds}, found.near)
     hits = [*told, *await _only_named(asked, found)]
     return Found(hits=hits, named=[one.said for one in found.seeds if one.said], unborne=found.unborne)
 
@@ -223,14 +223,17 @@ async def _former(asked: Asked, relevant: Sequence[FactHit]) -> Sequence[Hit]:
     return found
 
 
-async def _over(asked: Asked, about: Collection[UUID]) -> Sequence[Hit]:
-    """What a question about the present asks for, if it has ended and nothing took its place: the last of each."""
+async def _over(asked: Asked, about: Collection[UUID], near: Sequence[Row]) -> Sequence[Hit]:
+    """What a question about the present asks for, if it has ended and nothing took its place: the last of each.
+
+    `near`: the facts about the same entities that hold.
+    """
     if not about:
         return []
     point, where = replace(asked.point, always=True), _where(asked)
-    rows = await facts.facts(asked.connection, asked.viewer, point, asked.predicates, about, where=where)
-    holding = {_slot_of(row) for row in rows if row["state"] is State.ACTIVE}
-    ended = [row for row in rows if row["state"] is State.ENDED and _slot_of(row) not in holding]
+    rows = await facts.ended(asked.connection, asked.viewer, point, asked.predicates, about, where)
+    holding = {_slot_of(row) for row in near}
+    ended = [row for row in rows if _slot_of(row) not in holding]
     if not ended:
         return []
     text, ids = asked.question.text, asked.entity_ids
