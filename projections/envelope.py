@@ -23,7 +23,7 @@ from mnemolog.events.serving import ServedItem
 from mnemolog.projections.asking import together
 from mnemolog.projections.graph import facts, reader
 from mnemolog.projections.graph.facts import Point, fact_value
-from mnemolog.projections.graph.hydration import Seed, critical, fact_sentence, hydrate
+from mnemolog.projections.graph.hydration import Seed, critical, fact_sentence, hydrate, seeds_of
 from mnemolog.projections.memories.filters import Candidates
 from mnemolog.projections.requests import Filters
 from mnemolog.projections.retrieval import Hit
@@ -109,7 +109,8 @@ async def local_graph(
     user = await reader.find(connection, viewer, proper_name(viewer.user_id, ME))
     me: UUID | None = user[0]["entity_id"] if user else None
     given = [*active, *([me] if me else [])]
-    wide = await hydrate(connection, viewer, message, predicates, point, entity_ids=given, limit=4 * edges)
+    seeds = await seeds_of(connection, viewer, message, given)
+    wide = await hydrate(connection, viewer, message, seeds, predicates, point, limit=4 * edges)
     about = {one.entity_id for one in wide.seeds}
     ever = await facts.facts(connection, viewer, replace(point, always=True), predicates, about) if about else []
     near = [row for row in wide.near if not (trusted_only and _is_outside(row))]

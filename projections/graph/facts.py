@@ -39,7 +39,7 @@ from mnemolog.domain.scope import Scope
 from mnemolog.domain.scope_merge import ScopedFact, overridden
 from mnemolog.domain.sentence import value_text
 from mnemolog.domain.viewer import Viewer
-from mnemolog.projections.asking import ask, given
+from mnemolog.projections.asking import ask, given, together
 from mnemolog.projections.graph import reader
 from mnemolog.projections.graph.entities import names
 from mnemolog.projections.graph.hiding import hidden_at
@@ -101,8 +101,8 @@ async def facts(
     by subject and predicate, the oldest first. Deleted facts are left out.
     """
     read = _Reading(connection, viewer, point, predicates)
-    kin = None if about is None else await reader.kin(connection, viewer, about)
-    narrowed = _Narrowed(where=where) if kin is None else replace(await read.about(kin), where=where)
+    kin, narrowed = (None, _Narrowed()) if about is None else await read.about(about)
+    narrowed = replace(narrowed, where=where)
     if predicate is not None:
         narrowed = narrowed.by(_with_predicate, predicates=list(predicate))
     found = await read.rows(narrowed)
@@ -146,8 +146,8 @@ async def ended(
 ) -> Sequence[Row]:
     """The facts with one of these entities at either end that have ended, the oldest first."""
     read = _Reading(connection, viewer, replace(point, always=True), predicates)
-    kin = await reader.kin(connection, viewer, about)
-    rows = await read.rows(replace(await read.about(kin), where=where).by(_ended, valid_at=point.valid_at))
+    kin, narrowed = await read.about(about)
+    rows = await read.rows(replace(narrowed, where=where).by(_ended, valid_at=point.valid_at))
     over = (row for row in rows if row["state"] is State.ENDED and not kin.isdisjoint(row["ends"]))
     return sorted((_fact(row, predicates, None) for row in over), key=_in_time)
 
@@ -264,10 +264,18 @@ class _Reading:
     point: Point
     predicates: PredicatePolicy
 
-    async def about(self, kin: Collection[UUID]) -> _Narrowed:
-        """Relations with one of these entities at either end, by id, or by a name that a text stands for."""
-        known = {key for row in await reader.by_ids(self.connection, self.viewer, kin) for key in names(row)}
-        return _Narrowed().by(_about, kin=list(kin), called=list(known))
+    async def about(self, entity_ids: Collection[UUID]) -> tuple[frozenset[UUID], _Narrowed]:
+        """These entities with all that were merged into them, and the relations with one of them at either end.
+
+        By id, or by a name that a text stands for.
+        """
+        kin, rows = await together(
+            reader.kin(self.connection, self.viewer, entity_ids),
+            reader.by_ids(self.connection, self.viewer, entity_ids),
+        )
+        merged = await reader.by_ids(self.connection, self.viewer, kin.difference(entity_ids))
+        called = {key for row in (*rows, *merged) for key in names(row)}
+        return kin, _Narrowed().by(_about, kin=list(kin), called=list(called))
 
     async def slots_of(self, found: Sequence[Row]) -> Sequence[Row]:
         """All facts with the same subjects and predicates, which may contradict these facts."""

@@ -80,10 +80,10 @@ async def hydrate(
     connection: AsyncConnection,
     viewer: Viewer,
     text: str,
+    seeds: Sequence[Seed],
     predicates: PredicatePolicy,
     point: Point,
     *,
-    entity_ids: Collection[UUID] = (),
     similar: Mapping[UUID, float] | None = None,
     known: Sequence[Row] | None = None,
     where: Sequence[ColumnElement[bool]] = (),
@@ -91,18 +91,16 @@ async def hydrate(
 ) -> Hydration:
     """The current facts at `point` that answer a question, of those that the viewer sees.
 
-    It is anchored to the entities that it names, to the user if it says `I` or `my`, and to `entity_ids`, such as those
-    that a pronoun means. From these it follows the graph over two hops. Facts whose predicate or value it mentions are
-    found without an entity too. At most `limit` facts, of which critical ones are never cut.
+    It follows the graph over two hops from the `seeds`. Facts whose predicate or value the question mentions are found
+    without an entity too. At most `limit` facts, of which critical ones are never cut.
 
     `similar`: the similarity of facts to the question, in [0, 1]. `known`: all the facts at `point`, if they were read
     already; without them, each hop is read. `where`: only facts of which this holds, also on the way to others.
     """
     reading = _Reading(connection, viewer, predicates, point, known, where)
-    seeds, used = await together(_seeds(connection, viewer, text, entity_ids), reading.used())
     asked = hydration.question_stems(text, [one.said for one in seeds if one.said])
     walk = _Walk(reading, asked, similar or {})
-    await walk.from_seeds(seeds)
+    _, used = await together(walk.from_seeds(seeds), reading.used())
     await walk.by_words(used)
     best = sorted(walk.found.values(), key=_best_first)
     kept = [one for place, one in enumerate(best) if place < limit or (one.critical and one.hops == 1)]
@@ -136,10 +134,14 @@ def fact_sentence(row: Row) -> str:
     return sentence(row["subject"], row["predicate"], fact_value(row))
 
 
-async def _seeds(
+async def seeds_of(
     connection: AsyncConnection, viewer: Viewer, text: str, entity_ids: Collection[UUID]
 ) -> Sequence[Seed]:
-    """The entities that are named, all that bear a name; a name that is part of a longer one is not meant."""
+    """What a question is anchored to: the entities that it names, the user if it says `I` or `my`, and `entity_ids`.
+
+    All that bear a name; a name that is part of a longer one is not meant. `entity_ids`: such as those that a pronoun
+    means.
+    """
     me = name_key(proper_name(viewer.user_id, ME)) if hydration.asks_about_user(text) else None
     borne = await reader.bearers(connection, viewer, phrases(text) | ({me} if me else set()))
     meant = longest(borne.keys() - {me}) | ({me} if me else set())

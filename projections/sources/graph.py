@@ -18,8 +18,9 @@ from mnemolog.domain.predicates import NEXT_TRIP, trip_date_of
 from mnemolog.domain.state import Past, state_of
 from mnemolog.domain.text import name_key
 from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.asking import together
 from mnemolog.projections.graph import facts, reader
-from mnemolog.projections.graph.hydration import FactHit, Hydration, fact_sentence, hydrate
+from mnemolog.projections.graph.hydration import FactHit, Hydration, fact_sentence, hydrate, seeds_of
 from mnemolog.projections.graph.tables import NAME, entities, relations
 from mnemolog.projections.memories.filters import from_where, with_metadata
 from mnemolog.projections.retrieval import Hit
@@ -59,21 +60,15 @@ def _holds(viewer: Viewer) -> ColumnElement[int]:
 
 async def _find(asked: Asked) -> Found:
     """The facts that a question asks for and what they replaced, or the entities that it only names."""
-    known, about, where = None, asked.among.filters.entity_ids or None, _where(asked)
-    past = asked.past
+    past, about, where = asked.past, asked.among.filters.entity_ids or None, _where(asked)
+    text = without_periods(asked.question.text) if past and past.spans else asked.question.text
     point = replace(asked.point, always=past is not None)
-    if about or asked.held <= (READ_WHOLE if asked.about_user else OF_OTHERS):
-        known = await facts.facts(asked.connection, asked.viewer, point, asked.predicates, about, where=where)
-    found = await hydrate(
-        asked.connection,
-        asked.viewer,
-        without_periods(asked.question.text) if past and past.spans else asked.question.text,
-        asked.predicates,
-        point,
-        entity_ids=asked.entity_ids,
-        known=known,
-        where=where,
+    at = (asked.connection, asked.viewer)
+    seeds, known = await together(
+        seeds_of(*at, text, asked.entity_ids),
+        facts.facts(*at, point, asked.predicates, about, where=where) if _is_read_whole(asked) else _nothing(),
     )
+    found = await hydrate(*at, text, seeds, asked.predicates, point, known=known, where=where)
     # `Where do I live?` is not a question about where somebody else lives.
     anchored = bool(found.seeds) or hydration.asks_about_user(asked.question.text)
     with_whom = _WITH_WHOM.search(asked.question.text) is not None
@@ -90,9 +85,18 @@ async def _find(asked: Asked) -> Found:
     elif relevant or not asked.former:
         told = [*map(fact_hit, relevant), *await _former(asked, relevant)]
     else:
-        told = await _over(asked, about or {one.entity_id for one in found.seeds}, found.near)
+        told = await _over(asked, about or {one.entity_id for one in found.seeds}, found)
     hits = [*told, *await _only_named(asked, found)]
     return Found(hits=hits, named=[one.said for one in found.seeds if one.said], unborne=found.unborne)
+
+
+def _is_read_whole(asked: Asked) -> bool:
+    """Whether all facts are read, or all about the entities that it filters by, instead of those of each hop."""
+    return bool(asked.among.filters.entity_ids) or asked.held <= (READ_WHOLE if asked.about_user else OF_OTHERS)
+
+
+async def _nothing() -> None:
+    return None
 
 
 # No place is an answer to it.
@@ -223,23 +227,18 @@ async def _former(asked: Asked, relevant: Sequence[FactHit]) -> Sequence[Hit]:
     return found
 
 
-async def _over(asked: Asked, about: Collection[UUID], near: Sequence[Row]) -> Sequence[Hit]:
-    """What a question about the present asks for, if it has ended and nothing took its place: the last of each.
-
-    `near`: the facts about the same entities that hold.
-    """
+async def _over(asked: Asked, about: Collection[UUID], holding: Hydration) -> Sequence[Hit]:
+    """What a question about the present asks for, if it has ended and nothing took its place: the last of each."""
     if not about:
         return []
     point, where = replace(asked.point, always=True), _where(asked)
     rows = await facts.ended(asked.connection, asked.viewer, point, asked.predicates, about, where)
-    holding = {_slot_of(row) for row in near}
-    ended = [row for row in rows if _slot_of(row) not in holding]
+    taken = {_slot_of(row) for row in holding.near}
+    ended = [row for row in rows if _slot_of(row) not in taken]
     if not ended:
         return []
-    text, ids = asked.question.text, asked.entity_ids
-    found = await hydrate(
-        asked.connection, asked.viewer, text, asked.predicates, point, entity_ids=ids, known=ended, where=where
-    )
+    at = (asked.connection, asked.viewer, asked.question.text)
+    found = await hydrate(*at, holding.seeds, asked.predicates, point, known=ended, where=where)
     last = {_slot(one): one for one in sorted(found.facts, key=lambda one: one.until or one.since)}
     answering = (replace(one, score=FORMER * one.score) for one in last.values() if one.hops and one.score > RELEVANT)
     return [replace(fact_hit(one), current=False) for one in answering]

@@ -1,21 +1,28 @@
 """The facts that a question calls for, through the entities it names and two hops from them (A15)."""
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 import pytest
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.domain.predicates import DEFAULT_PREDICATES
+from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.graph.facts import Point
-from mnemolog.projections.graph.hydration import Hydration, critical, hydrate
+from mnemolog.projections.graph.hydration import Hydration, critical, hydrate, seeds_of
 from mnemolog.projections.reads.reading import GRAPH
 from tests.engine.teller import Teller
 
 
-async def asked(ana: Teller, text: str, **fields: Any) -> Hydration:
-    ask = partial(hydrate, text=text, predicates=DEFAULT_PREDICATES, point=Point(datetime.now(UTC)), **fields)
+async def asked(ana: Teller, text: str, entity_ids: Collection[UUID] = (), **fields: Any) -> Hydration:
+    async def ask(connection: AsyncConnection, viewer: Viewer) -> Hydration:
+        seeds = await seeds_of(connection, viewer, text, entity_ids)
+        return await hydrate(connection, viewer, text, seeds, DEFAULT_PREDICATES, Point(datetime.now(UTC)), **fields)
+
     return await ana.engine.reads._read(ana.viewer, await ana.caught_up(), (GRAPH,), ask)
 
 
