@@ -36,6 +36,9 @@ PROJECTING = " ".join(f"-c {name}={value}" for name, value in _OPTIONS.items())
 READING = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off"
 
 USED = "used at"
+
+# Longer than it takes to connect, or to fail at it: SQLAlchemy loses a connection whose opening is cancelled.
+GIVE_UP_SECONDS = 1.5 * CONNECT_SECONDS
 TIMESTAMPTZ = psycopg.postgres.types["timestamptz"].oid
 
 
@@ -131,10 +134,14 @@ async def connected(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
     One that comes back later, to a pool that was disposed of, would stay open.
     """
     opening = asyncio.create_task(_opened(engine))
+    hurried = False
     try:
         yield await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        hurried = True
+        raise
     finally:
-        await _ended(asyncio.create_task(_closed(opening)))
+        await _ended(opening, asyncio.create_task(_closed(opening)), hurried=hurried)
 
 
 def alone(engine: AsyncEngine) -> AbstractAsyncContextManager[AsyncConnection]:
@@ -148,18 +155,27 @@ async def _opened(engine: AsyncEngine) -> AsyncConnection:
 
 async def _closed(opening: asyncio.Task[AsyncConnection]) -> None:
     await asyncio.wait([opening])
-    if not opening.exception():
+    if not opening.cancelled() and not opening.exception():
         await opening.result().close()
 
 
-async def _ended(closing: asyncio.Task[None]) -> None:
-    """Wait until it has ended. If the caller is cancelled meanwhile, that is raised then."""
+async def _ended(opening: asyncio.Task[AsyncConnection], closing: asyncio.Task[None], *, hurried: bool) -> None:
+    """Wait until it has ended. If the caller is cancelled meanwhile, that is raised then.
+
+    For a caller that was cancelled, `hurried` or meanwhile, a server that hangs is only waited for so long: nothing
+    else limits the test of an idle connection, or a rollback.
+    """
+    time = asyncio.get_running_loop().time
     cancelled: asyncio.CancelledError | None = None
+    until = time() + GIVE_UP_SECONDS if hurried else None
     while not closing.done():
         try:
-            await asyncio.wait([closing])
+            await asyncio.wait([closing], timeout=None if until is None else max(0.0, until - time()))
         except asyncio.CancelledError as error:
-            cancelled = error
+            cancelled, until = error, until or time() + GIVE_UP_SECONDS
+        if until is not None and until <= time() and not closing.done():
+            (closing if opening.done() else opening).cancel()
+            until = time() + GIVE_UP_SECONDS
     try:
         closing.result()
     finally:

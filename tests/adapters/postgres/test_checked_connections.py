@@ -1,6 +1,8 @@
 """Connections of readers and of the jobs are tested before their use, and are not lost if their user is cancelled."""
 
 import asyncio
+import os
+import signal
 from contextlib import suppress
 
 import psycopg
@@ -167,3 +169,37 @@ async def test_a_reader_that_is_cancelled_does_not_wait_for_ever_for_a_server_th
             await asyncio.wait([reading])
         assert reading.cancelled() or reading.exception()
         await readers.dispose()
+
+
+@pytest.mark.parametrize("hangs", ["before it is used", "while it is used"])
+async def test_a_reader_that_is_cancelled_does_not_wait_for_ever_for_a_backend_that_hangs(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, hangs: str
+) -> None:
+    monkeypatch.setattr(sqlalchemy, "UNTESTED_SECONDS", 0.0)
+    monkeypatch.setattr(sqlalchemy, "GIVE_UP_SECONDS", 0.1)
+    readers = checked(create_engine(engine.endpoints.postgres_dsn, NoSeal()))
+    reads = asyncio.Event()
+
+    async def read() -> None:
+        async with connected(readers) as connection:
+            await connection.execute(text("SELECT 1"))
+            reads.set()
+            await asyncio.Event().wait()
+
+    backend = await pid(readers)
+    if hangs == "before it is used":
+        os.kill(backend, signal.SIGSTOP)
+    reader = asyncio.create_task(read())
+    try:
+        if hangs == "while it is used":
+            await reads.wait()
+            os.kill(backend, signal.SIGSTOP)
+        await asyncio.wait([reader], timeout=0.2)
+        reader.cancel()
+        await asyncio.wait([reader], timeout=60)
+        assert reader.cancelled()
+    finally:
+        os.kill(backend, signal.SIGCONT)
+        await asyncio.wait([reader])
+    assert readers.pool.checkedout() == 0  # type: ignore[attr-defined]
+    await readers.dispose()
