@@ -40,7 +40,7 @@ _NO_PERSON = (
 )
 _TITLE = r"(?:Dr|Mrs?|Ms|Miss|Prof)\.?"
 _PERSON = re.compile(
-    rf"(?<=[\w,;:)] )(?!{_NO_PERSON})(?:{_TITLE} )?[A-Z][\w'-]+|\b{_TITLE} [A-Z]"
+    rf"(?<=[\w,;:)] )(?<!\b[Ii]n )(?<!\b[Aa]t )(?!{_NO_PERSON})(?:{_TITLE} )?[A-Z][\w'-]+|\b{_TITLE} [A-Z]"
     rf"|(?:^|[.!?] )(?!{_NO_PERSON})[A-Z][\w-]+(?='s\b|,| (?:is|was|has|had|and|will|said|came|did)\b)"
 )
 _RELATIVE = re.compile(
@@ -87,12 +87,38 @@ def tells_person(text: str, question: str = "") -> bool:
     return any(found[0].lower().strip(" .!?") not in known for found in _PERSON.finditer(text))
 
 
+def tells_name(text: str, question: str) -> bool:
+    """Whether a text tells what something is called of which a question asks that.
+
+    >>> tells_name("I keep a boat, the Morag", "What's my boat called?")
+    True
+    """
+    about = [found for found in re.findall(r"[a-z]{3,}", question.lower()) if found not in _OF_NAMES]
+    if text == text.lower():
+        return any(one.rstrip("s") in text for one in about)
+    named = rf"\b(?i:{'|'.join(re.escape(one.rstrip('s')) for one in about)})s?"
+    return bool(about) and re.search(named + _NAMED, text) is not None
+
+
+_OF_NAME_WORDS = "what called name named the our his her their mine does did was were are and who has have"
+_OF_NAMES = frozenset(_OF_NAME_WORDS.split())
+# After what it is called: "twins, Ania and Filip", "a shop, it's called The Purl Diver".
+_NAMED = (
+    r"\b(?:,? (?:(?:is|are|was|the|a|an|my|it's|she's|he's|which|that|and) )*[A-Z]"
+    r"|[^.!?]{0,60}?\b(?:called|named|name(?:'s| is|d)?)\b)"
+)
+
+
 def told_by(question: str) -> Callable[[str, str], bool] | None:
-    """What tells whether a text may answer, if the question is where something is or who somebody is."""
+    """What tells whether a text may answer, if the question is where something is, who somebody is or for a name."""
     return next((tells_it for pattern, tells_it in _ASKS if pattern.match(question)), None)
 
 
 _ASKS = (
     (re.compile(r"\W*where(?:'s)?\b", re.IGNORECASE), tells_place),
     (re.compile(r"\W*who(?:'s|m)?\b", re.IGNORECASE), tells_person),
+    (
+        re.compile(r"\W*what(?:'s| is| are| was| were)\b.*\b(?:called|named)\W*$", re.IGNORECASE),
+        tells_name,
+    ),
 )

@@ -138,11 +138,12 @@ _ALTERED = re.compile(
     rf"\b(?:moved|pushed|shifted|slipped|bumped|changed|altered|switched|swapped|extended|rearranged|rebooked|delayed"
     rf"|raised|upped|reduced|lowered|increased|halved|doubled|dropped"
     rf"|put(?= [\w' ]{{2,30}} (?:up|down|back|off|forward)\b)"
-    rf"|(?:gone|went|is|are|'s) (?:up|down)(?= to\b)|{_OVER})",
+    rf"|(?:gone|went|is|are|'s) (?:up|down)(?= to\b)|\w+ed(?= (?:my|our|the) [\w ]{{2,20}} back to\b)|{_OVER})",
     re.IGNORECASE,
 )
 _NOW = re.compile(
     r"\b(?:now(?! (?:that|and then|and again)\b)|instead|no longer|any ?more|from now on|these days|nowadays"
+    r"|(?:my|our|the) [\w ]{2,20}(?:'s| is) (?:gonna|going to) be"
     r"|new (?P<new>(?:[\w'-]+ ){1,3}?)(?:is|are|will be|from)\b)",
     re.IGNORECASE,
 )
@@ -159,7 +160,7 @@ _OBJECT = re.compile(
     re.IGNORECASE,
 )
 _BEHIND = re.compile(r"(?<=\w) (?:at|in|on|of|for|with|to|from|about|by)\b.*", re.IGNORECASE)
-_LEADING_WORDS = "a an the my our his her their your this that new old next first second last current"
+_LEADING_WORDS = "so and but well a an the my our his her their your this that new old next first second last current"
 _LEADING = frozenset(_LEADING_WORDS.split())
 _PRONOUN_WORDS = "i we he she they it you that this who which there"
 _PRONOUNS = frozenset(_PRONOUN_WORDS.split())

@@ -94,6 +94,7 @@ friend buddy knows
 like likes love loves enjoy enjoys favourite favorite prefer prefers hobby hobbies interest interests
 trip travel vacation holiday journey visit
 fly flying flight
+due deadline
 car vehicle van drive drives driving
 study studied studies school university college degree graduated
 speak speaks language languages

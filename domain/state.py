@@ -53,7 +53,9 @@ _STATES: Mapping[str, re.Pattern[str]] = {
     ),
 }
 _ASKED: Mapping[str, re.Pattern[str]] = {
-    "home": re.compile(r"\b(?:lives?|living|home|address|resides?|based)\b|\b(?:which|what) (?:city|town|country)\b"),
+    "home": re.compile(
+        r"\b(?:(?:lives?|living)(?! with\b)|home|address|resides?|based)\b|\b(?:which|what) (?:city|town|country)\b"
+    ),
     "job": re.compile(r"\b(?:works?|working|job|employer|company|profession|occupation|for a living|employed)\b"),
     "diet": re.compile(r"\b(?:diet|eats?|eating|vegan|vegetarian|meat|fish)\b"),
     "partner": re.compile(r"\b(?:partner|girlfriend|boyfriend|husband|wife|dating|married|relationship)\b"),

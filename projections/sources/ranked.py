@@ -35,6 +35,7 @@ from mnemolog.projections.sources.weighing import (
     earnest_first,
     newest_first,
     relevant,
+    tellings_first,
     trusted_first,
     users_first,
     weighed,
@@ -73,7 +74,7 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     found = [answers[source] for source in sources if source in answers]
     wanted = [hit for one in found for hit in one.hits if asked.wants(hit.kind)]
     answering = answers_first(asked, relevant(asked, weighed(asked, wanted)))
-    in_earnest = earnest_first(asked, users_first(asked, answering))
+    in_earnest = earnest_first(asked, tellings_first(asked, users_first(asked, answering)))
     hits = changes_first(asked, newest_first(asked, in_earnest))
     if any(GRAPH in source.projections for source in answers):
         hits = await _outlived(asked, hits)

@@ -26,6 +26,9 @@ IMAGINED = 0.6
 NO_ANSWER = 0.8
 """The weight of a message that tells no place or nobody, if the question asks for one."""
 
+ASKING = 0.7
+"""The weight of a message that only asks."""
+
 SAID_TO_USER = 0.6
 """The weight of what an assistant said, if a question is about the user."""
 _SAID_BY_AGENT = re.compile(
@@ -94,6 +97,27 @@ def earnest_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     return sorted(told, key=lambda hit: -hit.score)
 
 
+def tellings_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """What the user asked counts less, unless the question is about that: `Is it too late to change my topic?`"""
+    if _OF_ASKING.search(asked.question.text):
+        return hits
+    told = [_asking(hit) if _only_asks(hit) else hit for hit in hits]
+    return sorted(told, key=lambda hit: -hit.score)
+
+
+def _only_asks(hit: Hit) -> bool:
+    """Whether it is a message of one sentence, which is a question."""
+    return hit.kind == MESSAGE and _QUESTION.fullmatch(hit.row["text"]) is not None
+
+
+def _asking(hit: Hit) -> Hit:
+    return replace(hit, score=ASKING * hit.score, parts={**hit.parts, "asks": ASKING})
+
+
+_OF_ASKING = re.compile(r"\b(?:ask\w*|question\w*|wonder\w*|want to know|idea|advice|help)\b", re.IGNORECASE)
+_QUESTION = re.compile(r"[^.!?\n]+\?+\s*")
+
+
 def _imagined(hit: Hit) -> Hit:
     return replace(hit, score=IMAGINED * hit.score, parts={**hit.parts, "imagined": IMAGINED})
 
@@ -101,8 +125,8 @@ def _imagined(hit: Hit) -> Hit:
 _IMAGINED_QUESTION = re.compile(r"\b(?:if|would|could|imagine|wish|dream)\b", re.IGNORECASE)
 # The whole message is one sentence.
 _IMAGINED = re.compile(
-    r"\W*(?:imagine(?: if)? (?:i|we)\b|if (?:i|we) (?:ever )?(?:won|had|were|was|could|got|bought|moved)\b"
-    r"[^.!?]*\b(?:i|we)(?:'d| would|d)\b)[^.!?]*[.!]*$",
+    r"\W*(?:imagine(?: if)? (?:i|we)\b|(?:if (?:i|we) (?:ever )?(?:won|had|were|was|could|got|bought|moved)"
+    r"|(?:were|had) (?:i|we))\b[^.!?]*\b(?:i|we)(?:'d| would| should|d)\b|(?:if (?:i|we) ever|one day)\b)[^.!?]*[.!]*$",
     re.IGNORECASE,
 )
 
@@ -147,7 +171,7 @@ def changes_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     `The exam was pushed to 9 May` above `The exam is on 2 May`, also if it has fewer of the question's words; and above
     a fact that the rules found in what was said before.
     """
-    if not asked.stems or (asked.past and not asked.past.last):
+    if not asked.stems or (asked.past and not asked.past.last) or _WHY.match(asked.question.text):
         return hits
     of_change, now = _OF_CHANGE.match(asked.question.text), _OF_NOW.search(asked.question.text) and not asked.past
     found = list(hits)
@@ -163,6 +187,7 @@ def changes_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     return found
 
 
+_WHY = re.compile(r"\W*(?:why|how come)\b", re.IGNORECASE)
 _OF_NOW = re.compile(
     r"\b(?:is|are|am|do|does|s|re|m)\b(?!.*\b(?:used to|before|previous\w*|first|ever)\b)", re.IGNORECASE
 )
@@ -226,8 +251,11 @@ def _tells(hit: Hit) -> bool:
 
 def _of_kind(asked: Asked, hit: Hit, told: Change) -> bool:
     """Whether a change is of the kind that the question asks for."""
-    kind = answer_kind(asked.question.text)
-    return kind is None or ((kind is AnswerKind.NUMBER or not told.priced) and tells(kind, hit.row["text"]))
+    question, text = asked.question.text, hit.row["text"]
+    if (tells_it := told_by(question)) is not None and not tells_it(text, question):
+        return False
+    kind = answer_kind(question)
+    return kind is None or ((kind is AnswerKind.NUMBER or not told.priced) and tells(kind, text))
 
 
 # Who somebody is and where they live does not change with a date.

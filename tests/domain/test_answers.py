@@ -2,7 +2,7 @@
 
 import pytest
 
-from mnemolog.domain.answers import tells, tells_person, tells_place, told_by
+from mnemolog.domain.answers import tells, tells_name, tells_person, tells_place, told_by
 from mnemolog.domain.asked import AnswerKind
 
 
@@ -53,7 +53,22 @@ def test_a_text_speaks_of_somebody(text: str, told: bool) -> None:
     assert tells_person(text, "Who fixed the boiler?") is told
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("I keep a small boat, the Morag Bheag", True),
+        ("We have a boat and it is called Morag", True),
+        ("my boat is morag btw", True),
+        ("I have decided to sell the boat. At my age!", False),
+        ("Hamish has his own firm, Munro Electrical", False),
+    ],
+)
+def test_a_text_tells_what_something_is_called(text: str, told: bool) -> None:
+    assert tells_name(text, "What's my boat called?") is told
+
+
 def test_only_a_question_where_or_who_asks_for_a_place_or_a_person() -> None:
     assert told_by("Where's my shop?") is tells_place
     assert told_by("who is my dentist?") is tells_person
-    assert told_by("Whose is it?") is told_by("What is my dentist called?") is None
+    assert told_by("What is my dentist called?") is told_by("What are our twins called?") is tells_name
+    assert told_by("Whose is it?") is told_by("What did I call it?") is None

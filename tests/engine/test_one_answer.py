@@ -232,6 +232,36 @@ async def test_what_is_not_or_no_longer_so_is_below_the_message_that_says_so(mod
         assert current in found[0].text, (question, [(hit.text, hit.score) for hit in found])
 
 
+CHATTY = (
+    ("2026-01-03", "do you think it's too late to change my dissertation topic?"),
+    ("2026-01-22", "My dissertation is on seagrass restoration, topic approved by Dr Ray."),
+    ("2026-01-25", "I keep a small boat, the Morag Bheag."),
+    ("2026-02-03", "I do underwater hockey, training is mondays 8-10pm at the Life Centre"),
+    ("2026-03-15", "hockey's on wednesdays now bc the pool is being retiled"),
+    ("2026-03-20", "Were I a younger man I should buy another boat."),
+    ("2026-03-21", "I take bisoprolol on account of the fibrillation."),
+    ("2026-03-25", "Dr Ray has reduced my bisoprolol to 2.5 mg."),
+)
+
+
+async def test_what_only_asks_or_does_not_tell_what_is_asked_is_below_what_tells_it(model: Engine) -> None:
+    ana = Teller(model, "chatty")
+    for date, text in CHATTY:
+        await ana.says(text, speaker="", occurred_at=day(date))
+    await model.settled(60)
+
+    for question, current in (
+        ("What is my dissertation topic?", "seagrass"),
+        ("What did I ask about my dissertation topic?", "too late"),
+        ("What's my boat called?", "Morag Bheag"),
+        ("Where is hockey training?", "Life Centre"),
+        ("What day is hockey?", "wednesdays"),
+        ("Why do I take bisoprolol?", "fibrillation"),
+    ):
+        found = (await ana.asks(question, kinds=["message"])).hits
+        assert current in found[0].text, (question, [(hit.text, hit.score) for hit in found])
+
+
 async def test_whom_somebody_lives_with_is_no_place(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("me", "lives_in", "Linz", since=day("2025-03-01"))
