@@ -23,6 +23,8 @@ from mnemolog.projections.projector import Store
 
 POLL_SECONDS = 0.002
 SLOWEST_POLL_SECONDS = 0.05
+# An engine that stops does not wait longer for a server that hangs.
+LONGEST_QUERY_SECONDS = 5.0
 
 
 class Waits:
@@ -173,11 +175,14 @@ class Watch:
             self._changed.set()
 
     async def aclose(self) -> None:
-        """Ends the loop, after its running query."""
+        """Ends the loop, after its running query, or in the middle of one that takes too long."""
         self._waits.clear()
         self._changed.set()
         if self._loop:
-            await asyncio.wait([self._loop])
+            _, hanging = await asyncio.wait([self._loop], timeout=LONGEST_QUERY_SECONDS)
+            if hanging:
+                self._loop.cancel()
+                await asyncio.wait(hanging)
 
     async def _run(self) -> None:
         while self._waits:

@@ -5,11 +5,16 @@ import time
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
+from psycopg.sql import SQL, Identifier
 
 from mnemolog import AsyncMemory, MnemologError
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.http.app import create_app
+from mnemolog.adapters.postgres.store import PostgresStore
+from mnemolog.adapters.reads import waiting
+from mnemolog.adapters.reads.waiting import Waits
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.envelope import Receipt
 from tests.adapters.cli.command import Ran, mnemolog
@@ -187,3 +192,23 @@ async def test_python_says_what_it_waited_for_in_vain(engine: Engine, user: str)
             assert late.value.code == "read_timeout"
     with pytest.raises(InvalidInput, match="another user's write"):
         await memory.changes(user_id="somebody", after=receipt)
+
+
+async def test_waits_end_with_the_engine_although_their_query_hangs(
+    engine: Engine, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "LONGEST_QUERY_SECONDS", 0.1)
+    store = engine.projections.stores["memories"]
+    assert isinstance(store, PostgresStore)
+    waits = Waits({store.name: store}, engine.log, store.engine, deadline=60)
+    _, receipt = await written(engine, user)
+    async with await psycopg.AsyncConnection.connect(engine.endpoints.postgres_dsn) as holder:
+        await holder.execute(SQL("LOCK TABLE {}").format(Identifier(store.schema, "progress")))
+        reading = asyncio.create_task(waits.until(receipt.position, [store.name]))
+        await asyncio.sleep(0.2)
+
+        async with asyncio.timeout(60):
+            await waits.aclose()
+
+        reading.cancel()
+        await asyncio.wait([reading])
