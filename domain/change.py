@@ -54,7 +54,8 @@ _SHORTEST = 4
 
 
 def changes(text: str) -> Sequence[Change]:
-    """
+    """The changes that a message tells of, sentence by sentence; of a long one, those in its first characters.
+
     >>> [one] = changes("Good news: the exam was pushed to 9 May")
     >>> one.things[0].noun, one.firm, one.off
     ('exam', True, False)
