@@ -122,7 +122,7 @@ async def test_lost_answers_refusals_and_changes(engine: Engine, client: Path, u
 async def test_a_silent_connection_is_replaced(engine: Engine, client: Path, user: str) -> None:
     (client / "silent.mjs").write_text(SILENT)
     ana = Person(engine, user)
-    for text in ("Ana drinks tea", "Ana has a cat"):
+    for text in ("Ana drinks tea", "Bruno plays chess in Lisbon"):  # So unlike that no link comes of it.
         await ana.creates(text)
     async with serve(engine) as url:
         assert json.loads(await ran(client, "silent.mjs", url, user)) == [[None, "1"], [2]]
