@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -51,6 +51,15 @@ def test_a_command_has_its_own_arguments_environment_directory_files_and_exit_co
     assert "Usage: mnemolog " in unknown.stderr
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """What is started has an interrupt end it, although a shell that runs the tests in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_a_command_that_is_interrupted_ends_with_its_process(data_dir: Path, program: Start) -> None:
     program(idle_grace=30).does("create", "Ana drinks tea", "tea")
     waiting = {"after": "default/user:ana@99", "deadline": "50"}
