@@ -53,7 +53,7 @@ def test_a_command_has_its_own_arguments_environment_directory_files_and_exit_co
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """What is started has an interrupt end it, although a shell that runs the tests in the background has it ignored."""
+    """An interrupt ends what is started, although a shell that runs tests in the background ignores it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
