@@ -38,7 +38,6 @@ class MiniLM:
 
     model: str = "all-MiniLM-L6-v2-int8"
     dimensions: int = 384
-    at_once: int = 0
     # LoCoMo, conversations 26, 30, 41 / 42, 43. The floor passes 99 / 99 % of the questions that have an answer and
     # 12 / 11 % of those put to another user's memories (0.50: 96 / 97 and 3 / 3 %; 0.65: 39 / 42 and 0 %). With it
     # the gap keeps 95 / 95 % of the recall of the nearest eight (0.12: 89 / 84 %).

@@ -18,7 +18,6 @@ class Lexical:
 
     model: str = "lexical-384"
     dimensions: int = 384
-    at_once: int = 1500
     # It knows words but not meaning: only texts that share nearly all words count as the same.
     calibration: Calibration = Calibration(
         question_floor=0.10,

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemolog.adapters.minilm import InThread, Lexical, MiniLM
+from mnemolog.adapters.minilm.lexical import Lexical
 
 lexical = Lexical()
 
@@ -55,14 +55,3 @@ def test_another_process_gives_the_same_bytes() -> None:
     ]
 
     assert elsewhere == [lexical.embed(["Ana moved to Lisbon", "東京"]).tobytes()] * 2
-
-
-def test_only_few_characters_in_few_texts_are_embedded_without_a_thread() -> None:
-    texts = ["Ana moved to Lisbon", ""]
-    found = InThread(lexical).cached(texts)
-
-    assert np.array_equal(np.stack([found[text] for text in texts]), lexical.embed(texts))
-    assert InThread(lexical).cached([]) == {}
-    assert InThread(lexical).cached(["a" * 2000]) == {}
-    assert InThread(lexical).cached([""] * 1000) == {}
-    assert InThread(MiniLM()).cached([""]) == {}
