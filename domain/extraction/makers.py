@@ -529,10 +529,8 @@ def event(said: Said) -> Sequence[Candidate]:
     if day is None or not _is_planned_for(day, said.at):
         return ()
     kind = said.match.groupdict().get("kind") if said.match["noun"].lower() in _OF_A_KIND else None
-    noun, place = (
-        "_".join([*([kind.lower()] if kind else []), *said.match["noun"].lower().split()]),
-        said.named("place") or said.named("name"),
-    )
+    noun = "_".join([*([kind.lower()] if kind else []), *said.match["noun"].lower().split()])
+    place = said.named("place") or said.named("name")
     if place and noun in TRIPS and (on := day_of_trip(said.match["when"], said.at)):
         return another_date(place, on)
     if place and noun == "flight" and (on := day_of_trip(said.match["when"], said.at)):

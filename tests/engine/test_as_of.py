@@ -1,7 +1,7 @@
 """Time travel: a read as of a moment gives exactly what a live read gave then (X02)."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -104,9 +104,6 @@ class Counting(InThread):
     def __init__(self) -> None:
         super().__init__(Lexical())
         self.asked: list[str] = []
-
-    def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
-        return {}
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         self.asked += texts

@@ -1,7 +1,7 @@
 """Replays for reads as of a moment: shared, few at once, and gone with what they showed."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from uuid import uuid4
 
 import pytest
@@ -145,9 +145,6 @@ class Held(InThread):
     def __init__(self) -> None:
         super().__init__(Lexical())
         self.asked, self.go = asyncio.Event(), asyncio.Event()
-
-    def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
-        return {}
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         self.asked.set()
