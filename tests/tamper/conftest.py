@@ -1,5 +1,6 @@
 """An engine of their own for tests that damage it, and a user whose story was told."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -41,8 +42,19 @@ async def bob(victim: Engine, user: str) -> Person:
 async def mallory(victim: Engine, user: str) -> AsyncIterator[Attacker]:
     async with attacking(victim, StreamId.of_user(user)) as attacker:
         yield attacker
-        await attacker.leaves_no_trace()
-        await forget_in_redis(victim, user)
+        await forget(victim, user, attacker)
+
+
+async def forget(victim: Engine, user: str, mallory: Attacker) -> None:
+    """Leave nothing of the user, not even what projections were still applying: they would never be settled again."""
+    await Person(victim, f"witness-of-{user}").creates("What was written before this is applied before it")
+    async with asyncio.timeout(60):
+        while True:
+            await mallory.leaves_no_trace()
+            await forget_in_redis(victim, user)
+            if not await victim.outbox.size() and await victim.projections.settled():
+                return
+            await asyncio.sleep(0.05)
 
 
 async def forget_in_redis(victim: Engine, user: str) -> None:
