@@ -83,7 +83,10 @@ class Settings(BaseSettings):
         Field(description="Another Postgres database for projections, with pgvector; by default that of the log."),
     ] = None
     nats_url: Annotated[str | None, Field(description="Your NATS with JetStream, instead of the embedded one.")] = None
-    redis_url: Annotated[str | None, Field(description="Your Redis 6.2 or newer, instead of the embedded one.")] = None
+    redis_url: Annotated[
+        str | None,
+        Field(description="Your Redis 6.2 or newer, or a node of a cluster, instead of the embedded one."),
+    ] = None
     http_host: Annotated[str, Field(description="The address on which the HTTP API listens.")] = "127.0.0.1"
     http_port: Annotated[int, Field(ge=0, le=65535, description="The port of the HTTP API; 0 picks a free one.")] = 8765
     http_hosts: Annotated[

@@ -6,7 +6,9 @@ import psycopg
 import sqlalchemy.exc
 from nats.errors import Error as NatsError
 from psycopg_pool import PoolTimeout
-from redis.exceptions import AuthenticationError, AuthorizationError, NoPermissionError, RedisError, ResponseError
+from redis.exceptions import AuthenticationError, AuthorizationError, NoPermissionError, ResponseError
+
+from mnemolog.adapters.redis import client as redis
 
 # Excludes refusals by a server, such as a missing table.
 UNREACHABLE = (
@@ -17,7 +19,7 @@ UNREACHABLE = (
     sqlalchemy.exc.TimeoutError,
     PoolTimeout,
     NatsError,
-    RedisError,
+    *redis.ERRORS,
     OSError,
     TimeoutError,
 )

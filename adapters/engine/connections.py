@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import psycopg
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import ExponentialBackoff
 from sqlalchemy import NullPool
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -32,6 +29,8 @@ from mnemolog.adapters.postgres.own_log import require_own
 from mnemolog.adapters.postgres.pool import CONNECT_SECONDS, Pool, open_pool
 from mnemolog.adapters.postgres.roots import Roots, open_roots
 from mnemolog.adapters.postgres.sqlalchemy import PROJECTING, READING, checked, create_engine
+from mnemolog.adapters.redis.client import RedisClient
+from mnemolog.adapters.redis.client import connect as connect_to_redis
 from mnemolog.projections.seal import RowSeal
 from mnemolog.projections.vectors.embedder import Embedder
 
@@ -54,7 +53,7 @@ class Connections:
     untried: Pool
     blocking: BlockingPool
     nats: Connection
-    redis: Redis
+    redis: RedisClient
     roots: Roots
     beside_log: AsyncEngine
     rows: AsyncEngine
@@ -119,13 +118,10 @@ def _migrate(postgres_dsn: str, of: Literal["log", "projections"]) -> None:
     migrate(postgres_dsn, of=of)
 
 
-async def _redis_client(stack: AsyncExitStack, redis_url: str) -> Redis:
-    # No socket timeout: with one, redis-py 8 uses wait_for, which loses cancellations on Python 3.11.
-    retry = Retry(ExponentialBackoff(cap=1.0, base=0.05), retries=5)
-    redis = Redis.from_url(redis_url, retry=retry, socket_timeout=None)
-    stack.push_async_callback(redis.aclose)
+async def _redis_client(stack: AsyncExitStack, redis_url: str) -> RedisClient:
     async with reaching("redis", redis_url):
-        await redis.ping()
+        redis = await connect_to_redis(redis_url)
+    stack.push_async_callback(redis.aclose)
     return redis
 
 

@@ -8,7 +8,6 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from mnemolog.adapters.artifacts.content import delete_blobs
@@ -16,6 +15,7 @@ from mnemolog.adapters.erasure.following import followed
 from mnemolog.adapters.erasure.messages import TurnSelection, purge_turns
 from mnemolog.adapters.erasure.stale_schemas import forget_embeddings, forget_in_stale_schemas
 from mnemolog.adapters.postgres.store import PostgresStore
+from mnemolog.adapters.redis.client import RedisClient, connect
 from mnemolog.adapters.redis.rebuildable import SHADOW
 from mnemolog.adapters.redis.working import OtherWorker, WorkingStore
 from mnemolog.adapters.services import Services
@@ -221,7 +221,7 @@ async def _sweep(engine: Services, stream: StreamId, indexed: Sequence[UUID]) ->
     # Once more: a rebuild that had already read the text may have stored its embedding after the projector's sweep.
     async with engine.projections.live.begin() as connection:
         await engine.projections.index.remove(connection, [(*owner_of(stream), one) for one in indexed])
-    redis = Redis.from_url(engine.endpoints.redis_url)
+    redis = await connect(engine.endpoints.redis_url)
     try:
         await _forget_shadow(WorkingStore(redis, SHADOW), stream)
         if engine.settings.redis_url is None:
@@ -241,7 +241,7 @@ async def _forget_shadow(shadow: WorkingStore, stream: StreamId) -> None:
                 await session.reset(stream)
 
 
-async def _rewrite(redis: Redis) -> None:
+async def _rewrite(redis: RedisClient) -> None:
     """Rewrite the embedded server's append-only file, without what was deleted."""
     try:
         await redis.bgrewriteaof()

@@ -3,12 +3,11 @@
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from redis.asyncio import Redis
-
 from mnemolog.adapters.erasure import stores, tables
 from mnemolog.adapters.erasure.messages import forms
 from mnemolog.adapters.erasure.proof import NAMED, Proof, ProofPlace, tallied
 from mnemolog.adapters.erasure.target import ProofSubject, Target, target_of
+from mnemolog.adapters.redis.client import connect
 from mnemolog.adapters.services import Services
 from mnemolog.domain.errors import ServerFailed
 from mnemolog.domain.principal import Role
@@ -95,7 +94,7 @@ async def _places(engine: Services, target: Target, phrase: str | None) -> Async
     keyed = await engine.api_keys.producers()
     async for place in stores.turns_on_jetstream(jetstream, target, phrase, keyed):
         yield place
-    redis = Redis.from_url(engine.endpoints.redis_url)
+    redis = await connect(engine.endpoints.redis_url)
     try:
         yield await stores.keys_in_redis(redis, target, phrase)
     finally:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from nats.js import JetStreamContext
-from redis.asyncio import Redis
 
 from mnemolog.adapters.erasure.messages import Message, TurnSelection, forms, stored, written
 from mnemolog.adapters.erasure.proof import ProofPlace, tallied
@@ -21,6 +20,7 @@ from mnemolog.adapters.nats.subjects import (
     partition_subject,
     turns_of,
 )
+from mnemolog.adapters.redis.client import RedisClient
 from mnemolog.domain.errors import MalformedEvent
 from mnemolog.domain.session import SAID
 from mnemolog.events.envelope import StoredEvent
@@ -67,7 +67,7 @@ async def turns_on_jetstream(
         yield tallied(f"jetstream {name}", found)
 
 
-async def keys_in_redis(redis: Redis, target: Target, phrase: str | None) -> ProofPlace:
+async def keys_in_redis(redis: RedisClient, target: Target, phrase: str | None) -> ProofPlace:
     """Every key that names the user, including sessions of rebuilds; with a phrase, all but other users' sessions."""
     verdicts = list[tuple[str, bool]]()
     stream = target.subject.stream
@@ -138,7 +138,7 @@ def _is_working(name: str) -> bool:
     return _is_session(name) or f"{AFFECT}:" in name or f"{AFFECT}-" in name
 
 
-async def _value(redis: Redis, key: bytes) -> str:
+async def _value(redis: RedisClient, key: bytes) -> str:
     match await redis.type(key):
         case b"string":
             found: Any = await redis.get(key)

@@ -17,8 +17,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import IO
 
-from redis.asyncio import Redis
-
 from mnemolog.adapters.minilm import embedder_named
 from mnemolog.adapters.openai.client import ModelClient
 from mnemolog.adapters.openai.embedder import OpenAIEmbedder
@@ -28,6 +26,7 @@ from mnemolog.adapters.postgres.roots import open_roots
 from mnemolog.adapters.postgres.sqlalchemy import PROJECTING, create_engine
 from mnemolog.adapters.projecting.filling import FillEndpoints, Order
 from mnemolog.adapters.projecting.projections import Projections
+from mnemolog.adapters.redis.client import connect
 from mnemolog.adapters.verify.log_check import require_keys
 from mnemolog.events.codec import Codec
 from mnemolog.projections.filling import Share
@@ -102,7 +101,7 @@ async def _wire(stack: AsyncExitStack, place: FillEndpoints) -> Projections:
     if place.projections_dsn != place.postgres_dsn:
         beside_log = create_engine(place.postgres_dsn, seal, pool_size=1)
         stack.push_async_callback(beside_log.dispose)
-    redis = Redis.from_url(place.redis_url)
+    redis = await connect(place.redis_url)
     stack.push_async_callback(redis.aclose)
     embedder: Embedder = embedder_named(place.embedder)
     if place.embedding:

@@ -8,7 +8,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from datetime import datetime
 from functools import partial
 
-from redis.asyncio import Redis
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters import telemetry
@@ -26,6 +25,7 @@ from mnemolog.adapters.postgres.store import PostgresStore, absent, created, ses
 from mnemolog.adapters.postgres.upgrades import Upgrade
 from mnemolog.adapters.projecting.filling import EVENTS_A_PROCESS, FillProcesses
 from mnemolog.adapters.projecting.status import ProjectionStatus, status
+from mnemolog.adapters.redis.client import RedisClient
 from mnemolog.adapters.redis.rebuildable import RebuildableWorking
 from mnemolog.adapters.redis.working import WorkingStore
 from mnemolog.adapters.verify.missing_keys import MissingKeyCheck, RequireKeys
@@ -86,7 +86,7 @@ class Projections:
     def __init__(
         self,
         engine: AsyncEngine,
-        redis: Redis,
+        redis: RedisClient,
         log: PostgresLog,
         embedder: Embedder,
         strategies: Callable[[str], Strategy] = lambda name: FAIL,

@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from uuid import uuid4
 
-from redis.asyncio import Redis
-
+from mnemolog.adapters.redis.client import RedisClient
 from mnemolog.adapters.redis.working import OtherWorker, WorkingStore
 
 SHADOW = "shadow:"
@@ -27,9 +26,9 @@ _RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS
 
 
 class RebuildableWorking:
-    """Implements `mnemolog.projections.rebuild.Rebuildable`. The swap is one atomic step."""
+    """Implements `mnemolog.projections.rebuild.Rebuildable`. The swap is atomic, in a cluster for each slot."""
 
-    def __init__(self, redis: Redis, live: WorkingStore) -> None:
+    def __init__(self, redis: RedisClient, live: WorkingStore) -> None:
         self._redis, self._live = redis, live
         self._shadow = WorkingStore(redis, SHADOW)
         self._swap, self._release = redis.register_script(_SWAP), redis.register_script(_RELEASE)
@@ -49,22 +48,25 @@ class RebuildableWorking:
     @asynccontextmanager
     async def quiet(self) -> AsyncIterator[None]:
         """Workers of this process wait; those of other processes have to retry."""
-        self._token, key = uuid4().hex, self._live.quiet_key
+        self._token, held = uuid4().hex, list[str]()
         async with self._live.writing:
-            if not await self._redis.set(key, self._token, nx=True, ex=QUIET_SECONDS):
-                raise OtherWorker("another rebuild holds working memory quiet")
             try:
+                for slot in self._live.slots.every:
+                    if not await self._redis.set(slot.quiet, self._token, nx=True, ex=QUIET_SECONDS):
+                        raise OtherWorker("another rebuild holds working memory quiet")
+                    held.append(slot.quiet)
                 yield
             finally:
-                await self._release(keys=[key], args=[self._token])
+                for key in held:
+                    await self._release(keys=[key], args=[self._token])
 
     async def differences(self) -> Mapping[str, int]:
         live, shadow = await asyncio.gather(self._live.blobs(), self._shadow.blobs())
         return {"sessions": len(set(live.items()) ^ set(shadow.items()))}
 
     async def swap(self) -> None:
-        stale = await self._live.every_key()
-        new = [SHADOW + key for key in await self._shadow.every_key()]
-        arguments: list[str | int] = [self._token, len(stale), SHADOW]
-        if not await self._swap(keys=[self._live.quiet_key, *stale, *new], args=arguments):
-            raise OtherWorker(f"the swap came later than {QUIET_SECONDS} s after the last write")
+        for live, shadow in zip(self._live.slots.every, self._shadow.slots.every, strict=True):
+            stale, new = await self._live.every_key(live), await self._shadow.every_key(shadow)
+            arguments: list[str | int] = [self._token, len(stale), SHADOW]
+            if not await self._swap(keys=[live.quiet, *stale, *new], args=arguments):
+                raise OtherWorker(f"the swap came later than {QUIET_SECONDS} s after the last write")

@@ -1,7 +1,8 @@
 """The store of the working-memory projection: sessions and progress in Redis, changed atomically.
 
 Both live in the same append-only file, so a Redis that loses its last second loses the progress of that second too,
-and the runtime heals it from the log like any gap (docs/decisions/0004).
+and the runtime heals it from the log like any gap (docs/decisions/0004). In a cluster, this holds for each part of the
+streams (docs/decisions/0085).
 """
 
 import asyncio
@@ -13,10 +14,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from redis.asyncio import Redis
+from redis.asyncio import RedisCluster
 from redis.exceptions import RedisError
 
 from mnemolog.adapters.redis import scripts
+from mnemolog.adapters.redis.client import ERRORS, RedisClient
+from mnemolog.adapters.redis.slots import Slot, Slots
 from mnemolog.domain.affect import Affect
 from mnemolog.domain.errors import TamperedEvent
 from mnemolog.domain.session import Session
@@ -89,60 +92,42 @@ class WorkingStore:
 
     name = NAME
     version = 1
-    transient: tuple[type[Exception], ...] = (RedisError, OSError)
+    transient: tuple[type[Exception], ...] = (*ERRORS, OSError)
 
     def __init__(
         self,
-        redis: Redis,
+        redis: RedisClient,
         prefix: str = "",
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         log_size: Callable[[], Awaitable[int]] | None = None,
     ) -> None:
         self._redis, self.prefix, self._now, self._log_size = redis, prefix, now, log_size
+        self.slots = Slots(prefix, self.version, clustered=isinstance(redis, RedisCluster))
         self._save, self._total, self._skip = (
             redis.register_script(one) for one in (scripts.SAVE, scripts.TOTAL, scripts.SKIP)
         )
         self.writing = asyncio.Lock()
-
-    @property
-    def _progress_key(self) -> str:
-        return f"{self.prefix}mnemolog:working:{self.version}:progress"
-
-    @property
-    def _stopped_key(self) -> str:
-        return f"{self.prefix}mnemolog:working:{self.version}:stopped"
-
-    @property
-    def _index_key(self) -> str:
-        return f"{self.prefix}mnemolog:working:{self.version}:keys"
-
-    @property
-    def _total_key(self) -> str:
-        return f"{self.prefix}mnemolog:working:{self.version}:total"
-
-    @property
-    def _skipped_key(self) -> str:
-        return f"{self.prefix}mnemolog:working:{self.version}:skipped"
-
-    @property
-    def quiet_key(self) -> str:
-        """While this key exists, nothing is written."""
-        return f"{self.prefix}mnemolog:working:{self.version}:quiet"
 
     def need(self, event_type: str) -> Need:
         return KINDS.need(event_type)
 
     async def read(self, place: SessionPlace) -> Session | None:
         """The session of a place and its affect, in one round trip; None if missing, expired or deleted."""
-        blob, affect = await self._redis.mget([self.prefix + place.key, self.prefix + place.affect_key])
+        prefix = self.slots.of(place.stream).prefix
+        blob, affect = await self._redis.mget([prefix + place.key, prefix + place.affect_key])
         return _session(blob, affect).read_at(self._now()) if blob is not None else None
 
     async def read_all(self, places: Sequence[SessionPlace]) -> dict[SessionPlace, Session]:
         """Sessions as stored, including deleted ones and those in their grace period."""
-        if not places:
-            return {}
+        parts = self.slots.grouped(places, lambda place: place.stream)
+        found: dict[SessionPlace, Session] = {}
+        for read in await asyncio.gather(*(self._read_part(slot, theirs) for slot, theirs in parts.items())):
+            found |= read
+        return found
+
+    async def _read_part(self, slot: Slot, places: Sequence[SessionPlace]) -> Mapping[SessionPlace, Session]:
         names = [name for place in places for name in (WHOLE + place.key, place.key, place.affect_key)]
-        blobs = await self._redis.mget([self.prefix + name for name in names])
+        blobs = await self._redis.mget([slot.prefix + name for name in names])
         found = zip(places, blobs[::3], blobs[1::3], blobs[2::3], strict=True)
         return {place: _session(blob, affect) for place, whole, shown, affect in found if (blob := whole or shown)}
 
@@ -153,7 +138,24 @@ class WorkingStore:
         new: Mapping[StreamId, int],
         gone: Sequence[SessionPlace] = (),
     ) -> None:
-        own = [self._progress_key, self.quiet_key, self._index_key, self._total_key]
+        """Save sessions and progress, atomically for each part of the streams."""
+        kept, left = self._by_slot(sessions), self.slots.grouped(gone, lambda place: place.stream)
+        reached = self.slots.grouped(new, lambda stream: stream)
+        for slot in {**kept, **left, **reached}:
+            progress = {stream: (expected[stream], new[stream]) for stream in reached.get(slot, ())}
+            await self._save_part(slot, kept.get(slot, {}), progress, left.get(slot, ()))
+
+    def _by_slot(self, sessions: Mapping[SessionPlace, Kept]) -> Mapping[Slot, Mapping[SessionPlace, Kept]]:
+        parts = self.slots.grouped(sessions, lambda place: place.stream)
+        return {slot: {place: sessions[place] for place in places} for slot, places in parts.items()}
+
+    async def _save_part(
+        self,
+        slot: Slot,
+        sessions: Mapping[SessionPlace, Kept],
+        progress: Mapping[StreamId, tuple[int, int]],
+        gone: Sequence[SessionPlace],
+    ) -> None:
         kept: dict[str, tuple[str, datetime]] = {}
         for place, (session, ends_at) in ((place, one) for place, one in sessions.items() if one):
             if shown := session.shown():
@@ -163,24 +165,25 @@ class WorkingStore:
             if session.affect:
                 mood = json.dumps(session.affect_shown(session.affect.ts), ensure_ascii=False)
                 kept[place.affect_key] = mood, session.affect.decay_at
-        names, former = list(kept), {*gone, *sessions}
+        former = {*gone, *sessions}
         stale = sorted({name for one in former for name in (one.key, WHOLE + one.key, one.affect_key)} - kept.keys())
-        keys = [*own, *(self.prefix + name for name in (*names, *stale))]
-        arguments: list[str | int] = [len(new)]
-        for stream, seq in new.items():
-            arguments += [str(stream), expected[stream], seq]
+        own = [slot.progress, slot.quiet, slot.index, slot.total]
+        keys = [*own, *(slot.prefix + name for name in (*kept, *stale))]
+        arguments: list[str | int] = [len(progress)]
+        for stream, (before, after) in progress.items():
+            arguments += [str(stream), before, after]
         for blob, ends_at in kept.values():
             gone_at = max(ends_at, self._now()) + GRACE
             arguments += [blob, int(gone_at.timestamp() * 1000)]
         arguments += ["", 0] * len(stale)
-        arguments += [int(self._now().timestamp() * 1000), self.prefix]
+        arguments += [int(self._now().timestamp() * 1000), slot.prefix]
         if not await self._save(keys=keys, args=arguments):
             raise OtherWorker("another worker applied these events, or a rebuild holds them back")
 
     @asynccontextmanager
     async def session(self, streams: Sequence[StreamId]) -> AsyncIterator[RedisSession]:
         async with self.writing:
-            stopped = await self.stopped()
+            stopped = await self._stopped_in([self.slots.of(stream) for stream in streams])
             wanted = [stream for stream in streams if stream not in stopped]
             session = RedisSession(self, await self.progress_of(wanted))
             yield session
@@ -194,11 +197,16 @@ class WorkingStore:
         await self._redis.ping()
 
     async def progress_of(self, streams: Sequence[StreamId]) -> Mapping[StreamId, int]:
-        known = await self._redis.hmget(self._progress_key, [str(stream) for stream in streams]) if streams else []
-        return {stream: int(seq or 0) for stream, seq in zip(streams, known, strict=True)}
+        parts = self.slots.grouped(streams, lambda stream: stream)
+        known = await asyncio.gather(
+            *(self._redis.hmget(slot.progress, list(map(str, theirs))) for slot, theirs in parts.items())
+        )
+        found = zip(parts.values(), known, strict=True)
+        return {stream: int(seq or 0) for theirs, values in found for stream, seq in zip(theirs, values, strict=True)}
 
     async def all_progress(self) -> Mapping[StreamId, int]:
-        return {_stream(name): int(seq) for name, seq in (await self._redis.hgetall(self._progress_key)).items()}
+        known = await asyncio.gather(*(self._redis.hgetall(slot.progress) for slot in self.slots.every))
+        return {_stream(name): int(seq) for one in known for name, seq in one.items()}
 
     async def lags(self, log: EventLog) -> bool:
         return any([bool(batch) async for batch in self.lagging(log)])
@@ -208,12 +216,12 @@ class WorkingStore:
         if self._log_size is None:
             return True
         # The total first: events applied in between can only make the log look longer.
-        total = int(await self._total(keys=[self._progress_key, self._total_key]))
+        totals = await asyncio.gather(*(self._total(keys=[one.progress, one.total]) for one in self.slots.every))
         try:
             aside = [await log.head(stream) - await self.progress(stream) for stream in await self.stopped()]
         except TamperedEvent:
             return True
-        return total + sum(aside) != await self._log_size()
+        return sum(map(int, totals)) + sum(aside) != await self._log_size()
 
     async def lagging(self, log: EventLog) -> AsyncIterator[Sequence[Lag]]:
         if not await self._differs(log):
@@ -226,39 +234,48 @@ class WorkingStore:
         yield [Lag(stream, seq, 0) for stream, seq in headless.items() if seq and stream not in stopped]
 
     async def _compared(self, heads: Sequence[Head]) -> Sequence[Lag]:
-        known = await self._redis.hmget(self._progress_key, [str(head.stream) for head in heads])
-        return [Lag(head.stream, int(seq or 0), head.seq) for head, seq in zip(heads, known, strict=True)]
+        known = await self.progress_of([head.stream for head in heads])
+        return [Lag(head.stream, known[head.stream], head.seq) for head in heads]
 
     async def stop(self, stream: StreamId, seq: int, reason: str) -> None:
-        await self._redis.hset(self._stopped_key, str(stream), f"{seq} {reason}")
+        await self._redis.hset(self.slots.of(stream).stopped, str(stream), f"{seq} {reason}")
 
     async def stopped(self) -> Mapping[StreamId, Stop]:
-        found = await self._redis.hgetall(self._stopped_key)
-        return {_stream(name): _stop(_text(value)) for name, value in found.items()}
+        return await self._stopped_in(self.slots.every)
+
+    async def _stopped_in(self, slots: Collection[Slot]) -> Mapping[StreamId, Stop]:
+        found = await asyncio.gather(*(self._redis.hgetall(slot.stopped) for slot in set(slots)))
+        return {_stream(name): _stop(_text(value)) for one in found for name, value in one.items()}
 
     async def resume(self, streams: Collection[StreamId] | None = None) -> None:
         if streams is None:
-            await self._redis.delete(self._stopped_key)
-        elif streams:
-            await self._redis.hdel(self._stopped_key, *map(str, streams))
+            await self._delete([slot.stopped for slot in self.slots.every])
+            return
+        for slot, theirs in self.slots.grouped(streams, lambda stream: stream).items():
+            await self._redis.hdel(slot.stopped, *map(str, theirs))
 
     async def skip(self, event: Skipped) -> bool:
-        keys = [self._progress_key, self._stopped_key, self._skipped_key, self._total_key]
+        slot = self.slots.of(event.stream)
+        keys = [slot.progress, slot.stopped, slot.skipped, slot.total]
         about = {"event_id": str(event.event_id), "type": event.type, "reason": event.reason, "by": event.by}
         record = json.dumps({"stream": str(event.stream), "seq": event.seq, "at": event.at.isoformat(), **about})
         return bool(await self._skip(keys=keys, args=[str(event.stream), event.seq, record]))
 
     async def skipped(self, limit: int = 100) -> Sequence[Skipped]:
-        found: Any = await self._redis.lrange(self._skipped_key, 0, limit - 1 if limit > 0 else -1)
-        return [_skipped(json.loads(record)) for record in found]
+        """The newest first."""
+        last = limit - 1 if limit > 0 else -1
+        found: Any = await asyncio.gather(*(self._redis.lrange(one.skipped, 0, last) for one in self.slots.every))
+        every = [_skipped(json.loads(record)) for records in found for record in records]
+        every.sort(key=lambda one: one.at, reverse=True)
+        return every[:limit] if limit > 0 else every
 
     async def count_skipped(self) -> int:
-        return int(await self._redis.llen(self._skipped_key))
+        return sum(await asyncio.gather(*(self._redis.llen(slot.skipped) for slot in self.slots.every)))
 
     async def keys_of(self, stream: StreamId) -> Sequence[str]:
         """The session keys of one stream, without the prefix."""
         theirs = SessionPlace.keys_begin(stream)
-        return [name for name in await self.keys() if name.startswith(theirs)]
+        return [name for name in _sessions(await self._indexed(self.slots.of(stream))) if name.startswith(theirs)]
 
     async def places_of(self, stream: StreamId) -> Sequence[SessionPlace]:
         """The places in one stream that have sessions."""
@@ -266,30 +283,42 @@ class WorkingStore:
 
     async def keys(self) -> Sequence[str]:
         """The keys of all sessions and affects, including deleted ones, without the prefix."""
-        return sorted({name.removeprefix(WHOLE) for name in await self._indexed()})
+        return sorted({name for slot in self.slots.every for name in _sessions(await self._indexed(slot))})
 
-    async def _indexed(self) -> Sequence[str]:
-        """All keys of sessions, from the store's own index: others may use this Redis too."""
-        found: Any = await self._redis.zrange(self._index_key, 0, -1)
+    async def _indexed(self, slot: Slot) -> Sequence[str]:
+        """All keys of sessions in this part, from the store's own index: others may use this Redis too."""
+        found: Any = await self._redis.zrange(slot.index, 0, -1)
         return [_text(name) for name in found]
 
     async def blobs(self) -> Mapping[str, str]:
         """All readable sessions and affects, as readers see them, by key."""
-        names, now = await self.keys(), self._now()
-        values = await self._redis.mget([self.prefix + name for name in names]) if names else []
-        stored = {name: _text(value) for name, value in zip(names, values, strict=True) if value is not None}
+        stored: dict[str, str] = {}
+        for slot in self.slots.every:
+            names = _sessions(await self._indexed(slot))
+            values = await self._redis.mget([slot.prefix + name for name in names]) if names else []
+            stored |= {name: _text(value) for name, value in zip(names, values, strict=True) if value is not None}
+        now = self._now()
         return {name: blob for name, blob in stored.items() if not _over(json.loads(blob), now)}
 
-    async def every_key(self) -> Sequence[str]:
-        """The existing keys of sessions and progress, without the prefix."""
-        parts = (self._progress_key, self._stopped_key, self._index_key, self._total_key, self._skipped_key)
-        own = [name.removeprefix(self.prefix) for name in parts]
-        existing = [name for name in own if await self._redis.exists(self.prefix + name)]
-        return [*existing, *await self._indexed()]
+    async def every_key(self, slot: Slot) -> Sequence[str]:
+        """The existing keys of sessions and progress in this part."""
+        own = (slot.progress, slot.stopped, slot.index, slot.total, slot.skipped)
+        existing = [name for name in own if await self._redis.exists(name)]
+        return [*existing, *(slot.prefix + name for name in await self._indexed(slot))]
 
     async def drop(self) -> None:
         """Delete everything in this store."""
-        await self._redis.delete(*(self.prefix + name for name in await self.every_key()), "")
+        for slot in self.slots.every:
+            await self._delete(await self.every_key(slot))
+
+    async def _delete(self, names: Sequence[str]) -> None:
+        if names:
+            await self._redis.delete(*names)
+
+
+def _sessions(names: Sequence[str]) -> Sequence[str]:
+    """The names of sessions and affects, whether complete or as shown, each once and in order."""
+    return sorted({name.removeprefix(WHOLE) for name in names})
 
 
 def _session(blob: bytes | str, affect: bytes | str | None) -> Session:
