@@ -14,6 +14,7 @@ from typing import Self
 import mnemolog
 from mnemolog.adapters.background import forks
 from mnemolog.adapters.background.settings import as_the_engine, shared_settings
+from mnemolog.adapters.cancellation import heeded
 from mnemolog.adapters.clock import new_id, now
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import EmbeddedServers, EngineKind
@@ -109,7 +110,8 @@ async def open_engine(
         await asyncio.to_thread(forks.part_from, endpoints)
         settings = settings if servers else as_the_engine(settings, endpoints)
         roles = EVERY_ROLE if servers and not passive else NO_ROLE
-        services = await wire(stack, settings, policy, endpoints, roles, attached=servers is None)
+        with heeded():
+            services = await wire(stack, settings, policy, endpoints, roles, attached=servers is None)
         engine = Engine(**vars(services), servers=servers)
         if servers and not passive:
             await run(stack, [worker_of(engine).run])
@@ -123,7 +125,8 @@ async def open_role(settings: Settings, role: EngineRole) -> AsyncIterator[Engin
     """One role of an engine, on the servers of the settings. It uses no data directory."""
     policy, endpoints = settings.policy, configured_endpoints(settings)
     async with AsyncExitStack() as stack:
-        services = await wire(stack, settings, policy, endpoints, frozenset({role}), attached=False)
+        with heeded():
+            services = await wire(stack, settings, policy, endpoints, frozenset({role}), attached=False)
         engine = Engine(**vars(services), servers=None)
         if role is EngineRole.WORK:
             await run(stack, [worker_of(engine).run])

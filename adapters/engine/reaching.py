@@ -8,6 +8,7 @@ from typing import Literal
 import psycopg
 from sqlalchemy.exc import DBAPIError
 
+from mnemolog.adapters.cancellation import heeded
 from mnemolog.adapters.embedded.servers import without_secrets
 from mnemolog.adapters.unreachable import UNREACHABLE, own_words
 from mnemolog.domain.errors import ServerFailed
@@ -22,7 +23,8 @@ async def reaching(name: Literal["postgres", "projections", "nats", "redis"], ur
     """ServerFailed if the code inside cannot reach the server, is refused by it, or times out."""
     try:
         async with asyncio.timeout(SECONDS):
-            yield
+            with heeded():
+                yield
     except (*UNREACHABLE, psycopg.Error, DBAPIError) as error:
         where, words = f"{name} at {without_secrets(url)}", own_words(error)
         if words:
