@@ -1,6 +1,7 @@
 """The application: its commands, and the one place where errors become messages and exit codes."""
 
 import asyncio
+import os
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -112,6 +113,7 @@ def parser() -> Callable[[], object]:
 
 def run() -> None:
     """Exit codes: 0 success, 1 refused or failed, 2 invalid input, 3 the engine cannot run, 130 interrupted."""
+    before, sys.unraisablehook = sys.unraisablehook, _unraised
     try:
         parser()()
     except MnemologError as error:
@@ -133,6 +135,15 @@ def run() -> None:
         )
         output.failed(refused, json_wanted="--json" in sys.argv)
         sys.exit(_exit_code(refused))
+    finally:
+        sys.unraisablehook = before
+
+
+def _unraised(unraisable: "sys.UnraisableHookArgs") -> None:
+    """An interrupt that comes in a callback of the interpreter is lost, and the command would go on."""
+    if isinstance(unraisable.exc_value, KeyboardInterrupt):
+        os._exit(130)
+    sys.__unraisablehook__(unraisable)
 
 
 def _exit_code(error: MnemologError) -> int:
