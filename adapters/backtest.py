@@ -1,38 +1,43 @@
-"""A back-test of a policy over what is in the log of a user; nothing is written (X06)."""
+"""A back-test of a policy over what is in the log of a user; nothing is written, and no model is asked (X06)."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Table
 
+from mnemolog.adapters.maintenance.extracting import READ_FOR
 from mnemolog.adapters.services import Services
-from mnemolog.commands.backtest import Difference, Judgement
+from mnemolog.commands.backtest.comparison import Comparison, Told, compare
+from mnemolog.commands.backtest.decisions import Difference
+from mnemolog.commands.backtest.shadow import Terms
+from mnemolog.domain.message import subject_id
 from mnemolog.domain.policy import Policy
-from mnemolog.events.envelope import USER, StreamId
+from mnemolog.domain.segmentation import Vector
+from mnemolog.domain.viewer import Viewer
+from mnemolog.events.conversation import TurnRecorded
+from mnemolog.events.envelope import DEFAULT_AGENT, USER, Recorded, StreamId
+from mnemolog.events.memory import ContentEvent, MemoryObserved
 from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.memories import due
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.rows import Row
+from mnemolog.projections.vectors.embedder import Embedder
+from mnemolog.projections.vectors.projector import embedded_text
+
+# Vectors that are read in one query.
+PAGE = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Backtest:
-    """What differs between the policy in effect (`now`) and another one (`then`), up to `head` of the stream.
-
-    `looked_at` counts the decisions by kind, `unread` those that cannot be made again: their text was erased, or their
-    similarity is that of another embedding model. `untested` are parts in which the policies differ, and that were not
-    compared.
-    """
+class Backtest(Comparison):
+    """What differs between the policy in effect (`now`) and another one (`then`), up to `head` of the stream."""
 
     now: str
     then: str
     head: int
-    differences: Sequence[Difference]
-    looked_at: dict[str, int]
-    unread: dict[str, int]
-    untested: Sequence[str]
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -43,37 +48,57 @@ async def backtest(
 ) -> Backtest:
     """Make the decisions of a user's stream again, under the policy in effect and under this one.
 
-    Only differences in decisions behind `after` are shown. What fades is asked of memories and messages as they are,
-    at this time or now.
+    Only differences in decisions behind `after` are shown; the shadow is that of the whole stream. What fades, what an
+    agent may read and what comes into a context is asked of memories as they are, at this time or now.
     """
-    embedder = engine.reads.embedder
+    at, embedder = at or engine.writes.now(), await engine.projections.embedder()
+    calibration = embedder.calibration
     events = await engine.log.read(stream)
-    judgement = Judgement(engine.policy, policy, embedder.calibration.bands, embedder.model)
-    found = [one for one in judgement.differences(events) if (one.seq or 0) > after]
-    found += await _fading(engine, stream, policy, at or engine.writes.now())
+    terms = Terms(
+        now=engine.policy,
+        then=policy,
+        bands=calibration.bands,
+        link_min=calibration.link_min,
+        topic_similarity=calibration.topic_similarity,
+        model=embedder.model,
+    )
+    compares = terms.divide_otherwise or terms.write_otherwise
+    vectors = await _vectors(engine, stream, embedder, events) if compares else {}
+    # Off the loop, on which other work waits.
+    found = await asyncio.to_thread(compare, Told(events, at, vectors, READ_FOR), terms)
+    decided = [one for one in found.differences if one.seq is None or one.seq > after]
     return Backtest(
         now=engine.policy.version,
         then=policy.version,
         head=events[-1].seq if events else 0,
-        differences=found,
-        looked_at=dict(judgement.looked_at),
-        unread=dict(judgement.unread),
-        untested=_untested(engine, policy),
+        differences=[*decided, *await _fading(engine, stream, policy, at)],
+        shadow=found.shadow,
+        unfollowed=found.unfollowed,
+        looked_at=found.looked_at,
+        unread=found.unread,
+        untested=found.untested,
     )
 
 
-def _untested(engine: Services, policy: Policy) -> Sequence[str]:
-    """Parts in which the policies differ, and that no decision was made again for."""
-    one, other = engine.policy, policy
-    differ = {
-        "allowlists": one.categories.allowlists != other.categories.allowlists,
-        "categories.context": one.categories.modes != other.categories.modes,
-        "predicates": one.predicates != other.predicates,
-        "conversation": (one.segmentation, one.pronouns) != (other.segmentation, other.pronouns),
-        "extraction.writes_per_day": one.extraction.writes_per_day != other.extraction.writes_per_day,
-        "minds": one.minds != other.minds,
-    }
-    return [name for name, differs in differ.items() if differs]
+async def _vectors(
+    engine: Services, stream: StreamId, embedder: Embedder, events: Sequence[Recorded]
+) -> Mapping[str, Vector]:
+    """The vectors of messages and memories that are in the index or cached, by their text. No model is asked."""
+    texts = {one.text: None for event in events if isinstance(one := event.payload, TurnRecorded | MemoryObserved)}
+    subjects = {}
+    for event in events:
+        payload = event.payload
+        if isinstance(payload, ContentEvent | TurnRecorded) and (text := embedded_text(payload)):
+            id_ = payload.memory_id if isinstance(payload, ContentEvent) else subject_id(payload.turn_id)
+            subjects[id_] = text
+            texts[text] = None
+    found: dict[str, Vector] = {text: one.tolist() for text, one in embedder.cached(list(texts)).items()}
+    ids, viewer = list(subjects), Viewer(stream.tenant, stream.owner, DEFAULT_AGENT)
+    async with engine.projections.live.connect() as connection:
+        for first in range(0, len(ids), PAGE):
+            kept = await engine.projections.index.vectors_of(connection, viewer, ids[first : first + PAGE])
+            found |= {subjects[id_]: one.tolist() for id_, one in kept.items() if subjects[id_] not in found}
+    return found
 
 
 async def _fading(engine: Services, stream: StreamId, policy: Policy, at: datetime) -> list[Difference]:

@@ -82,7 +82,7 @@ def backtest(
     since: Annotated[int, typer.Option(min=0, help="Only decisions behind this sequence number.")] = 0,
     json: Json = False,
 ) -> None:
-    """Show what another policy would have decided over a user's log. Nothing is written."""
+    """Show what another policy would have decided over a user's log, and what readers would see. Nothing is written."""
     settings = settings_of(context.obj)
     policy = load(file, settings.unlisted_agents)
 
@@ -95,15 +95,24 @@ def backtest(
     if json:
         output.as_json(done.as_dict())
         return
+    _show(done)
+
+
+def _show(done: Backtest) -> None:
     rows = [(str(one.seq or ""), one.decision, one.now, one.then, one.text) for one in done.differences]
     if rows:
         output.show(("seq", "decision", "now", "then", "text"), rows)
     looked_at = sum(done.looked_at.values())
     output.done(f"{output.count(len(rows), 'difference')} in {output.count(looked_at, 'decision')} up to {done.head}")
+    if done.shadow:
+        output.show(("seen", "now", "then", "text"), [(one.kind, one.now, one.then, one.text) for one in done.shadow])
+    output.done(f"{output.count(len(done.shadow), 'difference')} in what readers see")
+    for one in done.unfollowed:
+        output.line("not followed:", f"event {one.seq}, {one.id}: {one.why}")
     for kind, count in done.unread.items():
         output.line("not decided again:", f"{output.count(count, kind)}")
     if done.untested:
-        output.line("differs, and was not compared:", ", ".join(done.untested))
+        output.line("differs, and needs a model:", ", ".join(done.untested))
 
 
 def _kept(context: typer.Context, version: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 from mnemolog.adapters.backtest import backtest
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.operations.profile import propose_profile
-from mnemolog.commands.backtest import Judgement
+from mnemolog.commands.backtest.decisions import Judgement
 from mnemolog.domain.bands import Bands
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.extraction.policy import ExtractionPolicy
@@ -34,7 +34,7 @@ async def says_it_twice(ana: Person) -> Match:
     return cast(Match, match)
 
 
-@pytest.mark.spec_part("X06")
+@pytest.mark.spec("X06")
 async def test_another_policy_decides_otherwise_and_nothing_is_written(
     engine: Engine, user: str, tmp_path: Path
 ) -> None:
@@ -61,7 +61,9 @@ async def test_another_policy_decides_otherwise_and_nothing_is_written(
 
     assert same.differences == []
     assert same.looked_at == done.looked_at
-    assert {**done.looked_at, "category": 0} == {"merge": 1, "category": 0, "consent": 1, "gate": 1, "extraction": 1}
+    once = {"merge": 1, "consent": 1, "gate": 1, "extraction": 1, "pronoun": 1}
+    assert {**done.looked_at, "category": 0} == {**once, "category": 0}
+    assert (same.shadow, same.unfollowed) == ([], [])
     assert {(one.decision, one.now, one.then) for one in done.differences} == {
         ("merge", match.band.value, "unrelated"),
         ("consent", "needs no consent", "needs consent"),
@@ -80,6 +82,7 @@ async def test_another_policy_decides_otherwise_and_nothing_is_written(
     assert (difference["decision"], difference["then"]) == ("merge", "unrelated")
     shown = await mnemolog(engine.settings.directory, "policy", "backtest", str(file), "-u", user, "--since", str(head))
     assert f"0 differences in {sum(done.looked_at.values())} decisions up to {head}" in shown.out
+    assert "2 differences in what readers see" in shown.out
 
 
 async def test_what_cannot_be_decided_again_is_counted(engine: Engine, user: str) -> None:

@@ -1,10 +1,11 @@
-"""What another policy would have decided: the recorded decisions of a stream, made again under two policies (X06)."""
+"""What another policy would have decided: each recorded decision of a stream, made again under two policies (X06)."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from mnemolog.commands.backtest.memories import category_of, is_known
 from mnemolog.domain.bands import Bands, judged
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.memory import Memory
@@ -54,20 +55,19 @@ class Judgement:
 
     def differences(self, events: Iterable[Recorded]) -> Iterator[Difference]:
         """Each decision is made with what was known before it in the log; the consequences of another one are not."""
-        known: Mapping[UUID, Memory] = {}
+        known = dict[UUID, Memory]()
         for event in events:
             for kind, id_, text, (now, then) in self._outcomes(event, known):
                 self.looked_at[kind] += 1
                 if now != then:
                     yield Difference(kind, event.seq, id_, text, now, then)
-            known = {**known, **MEMORY.evolve(known, event.payload)}
+            known.update(MEMORY.evolve(known, event.payload))
 
     def _outcomes(self, event: Recorded, known: Mapping[UUID, Memory]) -> Iterator[Outcome]:
         match event.payload:
             case MemoryCreated() | MemoryUpdated() | MemoryObserved() as statement:
                 yield from self._merge(event, statement, known)
-                if isinstance(statement, MemoryCreated):
-                    category = statement.category
+                if category := category_of(statement):
                     ways = _category(self.now, category), _category(self.then, category)
                     yield "category", str(statement.memory_id), category, ways
             case ProfileProposed() as proposed:
@@ -81,6 +81,9 @@ class Judgement:
                     yield "gate", turn.turn_id, turn.text, ways
                 ways = _reader(self.now, turn.text), _reader(self.then, turn.text)
                 yield "extraction", turn.turn_id, turn.text, ways
+                if turn.text:
+                    ways = _pronouns(self.now, turn.text), _pronouns(self.then, turn.text)
+                    yield "pronoun", turn.turn_id, turn.text, ways
 
     def _merge(self, event: Recorded, statement: Statement, known: Mapping[UUID, Memory]) -> Iterator[Outcome]:
         """Of a statement whose similarity to a known memory was recorded. It is about the subject that it got then."""
@@ -102,11 +105,7 @@ class Judgement:
 
 
 def _category(policy: Policy, category: str) -> str:
-    try:
-        policy.categories.known(category)
-    except InvalidInput:
-        return "refused"
-    return "accepted"
+    return "accepted" if is_known(policy.categories, category) else "refused"
 
 
 def _consent(policy: Policy, field: str) -> str:
@@ -122,3 +121,10 @@ def _gate(policy: Policy, text: str) -> str:
 
 def _reader(policy: Policy, text: str) -> str:
     return "read by the model" if len(text) >= policy.extraction.long_message else "read by the rules"
+
+
+def _pronouns(policy: Policy, text: str) -> str:
+    """The words that are looked up in the conversation, and what they stand for."""
+    found = policy.pronouns.found_in(text)
+    words = [f"{one.text} ({one.meant})" for one in found.pronouns]
+    return ", ".join([*words, *([f"{found.opening} (elliptic)"] if found.opening else [])]) or "nothing"

@@ -1,0 +1,167 @@
+"""The shadow of a stream: its events as another policy would have had them recorded, in memory only (X06, ADR 86)."""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any, Generic, TypeVar
+from uuid import UUID, uuid5
+
+from mnemolog.commands.decider import Command, Decider
+from mnemolog.domain.bands import Bands
+from mnemolog.domain.entity import Entity
+from mnemolog.domain.link import Ends, Link
+from mnemolog.domain.memory import Memory
+from mnemolog.domain.policy import Policy
+from mnemolog.domain.relation import Relation
+from mnemolog.events.envelope import Recorded
+from mnemolog.events.event import Event
+from mnemolog.events.graph_fold import ENTITY, RELATION
+from mnemolog.events.memory_fold import LINK, MEMORY
+from mnemolog.events.profile_fold import FIELD, ProfileField
+from mnemolog.events.subject import Subject
+
+C = TypeVar("C", bound=Command)
+S = TypeVar("S")
+Id = TypeVar("Id", bound=Hashable)
+T = TypeVar("T")
+
+# The cosine similarity of two texts, as far as their vectors are kept.
+Similarity = Callable[[str, str], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Unfollowed:
+    """A consequence that cannot be followed: of the event at `seq`, whose subject is `id`, and why."""
+
+    seq: int
+    id: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What is compared: the policy in effect and another one.
+
+    `bands` and `topic_similarity` apply to a policy that has none; they are those of `model`, as is `link_min`.
+    """
+
+    now: Policy
+    then: Policy
+    bands: Bands
+    link_min: float
+    topic_similarity: float
+    model: str
+
+    def bands_of(self, policy: Policy) -> Bands:
+        return policy.bands or self.bands
+
+    @property
+    def divide_otherwise(self) -> bool:
+        """Whether threads may be divided otherwise."""
+        return self.now.segmentation != self.then.segmentation
+
+    @property
+    def write_otherwise(self) -> bool:
+        """Whether memories may be written otherwise."""
+        merge = self.bands_of(self.now) != self.bands_of(self.then)
+        return merge or self.now.categories.categories != self.then.categories.categories
+
+
+class ShadowLog:
+    """Events that a decider finds by their tags, as in the log."""
+
+    def __init__(self) -> None:
+        self.events: list[Recorded] = []
+        self.ids: set[UUID] = set()
+        self._places: defaultdict[str, list[int]] = defaultdict(list)
+
+    def add(self, event: Recorded) -> None:
+        for tag in event.payload.tags():
+            self._places[tag].append(len(self.events))
+        self.events.append(event)
+        self.ids.add(event.event_id)
+
+    def read(self, decider: Decider[C, S], command: C) -> S:
+        """The state in which a command is decided."""
+        tags, state = frozenset[str](), decider.initial
+        while lacking := decider.tags(state, command) - tags:
+            tags |= lacking
+            places = sorted({place for tag in tags for place in self._places.get(tag, ())})
+            state = reduce(decider.evolve, (self.events[place] for place in places), decider.initial)
+        return state
+
+    def decide(self, decider: Decider[C, S], command: C) -> Sequence[Event]:
+        return decider.decide(self.read(decider, command), command)
+
+
+@dataclass(slots=True)
+class Both(Generic[Id, T]):
+    """The subjects of one kind: as recorded, and in the shadow."""
+
+    subject: Subject[Id, T]
+    recorded: dict[Id, T] = field(default_factory=dict)
+    shadow: dict[Id, T] = field(default_factory=dict)
+
+    def differs(self, id_: Id) -> bool:
+        return self.recorded.get(id_) != self.shadow.get(id_)
+
+
+class Shadow:
+    """A stream is told to it in order. Each event is recorded as it was, and replayed as it was or otherwise."""
+
+    def __init__(self, terms: Terms, similarity: Similarity) -> None:
+        self.terms, self.similarity, self.log = terms, similarity, ShadowLog()
+        self.memories: Both[UUID, Memory] = Both(MEMORY)
+        self.links: Both[Ends, Link | None] = Both(LINK)
+        self.entities: Both[UUID, Entity] = Both(ENTITY)
+        self.relations: Both[UUID, Relation] = Both(RELATION)
+        self.fields: Both[str, ProfileField] = Both(FIELD)
+        self.unfollowed: list[Unfollowed] = []
+
+    def recorded(self, group: Sequence[Recorded]) -> None:
+        """What really happened."""
+        for event in group:
+            for kind in self._kinds:
+                kind.recorded.update(kind.subject.evolve(kind.recorded, event.payload))
+
+    def keep(self, group: Sequence[Recorded]) -> None:
+        """It would have been the same."""
+        for event in group:
+            self._add(event)
+
+    def write(self, payloads: Sequence[Event], group: Sequence[Recorded]) -> None:
+        """These would have been recorded instead of a group. An event of the same type keeps its id."""
+        first, left = group[0], list(group)
+        for place, payload in enumerate(payloads):
+            same = next((one for one in left if type(one.payload) is type(payload)), None)
+            if same:
+                left.remove(same)
+            id_ = same.event_id if same else uuid5(first.event_id, str(place))
+            header = replace(
+                first.header,
+                event_id=id_,
+                type=payload.type_name(),
+                version=payload.version,
+                tags=tuple(payload.tags()),
+            )
+            self._add(Recorded(header, payload, first.meta))
+
+    def note(self, event: Recorded, id_: object, why: str) -> None:
+        self.unfollowed.append(Unfollowed(event.seq, str(id_), why))
+
+    def _add(self, event: Recorded) -> None:
+        self.log.add(event)
+        for kind in self._kinds:
+            kind.shadow.update(kind.subject.evolve(kind.shadow, event.payload))
+
+    @property
+    def _kinds(self) -> Sequence[Both[Any, Any]]:
+        return self.memories, self.links, self.entities, self.relations, self.fields
+
+
+def who(event: Recorded) -> dict[str, Any]:
+    """The context of a command that is decided again. It was admitted then, so it has the rights of the user."""
+    meta, stream = event.meta, event.stream
+    about = {"agent_id": meta.agent_id, "thread_id": meta.thread_id, "run_id": meta.run_id}
+    return {"tenant": stream.tenant, "user_id": stream.owner, "actor": "user", **about}
