@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Table
 from mnemolog.adapters.maintenance.extracting import READ_FOR
 from mnemolog.adapters.services import Services
 from mnemolog.commands.backtest.comparison import Comparison, Told, compare
-from mnemolog.commands.backtest.decisions import Difference
+from mnemolog.commands.backtest.decisions import PRONOUN, Difference
 from mnemolog.commands.backtest.shadow import Terms
 from mnemolog.domain.message import subject_id
 from mnemolog.domain.policy import Policy
@@ -26,6 +26,7 @@ from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.rows import Row
 from mnemolog.projections.vectors.embedder import Embedder
 from mnemolog.projections.vectors.projector import embedded_text
+from mnemolog.projections.working.referents import referents
 
 # Vectors that are read in one query.
 PAGE = 1000
@@ -67,6 +68,7 @@ async def backtest(
     # Off the loop, on which other work waits.
     found = await asyncio.to_thread(compare, Told(events, at, vectors, READ_FOR), terms)
     decided = [one for one in found.differences if one.seq is None or one.seq > after]
+    decided = await asyncio.to_thread(_resolved, events, decided, terms)
     return Backtest(
         now=engine.policy.version,
         then=policy.version,
@@ -78,6 +80,18 @@ async def backtest(
         unread=found.unread,
         untested=found.untested,
     )
+
+
+def _resolved(events: Sequence[Recorded], differences: Sequence[Difference], terms: Terms) -> list[Difference]:
+    """The differences, of pronouns with what they refer to in the session of their time."""
+    turn_ids = {one.id for one in differences if one.decision == PRONOUN}
+    if not turn_ids:
+        return list(differences)
+    meant = referents(events, turn_ids, (terms.now.pronouns, terms.then.pronouns))
+    return [
+        replace(one, now=meant[one.id][0], then=meant[one.id][1]) if one.decision == PRONOUN else one
+        for one in differences
+    ]
 
 
 async def _vectors(

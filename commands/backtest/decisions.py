@@ -18,6 +18,7 @@ from mnemolog.events.memory_fold import MEMORY
 from mnemolog.events.profile import ProfileProposed
 
 UNRELATED = "unrelated"
+PRONOUN = "pronoun"
 Statement = MemoryCreated | MemoryUpdated | MemoryObserved
 # The kind of a decision, its subject's id, a text, and its outcome under both policies.
 Outcome = tuple[str, str, str, tuple[str, str]]
@@ -83,7 +84,7 @@ class Judgement:
                 yield "extraction", turn.turn_id, turn.text, ways
                 if turn.text:
                     ways = _pronouns(self.now, turn.text), _pronouns(self.then, turn.text)
-                    yield "pronoun", turn.turn_id, turn.text, ways
+                    yield PRONOUN, turn.turn_id, turn.text, ways
 
     def _merge(self, event: Recorded, statement: Statement, known: Mapping[UUID, Memory]) -> Iterator[Outcome]:
         """Of a statement whose similarity to a known memory was recorded. It is about the subject that it got then."""

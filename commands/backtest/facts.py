@@ -1,6 +1,6 @@
 """Facts, decided again in a shadow: under other rules of predicates, and beside other facts (X06)."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -63,7 +63,11 @@ class FactReplay:
     def _with_entities(self, group: Sequence[Recorded]) -> Sequence[Recorded]:
         """The rest of a group, once the entities are there that it is about: all but an object that may be a value."""
         told = group[-1].payload
-        needed = [id_ for event in group for id_ in ENTITY.touched(event.payload)]
+        rest = [one for one in group if not isinstance(one.payload, events.EntityObserved)]
+        if gone := [id_ for one in rest for id_ in ENTITY.touched(one.payload) if id_ in self._unseen]:
+            self._shadow.note(group[0], gone[0], "it is about an entity that would not be there")
+            return []
+        needed = [id_ for one in group for id_ in ENTITY.touched(one.payload)]
         if isinstance(told, events.RelationAsserted):
             needed += [told.subject_id, *([told.object_id] if told.object_id else [])]
             now, then = self._rules(told.predicate)
@@ -74,7 +78,7 @@ class FactReplay:
                 self._unseen[event.payload.entity_id] = event
                 self._names[event.payload.entity_id] = event.payload.name
         self._shadow.keep([self._unseen.pop(id_) for id_ in needed if id_ in self._unseen])
-        return [one for one in group if not isinstance(one.payload, events.EntityObserved)]
+        return rest
 
     def _relations(self, payload: Event) -> Sequence[events.RelationAsserted | Relation]:
         if isinstance(payload, events.RelationAsserted):
@@ -104,13 +108,14 @@ class FactReplay:
             self._told(group, self._asserted(group[-1], last))
         elif isinstance(last, events.RelationObserved) and not _confirms(last):
             if known := self._both.recorded.get(last.relation_id):
-                self._told(group, self._observed(group[-1], last, known))
+                decided = self._told(group, self._observed(group[-1], last, known))
+                if any(not isinstance(one, events.RelationObserved) for one in decided):
+                    self._shadow.note(event, last.relation_id, "since when was not recorded: taken as since then")
         else:
             self._change(event, event.payload)
 
-    def _told(self, group: Sequence[Recorded], command: Remember | None) -> None:
-        if command is not None:
-            self._decide(FACTS, command, group)
+    def _told(self, group: Sequence[Recorded], command: Remember | None) -> Sequence[Event]:
+        return [] if command is None else self._decide(FACTS, command, group)
 
     def _asserted(self, event: Recorded, payload: events.RelationAsserted) -> Remember | None:
         told = payload.told_at or event.occurred_at
@@ -235,14 +240,20 @@ class FactReplay:
             validity = resettled(applied(state, bare), [*about, *merged])
             self._shadow.write([bare.model_copy(update={"validity": validity})], [event])
 
-    def _decide(self, decider: Decider[Any, Graph], command: Command, group: Sequence[Recorded]) -> None:
+    def _slot(self, group: Sequence[Recorded]) -> Hashable:
+        """What the decision is about: facts with one subject and predicate, in one scope."""
+        one = self._relations(group[-1].payload)[0]
+        return one.scope, one.agent_id, one.subject_id, one.predicate
+
+    def _decide(self, decider: Decider[Any, Graph], command: Command, group: Sequence[Recorded]) -> Sequence[Event]:
         """What is refused changes nothing, such as the end of what has ended."""
         try:
-            decided = self._shadow.log.decide(decider, command)
+            decided = self._shadow.log.decide(decider, command, self._slot(group))
         except MnemologError as error:
             self._shadow.note(group[0], _id(group[0]), f"would be refused: {error.message}")
-            return
+            return []
         self._shadow.write(decided, group)
+        return decided
 
 
 def _confirms(payload: events.RelationObserved) -> bool:

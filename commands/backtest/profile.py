@@ -108,7 +108,7 @@ class ProfileReplay:
     def _decide(self, command: ProfileCommand, group: Sequence[Recorded]) -> None:
         """A proposal that is decided already, or was never made, is not decided again."""
         try:
-            decided = self._shadow.log.decide(PROFILE, command)
+            decided = self._shadow.log.decide(PROFILE, command, place_of(_field(group[0])))
         except MnemologError as error:
             if isinstance(command, ProposeProfile):
                 self._shadow.note(group[0], command.field, f"would be refused: {error.message}")

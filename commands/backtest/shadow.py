@@ -1,5 +1,6 @@
 """The shadow of a stream: its events as another policy would have had them recorded, in memory only (X06, ADR 86)."""
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,8 @@ S = TypeVar("S")
 Id = TypeVar("Id", bound=Hashable)
 T = TypeVar("T")
 
+# So many are kept. A slot with many facts would be read anew for each of them.
+MOST_READS = 256
 # The cosine similarity of two texts, as far as their vectors are kept.
 Similarity = Callable[[str, str], float | None]
 
@@ -68,6 +71,16 @@ class Terms:
         return merge or self.now.categories.categories != self.then.categories.categories
 
 
+@dataclass(slots=True)
+class _Read:
+    """What was folded for a decision: the events at `places` before `until`, that carry one of `tags`."""
+
+    state: Any
+    tags: frozenset[str] = frozenset()
+    places: set[int] = field(default_factory=set)
+    until: int = 0
+
+
 class ShadowLog:
     """Events that a decider finds by their tags, as in the log."""
 
@@ -75,6 +88,7 @@ class ShadowLog:
         self.events: list[Recorded] = []
         self.ids: set[UUID] = set()
         self._places: defaultdict[str, list[int]] = defaultdict(list)
+        self._reads = dict[Hashable, _Read]()
 
     def add(self, event: Recorded) -> None:
         for tag in event.payload.tags():
@@ -82,17 +96,36 @@ class ShadowLog:
         self.events.append(event)
         self.ids.add(event.event_id)
 
-    def read(self, decider: Decider[C, S], command: C) -> S:
+    def decide(self, decider: Decider[C, S], command: C, about: Hashable = None) -> Sequence[Event]:
+        """What a command would have recorded. What is read `about` something is kept for the next decision on it."""
+        return decider.decide(self.read(decider, command, about), command)
+
+    def read(self, decider: Decider[C, S], command: C, about: Hashable = None) -> S:
         """The state in which a command is decided."""
-        tags, state = frozenset[str](), decider.initial
-        while lacking := decider.tags(state, command) - tags:
-            tags |= lacking
-            places = sorted({place for tag in tags for place in self._places.get(tag, ())})
-            state = reduce(decider.evolve, (self.events[place] for place in places), decider.initial)
+        key = decider.evolve, about
+        read = self._reads.pop(key, None) if about else None
+        read = read or _Read(decider.initial)
+        lacking, since = read.tags, read.until
+        while True:
+            found = {place for tag in lacking for place in self._since(tag, since)} - read.places
+            if found and read.places and min(found) < max(read.places):
+                read.state, found = decider.initial, found | read.places
+            read.state = reduce(decider.evolve, (self.events[place] for place in sorted(found)), read.state)
+            read.places |= found
+            lacking, since = decider.tags(read.state, command) - read.tags, 0
+            if not lacking:
+                break
+            read.tags |= lacking
+        read.until = len(self.events)
+        self._reads[key] = read
+        while len(self._reads) > MOST_READS:
+            self._reads.pop(next(iter(self._reads)))
+        state: S = read.state
         return state
 
-    def decide(self, decider: Decider[C, S], command: C) -> Sequence[Event]:
-        return decider.decide(self.read(decider, command), command)
+    def _since(self, tag: str, place: int) -> Sequence[int]:
+        places = self._places.get(tag, ())
+        return places[bisect_left(places, place) :]
 
 
 @dataclass(slots=True)

@@ -16,11 +16,13 @@ from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.extraction.policy import ExtractionPolicy
 from mnemolog.domain.gate import Gate, Signals
 from mnemolog.domain.profile import BENIGN, SENSITIVE, ProfilePolicy
+from mnemolog.domain.pronouns import Forms, Pronouns
 from mnemolog.domain.retention import Retention
 from mnemolog.events.fields import validated
 from mnemolog.events.memory import Match
 from tests.adapters.cli.command import mnemolog
 from tests.engine.person import Person
+from tests.engine.teller import Teller
 
 
 async def says_it_twice(ana: Person) -> Match:
@@ -116,3 +118,17 @@ async def test_what_would_fade_now_is_asked_of_both_retentions(engine: Engine, u
     assert [(one.decision, one.id, one.now, one.then) for one in done.differences] == [
         ("fade", str(dim), "kept", "taken")
     ]
+
+
+async def test_a_pronoun_of_another_language_refers_to_whom_the_session_is_about(engine: Engine, user: str) -> None:
+    bob = Teller(engine, user)
+    await bob.calls(await bob.knows_of("Ana Silva"), "Ana")
+    await engine.settled(60)
+    await bob.says("I met Ana yesterday", speaker="")
+    await bob.says("Où est-ce que elle habite ?", speaker="", turn_id="t2")
+    french = Forms(she=("elle",), questions=("où", "est-ce", "que", "est"))
+    other = replace(engine.policy, pronouns=Pronouns({**engine.policy.pronouns.forms, "fr": french}))
+
+    done = await backtest(engine, bob.stream, other)
+
+    assert [(one.id, one.now, one.then) for one in done.differences] == [("t2", "no pronoun", "elle: Ana Silva")]

@@ -10,20 +10,25 @@ from hypothesis import given as for_all
 from hypothesis import strategies as st
 
 from mnemolog.commands.backtest.replay import replayed
-from mnemolog.commands.backtest.view import View, recorded_view, shadow_view
+from mnemolog.commands.backtest.view import View, changes, recorded_view, shadow_view
 from mnemolog.commands.entities import MergeEntities
 from mnemolog.commands.fact_changes import EndFact, ForgetFact, RetireFact
 from mnemolog.commands.graph_undo import UndoGraph
 from mnemolog.commands.memories import MergeMemories, RestoreMemory, SoftDeleteMemory, UndoChange, UpdateMemory
 from mnemolog.commands.profile import DecidePatch
+from mnemolog.commands.undo import ROLLBACKS
 from mnemolog.domain.bands import Bands
 from mnemolog.domain.category import SYSTEM_CATEGORIES, CategoryPolicy
 from mnemolog.domain.consent import PatchStatus
+from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.policy import Policy
 from mnemolog.domain.predicates import ObjectKind, Predicate, PredicateClass, PredicatePolicy
 from mnemolog.domain.profile import BENIGN, SENSITIVE, ProfilePolicy
+from mnemolog.events.envelope import Recorded
+from tests.commands import test_everything as everything
 from tests.commands.backtest.life import Life, similarity, terms
 from tests.testkit.clock import START
+from tests.testkit.events import STREAM, header_of, new
 
 BUILT_IN = Policy()
 STRICT = replace(
@@ -215,3 +220,29 @@ def test_the_same_policy_changes_nothing(story: Story, name: str) -> None:
 
     assert (done.differences, done.shadow, done.unfollowed, done.untested) == ([], [], [], [])
     assert len(life.events) == count
+
+
+@for_all(st.lists(everything.asked, min_size=4, max_size=16), st.sampled_from(sorted(POLICIES)))
+def test_whatever_was_recorded_can_be_replayed(sequence: list[everything.Asked], name: str) -> None:
+    """Also what cannot be followed, and undone, merged or deleted subjects."""
+    life = everything.Life()
+    life.plays(sequence)
+    run = life.rolled_back(life.events[len(life.events) // 2 :])
+    try:
+        undone = ROLLBACKS.plan(life.state, run).events
+    except MnemologError:
+        undone = ()
+    payloads = [*((one.payload, one.meta) for one in life.events), *((one, run.meta()) for one in undone)]
+    events = [
+        Recorded(header_of(new(payload, None, meta, at), seq, STREAM, at), payload, meta)
+        for seq, (payload, meta) in enumerate(payloads, 1)
+        if (at := START + timedelta(minutes=seq))
+    ]
+    policy, at = POLICIES[name], START + timedelta(days=1)
+
+    same = replayed(events, terms(policy, policy), at, similarity)
+    other = replayed(events, terms(BUILT_IN, policy), at, similarity)
+    replayed(events, terms(policy, BUILT_IN), at)
+
+    assert (changes(same, at), same.unfollowed) == ([], [])
+    assert said(recorded_view(other, at)) == said(shadow_view(replayed(events, terms(BUILT_IN, BUILT_IN), at), at))

@@ -198,6 +198,7 @@ def test_a_predicate_with_one_value_ends_the_earlier_one() -> None:
         ("ana likes tea", "holds from 2026-01-03 01:03:10", "holds from 2026-01-03 01:05:10"),
         ("ana likes coffee", "holds from 2026-01-03 01:04:10", "ended 2026-01-03 01:05:10"),
     ]
+    assert [(one.seq, one.why.partition(":")[0]) for one in done.unfollowed] == [(4, "since when was not recorded")]
 
 
 def test_the_class_of_a_predicate_says_which_of_two_facts_is_shown() -> None:
