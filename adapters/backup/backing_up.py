@@ -35,6 +35,8 @@ NO_KEY = {"master key": "without it nothing in here can be read: keep it, and ap
 _NOT_COPIED = {"mnemolog.migrations", "mnemolog.embeddings"}
 
 _BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+# Before the snapshot, which would not show the rows of a table that replaces one of these later (`partition-log`).
+_KEEP = "LOCK TABLE mnemolog.events, mnemolog.tags, mnemolog.receipts IN ACCESS SHARE MODE"
 # The text format of a value depends on these.
 _PLAIN = (
     "SELECT set_config('DateStyle', 'ISO, YMD', true), set_config('TimeZone', 'UTC', true),"
@@ -46,7 +48,7 @@ SELECT place.nspname AS schema, held.relname AS name, held.reltuples::bigint AS 
 FROM pg_class AS held JOIN pg_namespace AS place ON place.oid = held.relnamespace
 JOIN pg_attribute AS part ON part.attrelid = held.oid AND part.attnum > 0
      AND NOT part.attisdropped AND part.attgenerated = ''
-WHERE place.nspname = ANY(%s) AND held.relkind = 'r'
+WHERE place.nspname = ANY(%s) AND held.relkind IN ('r', 'p') AND NOT held.relispartition
 GROUP BY place.nspname, held.relname, held.reltuples ORDER BY place.nspname DESC, held.relname
 """
 _EVENTS = "SELECT count(*) FROM mnemolog.events"
@@ -84,6 +86,7 @@ async def back_up(
         async with await AsyncConnection.connect(postgres_dsn, autocommit=True) as connection:
             server = connection.info.parameter_status("server_version") or ""
             await connection.execute(_BEGIN)
+            await connection.execute(_KEEP)
             await connection.execute(_PLAIN)
             [revision] = await _one(connection, _REVISION)
             for schema, name, columns in await _tables(connection):
@@ -116,7 +119,9 @@ async def _copied(
     progressed: Progressed,
 ) -> Member:
     """Postgres sends one row at a time."""
-    statement = SQL("COPY {} ({}) TO STDOUT").format(Identifier(schema, name), SQL(", ").join(map(Identifier, columns)))
+    # Postgres copies a partitioned table only as the result of a query.
+    selected = SQL("SELECT {} FROM {}").format(SQL(", ").join(map(Identifier, columns)), Identifier(schema, name))
+    statement = SQL("COPY ({}) TO STDOUT").format(selected)
     with archive.member(f"{schema}.{name}.copy") as writing:
         async with connection.cursor() as cursor, cursor.copy(statement) as copy:
             async for row in copy:

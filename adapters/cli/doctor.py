@@ -23,6 +23,7 @@ from mnemolog.adapters.minilm import MiniLM
 from mnemolog.adapters.openai.budget import SETTING
 from mnemolog.adapters.openai.client import ModelClient
 from mnemolog.adapters.openai.endpoint import FEATURES, endpoint_of
+from mnemolog.adapters.partitions.partitioning import partitions
 from mnemolog.adapters.unreachable import UNREACHABLE, own_words
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.extraction.candidate import EXTRACTOR
@@ -158,7 +159,9 @@ async def _running(engine: Engine) -> AsyncIterator[Finding]:
     if engine.endpoints.split:
         yield Finding("projections", True, f"kept at {without_secrets(engine.endpoints.projections_dsn)}")
     counts = await engine.log.counts()
-    yield Finding("log", True, f"{output.count(sum(counts.values()), 'event')} of {output.count(len(counts), 'type')}")
+    found = f"{output.count(sum(counts.values()), 'event')} of {output.count(len(counts), 'type')}"
+    parts = await partitions(engine.endpoints.postgres_dsn)
+    yield Finding("log", True, found if parts == 1 else f"{found}, in {parts} partitions")
     waiting = await watched(engine.outbox.size)
     fix = "" if waiting.well else "check NATS: its log, its disk, and the limits of its streams"
     yield Finding("relay", waiting.well, f"{waiting.now:,} appends wait for JetStream{waiting.course}", fix)

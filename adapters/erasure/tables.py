@@ -65,6 +65,13 @@ WHERE index.indisprimary AND part.attname NOT IN ('tenant', 'stream', 'stream_ki
 ORDER BY 1, 2, key.place
 """)
 
+# Their rows are those of the table that they are partitions of.
+_PARTITIONS = text("""
+SELECT space.nspname, class.relname
+FROM pg_class AS class JOIN pg_namespace AS space ON space.oid = class.relnamespace
+WHERE class.relispartition
+""")
+
 # The origin of a row, as opposed to its subject: a fact stated elsewhere, too, outlives its first memory.
 ORIGINS = frozenset({("relations", "memory_id")})
 
@@ -128,7 +135,8 @@ async def _tables(connection: AsyncConnection) -> Sequence[Columns]:
     keys: dict[tuple[str, str], list[str]] = {}
     for schema_name, name, one in await connection.execute(_KEYS):
         keys.setdefault((schema_name, name), []).append(one)
-    return [Columns(*place, types, keys.get(place, ())) for place, types in found.items()]
+    parts = {tuple(row) for row in await connection.execute(_PARTITIONS)}
+    return [Columns(*place, types, keys.get(place, ())) for place, types in found.items() if place not in parts]
 
 
 def _owned(one: Columns, rows: TableClause, target: Target) -> ColumnElement[bool]:

@@ -267,7 +267,8 @@ def _by_stream(appends: Sequence[Append]) -> Sequence[Sequence[int]]:
 
 
 def _refused(appends: Sequence[Append], error: UniqueViolation) -> IdempotencyConflict:
-    if len(appends) > 1 or error.diag.constraint_name != "events_event_id":
+    # In a partition, Postgres names the index after its columns.
+    if len(appends) > 1 or "event_id" not in (error.diag.constraint_name or ""):
         raise error
     return IdempotencyConflict(
         "the log already contains an event with this id", field="event_id", fix="generate a new id"

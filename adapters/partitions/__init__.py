@@ -1,0 +1,1 @@
+"""The log's large tables, divided into partitions by the hash of the stream (ADR 85)."""
