@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Table
 
 from mnemolog.adapters.maintenance.extracting import READ_FOR
 from mnemolog.adapters.services import Services
-from mnemolog.commands.backtest.comparison import Comparison, Told, compare
+from mnemolog.commands.backtest.comparison import Comparison, RecordedStream, compare
 from mnemolog.commands.backtest.decisions import PRONOUN, Difference
 from mnemolog.commands.backtest.shadow import Terms
 from mnemolog.domain.message import subject_id
@@ -66,7 +66,7 @@ async def backtest(
     compares = terms.divide_otherwise or terms.write_otherwise
     vectors = await _vectors(engine, stream, embedder, events) if compares else {}
     # Off the loop, on which other work waits.
-    found = await asyncio.to_thread(compare, Told(events, at, vectors, READ_FOR), terms)
+    found = await asyncio.to_thread(compare, RecordedStream(events, at, vectors, READ_FOR), terms)
     decided = [one for one in found.differences if one.seq is None or one.seq > after]
     decided = await asyncio.to_thread(_resolved, events, decided, terms)
     return Backtest(

@@ -37,7 +37,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RecordedStream:
     """A stream up to a time, and the kept vectors of its texts. What is not extracted for `read_for` never is."""
 
     events: Sequence[Recorded]
@@ -50,19 +50,19 @@ class Told:
         return None if first is None or second is None else float(sum(map(mul, first, second)))
 
 
-def compare(told: Told, terms: Terms) -> Comparison:
+def compare(stream: RecordedStream, terms: Terms) -> Comparison:
     """Takes as long as folding the stream a few times."""
     judgement = Judgement(terms.now, terms.then, terms.bands, terms.model)
-    differences = list(judgement.differences(told.events))
-    late, left_out = _late(told, terms)
-    shadow = replayed(told.events, terms, told.at, told.similarity, left_out)
-    divisions = _Divisions.of(told, terms)
+    differences = list(judgement.differences(stream.events))
+    late, left_out = _late(stream, terms)
+    shadow = replayed(stream.events, terms, stream.at, stream.similarity, left_out)
+    divisions = _Divisions.of(stream, terms)
     if terms.bands_of(terms.then).fallback_low < terms.bands_of(terms.now).fallback_low:
-        judgement.unread["similarity"] += _never_similar(told.events)
+        judgement.unread["similarity"] += _never_similar(stream.events)
     judgement.unread["topic"] += divisions.without_vector
     return Comparison(
-        differences=[*differences, *late, *divisions.differences(), *_read(shadow, told.events)],
-        shadow=[*changes(shadow, told.at), *divisions.changes()],
+        differences=[*differences, *late, *divisions.differences(), *_read(shadow, stream.events)],
+        shadow=[*changes(shadow, stream.at), *divisions.changes()],
         unfollowed=[*shadow.unfollowed, *divisions.undone],
         looked_at=dict(judgement.looked_at),
         unread={kind: count for kind, count in judgement.unread.items() if count},
@@ -70,14 +70,14 @@ def compare(told: Told, terms: Terms) -> Comparison:
     )
 
 
-def _late(told: Told, terms: Terms) -> tuple[Sequence[Difference], frozenset[int]]:
+def _late(stream: RecordedStream, terms: Terms) -> tuple[Sequence[Difference], frozenset[int]]:
     """What would be extracted on another day, and the events that would not be recorded by now."""
     limits = [policy.extraction.writes_per_day for policy in (terms.now, terms.then)]
     if limits[0] == limits[1]:
         return [], frozenset()
-    each = daily_limit.extracted(told.events)
-    days = [daily_limit.days_of(each, limit, told.read_for) for limit in limits]
-    today = told.at.date()
+    each = daily_limit.extracted(stream.events)
+    days = [daily_limit.days_of(each, limit, stream.read_for) for limit in limits]
+    today = stream.at.date()
     late = [
         Difference("extraction limit", one.seqs[0], one.turn_id, "", *(_day(day, today) for day in both))
         for one, *both in zip(each, *days, strict=True)
@@ -122,14 +122,14 @@ class _Divisions:
     without_vector: int = 0
 
     @classmethod
-    def of(cls, told: Told, terms: Terms) -> "_Divisions":
+    def of(cls, stream: RecordedStream, terms: Terms) -> "_Divisions":
         if not terms.divide_otherwise:
             return cls()
-        events = since_erasure(told.events)
+        events = since_erasure(stream.events)
         threads = threads_of(events)
 
         def found(policy: SegmentationPolicy) -> Sequence[Stretch]:
-            return divided(threads, policy, terms.topic_similarity, told.vectors, told.at)
+            return divided(threads, policy, terms.topic_similarity, stream.vectors, stream.at)
 
         return cls(
             found(terms.now.segmentation),
@@ -140,7 +140,7 @@ class _Divisions:
                 for one in events
                 if isinstance(one.payload, EpisodesReverted)
             ],
-            _without_vector(threads, told.vectors),
+            _without_vector(threads, stream.vectors),
         )
 
     def differences(self) -> Iterator[Difference]:

@@ -1,13 +1,13 @@
 """Facts, decided again in a shadow: under other rules of predicates, and beside other facts (X06)."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid5
 
 from mnemolog.commands.backtest.memories import confidence_of
-from mnemolog.commands.backtest.shadow import Shadow, who
+from mnemolog.commands.backtest.shadow import Shadow, context_of
 from mnemolog.commands.decider import Command, Decider
 from mnemolog.commands.extraction_requests import EXTRACTORS
 from mnemolog.commands.fact_changes import FACT_CHANGES, EndFact, RetireFact
@@ -31,33 +31,34 @@ _DECIDES = ("single", "timeless", "object", "critical")
 
 
 class FactReplay:
-    """`loose` are predicates of which some event was replayed otherwise, so that all later ones are decided again.
+    """`diverged` are predicates of which some event was replayed otherwise, so that all later ones are decided again.
 
     `unseen` are entities that nothing in the shadow is about so far, `names` those under which all were first seen.
     """
 
     def __init__(self, shadow: Shadow) -> None:
-        self._shadow, self._both = shadow, shadow.relations
-        self._loose = set[str]()
+        self._shadow, self._versions = shadow, shadow.relations
+        self._diverged = set[str]()
         self._names = dict[UUID, str]()
         self._unseen = dict[UUID, Recorded]()
 
     def drop(self, group: Sequence[Recorded]) -> None:
         """It would not have been recorded."""
         for event in group:
-            self._loose |= {one.predicate for one in self._relations(event.payload)}
+            self._first_seen(event)
+            self._diverged |= {one.predicate for one in self._relations(event.payload)}
 
     def take(self, group: Sequence[Recorded]) -> None:
         rest = self._with_entities(group)
         touched = [one for event in rest for one in self._relations(event.payload)]
         predicates = {one.predicate for one in touched}
-        otherwise = {one for one in predicates if one in self._loose or self._rules_differ(one)}
+        otherwise = {one for one in predicates if one in self._diverged or self._rules_differ(one)}
         if not otherwise:
             self._shadow.keep(rest)
         elif isinstance(rest[0].payload, events.EntitiesMerged | events.EntityReverted):
             self._entities(rest)
         else:
-            self._loose |= otherwise
+            self._diverged |= otherwise
             self._fact(rest)
 
     def _with_entities(self, group: Sequence[Recorded]) -> Sequence[Recorded]:
@@ -74,17 +75,24 @@ class FactReplay:
             if now.object is not then.object:
                 needed = [id_ for id_ in needed if id_ != told.object_id or id_ == told.subject_id]
         for event in group:
-            if isinstance(event.payload, events.EntityObserved):
-                self._unseen[event.payload.entity_id] = event
-                self._names[event.payload.entity_id] = event.payload.name
-        self._shadow.keep([self._unseen.pop(id_) for id_ in needed if id_ in self._unseen])
+            self._first_seen(event)
+        self._see(needed)
         return rest
+
+    def _first_seen(self, event: Recorded) -> None:
+        if isinstance(event.payload, events.EntityObserved):
+            self._unseen[event.payload.entity_id] = event
+            self._names[event.payload.entity_id] = event.payload.name
+
+    def _see(self, entity_ids: Iterable[UUID | None]) -> None:
+        """Something in the shadow is about these entities."""
+        self._shadow.keep([self._unseen.pop(id_) for id_ in entity_ids if id_ and id_ in self._unseen])
 
     def _relations(self, payload: Event) -> Sequence[events.RelationAsserted | Relation]:
         if isinstance(payload, events.RelationAsserted):
             return [payload]
         ids = RELATION.touched(payload)
-        return [one for id_ in ids for one in (self._both.recorded.get(id_), self._both.shadow.get(id_)) if one]
+        return [one for id_ in ids for one in (self._versions.recorded.get(id_), self._versions.shadow.get(id_)) if one]
 
     def _rules_differ(self, predicate: str) -> bool:
         now, then = self._rules(predicate)
@@ -107,7 +115,7 @@ class FactReplay:
         elif isinstance(last, events.RelationAsserted):
             self._told(group, self._asserted(group[-1], last))
         elif isinstance(last, events.RelationObserved) and not _confirms(last):
-            if known := self._both.recorded.get(last.relation_id):
+            if known := self._versions.recorded.get(last.relation_id):
                 decided = self._told(group, self._observed(group[-1], last, known))
                 if any(not isinstance(one, events.RelationObserved) for one in decided):
                     self._shadow.note(event, last.relation_id, "since when was not recorded: taken as since then")
@@ -119,7 +127,7 @@ class FactReplay:
 
     def _asserted(self, event: Recorded, payload: events.RelationAsserted) -> Remember | None:
         told = payload.told_at or event.occurred_at
-        before = self._both.recorded.get(payload.relation_id)
+        before = self._versions.recorded.get(payload.relation_id)
         held = before.confidence if before else None
         unsaid = payload.valid_from == told or timedelta(0) <= told - payload.valid_from < AT_ONCE
         at = max(event.recorded_at, told) if payload.told_at else payload.valid_from if unsaid else told
@@ -162,13 +170,14 @@ class FactReplay:
         self, event: Recorded, told: events.RelationAsserted | Relation, fields: dict[str, Any]
     ) -> Remember | None:
         value, literal = self._object(event, told)
+        self._see([told.subject_id, told.object_id if literal is False else None])
         owner = fields.pop("owner")
         own = {"agent_id": owner} if owner else {}
         drawn = {name: uuid5(event.event_id, name) for name in ("subject_id", "object_id")}
         about = {"subject": str(told.subject_id), "predicate": told.predicate, "object": value, "literal": literal}
         try:
             rule = self._rule_of(event, told)
-            return validated(Remember, {**who(event), **own, **fields, **drawn, **about, "rule": rule})
+            return validated(Remember, {**context_of(event), **own, **fields, **drawn, **about, "rule": rule})
         except MnemologError as error:
             self._shadow.note(event, told.relation_id, f"would be refused: {error.message}")
             return None
@@ -198,8 +207,8 @@ class FactReplay:
 
     def _change(self, event: Recorded, payload: Event) -> None:
         assert isinstance(payload, events.RelationEvent)
-        about = {**who(event), "relation_id": payload.relation_id}
-        if payload.relation_id not in self._both.shadow:
+        about = {**context_of(event), "relation_id": payload.relation_id}
+        if payload.relation_id not in self._versions.shadow:
             return
         match payload:
             case events.RelationEnded():
@@ -213,7 +222,7 @@ class FactReplay:
                 self._shadow.note(event, payload.relation_id, "it undoes what would not have happened")
             case events.RelationReverted():
                 tag = relation_tag(payload.relation_id)
-                undo = UndoGraph(**who(event), about=tag, event_id=payload.undoes, at=event.occurred_at)
+                undo = UndoGraph(**context_of(event), about=tag, event_id=payload.undoes, at=event.occurred_at)
                 self._decide(GRAPH_UNDO, undo, [event])
             case events.RelationWithdrawn():
                 self._shadow.write([self._withdrawn(event, payload)], [event])
@@ -266,7 +275,7 @@ def _id(event: Recorded) -> object:
 
 
 def _reading(event: Recorded, id_: UUID) -> dict[str, Any]:
-    return {**who(event), "about": str(id_), "event_id": event.event_id, "at": event.occurred_at}
+    return {**context_of(event), "about": str(id_), "event_id": event.event_id, "at": event.occurred_at}
 
 
 # Only read: the slot of a relation, and the facts about an entity.

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from mnemolog.commands.backtest.shadow import Shadow, who
+from mnemolog.commands.backtest.shadow import Shadow, context_of
 from mnemolog.commands.memories import MEMORIES, CreateMemory, Near, Similar, UndoChange
 from mnemolog.domain import corroboration
 from mnemolog.domain.bands import Band, Bands, conflicting, judged
@@ -58,14 +58,14 @@ def confidence_of(before: float, after: float) -> float:
 
 
 class MemoryReplay:
-    """`instead`: what a memory became that does not exist in the shadow. `beside`: those that a statement on a memory
+    """`became`: what a memory became that does not exist in the shadow. `split_off`: those that a statement on a memory
     became there.
     """
 
     def __init__(self, shadow: Shadow) -> None:
-        self._shadow, self._both = shadow, shadow.memories
-        self._instead: dict[UUID, UUID] = {}
-        self._beside: dict[UUID, list[UUID]] = {}
+        self._shadow, self._versions = shadow, shadow.memories
+        self._became: dict[UUID, UUID] = {}
+        self._split_off: dict[UUID, list[UUID]] = {}
 
     def take(self, group: Sequence[Recorded]) -> None:
         payload = group[0].payload
@@ -101,7 +101,7 @@ class MemoryReplay:
 
     def _outcomes(self, group: Sequence[Recorded], payload: Statement, bands: Bands) -> Sequence[object]:
         """The band of a statement, and which of its neighbours it contradicts."""
-        known, text = self._both.recorded, self._text(payload)
+        known, text = self._versions.recorded, self._text(payload)
         found: list[object] = []
         match = payload.match
         if match and match.similarity is not None and (one := known.get(match.candidate_id or payload.memory_id)):
@@ -113,7 +113,7 @@ class MemoryReplay:
 
     def _text(self, payload: Statement) -> str:
         """What a statement says: the words of the memory that it repeats, if it has none of its own."""
-        known = self._both.recorded.get(payload.memory_id)
+        known = self._versions.recorded.get(payload.memory_id)
         return payload.text or (known.content.text if known else "")
 
     def _linked(self, group: Sequence[Recorded]) -> Mapping[UUID, float]:
@@ -122,11 +122,11 @@ class MemoryReplay:
         return {one.to_id if one.memory_id == own else one.memory_id: one.strength for one in links}
 
     def _differs(self, group: Sequence[Recorded]) -> bool:
-        return any(self._both.differs(id_) for id_ in _ids(group))
+        return any(self._versions.differs(id_) for id_ in _ids(group))
 
     def _erased(self, group: Sequence[Recorded]) -> None:
         """Its text is gone, so nothing can be decided again."""
-        there = [one for one in group if not _needs(one.payload) - self._both.shadow.keys()]
+        there = [one for one in group if not _needs(one.payload) - self._versions.shadow.keys()]
         self._shadow.keep(there)
         self._shadow.note(group[0], _ids(group)[0], "its text was erased, so it is not decided again")
 
@@ -151,14 +151,14 @@ class MemoryReplay:
         others = {one.memory_id for one in decided if isinstance(one, Statement)} - {id_}
         for other in others:
             if isinstance(payload, events.MemoryCreated):
-                self._instead[id_] = other
+                self._became[id_] = other
             else:
-                self._beside.setdefault(id_, []).append(other)
+                self._split_off.setdefault(id_, []).append(other)
 
     def _command(self, event: Recorded, payload: Statement, text: str) -> CreateMemory:
         match = payload.match
         fields: dict[str, Any] = {
-            **who(event),
+            **context_of(event),
             "text": text,
             "origin": payload.origin,
             "source_turn_ids": payload.source_turn_ids,
@@ -167,7 +167,7 @@ class MemoryReplay:
         }
         if isinstance(payload, events.MemoryCreated):
             return validated(CreateMemory, {**fields, **_given(payload)})
-        known, category = self._both.recorded[payload.memory_id], category_of(payload)
+        known, category = self._versions.recorded[payload.memory_id], category_of(payload)
         changed = payload.changed if isinstance(payload, events.MemoryUpdated) else ()
         own: dict[str, Any] = {
             name: getattr(payload, name) for name in ("importance", "pinned", "metadata") if name in changed
@@ -200,14 +200,14 @@ class MemoryReplay:
         if match and match.model not in (None, terms.model):
             near, lacking = {}, ["its similarity is that of another embedding model"]
         for id_, similarity in near.items():
-            recorded, there = self._both.recorded.get(id_), self._both.shadow.get(id_)
-            others = self._beside.get(id_, [])[-MOST_COMPARED:]
+            recorded, there = self._versions.recorded.get(id_), self._versions.shadow.get(id_)
+            others = self._split_off.get(id_, [])[-MOST_COMPARED:]
             if recorded and there and recorded.content.text == there.content.text:
                 found[id_] = similarity
             else:
                 others = [self._standing_for(id_), *others]
             for other in others:
-                known = self._both.shadow.get(other)
+                known = self._versions.shadow.get(other)
                 if known is None or not known.visible or other in found:
                     continue
                 computed = self._shadow.similarity(command.text, known.content.text)
@@ -225,8 +225,8 @@ class MemoryReplay:
         return similar, lacking
 
     def _standing_for(self, id_: UUID) -> UUID:
-        while id_ not in self._both.shadow and id_ in self._instead:
-            id_ = self._instead[id_]
+        while id_ not in self._versions.shadow and id_ in self._became:
+            id_ = self._became[id_]
         return id_
 
     def _undo(self, group: Sequence[Recorded], payload: events.MemoryReverted | events.LinkReverted) -> None:
@@ -234,7 +234,7 @@ class MemoryReplay:
             self._shadow.note(group[0], payload.memory_id, "it undoes what would not have happened")
             return
         command = UndoChange(
-            **who(group[0]), memory_id=payload.memory_id, event_id=payload.undoes, at=group[0].occurred_at
+            **context_of(group[0]), memory_id=payload.memory_id, event_id=payload.undoes, at=group[0].occurred_at
         )
         try:
             self._shadow.write(self._shadow.log.decide(MEMORIES, command), group)
@@ -243,29 +243,29 @@ class MemoryReplay:
 
     def _change(self, event: Recorded) -> None:
         """A change that was asked for: of what is there in the shadow, by what it changed."""
-        payload, known = event.payload, self._both.shadow
+        payload, known = event.payload, self._versions.shadow
         missing = _needs(payload) - known.keys()
         if isinstance(payload, events.MemoriesMerged):
             absorbed = tuple(id_ for id_ in payload.absorbed_ids if id_ in known and known[id_].visible)
             missing = {payload.memory_id} - known.keys() if absorbed else set(payload.absorbed_ids)
             payload = payload.model_copy(update={"absorbed_ids": absorbed})
         if missing:
-            for id_ in missing & self._instead.keys():
+            for id_ in missing & self._became.keys():
                 self._shadow.note(event, id_, f"it is about what would be part of memory {self._standing_for(id_)}")
             return
         if not isinstance(payload, events.MemoryObserved):
-            for id_ in _needs(payload) & self._beside.keys():
-                self._shadow.note(event, id_, f"it may be about what would be memory {self._beside[id_][-1]}")
+            for id_ in _needs(payload) & self._split_off.keys():
+                self._shadow.note(event, id_, f"it may be about what would be memory {self._split_off[id_][-1]}")
         self._shadow.write([self._on_shadow(payload)], [event])
 
     def _on_shadow(self, payload: Event) -> Event:
         match payload:
             case events.MemoryUpdated() | events.MemoriesMerged():
-                there, before = self._both.shadow[payload.memory_id], self._both.recorded[payload.memory_id]
+                there, before = self._versions.shadow[payload.memory_id], self._versions.recorded[payload.memory_id]
                 content = _changed(there.content, before, payload)
                 return payload.model_copy(update={name: getattr(content, name) for name in Content.__slots__})
             case events.MemoryObserved():
-                grown = corroboration.corroborated(self._both.shadow[payload.memory_id].content)
+                grown = corroboration.corroborated(self._versions.shadow[payload.memory_id].content)
                 return payload.model_copy(update={"confidence": grown.confidence, "importance": grown.importance})
         return payload
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from mnemolog.commands.backtest.shadow import Shadow, who
+from mnemolog.commands.backtest.shadow import Shadow, context_of
 from mnemolog.commands.profile import PROFILE, DecidePatch, ExpirePatch, ProposeProfile, StateProfile
 from mnemolog.commands.profile_requests import ProfileCommand, UndoProfile
 from mnemolog.domain import consent
@@ -26,24 +26,24 @@ def rule_of(policy: Policy, field: str) -> bool | None:
 
 
 class ProfileReplay:
-    """`loose` are fields of which some event was replayed otherwise."""
+    """`diverged` are fields of which some event was replayed otherwise."""
 
     def __init__(self, shadow: Shadow) -> None:
         self._shadow = shadow
-        self._loose = set[str]()
+        self._diverged = set[str]()
         self._last: Recorded | None = None
 
     def drop(self, group: Sequence[Recorded]) -> None:
         """It would not have been recorded."""
-        self._loose |= {place_of(_field(event)) for event in group}
+        self._diverged |= {place_of(_field(event)) for event in group}
 
     def take(self, group: Sequence[Recorded]) -> None:
         self._last = group[-1]
         field = _field(group[0])
         terms = self._shadow.terms
         if rule_of(terms.now, field) != rule_of(terms.then, field):
-            self._loose.add(place_of(field))
-        if place_of(field) not in self._loose or isinstance(group[0].payload, ProfileErased):
+            self._diverged.add(place_of(field))
+        if place_of(field) not in self._diverged or isinstance(group[0].payload, ProfileErased):
             self._shadow.keep(group)
         elif any(event.erased for event in group):
             self._shadow.keep(group)
@@ -55,11 +55,11 @@ class ProfileReplay:
         """What nobody would have decided by now has expired."""
         if self._last is None:
             return
-        for place in sorted(self._loose):
+        for place in sorted(self._diverged):
             held = self._shadow.fields.shadow.get(place)
             for patch_id, patch in (held.patches if held else {}).items():
                 if patch.status is PatchStatus.PROPOSED and consent.due(patch.proposed.expires_at, at):
-                    context = {**who(self._last), "actor": consent.CLOCK}
+                    context = {**context_of(self._last), "actor": consent.CLOCK}
                     self._decide(ExpirePatch(**context, patch_id=patch_id, at=at), [self._last])
 
     def _command(self, group: Sequence[Recorded]) -> ProfileCommand | None:
@@ -70,14 +70,14 @@ class ProfileReplay:
             if isinstance(one, ProfileProposed):
                 stated = any(each.decision is PatchStatus.GRANTED for each in decided)
                 return self._proposal(event, one, stated=stated)
-        about = {**who(event), "at": event.occurred_at}
+        about = {**context_of(event), "at": event.occurred_at}
         match payloads[0]:
             case ProfileDecided(decision=PatchStatus.EXPIRED) as expired:
                 return ExpirePatch(**about, patch_id=expired.patch_id)
             case ProfileDecided(decision=PatchStatus.GRANTED | PatchStatus.REFUSED) as answer:
                 return validated(DecidePatch, {**about, "patch_id": answer.patch_id, "decision": answer.decision})
             case ProfileSet(undoes=undoes) as setting if undoes in self._shadow.log.ids:
-                return UndoProfile(**who(event), field=setting.field, event_id=undoes)
+                return UndoProfile(**context_of(event), field=setting.field, event_id=undoes)
         self._shadow.note(event, _field(event), "it undoes what would not have happened")
         return None
 
@@ -90,7 +90,7 @@ class ProfileReplay:
         known = before.proposed.source_turn_ids if before else ()
         turns = [one for one in payload.source_turn_ids if one not in known]
         fields: dict[str, Any] = {
-            **who(event),
+            **context_of(event),
             "actor": event.meta.actor if not stated else consent.PERSON,
             "patch_id": payload.patch_id,
             "field": payload.field,

@@ -129,7 +129,7 @@ class ShadowLog:
 
 
 @dataclass(slots=True)
-class Both(Generic[Id, T]):
+class Versions(Generic[Id, T]):
     """The subjects of one kind: as recorded, and in the shadow."""
 
     subject: Subject[Id, T]
@@ -141,15 +141,15 @@ class Both(Generic[Id, T]):
 
 
 class Shadow:
-    """A stream is told to it in order. Each event is recorded as it was, and replayed as it was or otherwise."""
+    """It takes a stream in order. Each event is recorded as it was, and replayed as it was or otherwise."""
 
     def __init__(self, terms: Terms, similarity: Similarity) -> None:
         self.terms, self.similarity, self.log = terms, similarity, ShadowLog()
-        self.memories: Both[UUID, Memory] = Both(MEMORY)
-        self.links: Both[Ends, Link | None] = Both(LINK)
-        self.entities: Both[UUID, Entity] = Both(ENTITY)
-        self.relations: Both[UUID, Relation] = Both(RELATION)
-        self.fields: Both[str, ProfileField] = Both(FIELD)
+        self.memories: Versions[UUID, Memory] = Versions(MEMORY)
+        self.links: Versions[Ends, Link | None] = Versions(LINK)
+        self.entities: Versions[UUID, Entity] = Versions(ENTITY)
+        self.relations: Versions[UUID, Relation] = Versions(RELATION)
+        self.fields: Versions[str, ProfileField] = Versions(FIELD)
         self.unfollowed: list[Unfollowed] = []
 
     def recorded(self, group: Sequence[Recorded]) -> None:
@@ -189,11 +189,11 @@ class Shadow:
             kind.shadow.update(kind.subject.evolve(kind.shadow, event.payload))
 
     @property
-    def _kinds(self) -> Sequence[Both[Any, Any]]:
+    def _kinds(self) -> Sequence[Versions[Any, Any]]:
         return self.memories, self.links, self.entities, self.relations, self.fields
 
 
-def who(event: Recorded) -> dict[str, Any]:
+def context_of(event: Recorded) -> dict[str, Any]:
     """The context of a command that is decided again. It was admitted then, so it has the rights of the user."""
     meta, stream = event.meta, event.stream
     about = {"agent_id": meta.agent_id, "thread_id": meta.thread_id, "run_id": meta.run_id}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from mnemolog.commands.backtest.shadow import who
+from mnemolog.commands.backtest.shadow import context_of
 from mnemolog.commands.episodes import EPISODES, SegmentThread
 from mnemolog.domain.episode import Place
 from mnemolog.domain.segmentation import SegmentationPolicy, SpokenTurn, Vector
@@ -67,7 +67,7 @@ def divided(
         if len(thread.turns) == thread.erased:
             continue
         command = SegmentThread(
-            **{**who(thread.turns[0]), "agent_id": agent_id, "thread_id": thread_id},
+            **{**context_of(thread.turns[0]), "agent_id": agent_id, "thread_id": thread_id},
             turns=tuple(_spoken(number, one, policy, vectors) for number, one in enumerate(thread.turns, 1)),
             erased_through=thread.erased,
             policy=policy,

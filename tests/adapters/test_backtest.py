@@ -9,8 +9,10 @@ import pytest
 
 from mnemolog.adapters.backtest import backtest
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.operations.profile import propose_profile
 from mnemolog.commands.backtest.decisions import Judgement
+from mnemolog.commands.erasure import EraseMemory, EraseUser
 from mnemolog.domain.bands import Bands
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.extraction.policy import ExtractionPolicy
@@ -132,3 +134,21 @@ async def test_a_pronoun_of_another_language_refers_to_whom_the_session_is_about
     done = await backtest(engine, bob.stream, other)
 
     assert [(one.id, one.now, one.then) for one in done.differences] == [("t2", "no pronoun", "elle: Ana Silva")]
+
+
+async def test_what_was_erased_is_not_in_the_shadow(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await says_it_twice(ana)
+    other = replace(engine.policy, bands=Bands(1.0, 1.0, 1.0))
+    before = await backtest(engine, ana.stream, other)
+    for memory_id in await ana.memory_ids():
+        await erase(engine, EraseMemory(user_id=user, memory_id=memory_id))
+
+    after = await backtest(engine, ana.stream, other)
+    await erase(engine, EraseUser(user_id=user))
+    nothing = await backtest(engine, ana.stream, other)
+
+    assert "near the river" in str(before.shadow)
+    assert "Lisbon" not in str(after)
+    assert (after.shadow, after.unread) == ([], {"merge": 1})
+    assert (nothing.differences, nothing.shadow, nothing.unfollowed) == ([], [], [])

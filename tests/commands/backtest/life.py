@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from mnemolog.adapters.minilm.lexical import Lexical
-from mnemolog.commands.backtest.comparison import Comparison, Told, compare
+from mnemolog.commands.backtest.comparison import Comparison, RecordedStream, compare
 from mnemolog.commands.backtest.shadow import Shadow, ShadowLog, Terms
 from mnemolog.commands.decider import Command, Decider
 from mnemolog.commands.entities import ENTITIES, EntityCommand
@@ -149,7 +149,7 @@ class Life:
         """With another policy. `keeps` tells of which texts a vector is kept."""
         texts = {getattr(one.payload, "text", "") for one in self.events} - {""}
         vectors = {text: vector(text) for text in texts if keeps(text)}
-        return compare(Told(self.events, self.at, vectors, READ_FOR), terms(self.policy, then))
+        return compare(RecordedStream(self.events, self.at, vectors, READ_FOR), terms(self.policy, then))
 
     def seen(self) -> Shadow:
         """What was recorded, beside itself."""

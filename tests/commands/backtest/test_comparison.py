@@ -133,6 +133,19 @@ def test_what_is_extracted_waits_for_another_day_beyond_the_limit() -> None:
     assert {then for *_, then in seen(none, "fact")} == {"not there"}
 
 
+def test_an_entity_that_waits_with_what_was_extracted_comes_with_the_next_fact_about_it() -> None:
+    life = Life(replace(BUILT_IN, predicates=PredicatePolicy.of([Predicate("likes")])))
+    life.extracts("Marta", "likes", "tea", life.says("Marta likes tea"))
+    life.states("Marta", "likes", "tea")
+    life.states("Marta", "knows", "Ben")
+
+    done = life.compared(replace(life.policy, extraction=ExtractionPolicy(writes_per_day=0)))
+
+    assert seen(done, "fact") == [
+        ("Marta likes tea", "holds from 2026-01-03 01:04:10", "holds from 2026-01-03 01:05:10")
+    ]
+
+
 def test_a_statement_that_merged_becomes_a_memory_with_which_later_ones_are_compared() -> None:
     life = Life()
     life.tells(text=RENT, merge_similar=True)
