@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from mnemolog.commands.backtest.shadow import Shadow, context_of
-from mnemolog.commands.memories import MEMORIES, CreateMemory, Near, Similar, UndoChange
+from mnemolog.commands.memories import MEMORIES, CreateMemory, Near, Similar, UndoChange, UpdateMemory
 from mnemolog.domain import corroboration
 from mnemolog.domain.bands import Band, Bands, conflicting, judged
 from mnemolog.domain.category import CategoryPolicy
@@ -79,6 +79,8 @@ class MemoryReplay:
             self._statement(group)
         elif isinstance(payload, events.MemoryReverted | events.LinkReverted):
             self._undo(group, payload)
+        elif isinstance(payload, events.MemoryUpdated) and len(group) > 1 and not self._missing(group[0]):
+            self._update(group, payload)
         else:
             for event in group:
                 self._change(event)
@@ -90,9 +92,9 @@ class MemoryReplay:
         return category is not None and is_known(now, category) and not is_known(then, category)
 
     def _judged_otherwise(self, group: Sequence[Recorded]) -> bool:
-        """Whether the other policy decides a statement otherwise, on the same memories."""
+        """Whether the other policy judges new words otherwise, beside the same memories."""
         payload, terms = group[0].payload, self._shadow.terms
-        if not isinstance(payload, Statement) or not is_statement(payload) or any(one.erased for one in group):
+        if not isinstance(payload, Statement) or any(one.erased for one in group):
             return False
         now, then = terms.bands_of(terms.now), terms.bands_of(terms.then)
         if now == then or (payload.match and payload.match.model not in (None, terms.model)):
@@ -188,7 +190,7 @@ class MemoryReplay:
         )
 
     def _similar(
-        self, group: Sequence[Recorded], payload: Statement, command: CreateMemory
+        self, group: Sequence[Recorded], payload: Statement, command: CreateMemory | UpdateMemory
     ) -> tuple[Similar, Sequence[str]]:
         """What it is compared with in the shadow, by the similarities that were recorded or can be computed; and what
         is lacking. What has the same text or key is found without that.
@@ -210,7 +212,7 @@ class MemoryReplay:
                 known = self._versions.shadow.get(other)
                 if known is None or not known.visible or other in found:
                     continue
-                computed = self._shadow.similarity(command.text, known.content.text)
+                computed = self._shadow.similarity(command.text or "", known.content.text)
                 if computed is None:
                     lacking.append(f"it was never compared with memory {other}")
                 else:
@@ -241,22 +243,42 @@ class MemoryReplay:
         except MnemologError as error:
             self._shadow.note(group[0], payload.memory_id, f"would be refused: {error.message}")
 
+    def _update(self, group: Sequence[Recorded], payload: events.MemoryUpdated) -> None:
+        """New words of a memory, with what they are linked to."""
+        changed = {name: getattr(payload, name) for name in Content.__slots__ if name in payload.changed}
+        try:
+            command = validated(UpdateMemory, {**context_of(group[0]), "memory_id": payload.memory_id, **changed})
+            similar, lacking = self._similar(group, payload, command)
+            decided = self._shadow.log.decide(MEMORIES, command.model_copy(update={"similar": similar}))
+        except MnemologError as error:
+            self._shadow.note(group[0], payload.memory_id, f"would be refused: {error.message}")
+            return
+        self._shadow.write(decided, group)
+        for why in lacking:
+            self._shadow.note(group[0], payload.memory_id, why)
+
     def _change(self, event: Recorded) -> None:
         """A change that was asked for: of what is there in the shadow, by what it changed."""
         payload, known = event.payload, self._versions.shadow
-        missing = _needs(payload) - known.keys()
         if isinstance(payload, events.MemoriesMerged):
             absorbed = tuple(id_ for id_ in payload.absorbed_ids if id_ in known and known[id_].visible)
-            missing = {payload.memory_id} - known.keys() if absorbed else set(payload.absorbed_ids)
+            if not absorbed:
+                self._missing(event)
+                return
             payload = payload.model_copy(update={"absorbed_ids": absorbed})
-        if missing:
-            for id_ in missing & self._became.keys():
-                self._shadow.note(event, id_, f"it is about what would be part of memory {self._standing_for(id_)}")
-            return
-        if not isinstance(payload, events.MemoryObserved):
+        if not self._missing(replace(event, payload=payload)):
+            self._shadow.write([self._on_shadow(payload)], [event])
+
+    def _missing(self, event: Recorded) -> bool:
+        """Whether a change is about memories that are not there; a note if it may be about others."""
+        payload = event.payload
+        missing = _needs(payload) - self._versions.shadow.keys()
+        for id_ in missing & self._became.keys():
+            self._shadow.note(event, id_, f"it is about what would be part of memory {self._standing_for(id_)}")
+        if not missing and not isinstance(payload, events.MemoryObserved):
             for id_ in _needs(payload) & self._split_off.keys():
                 self._shadow.note(event, id_, f"it may be about what would be memory {self._split_off[id_][-1]}")
-        self._shadow.write([self._on_shadow(payload)], [event])
+        return bool(missing)
 
     def _on_shadow(self, payload: Event) -> Event:
         match payload:

@@ -150,7 +150,11 @@ class Shadow:
         self.entities: Versions[UUID, Entity] = Versions(ENTITY)
         self.relations: Versions[UUID, Relation] = Versions(RELATION)
         self.fields: Versions[str, ProfileField] = Versions(FIELD)
-        self.unfollowed: list[Unfollowed] = []
+        self._unfollowed: dict[Unfollowed, None] = {}
+
+    @property
+    def unfollowed(self) -> list[Unfollowed]:
+        return list(self._unfollowed)
 
     def recorded(self, group: Sequence[Recorded]) -> None:
         """What really happened."""
@@ -181,7 +185,7 @@ class Shadow:
             self._add(Recorded(header, payload, first.meta))
 
     def note(self, event: Recorded, id_: object, why: str) -> None:
-        self.unfollowed.append(Unfollowed(event.seq, str(id_), why))
+        self._unfollowed[Unfollowed(event.seq, str(id_), why)] = None
 
     def _add(self, event: Recorded) -> None:
         self.log.add(event)

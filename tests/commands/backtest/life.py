@@ -15,7 +15,7 @@ from mnemolog.commands.extraction_requests import ACTOR
 from mnemolog.commands.fact_changes import FACT_CHANGES, FactCommand
 from mnemolog.commands.facts import FACTS, Remember
 from mnemolog.commands.graph_undo import GRAPH_UNDO, UndoGraph
-from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, Near, Similar
+from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, Near, Similar, UpdateMemory
 from mnemolog.commands.profile import PROFILE, ProfileCommand, ProposeProfile
 from mnemolog.commands.turns import TURNS, RecordTurn
 from mnemolog.domain.errors import MnemologError
@@ -119,7 +119,9 @@ class Life:
     def asks(self, kind: type[Command], **fields: Any) -> None:
         """Anything else; what is refused changes nothing."""
         try:
-            command = validated(kind, {**self._who(), **fields})
+            command: Command = validated(kind, {**self._who(), **fields})
+            if isinstance(command, UpdateMemory):
+                command = self._beside(command)
             self._decided(_decider(command), command)
         except MnemologError:
             return
@@ -167,10 +169,14 @@ class Life:
     def _drawn(self, name: str) -> UUID:
         return self.id(f"{name} {self.asked}")
 
-    def _beside(self, command: CreateMemory) -> CreateMemory:
+    def _beside(self, command: CreateMemory | UpdateMemory) -> Command:
         bands, link_min = self.policy.bands or MODEL.calibration.bands, MODEL.calibration.link_min
         visible = [one for one in self.memories.values() if one.visible]
-        scores = {one.memory_id: similarity(command.text, one.content.text) or 0.0 for one in visible}
+        scores = {
+            one.memory_id: similarity(command.text or "", one.content.text) or 0.0
+            for one in visible
+            if one.memory_id != command.memory_id
+        }
         least = min(link_min, bands.fallback_low)
         near = [Near(memory_id=id_, similarity=one) for id_, one in scores.items() if one >= least]
         ordered = tuple(sorted(near, key=lambda one: -one.similarity))

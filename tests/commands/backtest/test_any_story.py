@@ -59,6 +59,7 @@ texts = st.sampled_from(
         "Ana drinks green tea in the morning",
         "Ana drinks green tea in the morning at home",
         "Ana drinks black tea in the morning",
+        "Ana does not drink green tea in the morning",
         "Ana pays rent for her flat in Lisbon",
         "Ana pays rent for her flat in Lisbon near the river",
     ]
@@ -166,7 +167,7 @@ def lived(policy: Policy, story: Story) -> Life:
         at = {"at": life.at + timedelta(minutes=1)}
         match verb if id_ else "":
             case "updates":
-                life.asks(UpdateMemory, memory_id=id_, text="Ana walks")
+                life.asks(UpdateMemory, memory_id=id_, text="Ana never drinks green tea in the morning")
             case "deletes":
                 life.asks(SoftDeleteMemory, memory_id=id_, **at)
             case "restores":

@@ -199,6 +199,15 @@ def test_a_category_that_the_other_policy_lacks_leaves_no_memory() -> None:
     assert [one.why for one in done.unfollowed] == ["it undoes what would not have happened"]
 
 
+def test_new_words_contradict_what_is_similar_enough_for_the_other_policy() -> None:
+    life = Life()
+    life.tells(text="Ana drinks green tea in the morning")
+    other = life.tells(text="Ana drinks tea with ginger")
+    life.asks(UpdateMemory, memory_id=other, text="Ana never drinks green tea in the morning")
+
+    assert [(now, then) for _, now, then in seen(life.compared(APART), "contradiction")] == [("linked", "not there")]
+
+
 def test_a_predicate_with_one_value_ends_the_earlier_one() -> None:
     life = Life()
     life.states("me", "likes", "tea")
