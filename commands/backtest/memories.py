@@ -203,7 +203,10 @@ class MemoryReplay:
             near, lacking = {}, ["its similarity is that of another embedding model"]
         for id_, similarity in near.items():
             recorded, there = self._versions.recorded.get(id_), self._versions.shadow.get(id_)
-            others = self._split_off.get(id_, [])[-MOST_COMPARED:]
+            split_off = self._split_off.get(id_, [])
+            others = split_off[-MOST_COMPARED:]
+            if len(split_off) > len(others):
+                lacking.append(f"it was compared with {MOST_COMPARED} of {len(split_off)} memories beside {id_}")
             if recorded and there and recorded.content.text == there.content.text:
                 found[id_] = similarity
             else:

@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Any
 
 from mnemolog.commands.backtest.comparison import Comparison
+from mnemolog.commands.backtest.memories import MOST_COMPARED
 from mnemolog.commands.memories import SoftDeleteMemory, UndoChange, UpdateMemory
 from mnemolog.commands.profile import DecidePatch
 from mnemolog.domain.bands import Bands
@@ -171,6 +172,16 @@ def test_what_was_never_compared_is_listed() -> None:
     [one] = {(one.seq, one.why.partition(" with ")[0]) for one in done.unfollowed}
     assert one == (3, "it was never compared")
     assert len(seen(done, "memory")) == 2
+
+
+def test_a_statement_is_compared_with_the_last_of_many_that_split_off() -> None:
+    life = Life()
+    for number in range(MOST_COMPARED + 3):
+        life.tells(text=f"{RENT} {'near the river ' * number}".strip(), merge_similar=True)
+
+    done = life.compared(APART)
+
+    assert [one.why.partition(" memories")[0] for one in done.unfollowed] == ["it was compared with 20 of 21"]
 
 
 def test_what_is_done_to_a_memory_that_would_be_several_is_listed() -> None:
