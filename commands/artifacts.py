@@ -24,6 +24,7 @@ from mnemolog.domain.artifact import (
 from mnemolog.domain.errors import TransitionRefused
 from mnemolog.domain.memory import Status
 from mnemolog.domain.scope import readable
+from mnemolog.domain.updated import updated
 from mnemolog.events import artifacts as events
 from mnemolog.events.artifacts import Passage, Skipped, artifact_tag, file_tag
 from mnemolog.events.artifacts_fold import ARTIFACT
@@ -138,8 +139,8 @@ def evolve(state: Artifacts, event: Happened) -> Artifacts:
         state = replace(state, changes=state.changes.with_change(event, befores, undoes, observation=added))
     if changed and isinstance(payload, events.ArtifactTextAdded):
         said = {(payload.artifact_id, payload.text_kind, one.text): event.event_id for one in payload.passages}
-        state = replace(state, texts=state.texts | {event.event_id}, described={**state.described, **said})
-    return replace(state, known={**state.known, **changed})
+        state = replace(state, texts=state.texts | {event.event_id}, described=updated(state.described, said))
+    return replace(state, known=updated(state.known, changed))
 
 
 @singledispatch

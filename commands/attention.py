@@ -14,6 +14,7 @@ from mnemolog.commands.naming import Name
 from mnemolog.domain.affect import DEFAULT_MODE, LIFETIME, PULSE_EVERY
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.session import LIFETIME as LONGEST
+from mnemolog.domain.updated import updated
 from mnemolog.events.conversation import AffectSet, FocusSet, session_tag
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import USER
@@ -85,7 +86,7 @@ def _evolve(state: Attention, event: Happened) -> Attention:
     if isinstance(payload, AffectSet | FocusSet):
         subject = _subject(payload)
         changes = state.changes.with_change(event, {subject: state.known.get(subject)}, payload.undoes)
-        return Attention({**state.known, subject: payload}, changes)
+        return Attention(updated(state.known, {subject: payload}), changes)
     return state
 
 

@@ -15,6 +15,7 @@ from mnemolog.domain.being import INSTRUCTING, BeingEntry, Store, erased_entry, 
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.json_value import checked_json
 from mnemolog.domain.origin import require_inside
+from mnemolog.domain.updated import updated
 from mnemolog.events.being import BeingEntryRead, BeingEntryRemoved, BeingEntrySet, entry_tag, key_tag
 from mnemolog.events.being_bodies import Body, body_of
 from mnemolog.events.being_fold import BEING_ENTRY
@@ -99,7 +100,7 @@ def evolve(state: Entries, event: Happened) -> Entries:
     if changed and isinstance(payload, BeingEntrySet | BeingEntryRead | BeingEntryRemoved):
         befores = BEING_ENTRY.befores(state.known, payload)
         state = replace(state, changes=state.changes.with_change(event, befores, payload.undoes))
-    return replace(state, known={**state.known, **changed})
+    return replace(state, known=updated(state.known, changed))
 
 
 @singledispatch

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 from uuid import UUID
 
 from mnemolog.domain.errors import NotFound, UndoConflict
+from mnemolog.domain.updated import updated
 from mnemolog.events.envelope import Happened
 
 T = TypeVar("T")
@@ -47,7 +48,8 @@ class ChangeHistory(Generic[T]):
             for subject, before in befores.items()
         }
         takers = {undoes: self.undone_by.get(undoes, frozenset()) | {id_}} if undoes else {}
-        return ChangeHistory({**self.of, **added}, {**self.changed, id_: tuple(befores)}, {**self.undone_by, **takers})
+        changed = updated(self.changed, {id_: tuple(befores)})
+        return ChangeHistory(updated(self.of, added), changed, updated(self.undone_by, takers))
 
     def irreversible(self, event_id: UUID) -> "ChangeHistory[T]":
         """With a change that cannot be undone, and so blocks the undo of earlier ones."""

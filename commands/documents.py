@@ -18,6 +18,7 @@ from mnemolog.domain.errors import Conflict, NotFound
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.memory import Status
 from mnemolog.domain.principal import Principal
+from mnemolog.domain.updated import updated
 from mnemolog.events import documents as events
 from mnemolog.events.documents import ChunkRank, StoredChunk, document_tag, source_tag
 from mnemolog.events.documents_fold import DOCUMENT
@@ -124,11 +125,11 @@ def evolve(state: Library, event: Happened) -> Library:
     if isinstance(payload, events.DocumentChunksStored):
         stored = dict(zip(payload.chunk_ids, payload.chunks, strict=False))  # Erased chunks have no text.
         own = {**state.chunks.get(payload.document_id, {}), **stored}
-        return replace(state, chunks={**state.chunks, payload.document_id: own})
+        return replace(state, chunks=updated(state.chunks, {payload.document_id: own}))
     if isinstance(payload, events.DocumentEvent) and not isinstance(payload, events.DocumentErased):
         befores, undoes = DOCUMENT.befores(state.known, payload), getattr(payload, "undoes", None)
         state = replace(state, changes=state.changes.with_change(event, befores, undoes))
-    return replace(state, known={**state.known, **changed})
+    return replace(state, known=updated(state.known, changed))
 
 
 @singledispatch

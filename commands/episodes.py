@@ -10,6 +10,7 @@ from mnemolog.commands.decider import Command, Decider
 from mnemolog.domain import segmentation
 from mnemolog.domain.episode import Boundary, Episode, EpisodeStatus, Place, episode_id_of, session_id_of
 from mnemolog.domain.segmentation import Before, SegmentationPolicy, SpokenTurn, Stretch
+from mnemolog.domain.updated import updated
 from mnemolog.events.conversation import divided_tag
 from mnemolog.events.envelope import Happened
 from mnemolog.events.episode_fold import EPISODE
@@ -99,17 +100,17 @@ def evolve(state: Divided, event: Happened) -> Divided:
         case SessionStarted():
             first = Place(payload.first_turn_id, payload.first_number, payload.started_at)
             held = HeldSession(payload.session_id, first)
-            return replace(state, sessions={**state.sessions, (payload.agent_id, payload.thread_id): held})
+            return replace(state, sessions=updated(state.sessions, {(payload.agent_id, payload.thread_id): held}))
         case SessionEnded():
             whose = (payload.agent_id, payload.thread_id)
             last = Place(payload.last_turn_ids[-1], payload.last_number, payload.ended_at)
             held = replace(state.sessions[whose], last=last, last_turn_ids=payload.last_turn_ids)
-            return replace(state, sessions={**state.sessions, whose: held})
+            return replace(state, sessions=updated(state.sessions, {whose: held}))
         case EpisodeStarted() if payload.previous_id:  # The first episode of a thread has nothing to be joined with.
-            state = replace(state, started={**state.started, event.event_id: payload.episode_id})
+            state = replace(state, started=updated(state.started, {event.event_id: payload.episode_id}))
         case EpisodeClosed():
             place = (payload.episode_id, payload.last_number)
-            state = replace(state, closed={**state.closed, event.event_id: place})
+            state = replace(state, closed=updated(state.closed, {event.event_id: place}))
         case EpisodesReverted() | EpisodeStarted():
             pass
         case UserErased():  # Turns are counted anew, and nothing of before can be undone.
@@ -119,7 +120,7 @@ def evolve(state: Divided, event: Happened) -> Divided:
     changes, befores = state.changes, EPISODE.befores(state.episodes, payload)
     if not isinstance(payload, EpisodeStarted) or payload.previous_id:
         changes = changes.with_change(event, befores, getattr(payload, "undoes", None))
-    return replace(state, episodes={**state.episodes, **EPISODE.evolve(state.episodes, payload)}, changes=changes)
+    return replace(state, episodes=updated(state.episodes, EPISODE.evolve(state.episodes, payload)), changes=changes)
 
 
 def _segment(state: Divided, command: SegmentThread) -> Sequence[Event]:

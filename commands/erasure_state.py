@@ -15,6 +15,7 @@ from mnemolog.domain.message import Message
 from mnemolog.domain.relation import Relation
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.todo import Todo
+from mnemolog.domain.updated import updated
 from mnemolog.events import memory as events
 from mnemolog.events.checkpoints import CheckpointsErased, CheckpointsStarted
 from mnemolog.events.conversation import TurnRecorded, turn_tag
@@ -149,8 +150,8 @@ def _told(state: Written, payload: Event) -> Written:
             found = ((tag, one, subject_of(tag)) for tag, one in state.known.items() if one.thing)
             known = {tag: replace(one, thing=kind.erased(one.thing), words=NO_WORDS) for tag, one, kind in found}
             state = replace(state, turns={}, known=known, checkpoints=frozenset())
-    memories = {**state.memories, **MEMORY.evolve(state.memories, payload)}
-    return replace(state, memories=memories, known={**state.known, **_known(state, payload)})
+    memories = updated(state.memories, MEMORY.evolve(state.memories, payload))
+    return replace(state, memories=memories, known=updated(state.known, _known(state, payload)))
 
 
 def _unread(state: Written, event: Unread, agent_id: str) -> Written:
@@ -164,12 +165,12 @@ def _unread(state: Written, event: Unread, agent_id: str) -> Written:
     if issubclass(kind, TurnRecorded):
         [thread_id] = event.names("thread")
         return replace(
-            state, turns={**state.turns, **dict.fromkeys(turns, thread_id)}, threads=state.threads | {thread_id}
+            state, turns=updated(state.turns, dict.fromkeys(turns, thread_id)), threads=state.threads | {thread_id}
         )
     for subject in KNOWN if issubclass(kind, KNOWING) else ():
         for tag in (f"{subject.name}:{name}" for name in event.names(subject.name)):
             before = state.known.get(tag, KnownSubject(writer=agent_id))
-            state = replace(state, known={**state.known, tag: _spoken_of(before, set(map(turn_tag, turns)))})
+            state = replace(state, known=updated(state.known, {tag: _spoken_of(before, set(map(turn_tag, turns)))}))
     memories = tuple(map(UUID, event.names("memory"))) if issubclass(kind, events.MemoryEvent) else ()
     if issubclass(kind, events.MemoriesMerged) and event.shape is None:
         each = (Merge(one, tuple(id_ for id_ in memories if id_ != one), rewritten=True) for one in memories)
@@ -178,27 +179,27 @@ def _unread(state: Written, event: Unread, agent_id: str) -> Written:
     for id_ in memories:
         memory = Memory(id_, Kind.FACT, Scope.AGENT, agent_id, hidden)
         sources = tuple(dict.fromkeys((*state.sources.get(id_, ()), *turns)))
-        state = replace(state, memories={id_: memory, **state.memories}, sources={**state.sources, id_: sources})
+        state = replace(state, memories={id_: memory, **state.memories}, sources=updated(state.sources, {id_: sources}))
     return state
 
 
 def _heard(state: Written, turn: TurnRecorded) -> Written:
     """A turn without text was erased."""
     with_text = {turn.turn_id: turn.thread_id} if turn.text else {}
-    state = replace(state, turns={**state.turns, **with_text}, threads=state.threads | {turn.thread_id})
+    state = replace(state, turns=updated(state.turns, with_text), threads=state.threads | {turn.thread_id})
     if turn.speaker_entity_id is None:
         return state
     speaker = entity_tag(turn.speaker_entity_id)
     known = {speaker: _spoken_of(state.known[speaker], {turn_tag(turn.turn_id)})} if speaker in state.known else {}
-    speakers = {**state.speakers, turn.turn_id: speaker}
-    return replace(state, speakers=speakers, known={**state.known, **known})
+    speakers = updated(state.speakers, {turn.turn_id: speaker})
+    return replace(state, speakers=speakers, known=updated(state.known, known))
 
 
 def _with_sources(state: Written, event: events.MemoryEvent) -> Written:
     """Any event that put text of a turn into a memory: creation, update, merge or observation."""
     before = state.sources.get(event.memory_id, ())
     turns = tuple(dict.fromkeys((*before, *(sources_of(event) or ()))))
-    return replace(state, sources={**state.sources, event.memory_id: turns})
+    return replace(state, sources=updated(state.sources, {event.memory_id: turns}))
 
 
 def _merge(state: Written, merged: events.MemoriesMerged) -> Merge:

@@ -15,6 +15,7 @@ from mnemolog.domain.memory import Status
 from mnemolog.domain.message import Message
 from mnemolog.domain.relation import Relation
 from mnemolog.domain.sentence import value_text
+from mnemolog.domain.updated import updated
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.event import Event, sources_of
@@ -72,14 +73,14 @@ def evolve(state: Extraction, event: Happened) -> Extraction:
     payload = event.payload
     if isinstance(payload, UserErased):
         return Extraction()
-    messages = {**state.messages, **MESSAGE.evolve(state.messages, payload)}
+    messages = updated(state.messages, MESSAGE.evolve(state.messages, payload))
     state = replace(state, graph=evolve_graph(state.graph, event), messages=messages)
     if isinstance(payload, RelationAsserted):
         told = payload.told_at or event.occurred_at
         known = {payload.relation_id}
         undated = state.undated | known if payload.valid_from == told else state.undated - known
         first = min(told, state.told.get(payload.relation_id, told))
-        state = replace(state, undated=undated, told={**state.told, payload.relation_id: first})
+        state = replace(state, undated=undated, told=updated(state.told, {payload.relation_id: first}))
     if event.meta.actor in EXTRACTORS and not isinstance(payload, ProfileProposed):
         by_rules = event.meta.actor == ACTOR
         return replace(state, extracted=state.extracted.union(sources_of(payload) or ())) if by_rules else state
@@ -87,7 +88,7 @@ def evolve(state: Extraction, event: Happened) -> Extraction:
         if state.graph.relations[payload.relation_id].origin.external:
             return state  # What came from outside outranks nothing that the user says.
         told = payload.told_at or event.occurred_at
-        return replace(state, recorded={**state.recorded, payload.relation_id: told})
+        return replace(state, recorded=updated(state.recorded, {payload.relation_id: told}))
     if isinstance(payload, RelationRestored):
-        return replace(state, recorded={**state.recorded, payload.relation_id: event.occurred_at})
+        return replace(state, recorded=updated(state.recorded, {payload.relation_id: event.occurred_at}))
     return state

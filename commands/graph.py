@@ -15,6 +15,7 @@ from mnemolog.domain.facts import Slot, Validity
 from mnemolog.domain.memory import Status
 from mnemolog.domain.relation import Relation, erased_fact, no_such_fact
 from mnemolog.domain.scope import Scope, readable
+from mnemolog.domain.updated import updated
 from mnemolog.events import graph as events
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import USER
@@ -85,8 +86,8 @@ def applied(state: Graph, payload: Event) -> Graph:
         named = state.named.union(ENTITY.touched(payload))
         state = replace(state, named=named, words=words.after(state.words, payload))
     entities, relations = ENTITY.evolve(state.entities, payload), RELATION.evolve(state.relations, payload)
-    state = replace(state, entities={**state.entities, **entities}) if entities else state
-    return replace(state, relations={**state.relations, **relations}) if relations else state
+    state = replace(state, entities=updated(state.entities, entities)) if entities else state
+    return replace(state, relations=updated(state.relations, relations)) if relations else state
 
 
 def resettled(state: Graph, entity_ids: Iterable[UUID]) -> tuple[Validity, ...]:

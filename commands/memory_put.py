@@ -9,6 +9,7 @@ from mnemolog.commands.memory_requests import PutMemory, RestoreMemory, UpdateMe
 from mnemolog.commands.memory_state import Memories
 from mnemolog.commands.memory_upsert import create
 from mnemolog.domain.memory import Status
+from mnemolog.domain.updated import updated
 from mnemolog.events.event import Event
 
 C = TypeVar("C", RestoreMemory, UpdateMemory)
@@ -21,7 +22,7 @@ def put(command: PutMemory, state: Memories) -> Sequence[Event]:
     given = command.model_dump(exclude_unset=True)
     restored = changes.restore(_as(RestoreMemory, given), state)
     known = replace(state.get(command.memory_id, command), status=Status.ACTIVE)
-    back = replace(state, known={**state.known, command.memory_id: known})
+    back = replace(state, known=updated(state.known, {command.memory_id: known}))
     return [*restored, *changes.update(_as(UpdateMemory, given), back)]
 
 

@@ -13,6 +13,7 @@ from mnemolog.domain.link import Ends, Link
 from mnemolog.domain.memory import Memory, Status
 from mnemolog.domain.scope import Scope, readable
 from mnemolog.domain.text import same_text
+from mnemolog.domain.updated import updated, without
 from mnemolog.events import memory as events
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import UserErased
@@ -20,13 +21,15 @@ from mnemolog.events.event import Event, sources_of
 from mnemolog.events.graph import EntityEvent
 from mnemolog.events.memory_fold import LINK, MEMORY
 
+KeyPlace = tuple[str, Scope, str | None]
+
 
 @dataclass(frozen=True, slots=True)
 class Memories:
     """The memories of a decision and their links: current state, initial state, and every change.
 
     `sources` are the turns that each memory was extracted from or confirmed in; `people`, the entities that keys may
-    refer to; `said`, memories by every text they ever had (`same_text`).
+    refer to; `said`, memories by every text they ever had (`same_text`); `keyed`, memories by the key they began with.
     """
 
     known: Mapping[UUID, Memory] = field(default_factory=dict)
@@ -36,6 +39,7 @@ class Memories:
     changes: ChangeHistory[Memory | Link] = field(default_factory=ChangeHistory)
     people: Graph = field(default_factory=Graph)
     said: Mapping[str, frozenset[UUID]] = field(default_factory=dict)
+    keyed: Mapping[KeyPlace, tuple[UUID, ...]] = field(default_factory=dict)
 
     def get(self, memory_id: UUID, command: MemoryCommand, path: str = "memory_id") -> Memory:
         """A memory that the agent may see; NotFound for any other (A01)."""
@@ -51,11 +55,9 @@ class Memories:
         return next((one for one in self.of_key(key, scope, agent_id) if one.visible), None)
 
     def of_key(self, key: str, scope: Scope, agent_id: str | None) -> list[Memory]:
-        """All memories that have or had the key."""
-        if not key:
-            return []
-        place = (key, scope, agent_id)
-        return [one for one in self.known.values() if (one.identity.key, one.scope, one.agent_id) == place]
+        """All memories that have the key, visible or not."""
+        found = [self.known[id_] for id_ in self.keyed.get((key, scope, agent_id), ())]
+        return [one for one in found if one.identity.key == key]
 
     def contradicted(self, memory_id: UUID) -> Sequence[UUID]:
         """The memories that are linked with one as contradicting it."""
@@ -71,23 +73,34 @@ def evolve(state: Memories, event: Happened) -> Memories:
         case UserErased():
             state = replace(state, people=Graph())
         case events.MemoryCreated():
-            state = replace(state, created={**state.created, payload.memory_id: payload})
+            state = _begun(state, payload)
     befores: dict[str, Memory | Link | None] = {**MEMORY.befores(state.known, payload)}
     befores |= LINK.befores(state.links, payload)
     used = isinstance(payload, events.MemoryObserved) and payload.cause is events.Observation.USE
     undoes = getattr(payload, "undoes", None)
     changes = state.changes.with_change(event, befores, undoes, observation=used) if befores else state.changes
-    known, links = {**state.known, **MEMORY.evolve(state.known, payload)}, state.links
+    known, links = updated(state.known, MEMORY.evolve(state.known, payload)), state.links
     if changed := LINK.evolve(links, payload):
-        links = {ends: link for ends, link in {**links, **changed}.items() if link}
+        links = updated(links, {ends: link for ends, link in changed.items() if link})
+        links = without(links, [ends for ends, link in changed.items() if not link])
     return replace(_with_sources(_said(state, payload), payload), known=known, links=links, changes=changes)
+
+
+def _begun(state: Memories, event: events.MemoryCreated) -> Memories:
+    created = updated(state.created, {event.memory_id: event})
+    if not event.identity.key:
+        return replace(state, created=created)
+    place = (event.identity.key, event.scope, event.agent_id)
+    return replace(
+        state, created=created, keyed=updated(state.keyed, {place: (*state.keyed.get(place, ()), event.memory_id)})
+    )
 
 
 def _said(state: Memories, payload: Event) -> Memories:
     if not isinstance(payload, events.ContentEvent) or not payload.text:
         return state
     form = same_text(payload.text)
-    return replace(state, said={**state.said, form: state.said.get(form, frozenset()) | {payload.memory_id}})
+    return replace(state, said=updated(state.said, {form: state.said.get(form, frozenset()) | {payload.memory_id}}))
 
 
 def _with_sources(state: Memories, payload: Event) -> Memories:
@@ -95,7 +108,7 @@ def _with_sources(state: Memories, payload: Event) -> Memories:
     if not turns or not isinstance(payload, events.MemoryEvent):
         return state
     before = state.sources.get(payload.memory_id, frozenset())
-    return replace(state, sources={**state.sources, payload.memory_id: before.union(turns)})
+    return replace(state, sources=updated(state.sources, {payload.memory_id: before.union(turns)}))
 
 
 def ends(subjects: Iterable[str]) -> list[UUID]:

@@ -1,6 +1,6 @@
 """Undo a change of memories and links with compensating events that restore the previous state (X03)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
@@ -11,6 +11,7 @@ from mnemolog.domain import corroboration, memory
 from mnemolog.domain.errors import Conflict, UndoConflict
 from mnemolog.domain.link import Link
 from mnemolog.domain.memory import Cause, Memory
+from mnemolog.domain.updated import updated
 from mnemolog.events import memory as events
 from mnemolog.events.event import Event, memory_tag
 from mnemolog.events.memory_fold import LINK, MEMORY
@@ -83,11 +84,13 @@ def reverted(state: Memories, event_id: UUID, subject: str, before: Memory | Lin
 
 def require_free(state: Memories, reverts: Sequence[Event]) -> None:
     """Raises UndoConflict if a memory would be restored while another one has its key (D04)."""
-    after: Mapping[UUID, Memory] = state.known
+    known = state.known
     for revert in reverts:
-        after = {**after, **MEMORY.evolve(after, revert)}
-    for back in (after[id_] for revert in reverts for id_ in MEMORY.touched(revert)):
-        holder = next((one for one in after.values() if back.visible and one.holds(back)), None)
+        known = updated(known, MEMORY.evolve(known, revert))
+    after = replace(state, known=known)
+    for back in (known[id_] for revert in reverts for id_ in MEMORY.touched(revert)):
+        others = after.of_key(back.identity.key, back.scope, back.agent_id) if back.visible else ()
+        holder = next((one for one in others if one.holds(back)), None)
         if holder:
             raise UndoConflict(
                 f"memory {back.memory_id} cannot be restored: {holder.memory_id} now has its key",

@@ -12,6 +12,7 @@ from mnemolog.commands.change_history import ChangeHistory
 from mnemolog.commands.decider import Command, Decider
 from mnemolog.domain.memory import PURGE_AFTER, Cause
 from mnemolog.domain.message import Message, erased_message, no_such_message
+from mnemolog.domain.updated import updated
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import USER
@@ -60,7 +61,7 @@ def evolve(state: Messages, event: Happened) -> Messages:
     payload = event.payload
     befores, undoes = MESSAGE.befores(state.known, payload), getattr(payload, "undoes", None)
     changes = state.changes.with_change(event, befores, undoes) if befores else state.changes
-    return replace(state, known={**state.known, **MESSAGE.evolve(state.known, payload)}, changes=changes)
+    return replace(state, known=updated(state.known, MESSAGE.evolve(state.known, payload)), changes=changes)
 
 
 @singledispatch

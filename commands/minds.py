@@ -3,7 +3,7 @@
 Memories are decided like those that a person writes, with the same guards: what is refused is left out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import ClassVar
@@ -23,6 +23,7 @@ from mnemolog.domain.minds import insight
 from mnemolog.domain.minds.consolidation import comparable, says
 from mnemolog.domain.minds.curation import is_foldable, is_trivial, keeps
 from mnemolog.domain.minds.mind import Mind
+from mnemolog.domain.updated import updated
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.envelope import Happened, NewEvent
 from mnemolog.events.erasure import USER, UserErased
@@ -69,7 +70,7 @@ class Minds:
     """`ran`: what the mind did for the agent, with the time, oldest first."""
 
     memories: Memories = field(default_factory=Memories)
-    messages: dict[str, Message] = field(default_factory=dict)
+    messages: Mapping[str, Message] = field(default_factory=dict)
     ran: tuple[tuple[datetime, MindRan], ...] = ()
 
 
@@ -79,7 +80,7 @@ def evolve(state: Minds, event: Happened) -> Minds:
         return replace(state, ran=(*state.ran, (event.occurred_at, payload)))
     if isinstance(payload, UserErased):
         return Minds()
-    messages = {**state.messages, **MESSAGE.evolve(state.messages, payload)}
+    messages = updated(state.messages, MESSAGE.evolve(state.messages, payload))
     return replace(state, memories=MEMORIES.evolve(state.memories, event), messages=messages)
 
 

@@ -7,6 +7,7 @@ from uuid import UUID
 from mnemolog.commands.change_history import ChangeHistory
 from mnemolog.domain.profile import always_sensitive, place_of
 from mnemolog.domain.turn import Role
+from mnemolog.domain.updated import updated
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import UserErased
@@ -45,10 +46,10 @@ def evolve(state: Profile, event: Happened) -> Profile:
         case UserErased():
             return Profile()
         case TurnRecorded() if payload.text:
-            return replace(state, turns={**state.turns, payload.turn_id: payload.role})
+            return replace(state, turns=updated(state.turns, {payload.turn_id: payload.role}))
         case ProfileSet():
             befores = {field_tag(payload.field): state.places.get(place_of(payload.field))}
             state = replace(state, changes=state.changes.with_change(event, befores, payload.undoes))
         case ProfileErased():
             state = replace(state, changes=state.changes.without(field_tag(payload.field)))
-    return replace(state, fields={**state.fields, **FIELD.evolve(state.fields, payload)})
+    return replace(state, fields=updated(state.fields, FIELD.evolve(state.fields, payload)))

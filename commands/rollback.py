@@ -5,7 +5,7 @@ reported as conflicts, and nothing is undone unless the caller chooses to skip c
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar
 from uuid import UUID, uuid5
 
@@ -127,7 +127,7 @@ class Rollbacks:
 
     def plan(self, state: UndoState, command: Rollback) -> Plan:
         """Undo the newest first; each undo sees the previous ones."""
-        plan = Plan()
+        undone, written, conflicts = list[UUID](), list[Event](), list[UndoRefusal]()
         for event_id in reversed(command.event_ids):
             name = self._of(state, event_id)
             if name is None or self._undone(state, event_id):
@@ -136,13 +136,14 @@ class Rollbacks:
                 before, undoable = state.of[name], self._undoable[name]
                 reverts = undoable.decider.decide(before, _undo(before, undoable, command, event_id))
             except MnemologError as error:
-                plan = replace(plan, conflicts=(*plan.conflicts, UndoRefusal(event_id, error)))
+                conflicts.append(UndoRefusal(event_id, error))
                 continue
-            plan = replace(plan, undone=(*plan.undone, event_id), events=(*plan.events, *reverts))
+            undone.append(event_id)
+            written += reverts
             for place, revert in enumerate(reverts):
                 happened = NewEvent(uuid5(event_id, str(place)), revert, command.meta(), command.at)
                 state = self._evolve(state, happened)
-        return plan
+        return Plan(tuple(undone), tuple(written), tuple(conflicts))
 
     def require_change(self, state: UndoState, command: Rollback) -> None:
         """Raises NotFound if there is no change to undo."""
@@ -202,7 +203,8 @@ def _conflict(conflicts: Sequence[UndoRefusal]) -> UndoConflict:
 
 def _written(command: Rollback, placed: Sequence[Placed]) -> Sequence[Placed]:
     """The events that already undid these events."""
-    return [one for one in placed if getattr(one[1].payload, "undoes", None) in command.event_ids]
+    ids = frozenset(command.event_ids)
+    return [one for one in placed if getattr(one[1].payload, "undoes", None) in ids]
 
 
 def touched(events: Iterable[Happened]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from mnemolog.commands.decider import Command, Decider
 from mnemolog.commands.profile import Value
 from mnemolog.domain.errors import IdempotencyConflict
 from mnemolog.domain.profile import SEEDED
+from mnemolog.domain.updated import updated
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import USER, UserErased
 from mnemolog.events.event import Event
@@ -83,7 +84,7 @@ class Seeds:
 def evolve(state: Seeds, event: Happened) -> Seeds:
     match event.payload:
         case UserSeeded() as seeded:
-            return replace(state, given={**state.given, seeded.seed_id: seeded})
+            return replace(state, given=updated(state.given, {seeded.seed_id: seeded}))
         case UserErased():
             return Seeds()
         case _:

@@ -7,6 +7,7 @@ from uuid import UUID
 from mnemolog.commands.change_history import ChangeHistory, no_such_change
 from mnemolog.commands.decider import Command, Decider
 from mnemolog.domain.errors import NotFound
+from mnemolog.domain.updated import updated
 from mnemolog.events.conversation import SessionForgotten, SessionReverted, TurnRecorded, thread_tag
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import USER, ThreadErased, UserErased
@@ -60,7 +61,7 @@ class Sessions:
 
     def having(self, *heard: Heard, changes: ChangeHistory[UUID] | None = None) -> "Sessions":
         new = {(one.agent_id, one.chat_id): one for one in heard}
-        return Sessions({**self.heard, **new}, changes or self.changes)
+        return Sessions(updated(self.heard, new), changes or self.changes)
 
     def changed(self, event_id: UUID) -> Sequence[Heard]:
         """The sessions that an event forgot or restored."""

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from mnemolog.commands.decider import Command, Decider
 from mnemolog.domain.message import Message, no_such_message
 from mnemolog.domain.summary import SummaryKind
+from mnemolog.domain.updated import updated
 from mnemolog.events.conversation import EVERY_THREAD, summaries_tag, turn_tag
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import USER, ThreadErased, UserErased
@@ -76,14 +77,14 @@ def _evolve(state: Summaries, event: Happened) -> Summaries:
         return replace(
             state,
             covered=state.covered | {one} if payload.text else state.covered,
-            versions={**state.versions, (payload.kind, payload.agent_id): payload.number},
+            versions=updated(state.versions, {(payload.kind, payload.agent_id): payload.number}),
             spine=spine if payload.kind is SummaryKind.SPINE else state.spine,
         )
     if isinstance(payload, UserErased):
         return Summaries()
     if isinstance(payload, ThreadErased):  # Of any thread: what the spine said is read as erased.
         return state
-    return replace(state, messages={**state.messages, **MESSAGE.evolve(state.messages, payload)})
+    return replace(state, messages=updated(state.messages, MESSAGE.evolve(state.messages, payload)))
 
 
 def _decide(state: Summaries, command: WriteSummary) -> Sequence[Event]:

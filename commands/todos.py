@@ -12,6 +12,7 @@ from mnemolog.commands.change_history import ChangeHistory
 from mnemolog.commands.decider import Command, Decider
 from mnemolog.domain.errors import IdempotencyConflict, InvalidInput
 from mnemolog.domain.todo import Todo, TodoKind, TodoStatus, erased_todo, no_such_todo
+from mnemolog.domain.updated import updated
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event
@@ -65,11 +66,11 @@ def evolve(state: Todos, event: Happened) -> Todos:
     payload = event.payload
     changed = TODO.evolve(state.known, payload)
     if isinstance(payload, TodoOpened):
-        state = replace(state, opened={**state.opened, **changed})
+        state = replace(state, opened=updated(state.opened, changed))
     if changed and isinstance(payload, TodoOpened | TodoChanged):
         befores, undoes = TODO.befores(state.known, payload), getattr(payload, "undoes", None)
         state = replace(state, changes=state.changes.with_change(event, befores, undoes))
-    return replace(state, known={**state.known, **changed})
+    return replace(state, known=updated(state.known, changed))
 
 
 @singledispatch

@@ -18,6 +18,7 @@ from mnemolog.domain.errors import IdempotencyConflict
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.text import clean
 from mnemolog.domain.turn import Role
+from mnemolog.domain.updated import updated
 from mnemolog.events.conversation import Attachment, TurnRecorded, turn_tag
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import UserErased
@@ -79,7 +80,7 @@ class Conversation:
 def evolve(state: Conversation, event: Happened) -> Conversation:
     match event.payload:
         case TurnRecorded() as turn:
-            return replace(state, recorded={**state.recorded, turn.turn_id: turn})
+            return replace(state, recorded=updated(state.recorded, {turn.turn_id: turn}))
         case EntityEvent() | UserErased() as seen:
             return replace(state, people=applied(state.people, seen))
         case _:

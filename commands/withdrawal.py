@@ -22,6 +22,7 @@ from mnemolog.domain.errors import UndoConflict
 from mnemolog.domain.memory import Cause, Status
 from mnemolog.domain.message import Message
 from mnemolog.domain.relation import Relation
+from mnemolog.domain.updated import updated
 from mnemolog.events import graph as events
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.envelope import Happened, NewEvent
@@ -78,7 +79,7 @@ def _evolve(state: Following, event: Happened) -> Following:
     payload = event.payload
     if isinstance(payload, UserErased):
         return Following()
-    messages = {**state.messages, **MESSAGE.evolve(state.messages, payload)}
+    messages = updated(state.messages, MESSAGE.evolve(state.messages, payload))
     state = replace(state, graph=evolve(state.graph, event), messages=messages)
     if isinstance(payload, MessagesErased) and payload.cause is Cause.TTL:
         return replace(state, expired=state.expired.union(payload.turn_ids))
@@ -86,13 +87,13 @@ def _evolve(state: Following, event: Happened) -> Following:
     match payload:
         case events.RelationAsserted() | events.RelationObserved() if by_rules:
             before, turns = state.stated.get(payload.relation_id, ()), sources_of(payload) or ()
-            state = replace(state, stated={**state.stated, payload.relation_id: (*before, *turns)})
+            state = replace(state, stated=updated(state.stated, {payload.relation_id: (*before, *turns)}))
             asserted = {event.event_id: turns} if isinstance(payload, events.RelationAsserted) else {}
-            return replace(state, changes={**state.changes, **asserted})
+            return replace(state, changes=updated(state.changes, asserted))
         case events.RelationAsserted() | events.RelationObserved():
             return replace(state, recorded=state.recorded | {payload.relation_id})
         case events.RelationEnded() | events.RelationRetired() if payload.stated_in:
-            changes = {**state.changes, event.event_id: payload.stated_in}
+            changes = updated(state.changes, {event.event_id: payload.stated_in})
             return replace(state, changes=changes, changed=state.changed | {payload.relation_id})
         case events.RelationWithdrawn():
             return replace(state, withdrawals=state.withdrawals | {event.event_id})

@@ -70,7 +70,8 @@ class BatchWrites:
     async def undone_by(self, receipt: Receipt) -> tuple[UUID, ...]:
         """What undoes a merge are several events."""
         written = await self._log.read(receipt.stream, after=receipt.first_seq - 1, until=receipt.last_seq)
-        own = (event.payload for event in written if event.event_id in receipt.event_ids)
+        ids = frozenset(receipt.event_ids)
+        own = (event.payload for event in written if event.event_id in ids)
         return tuple(dict.fromkeys(undoes for payload in own if (undoes := getattr(payload, "undoes", None))))
 
     async def _completed(self, command: Rollback) -> Rollback:
