@@ -3,9 +3,11 @@
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from typing import TypeVar
 
 from mnemolog.adapters.background.attaching import is_alive
+from mnemolog.adapters.cancellation import heeded
 from mnemolog.adapters.config import Settings, load
 from mnemolog.adapters.embedded import EngineKind
 from mnemolog.adapters.engine.engine import Engine, open_engine
@@ -40,8 +42,12 @@ async def _used(
     passive: bool,
     kind: EngineKind = "in-process",
 ) -> T:
-    async with open_engine(settings, attach=attach, passive=passive, kind=kind) as engine:
-        using = use(await engine.authenticated() if attach and not passive else engine)
+    async with AsyncExitStack() as stack:
+        with heeded():
+            opening = open_engine(settings, attach=attach, passive=passive, kind=kind)
+            engine = await stack.enter_async_context(opening)
+            user = await engine.authenticated() if attach and not passive else engine
+        using = use(user)
         return await (_while_it_runs(engine, using) if engine.attached else using)
 
 
