@@ -27,6 +27,7 @@ def example(docstring: str | None) -> str:
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     with Memory(tmp_path_factory.mktemp("docstrings"), durable=False, embedder="lexical") as opened:
+        opened.add("I moved to Lisbon", user_id="ana")  # Examples read the thread `main`.
         yield opened
 
 

@@ -239,7 +239,7 @@ async def test_texts_are_found_by_whoever_may_see_them_and_as_they_stood(ana: Pe
 @pytest.mark.spec("X07")
 async def test_an_erasure_leaves_no_vector_of_a_text(ana: Person) -> None:
     artifact_id = await added(ana, caption="Zanzibarquux")
-    assert await finds(ana, "Zanzibarquux") == ["Zanzibarquux"]
+    assert "Zanzibarquux" in await finds(ana, "Zanzibarquux")  # Soon what the file says is found as well.
     await erase(ana.engine, EraseKnown(user_id=ana.user, kind="artifact", name=str(artifact_id)))
     assert (await prove(ana.engine, ProofSubject(ana.stream, None, None, f"artifact:{artifact_id}"))).holds
     async with ana.engine.projections.live.connect() as connection:
