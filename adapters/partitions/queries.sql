@@ -17,13 +17,12 @@ LOCK TABLE mnemolog.events, mnemolog.tags, mnemolog.receipts IN ACCESS EXCLUSIVE
 
 -- holder --
 -- Of another login, Postgres may tell the process alone.
-SELECT pid, coalesce(nullif(application_name, ''), backend_type, 'another login') AS name,
-       coalesce(xact_start, backend_start, now()) AS since
+SELECT pid, coalesce(nullif(application_name, ''), backend_type, 'another login') AS name
 FROM pg_stat_activity
 WHERE pid IN (SELECT pid FROM pg_locks WHERE granted AND relation = ANY(%(tables)s::regclass[])
               AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
   AND pid <> pg_backend_pid()
-ORDER BY 3
+ORDER BY xact_start NULLS LAST, backend_start  -- One that has just ended has no transaction any more.
 LIMIT 1;
 
 -- size --
