@@ -48,6 +48,7 @@ MAINTENANCE = {
         "work",
         "events",
         "ingest",
+        "partition-log",
         "replay",
         "scrub",
         "status",
