@@ -124,7 +124,7 @@ def evolve(state: Library, event: Happened) -> Library:
         return state
     if isinstance(payload, events.DocumentChunksStored):
         stored = dict(zip(payload.chunk_ids, payload.chunks, strict=False))  # Erased chunks have no text.
-        own = {**state.chunks.get(payload.document_id, {}), **stored}
+        own = updated(state.chunks.get(payload.document_id, {}), stored)
         return replace(state, chunks=updated(state.chunks, {payload.document_id: own}))
     if isinstance(payload, events.DocumentEvent) and not isinstance(payload, events.DocumentErased):
         befores, undoes = DOCUMENT.befores(state.known, payload), getattr(payload, "undoes", None)

@@ -10,6 +10,7 @@ from mnemolog.commands.decider import Command, Decider
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.memory import VISIBLE, Memory
 from mnemolog.domain.patrol import Node, is_node
+from mnemolog.domain.updated import updated
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event, memory_tag
@@ -53,7 +54,7 @@ def decide(state: Memories, command: CloseCycle) -> Sequence[Event]:
 
 
 def _evolve(state: Memories, event: Happened) -> Memories:
-    return {**state, **MEMORY.evolve(state, event.payload)}
+    return updated(state, MEMORY.evolve(state, event.payload))
 
 
 PATROL: Decider[CloseCycle, Memories] = Decider(

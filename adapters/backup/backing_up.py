@@ -21,6 +21,7 @@ from mnemolog.adapters.backup.archive import (
 )
 from mnemolog.adapters.blobs.opening import blob_store
 from mnemolog.adapters.config import Settings
+from mnemolog.adapters.postgres.queries import query
 from mnemolog.adapters.verify.anchor_file import AnchorFile
 from mnemolog.domain.errors import InvalidInput
 
@@ -35,8 +36,6 @@ NO_KEY = {"master key": "without it nothing in here can be read: keep it, and ap
 _NOT_COPIED = {"mnemolog.migrations", "mnemolog.embeddings"}
 
 _BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-# Before the snapshot, which would not show the rows of a table that replaces one of these later (`partition-log`).
-_KEEP = "LOCK TABLE mnemolog.events, mnemolog.tags, mnemolog.receipts IN ACCESS SHARE MODE"
 # The text format of a value depends on these.
 _PLAIN = (
     "SELECT set_config('DateStyle', 'ISO, YMD', true), set_config('TimeZone', 'UTC', true),"
@@ -86,7 +85,7 @@ async def back_up(
         async with await AsyncConnection.connect(postgres_dsn, autocommit=True) as connection:
             server = connection.info.parameter_status("server_version") or ""
             await connection.execute(_BEGIN)
-            await connection.execute(_KEEP)
+            await connection.execute(query("keep_tables"))
             await connection.execute(_PLAIN)
             [revision] = await _one(connection, _REVISION)
             for schema, name, columns in await _tables(connection):

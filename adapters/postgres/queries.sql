@@ -360,3 +360,7 @@ ORDER BY first_used, version;
 -- The versions that a stream's events name.
 SELECT DISTINCT meta ->> 'policy_version' AS version FROM mnemolog.events
 WHERE (tenant, stream) = (%(tenant)s, %(stream)s);
+
+-- keep_tables --
+-- Before the snapshot, which would not show the rows of a table that replaces one of these later (`partition-log`).
+LOCK TABLE mnemolog.events, mnemolog.tags, mnemolog.receipts IN ACCESS SHARE MODE;

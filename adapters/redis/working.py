@@ -139,15 +139,12 @@ class WorkingStore:
         gone: Sequence[SessionPlace] = (),
     ) -> None:
         """Save sessions and progress, atomically for each part of the streams."""
-        kept, left = self._by_slot(sessions), self.slots.grouped(gone, lambda place: place.stream)
+        kept = self.slots.grouped(sessions.items(), lambda item: item[0].stream)
+        left = self.slots.grouped(gone, lambda place: place.stream)
         reached = self.slots.grouped(new, lambda stream: stream)
         for slot in {**kept, **left, **reached}:
             progress = {stream: (expected[stream], new[stream]) for stream in reached.get(slot, ())}
-            await self._save_part(slot, kept.get(slot, {}), progress, left.get(slot, ()))
-
-    def _by_slot(self, sessions: Mapping[SessionPlace, Kept]) -> Mapping[Slot, Mapping[SessionPlace, Kept]]:
-        parts = self.slots.grouped(sessions, lambda place: place.stream)
-        return {slot: {place: sessions[place] for place in places} for slot, places in parts.items()}
+            await self._save_part(slot, dict(kept.get(slot, ())), progress, left.get(slot, ()))
 
     async def _save_part(
         self,

@@ -141,7 +141,7 @@ async def snapshot(pool: Pool) -> AsyncIterator[Connection]:
         await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
         try:
             async with connection.transaction():
-                await connection.execute(query("keep_tables", HERE))
+                await connection.execute(query("keep_tables"))
                 await connection.execute(WHOLE_TABLES)
                 yield connection
         finally:

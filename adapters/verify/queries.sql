@@ -1,9 +1,5 @@
 -- Every query of verification, called by name.
 
--- keep_tables --
--- Before the snapshot, which would not show the rows of a table that replaces one of these later (`partition-log`).
-LOCK TABLE mnemolog.events, mnemolog.tags, mnemolog.receipts IN ACCESS SHARE MODE;
-
 -- page_of_heads --
 -- Of the whole log, or of one stream where `only` names it.
 SELECT tenant, stream, seq, link, recorded_at

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from mnemolog.commands.backtest.memories import category_of, is_known
+from mnemolog.commands.backtest.profile import rule_of
 from mnemolog.domain.bands import Bands, judged
-from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.memory import Memory
 from mnemolog.domain.policy import Policy
 from mnemolog.domain.turn import Role
@@ -110,10 +110,10 @@ def _category(policy: Policy, category: str) -> str:
 
 
 def _consent(policy: Policy, field: str) -> str:
-    try:
-        return "needs consent" if policy.profile.is_sensitive(field) else "needs no consent"
-    except InvalidInput:
+    needed = rule_of(policy, field)
+    if needed is None:
         return "refused"
+    return "needs consent" if needed else "needs no consent"
 
 
 def _gate(policy: Policy, text: str) -> str:

@@ -117,22 +117,7 @@ told = st.one_of(
         ),
     ),
     st.tuples(
-        st.sampled_from(
-            [
-                "updates",
-                "deletes",
-                "restores",
-                "undoes",
-                "merges",
-                "ends",
-                "retires",
-                "forgets",
-                "reverts",
-                "joins",
-                "grants",
-                "refuses",
-            ]
-        ),
+        st.sampled_from(CHANGES),
         numbers,
     ),
 )
