@@ -49,8 +49,12 @@ def in_schema(table: Table, schema: str) -> Table:
 
 
 def create_engine(postgres_dsn: str, seal: RowSeal, options: str = "", **pool: Any) -> AsyncEngine:
-    """`options` in libpq's format; `pool` as for `create_async_engine`."""
-    return create_async_engine(
+    """`options` in libpq's format; `pool` as for `create_async_engine`.
+
+    A connection that is returned after the engine was disposed of is closed. SQLAlchemy leaves it to the garbage
+    collector.
+    """
+    engine = create_async_engine(
         sqlalchemy_url(postgres_dsn),
         execution_options={SEAL: seal},
         json_serializer=to_json,
@@ -63,6 +67,14 @@ def create_engine(postgres_dsn: str, seal: RowSeal, options: str = "", **pool: A
         },
         **pool,
     )
+    at_first = engine.pool
+
+    @event.listens_for(at_first, "checkin")
+    def checkin(connection: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:
+        if engine.pool is not at_first:  # `dispose` replaces it.
+            record.invalidate()
+
+    return engine
 
 
 async def _connect(*args: Any, **kwargs: Any) -> PipeliningConnection:
@@ -131,7 +143,6 @@ async def connected(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
     """A connection that is back in its pool at the end, however often its caller is cancelled meanwhile.
 
     SQLAlchemy leaves it to the garbage collector if the caller is cancelled while it is being opened, with a warning.
-    One that comes back later, to a pool that was disposed of, would stay open.
     """
     opening = asyncio.create_task(_opened(engine))
     hurried = False

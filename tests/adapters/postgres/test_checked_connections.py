@@ -143,6 +143,17 @@ async def test_one_whose_reader_is_cancelled_again_and_again_is_closed_with_its_
     assert [one.closed for one in made] == [True]
 
 
+async def test_a_connection_that_is_returned_after_the_end_of_its_pool_is_closed(engine: Engine) -> None:
+    readers = checked(create_engine(engine.endpoints.postgres_dsn, NoSeal()))
+    async with connected(readers) as connection:
+        driver = (await connection.get_raw_connection()).driver_connection
+        assert isinstance(driver, PipeliningConnection)
+        await readers.dispose()
+        assert (await connection.execute(text("SELECT 1"))).scalar_one() == 1
+
+    assert driver.closed
+
+
 async def test_a_reader_that_is_cancelled_does_not_wait_for_ever_for_a_server_that_hangs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
