@@ -74,6 +74,7 @@ class Command(BaseModel):
 
 # An event with its position in the stream or in an append.
 Placed = tuple[int, Happened]
+Evolve = Callable[[Any, Happened], Any]
 
 C = TypeVar("C", bound=Command)
 S = TypeVar("S")

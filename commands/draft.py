@@ -1,15 +1,15 @@
 """A draft: the decisions and outcomes of a group of commands on one read of a stream."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
-from mnemolog.commands.decider import Command, Decider, Placed
+from mnemolog.commands.decider import Command, Decider, Evolve, Placed
 from mnemolog.commands.turn_taking import Order
 from mnemolog.domain.errors import MnemologError
-from mnemolog.events.envelope import NewEvent, Receipt, Recorded, StreamId
+from mnemolog.events.envelope import NewEvent, Receipt, StreamId
 from mnemolog.events.event import Event
 from mnemolog.events.log import Guard, Outcome
 
@@ -28,6 +28,11 @@ class Again:
 Part = slice | Again | MnemologError | Receipt
 
 
+def folded(decider: Decider[C, S], events: Sequence[Placed], state: S) -> S:
+    """The state after some more events."""
+    return reduce(decider.evolve, (event for _, event in events), state)
+
+
 class Draft(Generic[C, S]):
     """The decisions of a group of commands on one read of the stream.
 
@@ -38,7 +43,7 @@ class Draft(Generic[C, S]):
         self,
         decider: Decider[C, S],
         stream: StreamId,
-        history: Sequence[Recorded],
+        history: Sequence[Placed],
         guard: Guard,
         new_id: Callable[[], UUID],
         policy_version: str,
@@ -49,7 +54,7 @@ class Draft(Generic[C, S]):
         self._parts: list[Part] = []
         self.guard, self.history = guard, history
         self.events: list[NewEvent] = []
-        self.state = reduce(decider.evolve, history, decider.initial) if state is None else state
+        self.state = folded(decider, history, decider.initial) if state is None else state
         self._now, self._folded = self.state, 0
 
     def take(self, orders: Sequence[Order[C]]) -> frozenset[str]:
@@ -80,18 +85,23 @@ class Draft(Generic[C, S]):
 
     def _existing(self, command: C) -> Receipt | Again:
         """Where a command's effect was written before: in the log, or earlier in this group."""
-        earlier = self._written(command, [(event.seq, event) for event in self.history])
+        earlier = self._written(command, self.history)
         if earlier:
             ids = tuple(event.event_id for _, event in earlier)
             return Receipt(self._stream, ids, earlier[0][0], earlier[-1][0], already=True)
         found = self._written(command, list(enumerate(self.events)))
         return Again(slice(found[0][0], found[-1][0] + 1))
 
-    def _written(self, command: C, placed: Sequence[tuple[int, Recorded | NewEvent]]) -> Sequence[Placed]:
+    def _written(self, command: C, placed: Sequence[Placed]) -> Sequence[Placed]:
         if self._decider.written:
             return self._decider.written(command, placed)
         tag = self._decider.subject(command)
         return [one for one in placed if tag in one[1].payload.tags()][-1:]
+
+    @property
+    def states(self) -> Mapping[Evolve, Any]:
+        """The state, by what folded it."""
+        return {self._decider.evolve: self.state}
 
     @property
     def appends_all(self) -> bool:

@@ -28,6 +28,7 @@ from mnemolog.domain.text import clean, name_key
 from mnemolog.events import graph as events
 from mnemolog.events.event import Event, sources_of
 from mnemolog.events.fields import Flag, Id, Instant, Unit, Uuid, checked_by
+from mnemolog.events.graph_tags import entity_tag, relation_tag
 from mnemolog.events.shapes import DAY, text_shape
 
 MAX_SOURCES = 100
@@ -290,7 +291,7 @@ def own_first(relation_id: UUID, before: facts.Slot, after: facts.Slot) -> tuple
 
 def _tags(state: Graph, command: Remember) -> frozenset[str]:
     """The tags of the entities that the names may mean, then of the relations in that slot."""
-    names = name_reads(command, command.subject)
+    names = name_reads(command, command.subject) | _fresh(command)
     if isinstance(command.object, str) and command.kind is not ObjectKind.LITERAL:
         names |= name_reads(command, command.object)
     try:
@@ -300,6 +301,12 @@ def _tags(state: Graph, command: Remember) -> frozenset[str]:
     if subject is None:
         return entity_reads(state) | names
     return slot_reads(state, (command.scope, command.owner, subject.entity_id, command.predicate)) | names
+
+
+def _fresh(command: Remember) -> frozenset[str]:
+    """The tags of what gets a newly generated id."""
+    entities = (entity_tag(command.subject_id), entity_tag(command.object_id))
+    return frozenset({relation_tag(command.relation_id), *entities})
 
 
 def _written(command: Remember, placed: Sequence[Placed]) -> Sequence[Placed]:
@@ -316,4 +323,5 @@ FACTS: Decider[Remember, Graph] = Decider(
     evolve=evolve,
     decide=decide,
     written=_written,
+    fresh=_fresh,
 )

@@ -4,19 +4,18 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
-from functools import reduce
-from operator import attrgetter
+from operator import itemgetter
 from typing import Self, TypeVar
 from uuid import UUID
 
-from mnemolog.commands.decider import Command, Decider
-from mnemolog.commands.draft import Draft
-from mnemolog.commands.read_memory import ReadMemory
+from mnemolog.commands.decider import Command, Decider, Placed
+from mnemolog.commands.draft import Draft, folded
+from mnemolog.commands.read_memory import FEW_EVENTS, ReadMemory
 from mnemolog.commands.turn_taking import Order, TurnTaking
 from mnemolog.domain.errors import ConcurrencyConflict, MnemologError
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.principal import Principal, Role
-from mnemolog.events.envelope import DEFAULT_POLICY, NewEvent, Receipt, Recorded, StreamId
+from mnemolog.events.envelope import DEFAULT_POLICY, NewEvent, Receipt, StreamId
 from mnemolog.events.log import Append, EventLog, Guard, Outcome
 
 C = TypeVar("C", bound=Command)
@@ -129,8 +128,8 @@ class Handler:
     async def read(self, decider: Decider[C, S], command: C) -> S:
         """The current state for a command's decision."""
         command = self.admitted(command)
-        tags, history = frozenset[str](), list[Recorded]()
-        state = decider.initial
+        tags, state = frozenset[str](), decider.initial
+        history: Sequence[Placed] = ()
         while lacking := decider.tags(state, command) - tags:
             tags |= lacking
             history, state = await self._more(decider, command.stream(), tags, history, state)
@@ -180,7 +179,8 @@ class Handler:
         remembering: bool = False,
     ) -> Sequence[Outcome] | ConcurrencyConflict:
         """`remembering`: decided on what was read for earlier commands, if that is enough; the guard checks it."""
-        draft = self._recalled(decider, stream, orders) if remembering else None
+        fresh = _fresh(decider, orders)
+        draft = await self._recalled(decider, stream, orders, fresh) if remembering and fresh else None
         draft = draft or await self._drafted(decider, stream, orders)
         existing = draft.existing() if keyed else None
         if not draft.events and not existing:
@@ -192,27 +192,38 @@ class Handler:
         if isinstance(outcome, Receipt):
             if outcome.already:
                 return [outcome]
-            self._reads.keep(stream, draft, _fresh(decider, orders), outcome.last_seq)
+            self._reads.keep(stream, draft, fresh, outcome)
             return draft.outcomes(outcome.first_seq)
         self._reads.forget(stream)
         if isinstance(outcome, ConcurrencyConflict):
             return outcome
         raise outcome
 
-    def _recalled(self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]]) -> Draft[C, S] | None:
-        """The draft on what is remembered; None if that is not enough, or anything but appends follows from it."""
-        fresh = _fresh(decider, orders)
-        if not fresh:
-            return None
+    async def _recalled(
+        self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]], fresh: frozenset[str]
+    ) -> Draft[C, S] | None:
+        """The draft on what is remembered and one read of what that lacks.
+
+        None if it is out of date, or if anything but appends follows from it.
+        """
         read = self._reads.find(stream)
-        guard = Guard(read.tags, read.seq, fresh - read.tags)
-        state: S | None = read.states.get(decider.evolve)
-        draft = Draft(decider, stream, read.history, guard, self.new_id, self._policy_version, state)
+        guard, known = Guard(read.tags, read.seq, fresh - read.tags), read.states.get(decider.evolve)
+        draft = Draft(decider, stream, read.history, guard, self.new_id, self._policy_version, known)
         read.states[decider.evolve] = draft.state
-        try:
-            return None if draft.take(orders) or not draft.appends_all else draft
-        except Exception:  # noqa: BLE001  A refusal may come from what is out of date, so it is decided on a new read.
-            return None
+        while True:
+            try:
+                lacking = draft.take(orders)
+            except Exception:  # noqa: BLE001  A refusal may come from what is out of date: it is decided on a new read.
+                return None
+            if not lacking:
+                return draft if draft.appends_all else None
+            if not read.tags or len(draft.history) > FEW_EVENTS:
+                return None
+            history, state = await self._more(decider, stream, lacking, draft.history, draft.state)
+            if history and history[-1][0] > read.seq:
+                return None
+            guard = Guard(draft.guard.tags | lacking, read.seq, draft.guard.unwritten - lacking)
+            draft = Draft(decider, stream, history, guard, self.new_id, self._policy_version, state)
 
     async def _drafted(self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]]) -> Draft[C, S]:
         """The draft on one read of all dependencies; the read is repeated until it contains all of them."""
@@ -220,19 +231,23 @@ class Handler:
         while lacking := draft.take(orders):
             tags = draft.guard.tags | lacking
             history, state = await self._more(decider, stream, tags, draft.history, draft.state)
-            guard = Guard(tags, history[-1].seq if history else 0)
+            guard = Guard(tags, history[-1][0] if history else 0)
             draft = Draft(decider, stream, history, guard, self.new_id, self._policy_version, state)
         return draft
 
     async def _more(
-        self, decider: Decider[C, S], stream: StreamId, tags: frozenset[str], history: Sequence[Recorded], state: S
-    ) -> tuple[list[Recorded], S]:
+        self, decider: Decider[C, S], stream: StreamId, tags: frozenset[str], history: Sequence[Placed], state: S
+    ) -> tuple[Sequence[Placed], S]:
         """The history and the state that follows from it, with all events that have one of these tags."""
-        found = await self._log.read(stream, tags=tags, unread=decider.unread, known=[one.seq for one in history])
-        if not history or not found or found[0].seq > history[-1].seq:
-            return [*history, *found], reduce(decider.evolve, found, state)
-        merged = sorted([*history, *found], key=attrgetter("seq"))
-        return merged, reduce(decider.evolve, merged, decider.initial)
+        known = [seq for seq, _ in history]
+        read = await self._log.read(stream, tags=tags, unread=decider.unread, known=known)
+        found = [(one.seq, one) for one in read]
+        if not found:
+            return history, state
+        if not history or found[0][0] > history[-1][0]:
+            return [*history, *found], folded(decider, found, state)
+        merged = sorted([*history, *found], key=itemgetter(0))
+        return merged, folded(decider, merged, decider.initial)
 
 
 def _fresh(decider: Decider[C, S], orders: Sequence[Order[C]]) -> frozenset[str]:

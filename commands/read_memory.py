@@ -2,16 +2,21 @@
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any, Protocol
 
-from mnemolog.events.envelope import NewEvent, Recorded, StreamId
+from mnemolog.commands.decider import Evolve, Placed
+from mnemolog.events.envelope import NewEvent, Receipt, StreamId
 from mnemolog.events.log import Guard
 
-# Streams, and events of each: mostly the few that concern one speaker.
+# Events of one stream, and of all: most streams have the few that concern one speaker.
+EVENTS = 512
+# What is read of something else is folded with what is remembered of a stream, if that is not much.
+FEW_EVENTS = 64
+ALL_EVENTS = 65_536
 STREAMS = 1024
-EVENTS = 64
 # What another process erased is forgotten after this long, even if the stream is not written to again.
 SECONDS = 60.0
 
@@ -22,9 +27,9 @@ class Read:
 
     tags: frozenset[str] = frozenset()
     seq: int = 0
-    history: tuple[Recorded, ...] = ()
+    history: tuple[Placed, ...] = ()
     until: float = 0.0
-    states: dict[Any, Any] = field(default_factory=dict)
+    states: dict[Evolve, Any] = field(default_factory=dict)
 
 
 class Decided(Protocol):
@@ -33,7 +38,9 @@ class Decided(Protocol):
     @property
     def guard(self) -> Guard: ...
     @property
-    def history(self) -> Sequence[Recorded]: ...
+    def history(self) -> Sequence[Placed]: ...
+    @property
+    def states(self) -> Mapping[Evolve, Any]: ...
     @property
     def events(self) -> Sequence[NewEvent]: ...
 
@@ -43,38 +50,66 @@ class ReadMemory:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._reads: OrderedDict[StreamId, Read] = OrderedDict()
-        self._clock = clock
+        self._clock, self._events = clock, 0
 
     def find(self, stream: StreamId) -> Read:
         """What is remembered of this stream, if anything."""
         now = self._clock()
         while self._reads and next(iter(self._reads.values())).until <= now:
-            self._reads.popitem(last=False)
+            self._drop_oldest()
         return self._reads.get(stream) or Read()
 
     def knows(self, stream: StreamId) -> bool:
         """Whether anything is remembered of this stream."""
         return bool(self.find(stream).tags)
 
-    def keep(self, stream: StreamId, draft: Decided, fresh: frozenset[str], seq: int) -> None:
-        """After the append of a draft, which ended at `seq`: its guard held, so this is all there is up to there.
+    def keep(self, stream: StreamId, draft: Decided, fresh: frozenset[str], receipt: Receipt) -> None:
+        """After the append of a draft: its guard held, so what it read is all that there is before the append.
 
-        Only what the next command needs, too: without the tags that were new, and if the append changed none of it.
+        Without the tags that were new, unless the append changed what was read: then they are its own.
         """
+        before, events = self._reads.get(stream), draft.events
         tags = draft.guard.all_tags - fresh
-        if any(event.payload.shreds() for event in draft.events):
+        if any(event.payload.shreds() for event in events):
             self.forget(stream)
-        if not fresh or not tags:
-            return
-        before = self._reads.pop(stream, None)
-        changed = any(not tags.isdisjoint(event.tags) for event in draft.events)
-        repeated = any(not fresh.isdisjoint(event.payload.tags()) for event in draft.history)
-        if changed or repeated or len(draft.history) > EVENTS:
-            return
-        states = before.states if before and before.history is draft.history else {}
-        self._reads[stream] = Read(tags, seq, tuple(draft.history), self._clock() + SECONDS, states)
-        while len(self._reads) > STREAMS:
-            self._reads.popitem(last=False)
+        elif fresh and tags:
+            self.forget(stream)
+            if any(not fresh.isdisjoint(event.payload.tags()) for _, event in draft.history):
+                return
+            states = before.states if before and before.history is draft.history else dict(draft.states)
+            read = Read(tags, receipt.first_seq - 1, tuple(draft.history), states=states)
+            self._keep(stream, _extended(read, events, fresh))
+        elif before and before.seq == receipt.first_seq - 1:
+            self.forget(stream)
+            self._keep(stream, _extended(before, events, frozenset()))
 
     def forget(self, stream: StreamId) -> None:
-        self._reads.pop(stream, None)
+        if read := self._reads.pop(stream, None):
+            self._events -= len(read.history)
+
+    def _keep(self, stream: StreamId, read: Read | None) -> None:
+        if read is None or len(read.history) > EVENTS:
+            return
+        self._reads[stream] = replace(read, until=self._clock() + SECONDS)
+        self._events += len(read.history)
+        while len(self._reads) > STREAMS or self._events > ALL_EVENTS:
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        self.forget(next(iter(self._reads)))
+
+
+def _extended(read: Read, events: Sequence[NewEvent], fresh: frozenset[str]) -> Read | None:
+    """What was read, up to the end of the append behind it. No earlier event has one of the `fresh` tags.
+
+    None if some of these events belong to it and others do not: those may have tags that are not in it.
+    """
+    belong = [not read.tags.isdisjoint(event.tags) for event in events]
+    if not any(belong):
+        return replace(read, seq=read.seq + len(events))
+    if not all(belong):
+        return None
+    carried = frozenset().union(*(event.tags for event in events))
+    history = (*read.history, *enumerate(events, read.seq + 1))
+    states = {evolve: reduce(evolve, events, state) for evolve, state in read.states.items()}
+    return Read(read.tags | (fresh & carried), read.seq + len(events), history, states=states)

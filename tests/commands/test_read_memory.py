@@ -1,7 +1,8 @@
 """A decision on what was read for an earlier one is the decision on a new read, or is not made."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -14,22 +15,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemolog.commands import read_memory
+from mnemolog.commands.decider import Evolve, Placed
 from mnemolog.commands.entities import ENTITIES
 from mnemolog.commands.entity_requests import ForgetEntity
+from mnemolog.commands.fact_changes import FACT_CHANGES, ForgetFact
+from mnemolog.commands.facts import FACTS, Remember
 from mnemolog.commands.handler import Handler
 from mnemolog.commands.heard import HEARD, HearTurn
 from mnemolog.commands.read_memory import ReadMemory
-from mnemolog.domain.errors import Erased, IdempotencyConflict, TransitionRefused
+from mnemolog.domain.errors import Erased, IdempotencyConflict, NotFound, TransitionRefused
+from mnemolog.domain.predicates import Predicate
+from mnemolog.domain.turn import Role
 from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Receipt, Recorded, StreamId
 from mnemolog.events.erasure import UserErased
-from mnemolog.events.graph import EntityObserved
+from mnemolog.events.event import Event
+from mnemolog.events.graph import EntityObserved, RelationAsserted
 from mnemolog.events.log import Append, Guard
 from tests.testkit.clock import START, Clock, ids
 from tests.testkit.events import new
 from tests.testkit.log import MemoryLog
 
 STREAM = StreamId.of_user("ana")
+SINGLE = ("lives_in",)
+ID = re.compile("[0-9a-f]{8}-[0-9a-f-]{27}")
 
 
 class CountingLog(MemoryLog):
@@ -69,6 +78,17 @@ class Talk:
 
     async def says(self, run: Handler, turn_id: str, speaker: str = "Ana", **fields: Any) -> Receipt:
         return await run.handle(HEARD, self.turn(turn_id, speaker, **fields), occurred_at=START)
+
+    async def tells(self, run: Handler, predicate: str, value: str, **fields: Any) -> Receipt:
+        plain = {"user_id": "ana", "subject": "me", "predicate": predicate, "object": value, "literal": True}
+        ids_ = {name: self.new_id() for name in ("relation_id", "subject_id", "object_id")}
+        rule = Predicate(predicate, single=predicate in SINGLE)
+        command = Remember.model_validate({**plain, **ids_, "at": START, "rule": rule, **fields})
+        return await run.handle(FACTS, command, occurred_at=START)
+
+    async def forgets_fact(self, run: Handler, relation_id: UUID) -> None:
+        command = ForgetFact(user_id="ana", relation_id=relation_id, at=START, reason="")
+        await run.handle(FACT_CHANGES, command, occurred_at=START)
 
     async def forgets(self, run: Handler, entity_id: UUID) -> None:
         command = ForgetEntity(user_id="ana", entity_id=entity_id, at=START, reason="")
@@ -173,6 +193,114 @@ async def test_turns_that_wait_for_each_other_are_recorded_without_a_read() -> N
     assert talk.log.reads == before
 
 
+async def test_the_facts_of_a_known_subject_and_predicate_are_recorded_without_a_read() -> None:
+    talk = Talk()
+    run = talk.handler()
+    await talk.tells(run, "counted_to", "1")
+    await talk.tells(run, "counted_to", "2")
+    before = talk.log.reads
+
+    for number in range(3, 100):
+        await talk.tells(run, "counted_to", str(number))
+
+    assert talk.log.reads == before
+    assert sum(isinstance(one, RelationAsserted) for one in talk.payloads()) == 99
+
+
+async def test_a_fact_with_another_predicate_of_a_known_subject_takes_one_read() -> None:
+    talk = Talk()
+    run = talk.handler()
+    await talk.tells(run, "counted_to", "1")
+    await talk.tells(run, "counted_to", "2")
+    before = talk.log.reads
+
+    await talk.tells(run, "lives_in", "Riga")
+    await talk.tells(run, "drinks", "tea")
+
+    assert talk.log.reads == before + 2
+
+
+async def test_what_other_commands_write_in_between_is_not_read_again() -> None:
+    talk = Talk()
+    run = talk.handler()
+    await talk.tells(run, "counted_to", "1")
+    await talk.tells(run, "counted_to", "2")
+    await talk.says(run, "msg-1", speaker="")
+    before = talk.log.reads
+
+    await talk.tells(run, "counted_to", "3")
+    await talk.says(run, "msg-2", speaker="")
+
+    assert talk.log.reads == before
+
+
+async def test_a_single_value_that_another_process_changed_is_replaced_by_the_next() -> None:
+    talk = Talk()
+    run, other = talk.handler(), talk.handler()
+    for place in ("Riga", "Oslo", "Turin"):
+        await talk.tells(run, "lives_in", place)
+
+    await talk.tells(other, "lives_in", "Lisbon")
+    await talk.tells(run, "lives_in", "Kyoto")
+
+    told = [one for one in talk.payloads() if isinstance(one, RelationAsserted)]
+    assert [one.relation_id for one in told[-1].validity] == [told[-1].relation_id, told[-2].relation_id]
+
+
+async def test_events_that_were_appended_fold_like_those_that_were_read() -> None:
+    talk = Talk()
+    appended = list[Event]()
+    run = Handler(talk.log, Clock(), talk.new_id, decided=lambda events: appended.extend(one.payload for one in events))
+    await talk.says(run, "msg-1")
+    await talk.tells(
+        run, "lives_in", "Riga", metadata={"a": [1, 2.0, None, {"b": "ü"}]}, since="2026-01-10T10:00+02:00"
+    )
+    await talk.tells(run, "lives_in", "Oslo")
+
+    assert talk.payloads() == appended
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(("here", "elsewhere")),
+            st.sampled_from(("tell", "tell", "tell", "tell", "say", "forget", "forget fact", "erase")),
+            st.sampled_from(("counted_to", "lives_in", "knows")),
+            st.integers(0, 3),
+        ),
+        max_size=16,
+    )
+)
+def test_whatever_happens_elsewhere_facts_are_decided_as_on_a_new_read(steps: list[Any]) -> None:
+    async def log_of(*, remembering: bool) -> list[Any]:
+        talk = Talk()
+        here, elsewhere = talk.handler(), talk.handler()
+        for where, what, predicate, number in steps:
+            run = {"here": here, "elsewhere": elsewhere}[where] if remembering else talk.handler()
+            people = [one.entity_id for one in talk.payloads() if isinstance(one, EntityObserved)]
+            facts = [one.relation_id for one in talk.payloads() if isinstance(one, RelationAsserted)]
+            with suppress(Erased, NotFound, TransitionRefused):
+                if what == "tell":
+                    await talk.tells(run, predicate, f"Number{number}", literal=predicate != "knows")
+                elif what == "say":
+                    await talk.says(run, f"msg-{number}", f"Number{number}")
+                elif what == "forget" and people:
+                    await talk.forgets(run, people[number % len(people)])
+                elif what == "forget fact" and facts:
+                    await talk.forgets_fact(run, facts[number % len(facts)])
+                elif what == "erase":
+                    await talk.log.append([Append(STREAM, (new(UserErased()),))])
+        return [numbered(one.model_dump_json()) for one in talk.payloads()]
+
+    def numbered(text: str) -> str:
+        return ID.sub(lambda found: str(seen.setdefault(found[0], len(seen))), text)
+
+    seen: dict[str, int] = {}
+    remembered = asyncio.run(log_of(remembering=True))
+    seen = {}
+    assert asyncio.run(log_of(remembering=False)) == remembered
+
+
 @given(
     st.lists(
         st.tuples(
@@ -229,8 +357,13 @@ class Drafted:
     """A draft as far as it is remembered."""
 
     guard: Guard
-    history: Sequence[Recorded] = ()
-    events: Sequence[Any] = ()
+    history: Sequence[Placed] = ()
+    events: Sequence[Any] = (new(TurnRecorded(turn_id="msg-1", thread_id="main", role=Role.USER)),)
+    states: Mapping[Evolve, Any] = field(default_factory=dict)
+
+
+def at(seq: int, stream: StreamId = STREAM) -> Receipt:
+    return Receipt(stream, (), seq, seq)
 
 
 FRESH = frozenset({turn_tag("msg-1")})
@@ -243,7 +376,7 @@ def remembered(memory: ReadMemory, stream: StreamId = STREAM) -> bool:
 def test_a_read_is_forgotten_after_a_minute() -> None:
     clock = Clock()
     memory = ReadMemory(lambda: clock.at.timestamp())
-    memory.keep(STREAM, Drafted(Guard(frozenset({"user"}), 0, FRESH)), FRESH, 3)
+    memory.keep(STREAM, Drafted(Guard(frozenset({"user"}), 0, FRESH)), FRESH, at(3))
     assert (memory.find(STREAM).tags, memory.find(STREAM).seq) == (frozenset({"user"}), 3)
 
     clock.move(timedelta(seconds=read_memory.SECONDS))
@@ -255,16 +388,16 @@ def test_the_oldest_read_makes_room() -> None:
     memory = ReadMemory()
     with patch.object(read_memory, "STREAMS", 2):
         for user in ("ana", "bob", "cleo"):
-            memory.keep(StreamId.of_user(user), Drafted(Guard(frozenset({"user"}), 0, FRESH)), FRESH, 1)
+            memory.keep(StreamId.of_user(user), Drafted(Guard(frozenset({"user"}), 0, FRESH)), FRESH, at(1))
 
     assert [remembered(memory, StreamId.of_user(user)) for user in ("ana", "bob", "cleo")] == [False, True, True]
 
 
 def test_nothing_stays_of_a_user_who_is_erased() -> None:
     memory = ReadMemory()
-    memory.keep(STREAM, Drafted(Guard(frozenset({"user"}), 0, FRESH)), FRESH, 3)
+    memory.keep(STREAM, Drafted(Guard(frozenset({"user"}), 0, FRESH)), FRESH, at(3))
 
     erased = new(UserErased())
-    memory.keep(STREAM, Drafted(Guard(frozenset({"user"}), 3), events=[erased]), frozenset(), 4)
+    memory.keep(STREAM, Drafted(Guard(frozenset({"user"}), 3), events=[erased]), frozenset(), at(4))
 
     assert not remembered(memory)
