@@ -90,6 +90,9 @@ class Decider(Generic[C, S]):
     `written` selects the events that a command appended the first time; without it, a repeated command is answered with
     the last event of its subject.
 
+    `ignored` are types of events that have a command's tags, but on which its decision does not depend as long as it
+    appends something: these are not read, but the guard covers them.
+
     `unread`: unreadable events are passed as `Unread`, so the decision can use their headers.
 
     `fresh` are the tags of a command that most likely no event carries, such as that of a new id. These are not read
@@ -104,4 +107,5 @@ class Decider(Generic[C, S]):
     decide: Callable[[S, C], Sequence[Event]]
     written: Callable[[C, Sequence[Placed]], Sequence[Placed]] | None = None
     fresh: Callable[[C], frozenset[str]] = lambda command: frozenset()
+    ignored: Callable[[C], frozenset[str]] = lambda command: frozenset()
     unread: bool = False

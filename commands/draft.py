@@ -37,6 +37,7 @@ class Draft(Generic[C, S]):
     """The decisions of a group of commands on one read of the stream.
 
     `history` is what was read, and `guard` says by which tags and up to where; `state` is what follows from it.
+    `whole`: no event with these tags was left out.
     """
 
     def __init__(
@@ -48,11 +49,13 @@ class Draft(Generic[C, S]):
         new_id: Callable[[], UUID],
         policy_version: str,
         state: S | None = None,
+        *,
+        whole: bool = True,
     ) -> None:
         self._decider, self._stream, self._new_id = decider, stream, new_id
         self._policy_version = policy_version
         self._parts: list[Part] = []
-        self.guard, self.history = guard, history
+        self.guard, self.history, self.whole = guard, history, whole
         self.events: list[NewEvent] = []
         self.state = folded(decider, history, decider.initial) if state is None else state
         self._now, self._folded = self.state, 0

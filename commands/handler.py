@@ -226,21 +226,40 @@ class Handler:
             draft = Draft(decider, stream, history, guard, self.new_id, self._policy_version, state)
 
     async def _drafted(self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]]) -> Draft[C, S]:
+        """The draft on a new read, without the events that no command depends on as long as it appends something."""
+        each = [decider.ignored(order.command) for order in orders]
+        ignored = frozenset.intersection(*each) if each else frozenset[str]()
+        draft = await self._read_for(decider, stream, orders, ignored)
+        return await self._read_for(decider, stream, orders) if ignored and not draft.appends_all else draft
+
+    async def _read_for(
+        self,
+        decider: Decider[C, S],
+        stream: StreamId,
+        orders: Sequence[Order[C]],
+        ignored: frozenset[str] = frozenset(),
+    ) -> Draft[C, S]:
         """The draft on one read of all dependencies; the read is repeated until it contains all of them."""
         draft = Draft(decider, stream, [], Guard(frozenset(), 0), self.new_id, self._policy_version)
         while lacking := draft.take(orders):
             tags = draft.guard.tags | lacking
-            history, state = await self._more(decider, stream, tags, draft.history, draft.state)
+            history, state = await self._more(decider, stream, tags, draft.history, draft.state, ignored)
             guard = Guard(tags, history[-1][0] if history else 0)
-            draft = Draft(decider, stream, history, guard, self.new_id, self._policy_version, state)
+            draft = Draft(decider, stream, history, guard, self.new_id, self._policy_version, state, whole=not ignored)
         return draft
 
     async def _more(
-        self, decider: Decider[C, S], stream: StreamId, tags: frozenset[str], history: Sequence[Placed], state: S
+        self,
+        decider: Decider[C, S],
+        stream: StreamId,
+        tags: frozenset[str],
+        history: Sequence[Placed],
+        state: S,
+        ignored: frozenset[str] = frozenset(),
     ) -> tuple[Sequence[Placed], S]:
         """The history and the state that follows from it, with all events that have one of these tags."""
         known = [seq for seq, _ in history]
-        read = await self._log.read(stream, tags=tags, unread=decider.unread, known=known)
+        read = await self._log.read(stream, tags=tags, unread=decider.unread, known=known, ignored=ignored)
         found = [(one.seq, one) for one in read]
         if not found:
             return history, state

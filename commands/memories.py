@@ -33,7 +33,7 @@ from mnemolog.domain.origin import Origin
 from mnemolog.domain.text import same_text
 from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event, memory_tag, sources_of
-from mnemolog.events.memory import key_tag, text_tag
+from mnemolog.events.memory import LinkReverted, MemoriesLinked, key_tag, text_tag
 
 __all__ = [
     "MEMORIES",
@@ -126,6 +126,12 @@ def _fresh(command: MemoryCommand) -> frozenset[str]:
     return tags(Memories(), command) if plain and len(command.reads()) == 1 else frozenset()
 
 
+def _ignored(command: MemoryCommand) -> frozenset[str]:
+    """A new memory has no links yet, and those of its neighbours with others change nothing about its own."""
+    new = type(command) is CreateMemory and not command.key and not command.merge_similar
+    return frozenset({MemoriesLinked.type_name(), LinkReverted.type_name()}) if new else frozenset()
+
+
 MEMORIES: Decider[MemoryCommand, Memories] = Decider(
     initial=Memories(),
     subject=lambda command: memory_tag(command.memory_id),
@@ -134,4 +140,5 @@ MEMORIES: Decider[MemoryCommand, Memories] = Decider(
     decide=decide,
     written=_written,
     fresh=_fresh,
+    ignored=_ignored,
 )

@@ -42,6 +42,8 @@ class Decided(Protocol):
     @property
     def states(self) -> Mapping[Evolve, Any]: ...
     @property
+    def whole(self) -> bool: ...
+    @property
     def events(self) -> Sequence[NewEvent]: ...
 
 
@@ -72,7 +74,7 @@ class ReadMemory:
         tags = draft.guard.all_tags - fresh
         if any(event.payload.shreds() for event in events):
             self.forget(stream)
-        elif fresh and tags:
+        elif fresh and tags and draft.whole:
             self.forget(stream)
             if any(not fresh.isdisjoint(event.payload.tags()) for _, event in draft.history):
                 return

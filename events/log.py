@@ -80,10 +80,12 @@ class EventLog(Protocol):
         tags: Collection[str] = (),
         unread: bool = False,
         known: Collection[int] = (),
+        ignored: Collection[str] = (),
     ) -> Sequence[Recorded]:
         """The events of a stream with after < seq <= until and, if given, with one of `tags`.
 
-        Those at the seqs `known`, which the caller has read, are left out; they need `tags`.
+        Those at the seqs `known`, which the caller has read, are left out, and those of the types `ignored` except the
+        last event, so that its seq is known; both need `tags`.
         With `unread` an event that cannot be decoded is returned as `Unread`; otherwise LogError is raised.
         """
         ...

@@ -105,15 +105,17 @@ class PostgresLog:
         tags: Collection[str] = (),
         unread: bool = False,
         known: Collection[int] = (),
+        ignored: Collection[str] = (),
     ) -> Sequence[Recorded]:
         if not tags:
             found = [event async for batch in self.scan(stream, after=after, until=until) for event in batch]
             return await self.decode(found, unread=unread)
         place = {**_place(stream), "after": after, "until": END if until is None else until}
+        left_out = {"known": list(known), "ignored": list(ignored)}
 
         async def read(connection: Connection) -> Sequence[Recorded]:
             keyed = await self._keyed(connection, stream, tags)
-            found = await self._chained.some(connection, "read_tagged", **place, tags=keyed, known=list(known))
+            found = await self._chained.some(connection, "read_tagged", **place, tags=keyed, **left_out)
             return await self._decoded(connection, found, unread=unread)
 
         return await repeated(self.pool, read)

@@ -228,7 +228,8 @@ ORDER BY seq
 LIMIT %(batch)s;
 
 -- read_tagged --
--- Event by event, whatever the estimates: those of a young log are of no use.
+-- Event by event, whatever the estimates: those of a young log are of no use. The last event whatever its type, so that
+-- its seq is known.
 WITH tagged AS MATERIALIZED (
     SELECT DISTINCT seq FROM mnemolog.tags
     WHERE tenant = %(tenant)s AND stream = %(stream)s AND tag = ANY(%(tags)s::text[])
@@ -241,7 +242,8 @@ SELECT event.tenant, event.stream, event.seq, event.event_id, event.type, event.
 FROM tagged
 CROSS JOIN LATERAL (
     SELECT * FROM mnemolog.events AS one
-    WHERE one.tenant = %(tenant)s AND one.stream = %(stream)s AND one.seq = tagged.seq OFFSET 0) AS event
+    WHERE one.tenant = %(tenant)s AND one.stream = %(stream)s AND one.seq = tagged.seq
+      AND (one.type <> ALL(%(ignored)s::text[]) OR one.seq = (SELECT max(seq) FROM tagged)) OFFSET 0) AS event
 ORDER BY event.seq;
 
 -- find_event --

@@ -57,9 +57,12 @@ class CountingLog(MemoryLog):
         tags: Collection[str] = (),
         unread: bool = False,
         known: Collection[int] = (),
+        ignored: Collection[str] = (),
     ) -> Sequence[Recorded]:
         self.reads += 1
-        return await super().read(stream, after=after, until=until, tags=tags, unread=unread, known=known)
+        return await super().read(
+            stream, after=after, until=until, tags=tags, unread=unread, known=known, ignored=ignored
+        )
 
 
 @dataclass
@@ -360,6 +363,7 @@ class Drafted:
     history: Sequence[Placed] = ()
     events: Sequence[Any] = (new(TurnRecorded(turn_id="msg-1", thread_id="main", role=Role.USER)),)
     states: Mapping[Evolve, Any] = field(default_factory=dict)
+    whole: bool = True
 
 
 def at(seq: int, stream: StreamId = STREAM) -> Receipt:

@@ -44,10 +44,12 @@ class MemoryLog:
         tags: Collection[str] = (),
         unread: bool = False,
         known: Collection[int] = (),
+        ignored: Collection[str] = (),
     ) -> Sequence[Recorded]:
         found = [event for event in self._between(stream, after, until) if event.header.seq not in known]
         wanted = [event for event in found if not tags or not set(tags).isdisjoint(event.header.tags)]
-        return [self._decoded(event, (), unread=unread) for event in wanted]
+        read = [event for event in wanted if event.header.type not in ignored or event is wanted[-1]]
+        return [self._decoded(event, (), unread=unread) for event in read]
 
     async def head(self, stream: StreamId) -> int:
         return len(self.streams.get(stream, ()))

@@ -88,10 +88,16 @@ class SteppedLog:
         self._log, self._steps, self._handler, self._guarded = log, steps, handler, guarded
 
     async def read(
-        self, stream: StreamId, *, tags: Collection[str] = (), unread: bool = False, known: Collection[int] = ()
+        self,
+        stream: StreamId,
+        *,
+        tags: Collection[str] = (),
+        unread: bool = False,
+        known: Collection[int] = (),
+        ignored: Collection[str] = (),
     ) -> Sequence[Recorded]:
         await self._steps.pause(self._handler)
-        return await self._log.read(stream, tags=tags, unread=unread, known=known)
+        return await self._log.read(stream, tags=tags, unread=unread, known=known, ignored=ignored)
 
     async def append(self, appends: Sequence[Append]) -> Sequence[Outcome]:
         await self._steps.pause(self._handler)
