@@ -13,6 +13,7 @@ from mnemolog.domain.memory import SEMANTIC
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.memory import ContentEvent
+from mnemolog.events.registry import REGISTRY
 from mnemolog.projections.reads.reading import MEMORIES, VECTORS
 from mnemolog.projections.vectors.neighbours import NEAREST
 from mnemolog.projections.vectors.projector import embedded_text
@@ -20,6 +21,7 @@ from mnemolog.projections.vectors.question import Question
 
 _logger = logging.getLogger("mnemolog.neighbours")
 
+SAYING = frozenset(name for name, type_ in REGISTRY.types.items() if issubclass(type_, ContentEvent))
 MOST_RECENT = 100
 """So many of the last events are looked at for memories that are not in the index yet."""
 
@@ -43,7 +45,7 @@ class Neighbours:
     async def _similar(self, command: CreateMemory | UpdateMemory, text: str) -> Similar:
         viewer = Viewer(command.tenant, command.user_id, command.agent_id)
         self._reads.expect(text)
-        recent = await self._reads.unshown(command.stream(), (MEMORIES, VECTORS), MOST_RECENT)
+        recent = await self._reads.unshown(command.stream(), (MEMORIES, VECTORS), MOST_RECENT, SAYING)
         question, scores = await self._reads.nearest(viewer, command.memory_id, text)
         if said := _texts(recent, command.memory_id):
             scores = await self._with(question, scores, said, text)

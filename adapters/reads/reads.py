@@ -186,12 +186,16 @@ class Reads(
         """Wait until every projection shows a write; returns those that do not within the read deadline, and why."""
         return await self._waits.held_up(position)
 
-    async def unshown(self, stream: StreamId, names: Collection[str], most: int) -> Sequence[Recorded]:
-        """The last events of a stream, at most so many, that some of these projections do not show yet."""
+    async def unshown(
+        self, stream: StreamId, names: Collection[str], most: int, types: Collection[str]
+    ) -> Sequence[Recorded]:
+        """Of the last events of a stream, at most so many, those of these types that some projections do not show."""
         shown, head = await together(self._waits.shown(stream, names), self._log.head(stream))
         if head <= shown:
             return ()
-        return await self._log.read(stream, after=max(shown, head - most), until=head, unread=True)
+        scanned = self._log.scan(stream, after=max(shown, head - most), until=head)
+        found = [event async for batch in scanned for event in batch if event.header.type in types]
+        return await self._log.decode(found, unread=True) if found else ()
 
     def expect(self, text: str) -> None:
         """Let the model begin with a text while something else is read that comes before."""

@@ -2,16 +2,13 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import httpx
 import pytest
-from psycopg import AsyncCursor
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.http.app import create_app
@@ -26,6 +23,7 @@ from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.requests import ContextRequest
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
+from tests.engine.sent import statements
 from tests.engine.teller import Teller
 from tests.testkit.settings import settings_in
 
@@ -285,20 +283,6 @@ async def test_a_memory_is_linked_to_one_that_was_written_just_before(rememberin
     linked = [one.payload for one in await engine.log.read(ana.stream) if isinstance(one.payload, MemoriesLinked)]
     assert (view, flat, "related_to") in {(one.memory_id, one.to_id, one.relation_type) for one in linked}
     assert not {scene, hidden} & {id_ for one in linked for id_ in (one.memory_id, one.to_id)}
-
-
-@contextmanager
-def statements() -> Iterator[list[str]]:
-    """Lists what is sent to Postgres, by whomever."""
-    found = list[str]()
-    execute = AsyncCursor.execute
-
-    async def listing(self: AsyncCursor[Any], query: Any, *args: Any, **kwargs: Any) -> AsyncCursor[Any]:
-        found.append(str(query))
-        return await execute(self, query, *args, **kwargs)
-
-    with patch.object(AsyncCursor, "execute", listing):
-        yield found
 
 
 @pytest.mark.spec_part("B02")
