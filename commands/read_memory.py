@@ -76,7 +76,8 @@ class ReadMemory:
             self.forget(stream)
         elif fresh and tags and draft.whole:
             self.forget(stream)
-            if any(not fresh.isdisjoint(event.payload.tags()) for _, event in draft.history):
+            doubtful = fresh - draft.guard.unwritten  # Of what is unwritten, the history has nothing.
+            if doubtful and any(not doubtful.isdisjoint(event.payload.tags()) for _, event in draft.history):
                 return
             states = before.states if before and before.history is draft.history else dict(draft.states)
             read = Read(tags, receipt.first_seq - 1, tuple(draft.history), states=states)
