@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg import adapters
@@ -39,6 +40,7 @@ USED = "used at"
 
 # Longer than it takes to connect, or to fail at it: SQLAlchemy loses a connection whose opening is cancelled.
 GIVE_UP_SECONDS = 1.5 * CONNECT_SECONDS
+_autocommitting = WeakKeyDictionary[AsyncEngine, AsyncEngine]()  # To make one takes half as long as a poll.
 TIMESTAMPTZ = psycopg.postgres.types["timestamptz"].oid
 
 
@@ -67,11 +69,12 @@ def create_engine(postgres_dsn: str, seal: RowSeal, options: str = "", **pool: A
         },
         **pool,
     )
-    at_first = engine.pool
+    pooling = engine.sync_engine
+    at_first = pooling.pool
 
     @event.listens_for(at_first, "checkin")
     def checkin(connection: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:
-        if engine.pool is not at_first:  # `dispose` replaces it.
+        if pooling.pool is not at_first:  # `dispose` replaces it.
             record.invalidate()
 
     return engine
@@ -157,7 +160,9 @@ async def connected(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
 
 def alone(engine: AsyncEngine) -> AbstractAsyncContextManager[AsyncConnection]:
     """A connection on which each statement is a transaction of its own: for polls, a third of the round trips."""
-    return connected(engine.execution_options(isolation_level="AUTOCOMMIT"))
+    if engine not in _autocommitting:
+        _autocommitting[engine] = engine.execution_options(isolation_level="AUTOCOMMIT")
+    return connected(_autocommitting[engine])
 
 
 async def _opened(engine: AsyncEngine) -> AsyncConnection:
