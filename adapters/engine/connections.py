@@ -86,7 +86,7 @@ async def connect(stack: AsyncExitStack, endpoints: Endpoints, master_key: bytes
             await require_own(rows, roots.log_id)
     role = READER if await may_read_as_reader(rows) else None
     writing = _sqlalchemy_engine(stack, dsn, seal, kept, projecting=True)
-    reading = _sqlalchemy_engine(stack, dsn, seal, kept, options=READING, role=role)
+    reading = _sqlalchemy_engine(stack, dsn, seal, kept, options=READING, role=role, isolation_level="AUTOCOMMIT")
     verifying = _sqlalchemy_engine(stack, dsn, seal, kept=1)
     replaying = create_engine(dsn, NoSeal(), poolclass=NullPool)
     redis = await _redis_client(stack, endpoints.redis_url)
@@ -157,6 +157,7 @@ def _sqlalchemy_engine(
     projecting: bool = False,
     options: str = "",
     role: str | None = None,
+    **pool: str,
 ) -> AsyncEngine:
     options = PROJECTING if projecting else options
     engine = create_engine(
@@ -165,6 +166,7 @@ def _sqlalchemy_engine(
         f"{options} -c role={role}" if role else options,
         pool_size=kept,
         max_overflow=2 * POOL - kept,
+        **pool,
     )
     stack.push_async_callback(engine.dispose)
     return engine if projecting else checked(engine)  # A worker retries anyway.

@@ -9,6 +9,7 @@ from psycopg.sql import SQL, Composed, Identifier, Literal
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.pgvector.tables import vectors
+from mnemolog.adapters.postgres.pipelining import pipelining
 from mnemolog.projections.owner import OWNER, Owner
 from mnemolog.projections.raw_sql import driver_of, fetch_all, live_key, options_of, schema_of
 from mnemolog.projections.vectors.projector import NAME
@@ -138,7 +139,7 @@ async def _prepare(connection: AsyncConnection) -> None:
     if not sync_connection.info.get(_PREPARED):
         await fetch_all(connection, _LOADED, [])
         await fetch_all(connection, _LOOKING, [])
-        sync_connection.info[_PREPARED] = options_of(connection).get("isolation_level") == "AUTOCOMMIT"
+        sync_connection.info[_PREPARED] = pipelining(connection).autocommit
 
 
 async def _there(connection: AsyncConnection, schema: str) -> Mapping[str, bool]:

@@ -96,7 +96,7 @@ class Reads(
         self.tampered: Counter[str] = Counter()
         self.recalled: Recalled = _unnoted
         # A read that waits for a swap holds no lock that the swap waits for; it also saves 1 of a query's 6 ms.
-        self._each_statement_alone = reading.execution_options(isolation_level="AUTOCOMMIT")
+        self._each_statement_alone = reading
         self._principal: Principal | None = None
         self._callers = Callers(limits)
         self._caller: CallerReads = Unlimited()

@@ -13,7 +13,8 @@ import pytest
 from sqlalchemy import Table
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.postgres.pipelining import PipeliningConnection
+from mnemolog.adapters.postgres.pipelining import PipeliningConnection, pipelining
+from mnemolog.adapters.postgres.sqlalchemy import connected
 from mnemolog.adapters.postgres.statements import Question, Rows
 from mnemolog.projections.requests import ContextRequest
 from mnemolog.projections.seal import RowSeal
@@ -118,6 +119,14 @@ async def test_what_needs_nothing_of_another_answer_is_asked_with_it(engine: Eng
     }
     assert first[".periods"] < first[".pinned"], "facts are read while memories are still searched"
     assert any(all(_name(trip, one) for one in (".periods", ".summaries", ".pinned")) for trip in of_context)
+
+
+async def test_a_connection_of_readers_is_not_changed_for_each_read(engine: Engine) -> None:
+    async with connected(engine.reads._each_statement_alone) as connection:
+        driver = pipelining(connection)
+        within = driver.autocommit
+
+    assert (within, driver.autocommit) == (True, True)
 
 
 def _name(statements: Sequence[str], table: str) -> bool:
