@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, IsolationLevel
 from psycopg.errors import DeadlockDetected, InsufficientPrivilege, LockNotAvailable
 from psycopg.rows import DictRow, dict_row
 from psycopg.sql import SQL, Identifier
@@ -208,9 +208,13 @@ async def _partitions(connection: Connection) -> int:
 
 
 async def _connected(postgres_dsn: str) -> Connection:
-    return await AsyncConnection[DictRow].connect(
+    connection = await AsyncConnection[DictRow].connect(
         postgres_dsn, row_factory=dict_row, application_name="mnemolog partition-log", **CONNECTION
     )
+    # Whatever the database's default. With one snapshot for all rounds, what was written meanwhile would be lost.
+    await connection.set_isolation_level(IsolationLevel.READ_COMMITTED)
+    await connection.set_read_only(False)
+    return connection
 
 
 def _milliseconds(seconds: float) -> str:

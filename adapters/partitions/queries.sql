@@ -1,9 +1,12 @@
 -- Every query of `mnemolog partition-log`, called by name. A column `statement` is to be executed, in the given order.
 
 -- begin --
--- Names are written with their schema, whatever the login's search path. A copy may take as long as it takes.
-SELECT set_config('search_path', 'pg_catalog', true), set_config('statement_timeout', '0', true),
-       set_config('lock_timeout', %(patience)s, true);
+-- Names are written with their schema, whatever the login's search path. A copy may take as long as it takes. Rows that
+-- a policy would hide from this login are an error: neither copied nor counted, they would be lost.
+SELECT set_config('search_path', 'pg_catalog', true), set_config('row_security', 'off', true),
+       set_config('lock_timeout', %(patience)s, true),
+       (SELECT count(set_config(name, '0', true)) FROM pg_settings
+        WHERE name IN ('statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout'));
 
 -- hold --
 -- Keeps out what would change the definitions meanwhile, such as a migration. Reads and writes go on.
@@ -35,15 +38,29 @@ FROM pg_class AS place
 WHERE oid = ANY(%(tables)s::regclass[]);
 
 -- dependents --
--- Views and publications of others, which would go with the tables or keep them.
-SELECT DISTINCT format('the view %%s', ev_class::regclass) AS name
-FROM pg_depend JOIN pg_rewrite AS rule ON rule.oid = objid
-WHERE classid = 'pg_rewrite'::regclass AND refclassid = 'pg_class'::regclass
-  AND refobjid = ANY(%(tables)s::regclass[])
+-- What others made on the tables or their row types, which would go with them or keep them, and publications.
+WITH depending AS (
+    SELECT classid, objid, objsubid, rule.ev_class, rule.rulename
+    FROM pg_depend AS one LEFT JOIN pg_rewrite AS rule ON (classid, objid) = ('pg_rewrite'::regclass, rule.oid)
+    WHERE deptype = 'n' AND (
+        (refclassid = 'pg_class'::regclass AND refobjid = ANY(%(tables)s::regclass[]))
+        OR (refclassid = 'pg_type'::regclass AND refobjid IN (
+            SELECT unnest(ARRAY[row.oid, row.typarray]) FROM pg_class AS place JOIN pg_type AS row ON row.oid = reltype
+            WHERE place.oid = ANY(%(tables)s::regclass[]))))
+      -- What belongs to the tables, such as a constraint that names their columns, is made anew; but no rule is.
+      AND (rulename IS NOT NULL OR NOT EXISTS (
+          SELECT FROM pg_depend AS own
+          WHERE (own.classid, own.objid) = (one.classid, one.objid) AND own.deptype IN ('a', 'i')
+            AND own.refclassid = 'pg_class'::regclass AND own.refobjid = ANY(%(tables)s::regclass[])))
+)
+SELECT DISTINCT CASE WHEN rulename = '_RETURN' THEN format('the view %%s', ev_class::regclass)
+                     ELSE 'the ' || pg_describe_object(classid, objid, objsubid) END AS name
+FROM depending
 UNION
 SELECT format('the publication %%I', pubname)
 FROM pg_publication_rel JOIN pg_publication AS publication ON publication.oid = prpubid
-WHERE prrelid = ANY(%(tables)s::regclass[]);
+WHERE prrelid = ANY(%(tables)s::regclass[])
+ORDER BY name;
 
 -- create --
 -- An empty table like another, still without indexes, and its partitions.
@@ -112,7 +129,12 @@ SELECT format('ALTER TABLE %%s ENABLE ROW LEVEL SECURITY', name) FROM place WHER
 UNION ALL
 SELECT format('ALTER TABLE %%s FORCE ROW LEVEL SECURITY', name) FROM place WHERE relforcerowsecurity
 UNION ALL
-SELECT pg_get_triggerdef(rule.oid) FROM place JOIN pg_trigger AS rule ON tgrelid = place.oid AND NOT tgisinternal;
+SELECT pg_get_triggerdef(rule.oid) FROM place JOIN pg_trigger AS rule ON tgrelid = place.oid AND NOT tgisinternal
+UNION ALL
+SELECT format('ALTER TABLE %%s %%s TRIGGER %%I', name, how, tgname)
+FROM place JOIN pg_trigger ON tgrelid = place.oid AND NOT tgisinternal
+JOIN (VALUES ('A', 'ENABLE ALWAYS'), ('R', 'ENABLE REPLICA'), ('D', 'DISABLE')) AS state (letter, how)
+     ON letter = tgenabled::text;
 
 -- rest_of_partitions --
 -- A trigger for each statement fires on the table that the statement names, and so does row-level security: without
@@ -127,6 +149,9 @@ CROSS JOIN LATERAL (
     SELECT replace(pg_get_triggerdef(rule.oid), format(' ON %%s ', place.oid::regclass),
                    format(' ON %%s ', inhrelid::regclass))
     FROM pg_trigger AS rule WHERE tgrelid = place.oid AND NOT tgisinternal AND tgtype::int & 1 = 0
+    UNION ALL
+    SELECT format('ALTER TABLE %%s ENABLE ALWAYS TRIGGER %%I', inhrelid::regclass, tgname)
+    FROM pg_trigger WHERE tgrelid = place.oid AND NOT tgisinternal AND tgtype::int & 1 = 0 AND tgenabled = 'A'
 ) AS needed (statement)
 WHERE inhparent = %(table)s::regclass;
 

@@ -1,6 +1,7 @@
 """The log's tables divided by the hash of the stream: everything works on them as on plain ones (X11)."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -285,17 +286,82 @@ async def test_a_transaction_that_keeps_the_tables_is_named_and_writers_go_on(an
     assert await partitions(dsn) == COUNT
 
 
-async def test_what_depends_on_the_tables_is_named(divided: Engine) -> None:
-    dsn = divided.endpoints.postgres_dsn
-    await sql(dsn, "CREATE VIEW public.own AS SELECT seq FROM mnemolog.events")
-    await sql(dsn, "CREATE PUBLICATION ours FOR TABLE mnemolog.tags")
+@pytest.mark.parametrize(
+    "default", ["default_transaction_isolation=repeatable\\ read", "default_transaction_read_only=on"]
+)
+async def test_the_defaults_of_the_database_lose_nothing_that_is_written_meanwhile(ana: Person, default: str) -> None:
+    dsn, holding = ana.engine.endpoints.postgres_dsn, asyncio.Event()
+    await partition(dsn, COUNT)
+    async with await psycopg.AsyncConnection.connect(dsn) as other:
+        await other.execute("SELECT count(*) FROM mnemolog.events")  # So that it waits for the last lock.
+        strict = make_conninfo(dsn, options=f"-c {default}")
+        dividing = asyncio.create_task(partition(strict, 3, said=lambda sentence: holding.set()))
+        while not (dividing.done() or holding.is_set()):  # noqa: ASYNC110  One of two.
+            await asyncio.sleep(0.01)
+        await ana.says("Hello")
+    await dividing
 
-    with pytest.raises(EngineError, match=r"under the publication ours, the view public\.own \("):
-        await partition(dsn, 3)
+    events = await ana.engine.log.read(ana.stream)
+    assert [event.seq for event in events] == list(range(1, await ana.engine.log.head(ana.stream) + 1))
+    assert events
 
-    await sql(dsn, "DROP VIEW public.own")
-    await sql(dsn, "DROP PUBLICATION ours")
-    assert await partitions(dsn) == COUNT
+
+async def test_rows_that_a_policy_hides_from_the_owner_are_not_lost(divided: Engine) -> None:
+    async with database(divided) as dsn:
+        await asyncio.to_thread(migrate, dsn)
+        await sql(dsn, "CREATE ROLE hidden_from NOSUPERUSER")
+        await sql(dsn, "GRANT ALL ON SCHEMA mnemolog TO hidden_from")
+        await sql(dsn, "GRANT ALL ON mnemolog.heads TO hidden_from")
+        for name in NAMES:
+            await sql(dsn, f"ALTER TABLE {name} OWNER TO hidden_from")
+        await sql(dsn, "ALTER TABLE mnemolog.tags FORCE ROW LEVEL SECURITY")
+        await sql(dsn, "INSERT INTO mnemolog.tags VALUES ('other', 'user:ana', 'a', 1)")
+
+        with pytest.raises(EngineError, match="may not replace the log's tables"):
+            await partition(make_conninfo(dsn, options="-c role=hidden_from"), 3)
+
+        assert await sql(dsn, "SELECT count(*) AS count FROM mnemolog.tags") == [{"count": 1}]
+    await sql(divided.endpoints.postgres_dsn, "DROP ROLE hidden_from")
+
+
+async def test_a_trigger_that_fires_for_replicas_too_still_does(divided: Engine) -> None:
+    async with database(divided) as dsn:
+        await asyncio.to_thread(migrate, dsn)
+        await sql(dsn, "ALTER TABLE mnemolog.events ENABLE ALWAYS TRIGGER events_are_immutable")
+
+        for into in (2, 1):
+            await partition(dsn, into)
+
+            states = await sql(dsn, "SELECT DISTINCT tgenabled::text FROM pg_trigger WHERE tgname ~ '^events_are'")
+            assert states == [{"tgenabled": "A"}]
+
+
+@pytest.mark.parametrize(
+    ("made", "name"),
+    [
+        ("VIEW public.own AS SELECT seq FROM mnemolog.events", "the view public.own"),
+        ("PUBLICATION ours FOR TABLE mnemolog.tags", "the publication ours"),
+        (
+            "TABLE public.own (t text, s text, q bigint, FOREIGN KEY (t, s, q) REFERENCES mnemolog.events)",
+            "the constraint own_t_s_q_fkey on table public.own",
+        ),
+        (
+            "FUNCTION public.own() RETURNS bigint BEGIN ATOMIC SELECT count(*) FROM mnemolog.receipts; END",
+            "the function public.own()",
+        ),
+        ("TABLE public.own (kept mnemolog.events[])", "the column kept of table public.own"),
+        ("RULE ours AS ON INSERT TO mnemolog.tags DO ALSO NOTHING", "the rule ours on table mnemolog.tags"),
+    ],
+)
+async def test_what_depends_on_the_tables_is_named(divided: Engine, made: str, name: str) -> None:
+    async with database(divided) as dsn:
+        await asyncio.to_thread(migrate, dsn)
+        await sql(dsn, f"CREATE {made}")
+
+        with pytest.raises(EngineError, match=rf"under {re.escape(name)} \("):
+            await partition(dsn, 3)
+
+        assert await partitions(dsn) == 1
 
 
 async def test_a_log_whose_heads_do_not_know_all_its_events_is_left_alone(ana: Person) -> None:
