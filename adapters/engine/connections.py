@@ -28,7 +28,7 @@ from mnemolog.adapters.postgres.confinement import READER, may_read_as_reader
 from mnemolog.adapters.postgres.own_log import require_own
 from mnemolog.adapters.postgres.pool import CONNECT_SECONDS, Pool, open_pool
 from mnemolog.adapters.postgres.roots import Roots, open_roots
-from mnemolog.adapters.postgres.sqlalchemy import PROJECTING, READING, checked, create_engine
+from mnemolog.adapters.postgres.sqlalchemy import PROJECTING, READING, checked, create_engine, dispose
 from mnemolog.adapters.redis.client import RedisClient
 from mnemolog.adapters.redis.client import connect as connect_to_redis
 from mnemolog.projections.seal import RowSeal
@@ -73,7 +73,7 @@ async def connect(stack: AsyncExitStack, endpoints: Endpoints, master_key: bytes
             await _ready(endpoints.projections_dsn, "projections", migrating=migrating)
     async with reaching("nats", endpoints.nats_url):
         nats = await connect_to_nats(endpoints.nats_url, "mnemolog")
-    stack.push_async_callback(nats.close)
+        stack.push_async_callback(nats.close)  # At once: a cancellation that was lost meanwhile is raised at the end.
     roots = await open_roots(pool, master_key, os.urandom)
     seal = RowSeal(roots.derived("rows"))
     kept = POOL if migrating else KEPT_BY_CLIENTS
@@ -99,7 +99,7 @@ async def _postgres_pools(stack: AsyncExitStack, postgres_dsn: str, *, migrating
     async with reaching("postgres", postgres_dsn):
         await _ready(postgres_dsn, "log", migrating=migrating)
         tried = await open_pool(postgres_dsn, size=POOL)
-    stack.push_async_callback(tried.close)
+        stack.push_async_callback(tried.close)
     untried = await open_pool(postgres_dsn, size=POOL, check=False)
     stack.push_async_callback(untried.close)
     return tried, untried
@@ -121,7 +121,7 @@ def _migrate(postgres_dsn: str, of: Literal["log", "projections"]) -> None:
 async def _redis_client(stack: AsyncExitStack, redis_url: str) -> RedisClient:
     async with reaching("redis", redis_url):
         redis = await connect_to_redis(redis_url)
-    stack.push_async_callback(redis.aclose)
+        stack.push_async_callback(redis.aclose)
     return redis
 
 
@@ -168,5 +168,5 @@ def _sqlalchemy_engine(
         max_overflow=2 * POOL - kept,
         **pool,
     )
-    stack.push_async_callback(engine.dispose)
+    stack.push_async_callback(dispose, engine)
     return engine if projecting else checked(engine)  # A worker retries anyway.

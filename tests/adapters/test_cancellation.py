@@ -1,12 +1,17 @@
 """A cancellation that a library loses is heeded all the same."""
 
 import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
 from psycopg_pool import AsyncConnectionPool
 
+from mnemolog.adapters import keys
+from mnemolog.adapters.backup.archive import MASTER_KEY
 from mnemolog.adapters.cancellation import heeded
+from mnemolog.adapters.engine import connections
 from mnemolog.adapters.engine.engine import Engine, open_engine
 
 
@@ -73,3 +78,42 @@ async def test_who_is_cancelled_while_connecting_never_gets_an_engine(
     with pytest.raises(asyncio.CancelledError):
         await asyncio.create_task(attaches())
     assert not opened
+
+
+@pytest.mark.parametrize(
+    ("connects", "is_open"),
+    [
+        ("open_pool", lambda pool: not pool.closed),
+        ("connect_to_nats", lambda nats: not nats.is_closed),
+        (
+            "connect_to_redis",
+            lambda redis: any(one.is_connected for one in redis.connection_pool._available_connections),
+        ),
+    ],
+)
+async def test_who_heeds_a_lost_cancellation_leaves_nothing_open(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, connects: str, is_open: Callable[[Any], bool]
+) -> None:
+    opened, really = list[Any](), getattr(connections, connects)
+
+    async def cancelled_meanwhile(*args: Any, **options: Any) -> Any:
+        opened.append(await really(*args, **options))
+        if task := asyncio.current_task():
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asyncio.sleep(0)
+        return opened[-1]
+
+    async def connected() -> None:
+        key = keys.from_file(engine.settings.directory / MASTER_KEY)
+        async with AsyncExitStack() as stack:
+            await connections.connect(stack, engine.endpoints, key, migrating=False)
+
+    monkeypatch.setattr(connections, connects, cancelled_meanwhile)
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.create_task(connected())
+
+    assert opened
+    assert not is_open(opened[0])
+    for one in opened:
+        await (one.aclose() if connects == "connect_to_redis" else one.close())

@@ -13,9 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.postgres import pool, sqlalchemy
 from mnemolog.adapters.postgres.as_of import NoSeal
-from mnemolog.adapters.postgres.pipelining import PipeliningConnection
+from mnemolog.adapters.postgres.pipelining import PipeliningConnection, pipelining
 from mnemolog.adapters.postgres.pool import Pool, open_pool
-from mnemolog.adapters.postgres.sqlalchemy import checked, connected, create_engine
+from mnemolog.adapters.postgres.sqlalchemy import checked, connected, create_engine, dispose
 from tests.testkit.eventually import eventually
 
 
@@ -214,3 +214,15 @@ async def test_a_reader_that_is_cancelled_does_not_wait_for_ever_for_a_backend_t
         await asyncio.wait([reader])
     assert readers.pool.checkedout() == 0  # type: ignore[attr-defined]
     await readers.dispose()
+
+
+async def test_a_connection_that_is_in_use_while_its_engine_stops_is_closed_afterwards(engine: Engine) -> None:
+    """A caller may read while an engine stops, and even go on then."""
+    readers = checked(create_engine(engine.endpoints.postgres_dsn, NoSeal()))
+    async with connected(readers) as connection:
+        used = pipelining(connection)
+        await dispose(readers)
+    async with connected(readers) as connection:
+        later = pipelining(connection)
+
+    assert (used.closed, later.closed) == (True, True)
