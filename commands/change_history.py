@@ -67,7 +67,20 @@ class ChangeHistory(Generic[T]):
 
     def undone(self, event_id: UUID) -> bool:
         """Whether an event is currently undone."""
-        return any(not self.undone(taker) for taker in self.undone_by.get(event_id, ()))
+        # An event undoes one other, so that the undos of undos are a tree, as deep as often as somebody undid the last.
+        undone, path = set[UUID](), [event_id]
+        below = {event_id: iter(self.undone_by.get(event_id, ()))}
+        while path:
+            one = path[-1]
+            taker = next(below[one], None)
+            if taker is None:
+                path.pop()
+                if path and one not in undone:
+                    undone.add(path[-1])
+            elif taker not in below:
+                below[taker] = iter(self.undone_by.get(taker, ()))
+                path.append(taker)
+        return event_id in undone
 
     def last(self, subject: str) -> UUID | None:
         """The last change of a subject that is in effect and not an observation."""

@@ -84,7 +84,9 @@ class Divided:
     def whole(self, episode_id: UUID) -> Episode:
         """The episode that holds the turns of this one now."""
         found = self.episodes[episode_id]
-        return self.whole(found.merged_into) if found.merged_into else found
+        while found.merged_into:
+            found = self.episodes[found.merged_into]
+        return found
 
     def after(self, episode: Episode) -> Episode | None:
         """The episode that follows one."""

@@ -15,7 +15,7 @@ from mnemolog.domain.message import Message
 from mnemolog.domain.relation import Relation
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.todo import Todo
-from mnemolog.domain.updated import updated
+from mnemolog.domain.updated import updated, without
 from mnemolog.events import memory as events
 from mnemolog.events.checkpoints import CheckpointsErased, CheckpointsStarted
 from mnemolog.events.conversation import TurnRecorded, turn_tag
@@ -23,6 +23,7 @@ from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
 from mnemolog.events.event import Event, memory_tag, sources_of
 from mnemolog.events.graph import SAID, EntityEvent, RelationEvent
+from mnemolog.events.graph_fold import ENTITY
 from mnemolog.events.graph_tags import entity_tag
 from mnemolog.events.memory_fold import MEMORY
 from mnemolog.events.message import MessageEvent, MessagesErased
@@ -111,7 +112,7 @@ class Written:
     merges: tuple[Merge, ...] = ()
     turns: Mapping[str, str] = field(default_factory=dict)
     speakers: Mapping[str, str] = field(default_factory=dict)
-    threads: frozenset[str] = frozenset()
+    threads: Mapping[str, None] = field(default_factory=dict)
     checkpoints: frozenset[tuple[str, str]] = frozenset()
     messages: Mapping[str, Message] = field(default_factory=dict)
     known: Mapping[str, KnownSubject] = field(default_factory=dict)
@@ -133,7 +134,7 @@ def _told(state: Written, payload: Event) -> Written:
             return replace(state, turns=left, checkpoints=kept)
         case CheckpointsStarted(thread_id=thread_id, agent_id=agent_id):
             checkpoints = state.checkpoints | {(thread_id, agent_id)}
-            return replace(state, threads=state.threads | {thread_id}, checkpoints=checkpoints)
+            return replace(state, threads=updated(state.threads, {thread_id: None}), checkpoints=checkpoints)
         case CheckpointsErased(thread_id=thread_id, agent_id=agent_id):
             return replace(state, checkpoints=state.checkpoints - {(thread_id, agent_id)})
         case events.MemoriesMerged():
@@ -141,11 +142,12 @@ def _told(state: Written, payload: Event) -> Written:
         case events.MemoryEvent():
             state = _with_sources(state, payload)
         case MemoryErased() | MessagesErased():
-            gone = set(MESSAGE.touched(payload))
-            state = replace(state, turns={id_: one for id_, one in state.turns.items() if id_ not in gone})
+            state = replace(state, turns=without(state.turns, MESSAGE.touched(payload)))
         case MessageEvent():
-            before = {payload.turn_id: Message(payload.turn_id, payload.thread_id), **state.messages}
-            return replace(state, messages={**before, **MESSAGE.evolve(before, payload)})
+            id_ = payload.turn_id
+            before = state.messages.get(id_) or Message(id_, payload.thread_id)
+            messages = updated(state.messages, {id_: before, **MESSAGE.evolve({id_: before}, payload)})
+            return replace(state, messages=messages)
         case UserErased():
             found = ((tag, one, subject_of(tag)) for tag, one in state.known.items() if one.thing)
             known = {tag: replace(one, thing=kind.erased(one.thing), words=NO_WORDS) for tag, one, kind in found}
@@ -164,9 +166,8 @@ def _unread(state: Written, event: Unread, agent_id: str) -> Written:
         state = _told(state, event.shape)
     if issubclass(kind, TurnRecorded):
         [thread_id] = event.names("thread")
-        return replace(
-            state, turns=updated(state.turns, dict.fromkeys(turns, thread_id)), threads=state.threads | {thread_id}
-        )
+        read = updated(state.turns, dict.fromkeys(turns, thread_id))
+        return replace(state, turns=read, threads=updated(state.threads, {thread_id: None}))
     for subject in KNOWN if issubclass(kind, KNOWING) else ():
         for tag in (f"{subject.name}:{name}" for name in event.names(subject.name)):
             before = state.known.get(tag, KnownSubject(writer=agent_id))
@@ -179,14 +180,16 @@ def _unread(state: Written, event: Unread, agent_id: str) -> Written:
     for id_ in memories:
         memory = Memory(id_, Kind.FACT, Scope.AGENT, agent_id, hidden)
         sources = tuple(dict.fromkeys((*state.sources.get(id_, ()), *turns)))
-        state = replace(state, memories={id_: memory, **state.memories}, sources=updated(state.sources, {id_: sources}))
+        memories_known = updated(state.memories, {} if id_ in state.memories else {id_: memory})
+        state = replace(state, memories=memories_known, sources=updated(state.sources, {id_: sources}))
     return state
 
 
 def _heard(state: Written, turn: TurnRecorded) -> Written:
     """A turn without text was erased."""
     with_text = {turn.turn_id: turn.thread_id} if turn.text else {}
-    state = replace(state, turns=updated(state.turns, with_text), threads=state.threads | {turn.thread_id})
+    threads = updated(state.threads, {turn.thread_id: None})
+    state = replace(state, turns=updated(state.turns, with_text), threads=threads)
     if turn.speaker_entity_id is None:
         return state
     speaker = entity_tag(turn.speaker_entity_id)
@@ -223,12 +226,13 @@ def _known(state: Written, event: Event) -> Mapping[str, KnownSubject]:
     tag = event.key_scope()
     own = found.get(tag) or state.known.get(tag, KnownSubject())
     if isinstance(event, EntityEvent):
-        words = after({one: known.words for one, known in state.known.items()}, event).get(tag, NO_WORDS)
+        named = filter(state.known.__contains__, {tag, *map(entity_tag, ENTITY.touched(event))})
+        words = after({one: state.known[one].words for one in named}, event).get(tag, NO_WORDS)
         return {**found, tag: replace(own, words=words, sources=own.sources | words.sources)}
     if event.shreds():
         return {**found, tag: own}
     told = _sources(event)
-    ends = own.about & state.known.keys() if isinstance(event, RelationEvent) else ()
+    ends = filter(state.known.__contains__, own.about if isinstance(event, RelationEvent) else ())
     spoken = {one: _spoken_of(state.known[one], told) for one in ends}
     return {**found, **spoken, tag: replace(own, sources=own.sources | told)}
 

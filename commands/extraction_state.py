@@ -15,7 +15,7 @@ from mnemolog.domain.memory import Status
 from mnemolog.domain.message import Message
 from mnemolog.domain.relation import Relation
 from mnemolog.domain.sentence import value_text
-from mnemolog.domain.updated import updated
+from mnemolog.domain.updated import updated, without
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.event import Event, sources_of
@@ -35,8 +35,8 @@ class Extraction:
     messages: Mapping[str, Message] = field(default_factory=dict)
     recorded: Mapping[UUID, datetime] = field(default_factory=dict)
     told: Mapping[UUID, datetime] = field(default_factory=dict)
-    undated: frozenset[UUID] = frozenset()
-    extracted: frozenset[str] = frozenset()
+    undated: Mapping[UUID, None] = field(default_factory=dict)
+    extracted: Mapping[str, None] = field(default_factory=dict)
 
     def after(self, news: Sequence[Event]) -> Self:
         """The state in which the next decision of the same append is made."""
@@ -77,13 +77,15 @@ def evolve(state: Extraction, event: Happened) -> Extraction:
     state = replace(state, graph=evolve_graph(state.graph, event), messages=messages)
     if isinstance(payload, RelationAsserted):
         told = payload.told_at or event.occurred_at
-        known = {payload.relation_id}
-        undated = state.undated | known if payload.valid_from == told else state.undated - known
+        known = {payload.relation_id: None}
+        dated = payload.valid_from != told
+        undated = without(state.undated, known) if dated else updated(state.undated, known)
         first = min(told, state.told.get(payload.relation_id, told))
         state = replace(state, undated=undated, told=updated(state.told, {payload.relation_id: first}))
     if event.meta.actor in EXTRACTORS and not isinstance(payload, ProfileProposed):
         by_rules = event.meta.actor == ACTOR
-        return replace(state, extracted=state.extracted.union(sources_of(payload) or ())) if by_rules else state
+        extracted = updated(state.extracted, dict.fromkeys(sources_of(payload) or ()))
+        return replace(state, extracted=extracted) if by_rules else state
     if isinstance(payload, RelationAsserted | RelationObserved):
         if state.graph.relations[payload.relation_id].origin.external:
             return state  # What came from outside outranks nothing that the user says.

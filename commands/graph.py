@@ -46,14 +46,15 @@ class Graph:
 
     entities: Mapping[UUID, Entity] = field(default_factory=dict)
     relations: Mapping[UUID, Relation] = field(default_factory=dict)
-    named: frozenset[UUID] = frozenset()
+    named: Mapping[UUID, None] = field(default_factory=dict)
     words: Mapping[str, Words] = field(default_factory=dict)
     changes: ChangeHistory[Node] = field(default_factory=ChangeHistory)
 
     def root(self, entity_id: UUID) -> UUID:
         """The entity itself, or the one it was merged into."""
-        found = self.entities.get(entity_id)
-        return self.root(found.merged_into) if found and found.merged_into else entity_id
+        while (found := self.entities.get(entity_id)) and found.merged_into:
+            entity_id = found.merged_into
+        return entity_id
 
     def members(self, entity_id: UUID) -> tuple[UUID, ...]:
         """An entity and all entities merged into it."""
@@ -83,7 +84,7 @@ def evolve(state: Graph, event: Happened) -> Graph:
 def applied(state: Graph, payload: Event) -> Graph:
     """The graph after an event, without its change history. Subjects that were not read are not changed."""
     if isinstance(payload, events.EntityEvent):
-        named = state.named.union(ENTITY.touched(payload))
+        named = updated(state.named, dict.fromkeys(ENTITY.touched(payload)))
         state = replace(state, named=named, words=words.after(state.words, payload))
     entities, relations = ENTITY.evolve(state.entities, payload), RELATION.evolve(state.relations, payload)
     state = replace(state, entities=updated(state.entities, entities)) if entities else state

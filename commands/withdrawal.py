@@ -56,12 +56,12 @@ class Following:
     graph: Graph = field(default_factory=Graph)
     messages: Mapping[str, Message] = field(default_factory=dict)
     stated: Mapping[UUID, tuple[str, ...]] = field(default_factory=dict)
-    recorded: frozenset[UUID] = frozenset()
+    recorded: Mapping[UUID, None] = field(default_factory=dict)
     changes: Mapping[UUID, tuple[str, ...]] = field(default_factory=dict)
-    changed: frozenset[UUID] = frozenset()
-    withdrawals: frozenset[UUID] = frozenset()
-    own: frozenset[UUID] = frozenset()
-    expired: frozenset[str] = frozenset()
+    changed: Mapping[UUID, None] = field(default_factory=dict)
+    withdrawals: Mapping[UUID, None] = field(default_factory=dict)
+    own: Mapping[UUID, None] = field(default_factory=dict)
+    expired: Mapping[str, None] = field(default_factory=dict)
 
     def deleted(self, turn_ids: Sequence[str]) -> bool:
         """Whether all of these messages were deleted or erased."""
@@ -82,7 +82,7 @@ def _evolve(state: Following, event: Happened) -> Following:
     messages = updated(state.messages, MESSAGE.evolve(state.messages, payload))
     state = replace(state, graph=evolve(state.graph, event), messages=messages)
     if isinstance(payload, MessagesErased) and payload.cause is Cause.TTL:
-        return replace(state, expired=state.expired.union(payload.turn_ids))
+        return replace(state, expired=updated(state.expired, dict.fromkeys(payload.turn_ids)))
     by_rules = event.meta.actor == ACTOR
     match payload:
         case events.RelationAsserted() | events.RelationObserved() if by_rules:
@@ -91,14 +91,14 @@ def _evolve(state: Following, event: Happened) -> Following:
             asserted = {event.event_id: turns} if isinstance(payload, events.RelationAsserted) else {}
             return replace(state, changes=updated(state.changes, asserted))
         case events.RelationAsserted() | events.RelationObserved():
-            return replace(state, recorded=state.recorded | {payload.relation_id})
+            return replace(state, recorded=updated(state.recorded, {payload.relation_id: None}))
         case events.RelationEnded() | events.RelationRetired() if payload.stated_in:
             changes = updated(state.changes, {event.event_id: payload.stated_in})
-            return replace(state, changes=changes, changed=state.changed | {payload.relation_id})
+            return replace(state, changes=changes, changed=updated(state.changed, {payload.relation_id: None}))
         case events.RelationWithdrawn():
-            return replace(state, withdrawals=state.withdrawals | {event.event_id})
+            return replace(state, withdrawals=updated(state.withdrawals, {event.event_id: None}))
         case events.RelationReverted() if by_rules:
-            return replace(state, own=state.own | {event.event_id})
+            return replace(state, own=updated(state.own, {event.event_id: None}))
     return state
 
 
@@ -144,7 +144,8 @@ def _withdrawn(state: Following, command: FollowMessages, one: Relation) -> Iter
     turns = tuple(dict.fromkeys(state.stated[one.relation_id]))
     if one.is_erased and one.validity.said:  # What it had ended continues.
         yield events.RelationRetired(relation_id=one.relation_id, validity=validity, stated_in=turns)
-    before = state.withdrawals.intersection(change.event_id for change in _history(state, one.relation_id))
+    history = _history(state, one.relation_id)
+    before = [change.event_id for change in history if change.event_id in state.withdrawals]
     if one.status is Status.ACTIVE and not any(_undone_by_others(state, id_) for id_ in before):
         times = [at for id_ in turns if (at := state.messages[id_].purge_at)]
         purge_at = max(times, default=command.at + memory.PURGE_AFTER)
@@ -165,14 +166,14 @@ def _to_undo(state: Following, relation_id: UUID, change: RecordedChange[Node]) 
     if id_ not in state.changes or not state.deleted(state.changes[id_]):
         return False
     observed = changes.observed_since(relation_tag(relation_id), id_)  # Another message says it, too.
-    undos = changes.undone_by.get(id_, frozenset()) & state.own
+    undos = [one for one in changes.undone_by.get(id_, ()) if one in state.own]
     return not observed and not any(_undone_by_others(state, one) for one in undos)
 
 
 def _undone_by_others(state: Following, event_id: UUID) -> bool:
     """Whether somebody undid what was decided here."""
-    undos = state.graph.changes.undone_by.get(event_id, frozenset()) - state.own
-    return any(not state.graph.changes.undone(one) for one in undos)
+    undos = state.graph.changes.undone_by.get(event_id, ())
+    return any(one not in state.own and not state.graph.changes.undone(one) for one in undos)
 
 
 def _history(state: Following, relation_id: UUID) -> Sequence[RecordedChange[Node]]:
@@ -186,7 +187,7 @@ def _after(state: Following, command: FollowMessages, event: Event) -> Following
 
 def _tags(state: Following, command: FollowMessages) -> frozenset[str]:
     """The messages, the facts that they touched, and all messages that these facts rest on."""
-    relations = state.graph.relations.keys() | state.stated.keys() | state.changed
+    relations = {*state.graph.relations, *state.stated, *state.changed}
     turns = {*command.turn_ids}.union(*(state.stated.get(id_, ()) for id_ in relations), *state.changes.values())
     return frozenset({USER, *map(turn_tag, turns)}).union(*(relation_reads(state.graph, id_) for id_ in relations))
 

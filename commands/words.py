@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from mnemolog.domain.entity import Traits
 from mnemolog.domain.relation import value_key
 from mnemolog.domain.text import name_key
+from mnemolog.domain.updated import updated
 from mnemolog.events import graph as events
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.event import sources_of
@@ -50,9 +51,9 @@ def after(entities: Mapping[str, Words], event: events.EntityEvent) -> Mapping[s
     words = entities.get(tag, Words())
     match event:
         case events.EntityContent():
-            return {**entities, tag: _told_by(event, words, entities)}
+            return updated(entities, {tag: _told_by(event, words, entities)})
         case events.EntityCleared() | events.EntityErased():
-            return {**entities, tag: Words(spoken=words.spoken)}
+            return updated(entities, {tag: Words(spoken=words.spoken)})
         case _:
             return entities
 

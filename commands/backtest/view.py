@@ -132,8 +132,9 @@ def _overridden(
 
 def root_of(entities: Mapping[UUID, Entity], id_: UUID) -> UUID:
     """An entity, or the one that it was merged into."""
-    one = entities.get(id_)
-    return root_of(entities, one.merged_into) if one and one.merged_into else id_
+    while (one := entities.get(id_)) and one.merged_into:
+        id_ = one.merged_into
+    return id_
 
 
 def _sentence(one: Relation, entities: Mapping[UUID, Entity]) -> str:

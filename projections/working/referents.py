@@ -80,8 +80,9 @@ class _Known:
                 yield Candidate(id_, traits.name, traits.category, _names(one), all_ids, traits.attributes)
 
     def _survivor(self, id_: UUID) -> UUID:
-        one = self._entities[id_]
-        return self._survivor(one.merged_into) if one.merged_into else id_
+        while into := self._entities[id_].merged_into:
+            id_ = into
+        return id_
 
 
 def _names(one: Entity) -> frozenset[str]:
