@@ -28,7 +28,7 @@ from mnemolog.adapters.postgres.confinement import READER, may_read_as_reader
 from mnemolog.adapters.postgres.own_log import require_own
 from mnemolog.adapters.postgres.pool import CONNECT_SECONDS, Pool, open_pool
 from mnemolog.adapters.postgres.roots import Roots, open_roots
-from mnemolog.adapters.postgres.sqlalchemy import PROJECTING, READING, checked, create_engine, dispose
+from mnemolog.adapters.postgres.sqlalchemy import PROJECTING, READING, checked, create_engine
 from mnemolog.adapters.redis.client import RedisClient
 from mnemolog.adapters.redis.client import connect as connect_to_redis
 from mnemolog.projections.seal import RowSeal
@@ -168,5 +168,5 @@ def _sqlalchemy_engine(
         max_overflow=2 * POOL - kept,
         **pool,
     )
-    stack.push_async_callback(dispose, engine)
+    stack.push_async_callback(engine.dispose)
     return engine if projecting else checked(engine)  # A worker retries anyway.

@@ -141,16 +141,6 @@ def checked(engine: AsyncEngine) -> AsyncEngine:
     return engine
 
 
-async def dispose(engine: AsyncEngine) -> None:
-    """Close its connections; those that a caller still uses while an engine stops, when they come back."""
-
-    @event.listens_for(engine.sync_engine, "checkin")
-    def checkin(connection: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:
-        record.invalidate()
-
-    await engine.dispose()
-
-
 @asynccontextmanager
 async def connected(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
     """A connection that is back in its pool at the end, however often its caller is cancelled meanwhile.
