@@ -18,6 +18,12 @@ class Connection(Client):
         """Whether the event loop ends without closing it: `asyncio.run` has cancelled its tasks, so nothing answers."""
         return self.is_connected and self._reading_task is not None and self._reading_task.done()
 
+    async def close(self) -> None:
+        """Close it. What waits for a server that is gone is dropped: nats-py would send it, and raise an error."""
+        if not self.is_connected or (self._transport and self._transport.at_eof()):
+            self._pending, self._pending_data_size = [], 0
+        await super().close()
+
 
 async def connect(nats_url: str, name: str, inbox_prefix: str = "_INBOX") -> Connection:
     """A client that reconnects for ever.
