@@ -129,7 +129,8 @@ _OFF = re.compile(
 )
 _MOVED = re.compile(
     rf"\b(?:(?:moved|pushed|brought|delayed|changed|shifted|extended|slipped|bumped|put|went|gone"
-    rf"|goes)(?: [\w' ]{{1,30}}?)? (?:to|until|till) (?:[£$€]?\d|(?:the )?{POINT})|postponed|rescheduled"
+    rf"|goes)(?: [\w' ]{{1,30}}?)? (?:to|until|till) (?:[£$€]?\d|(?:the )?{POINT})"
+    rf"|(?:become|became) (?:the )?(?:\w+ (?:of|on) )?(?:the )?(?:\d|{POINT})|postponed|rescheduled"
     rf"|{_OFF.pattern})",
     re.IGNORECASE,
 )
@@ -138,6 +139,7 @@ _OVER = r"\b(?:resigned|stepped down|quit|retired|stopped|gave up|given up|sold|
 _ALTERED = re.compile(
     rf"\b(?:moved|pushed|shifted|slipped|bumped|changed|altered|switched|swapped|extended|rearranged|rebooked|delayed"
     rf"|raised|upped|reduced|lowered|increased|halved|doubled|dropped"
+    rf"|(?:handed|passed)(?= [\w' ]{{2,30}}? (?:over|on) to\b)|(?:taken|took|takes) over"
     rf"|put(?= [\w' ]{{2,30}} (?:up|down|back|off|forward)\b)"
     rf"|(?:gone|went|is|are|'s) (?:up|down)(?= to\b)|\w+ed(?= (?:my|our|the) [\w ]{{2,20}} back to\b)|{_OVER})",
     re.IGNORECASE,
@@ -156,8 +158,8 @@ _AUXILIARIES = re.compile(
 )
 _OBJECT = re.compile(
     r"\b(?:as|my|our|the|his|her|their|\w+'s) (?P<what>(?:[\w'-]+ ){0,3}?[\w'-]+)"
-    r"(?=$|[,.!;]| (?:to|up|down|back|forward|off|until|till|from|for|because|on|in|at|so|as|by|now|again|and|since"
-    r"|of)\b)",
+    r"(?=$|[,.!;]| (?:to|over|up|down|back|forward|off|until|till|from|for|because|on|in|at|so|as|by|now|again|and"
+    r"|since|of)\b)",
     re.IGNORECASE,
 )
 _BEHIND = re.compile(r"(?<=\w) (?:at|in|on|of|for|with|to|from|about|by)\b.*", re.IGNORECASE)

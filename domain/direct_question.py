@@ -58,7 +58,7 @@ _ASKED = tuple(
         (
             "birthday",
             "birthday born birth age old",
-            (rf"[Ww]hen(?: is|'s) {_WHO}'s birthday", rf"[Ww]hen was {_WHO} born"),
+            (rf"[Ww](?:hen|hat)(?: is|'s) {_WHO}'s birthday", rf"[Ww]hen was {_WHO} born"),
         ),
         ("phone number", "phone number mobile", (rf"[Ww]hat(?: is|'s) {_WHO}'s (?:phone|mobile)(?: number)?",)),
         ("email address", "email mail address", (rf"[Ww]hat(?: is|'s) {_WHO}'s e-?mail(?: address)?",)),
@@ -166,6 +166,44 @@ def direct(question: str) -> Direct | None:
             return Direct(own=True, asks=what)
     related = _ROLE.fullmatch(plain) or _RELATIVE.search(plain)
     return Direct(relative=related["kin"].lower()) if related else None
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """Something of the user's or of somebody else's that a question asks for by a noun, such as a shoe size."""
+
+    said: str
+    words: frozenset[str]
+
+    def told_in(self, text: str) -> bool:
+        """Whether a text has the noun, or another for the same. A question tells nothing."""
+        said = hydration.stems(text)
+        return not text.rstrip().endswith("?") and self.words <= said | hydration.alike(said)
+
+
+def thing(question: str) -> Thing | None:
+    """What a question asks for by name, if it is nothing that is told in many other words, as a trip is.
+
+    >>> thing("What is my shoe size?").said, thing("Which bank am I with?").said
+    ('my shoe size', 'my bank')
+    """
+    plain = question.replace("\u2019", "'")
+    if not (found := _THING.fullmatch(plain) or _MINE.fullmatch(plain)):
+        return None
+    whose, noun = found.groupdict().get("whose") or "my", found["thing"].lower()
+    words = hydration.question_stems(noun)
+    return Thing(f"{whose} {noun}", words) if words else None
+
+
+_NOUN = (
+    rf"(?P<thing>(?!(?:next|plan|plans|problem|opinion|name|{_KIN})\b)[a-z][\w-]*"
+    r"(?: (?!now\b|today\b|currently\b|at\b|called\b)[a-z][\w-]*){0,2})"
+)
+_THING = re.compile(
+    r"\W*(?:[Ww]hat|[Ww]ho|[Ww]hen|[Ww]hich)(?: is| are|'s) (?:the name of )?"
+    rf"(?P<whose>(?:my|our) (?:{_KIN})'s|my|our|[A-Z][\w-]*'s) {_NOUN}{_NOW}\W*"
+)
+_MINE = re.compile(rf"\W*(?:[Ww]hat|[Ww]hich) {_NOUN} (?:am I|are we) (?:with|at){_NOW}\W*")
 
 
 def only_of(question: str) -> frozenset[str]:

@@ -180,8 +180,8 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
 
     What somebody else is quoted with, such as `Eva said: I live in Graz`, is about them.
     """
-    if reported := _reported(text):
-        return statement(id_, *reported, at, asked)
+    if quoted := reported(text):
+        return statement(id_, *quoted, at, asked)
     plain = normalize_name(text)
     if asked & _EXTRACTED or ("=when" in asked and _may_date_a_trip(plain, asked)):
         found = extract(text, at, normalize_name(speaker) or ME)
@@ -218,7 +218,7 @@ def _may_date_a_trip(plain: str, asked: frozenset[str]) -> bool:
     return _TRAVELS.search(plain) is not None and not asked.isdisjoint(f"={term}" for term in search_terms(plain))
 
 
-def _reported(text: str) -> tuple[str, str] | None:
+def reported(text: str) -> tuple[str, str] | None:
     """Who is quoted in a message, and with what; None if nobody but the speaker is."""
     if quoted := _QUOTED.search(text) or _QUOTED_FIRST.search(text):
         who, what = quoted["who"] or quoted["whom"], quoted["what"]

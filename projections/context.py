@@ -47,7 +47,7 @@ from mnemolog.projections.sources.ranked import hits_that_tell, ranked, settled,
 from mnemolog.projections.sources.recorded import RECORDED, hit_of_row
 from mnemolog.projections.sources.source import Asked, Source
 from mnemolog.projections.sources.summaries import SUMMARY, summary_hit
-from mnemolog.projections.sources.weighing import newest_first, relevant, users_first, weighed
+from mnemolog.projections.sources.weighing import newest_first, relevant, told_first, users_first, weighed
 from mnemolog.projections.summaries.reader import of_conversation
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
@@ -178,6 +178,7 @@ async def gather(
         _collected(asked, policy),
         _open(asked, request),
     )
+    found = replace(found, hits=_not_outdated(asked, found.hits, [hit for one in collected for hit in one.hits]))
     header = await changes.header_of(connection, viewer, request.thread_id, request.since_rev, rev)
     always = list(map(fact_hit, grave))
     facts_found = [hit for hit in found.hits if hit.kind == FACT]
@@ -325,11 +326,19 @@ async def _collected_of(asked: Asked, category: str, mode: ContextMode) -> _Coll
         ids = [id_ for (id_,) in await ask(connection, viewer, _whole, asked.among)]
         rows = await memories.by_ids(connection, viewer, set(ids))
         return _Collected(category, mode, rows=[rows[id_] for id_ in ids if id_ in rows and rows[id_]["text"]])
-    limit = mode.rag_length if asked.profile is DEFAULT else max(mode.rag_length, CANDIDATES)
+    compared = asked.profile is not DEFAULT or asked.slot is not None
+    limit = max(mode.rag_length, CANDIDATES) if compared else mode.rag_length
     asked = replace(asked, viewer=viewer, limit=limit)
     hits = (await RECORDED.find(asked)).hits
     hits = users_first(asked, relevant(asked, hits if asked.profile is DEFAULT else weighed(asked, hits)))
-    return _Collected(category, mode, hits=newest_first(asked, hits))
+    return _Collected(category, mode, hits=told_first(asked, newest_first(asked, hits)))
+
+
+def _not_outdated(asked: Asked, hits: Sequence[Hit], said: Sequence[Hit]) -> Sequence[Hit]:
+    """What is known without the figures that a message has outdated since."""
+    messages = {hit.id for hit in said}
+    over = {hit.id for hit in told_first(asked, [*hits, *said]) if hit.superseded_by in messages}
+    return [hit for hit in hits if hit.id not in over]
 
 
 async def _section(asked: Asked, found: _Collected, known: Sequence[Hit]) -> Section:

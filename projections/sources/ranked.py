@@ -33,9 +33,11 @@ from mnemolog.projections.sources.weighing import (
     answers_first,
     changes_first,
     earnest_first,
+    is_told,
     newest_first,
     relevant,
     tellings_first,
+    told_first,
     trusted_first,
     users_first,
     weighed,
@@ -64,7 +66,8 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     """The best hits of all sources."""
     if not sources:
         return Ranked([])
-    asked = replace(asked, limit=max(limit, FEWEST if asked.profile is DEFAULT else CANDIDATES))
+    fewest = FEWEST if asked.profile is DEFAULT and not asked.slot else CANDIDATES
+    asked = replace(asked, limit=max(limit, fewest))
     # Memories and messages are searched while the others are: their statements share round trips.
     recorded, others = await together(
         RECORDED.find(asked) if RECORDED in sources else nothing(),
@@ -75,7 +78,7 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     wanted = [hit for one in found for hit in one.hits if asked.wants(hit.kind)]
     answering = answers_first(asked, relevant(asked, weighed(asked, wanted)))
     in_earnest = earnest_first(asked, tellings_first(asked, users_first(asked, answering)))
-    hits = changes_first(asked, newest_first(asked, in_earnest))
+    hits = told_first(asked, changes_first(asked, newest_first(asked, in_earnest)))
     if any(GRAPH in source.projections for source in answers):
         hits = await _outlived(asked, hits)
     words = _words_of(asked, hits)
@@ -131,7 +134,9 @@ async def hits_that_tell(asked: Asked, hits: Sequence[Hit]) -> tuple[Sequence[Hi
     A fact about somebody who bears a part of the name is not about them if somebody was called by the whole of it.
     """
     question = direct_question.direct(asked.question.text)
-    if question is None or (question.name and await _is_user(asked, question.name)):
+    if question is None or (question.relative and not question.asks and direct_question.thing(asked.question.text)):
+        return hits, await _untold_thing(asked, hits)
+    if question.name and await _is_user(asked, question.name):
         return hits, ()
     names = {question.name} - {""}
     if question.own:
@@ -150,6 +155,8 @@ async def hits_that_tell(asked: Asked, hits: Sequence[Hit]) -> tuple[Sequence[Hi
     if telling:
         told = [hit if hit.id in telling else _beside(hit) for hit in hits]
         return sorted(told, key=lambda hit: -hit.score), ()
+    if _is_told(asked, hits):
+        return hits, ()
     if not question.asks:
         kin = await full_text.search(asked.connection, asked.among, asked.viewer, " ".join(question.kin), FEWEST)
         said = await conversation.found(asked.connection, asked.viewer, kin.scores.keys())
@@ -158,6 +165,25 @@ async def hits_that_tell(asked: Asked, hits: Sequence[Hit]) -> tuple[Sequence[Hi
     if question.own:
         return hits, (question.said,)
     return [hit for hit in hits if question.speaks_of(hit.text, names)], (question.said,)
+
+
+def _is_told(asked: Asked, hits: Sequence[Hit]) -> bool:
+    """Whether a message tells the slot that is asked for, in whatever words."""
+    return asked.slot is not None and any(is_told(asked.slot, hit) for hit in hits)
+
+
+async def _untold_thing(asked: Asked, hits: Sequence[Hit]) -> tuple[str, ...]:
+    """What a question asks for by a noun that nothing has, if nothing is similar to the question either."""
+    thing = direct_question.thing(asked.question.text)
+    if thing is None or asked.question.vector is None:
+        return ()
+    if _is_told(asked, hits) or any(thing.told_in(hit.text) for hit in hits):
+        return ()
+    at = (asked.connection, asked.viewer, asked.among)
+    nearest = await asked.index.search(*at, asked.question.model, asked.question.vector, 1)
+    if max(nearest.values(), default=0.0) >= asked.question.calibration.question_floor:
+        return ()
+    return (thing.said,)
 
 
 def _beside(hit: Hit) -> Hit:

@@ -106,8 +106,12 @@ async def _pool(asked: Asked, limit: int) -> tuple[Pool[int], set[int]]:
         found = await full_text.documents(connection, among, viewer, question.text, ids) if ids else {}
         return {id_.int: document for id_, document in found.items()}
 
-    worded, near = await together(full_text.search(connection, among, viewer, question.text, limit), nearest(limit))
-    first = {*near, *(id_.int for id_ in worded.scores)}
+    worded, telling, near = await together(
+        full_text.search(connection, among, viewer, question.text, limit),
+        full_text.search(connection, among, viewer, asked.slot.slot.words if asked.slot else "", limit),
+        nearest(limit),
+    )
+    first = {*near, *(id_.int for id_ in (*worded.scores, *telling.scores))}
     ids, far = _uuids(first), _uuids(first - near.keys())
     runs, texts, others = await together(
         among.runs(connection, viewer, ids), documents(ids), nearest(len(far), only=far)

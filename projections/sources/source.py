@@ -16,6 +16,7 @@ from mnemolog.domain.hydration import Match
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.ranking import DEFAULT, Cutoff, Profile
+from mnemolog.domain.slots import Wanted, wanted_slot
 from mnemolog.domain.state import Past, asked_past
 from mnemolog.domain.text import name_key
 from mnemolog.domain.viewer import Viewer
@@ -87,6 +88,11 @@ class Asked:
     def past(self) -> Past | None:
         """The time that it asks for, if that is past."""
         return asked_past(self.question.text, self.asked_at or self.point.valid_at)
+
+    @cached_property
+    def slot(self) -> Wanted | None:
+        """What it asks for again and again, such as the user's home, if it is that."""
+        return wanted_slot(self.question.text)
 
     def match(self, text: str) -> float:
         """How well a text without a similarity answers, in [0, 1]: by the words that it has of the question.

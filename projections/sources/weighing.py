@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from mnemolog.domain import hydration, state
 from mnemolog.domain.answers import tells, told_by
@@ -12,6 +13,7 @@ from mnemolog.domain.change import Change, changes
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.ranking import OUTSIDE, Signals
+from mnemolog.domain.slots import Wanted
 from mnemolog.domain.turn import Role
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.sources.graph import FACT
@@ -187,9 +189,52 @@ def changes_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     return found
 
 
+def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """What tells a slot that is asked for above what does not, the latest of it first.
+
+    `89 kg this morning` above `I weigh 96 kilos`, and above a fact that the rules found in what was said before. Asked
+    since when, the first of it. Earlier figures are marked.
+    """
+    if asked.slot is None or not (told := _telling(asked, asked.slot, hits)):
+        return hits
+    slot, since = asked.slot.slot, _SINCE.search(asked.question.text) is not None
+    ids = {hit.id for hit in told}
+    first = (min if since else max)(told, key=lambda hit: hit.date)
+    marks = slot.figure and not since and not asked.past
+    best, found = first.score, list[Hit]()
+    for hit in hits:
+        one = hit if hit.kind != MESSAGE or hit.id in ids else _no_answer(hit)
+        older_fact = _is_older_fact(hit, first) and hit.row["details"]["predicate"] in slot.predicates
+        if hit.kind == MESSAGE or older_fact:
+            best = max(best, one.score)
+        if marks and (older_fact or (hit.id in ids and hit.date < first.date)):
+            one = replace(one, current=False, superseded_by=first.id)
+        found.append(one)
+    found = [replace(first, score=best), *(hit for hit in found if hit.id != first.id)]
+    return sorted(found, key=lambda hit: -hit.score)
+
+
+_SINCE = re.compile(r"\b(?:since when|how long|when did)\b", re.IGNORECASE)
+
+
+def _telling(asked: Asked, wanted: Wanted, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """The messages of users that tell a slot, until the end of the period that is asked for."""
+    spans = asked.past.spans if asked.past else ()
+    if asked.past and not spans:
+        return []
+    said = [hit for hit in hits if _tells(hit) and hit.row["role"] == Role.USER and is_told(wanted, hit)]
+    return [hit for hit in said if not spans or hit.date < max(span.end for span in spans)]
+
+
+def is_told(wanted: Wanted, hit: Hit) -> bool:
+    """Whether a message tells a slot of whom it is asked; somebody whom the question names may be who speaks."""
+    return hit.kind == MESSAGE and wanted.by(hit.row["speaker"] or "").told_in(hit.row["text"])
+
+
 _WHY = re.compile(r"\W*(?:why|how come)\b", re.IGNORECASE)
 _OF_NOW = re.compile(
-    r"\b(?:is|are|am|do|does|s|re|m)\b(?!.*\b(?:used to|before|previous\w*|first|ever)\b)", re.IGNORECASE
+    r"(?:\b(?:is|are|am|do|does|s|re|m)\b|^\W*who \w+s\b)(?!.*\b(?:used to|before|previous\w*|first|ever)\b)",
+    re.IGNORECASE,
 )
 
 
@@ -239,9 +284,16 @@ def _denies(asked: Asked, hit: Hit, later: Hit, told: Change) -> bool:
 def _was_told_before(hit: Hit, later: Hit) -> bool:
     """Whether it is an earlier message of the same speaker, or a fact that the rules found in one."""
     if hit.kind == FACT:
-        row = hit.row["details"]
-        return hit.current and "extractor" in row["metadata"] and max(row["known_from"], hit.date) < later.date
+        return _is_older_fact(hit, later)
     return _tells(hit) and hit.date < later.date and hit.row["speaker"] == later.row["speaker"]
+
+
+def _is_older_fact(hit: Hit, later: Hit) -> bool:
+    """Whether it is a fact that holds and that the rules found in an earlier message."""
+    if hit.kind != FACT or not hit.current or "extractor" not in hit.row["details"]["metadata"]:
+        return False
+    known: datetime = hit.row["details"]["known_from"]
+    return max(known, hit.date) < later.date
 
 
 def _tells(hit: Hit) -> bool:

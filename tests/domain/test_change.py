@@ -80,3 +80,16 @@ def test_what_changed_may_be_shortened() -> None:
     assert moved.about(asked, asked)
     [short] = changes("the pro is on thursdays now")
     assert not short.about(hydration.stems("prosecco"), asked)
+
+
+@pytest.mark.parametrize(
+    ("text", "thing", "firm"),
+    [
+        ("The weekend in York has become the weekend of the 19th", "weekend", True),
+        ("Mrs Hale has handed the orchestra over to a man called Per", "orchestra", False),
+        ("Ines takes over the shop", "shop", False),
+    ],
+)
+def test_what_becomes_another_day_or_goes_to_somebody_else_changed(text: str, thing: str, *, firm: bool) -> None:
+    [change] = changes(text)
+    assert (thing in {one.noun for one in change.things}, change.firm) == (True, firm)

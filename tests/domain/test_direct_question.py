@@ -2,7 +2,7 @@
 
 import pytest
 
-from mnemolog.domain.direct_question import direct
+from mnemolog.domain.direct_question import direct, thing
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,7 @@ from mnemolog.domain.direct_question import direct
         ("what's my phone number", "my phone number"),
         ("Who is my dentist?", "my dentist"),
         ("When is Yusuf’s birthday?", "Yusuf's birthday"),
+        ("What's Yusuf's birthday?", "Yusuf's birthday"),
         ("What is my mother's phone number?", "my mother's phone number"),
         ("Where does my older brother live?", "my brother's home"),
         ("What is my sister called?", "my sister"),
@@ -70,3 +71,28 @@ def test_a_text_tells_it_if_it_speaks_of_the_person_and_of_what_is_asked(questio
     found = direct(question)
     assert found
     assert found.tells(text, {found.name} - {""}) is tells
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("What is my shoe size?", "my shoe size"),
+        ("Who is our solicitor now?", "our solicitor"),
+        ("What’s my mother's maiden name?", "my mother's maiden name"),
+        ("When is Tom's graduation?", "Tom's graduation"),
+        ("What is the name of my cat?", "my cat"),
+        ("Which bank am I with?", "my bank"),
+    ],
+)
+def test_a_question_asks_for_something_by_a_noun(question: str, said: str) -> None:
+    found = thing(question)
+    assert found
+    assert found.said == said
+    assert not found.told_in("The tram was late")
+    assert found.told_in(f"About {said}: not today")
+    assert not found.told_in(f"What about {said}?")
+
+
+@pytest.mark.parametrize("question", ["Where is my cat?", "Who is my father?", "What is my next trip?", "Who is Tom?"])
+def test_a_question_asks_for_nothing_by_a_noun(question: str) -> None:
+    assert thing(question) is None

@@ -200,6 +200,42 @@ async def test_a_message_of_a_change_may_have_only_the_thing_that_changed(model:
         assert current in found[0].text, (question, [(hit.text, hit.score) for hit in found])
 
 
+RETOLD = (
+    ("2025-11-20", "Live in Selby with my parents, the rent is £300 a month. Supervisor is Odile Marchetti"),
+    ("2025-11-24", "94 kilos on the scales, oh dear"),
+    ("2025-12-02", "I drive an Astra, my brother Piet has a Golf. He weighs 80 kg"),
+    ("2026-01-09", "Signed for a two-bedroom in Goole, they want £450"),
+    ("2026-01-20", "Slept on the floor, first night in Goole"),
+    ("2026-02-02", "88.5 kg this morning!"),
+    ("2026-02-14", "A little red Micra it is, from a garage in Hull"),
+    ("2026-02-20", "Bahar is a lovely boss so far, much more relaxed"),
+)
+
+
+async def test_the_latest_message_that_tells_what_is_asked_comes_first_in_whatever_words(model: Engine) -> None:
+    ana = Teller(model, "retold")
+    for date, text in RETOLD:
+        await ana.says(text, speaker="", occurred_at=day(date))
+    await model.settled(60)
+
+    for question, right in (
+        ("Where do I live?", "first night in Goole"),
+        ("Since when have I lived in Goole?", "two-bedroom in Goole"),
+        ("How much do I weigh?", "88.5 kg"),
+        ("What is the rent?", "£450"),
+        ("What do I drive?", "Micra"),
+        ("Who is my boss?", "Bahar"),
+    ):
+        hits = (await ana.asks(question)).hits
+        assert right in hits[0].text, (question, [(hit.text, hit.score) for hit in hits])
+    weights = {hit.text: hit.current for hit in (await ana.asks("How much do I weigh?", top_k=10)).hits}
+    assert [text[:2] for text, current in weights.items() if not current] == ["94"]
+    context = await model.reads.context(ana.viewer, ContextRequest(query="How much do I weigh?"))
+    assert ("88.5 kg" in context.text, "94 kilos" in context.text) == (True, False)
+    context = await model.reads.context(ana.viewer, ContextRequest(query="What rent do I pay?"))
+    assert ("£450" in context.text, "300 a month (since" in context.text) == (True, False)
+
+
 DENIED = (
     ("2025-11-18", "Hello, I run a little wool shop called The Purl Diver on Corve Street in Ludlow."),
     ("2025-11-22", "The shop is open Tuesday to Saturday, ten till five, and it is free to look around."),
@@ -415,6 +451,19 @@ async def test_what_the_user_never_told_of_themselves_is_said_to_be_unknown(mode
     assert list((await nora.asks("When is my birthday?")).unknown) == []
     context = await model.reads.context(nora.viewer, ContextRequest(query="When is my birthday?"))
     assert list(context.unknown) == []
+
+
+async def test_what_no_message_has_a_word_for_is_said_to_be_unknown(model: Engine) -> None:
+    ana = Teller(model, "nouns")
+    for text in ("The tram was late again.", "My passport is in the blue drawer."):
+        await ana.says(text, speaker="")
+    await model.settled(60)
+    for question, unknown in (
+        ("What is my shoe size?", ["my shoe size"]),
+        ("Which bank am I with?", ["my bank"]),
+        ("Where is my passport?", []),
+    ):
+        assert list((await ana.asks(question)).unknown) == unknown, question
 
 
 async def test_nothing_is_known_instead_of_a_weak_guess(model: Engine) -> None:

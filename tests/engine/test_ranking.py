@@ -28,7 +28,7 @@ FOUND: dict[str, tuple[str, ...]] = {
     "Where do I live?": (
         "Ana: Big news: we moved to Leipzig last weekend!",
         "Ana: Hi! I live in Berlin, near the canal.",
-        "Ana: I started working at a school clinic, it is calmer than the hospital.",
+        "Ana bought a used bicycle for the river path",
     ),
     "What happened with the tomatoes on the balcony?": (
         "Ana: The new flat has a balcony full of tomatoes.",

@@ -1018,6 +1018,33 @@ def test_much_is_moved_that_is_no_trip(text: str) -> None:
     assert all(one.planned for one in stated)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I'm taking April off", []),
+        ("They've put me on ramipril", ["medication ramipril"]),
+        ("Dr Claes has switched me to losartan, 50 mg.", ["medication losartan", "losartan_dose 50 mg"]),
+        ("Dr Lee switched me from citalopram to sertraline", ["-medication citalopram", "medication sertraline"]),
+        ("I've been taken off metformin", ["-medication metformin", "-metformin_dose *"]),
+        ("I started on sertraline", ["medication sertraline"]),
+    ],
+)
+def test_a_medication_may_be_changed_by_others(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "ended"),
+    [
+        ("Tom and I are separating.", "-married_to Tom"),
+        ("Tom and I are getting a divorce", "-married_to Tom"),
+        ("We're getting divorced", "-married_to *"),
+    ],
+)
+def test_a_separation_may_only_have_begun(text: str, ended: str) -> None:
+    assert ended in found(text)
+
+
 def test_each_rule_has_a_name_of_its_own() -> None:
     names = [one.name for one in (*DATES, *RULES)]
     assert len(set(names)) == len(names)

@@ -1,0 +1,250 @@
+"""Slots: what people ask about somebody again and again, such as a home or a weight, and how messages tell it.
+
+A message may tell it in none of the words of the question, as "89 kg this morning" tells what somebody weighs; the
+latest one counts. By rules, which know English.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from mnemolog.domain import hydration
+from mnemolog.domain.answers import tells_person
+from mnemolog.domain.direct_question import only_of
+from mnemolog.domain.extraction.rule import form
+from mnemolog.domain.extraction.times import DAY, MONTH
+from mnemolog.domain.extraction.vocabulary import CARS, MODELS, ONE_OF, PETS, SOME_OF
+from mnemolog.domain.state import reported
+from mnemolog.domain.text import normalize_name
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """`asked`: forms of the question. `told`: what tells it. `words`: what to look for beside the question's words.
+
+    `predicates`: those of facts that fill it. `figure`: the value is a number, so that of two messages the later one
+    supersedes the other. `by_others`: a sentence about somebody else may tell it, as "Mia is a great boss" does. `also`:
+    what else a sentence must have.
+    """
+
+    name: str
+    asked: re.Pattern[str]
+    told: re.Pattern[str]
+    words: str
+    predicates: frozenset[str] = frozenset()
+    figure: bool = False
+    by_others: bool = False
+    also: Callable[[str], bool] = bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A slot of the user, or of somebody whom the question names."""
+
+    slot: Slot
+    names: tuple[str, ...] = ()
+
+    def by(self, speaker: str) -> "Wanted":
+        """The slot in a message of this speaker, who is "I" in it."""
+        others = tuple(one for one in self.names if normalize_name(one) != normalize_name(speaker))
+        return replace(self, names=others)
+
+    def told_in(self, text: str) -> bool:
+        """Whether a message tells it, of whom it is asked.
+
+        >>> wanted_slot("How much do I weigh?").told_in("89 kg this morning, at last")
+        True
+        >>> wanted_slot("How much do I weigh?").told_in("Tom is 89 kg")
+        False
+        """
+        if not self.names and reported(text):
+            return False
+        return any(self._is_told(one) for one in _SENTENCE.split(text))
+
+    def _is_told(self, sentence: str) -> bool:
+        if _UNSETTLED.search(sentence) or not self.slot.also(sentence):
+            return False
+        told = list(self.slot.told.finditer(sentence))
+        if self.names:
+            return bool(told) and all(re.search(rf"\b{re.escape(one)}\b", sentence, re.I) for one in self.names)
+        return any(not _is_of_another(sentence, one, self.slot) for one in told)
+
+
+def wanted_slot(question: str) -> Wanted | None:
+    """The slot that a question asks for, if it is one.
+
+    >>> wanted_slot("Where does Lena live?").slot.name, wanted_slot("Who lives in Leeds?")
+    ('home', None)
+    """
+    slot = next((one for one in SLOTS if one.asked.search(question)), None)
+    if slot is None or not only_of(question) <= hydration.stems(slot.words):
+        return None
+    names = hydration.capitalised_names(question)
+    return None if not names and _OF_OTHERS.search(question) else Wanted(slot, names)
+
+
+def _is_of_another(sentence: str, told: re.Match[str], slot: Slot) -> bool:
+    """Whether somebody else was named last before it, and not the speaker: `Tom is 89 kg`, `89 kg for Tom`."""
+    before = [one for one in _WHOSE.finditer(sentence) if one.end() <= told.start()]
+    whose = [one.lastgroup for one in before if not (slot.by_others and one.lastgroup == "acts")]
+    if whose:
+        return whose[-1] != "own"
+    return slot.figure and _FOR_ANOTHER.match(sentence, told.end()) is not None
+
+
+_OF_OTHERS = re.compile(r"\b(?:he|she|they|his|her|their|him|them|you|your)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_RELATIVE = f"(?:{ONE_OF}|{SOME_OF}|{PETS}|mate|kids?|son|parents?|ex)"
+_NO_NAME = r"(?i:it|that|this|here|there|what|where|how|who|let|the|a|an|and|but|so|then|today|now|my|our)"
+_IS = r"(?:'s|'ve|'ll|'d)? (?:\w+ly )?(?:is|are|was|were|has|have|had|got|gets|lives?|lived|works?|can|can't|cannot|cant|moved|moves|drives?|takes|will|wants|says|said|passed)\b"
+_WHOSE = re.compile(
+    r"\b(?P<own>(?i:i|i'm|i've|i'd|i'll|im|ive|we|we're|we've|we'll|me|us)\b"
+    rf"|(?i:my|our)\b(?! (?:\w+ )?{_RELATIVE}\b))"
+    rf"|\b(?P<other>(?i:he|she|they|his|her|their|he's|she's|they're|hes|shes)\b|(?<!with )(?i:my|our) (?:\w+ )?{_RELATIVE}\b"
+    rf"|(?!{_NO_NAME}\b)[A-Z][\w-]+(?='s (?!my |our |the |an? ))|(?<![\w.,;] )(?<![\w'-])(?!{_NO_NAME}\b)[a-z]{{3,}}(?={_IS}|'s \w))"
+    rf"|\b(?P<acts>(?!{_NO_NAME}\b)[A-Z][\w-]+(?={_IS}))|^(?P<both>[A-Z][\w-]+ and [A-Z])"
+)
+_FOR_ANOTHER = re.compile(r"\s*(?:for|of) (?!me\b|us\b)(?:[A-Z]\w+|my \w+)")
+# Not what is so: only looked at, wished for or offered.
+_UNSETTLED = re.compile(
+    r"\?|\b(?:if|maybe|offer\w*|on the market|sell(?:ing)?|sold|buying|buyer|too (?:big|small)|might|could|should|would|wants? (?:to|me|us)|wanted|wish|hop(?:e|es|ing)|hopefully|dream\w*|looking (?:at|for|to)"
+    r"|thinking (?:of|about|we)|consider\w*|visit\w*|holiday|hotel|airbnb|used to|ago|back in \d{4}|as a (?:child|kid|girl|boy)"
+    r"|when i was|need to find|until we find|last night in|interview\w*|applied|applying)\b",
+    re.IGNORECASE,
+)
+_MONEY = r"[£$€]?\d{1,3}(?:[,.]?\d{3})*(?:\.\d\d)?k?"
+_MONTHLY = r"[£$€]?(?:\d{3,4}|\d{1,2}[,.]\d{3})\b"
+_DWELLING = (
+    r"(?:flat|house|(?:my|our|new|own|a|'s) (?:place|room)|apartment|studio|sublet|cottage|bedsit|bungalow|farmhouse|condo|annexe|houseboat"
+    r"|(?:\d|one|two|three|four)[- ]?(?:bed|room)(?:room|ed)?|houseshare|lodgings)"
+)
+_AT_A_PLACE = re.compile(
+    rf"\b(?:in|at|into|to|on|near) (?:(?:the|a|an|my|our) )?(?!(?i:the|an?|my|our|{DAY}s?|{MONTH})\b|\d)[\w'-]+"
+)
+
+
+def _slot(
+    name: str, asked: str, told: str, words: str, predicates: str = "", **how: bool | Callable[[str], bool]
+) -> Slot:
+    return Slot(name, re.compile(asked, re.IGNORECASE), form(told), words, frozenset(predicates.split()), **how)  # type: ignore[arg-type]
+
+
+SLOTS = (
+    _slot(
+        "home",
+        r"\bwhere\b.*\b(?:liv(?:e|es|ing)|stay|staying|based)\b(?! with\b)|\bmy (?:home|address)\b|\bwhat(?:'s| is) \w+'s address"
+        r"|\b(?:since when|how long|when did)\b.*\b(?:liv(?:e|ed|ing)|mov(?:e|ed))\b",
+        r"\b(?:liv(?:e|es|ing)|stay(?:s|ing)?|rent(?:s|ing)?|settled|based|crashing|lodg\w+) (?:\w+ ){0,3}?(?:in|at|with|on|near)\b"
+        r"|\b(?:moved|moving|relocated) (?:(?:back|out|over|down|up|across) )?(?:to|into|in)\b"
+        rf"|\b{_DWELLING}\b|\b(?:first|second) (?:night|morning|week|weekend) in\b|\b(?:boxes|unpack\w+|keys|my stuff|tenancy|lease)\b"
+        r"|\bthat'?s (?:us|me) in\b",
+        "moved moving flat house place rent renting staying stuff boxes keys landlord landlady room night",
+        "lives_in",
+        also=lambda sentence: _AT_A_PLACE.search(sentence) is not None,
+    ),
+    _slot(
+        "employer",
+        r"\bwho\b.*\bwork(?:s|ing)? for\b|\b(?:where|since when|how long)\b.*\bwork(?:s|ed|ing)?\b|\bsince when (?:am|are|is) .* at\b|\b(?:employer|company)\b",
+        r"\bwork(?:s|ing|ed)? (?:at|for|with)\b|\b(?:start(?:s|ed|ing)?|join(?:s|ed|ing)|sign(?:ed|ing) (?:on|up)|employed|hired|transferr\w+) (?:\w+ )?(?:at|with|by)\b"
+        r"|\b(?:job|contract|position|role|shifts?) (?:\w+ )?(?:at|with|for|in)\b|\bjoined\b|\b(?:driv|teach|cook|nurs)(?:e|es|ing) (?:\w+ ){1,2}(?:for|at)\b",
+        "work started joined job hired employed contract company",
+        "works_at",
+    ),
+    _slot(
+        "occupation",
+        r"\bwhat\b.*\b(?:job|profession|occupation|job title|for work|for a living)\b|\bwhat (?:do|does) \w+ do\W*$",
+        r"\b(?:an?|as|am|i'm|im|the) {OCCUPATION}|\b(?:work(?:s|ing|ed)? as|promoted|job|retrain\w+|apprentice\w*|acting|act up|team lead\w*|in charge|retired|retiring"
+        r"|laid off|redundan\w+|unemployed|self-employed|freelanc\w+|start(?:ed|s|ing) (?:\w+ ){0,2}?(?:as|with|at|for)|got on)\b",
+        "job work promoted started lead career retired freelance",
+        "job_title works_at",
+    ),
+    _slot(
+        "weight",
+        r"\bweigh|\bhow heavy\b",
+        r"\b\d+(?:[.,]\d+)? ?(?:kgs?|kilos?|kilograms?|lbs?|stone)\b",
+        "kg kilo kilos stone lbs weigh scales",
+        "weight",
+        figure=True,
+    ),
+    _slot(
+        "pay",
+        r"\b(?:earn\w*|salary|wages?|income|paid)\b|\b(?:my|our|'s) (?:\w+ )?pay\b|\bdo i make\b",
+        rf"\b(?:salary|wages?|pay(?: goes| went| is| rise|'s)|earn(?:s|ing)?|income|raise|day rate|on)\b[^.;!?]{{0,40}}?{_MONEY}"
+        rf"(?! ?(?:mg|kg|%))|{_MONEY}(?: \w+)? (?:an hour|per hour|a year|per year|before tax|gross)\b",
+        "salary wage pay paid earn raise hour gross promoted",
+        "salary",
+        figure=True,
+        also=lambda text: (
+            re.search(
+                r"\b(?:salary|wages?|pay|paid|earn\w*|income|raise|rate|hour|year|gross|tax)\b", text, re.IGNORECASE
+            )
+            is not None
+        ),
+    ),
+    _slot(
+        "rent",
+        r"\brent\b|\bpay\b.*\b(?:flat|room|house|roof|place|month)\b",
+        rf"\b(?:rent\w*|landl\w+|{_DWELLING})\b[^;!?]{{0,60}}?(?<![\d,.-]){_MONTHLY}(?!,\d)|{_MONTHLY}(?: \w+)? (?:a|per|each|every|/) ?month\b|{_MONTHLY} (?:each|pcm|all in)\b"
+        rf"|\b(?:(?:he|she|they) (?:\w+ )?(?:charges?|wants?)|giving (?:him|her|them)) (?:\w+ )?{_MONTHLY}",
+        "rent month landlord landlady bills pcm",
+        "rent",
+        figure=True,
+        by_others=True,
+    ),
+    _slot(
+        "car",
+        r"\b(?:car|vehicle)\b|\bwhat (?:do|does|am|is) \w+ driv",
+        rf"(?-i:\b(?:{CARS}|{MODELS})\b)|\b(?:{CARS})\b|\b(?:my|our|the|a|new|old|second-hand) (?:car(?! park| boot| seat)|van|motor|hatchback|automatic|estate|pickup|truck|minivan)\b",
+        "car van drive drives driving bought",
+        "drives",
+    ),
+    _slot(
+        "boss",
+        r"\b(?:who(?:'s| is)|what(?:'s| is)).*\b(?:boss|manager|supervisor)\b|\breport to\b",
+        r"\b(?:boss|(?:line )?manager|supervisor|head of|report(?:s|ing)? to|runs? the (?:\w+ )?(?:group|team|department|place|shop)"
+        r"|(?:takes?|took|taking) over|team lead(?:er)?)\b",
+        "boss manager supervisor report head team",
+        "boss manager supervisor",
+        by_others=True,
+        also=tells_person,
+    ),
+    _slot(
+        "partner",
+        r"\bwho\b.*\b(?:partner|girlfriend|boyfriend|husband|wife|seeing|dating|married to|together with)\b",
+        r"\b(?:girlfriend|boyfriend|partner|husband|wife|hubby|missus|fianc\w+|married|engaged|dating|seeing|going out|broke up|split up"
+        r"|separat\w+|divorc\w+|official|a couple|met (?:someone|somebody)|(?:first|second|third) date)\b",
+        "girlfriend boyfriend partner husband wife dating seeing married met date official",
+        "partner_of married_to engaged_to",
+        by_others=True,
+        also=tells_person,
+    ),
+    _slot(
+        "phone number",
+        r"\b(?:phone|mobile|cell|telephone)(?: number)?\b|\bmy number\b",
+        r"\b(?:number|phone|mobile|cell)\b[^;!?]{0,60}?\d{3}",
+        "number phone mobile sim",
+        "phone_number",
+        figure=True,
+    ),
+    _slot(
+        "pet",
+        r"\b(?:pets?|animals?)\b",
+        rf"\b(?:{PETS}|puppies|kittens|bunny|gerbil|canary|donkeys?|hens?|chickens|gecko|lizard|fish tank)\b|\bvet\b",
+        "dog cat puppy kitten rabbit hamster budgie horse parrot pet vet",
+        "dog cat",
+    ),
+    _slot(
+        "allergy",
+        r"\b(?:allerg\w+|intoleran\w+)\b|\b(?:can't|cannot|can \w+ not|mustn't|shouldn't) \w* ?eat\b",
+        r"\b(?:allerg\w+|intoleran\w+|epipen|anaphyla\w+|(?:can't|cannot|must not|mustn't) (?:have|eat|drink|touch)|coeliac|celiac)\b",
+        "allergy allergic intolerant intolerance epipen reaction",
+        "allergy intolerance",
+    ),
+    _slot(
+        "medication",
+        r"\b(?:medication|medicines?|meds|tablets?|pills?|drugs?|prescri\w+)\b",
+        r"\b{DRUG}|\b(?:tablets?|pills?|capsules|inhaler|injections?|antibiotics|painkillers|statins?|ointment)\b|\bprescri\w+|\bput me on\b|\d ?mg\b",
+        "tablets pills mg medication prescribed doctor dose",
+        "medication",
+    ),
+)

@@ -1,0 +1,100 @@
+"""What people ask about somebody again and again, and which messages tell it."""
+
+import pytest
+
+from mnemolog.domain.slots import wanted_slot
+
+
+@pytest.mark.parametrize(
+    ("question", "slot", "names"),
+    [
+        ("Where do I live now?", "home", ()),
+        ("Where does Lena live?", "home", ("Lena",)),
+        ("Since when do we live in Leeds?", "home", ("Leeds",)),
+        ("Who do I work for?", "employer", ()),
+        ("What is my job?", "occupation", ()),
+        ("What does Tom do for a living?", "occupation", ("Tom",)),
+        ("how much do i weigh", "weight", ()),
+        ("What do I earn?", "pay", ()),
+        ("How much is the rent?", "rent", ()),
+        ("Which car have we got?", "car", ()),
+        ("Who's my boss?", "boss", ()),
+        ("Who is my girlfriend?", "partner", ()),
+        ("What's our phone number?", "phone number", ()),
+        ("Do I have any pets?", "pet", ()),
+        ("What medication am I on?", "medication", ()),
+        ("What can't I eat?", "allergy", ()),
+    ],
+)
+def test_a_question_asks_for_a_slot(question: str, slot: str, names: tuple[str, ...]) -> None:
+    wanted = wanted_slot(question)
+    assert wanted
+    assert (wanted.slot.name, wanted.names) == (slot, names)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where did we eat?",
+        "Where does my sister live?",
+        "Where does she live?",
+        "Who lives with me?",
+        "What is the time?",
+    ],
+)
+def test_a_question_asks_for_none(question: str) -> None:
+    assert wanted_slot(question) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "told"),
+    [
+        ("Where do I live?", "First night in Leeds, on a mattress", True),
+        ("Where do I live?", "all my stuff is at nina's now", True),
+        ("Where do I live?", "Signed for a two-bedroom in Hove", True),
+        ("Where do I live?", "Thinking of a flat in Hove", False),
+        ("Where do I live?", "Nina lives in Hove", False),
+        ("Where do I live?", "My brother has taken a flat in Hove", False),
+        ("Where do I live?", "The flat is cold", False),
+        ("Where do I live?", "We moved the trip to Oslo to June", False),
+        ("Where do I live?", "It moved to Monday", False),
+        ("Where do I live?", "moved back to selby", True),
+        ("Where does Nina live?", "Nina's flat is in Hove", True),
+        ("Where does Nina live?", "I have a flat in Hove", False),
+        ("How much do I weigh?", "81.5 kg this morning", True),
+        ("How much do I weigh?", "12 stone 3, at last", True),
+        ("How much do I weigh?", "9.4 kg for Ida at the check", False),
+        ("How much do I weigh?", "the parcel costs 12 pounds", False),
+        ("What do I earn?", "my contract goes on and pay goes to 41,000", True),
+        ("What do I earn?", "got promoted, 17.20 an hour", True),
+        ("What do I earn?", "The sofa was 400", False),
+        ("How much is my rent?", "he wants 820 and the bills", True),
+        ("How much is my rent?", "The house sold for 485,000", False),
+        ("How much is my rent?", "Ida's room is 420 a month", False),
+        ("What car do I drive?", "A little Yaris it is", True),
+        ("What car do I drive?", "The car park was full", False),
+        ("Who is my boss?", "Farida is a great boss", True),
+        ("Who is my boss?", "My boss is Farida", True),
+        ("Who is my boss?", "Farida's my new boss", True),
+        ("Who is my boss?", "Tom's boss is Farida", False),
+        ("How much is my rent?", "Mr Cole has put the rent up, it's £725 a month", True),
+        ("Where do I live?", "Eva said: I live in Graz", False),
+        ("Who is my boss?", "Tom's rude to his boss, says Ann", False),
+        ("What medication do I take?", "The pharmacy gave me atorvastatin instead", True),
+        ("What medication do I take?", "I have April off", False),
+        ("What can't I eat?", "Ida can't have eggs", False),
+        ("What can't I eat?", "I can't have eggs", True),
+        ("What is Ida allergic to?", "Ida can't have eggs", True),
+    ],
+)
+def test_a_message_tells_a_slot_of_whom_it_is_asked(question: str, text: str, told: bool) -> None:
+    wanted = wanted_slot(question)
+    assert wanted
+    assert wanted.told_in(text) is told
+
+
+def test_whom_a_question_names_may_be_who_speaks() -> None:
+    wanted = wanted_slot("How much does Ida weigh?")
+    assert wanted
+    assert wanted.by("Ida").told_in("81 kg this morning")
+    assert not wanted.by("Ana").told_in("81 kg this morning")
