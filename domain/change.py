@@ -119,7 +119,7 @@ _IS_OVER = (
 )
 _LEFT = (
     r"\b(?i:packed in|given up|gave up|giving up|stopped|quit|dropped out of|dropped|sold|scrapped|got rid of|binned"
-    r"|resigned from|came off|come off|broke up with|split up with|finished with)"
+    r"|resigned from|came off|come off|(?:took|taken) (?:me|us|him|her) off|broke up with|split up with|finished with)"
 )
 _DENIED = re.compile(rf"{_NOT}{_SOME}(?=$|\W*$|,|\.|;| (?:and|but|so|any|after))|{_IS_OVER}|{_LEFT} {_SOME}")
 # To another day or price, or off.

@@ -86,12 +86,15 @@ def wanted_slot(question: str) -> Wanted | None:
 def _is_of_another(sentence: str, told: re.Match[str], slot: Slot) -> bool:
     """Whether somebody else was named last before it, and not the speaker: `Tom is 89 kg`, `89 kg for Tom`."""
     before = [one for one in _WHOSE.finditer(sentence) if one.end() <= told.start()]
+    if slot.by_others:  # "Ana's boss is Mia", but not "Ana's son is my boss".
+        before = [one for one in before if one.lastgroup == "own" or told.start() - one.end() <= _BESIDE]
     whose = [one.lastgroup for one in before if not (slot.by_others and one.lastgroup == "acts")]
     if whose:
         return whose[-1] != "own"
     return slot.figure and _FOR_ANOTHER.match(sentence, told.end()) is not None
 
 
+_BESIDE = 8
 _OF_OTHERS = re.compile(r"\b(?:he|she|they|his|her|their|him|them|you|your)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _RELATIVE = f"(?:{ONE_OF}|{SOME_OF}|{PETS}|mate|kids?|son|parents?|ex)"
@@ -102,7 +105,7 @@ _WHOSE = re.compile(
     rf"|(?i:my|our)\b(?! (?:\w+ )?{_RELATIVE}\b))"
     rf"|\b(?P<other>(?i:he|she|they|his|her|their|he's|she's|they're|hes|shes)\b|(?<!with )(?i:my|our) (?:\w+ )?{_RELATIVE}\b"
     rf"|(?!{_NO_NAME}\b)[A-Z][\w-]+(?='s (?!my |our |the |an? ))|(?<![\w.,;] )(?<![\w'-])(?!{_NO_NAME}\b)[a-z]{{3,}}(?={_IS}|'s \w))"
-    rf"|\b(?P<acts>(?!{_NO_NAME}\b)[A-Z][\w-]+(?={_IS}))|^(?P<both>[A-Z][\w-]+ and [A-Z])"
+    rf"|\b(?P<acts>(?!{_NO_NAME}\b)[A-Z][\w-]+(?={_IS}))|^(?P<both>[A-Z][\w-]+ and (?!I\b)[A-Z])"
 )
 _FOR_ANOTHER = re.compile(r"\s*(?:for|of) (?!me\b|us\b)(?:[A-Z]\w+|my \w+)")
 # Not what is so: only looked at, wished for or offered.
@@ -112,6 +115,7 @@ _UNSETTLED = re.compile(
     r"|when i was|need to find|until we find|last night in|interview\w*|applied|applying)\b",
     re.IGNORECASE,
 )
+_ANIMALS = f"(?:{PETS}|puppies|kittens|bunny|gerbil|canary|donkeys?|hens?|chickens|gecko|lizard)"
 _MONEY = r"[£$€]?\d{1,3}(?:[,.]?\d{3})*(?:\.\d\d)?k?"
 _MONTHLY = r"[£$€]?(?:\d{3,4}|\d{1,2}[,.]\d{3})\b"
 _DWELLING = (
@@ -134,7 +138,7 @@ SLOTS = (
         "home",
         r"\bwhere\b.*\b(?:liv(?:e|es|ing)|stay|staying|based)\b(?! with\b)|\bmy (?:home|address)\b|\bwhat(?:'s| is) \w+'s address"
         r"|\b(?:since when|how long|when did)\b.*\b(?:liv(?:e|ed|ing)|mov(?:e|ed))\b",
-        r"\b(?:liv(?:e|es|ing)|stay(?:s|ing)?|rent(?:s|ing)?|settled|based|crashing|lodg\w+) (?:\w+ ){0,3}?(?:in|at|with|on|near)\b"
+        r"\b(?:liv(?:e|es|ing)|stay(?:s|ing)?|rent(?:s|ing)?|settled|(?:i'm|im|am|we're|are) (?:now )?based|crashing|lodg\w+) (?:\w+ ){0,3}?(?:in|at|with|on|near)\b"
         r"|\b(?:moved|moving|relocated) (?:(?:back|out|over|down|up|across) )?(?:to|into|in)\b"
         rf"|\b{_DWELLING}\b|\b(?:first|second) (?:night|morning|week|weekend) in\b|\b(?:boxes|unpack\w+|keys|my stuff|tenancy|lease)\b"
         r"|\bthat'?s (?:us|me) in\b",
@@ -146,7 +150,7 @@ SLOTS = (
         "employer",
         r"\bwho\b.*\bwork(?:s|ing)? for\b|\b(?:where|since when|how long)\b.*\bwork(?:s|ed|ing)?\b|\bsince when (?:am|are|is) .* at\b|\b(?:employer|company)\b",
         r"\bwork(?:s|ing|ed)? (?:at|for|with)\b|\b(?:start(?:s|ed|ing)?|join(?:s|ed|ing)|sign(?:ed|ing) (?:on|up)|employed|hired|transferr\w+) (?:\w+ )?(?:at|with|by)\b"
-        r"|\b(?:job|contract|position|role|shifts?) (?:\w+ )?(?:at|with|for|in)\b|\bjoined\b|\b(?:driv|teach|cook|nurs)(?:e|es|ing) (?:\w+ ){1,2}(?:for|at)\b",
+        r"|\b(?:job|contract|post|position|role|shifts?|{OCCUPATION}|first (?:day|week|month|shift)) (?:at|with|for|in)\b|\bjoined\b|\b(?:took|taken|hired) (?:me|us)\b|\b(?:driv|teach|cook|nurs)(?:e|es|ing) (?:\w+ ){1,2}(?:for|at)\b",
         "work started joined job hired employed contract company",
         "works_at",
     ),
@@ -169,17 +173,12 @@ SLOTS = (
     _slot(
         "pay",
         r"\b(?:earn\w*|salary|wages?|income|paid)\b|\b(?:my|our|'s) (?:\w+ )?pay\b|\bdo i make\b",
-        rf"\b(?:salary|wages?|pay(?: goes| went| is| rise|'s)|earn(?:s|ing)?|income|raise|day rate|on)\b[^.;!?]{{0,40}}?{_MONEY}"
-        rf"(?! ?(?:mg|kg|%))|{_MONEY}(?: \w+)? (?:an hour|per hour|a year|per year|before tax|gross)\b",
+        rf"\b(?:salary|wages?|pay(?: goes| went| is| rise|'s)|earn(?:s|ing)?|income|raise|day rate|(?:i'm|im) on)\b[^.;!?]{{0,40}}?{_MONEY}"
+        rf"(?! ?(?:mg|kg|%))|{_MONEY}(?: \w+)? (?:an hour|per hour|a year|per year|before tax|gross|to start)\b"
+        r"|\b(?:job|post|position|role|offer(?:ed)?|promoted)\b[^.;!?]{0,60}?\d\d,\d{3}\b",
         "salary wage pay paid earn raise hour gross promoted",
         "salary",
         figure=True,
-        also=lambda text: (
-            re.search(
-                r"\b(?:salary|wages?|pay|paid|earn\w*|income|raise|rate|hour|year|gross|tax)\b", text, re.IGNORECASE
-            )
-            is not None
-        ),
     ),
     _slot(
         "rent",
@@ -201,7 +200,7 @@ SLOTS = (
     _slot(
         "boss",
         r"\b(?:who(?:'s| is)|what(?:'s| is)).*\b(?:boss|manager|supervisor)\b|\breport to\b",
-        r"\b(?:boss|(?:line )?manager|supervisor|head of|report(?:s|ing)? to|runs? the (?:\w+ )?(?:group|team|department|place|shop)"
+        r"\b(?:boss|(?:line )?manager|supervisor|head of|(?:report|answer)(?:s|ing)? to|runs? (?:things|the (?:\w+ )?(?:group|team|department|place|shop))"
         r"|(?:takes?|took|taking) over|team lead(?:er)?)\b",
         "boss manager supervisor report head team",
         "boss manager supervisor",
@@ -211,8 +210,8 @@ SLOTS = (
     _slot(
         "partner",
         r"\bwho\b.*\b(?:partner|girlfriend|boyfriend|husband|wife|seeing|dating|married to|together with)\b",
-        r"\b(?:girlfriend|boyfriend|partner|husband|wife|hubby|missus|fianc\w+|married|engaged|dating|seeing|going out|broke up|split up"
-        r"|separat\w+|divorc\w+|official|a couple|met (?:someone|somebody)|(?:first|second|third) date)\b",
+        r"\b(?:girlfriend|boyfriend|(?:my|our|new|a) partner|husband|wife|hubby|missus|fianc\w+|married|engaged|dating|seeing|going out|broke up|split up"
+        r"|separat\w+|divorc\w+|official|an? (?:couple|item)|met (?:someone|somebody)|(?:first|second|third) date)\b",
         "girlfriend boyfriend partner husband wife dating seeing married met date official",
         "partner_of married_to engaged_to",
         by_others=True,
@@ -229,7 +228,7 @@ SLOTS = (
     _slot(
         "pet",
         r"\b(?:pets?|animals?)\b",
-        rf"\b(?:{PETS}|puppies|kittens|bunny|gerbil|canary|donkeys?|hens?|chickens|gecko|lizard|fish tank)\b|\bvet\b",
+        rf"\b(?:an?|my|our|the|two|three|new|old|little|baby|rescue) (?:\w+ )?{_ANIMALS}\b|\b{_ANIMALS}(?:'s| is)? (?:called|named)\b",
         "dog cat puppy kitten rabbit hamster budgie horse parrot pet vet",
         "dog cat",
     ),

@@ -149,14 +149,14 @@ async def hits_that_tell(asked: Asked, hits: Sequence[Hit]) -> tuple[Sequence[Hi
         names |= {tie["object"] for tie in ties if tie["object"] and tie["predicate"] in question.predicates}
         called = (hit.row["text"] for hit in hits if question.speaks_of(hit.row["text"], ()))
         names |= {name for text in called for name in hydration.capitalised_words(text)}
+    if _is_told(asked, hits):
+        return hits, ()
     telling = {hit.id for hit in hits if question.tells(hit.text, names)}
     if telling and asked.profile is not DEFAULT:
         return hits, ()
     if telling:
         told = [hit if hit.id in telling else _beside(hit) for hit in hits]
         return sorted(told, key=lambda hit: -hit.score), ()
-    if _is_told(asked, hits):
-        return hits, ()
     if not question.asks:
         kin = await full_text.search(asked.connection, asked.among, asked.viewer, " ".join(question.kin), FEWEST)
         said = await conversation.found(asked.connection, asked.viewer, kin.scores.keys())

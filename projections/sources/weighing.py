@@ -193,13 +193,17 @@ def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     """What tells a slot that is asked for above what does not, the latest of it first.
 
     `89 kg this morning` above `I weigh 96 kilos`, and above a fact that the rules found in what was said before. Asked
-    since when, the first of it. Earlier figures are marked.
+    since when, the first that has most words of the question. Earlier figures are marked.
     """
     if asked.slot is None or not (told := _telling(asked, asked.slot, hits)):
         return hits
     slot, since = asked.slot.slot, _SINCE.search(asked.question.text) is not None
     ids = {hit.id for hit in told}
-    first = (min if since else max)(told, key=lambda hit: hit.date)
+    if since:
+        shared = {hit.id: len(hydration.stems(hit.text) & asked.stems) for hit in told}
+        first = min(told, key=lambda hit: (-shared[hit.id], hit.date))
+    else:
+        first = max(told, key=lambda hit: hit.date)
     marks = slot.figure and not since and not asked.past
     best, found = first.score, list[Hit]()
     for hit in hits:
@@ -231,6 +235,7 @@ def is_told(wanted: Wanted, hit: Hit) -> bool:
     return hit.kind == MESSAGE and wanted.by(hit.row["speaker"] or "").told_in(hit.row["text"])
 
 
+_WHETHER = re.compile(r"\W*(?:am|is|are|do|does|have|has)\b", re.IGNORECASE)
 _WHY = re.compile(r"\W*(?:why|how come)\b", re.IGNORECASE)
 _OF_NOW = re.compile(
     r"(?:\b(?:is|are|am|do|does|s|re|m)\b|^\W*who \w+s\b)(?!.*\b(?:used to|before|previous\w*|first|ever)\b)",
@@ -270,8 +275,11 @@ def _says_half(words: frozenset[str], told: Change) -> bool:
 def _denies(asked: Asked, hit: Hit, later: Hit, told: Change) -> bool:
     """Whether it says that something is not or no longer so which the other says where it answers the question.
 
-    Or which it says of `it`. What the question itself names is asked about, whatever became of it.
+    Or which it says of `it`. What the question itself names is asked about, whatever became of it, unless it asks
+    whether that is so.
     """
+    if _WHETHER.match(asked.question.text) and told.over & asked.stems & hydration.stems(hit.text):
+        return True
     over = told.over - asked.stems
     if not over or hit.kind == FACT:
         return not over.isdisjoint(hydration.stems(hit.text))

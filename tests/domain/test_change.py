@@ -50,6 +50,7 @@ def test_a_message_tells_what_changed(text: str, expected: list[str]) -> None:
         ("She has packed in gymnastics and wants to do judo", {"gymnastic"}),
         ("Miss Okoro's left already", {"okoro"}),
         ("Kasia's gone on holiday", set()),
+        ("The doctor took me off atorvastatin", {"atorvastatin"}),
         ("I'm not sure about that", set()),
     ],
 )
