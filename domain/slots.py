@@ -150,14 +150,14 @@ SLOTS = (
         "employer",
         r"\bwho\b.*\bwork(?:s|ing)? for\b|\b(?:where|since when|how long)\b.*\bwork(?:s|ed|ing)?\b|\bsince when (?:am|are|is) .* at\b|\b(?:employer|company)\b",
         r"\bwork(?:s|ing|ed)? (?:at|for|with)\b|\b(?:start(?:s|ed|ing)?|join(?:s|ed|ing)|sign(?:ed|ing) (?:on|up)|employed|hired|transferr\w+) (?:\w+ )?(?:at|with|by)\b"
-        r"|\b(?:job|contract|post|position|role|shifts?|{OCCUPATION}|first (?:day|week|month|shift)) (?:at|with|for|in)\b|\bjoined\b|\b(?:took|taken|hired) (?:me|us)\b|\b(?:driv|teach|cook|nurs)(?:e|es|ing) (?:\w+ ){1,2}(?:for|at)\b",
+        r"|\b(?:job|contract|post|position|role|shifts?|{OCCUPATION}|first (?:day|week|month|shift)) (?:at|with|for|in)\b|\bjoined (?:\w+ ){1,3}as\b|\b(?:took|taken|hired) (?:me|us)\b|\b(?:driv|teach|cook|nurs)(?:e|es|ing) (?:\w+ ){1,2}(?:for|at)\b",
         "work started joined job hired employed contract company",
         "works_at",
     ),
     _slot(
         "occupation",
         r"\bwhat\b.*\b(?:job|profession|occupation|job title|for work|for a living)\b|\bwhat (?:do|does) \w+ do\W*$",
-        r"\b(?:an?|as|am|i'm|im|the) {OCCUPATION}|\b(?:work(?:s|ing|ed)? as|promoted|job|retrain\w+|apprentice\w*|acting|act up|team lead\w*|in charge|retired|retiring"
+        r"\b(?:an?|as|am|i'm|im) {OCCUPATION}|\b(?:work(?:s|ing|ed)? as|promoted|job|retrain\w+|apprentice\w*|acting|act up|team lead\w*|in charge|retired|retiring"
         r"|laid off|redundan\w+|unemployed|self-employed|freelanc\w+|start(?:ed|s|ing) (?:\w+ ){0,2}?(?:as|with|at|for)|got on)\b",
         "job work promoted started lead career retired freelance",
         "job_title works_at",

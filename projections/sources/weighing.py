@@ -207,7 +207,7 @@ def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     marks = slot.figure and not since and not asked.past
     best, found = first.score, list[Hit]()
     for hit in hits:
-        one = hit if hit.kind != MESSAGE or hit.id in ids else _no_answer(hit)
+        one = hit if hit.kind != MESSAGE or hit.id in ids or asked.slot.names else _no_answer(hit)
         older_fact = _is_older_fact(hit, first) and hit.row["details"]["predicate"] in slot.predicates
         if hit.kind == MESSAGE or older_fact:
             best = max(best, one.score)
