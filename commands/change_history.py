@@ -1,16 +1,18 @@
 """The changes of each subject that a decision reads: in effect, undone, undoable (X03).
 
-A change can be undone if, on each of its subjects, all later changes are undone too. An undo is itself a change and can
-be undone, which restores the original change. Observations never block an undo and are kept.
+A change can be undone if, on each of its subjects, all later changes are undone too, or the same is in effect as right
+after it. An undo is itself a change and can be undone, which restores the original change. Observations never block an
+undo and are kept.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from functools import partial, reduce
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from mnemolog.domain.errors import NotFound, UndoConflict
-from mnemolog.domain.updated import updated
+from mnemolog.domain.updated import updated, without
 from mnemolog.events.envelope import Happened
 
 T = TypeVar("T")
@@ -20,7 +22,8 @@ T = TypeVar("T")
 class RecordedChange(Generic[T]):
     """One change of one subject. `before`: its previous state, or None if it was created by this change.
 
-    `observation`: it was only stated or used again.
+    `observation`: it was only stated or used again. `then`: what was in effect after it. `undone`: the change that it
+    took out of that.
     """
 
     event_id: UUID
@@ -28,14 +31,67 @@ class RecordedChange(Generic[T]):
     before: T | None
     undoes: UUID | None = None
     observation: bool = False
+    then: "_InEffect" = field(default_factory=lambda: _nothing(), compare=False, repr=False)
+    undone: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sequence:
+    """Changes in the order in which they are in effect: there is one object for the same ones of a subject."""
+
+    last: UUID | None = None
+    _longer: dict[UUID, "_Sequence"] = field(default_factory=dict)
+
+    def longer(self, last: UUID) -> "_Sequence":
+        """With another change."""
+        return self._longer.setdefault(last, _Sequence(last))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _InEffect:
+    """The last change that is in effect, and those below it. In `sequence`, a restored one has its first id."""
+
+    event_id: UUID | None
+    observation: bool
+    below: "_InEffect | None"
+    sequence: _Sequence
+
+    def then(self, change: RecordedChange[Any], first_id: UUID) -> "_InEffect":
+        """With another change."""
+        return _InEffect(change.event_id, change.observation, self, self.sequence.longer(first_id))
+
+    def without(self, event_id: UUID) -> "tuple[_InEffect, UUID] | None":
+        """Without this change, and its first id, if it is the last one or an observation behind that."""
+        above, found = list[_InEffect](), self
+        while found.observation and event_id not in (found.event_id, found.sequence.last):
+            assert found.below
+            above.append(found)
+            found = found.below
+        if found.below is None or found.sequence.last is None:
+            return None
+        if event_id not in (found.event_id, found.sequence.last):
+            return None
+        return reduce(_over, reversed(above), found.below), found.sequence.last
+
+
+def _over(below: _InEffect, one: _InEffect) -> _InEffect:
+    assert one.sequence.last
+    return replace(one, below=below, sequence=below.sequence.longer(one.sequence.last))
+
+
+def _nothing() -> _InEffect:
+    return _InEffect(None, False, None, _Sequence())
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeHistory(Generic[T]):
-    """Every change of every subject, oldest first, by the subject's tag."""
+    """Every change of every subject, oldest first, by the subject's tag.
+
+    `changed`: for each event that can be undone, its place among the changes of each of its subjects.
+    """
 
     of: Mapping[str, tuple[RecordedChange[T], ...]] = field(default_factory=dict)
-    changed: Mapping[UUID, tuple[str, ...]] = field(default_factory=dict)
+    changed: Mapping[UUID, Mapping[str, int]] = field(default_factory=dict)
     undone_by: Mapping[UUID, frozenset[UUID]] = field(default_factory=dict)
 
     def with_change(
@@ -43,17 +99,27 @@ class ChangeHistory(Generic[T]):
     ) -> "ChangeHistory[T]":
         """With another event, which changed these subjects in this order."""
         id_, name = event.event_id, event.payload.type_name()
-        added = {
-            subject: (*self.of.get(subject, ()), RecordedChange(id_, name, before, undoes, observation))
-            for subject, before in befores.items()
-        }
+        added, places = dict[str, tuple[RecordedChange[T], ...]](), dict[str, int]()
+        for subject, before in befores.items():
+            changes = self.of.get(subject, ())
+            change = RecordedChange(id_, name, before, undoes, observation)
+            placed = _placed(change, self._current(subject), partial(self._change, subject))
+            added[subject], places[subject] = (*changes, placed), len(changes)
         takers = {undoes: self.undone_by.get(undoes, frozenset()) | {id_}} if undoes else {}
-        changed = updated(self.changed, {id_: tuple(befores)})
+        changed = updated(self.changed, {id_: places})
         return ChangeHistory(updated(self.of, added), changed, updated(self.undone_by, takers))
+
+    def _current(self, subject: str) -> _InEffect:
+        changes = self.of.get(subject)
+        return changes[-1].then if changes else _nothing()
+
+    def _change(self, subject: str, event_id: UUID) -> RecordedChange[T] | None:
+        place = self.changed.get(event_id, {}).get(subject)
+        return None if place is None else self.of[subject][place]
 
     def irreversible(self, event_id: UUID) -> "ChangeHistory[T]":
         """With a change that cannot be undone, and so blocks the undo of earlier ones."""
-        return replace(self, changed={id_: subjects for id_, subjects in self.changed.items() if id_ != event_id})
+        return replace(self, changed=without(self.changed, [event_id]))
 
     def without(self, subject: str) -> "ChangeHistory[T]":
         """Without the changes of this subject."""
@@ -63,7 +129,7 @@ class ChangeHistory(Generic[T]):
 
     def subjects(self, event_id: UUID) -> tuple[str, ...]:
         """The subjects that an event changed."""
-        return self.changed.get(event_id, ())
+        return tuple(self.changed.get(event_id, ()))
 
     def undone(self, event_id: UUID) -> bool:
         """Whether an event is currently undone."""
@@ -84,12 +150,22 @@ class ChangeHistory(Generic[T]):
 
     def last(self, subject: str) -> UUID | None:
         """The last change of a subject that is in effect and not an observation."""
-        in_effect = [one for one in _in_effect(self.of.get(subject, ())) if not one.observation]
-        return in_effect[-1].event_id if in_effect else None
+        return [*_last(self._current(subject))][-1].event_id
 
     def observed_since(self, subject: str, event_id: UUID) -> int:
         """The number of observations in effect after a change."""
+        if (observed := self._only_observed_since(subject, event_id)) is not None:
+            return observed
         return sum(one.observation for one in self._after(subject, event_id))
+
+    def _only_observed_since(self, subject: str, event_id: UUID) -> int | None:
+        """The number of observations in effect after a change, if nothing else is. None says nothing."""
+        if (change := self._change(subject, event_id)) is None:
+            return None
+        for observed, one in enumerate(_last(self._current(subject))):
+            if one.sequence is change.then.sequence:
+                return observed
+        return None
 
     def befores(self, event_id: UUID) -> Mapping[str, T | None]:
         """The state of each subject before a change; raises UndoConflict if a later change depends on it."""
@@ -99,6 +175,9 @@ class ChangeHistory(Generic[T]):
         return found
 
     def _before(self, subject: str, event_id: UUID) -> T | None:
+        change = self.of[subject][self.changed[event_id][subject]]
+        if self._only_observed_since(subject, event_id) is not None:
+            return change.before
         if later := [one for one in self._after(subject, event_id) if not one.observation]:
             final = next((one for one in later if one.event_id not in self.changed), None)
             stands = final or later[-1]
@@ -107,7 +186,7 @@ class ChangeHistory(Generic[T]):
                 field="event_id",
                 fix=_FINAL if final else "undo that change first",
             )
-        return next(one.before for one in self.of[subject] if one.event_id == event_id)
+        return change.before
 
     def _after(self, subject: str, event_id: UUID) -> list[RecordedChange[T]]:
         """Later changes that are in effect."""
@@ -127,28 +206,36 @@ def no_such_change(event_id: UUID) -> NotFound:
     )
 
 
-def _in_effect(changes: Sequence[RecordedChange[T]]) -> list[RecordedChange[T]]:
-    """The given changes without those that were undone, and without their undos.
+def _last(one: _InEffect) -> Iterator[_InEffect]:
+    """The last observations in effect, newest first, and the change before them."""
+    yield one
+    while one.observation and one.below:
+        one = one.below
+        yield one
+
+
+def _placed(
+    change: RecordedChange[T], current: _InEffect, find: Callable[[UUID], RecordedChange[T] | None]
+) -> RecordedChange[T]:
+    """The change with what is in effect after it. `find` gives an earlier one.
 
     A change that was restored by undoing its undo counts as made by that undo.
     """
-    in_effect: list[tuple[UUID, RecordedChange[T]]] = []
-    taken: dict[UUID, UUID] = {}
+    if change.undoes and (found := current.without(change.undoes)):
+        return replace(change, then=found[0], undone=found[1])
+    undo = find(change.undoes) if change.undoes else None
+    first_id = undo.undone if undo and undo.undone else change.event_id
+    return replace(change, then=current.then(change, first_id), undone=None)
+
+
+def _in_effect(changes: Iterable[RecordedChange[T]]) -> list[RecordedChange[T]]:
+    """The given changes without those that were undone, and without their undos."""
+    known, last = dict[UUID, RecordedChange[T]](), _nothing()
     for one in changes:
-        place = _undone(in_effect, one.undoes)
-        if place is not None:
-            taken[one.event_id] = in_effect.pop(place)[0]
-        else:
-            in_effect.append((taken.get(one.undoes, one.event_id) if one.undoes else one.event_id, one))
-    return [one for _, one in in_effect]
-
-
-def _undone(in_effect: Sequence[tuple[UUID, RecordedChange[T]]], undoes: UUID | None) -> int | None:
-    """The position of the change to undo, before any observations."""
-    for place in reversed(range(len(in_effect))):
-        id_, one = in_effect[place]
-        if undoes in (id_, one.event_id):
-            return place
-        if not one.observation:
-            return None
-    return None
+        placed = known[one.event_id] = _placed(one, last, known.get)
+        last = placed.then
+    found = list[RecordedChange[T]]()
+    while last.event_id and last.below:
+        found.append(known[last.event_id])
+        last = last.below
+    return found[::-1]
