@@ -5,7 +5,7 @@ latest one counts. By rules, which know English.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from mnemolog.domain import hydration
@@ -59,15 +59,15 @@ class Wanted:
         """
         if not self.names and reported(text):
             return False
-        return any(self._is_told(one) for one in _SENTENCE.split(text))
+        return any(self._is_told(one) for one in _SENTENCE.split(text[:_LONGEST]))
 
     def _is_told(self, sentence: str) -> bool:
         if _UNSETTLED.search(sentence) or not self.slot.also(sentence):
             return False
-        told = list(self.slot.told.finditer(sentence))
         if self.names:
-            return bool(told) and all(re.search(rf"\b{re.escape(one)}\b", sentence, re.I) for one in self.names)
-        return any(not _is_of_another(sentence, one, self.slot) for one in told)
+            named = all(re.search(rf"\b{re.escape(one)}\b", sentence, re.I) for one in self.names)
+            return named and self.slot.told.search(sentence) is not None
+        return any(not of_another for of_another in _told_of_others(sentence, self.slot))
 
 
 def wanted_slot(question: str) -> Wanted | None:
@@ -83,18 +83,25 @@ def wanted_slot(question: str) -> Wanted | None:
     return None if not names and _OF_OTHERS.search(question) else Wanted(slot, names)
 
 
-def _is_of_another(sentence: str, told: re.Match[str], slot: Slot) -> bool:
-    """Whether somebody else was named last before it, and not the speaker: `Tom is 89 kg`, `89 kg for Tom`."""
-    before = [one for one in _WHOSE.finditer(sentence) if one.end() <= told.start()]
-    if slot.by_others:  # "Ana's boss is Mia", but not "Ana's son is my boss".
-        before = [one for one in before if one.lastgroup == "own" or told.start() - one.end() <= _BESIDE]
-    whose = [one.lastgroup for one in before if not (slot.by_others and one.lastgroup == "acts")]
-    if whose:
-        return whose[-1] != "own"
-    return slot.figure and _FOR_ANOTHER.match(sentence, told.end()) is not None
+def _told_of_others(sentence: str, slot: Slot) -> Iterator[bool]:
+    """Of each place that tells it, whether somebody else was named last before: `Tom is 89 kg`, `89 kg for Tom`."""
+    whose = _WHOSE.finditer(sentence)
+    following, before = next(whose, None), list[re.Match[str]]()
+    for told in slot.told.finditer(sentence):
+        while following and following.end() <= told.start():
+            if not (slot.by_others and following.lastgroup == "acts"):
+                # Others count from near by only: "Ana's boss is Mia", but not "Ana's son is my boss".
+                before = [*(one for one in before if one.lastgroup == "own" != following.lastgroup), following]
+            following = next(whose, None)
+        near = [one for one in before if one.lastgroup == "own" or told.start() - one.end() <= _BESIDE]
+        if named := near if slot.by_others else before:
+            yield named[-1].lastgroup != "own"
+        else:
+            yield slot.figure and _FOR_ANOTHER.match(sentence, told.end()) is not None
 
 
 _BESIDE = 8
+_LONGEST = 4_000  # Characters of a message that are looked at.
 _OF_OTHERS = re.compile(r"\b(?:he|she|they|his|her|their|him|them|you|your)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _RELATIVE = f"(?:{ONE_OF}|{SOME_OF}|{PETS}|mate|kids?|son|parents?|ex)"
@@ -116,7 +123,7 @@ _UNSETTLED = re.compile(
     re.IGNORECASE,
 )
 _ANIMALS = f"(?:{PETS}|puppies|kittens|bunny|gerbil|canary|donkeys?|hens?|chickens|gecko|lizard)"
-_MONEY = r"[£$€]?\d{1,3}(?:[,.]?\d{3})*(?:\.\d\d)?k?"
+_MONEY = r"[£$€]?\d{1,3}(?:[,.]?\d{3}){0,3}(?:\.\d\d)?k?"
 _MONTHLY = r"[£$€]?(?:\d{3,4}|\d{1,2}[,.]\d{3})\b"
 _DWELLING = (
     r"(?:flat|house|(?:my|our|new|own|a|'s) (?:place|room)|apartment|studio|sublet|cottage|bedsit|bungalow|farmhouse|condo|annexe|houseboat"

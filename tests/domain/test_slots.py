@@ -1,7 +1,11 @@
 """What people ask about somebody again and again, and which messages tell it."""
 
+import re
+from collections.abc import Iterator
+
 import pytest
 
+from mnemolog.domain import slots
 from mnemolog.domain.slots import wanted_slot
 
 
@@ -111,3 +115,20 @@ def test_whom_a_question_names_may_be_who_speaks() -> None:
     assert wanted
     assert wanted.by("Ida").told_in("81 kg this morning")
     assert not wanted.by("Ana").told_in("81 kg this morning")
+
+
+def test_a_long_sentence_is_looked_through_once_for_whose_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look back from each figure would take the square of them, which a message of somebody else could choose."""
+    looked: list[str] = []
+    pattern = slots._WHOSE
+
+    class Counting:
+        def finditer(self, text: str) -> Iterator[re.Match[str]]:
+            looked.append(text)
+            return pattern.finditer(text)
+
+    monkeypatch.setattr(slots, "_WHOSE", Counting())
+    wanted = wanted_slot("How much do I weigh?")
+    assert wanted
+    assert not wanted.told_in("Tom is 89 kg " * 20_000)
+    assert [len(text) for text in looked] == [slots._LONGEST]
