@@ -41,7 +41,8 @@ def forwarded(arguments: Sequence[str]) -> int | None:
         if not child.isdigit():
             return None
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda number, _: os.kill(int(child), number))
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, lambda number, _: os.kill(int(child), number))
         code = answers.readline().strip()
     if not code:
         sys.stderr.write("✗ the process that ran this command was killed\n  → run it again\n")
@@ -68,6 +69,7 @@ def _request(arguments: Sequence[str]) -> bytes:
         "arguments": list(arguments),
         "environment": dict(os.environ),
         "umask": umask,
+        "ignores_interrupts": signal.getsignal(signal.SIGINT) is signal.SIG_IGN,
     }
     return json.dumps(request).encode() + b"\n"
 

@@ -128,6 +128,9 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
     for file in files:
         os.close(file)
     os.umask(request["umask"])
+    # The engine's own setting is that of the shell that happened to start it, which ignores them for a background job.
+    interrupted = signal.SIG_IGN if request["ignores_interrupts"] else signal.default_int_handler
+    signal.signal(signal.SIGINT, interrupted)
     os.environ.clear()
     os.environ.update(request["environment"])
     os.setpgid(0, 0)
