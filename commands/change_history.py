@@ -63,14 +63,13 @@ class _InEffect:
     def without(self, event_id: UUID) -> "tuple[_InEffect, UUID] | None":
         """Without this change, and its first id, if it is the last one or an observation behind that."""
         above, found = list[_InEffect](), self
-        while found.observation and event_id not in (found.event_id, found.sequence.last):
-            assert found.below
+        while event_id not in (found.event_id, found.sequence.last):
+            if not (found.observation and found.below):
+                return None
             above.append(found)
             found = found.below
-        if found.below is None or found.sequence.last is None:
-            return None
-        if event_id not in (found.event_id, found.sequence.last):
-            return None
+        assert found.below
+        assert found.sequence.last
         return reduce(_over, reversed(above), found.below), found.sequence.last
 
 
