@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -40,7 +41,7 @@ def meant(model: type[BaseModel], path: Iterable[int | str]) -> str | None:
     'occurred_at'
     """
     *above, name = path
-    schema = model.model_json_schema()
+    schema = _schema(model)
     places = [schema]
     for part in above:
         below = [found for place in places for found in _below(place, part, schema)]
@@ -49,6 +50,12 @@ def meant(model: type[BaseModel], path: Iterable[int | str]) -> str | None:
     listed = [field for field in OTHER_NAMES.get(str(name).lower(), ()) if field in known]
     close = get_close_matches(str(name).lower().replace("-", "_"), known, 1, ALIKE)
     return next(iter([*listed, *close]), None)
+
+
+@lru_cache
+def _schema(model: type[BaseModel]) -> Mapping[str, Any]:
+    """Takes milliseconds for a large model, and a file may have thousands of unknown fields."""
+    return model.model_json_schema()
 
 
 def _forms(place: Any, schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

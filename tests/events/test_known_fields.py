@@ -1,12 +1,14 @@
 """An unknown field is refused with the name that is meant."""
 
+from typing import Any
+
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mnemolog.adapters.nats.turn_message import TurnMessage
 from mnemolog.adapters.operations.conversation import Add
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.events.fields import validated
+from mnemolog.events.fields import fault_of, validated
 from mnemolog.projections.requests import Filters, MemoryQuery
 
 ADD = {"user_id": "ana", "messages": "Hi"}
@@ -47,3 +49,20 @@ def test_a_name_that_resembles_no_field_gets_no_suggestion() -> None:
     with pytest.raises(InvalidInput) as refused:
         validated(Filters, {"colour": "red"})
     assert refused.value.fix == "remove it, or correct its name"
+
+
+def test_many_unknown_fields_are_looked_for_in_one_schema() -> None:
+    made = []
+
+    class Request(BaseModel):
+        model_config = ConfigDict(extra="forbid")
+
+        @classmethod
+        def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
+            made.append(cls)
+            return super().model_json_schema(*args, **kwargs)
+
+    with pytest.raises(ValidationError) as refused:
+        Request.model_validate({f"field_{number}": 0 for number in range(3)})
+    assert len([fault_of(one, Request) for one in refused.value.errors()]) == 3
+    assert made == [Request]
