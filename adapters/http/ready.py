@@ -55,9 +55,8 @@ class Readiness:
         names = [name for name in projections.running if name not in self._built]
         missing = await projections.missing() if names else []
         paused = await projections.paused() if names else {}
-        for name in names:
-            if name not in missing and (name in paused or await projections.running[name].lag() <= BUILT_WITHIN):
-                self._built.add(name)
+        lag = await projections.lag({*self._built, *missing}) if names else {}
+        self._built.update(name for name, events in lag.items() if name in paused or events <= BUILT_WITHIN)
         return [name for name in names if name not in self._built]
 
     async def _redis(self) -> Iterable[str]:

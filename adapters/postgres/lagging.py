@@ -108,6 +108,8 @@ async def missing_in_each(
     engine: AsyncEngine, beside_log: AsyncEngine, schemas: Mapping[str, str]
 ) -> Mapping[str, int | None]:
     """Like `missing`, for projections by their names and schemas, in one statement; None if it stopped streams."""
+    if not schemas:
+        return {}
     async with alone(engine) as connection:
         rows = await fetch_all(connection, _applied(tuple(schemas.items())), ())
     whole = await size(beside_log)

@@ -349,19 +349,21 @@ class Projections:
         while not await stack.enter_async_context(lock_if_free(connection, INDEXING)):  # noqa: ASYNC110  no notification
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def lag(self) -> Mapping[str, int]:
-        """How many events each projection is behind the log."""
-        behind = await self.behind()
-        return {name: await one.lag() if name in behind else 0 for name, one in self.running.items()}
+    async def lag(self, without: Collection[str] = ()) -> Mapping[str, int]:
+        """How many events each projection is behind the log: one statement tells of all without stopped streams."""
+        lacking = await self._lacking(without)
+        counted = {name: events for name, events in lacking.items() if events is not None and events >= 0}
+        asked = [name for name in self.running if name not in without]
+        return {name: counted[name] if name in counted else await self.running[name].lag() for name in asked}
 
     async def behind(self) -> Collection[str]:
         """The projections that may lack events, or have stopped streams: one statement finds those that do not."""
         lacking = await self._lacking()
         return [name for name in self.running if (lacking[name] != 0 if name in lacking else await self._lags(name))]
 
-    async def _lacking(self) -> Mapping[str, int | None]:
+    async def _lacking(self, without: Collection[str] = ()) -> Mapping[str, int | None]:
         """How many events each projection in Postgres lacks; None if it has stopped streams: then `_lags` tells."""
-        schemas = {name: store.schema for name, store in self._postgres.items()}
+        schemas = {name: store.schema for name, store in self._postgres.items() if name not in without}
         return await lagging.missing_in_each(self._engine, self.beside_log, schemas)
 
     async def settled(self) -> bool:

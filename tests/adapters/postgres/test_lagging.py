@@ -1,6 +1,7 @@
 """What a projection lacks is found by sums and one join, in batches, and never counts what was set aside."""
 
 from collections.abc import AsyncIterator, Sequence
+from unittest.mock import patch
 
 import pytest
 from sqlalchemy import MetaData
@@ -8,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.postgres import lagging
+from mnemolog.adapters.postgres.pauses import Pause
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.events.envelope import Position, Recorded, StreamId
 from mnemolog.events.event import Event
@@ -15,6 +17,7 @@ from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.runtime import Projection
 from tests.engine.person import Person
 from tests.testkit.own_engine import own_engine  # noqa: F401  Jobs for the users of other tests append, too.
+from tests.testkit.pausing import noticed
 
 
 class Nothing:
@@ -94,3 +97,35 @@ async def test_the_age_is_that_of_the_oldest_event_that_is_not_applied(
 
     assert oldest == first.header.recorded_at
     assert before <= oldest
+
+
+async def test_one_statement_tells_how_far_all_projections_are_behind(engine: Engine, user: str) -> None:
+    projections, behind, asked = engine.projections, ("memories", "history", "graph"), list[str]()
+    [first, second] = await written(engine, user, 1, 1)
+    await engine.settled()
+    async with noticed(engine, *behind):
+        for name in behind:
+            await projections.pause(name, Pause(now(), "tests"))
+    lag = Projection.lag
+
+    async def asking(projection: Projection) -> int:
+        asked.append(projection.name)
+        return await lag(projection)
+
+    try:
+        await Person(engine, first.name.removeprefix("user:")).creates("Ana moved to Porto")
+        await projections.stores["graph"].stop(second, 2, "ValueError: made up")
+        await Person(engine, second.name.removeprefix("user:")).creates("Ana plays the cello")
+        missing = {name: await projections.running[name].lag() for name in behind}
+        with patch.object(Projection, "lag", asking):
+            found, without = await projections.lag(), await projections.lag([*behind, "vectors"])
+    finally:
+        await projections.stores["graph"].resume()
+        for name in behind:
+            await projections.resume(name)
+
+    assert {name: found[name] for name in behind} == missing
+    assert missing["memories"] > missing["graph"] > 0
+    assert asked == ["graph", "working", "working"]
+    assert without.keys() == projections.running.keys() - {*behind, "vectors"}
+    assert await projections.lag(projections.running) == {}
