@@ -1,10 +1,11 @@
 """Rebuild projections from the log beside the live ones, compare, and swap (X05)."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from mnemolog.domain.errors import ProjectionPoisoned
 from mnemolog.events.envelope import StreamId
@@ -38,8 +39,8 @@ class Rebuildable(Protocol):
         """Blocks writes to the live store; readers continue."""
         ...
 
-    async def differences(self) -> Mapping[str, int]:
-        """The number of rows, by table, that differ between the live store and the shadow. Inside `quiet` only."""
+    async def differences(self) -> Mapping[str, Counter[Any]]:
+        """How many rows differ between the live store and the shadow, by table and owner. Inside `quiet` only."""
         ...
 
     async def drop_former(self) -> Sequence[str]:
@@ -143,12 +144,21 @@ class _Building:
         await self.target.beside.compare()
 
     async def end(self) -> Rebuilt:
-        async with self.target.beside.quiet():
-            await self._catch_up()
-            await _require_whole(self.shadow, self.target.live if self.target.upgrade else None)
-            differences = await self.target.beside.differences()
-            await self.target.beside.swap()
-        return Rebuilt(self.target.beside.name, self.events, differences)
+        """An erasure that the live projection has not applied yet has taken the text from events that it has applied,
+        and the shadow lacks that text. So only what differs each time counts, while the live one goes on in between.
+        """
+        found: Mapping[str, Counter[Any]] = {}
+        for left in reversed(range(ATTEMPTS)):
+            async with self.target.beside.quiet():
+                await self._catch_up()
+                await _require_whole(self.shadow, self.target.live if self.target.upgrade else None)
+                again = await self.target.beside.differences()
+                found = {table: _in_both(found[table], rows) if found else rows for table, rows in again.items()}
+                if not (left and any(found.values())):
+                    await self.target.beside.swap()
+                    break
+            await _come_to_the_head(self.target.live)
+        return Rebuilt(self.target.beside.name, self.events, {table: rows.total() for table, rows in found.items()})
 
     async def _pass_over(self) -> None:
         """Skip what an operator skipped in the previous version, if it cannot be applied in this one either."""
@@ -168,6 +178,10 @@ class _Building:
     async def _catch_up(self) -> None:
         until = await self.target.live.store.all_progress()
         self.events += await self.shadow.catch_up(self.progressed, until=until)
+
+
+def _in_both(earlier: Counter[Any], later: Counter[Any]) -> Counter[Any]:
+    return Counter({owner: rows for owner, rows in later.items() if owner in earlier})
 
 
 async def _come_to_the_head(live: Projection) -> None:

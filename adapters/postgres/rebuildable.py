@@ -88,7 +88,7 @@ class RebuildablePostgres:
             finally:
                 self._quiet = None
 
-    async def differences(self) -> Mapping[str, int]:
+    async def differences(self) -> Mapping[str, Counter[Owner]]:
         """The result of `compare`, computed again for streams that moved since."""
         if self._live.former:
             return {}
@@ -96,10 +96,12 @@ class RebuildablePostgres:
         moved = {owner_of(one) for one in {*live, *shadow} if self._compared.get(one) != live.get(one)}
         again = await differing_rows(self._locked_connection(), self._live, self._shadow, moved) if moved else {}
         counts = {
-            name: sum(count for owner, count in found.items() if owner not in moved) + sum(again.get(name, {}).values())
+            name: Counter({owner: count for owner, count in found.items() if owner not in moved})
+            + again.get(name, Counter())
             for name, found in self._found.items()
         }
-        return {**counts, progress_table.name: len(live.items() ^ shadow.items())}
+        progress = Counter(owner_of(stream) for stream, _ in live.items() ^ shadow.items())
+        return {**counts, progress_table.name: progress}
 
     async def swap(self) -> None:
         """Runs inside the caller's short transaction.

@@ -1,6 +1,7 @@
 """The working-memory projection, rebuilt next to itself."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from uuid import uuid4
@@ -60,9 +61,9 @@ class RebuildableWorking:
                 for key in held:
                     await self._release(keys=[key], args=[self._token])
 
-    async def differences(self) -> Mapping[str, int]:
+    async def differences(self) -> Mapping[str, Counter[str]]:
         live, shadow = await asyncio.gather(self._live.blobs(), self._shadow.blobs())
-        return {"sessions": len(set(live.items()) ^ set(shadow.items()))}
+        return {"sessions": Counter(name for name, _ in live.items() ^ shadow.items())}
 
     async def swap(self) -> None:
         for live, shadow in zip(self._live.slots.every, self._shadow.slots.every, strict=True):
