@@ -143,12 +143,14 @@ class Projection:
         return len(events)
 
     async def read_on(self, stream: StreamId, after: int, until: int) -> int:
-        """Apply a stream's events with after < seq <= until from the log; returns their number."""
+        """Apply a stream's events with after < seq <= until from the log, until it stops; returns their number."""
         total = 0
         try:
             async for batch in self._log.scan(stream, after=after, until=until, batch=BATCH):
                 await self.deliver(batch)
                 total += len(batch)
+                if len(batch) == BATCH and await self.store.progress(stream) < batch[-1].header.seq:
+                    break
         except TamperedEvent:
             await self._apply_alone(stream, until)
         return total
@@ -239,7 +241,7 @@ class Projection:
     async def retry(self, stream: StreamId) -> Stop | None:
         """Continue a stream that stopped; returns its new stop, or None if it reached its head."""
         await self.store.resume([stream])
-        await self._apply_alone(stream, await self._log.head(stream))
+        await self._go_on(stream)
         return (await self.store.stopped()).get(stream)
 
     async def skip(self, stream: StreamId, by: str) -> Skipped:
@@ -252,8 +254,11 @@ class Projection:
             raise Conflict(
                 f"{self.name} has continued in {stream} in the meantime", field="stream", fix="check its status again"
             )
-        await self._apply_alone(stream, await self._log.head(stream))
+        await self._go_on(stream)
         return skipped
+
+    async def _go_on(self, stream: StreamId) -> None:
+        await self.read_on(stream, await self.store.progress(stream), await self._log.head(stream))
 
     async def _stored(self, stream: StreamId, seq: int) -> StoredEvent:
         found = [event async for batch in self._log.scan(stream, after=seq - 1, until=seq) for event in batch]

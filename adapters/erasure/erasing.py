@@ -32,7 +32,7 @@ from mnemolog.commands.erasure import (
 from mnemolog.commands.erasure_taken import Taken, taken
 from mnemolog.commands.handler import ATTEMPTS, Keyed
 from mnemolog.commands.speakers import spoken_in
-from mnemolog.domain.errors import MnemologError, NotFound
+from mnemolog.domain.errors import MnemologError, NotFound, ReadTimeout
 from mnemolog.domain.memory import Cause
 from mnemolog.domain.message import subject_id
 from mnemolog.events.artifacts import texts_in
@@ -172,6 +172,8 @@ async def _forgotten(engine: Services, at: Position) -> Mapping[str, MnemologErr
     if not held_up:
         return held_up
     [erasure] = await engine.log.read(at.stream, after=at.seq - 1, until=at.seq)
+    if not isinstance(erasure.payload, UserErased):
+        held_up = dict(await _still_held_up(engine, at, held_up))
     paused = await engine.projections.paused()
     for name in list(held_up):
         projection = engine.projections.running[name]
@@ -182,6 +184,19 @@ async def _forgotten(engine: Services, at: Position) -> Mapping[str, MnemologErr
         if await projection.store.progress(at.stream) >= at.seq:
             del held_up[name]
     return held_up
+
+
+async def _still_held_up(
+    engine: Services, at: Position, held_up: Mapping[str, MnemologError]
+) -> Mapping[str, MnemologError]:
+    """One that is only late is waited for as long as it goes on: the whole stream would be reapplied to it."""
+    reached = dict[str, int]()
+    while True:
+        late = [name for name, error in held_up.items() if type(error) is ReadTimeout]
+        before, reached = reached, {name: await engine.projections.stores[name].progress(at.stream) for name in late}
+        if not any(seq > before.get(name, -1) for name, seq in reached.items()):
+            return held_up
+        held_up = await engine.reads.held_up(at)
 
 
 def _named(command: Erase | EraseUser, found: Taken, keyed: Collection[str]) -> tuple[TurnSelection, TurnSelection]:

@@ -46,6 +46,7 @@ T = TypeVar("T")
 SHADOW = "shadow"
 # Events. While this model's vectors lack more than this, compared with another model's, the other's are read.
 FAR_BEHIND = 1000
+_SELECT_NOTHING = text("SELECT")
 NOT_CONFIGURED = "no such model is configured; until the present ones are made, memories are found by their words"
 
 _logger = logging.getLogger("mnemolog.projections")
@@ -64,6 +65,7 @@ class PostgresSession(TableWriter):
         super().__init__(projector or store.projector, connection)
         self._store, self._progress = store, progress
         self.reached: dict[StreamId, int] = {}
+        self._was_reset = False
 
     @property
     def progress(self) -> Mapping[StreamId, int]:
@@ -71,11 +73,14 @@ class PostgresSession(TableWriter):
 
     async def apply(self, events: Sequence[Recorded], reached: Mapping[StreamId, int] | None = None) -> None:
         await super().apply(events)
+        if self._was_reset and not events:
+            # A long stream is reapplied in one transaction, and Postgres ends one that is idle for ten seconds.
+            await self._connection.execute(_SELECT_NOTHING)
         self.reached.update(reached_by(events) if reached is None else reached)
 
     async def reset(self, stream: StreamId) -> Collection[int]:
         await self._store.forget(self._connection, stream)
-        self.reached[stream] = 0
+        self.reached[stream], self._was_reset = 0, True
         return {skipped["seq"] for skipped in await self._store.skips(self._connection, _of(skipped_table, [stream]))}
 
     async def move(self, stream: StreamId, seq: int) -> None:

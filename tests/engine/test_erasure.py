@@ -1,6 +1,6 @@
 """Erasure, end to end: the text is gone from every projection, the shape stays, and a rebuild equals the live rows."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from typing import Any
 from unittest.mock import patch
@@ -18,8 +18,8 @@ from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.redis import working
 from mnemolog.adapters.redis.working import WorkingStore
 from mnemolog.commands.erasure import EraseMemory, EraseThread, EraseUser
-from mnemolog.domain.errors import Erased, NotFound, TransitionRefused
-from mnemolog.events.envelope import Recorded, StreamId
+from mnemolog.domain.errors import Erased, MnemologError, NotFound, ReadTimeout, TransitionRefused
+from mnemolog.events.envelope import Position, Recorded, StreamId
 from mnemolog.events.memory import MemoriesLinked
 from mnemolog.projections.kinds import Need
 from mnemolog.projections.memories.projector import MemoriesProjector
@@ -437,3 +437,36 @@ async def readable(ana: Person, memory_id: UUID | None = None) -> list[Looked]:
 async def proven(ana: Person, memory_id: UUID) -> bool:
     await ana.engine.settled(60)
     return (await prove(ana.engine, ProofSubject(ana.stream, memory_id), SECRET)).holds
+
+
+@pytest.mark.spec("X07")
+@pytest.mark.parametrize(("progress", "is_reapplied"), [((1, 2, 3), False), ((1, 2, 2), True)])
+async def test_a_late_projection_is_waited_for_as_long_as_it_goes_on(
+    engine: Engine, user: str, monkeypatch: pytest.MonkeyPatch, progress: Sequence[int], is_reapplied: bool
+) -> None:
+    ana = Person(engine, user)
+    gone = await drawn(ana, f"I hide in {SECRET}")
+    await engine.settled(60)
+    graph, store = engine.projections.running["graph"], engine.projections.stores["graph"]
+    late, seen, reapplied = iter(progress), iter(progress), list[Recorded]()
+    forget, reached = graph.forget, store.progress
+
+    async def held_up(position: Position) -> Mapping[str, MnemologError]:
+        return {"graph": ReadTimeout("graph is late", field="projection")} if next(late, 0) else {}
+
+    async def going_on(stream: StreamId) -> int:
+        return next(seen, 0) or await reached(stream)
+
+    async def reapplying(erasure: Recorded) -> None:
+        reapplied.append(erasure)
+        await forget(erasure)
+
+    with monkeypatch.context() as slow:
+        slow.setattr(engine.reads, "held_up", held_up)
+        slow.setattr(store, "progress", going_on)
+        slow.setattr(graph, "forget", reapplying)
+        erasure = await erases(ana, gone)
+
+    assert erasure.held_up == {}
+    assert bool(reapplied) == is_reapplied
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))

@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 from sqlalchemy import MetaData
+from sqlalchemy.event import listen
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.engine.engine import Engine
@@ -36,11 +37,13 @@ class Seen:
         self.name = f"seen_{uuid4().hex[:8]}"
         self.tables = MetaData(schema=self.name)
         self.seqs: list[tuple[str, int]] = []
+        self.steps = 0
         self.poisoned = False
 
     async def apply(self, connection: AsyncConnection, events: Sequence[Recorded]) -> None:
         if self.poisoned and any(isinstance(event.payload, MemorySoftDeleted) for event in events):
             raise ValueError("deletions are not understood")
+        self.steps += 1
         self.seqs += [(event.stream.owner, event.seq) for event in events]
 
 
@@ -133,6 +136,44 @@ async def test_an_event_that_cannot_be_applied_stops_its_stream_and_no_other(
     assert seen.seqs == [(user, 1), (bob.user, 1)]
     assert await store.stopped() == {ana.stream: Stop(2, "ValueError: deletions are not understood")}
     assert ana.stream not in await projection.behind()
+
+
+async def test_a_stream_that_is_retried_or_goes_on_after_a_skip_is_read_in_batches(
+    engine: Engine, user: str, seen: Seen, store: PostgresStore
+) -> None:
+    ana = Person(engine, user)
+    tea = await ana.creates("Ana drinks tea")
+    await ana.deletes(tea)
+    for _ in range(3):
+        await ana.restores(tea)
+        await ana.updates(tea, importance=0.75)
+        await ana.deletes(tea)
+    projection, seen.poisoned = Projection(store, engine.log), True
+    await projection.deliver(await stored(engine, ana))
+    assert await projection.retry(ana.stream) == Stop(2, "ValueError: deletions are not understood")
+
+    seen.poisoned, seen.steps = False, 0
+    await projection.skip(ana.stream, "Ops")
+    assert (seen.steps, await store.progress(ana.stream)) == (1, await engine.log.head(ana.stream))
+
+    async with store.session([ana.stream]) as session:
+        await session.reset(ana.stream)
+    await projection.retry(ana.stream)
+    assert (seen.steps, await store.progress(ana.stream)) == (2, await engine.log.head(ana.stream))
+
+
+async def test_a_stream_is_reapplied_in_a_transaction_that_is_never_idle_for_long(
+    engine: Engine, user: str, store: PostgresStore
+) -> None:
+    asked = list[str]()
+
+    async with store.session([StreamId.of_user(user)]) as session:
+        connection = session._connection
+        await session.reset(StreamId.of_user(user))
+        listen(connection.sync_connection, "before_cursor_execute", lambda *given: asked.append(given[2]))
+        await session.apply([], {StreamId.of_user(user): 500})
+
+    assert asked[0] == "SELECT"
 
 
 async def test_a_stopped_stream_continues_where_it_stopped_once_resumed(
