@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 
-from sqlalchemy import Text, column, func, select, table, text
+from sqlalchemy import Text, column, func, select, table
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.schema import DropSchema
 
@@ -14,11 +14,10 @@ from mnemolog.adapters.postgres.ddl import Ddl
 from mnemolog.adapters.postgres.locks import advisory_lock
 from mnemolog.adapters.postgres.progress import progress_table
 from mnemolog.adapters.postgres.sqlalchemy import in_schema
+from mnemolog.adapters.postgres.statistics import gather
 from mnemolog.adapters.postgres.store import SHADOW, PostgresStore
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.owner import Owner, owner_of
-
-_SMALL_SAMPLE = text("SET LOCAL default_statistics_target = 20")
 
 
 class RebuildablePostgres:
@@ -56,7 +55,8 @@ class RebuildablePostgres:
 
         A previous version is not compared: it has another shape, and may have followed other rules.
         """
-        await self._gather_statistics()
+        async with self._shadow.engine.begin() as connection:
+            await gather(connection, self._shadow.schema, self._shadow.projector.tables.sorted_tables)
         if await self._live.look():
             return
         async with self._live.engine.connect() as connection:
@@ -64,19 +64,6 @@ class RebuildablePostgres:
             live, shadow = await self._progress(connection)
             self._compared = {stream: seq for stream, seq in live.items() if shadow.get(stream) == seq}
             self._found = await differing_rows(connection, self._live, self._shadow)
-
-    async def _gather_statistics(self) -> None:
-        """New tables have no statistics, and plans would be guesses until autovacuum runs.
-
-        A small sample of the key columns is enough to tell a small table from a large one, and a rare value from a
-        frequent one; autovacuum completes the statistics.
-        """
-        async with self._shadow.engine.begin() as connection:
-            await connection.execute(_SMALL_SAMPLE)
-            for one in self._shadow.projector.tables.sorted_tables:
-                indexed = {column.name for index in one.indexes for column in index.columns}
-                columns = sorted(indexed.union(column.name for column in one.primary_key.columns))
-                await connection.execute(Ddl("ANALYZE {} ({})", (self._shadow.schema, one.name), columns))
 
     @asynccontextmanager
     async def quiet(self) -> AsyncIterator[None]:

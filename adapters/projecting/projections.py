@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters import telemetry
 from mnemolog.adapters.pgvector import PgVectorIndex
-from mnemolog.adapters.postgres import lagging, pauses, upgrades
+from mnemolog.adapters.postgres import lagging, pauses, statistics, upgrades
 from mnemolog.adapters.postgres.claims import nothing
 from mnemolog.adapters.postgres.former import formers_of
 from mnemolog.adapters.postgres.locks import advisory_lock, lock_if_free
@@ -199,6 +199,17 @@ class Projections:
             _logger.error("the tables of %s are gone: they are made anew, and filled from the log", name)
             await self._postgres[name].create_anew()
             await self.dropped(name)
+
+    async def gather_statistics(self) -> None:
+        """Gather those of new tables that were filled since they were made."""
+        async with alone(self._engine) as connection:
+            unknown = await statistics.unknown(connection, [store.schema for store in self._postgres.values()])
+        for store in self._postgres.values():
+            for table in store.projector.tables.sorted_tables:
+                if f"{store.schema}.{table.name}" in unknown:
+                    # One transaction each: a swap locks the tables in another order.
+                    async with self._engine.begin() as connection:
+                        await statistics.gather(connection, store.schema, [table])
 
     async def missing(self) -> list[str]:
         """The projections that no engine on this database keeps in this version and variant."""

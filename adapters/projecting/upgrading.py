@@ -13,11 +13,12 @@ LOOK_SECONDS = 5.0
 
 
 async def keep(projections: Projections) -> None:
-    """Build new versions, then look for dropped tables, until cancelled."""
+    """Build new versions, then look for dropped tables and for new ones without statistics, until cancelled."""
     await upgrade(projections)
     while True:
         try:
             await projections.create_missing()
+            await projections.gather_statistics()
         except Exception as error:  # noqa: BLE001  A database that is down comes back.
             _logger.warning("the tables of projections cannot be looked at: %s", type(error).__name__)
         await asyncio.sleep(LOOK_SECONDS)
