@@ -8,6 +8,7 @@ from mnemolog.domain.extraction.makers import (
     age,
     allergic,
     appointment,
+    been_married,
     booked,
     born,
     called,
@@ -17,6 +18,7 @@ from mnemolog.domain.extraction.makers import (
     diet,
     dose,
     drug,
+    drug_instead,
     drug_over,
     eats,
     ends,
@@ -105,8 +107,8 @@ _COSTS = (
     r"(?:(?: is|'s)(?: now| going| up| down| currently)*(?: to)?| costs(?: me| us)?| will be"
     r"|(?: has|'s| just| is)*(?: gone| went| goes| going| increased| risen| rose| dropped| fallen| fell| come| came)(?: back)?(?: up| down)? to)"
 )
-_PARTED = r"(?:split up|split|separated|broke up|broken up|divorced|(?:are )?no longer together|(?:are )?not together any ?more|(?:got|are) divorced|(?:are )?(?:separating|splitting up|divorcing|getting (?:a )?divorced?)|(?:have )?called it quits)"
-_GONE = r"(?=$|[,.!;:(]| (?:and|but|because|so|of|from|after|peacefully|suddenly|unexpectedly|in (?:his|her|their) sleep|this|while|surrounded|at (?:home|the age|age))\b)"
+_PARTED = r"(?:split up|split|separated|broke up|broken up|divorced|(?:are )?no longer together|(?:are )?not together any ?more|(?:got|are) divorced|(?:are )?(?:separating|splitting up|divorcing|getting (?:a )?divorced?)|(?:have )?called it quits|are (?:over|finished|done|history))"
+_GONE = r"(?=$|[,.!;:(]| (?:and|but|because|so|of|from|after|peacefully|suddenly|unexpectedly|in (?:his|her|their) sleep|in the night|overnight|last|yesterday|by text|by phone|this|while|surrounded|at (?:home|the age|age))\b)"
 _MOVED = (
     r"(?:(?: was| got| is| has|'s)(?: (?:been|now|just))*)? (?:moved|postponed|rescheduled|rearranged|pushed(?: back)?|put back|brought forward"
     r"|shifted|changed|delayed|extended)"
@@ -254,12 +256,16 @@ RULES: tuple[Rule, ...] = named(
     rule("intoleran", r"{AM} (?P<value>[a-z]+)[- ]intolerant", values("intolerance")),
     rule("eat|have|drink|tolerate", r"i (?:can't|cannot|can not|must not|mustn't)(?: really)? (?:eat|have|drink|tolerate)(?: any)? (?P<value>gluten|dairy|lactose|wheat|peanuts|nuts|shellfish|eggs|soy|fructose|sesame|histamine)(?=$|[,.!]| (?:any ?more|at all|because|and|so|or)\b)", values("intolerance")),
     rule("diagnosed|have|'ve got|suffer", r"{I} (?:(?:was|been|got|were)(?: just)? diagnosed with|have|got|suffer from|living with) {CONDITION}(?=$|[,.!;(]| (?:and|but|so|since|now|in|because|for|too|which|as)\b)", values("condition")),
-    rule(" me off", r"(?:{DOCTOR}|{OTHER})(?: has|'s)?(?: just)? (?:took|taken) me off(?: the| my)? {DRUG}", drug_over),
+    rule(" me off", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just)? (?:took|taken) me off(?: the| my)? (?P<former>[a-z][\w-]{3,}),? (?:and )?(?:put|started) me on(?: {DOSE})? {DRUG}", drug),
+    rule(" me off", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just)? (?:took|taken) me off(?: the| my)? {DRUG}", drug_over),
+    rule("stopped|discontinued|cancelled", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just)? (?:stopped|discontinued|cancelled) my {DRUG}", drug_over),
+    rule("swapped|replaced|changed|switched", r"(?:{DOCTOR}|they|{OTHER}|{I})(?: has| have|'s|'ve)?(?: just)? (?:swapped|replaced|changed|switched) (?:the|my) (?P<former>[a-z][\w-]{3,}) (?:for|with|to)(?: {DOSE})? {DRUG}", drug),
+    rule("swapped|replaced|changed|switched", r"(?:(?:the|my) )?(?P<former>[a-z][\w-]{3,})(?:'s| has| is| was| got)(?: (?:been|now|just))* (?:swapped|replaced|changed|switched) (?:for|with|by|to)(?: {DOSE})? {DRUG}", drug_instead),
     rule("tak| off|stopped", r"{I} (?:(?:stopped|quit|no longer) (?:taking|take)|stopped|(?:came |come |taken )?off)(?: my| the)? {DRUG}", drug_over),
-    rule("tak| on |prescribed|switch", r"{I} (?:take|taking|on|started (?:taking|on)|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUG}(?:,? (?P<amount>{AMOUNT}))?(?:(?: now)? instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
+    rule("tak| on |prescribed|switch", r"{I} (?:take|taking|on|started (?:taking|on)|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUGS}(?:,? (?P<amount>{AMOUNT}))?(?:(?: now)?(?: instead of|, not)(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("switched from", r"{I} switched from (?P<former>[a-z][\w-]{3,}) to(?: {DOSE})? {DRUG}", drug),
-    rule(" me from| me to| me onto", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just| now)? (?:switched|changed|moved) me (?:from (?P<former>[a-z][\w-]{3,}) )?(?:to|onto)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?", drug),
-    rule("put me on|prescribed|has me on|started me on", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just| now)? (?:prescribed me|prescribed|put me on|me on|started me on)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
+    rule(" me from| me to| me onto", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just| now)? (?:switched|changed|moved) me (?:from (?P<former>[a-z][\w-]{3,}) )?(?:to|onto)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?(?:,? (?:as |since )?(?:the )?(?P<spoilt>[a-z][\w-]{3,}) (?:made|gave|was|wasn't|didn't|kept|upset|caused)\b)?", drug),
+    rule("put me on|prescribed|has me on|started me on", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just| now)? (?:prescribed me|prescribed|put me on|me on|started me on)(?: {DOSE})? {DRUGS}(?:,? (?P<amount>{AMOUNT}))?(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("tak| on ", r"{I} (?:take|taking|on) {DOSE} (?P<value>(?!(?:every|each|with|before|after|daily|when|whenever|from|once|twice|three|because|that|this|these|more|less|today|tonight|about|instead|until|since|while|during|only|just|them|medication|medicine|water|sugar|milk|vitamins?)\b)[a-z][\w-]{3,30})\b", drug),
     rule("rais|increas|upp|doubl|lower|reduc|decreas|cut|chang|adjust|halv", r"(?:{DOCTOR}|they|{OTHER}|{I})(?: has| have)?(?: just)? (?:raised|increased|upped|doubled|lowered|reduced|decreased|cut|changed|adjusted|halved) (?:(?:my|the) )?(?:dose of )?{DRUG}(?: (?:dose|dosage))?(?: from [^,;]{2,20}?)?(?: back)?(?: up| down)? to (?:{DOSE}|(?P<amount>\d+(?:\.\d+)?)(?=$|[,.!;]| (?:now|again|a day|once|twice|and|because|since)\b))", dose),
     rule("mg|mcg|µg|ml|iu|units|pills|tablets", r"(?:(?:my|the) )?{DRUG}(?:(?:(?: is|'s| went|(?: has|'s) gone| goes|(?: was| got| has been| is)? (?:doubled|increased|raised|upped|bumped|reduced|halved|lowered|cut))(?: back| now)*(?: up| down)? to)|(?: is|'s)? now) {DOSE}", dose),
@@ -307,6 +313,7 @@ RULES: tuple[Rule, ...] = named(
     rule("married", r"{WHO}" + _HAVE + r"(?: (?:got|getting))?(?: married to| married) {OTHER}{FROM_HERE}", they_married),
     rule("married", r"{OTHER} & i(?: (?:just|finally))? (?:got|were) married" + r"(?=$|[,.!;(]| (?:and|at|with|by|on)\b)", wed),
     rule("married", r"{I}(?: (?:got|getting|were))* married(?: to {OTHER})?(?=$|[,.!;(]| (?:and|at|with|by|on)\b)", wed),
+    rule("been married", r"{OTHER} & i(?:'ve| have) been (?:happily )?married(?=$|[,.!;(]| (?:for|since|\d+)\b)", been_married),
     rule("married", r"i married {OTHER}(?=$|[,.!;(])", wed),
     rule("cancel|called off|is off", _EVENT + r" (?:is|was|has been|had to be|got|will be)(?: just| now)? (?:cancelled|canceled|called off|off)(?=$|[,.!;(]| (?:and|because|due|after|now|altogether|for good)\b)", cancelled),
     rule("cancel|call", r"{I}(?: had to| have to| have)? (?:cancel|cancelled|canceled|call off|called off) " + _EVENT, cancelled),
@@ -349,6 +356,7 @@ RULES: tuple[Rule, ...] = named(
     rule(" & i", r"{OTHER} & i (?:(?:are|have been|'re)(?: now| officially)?|started) (?:dating|a couple|in a relationship)(?=$|[,.!;]| (?:now|and|since|again)\b)", names_other("partner_of")),
     rule("dating", r"{AM} dating {NAME}{STOP}", names("partner_of", category=PERSON)),
     rule("call|name", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?P<firm>(?-i:[A-Z])[\w'&-]+))))?(?:'s name is|'s called| is called| is named|, whose name is| named| called) {OTHER}{END}", related),
+    rule("two|three|four", r"{I} (?:have|got|adopted|bought|rescued|own) (?:two|three|four)(?: [a-z-]+)? (?P<several>dogs|cats|puppies|kittens|rabbits|hamsters|budgies|parrots|horses|guinea pigs)(?:,|:|,? called|,? named) {ALL}(?=$|[,.!;])", several),
     rule("my|our", r"(?:my|our)(?: (?:new|two|three|four|lovely|older|younger|little|best))* (?P<several>" + SEVERAL + r") are (?:called |named )?{ALL}(?=$|[,.!;])", several),
     rule("my|our", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?P<firm>(?-i:[A-Z])[\w'&-]+))))?(?:,| is(?: now)?)? {OTHER}(?=$|[,.!]| &| (?:is|was|has|had|and|now|just|will|who|with|always|never|often|ate|waters|feeds|walks|minds|babysits|[a-z]{2,}ed|" + VERBS + r")\b)", related),
     rule(" is ", r"(?:my|our){SORT} {ONE} is(?: now)?(?: called)? {OTHER}(?= (?:at|from) (?-i:[A-Z]))", related),

@@ -66,6 +66,12 @@ def names(predicate: str, *, category: str = THING, single: bool = False, change
     return make
 
 
+def been_married(said: Said) -> Sequence[Candidate]:
+    """A marriage that has lasted so many years, or since a day."""
+    counted = re.match(r" \d", said.match.string[said.match.end() :]) is not None
+    return [replace(one, since=None) if counted else one for one in names_other("married_to")(said)]
+
+
 def values(predicate: str) -> Make:
     """A fact for each value that is enumerated."""
     return lambda said: tuple(
@@ -175,9 +181,15 @@ def address(said: Said) -> Sequence[Candidate]:
 
 def drug(said: Said) -> Sequence[Candidate]:
     """A medication, its dose, and the one that it is taken instead of."""
-    former = said.match.groupdict().get("former")
+    groups = said.match.groupdict()
+    former = groups.get("former") or groups.get("spoilt")
     over = Candidate(predicate=MEDICATION, object=former, literal=True, action=Action.END, changes=True)
     return (*((replace(over, until=said.clause.since),) if former else ()), *values(MEDICATION)(said), *dose(said))
+
+
+def drug_instead(said: Said) -> Sequence[Candidate]:
+    """A medication in place of one that somebody is known to take."""
+    return [replace(one, replaces=said.match["former"]) if one.action is Action.STATE else one for one in drug(said)]
 
 
 def drug_over(said: Said) -> Sequence[Candidate]:
@@ -188,7 +200,7 @@ def drug_over(said: Said) -> Sequence[Candidate]:
 
 def dose(said: Said) -> Sequence[Candidate]:
     groups = said.match.groupdict()
-    amount = (groups.get("dose") or groups.get("amount") or "").strip()
+    amount = (groups.get("dose") or groups.get("amount") or "").strip() if len(said.values) == 1 else ""
     dosed = Candidate(predicate=dose_of(said.match["value"]), object=amount, literal=True, single=True, changes=True)
     return (replace(dosed, since=said.clause.since),) if amount else ()
 
@@ -386,7 +398,7 @@ def related(said: Said) -> Sequence[Candidate]:
 def several(said: Said) -> Sequence[Candidate]:
     """Those of one kind who are named together, with or without their age."""
     predicate = PLURALS[said.match["several"].lower()]
-    category = "Animal" if predicate in ("cat", "dog") else PERSON
+    category = "Animal" if re.fullmatch(PETS, predicate) else PERSON
     each = re.split(r",? (?:and|&) |, ", re.sub(r", \d{1,2}(?!\d)", "", said.match["all"]))
     return tuple(Candidate(predicate=predicate, object=one, category=category, literal=False) for one in each)
 

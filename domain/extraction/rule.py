@@ -173,6 +173,13 @@ _PERSON = (
 _ROLES = f"{ONE_OF}|{SOME_OF}|{PETS}"
 # What may follow the name of a food without being a part of it.
 _NO_DISH = r"(?:and|or|so|too|also|now|since|because|but|as|though|tho|btw|fyi|lol|haha|innit|pls|please|which|that|who|apparently|actually|really|again|if|when)\b"
+DRUG = (
+    r"(?:(?!april\b)[a-z]+(?:pril|sartan|statin|azole|azepam|azolam|mycin|cillin|formin|oxetine|pram|lukast|olol|terol|butamol|sonide|coxib|oxacin"
+    r"|thyroxine|parin|profen|tidine|semide|gliptin|dipine|zepine|triptan|setron|zide|gabalin|pentin|xaban|triptyline|cycline|tadine|tizine|glutide|flozin|peridone|lamotrigine)|insulin|aspirin|paracetamol"
+    r"|acetaminophen|warfarin|xarelto|eliquis|prozac|zoloft|lexapro|xanax|ritalin|adderall|lithium|methotrexate|vitamin [a-k]\d{0,2}"
+    r"|prednis(?:ol)?one|hydrocortisone|sertraline|venlafaxine|mirtazapine|quetiapine|olanzapine|naproxen|codeine|tramadol|morphine"
+    r"|clopidogrel|tamsulosin|allopurinol|colchicine|digoxin|tamoxifen|letrozole|anastrozole|cetirizine|propranolol|melatonin|ventolin|symbicort|seretide|ozempic|wegovy|mounjaro|humira|lipitor|zyrtec|concerta|lyrica|antidepressants|antihistamines|birth control|beta[- ]blockers)\b"
+)
 _FRAGMENTS = {
     # `{GONE}` is like `{WHO}`, or "the cat".
     # `{WHO}` is a relation, with or without a name, or a name; `{ROLE}` only a relation, `{ALONE}` only a name;
@@ -235,15 +242,10 @@ _FRAGMENTS = {
     ),
     "DOCTOR": (
         r"(?:(?:my|the|our) (?:[\w-]+ )?)?(?:doctor|doc|gp|nurse|pharmacist|consultant|psychiatrist|cardiologist|oncologist|neurologist"
-        r"|specialist|rheumatologist|endocrinologist|dermatologist|gastroenterologist)"
+        rf"|specialist|rheumatologist|endocrinologist|dermatologist|gastroenterologist)(?:,? {_PERSON},?)?"
     ),
-    "DRUG": (
-        r"(?P<value>(?!april\b)[a-z]+(?:pril|sartan|statin|azole|azepam|azolam|mycin|cillin|formin|oxetine|pram|lukast|olol|terol|butamol|sonide|coxib|oxacin"
-        r"|thyroxine|parin|profen|tidine|semide|gliptin|dipine|zepine|triptan|setron|zide|gabalin|pentin|xaban|triptyline|cycline|tadine|tizine|glutide|flozin|peridone|lamotrigine)|insulin|aspirin|paracetamol"
-        r"|acetaminophen|warfarin|xarelto|eliquis|prozac|zoloft|lexapro|xanax|ritalin|adderall|lithium|methotrexate|vitamin [a-k]\d{0,2}"
-        r"|prednis(?:ol)?one|hydrocortisone|sertraline|venlafaxine|mirtazapine|quetiapine|olanzapine|naproxen|codeine|tramadol|morphine"
-        r"|clopidogrel|tamsulosin|allopurinol|colchicine|digoxin|tamoxifen|letrozole|anastrozole|cetirizine|propranolol|melatonin|antidepressants|antihistamines|birth control|beta[- ]blockers)\b"
-    ),
+    "DRUG": rf"(?P<value>{DRUG})",
+    "DRUGS": rf"(?P<value>{DRUG}(?:(?:,? and |, ){DRUG})*)",
     "DOSE": r"(?:(?P<dose>{AMOUNT})(?: of)?)",
     "AMOUNT": r"\d+(?:\.\d+)? ?(?:mg|mcg|µg|ml|g|iu|units?|drops|pills?|tablets?)\b",
     # Something that somebody does each week, and the days.

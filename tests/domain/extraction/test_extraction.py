@@ -1027,6 +1027,18 @@ def test_much_is_moved_that_is_no_trip(text: str) -> None:
         ("Dr Lee switched me from citalopram to sertraline", ["-medication citalopram", "medication sertraline"]),
         ("I've been taken off metformin", ["-medication metformin", "-metformin_dose *"]),
         ("I started on sertraline", ["medication sertraline"]),
+        ("The doctor switched me to losartan, ramipril made me cough", ["-medication ramipril", "medication losartan"]),
+        ("They've taken me off metformin and put me on gliclazide", ["-medication metformin", "medication gliclazide"]),
+        ("Dr Novak swapped the atorvastatin for rosuvastatin", ["-medication atorvastatin", "medication rosuvastatin"]),
+        (
+            "My warfarin's been replaced with apixaban",
+            ["-medication warfarin", "medication apixaban in place of warfarin"],
+        ),
+        ("I'm on losartan now, not ramipril", ["-medication ramipril", "medication losartan"]),
+        ("My doctor, Dr Leitner, has me on ramipril and metformin", ["medication ramipril", "medication metformin"]),
+        ("My GP stopped my omeprazole", ["-medication omeprazole", "-omeprazole_dose *"]),
+        ("Her warfarin's been replaced with apixaban", []),
+        ("The nurse stopped the paracetamol advert", []),
     ],
 )
 def test_a_medication_may_be_changed_by_others(text: str, expected: list[str]) -> None:
@@ -1039,10 +1051,25 @@ def test_a_medication_may_be_changed_by_others(text: str, expected: list[str]) -
         ("Tom and I are separating.", "-married_to Tom"),
         ("Tom and I are getting a divorce", "-married_to Tom"),
         ("We're getting divorced", "-married_to *"),
+        ("Tom and I are over. He's moving back to Braga.", "-partner_of Tom"),
+        ("Esme dumped me by text.", "-partner_of Esme"),
     ],
 )
 def test_a_separation_may_only_have_begun(text: str, ended: str) -> None:
     assert ended in found(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I have two budgies, Pixel and Byte", ["budgie Pixel", "budgie Byte"]),
+        ("Got two dogs, Bruno and Skye.", ["dog Bruno", "dog Skye"]),
+        ("I have two dogs, both asleep", []),
+        ("Me and Karen have been married 14 years today", ["married_to Karen"]),
+    ],
+)
+def test_several_pets_and_a_long_marriage_are_read(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
 
 
 def test_each_rule_has_a_name_of_its_own() -> None:
