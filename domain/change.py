@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from mnemolog.domain import hydration
 from mnemolog.domain.extraction.clauses import LONGEST
-from mnemolog.domain.extraction.times import POINT
+from mnemolog.domain.extraction.times import COUNT, POINT
 from mnemolog.domain.text import NOT_A_TITLE
 
 
@@ -63,12 +63,24 @@ def changes(text: str) -> Sequence[Change]:
     return [one for sentence in _SENTENCE.split(text[:LONGEST]) for one in _told_in(sentence)]
 
 
+def is_correction(text: str) -> bool:
+    """Whether a message corrects what the speaker has just said.
+
+    >>> is_correction("*friday"), is_correction("No wait, it's the 24th"), is_correction("Sorry, I was busy on Friday")
+    (True, True, False)
+    """
+    return len(text) <= _BRIEF and _CORRECTION.search(text) is not None
+
+
+_BRIEF = 200  # Characters of a message that corrects another.
+
+
 def _told_in(sentence: str) -> Iterator[Change]:
     for clause in _CLAUSE.split(sentence):
         priced = _PRICE.search(clause) is not None
         if found := _MOVED.search(clause):
             said = sentence if _OF_IT.match(clause) else clause[: found.end()]
-            things, off = tuple(_things(clause, found)), _OFF.search(clause) is not None
+            things, off = tuple(_things(clause, found)), (_OFF.search(clause) or _BY_SOME.search(clause)) is not None
             yield Change(hydration.stems(said), things, firm=True, off=off, priced=priced)
         elif found := _ALTERED.search(clause):
             yield Change(hydration.stems(clause), tuple(_things(clause, found)), priced=priced)
@@ -98,6 +110,14 @@ def _thing(phrase: str) -> Thing | None:
     return Thing(hydration.stem(words[-1].lower()), hydration.stems(" ".join(words[:-1])))
 
 
+_MARKS = r"(?:(?:oh|oops|no|nope|nah|wait|ah|argh|hang on|hmm|sorry|apologies|my mistake|my bad|actually)\b[\s,:.!-]*)"
+_CORRECTION = re.compile(
+    rf"^\W*{_MARKS}*(?:i (?:meant|said|told you|got (?:that|it|this) wrong|mean(?=,? (?:the|on|it)\b))\b(?! to\b)"
+    r"|make (?:that|it) |scratch that\b|correction\b)"
+    rf"|^\W*{_MARKS}+(?:not\b|(?:it|that)(?:'s| is| was)\b|the [\w ]{{2,30}} (?:is|was)\b|(?:the |on )?(?:\d|{POINT}))"
+    rf"|^\*[\w' ]{{2,30}}\W*$|^[\w' ]{{2,30}}\*$|\b(?:sorry,? )?not (?:on )?(?:the \d|{POINT})",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _SENTENCE = re.compile(NOT_A_TITLE + r"(?<=[.!?;])\s+|\n+")
 _CLAUSE = re.compile(
@@ -119,7 +139,8 @@ _IS_OVER = (
 )
 _LEFT = (
     r"\b(?i:packed in|given up|gave up|giving up|stopped|quit|dropped out of|dropped|sold|scrapped|got rid of|binned"
-    r"|resigned from|came off|come off|(?:took|taken) (?:me|us|him|her) off|broke up with|split up with|finished with)"
+    r"|resigned from|came off|come off|(?:took|taken) (?:me|us|him|her) off|broke up with|split up with|finished with"
+    r"|not(?= \w+ing (?:any ?more|for a while|at the moment)\b)|no longer(?= \w+ing\b))"
 )
 _DENIED = re.compile(rf"{_NOT}{_SOME}(?=$|\W*$|,|\.|;| (?:and|but|so|any|after))|{_IS_OVER}|{_LEFT} {_SOME}")
 # To another day or price, or off.
@@ -127,9 +148,16 @@ _OFF = re.compile(
     r"cancell?ed|called off|fell through|fallen through|\b(?:is|are|was|'s) off(?=$|[,.!;]| (?:now|because|after))",
     re.IGNORECASE,
 )
+# "Put back a week": the new day is told by the old one.
+_BY_SOME = re.compile(
+    rf"\b(?:moved|pushed|put|brought|delayed|shifted|slip(?:s|ped)|bumped)(?: (?:back|forward|on|by)){{1,2}}"
+    rf" (?:by )?(?:{COUNT}|half an) (?:hour|day|week|fortnight|month)s?\b",
+    re.IGNORECASE,
+)
 _MOVED = re.compile(
-    rf"\b(?:(?:moved|pushed|brought|delayed|changed|shifted|extended|slipped|bumped|put|went|gone"
-    rf"|goes)(?: [\w' ]{{1,30}}?)? (?:to|until|till) (?:[£$€]?\d|(?:the )?{POINT})"
+    rf"\b(?:(?:moved|pushed|brought|delayed|changed|shifted|extended|slip(?:s|ped)|bumped|put|rebooked|went|gone"
+    rf"|goes)(?: [\w' ]{{1,30}}?)? (?:to|until|till|for(?= (?:the )?\d)) (?:[£$€]?\d|(?:the )?{POINT})"
+    rf"|{_BY_SOME.pattern}"
     rf"|(?:become|became) (?:the )?(?:\w+ (?:of|on) )?(?:the )?(?:\d|{POINT})|postponed|rescheduled"
     rf"|{_OFF.pattern})",
     re.IGNORECASE,

@@ -82,7 +82,7 @@ grandparent: grandmother grandma granny gran nan nana grandfather grandpa granda
 child children kid kids parent: son daughter
 sibling twin: brother sister
 family relative: mother father parent child son daughter sibling brother sister cousin aunt uncle married husband wife
-pet animal: dog cat
+pet animal: dog cat budgie parrot hamster rabbit tortoise
 puppy dog
 kitten cat
 eat food diet meal vegetarian vegan avoid allergy allergic intolerance intolerant

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from mnemolog.domain import hydration
 from mnemolog.domain.answers import tells_person
 from mnemolog.domain.direct_question import only_of
-from mnemolog.domain.extraction.rule import form
+from mnemolog.domain.extraction.rule import DRUG, form
 from mnemolog.domain.extraction.times import DAY, MONTH
 from mnemolog.domain.extraction.vocabulary import CARS, MODELS, ONE_OF, PETS, SOME_OF
 from mnemolog.domain.state import reported
@@ -39,10 +39,15 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A slot of the user, or of somebody whom the question names."""
+    """A slot of the user, or of somebody whom the question names; of medication, the one that it names.
+
+    `kin`: what somebody with a name is to the user, as in "my colleague Marta", who may share it with a sister.
+    """
 
     slot: Slot
     names: tuple[str, ...] = ()
+    drug: str = ""
+    kin: str = ""
 
     def by(self, speaker: str) -> "Wanted":
         """The slot in a message of this speaker, who is "I" in it."""
@@ -62,7 +67,7 @@ class Wanted:
         return any(self._is_told(one) for one in _SENTENCE.split(text[:_LONGEST]))
 
     def _is_told(self, sentence: str) -> bool:
-        if _UNSETTLED.search(sentence) or not self.slot.also(sentence):
+        if _UNSETTLED.search(sentence) or not self.slot.also(sentence) or self.drug not in sentence.lower():
             return False
         if self.names:
             named = all(re.search(rf"\b{re.escape(one)}\b", sentence, re.I) for one in self.names)
@@ -76,11 +81,15 @@ def wanted_slot(question: str) -> Wanted | None:
     >>> wanted_slot("Where does Lena live?").slot.name, wanted_slot("Who lives in Leeds?")
     ('home', None)
     """
-    slot = next((one for one in SLOTS if one.asked.search(question)), None)
-    if slot is None or not only_of(question) <= hydration.stems(slot.words):
+    slot = None if _WHY.match(question) else next((one for one in SLOTS if one.asked.search(question)), None)
+    names = tuple(one for one in hydration.capitalised_names(question) if f" at {one}" not in question)
+    if slot is None or not (names or only_of(question) <= hydration.stems(slot.words)):
         return None
-    names = hydration.capitalised_names(question)
-    return None if not names and _OF_OTHERS.search(question) else Wanted(slot, names)
+    if not names and _OF_OTHERS.search(question):
+        return None
+    drug = form("{DRUG}").search(question) if slot.name == "medication" else None
+    kin = _NAMED_KIN.search(question) if names else None
+    return Wanted(slot, names, drug[0].lower() if drug else "", kin[1] if kin else "")
 
 
 def _told_of_others(sentence: str, slot: Slot) -> Iterator[bool]:
@@ -100,10 +109,25 @@ def _told_of_others(sentence: str, slot: Slot) -> Iterator[bool]:
             yield slot.figure and _FOR_ANOTHER.match(sentence, told.end()) is not None
 
 
+def _tells_boss(sentence: str) -> bool:
+    """Whoever writes in small letters names people in them, too."""
+    return sentence == sentence.lower() or tells_person(sentence)
+
+
+def _tells_partner(sentence: str) -> bool:
+    return _TIE_OF_OTHERS.search(sentence) is None and (tells_person(sentence) or _PARTED.search(sentence) is not None)
+
+
+def _tells_home(sentence: str) -> bool:
+    return _AT_A_PLACE.search(sentence) is not None or _IS_OURS.search(sentence) is not None
+
+
 _BESIDE = 8
 _LONGEST = 4_000  # Characters of a message that are looked at.
 _OF_OTHERS = re.compile(r"\b(?:he|she|they|his|her|their|him|them|you|your)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_WHY = re.compile(r"\W*(?:why|how come)\b", re.IGNORECASE)
+_NAMED_KIN = re.compile(r"\b(?:[Mm]y|[Oo]ur) (?:[a-z]+ )?([a-z]{3,}) (?=[A-Z])")
 _RELATIVE = f"(?:{ONE_OF}|{SOME_OF}|{PETS}|mate|kids?|son|parents?|ex)"
 _NO_NAME = r"(?i:it|that|this|here|there|what|where|how|who|let|the|a|an|and|but|so|then|today|now|my|our)"
 _IS = r"(?:'s|'ve|'ll|'d)? (?:\w+ly )?(?:is|are|was|were|has|have|had|got|gets|lives?|lived|works?|can|can't|cannot|cant|moved|moves|drives?|takes|will|wants|says|said|passed)\b"
@@ -117,11 +141,23 @@ _WHOSE = re.compile(
 _FOR_ANOTHER = re.compile(r"\s*(?:for|of) (?!me\b|us\b)(?:[A-Z]\w+|my \w+)")
 # Not what is so: only looked at, wished for or offered.
 _UNSETTLED = re.compile(
-    r"\?|\b(?:if|maybe|offer\w*|on the market|sell(?:ing)?|sold|buying|buyer|too (?:big|small)|might|could|should|would|wants? (?:to|me|us)|wanted|wish|hop(?:e|es|ing)|hopefully|dream\w*|looking (?:at|for|to)"
+    r"\?|\b(?:if|maybe|offer\w*|viewing|viewed|didn't get|on the market|sell(?:ing)?|sold|buying|buyer|too (?:big|small)|might|could|should|would|wants? (?:to|me|us)|wanted|wish|hop(?:e|es|ing)|hopefully|dream\w*|look(?:ed|ing) (?:at|for|to|round)"
     r"|thinking (?:of|about|we)|consider\w*|visit\w*|holiday|hotel|airbnb|used to|ago|back in \d{4}|as a (?:child|kid|girl|boy)"
     r"|when i was|need to find|until we find|last night in|interview\w*|applied|applying)\b",
     re.IGNORECASE,
 )
+_IS_OURS = re.compile(r"\b(?:came through|(?:is|are) (?:finally )?(?:mine|ours))\b|\bgot the keys to\b", re.IGNORECASE)
+_PARTED = re.compile(r"\b(?:dumped|left me|broke up|split up|divorced|called it quits|single)\b", re.IGNORECASE)
+# "Hana is dating a vet", "my cousin Nuno gets married".
+_TIE_OF_OTHERS = re.compile(
+    rf"(?:\b(?i:my|our) (?!(?i:girlfriend|boyfriend|partner|husband|wife)\b)(?:\w+ )?{_RELATIVE}\b(?: [A-Z][\w-]+)?|\b(?!We\b)[A-Z][\w-]+)"
+    r"(?:(?:'s| is| has| got| gets)(?: (?:just|now|finally|getting|been|got))* (?:married|engaged|dating|seeing|divorc\w+)| (?:split|broke) up)\b"
+    r"(?!.*\b(?:me|us|I)\b)"
+)
+_NOT_RENT = re.compile(
+    r"\b(?:raise|salary|wages?|earn\w*|paid|i'm on|mortgage|insurance|council tax|gym|subscription)\b", re.IGNORECASE
+)
+_ALLERGIC = re.compile(r"\ballerg", re.IGNORECASE)
 _ANIMALS = f"(?:{PETS}|puppies|kittens|bunny|gerbil|canary|donkeys?|hens?|chickens|gecko|lizard)"
 _MONEY = r"[£$€]?\d{1,3}(?:[,.]?\d{3}){0,3}(?:\.\d\d)?k?"
 _MONTHLY = r"[£$€]?(?:\d{3,4}|\d{1,2}[,.]\d{3})\b"
@@ -146,12 +182,21 @@ SLOTS = (
         r"\bwhere\b.*\b(?:liv(?:e|es|ing)|stay|staying|based)\b(?! with\b)|\bmy (?:home|address)\b|\bwhat(?:'s| is) \w+'s address"
         r"|\b(?:since when|how long|when did)\b.*\b(?:liv(?:e|ed|ing)|mov(?:e|ed))\b",
         r"\b(?:liv(?:e|es|ing)|stay(?:s|ing)?|rent(?:s|ing)?|settled|(?:i'm|im|am|we're|are) (?:now )?based|crashing|lodg\w+) (?:\w+ ){0,3}?(?:in|at|with|on|near)\b"
-        r"|\b(?:moved|moving|relocated) (?:(?:back|out|over|down|up|across) )?(?:to|into|in)\b"
+        r"|\b(?:moved?|moving|relocated) (?:(?:back|out|over|down|up|across) )?(?:to|into|in)\b"
         rf"|\b{_DWELLING}\b|\b(?:first|second) (?:night|morning|week|weekend) in\b|\b(?:boxes|unpack\w+|keys|my stuff|tenancy|lease)\b"
-        r"|\bthat'?s (?:us|me) in\b",
+        r"|\bthat'?s (?:us|me) in\b|\bcame through\b",
         "moved moving flat house place rent renting staying stuff boxes keys landlord landlady room night",
         "lives_in",
-        also=lambda sentence: _AT_A_PLACE.search(sentence) is not None,
+        also=_tells_home,
+    ),
+    _slot(
+        "trip",
+        r"\b(?:trips?|holidays?|vacations?)\b.*\b(?:coming up|planned|booked)\b|\b(?:next|upcoming) (?:trip|holiday|vacation|journey)"
+        r"|\bgoing on (?:holiday|vacation)\b",
+        r"\b(?:booked(?! (?:the|an?) (?:table|appointment|session))|fly(?:ing)?|flights?|trip|holiday|vacation|cruise|getaway|camping|city break|off to|tickets to"
+        r"|(?:going|go|travell?ing|driving|drive|heading) (?:back )?to (?-i:[A-Z])|(?:christmas|easter|new year|weekend|week) in)\b",
+        "trip booked flight flying holiday travel cruise tickets",
+        "next_trip trip_to",
     ),
     _slot(
         "employer",
@@ -190,12 +235,13 @@ SLOTS = (
     _slot(
         "rent",
         r"\brent\b|\bpay\b.*\b(?:flat|room|house|roof|place|month)\b",
-        rf"\b(?:rent\w*|landl\w+|{_DWELLING})\b[^;!?]{{0,60}}?(?<![\d,.-]){_MONTHLY}(?!,\d)|{_MONTHLY}(?: \w+)? (?:a|per|each|every|/) ?month\b|{_MONTHLY} (?:each|pcm|all in)\b"
+        rf"\b(?:rent\w*|landl\w+|{_DWELLING})\b[^;!?]{{0,60}}?(?<![\d,.-]){_MONTHLY}(?!,\d)|{_MONTHLY}(?: \w+)? (?:a|per|each|every|/) ?month\b|{_MONTHLY} (?:a|per|each|every) week\b|{_MONTHLY} (?:each|pcm|all in)\b"
         rf"|\b(?:(?:he|she|they) (?:\w+ )?(?:charges?|wants?)|giving (?:him|her|them)) (?:\w+ )?{_MONTHLY}",
         "rent month landlord landlady bills pcm",
         "rent",
         figure=True,
         by_others=True,
+        also=lambda sentence: _NOT_RENT.search(sentence) is None,
     ),
     _slot(
         "car",
@@ -206,23 +252,23 @@ SLOTS = (
     ),
     _slot(
         "boss",
-        r"\b(?:who(?:'s| is)|what(?:'s| is)).*\b(?:boss|manager|supervisor)\b|\breport to\b",
-        r"\b(?:boss|(?:line )?manager|supervisor|head of|(?:report|answer)(?:s|ing)? to|runs? (?:things|the (?:\w+ )?(?:group|team|department|place|shop))"
-        r"|(?:takes?|took|taking) over|team lead(?:er)?)\b",
+        r"\b(?:who(?:'s| is)|what(?:'s| is)).*\b(?:boss|manager|supervisor|team lead(?:er)?)\b|\breport to\b",
+        r"\b(?:boss|(?:line )?manager|supervisor|head of|(?:report|answer)(?:s|ing)? to|runs? (?:things|(?:the|our) (?:\w+ )?(?:group|team|department|place|shop))"
+        r"|(?:takes?|took|taking) over|(?<!me )(?<!i'm )(?<!as )(?<!am )team lead(?:er)?)\b",
         "boss manager supervisor report head team",
         "boss manager supervisor",
         by_others=True,
-        also=tells_person,
+        also=_tells_boss,
     ),
     _slot(
         "partner",
-        r"\bwho\b.*\b(?:partner|girlfriend|boyfriend|husband|wife|seeing|dating|married to|together with)\b",
-        r"\b(?:girlfriend|boyfriend|(?:my|our|new|a) partner|husband|wife|hubby|missus|fianc\w+|married|engaged|dating|seeing|going out|broke up|split up"
+        r"\bwho\b.*\b(?:partner|girlfriend|boyfriend|husband|wife|seeing|dating|married to|together with)\b|\b(?:do|am) i\b.*\b(?:partner|girlfriend|boyfriend|single|seeing|dating)\b",
+        r"\b(?:girlfriend|boyfriend|(?:my|our|new|a) partner|husband|wife|hubby|missus|fianc\w+|married|engaged|dating|seeing|going out|broke up|split up|dumped|left me|called it quits|(?:are|we're|is) (?:over|finished|done)\b"
         r"|separat\w+|divorc\w+|official|an? (?:couple|item)|met (?:someone|somebody)|(?:first|second|third) date)\b",
         "girlfriend boyfriend partner husband wife dating seeing married met date official",
         "partner_of married_to engaged_to",
         by_others=True,
-        also=tells_person,
+        also=_tells_partner,
     ),
     _slot(
         "phone number",
@@ -234,8 +280,8 @@ SLOTS = (
     ),
     _slot(
         "pet",
-        r"\b(?:pets?|animals?)\b",
-        rf"\b(?:an?|my|our|the|two|three|new|old|little|baby|rescue) (?:\w+ )?{_ANIMALS}\b|\b{_ANIMALS}(?:'s| is)? (?:called|named)\b",
+        rf"\b(?:pets?|animals?)\b|\b(?:do i (?:still )?have|have i got) an? {_ANIMALS}\b",
+        rf"\b(?:an?|my|our|the|two|three|new|old|little|baby|rescue) (?:\w+ )?{_ANIMALS}\b|\b{_ANIMALS}(?:'s| is)? (?:called|named)\b|\bput to sleep\b|^\W*rip\b[\w ]{{0,20}}\W*$",
         "dog cat puppy kitten rabbit hamster budgie horse parrot pet vet",
         "dog cat",
     ),
@@ -248,9 +294,10 @@ SLOTS = (
     ),
     _slot(
         "medication",
-        r"\b(?:medication|medicines?|meds|tablets?|pills?|drugs?|prescri\w+)\b",
+        rf"\b(?:medication|medicines?|meds|tablets?|pills?|drugs?|prescri\w+)\b|\b(?:take|taking|on|dose of|my|much) {DRUG}",
         r"\b{DRUG}|\b(?:tablets?|pills?|capsules|inhaler|injections?|antibiotics|painkillers|statins?|ointment)\b|\bprescri\w+|\bput me on\b|\d ?mg\b",
         "tablets pills mg medication prescribed doctor dose",
         "medication",
+        also=lambda sentence: _ALLERGIC.search(sentence) is None,
     ),
 )

@@ -69,7 +69,8 @@ _VALUED = re.compile(
 )
 # "My brother Dave got a new job" says nothing about one's own.
 _OF_RELATIVE = re.compile(
-    rf"\W*(?:(?:and|but|so|also|oh|btw) )?(?:my|our) (?:(?:big|little|older|younger|twin) )?({ONE_OF}|{SOME_OF})\b"
+    rf"\W*(?:(?:and|but|so|also|oh|btw) )?(?:my|our) (?:(?:big|little|older|younger|twin) )?"
+    rf"({ONE_OF}|{SOME_OF}|pal|mate|buddy|workmate)\b"
     r"(?!.*\b(?:i|i'm|i've|we|we're|we've)\b)"
 )
 _ONE_AT_A_TIME = frozenset({"lives_in", "works_at", "diet_plan", "married_to", "partner_of"})

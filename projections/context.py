@@ -47,7 +47,7 @@ from mnemolog.projections.sources.ranked import hits_that_tell, ranked, settled,
 from mnemolog.projections.sources.recorded import RECORDED, hit_of_row
 from mnemolog.projections.sources.source import Asked, Source
 from mnemolog.projections.sources.summaries import SUMMARY, summary_hit
-from mnemolog.projections.sources.weighing import newest_first, relevant, told_first, users_first, weighed
+from mnemolog.projections.sources.weighing import best_first, told_first, weighed
 from mnemolog.projections.summaries.reader import of_conversation
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
@@ -182,7 +182,10 @@ async def gather(
     header = await changes.header_of(connection, viewer, request.thread_id, request.since_rev, rev)
     always = list(map(fact_hit, grave))
     facts_found = [hit for hit in found.hits if hit.kind == FACT]
-    sections = await together(*(_section(asked, one, facts_found) for one in collected))
+    in_sections = await together(*(_section(asked, one, facts_found) for one in collected))
+    sections = [one for one, _ in in_sections]
+    outdated = frozenset[str]().union(*(over for _, over in in_sections))
+    found = replace(found, hits=[hit for hit in found.hits if hit.id not in outdated])
     told = {found_id(row): row for rows in (foundation, *(one.rows for one in sections)) for row in rows}
     answers = [row for one in sections if one.mode.context is not Context.ALL for row in one.rows]
     linked = await _related(asked, answers, told.values())
@@ -326,12 +329,11 @@ async def _collected_of(asked: Asked, category: str, mode: ContextMode) -> _Coll
         ids = [id_ for (id_,) in await ask(connection, viewer, _whole, asked.among)]
         rows = await memories.by_ids(connection, viewer, set(ids))
         return _Collected(category, mode, rows=[rows[id_] for id_ in ids if id_ in rows and rows[id_]["text"]])
-    compared = asked.profile is not DEFAULT or asked.slot is not None
+    compared = asked.profile is not DEFAULT or asked.slot is not None or asked.ahead is not None
     limit = max(mode.rag_length, CANDIDATES) if compared else mode.rag_length
     asked = replace(asked, viewer=viewer, limit=limit)
     hits = (await RECORDED.find(asked)).hits
-    hits = users_first(asked, relevant(asked, hits if asked.profile is DEFAULT else weighed(asked, hits)))
-    return _Collected(category, mode, hits=told_first(asked, newest_first(asked, hits)))
+    return _Collected(category, mode, hits=best_first(asked, weighed(asked, hits)))
 
 
 def _not_outdated(asked: Asked, hits: Sequence[Hit], said: Sequence[Hit]) -> Sequence[Hit]:
@@ -341,27 +343,27 @@ def _not_outdated(asked: Asked, hits: Sequence[Hit], said: Sequence[Hit]) -> Seq
     return [hit for hit in hits if hit.id not in over]
 
 
-async def _section(asked: Asked, found: _Collected, known: Sequence[Hit]) -> Section:
+async def _section(asked: Asked, found: _Collected, known: Sequence[Hit]) -> tuple[Section, Collection[str]]:
     """A category without what a later statement or a known fact supersedes, unless all of it is wanted.
+
+    And the known facts that something in it has outdated.
 
     Messages are marked with the facts that they stated and that no longer hold; those with no other facts come last.
     A memory that another one contradicts stays: its bullet names the newer one (B02).
     """
     if found.mode.context is Context.ALL:
-        return Section(found.category, found.mode, found.rows)
+        return Section(found.category, found.mode, found.rows), ()
     viewer, connection = asked.viewer.within(frozenset({found.category})), asked.connection
     asked = replace(asked, viewer=viewer)
     beside = {hit.id for hit in known}
-    kept = [
-        hit
-        for hit in await settled(asked, [*known, *found.hits])
-        if hit.id not in beside and (hit.current or hit.row.get("contradicted_by"))
-    ]
+    in_order = await settled(asked, [*known, *found.hits])
+    outdated = {hit.id for hit in in_order if hit.id in beside and hit.superseded_by}
+    kept = [hit for hit in in_order if hit.id not in beside and (hit.current or hit.row.get("contradicted_by"))]
     said = {hit.row["message_id"]: hit.date for hit in kept if hit.kind == MESSAGE}
     over = await outlived(connection, viewer, asked.point, asked.predicates, said) if said else {}
     marked = [told_former(hit.row, *over.get(hit.row.get("message_id", ""), ((), ()))) for hit in kept]
     rows = sorted(marked, key=lambda row: row["former"] == FORMER)[: found.mode.rag_length]
-    return Section(found.category, found.mode, rows)
+    return Section(found.category, found.mode, rows), outdated
 
 
 async def _related(asked: Asked, answers: Iterable[Row], shown: Iterable[Row]) -> Sequence[Row]:

@@ -131,10 +131,10 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
         elif found["from"]:
             since = since or point(found["start"], at, future=future or _STARTING.match(phrase) is not None)
         elif found["in"]:
-            since = since or _shifted(at, phrase.split(maxsplit=1)[1], 1)
+            since = since or shifted(at, phrase.split(maxsplit=1)[1], 1)
         elif found["for"]:
             counted = re.sub(r"^for (?:about |around |over |almost )?| now$", "", phrase, flags=re.IGNORECASE)
-            since = since or _shifted(at, counted, -1)
+            since = since or shifted(at, counted, -1)
             brief = brief or re.search(r"(?:day|week)s?$", phrase, re.IGNORECASE) is not None
         else:
             named = _OF_THE_DAY.sub("", re.sub(r"^(?:in|on|at|over|earlier) ", "", phrase, flags=re.IGNORECASE))
@@ -249,7 +249,8 @@ def _stamp(phrase: str, start: datetime) -> str:
     return f"{start:%Y}" if re.search(r"year|\b(?:19|20)\d\d$", phrase) else start.date().isoformat()
 
 
-def _shifted(at: datetime, counted: str, sign: int) -> datetime | None:
+def shifted(at: datetime, counted: str, sign: int) -> datetime | None:
+    """The day that is so many days, weeks, months or years after another one; before it with a `sign` of -1."""
     count, unit = counted.lower().rsplit(maxsplit=1)
     number = int(count) if count.isdigit() else _NUMBERS[count]
     try:

@@ -25,25 +25,13 @@ from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.requests import UNFILTERED
 from mnemolog.projections.retrieval import CANDIDATES, Hit
 from mnemolog.projections.rows import Row
-from mnemolog.projections.sources.graph import FACT
+from mnemolog.projections.sources.graph import ENTITY, FACT
 from mnemolog.projections.sources.recorded import RECORDED
 from mnemolog.projections.sources.source import Asked, Found, Source
 from mnemolog.projections.sources.summaries import SUMMARY
-from mnemolog.projections.sources.weighing import (
-    answers_first,
-    changes_first,
-    earnest_first,
-    is_told,
-    newest_first,
-    relevant,
-    tellings_first,
-    told_first,
-    trusted_first,
-    users_first,
-    weighed,
-)
+from mnemolog.projections.sources.weighing import best_first, is_ahead, is_told, trusted_first, weighed
 
-FEWEST = 10
+FEWEST = 20
 """The hits that are compared with each other, however few are wanted: the current one may not be the best match."""
 
 FORMER = 0.5
@@ -66,7 +54,7 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     """The best hits of all sources."""
     if not sources:
         return Ranked([])
-    fewest = FEWEST if asked.profile is DEFAULT and not asked.slot else CANDIDATES
+    fewest = FEWEST if asked.profile is DEFAULT and not asked.slot and not asked.ahead else CANDIDATES
     asked = replace(asked, limit=max(limit, fewest))
     # Memories and messages are searched while the others are: their statements share round trips.
     recorded, others = await together(
@@ -76,9 +64,7 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     answers: Mapping[Source, Found] = {RECORDED: recorded, **others}
     found = [answers[source] for source in sources if source in answers]
     wanted = [hit for one in found for hit in one.hits if asked.wants(hit.kind)]
-    answering = answers_first(asked, relevant(asked, weighed(asked, wanted)))
-    in_earnest = earnest_first(asked, tellings_first(asked, users_first(asked, answering)))
-    hits = told_first(asked, changes_first(asked, newest_first(asked, in_earnest)))
+    hits = best_first(asked, weighed(asked, wanted))
     if any(GRAPH in source.projections for source in answers):
         hits = await _outlived(asked, hits)
     words = _words_of(asked, hits)
@@ -133,6 +119,8 @@ async def hits_that_tell(asked: Asked, hits: Sequence[Hit]) -> tuple[Sequence[Hi
 
     A fact about somebody who bears a part of the name is not about them if somebody was called by the whole of it.
     """
+    if asked.ahead:
+        return hits, () if _tells_ahead(asked, hits) else (asked.ahead.said,)
     question = direct_question.direct(asked.question.text)
     if question is None or (question.relative and not question.asks and direct_question.thing(asked.question.text)):
         return hits, await _untold_thing(asked, hits)
@@ -165,6 +153,13 @@ async def hits_that_tell(asked: Asked, hits: Sequence[Hit]) -> tuple[Sequence[Hi
     if question.own:
         return hits, (question.said,)
     return [hit for hit in hits if question.speaks_of(hit.text, names)], (question.said,)
+
+
+def _tells_ahead(asked: Asked, hits: Sequence[Hit]) -> bool:
+    """Whether a hit tells something of the sort that is to come; what is no message may name no day."""
+    others = (hit for hit in hits if hit.kind not in (MESSAGE, ENTITY) and hit.current)
+    about = any(asked.ahead is not None and asked.ahead.is_sort(hit.text) for hit in others)
+    return about or any(is_ahead(asked, hit) for hit in hits)
 
 
 def _is_told(asked: Asked, hits: Sequence[Hit]) -> bool:
@@ -270,8 +265,8 @@ def told_former(row: Mapping[str, Any], ended: Sequence[Row], lasting: Sequence[
     """
     mark, values = ranking.FORMER, [facts.fact_value(one) for one in ended]
     whole = bool(ended) and not lasting and state.says_only(row["text"], values)
-    former = mark if whole else f"{mark}: {', '.join(map(fact_sentence, ended))}" if ended else ""
-    return {**row, "former": former}
+    former = mark if whole else f"{mark}: {', '.join(map(fact_sentence, ended))}" if ended else row.get("former")
+    return {**row, "former": former or ""}
 
 
 async def settled(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:

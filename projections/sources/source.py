@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import hydration
+from mnemolog.domain.ahead import Ahead, asked_ahead
 from mnemolog.domain.entity import ME, proper_name
 from mnemolog.domain.hydration import Match
 from mnemolog.domain.origin import Origin
@@ -87,12 +88,22 @@ class Asked:
     @cached_property
     def past(self) -> Past | None:
         """The time that it asks for, if that is past."""
-        return asked_past(self.question.text, self.asked_at or self.point.valid_at)
+        return asked_past(self.question.text, self.now)
 
     @cached_property
     def slot(self) -> Wanted | None:
         """What it asks for again and again, such as the user's home, if it is that."""
         return wanted_slot(self.question.text)
+
+    @cached_property
+    def ahead(self) -> Ahead | None:
+        """What it asks for that is to come, if it does."""
+        return asked_ahead(self.question.text)
+
+    @property
+    def now(self) -> datetime:
+        """When it is asked."""
+        return self.asked_at or self.point.valid_at
 
     def match(self, text: str) -> float:
         """How well a text without a similarity answers, in [0, 1]: by the words that it has of the question.

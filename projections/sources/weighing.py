@@ -4,16 +4,18 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from mnemolog.domain import hydration, state
+from mnemolog.domain.ahead import lasts_until
 from mnemolog.domain.answers import tells, told_by
 from mnemolog.domain.asked import AnswerKind, answer_kind
-from mnemolog.domain.change import Change, changes
+from mnemolog.domain.change import Change, changes, is_correction
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.ranking import OUTSIDE, Signals
 from mnemolog.domain.slots import Wanted
+from mnemolog.domain.text import normalize_name
 from mnemolog.domain.turn import Role
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.sources.graph import FACT
@@ -28,6 +30,9 @@ IMAGINED = 0.6
 NO_ANSWER = 0.8
 """The weight of a message that tells no place or nobody, if the question asks for one."""
 
+OVER = 0.5
+"""The weight of what was to come when it was said, and is over, if the question asks for what is to come."""
+
 ASKING = 0.7
 """The weight of a message that only asks."""
 
@@ -36,6 +41,13 @@ SAID_TO_USER = 0.6
 _SAID_BY_AGENT = re.compile(
     r"\b(?:you|your|yours|yourself|assistant|agent|we (?:discuss|talk|decid|agree)\w*|our (?:last|previous|earlier))\b",
     re.IGNORECASE,
+)
+
+CORRECTED_WITHIN = timedelta(days=14)
+"""How long after a message another one corrects it."""
+_TIMES = hydration.stems(
+    "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august"
+    " september october november december today tomorrow yesterday sorry wait meant mean wrong correction actually"
 )
 
 ABOUT_EQUAL = 0.85
@@ -50,7 +62,7 @@ DENIED = 0.4
 NEARLY_EQUAL = 0.8
 """That part if it has half of what the other has of the question."""
 
-CHANGED_THING = 0.5
+CHANGED_THING = 0.35
 """That part if it says of just the thing that is asked for that it changed."""
 
 
@@ -74,6 +86,15 @@ def weighed(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
             score, parts = OUTSIDE * score, {**parts, "outside": OUTSIDE}
         found.append(replace(hit, score=score, parts=parts))
     return sorted(found, key=lambda hit: -hit.score)
+
+
+def best_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """The hits that the cutoff leaves: what answers first, and the latest of what answers the same."""
+    answering = users_first(asked, answers_first(asked, relevant(asked, hits)))
+    in_earnest = earnest_first(asked, tellings_first(asked, answering))
+    newest = corrections_first(asked, newest_first(asked, in_earnest))
+    in_time = ahead_first(asked, changes_first(asked, newest))
+    return told_first(asked, in_time)
 
 
 def users_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -189,13 +210,98 @@ def changes_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     return found
 
 
+def ahead_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """If a question asks for what is to come, what names a day to come first, and what is over by now as former.
+
+    Of what is next, the soonest, unless a later message moves it.
+    """
+    if asked.ahead is None:
+        return hits
+    in_time = [_by_now(asked, hit) for hit in hits]
+    coming = [hit for hit in in_time if is_ahead(asked, hit)]
+    moved = [hit for hit in in_time if _is_to_come(asked, hit) and any(one.firm for one in changes(hit.row["text"]))]
+    anew = {one.id: [hit for hit in moved if _is_told_anew(one, hit)] for one in coming}
+    coming += [hit for hit in moved if hit not in coming and any(hit in by for by in anew.values())]
+    best = max((hit.score for hit in in_time), default=0.0)
+    if asked.ahead.next:
+        coming = [hit for hit in coming if not anew.get(hit.id)]
+        coming.sort(key=lambda hit: lasts_until(hit.row["text"], hit.date) or asked.now)
+    ids = {hit.id for hit in coming}
+    others = [hit for hit in in_time if hit.id not in ids]
+    return sorted([*(replace(hit, score=best) for hit in coming), *others], key=lambda hit: -hit.score)
+
+
+def is_ahead(asked: Asked, hit: Hit) -> bool:
+    """Whether a message names a day to come, of something of the sort that is asked for."""
+    if asked.ahead is None or not _is_to_come(asked, hit):
+        return False
+    return asked.ahead.is_sort(hit.row["text"]) or (asked.slot is not None and is_told(asked.slot, hit))
+
+
+def _is_to_come(asked: Asked, hit: Hit) -> bool:
+    until = lasts_until(hit.row["text"], hit.date) if _tells(hit) else None
+    return until is not None and until > asked.now
+
+
+def _by_now(asked: Asked, hit: Hit) -> Hit:
+    if hit.kind != MESSAGE:
+        return hit
+    until = lasts_until(hit.row["text"], hit.date)
+    if until is not None and until <= asked.now:
+        return replace(hit, score=OVER * hit.score, parts={**hit.parts, "over": OVER}, current=False)
+    return hit if is_ahead(asked, hit) else _no_answer(hit)
+
+
+def _is_told_anew(hit: Hit, later: Hit) -> bool:
+    """Whether a later message names somebody or something that this one names, too."""
+    names = {word for name in hydration.capitalised_names(hit.row["text"]) for word in normalize_name(name).split()}
+    return later.date > hit.date and not names.isdisjoint(hydration.capitalised_words(later.row["text"]))
+
+
+def corrections_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """A message that only corrects a time or a number, above the one that it corrects, and a fact found in that.
+
+    If it does not say what it is about, as `*Friday`, the other stays, with the correction named behind it.
+    """
+    kind = answer_kind(asked.question.text)
+    if kind is None:
+        return hits
+    found = {hit.id: hit for hit in hits}
+    for later in [hit for hit in hits if _tells(hit) and tells(kind, hit.row["text"])]:
+        if not is_correction(later.row["text"]):
+            continue
+        told_of = hydration.question_stems(later.row["text"])
+        topic = told_of - _TIMES
+        before = [hit for hit in hits if _was_just_told(hit, later) and tells(kind, hit.text)]
+        same = [hit for hit in before if not topic.isdisjoint(hydration.stems(hit.text))]
+        latest = max((hit.date for hit in same if hit.kind == MESSAGE), default=None)
+        for wrong in [hit for hit in same if hit.kind == FACT or hit.date == latest]:
+            found[later.id] = replace(later, score=max(wrong.score, found[later.id].score))
+            found[wrong.id] = replace(wrong, current=False, superseded_by=later.id)
+        said = [hit for hit in before if hit.kind == MESSAGE]
+        if said and not same and len(topic) <= 1:
+            # "Not 10 April, 17 April" repeats what was wrong.
+            shared = {hit.id: len(told_of & hydration.stems(hit.text)) for hit in said}
+            wrong = found[max(said, key=lambda hit: (shared[hit.id], hit.date)).id]
+            found[wrong.id] = replace(wrong, row={**wrong.row, "former": f"corrected: {later.row['text']}"})
+    return sorted(found.values(), key=lambda hit: (-hit.score, not hit.current))
+
+
+def _was_just_told(hit: Hit, later: Hit) -> bool:
+    """Whether it is a message of the same speaker, or a fact found in one, from the days before."""
+    if hit.kind == FACT and "extractor" in hit.row["details"]["metadata"]:
+        told: datetime = max(hit.row["details"]["known_from"], hit.date)
+        return timedelta() < later.date - told <= CORRECTED_WITHIN
+    return hit.kind == MESSAGE and _was_told_before(hit, later) and later.date - hit.date <= CORRECTED_WITHIN
+
+
 def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     """What tells a slot that is asked for above what does not, the latest of it first.
 
     `89 kg this morning` above `I weigh 96 kilos`, and above a fact that the rules found in what was said before. Asked
     since when, the first that has most words of the question. Earlier figures are marked.
     """
-    if asked.slot is None or not (told := _telling(asked, asked.slot, hits)):
+    if asked.slot is None or asked.ahead or not (told := _telling(asked, asked.slot, hits)):
         return hits
     slot, since = asked.slot.slot, _SINCE.search(asked.question.text) is not None
     ids = {hit.id for hit in told}
@@ -227,7 +333,10 @@ def _telling(asked: Asked, wanted: Wanted, hits: Sequence[Hit]) -> Sequence[Hit]
     if asked.past and not spans:
         return []
     said = [hit for hit in hits if _tells(hit) and hit.row["role"] == Role.USER and is_told(wanted, hit)]
-    return [hit for hit in said if not spans or hit.date < max(span.end for span in spans)]
+    then = [hit for hit in said if not spans or hit.date < max(span.end for span in spans)]
+    # Of two who share a name, the one who is what the question says.
+    of_kin = [hit for hit in then if wanted.kin and re.search(rf"\b{wanted.kin}\b", hit.row["text"], re.IGNORECASE)]
+    return of_kin or then
 
 
 def is_told(wanted: Wanted, hit: Hit) -> bool:

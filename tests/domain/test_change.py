@@ -3,7 +3,7 @@
 import pytest
 
 from mnemolog.domain import hydration
-from mnemolog.domain.change import changes
+from mnemolog.domain.change import changes, is_correction
 
 
 def told(text: str) -> list[str]:
@@ -94,3 +94,36 @@ def test_what_changed_may_be_shortened() -> None:
 def test_what_becomes_another_day_or_goes_to_somebody_else_changed(text: str, thing: str, *, firm: bool) -> None:
     [change] = changes(text)
     assert (thing in {one.noun for one in change.things}, change.firm) == (True, firm)
+
+
+@pytest.mark.parametrize(
+    ("text", "corrects"),
+    [
+        ("*friday", True),
+        ("No wait, the interview is the 24th", True),
+        ("I meant the 5th of March for the driving test", True),
+        ("Sorry, I said the dentist is on the 12th, it's the 19th", True),
+        ("work do is the 10th sorry not the 11th", True),
+        ("Wait, not 10 April, 17 April.", True),
+        ("Sorry, I was busy on Friday", False),
+        ("I meant to call you on Friday", False),
+        ("No, the film is on Friday? Then I will come. " * 9, False),
+        ("The interview is the 24th", False),
+    ],
+)
+def test_a_message_may_correct_the_one_before(text: str, *, corrects: bool) -> None:
+    assert is_correction(text) is corrects
+
+
+@pytest.mark.parametrize(
+    ("text", "thing"),
+    [("Physio's been put back a week", "physio"), ("The physio got moved forward by two days", "physio")],
+)
+def test_what_is_put_off_by_some_time_has_no_other_day_yet(text: str, thing: str) -> None:
+    [change] = changes(text)
+    assert (thing in {one.noun for one in change.things}, change.firm, change.off) == (True, True, True)
+
+
+@pytest.mark.parametrize("text", ["Not swimming any more, shoulder", "Not swimming at the moment"])
+def test_what_somebody_is_not_doing_is_over(text: str) -> None:
+    assert any("swim" in one.over for one in changes(text))

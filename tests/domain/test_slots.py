@@ -27,6 +27,9 @@ from mnemolog.domain.slots import wanted_slot
         ("What's our phone number?", "phone number", ()),
         ("Do I have any pets?", "pet", ()),
         ("What medication am I on?", "medication", ()),
+        ("Do I still take ramipril?", "medication", ()),
+        ("Who is my team lead at Monzo?", "boss", ()),
+        ("What is my next trip?", "trip", ()),
         ("What can't I eat?", "allergy", ()),
     ],
 )
@@ -58,6 +61,22 @@ def test_a_question_asks_for_none(question: str) -> None:
         ("Where do I live?", "Signed for a two-bedroom in Hove", True),
         ("Where do I live?", "Thinking of a flat in Hove", False),
         ("Where do I live?", "Nina lives in Hove", False),
+        ("Where do I live?", "Hove came through, got the keys", True),
+        ("Where do I live?", "The new flat in Celas is mine!", True),
+        ("Where do I live?", "viewing a flat in Hove tomorrow", False),
+        ("Where do I live?", "Looked at a flat in Hove, too damp", False),
+        ("How much is my rent?", "We split it: I pay 210 a week", True),
+        ("How much is my rent?", "Got a raise, I'm on 1950 a month now", False),
+        ("Who is my boss?", "tobias left, priya runs our team now", True),
+        ("Who is my boss?", "They are making me team leader from May, says Ann", False),
+        ("Who is my partner?", "Started seeing someone. His name is Ivo", True),
+        ("Who is my partner?", "Tom and I are over.", True),
+        ("Who is my partner?", "My cousin Nuno gets married in May", False),
+        ("Who is my partner?", "Hana's dating a vet called Jonas", False),
+        ("Do I have a dog?", "RIP old lad.", True),
+        ("What medication do I take?", "I'm allergic to penicillin", False),
+        ("Do I still take sertraline?", "off the sertraline completely", True),
+        ("Do I still take sertraline?", "on 20 mg of omeprazole", False),
         ("Where do I live?", "My brother has taken a flat in Hove", False),
         ("Where do I live?", "The flat is cold", False),
         ("Where do I live?", "We moved the trip to Oslo to June", False),
@@ -108,6 +127,12 @@ def test_a_message_tells_a_slot_of_whom_it_is_asked(question: str, text: str, to
     wanted = wanted_slot(question)
     assert wanted
     assert wanted.told_in(text) is told
+
+
+def test_a_question_may_say_who_of_two_with_one_name() -> None:
+    wanted = wanted_slot("What car does my colleague Marta drive?")
+    assert wanted
+    assert (wanted.names, wanted.kin) == (("Marta",), "colleague")
 
 
 def test_whom_a_question_names_may_be_who_speaks() -> None:

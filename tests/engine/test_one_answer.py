@@ -550,6 +550,48 @@ async def test_of_messages_that_answer_as_well_the_newer_is_first(model: Engine)
         assert right in activity.splitlines()[1], question
 
 
+PLANS = (
+    ("2026-01-25", "Booked a trip to Seville with Duarte for 14 March!"),
+    ("2026-03-09", "Seville got moved to 21 March because of Duarte's work."),
+    ("2026-03-23", "Back from Seville. Loved the oranges, hated the crowds."),
+    ("2026-04-01", "Got an interview at Network Rail on 22 April."),
+    ("2026-04-02", "no wait, the interview is the 24th"),
+    ("2026-04-03", "Physio for my back on 10 April."),
+    ("2026-04-05", "Physio's been put back a week."),
+    ("2026-04-06", "Gig tickets: the 5th of May."),
+    ("2026-04-07", "*6th of may"),
+    ("2026-04-28", "Working for DPD as a driver, nights mostly."),
+    ("2026-05-01", "My pal Gary works at Michelin, the sod."),
+    ("2026-05-02", "Left DPD. Couldn't be doing with it."),
+)
+
+
+async def test_what_is_over_does_not_answer_what_is_to_come(model: Engine) -> None:
+    ana = Teller(model, "plans")
+    for date, text in PLANS:
+        await ana.says(text, speaker="", occurred_at=day(date))
+    await model.settled(60)
+
+    trip = await ana.asks("What is my next trip?", asked_at=day("2026-05-20"))
+    assert list(trip.unknown) == ["my next trip"]
+    assert all("for 14 March" not in hit.text for hit in trip.hits if hit.current)
+    asked_before = await ana.asks("What is my next trip?", asked_at=day("2026-03-10"))
+    assert ("moved to 21 March" in asked_before.hits[0].text, list(asked_before.unknown)) == (True, [])
+    for question, right in (
+        ("When is my interview at Network Rail?", "the 24th"),
+        ("When is my physio appointment?", "put back a week"),
+        ("Do I still work for DPD?", "Left DPD"),
+    ):
+        found = (await ana.asks(question, kinds=["message"])).hits
+        assert (right in found[0].text, found[0].current) == (True, True), question
+        request = ContextRequest(query=question)
+        text = (await model.reads.context(ana.viewer, request, await ana.caught_up())).text
+        [activity] = [part for part in text.split("\n\n") if part.startswith("Activity")]
+        assert right in activity.splitlines()[1], question
+    gig = (await ana.asks("When is the gig?", kinds=["message"])).hits[0]
+    assert "corrected: *6th of may" in gig.bullet
+
+
 async def test_critical_facts_are_in_every_context_whatever_the_budget(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("me", "allergy", "peanuts")
