@@ -39,7 +39,7 @@ PORTION = 1000
 # Events decoded at a time, between which Postgres is sent the next statement of the portion before.
 PIECE = 64
 
-_WHILE_FILLING = text("SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in BY_KEY.items()))
+WHILE_FILLING = text("SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in BY_KEY.items()))
 _DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]
 # Statistics of words and embeddings take longer than all others.
 _NEVER_COMPARED = (TSVECTOR, HALFVEC, LargeBinary, JsonText)
@@ -99,7 +99,7 @@ async def fill(
 
     async def write(batch: Sequence[StoredEvent], events: Decoded) -> None:
         async with connection.begin():
-            await connection.execute(_WHILE_FILLING)
+            await connection.execute(WHILE_FILLING)
             await apply([Step(kinds, writer, batch) for kinds, writer in writers], events)
 
     portions = 0
@@ -107,11 +107,13 @@ async def fill(
         await prepared(partial(write, batch, events))
         portions += 1
         if portions.bit_count() == 1 and portions.bit_length() % 2:  # Each time there are four times as many rows.
-            await _gather_statistics(connection, projectors)
-    await _gather_statistics(connection, projectors)
+            await gather_statistics(connection, projectors)
+            await connection.commit()
+    await gather_statistics(connection, projectors)
+    await connection.commit()
 
 
-async def _gather_statistics(connection: AsyncConnection, projectors: Sequence[Projector]) -> None:
+async def gather_statistics(connection: AsyncConnection, projectors: Sequence[Projector]) -> None:
     """Without statistics, any index on the user looks as good as the primary key, and every lookup reads all its rows.
 
     Autovacuum does not see temporary tables.
@@ -121,7 +123,6 @@ async def _gather_statistics(connection: AsyncConnection, projectors: Sequence[P
         for table in projector.tables.sorted_tables:
             columns = [column.name for column in table.columns if not isinstance(column.type, _NEVER_COMPARED)]
             await connection.execute(Ddl("ANALYZE {} ({})", (TEMPORARY, table.name), columns))
-    await connection.commit()
 
 
 async def session_at(log: EventLog, place: SessionPlace, until: int, at: datetime | None) -> Session | None:

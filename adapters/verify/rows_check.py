@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, ColumnElement, MetaData, Select, Table, Text, literal, select, tuple_
+from sqlalchemy import BigInteger, Column, ColumnElement, MetaData, Select, Table, Text, literal, select, text, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from mnemolog.adapters.postgres import pauses
-from mnemolog.adapters.postgres.as_of import TEMPORARY, create_tables
+from mnemolog.adapters.postgres.as_of import TEMPORARY, WHILE_FILLING, create_tables, gather_statistics
+from mnemolog.adapters.postgres.pool import BY_KEY
 from mnemolog.adapters.postgres.progress import progress_table, skipped_table
 from mnemolog.adapters.postgres.sqlalchemy import alone, connected
 from mnemolog.adapters.postgres.store import PostgresStore
@@ -49,6 +50,11 @@ _heads, _events = (
 )
 # Positions looked up in the log at once.
 PAGE = 1000
+
+# Whole tables are joined then.
+_WHILE_COMPARING = text(
+    "SELECT set_config(name, reset_val, true) FROM pg_settings WHERE name = ANY(:names)"
+).bindparams(names=list(BY_KEY))
 
 Place = tuple[Any, ...]
 
@@ -225,8 +231,14 @@ class RowsCheck:
     ) -> None:
         streams = list(heads)
         progress = await applied_progress(connection, self._stores, streams, trial)
+        await connection.execute(WHILE_FILLING)
+        bundles = 0
         async for events in self._bundled(streams, list(progress.values())):
             await self._apply(connection, events, progress)
+            bundles += 1
+            if bundles > 1 and bundles.bit_count() == 1:  # Each time there are twice as many rows.
+                await gather_statistics(connection, [store.projector for store in self._stores])
+        await connection.execute(_WHILE_COMPARING)
         for comparison in self._comparisons:
             await comparison.compare(connection, streams, trial)
         for name, one in progress.items():

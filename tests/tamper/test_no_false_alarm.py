@@ -1,15 +1,21 @@
 """Verification of a log that nobody tampered with finds nothing, whatever happened to it (X08)."""
 
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from sqlalchemy import text as sql
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.adapters.verify import rows_check
+from mnemolog.adapters.verify.row_comparison import RowComparison
+from mnemolog.adapters.verify.rows_check import RowsCheck
 from mnemolog.commands.erasure import EraseMemory, EraseThread, EraseUser
 from mnemolog.domain.errors import Conflict, InvalidInput
 from tests.conftest import _users
@@ -102,3 +108,30 @@ async def write(ana: Person, known: list[UUID], verb: str, text: str, unit: floa
             await ana.links(known[0], last, strength=unit)
         case _:
             await ana.says(text)
+
+
+async def test_a_replay_looks_up_rows_by_key_however_many_there_are_and_the_comparison_joins_tables(
+    victim: Engine, ana: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows_check, "BATCH", 2)
+    seen, apply, compare = list[tuple[str, bool]](), RowsCheck._apply, RowComparison.compare
+
+    async def look(connection: AsyncConnection) -> tuple[str, bool]:
+        history = "reltuples > 0 FROM pg_class WHERE oid = 'pg_temp.history'::regclass"
+        [row] = await connection.execute(sql(f"SELECT current_setting('enable_seqscan'), {history}"))
+        return row[0], row[1]
+
+    async def looking(self: RowsCheck, connection: AsyncConnection, *given: Any) -> None:
+        await apply(self, connection, *given)
+        seen.append(await look(connection))
+
+    async def comparing(self: RowComparison, connection: AsyncConnection, *given: Any) -> None:
+        assert await look(connection) == ("on", True)
+        await compare(self, connection, *given)
+
+    monkeypatch.setattr(RowsCheck, "_apply", looking)
+    monkeypatch.setattr(RowComparison, "compare", comparing)
+
+    assert (await victim.verifier.verify(ana.stream)).damages == []
+    assert [by_key for by_key, _ in seen] == ["off"] * len(seen)
+    assert [known for _, known in seen] == [False] * 2 + [True] * (len(seen) - 2)
