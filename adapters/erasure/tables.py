@@ -9,10 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
+    ARRAY,
     ColumnElement,
+    LargeBinary,
     TableClause,
     Text,
+    Uuid,
     and_,
+    any_,
     cast,
     column,
     false,
@@ -154,7 +158,7 @@ def _owned(one: Columns, rows: TableClause, target: Target) -> ColumnElement[boo
 def _named(one: Columns, rows: TableClause, target: Target) -> ColumnElement[bool]:
     """Whether a row names what was erased, and shows more than its structure."""
     if one.schema in (LOG, KEYS) and "key_id" in one.types:  # Keys, and checkpoints, which name theirs.
-        return rows.c.key_id.in_(sorted(target.key_ids))
+        return rows.c.key_id == any_(literal(sorted(target.key_ids), ARRAY(LargeBinary)))
     # Ids only: they reveal nothing, unless the user is erased.
     if one.schema == LOG and one.name in ("jobs", "mind_failures", "webhooks", "webhook_deliveries"):
         return true() if target.subject.everything else false()
@@ -163,8 +167,8 @@ def _named(one: Columns, rows: TableClause, target: Target) -> ColumnElement[boo
     uuids = [name for name, kind in one.types.items() if kind == "uuid" and (one.name, name) not in ORIGINS]
     if not (uuids and target.ids and (one.of_projection or one.name == "embeddings")):
         return false()
-    ids = sorted(target.ids)
-    return and_(or_(*(rows.c[name].in_(ids) for name in uuids)), _more_than_shape(one, rows))
+    ids = any_(literal(sorted(target.ids), ARRAY(Uuid)))  # One parameter, however many memories a user had.
+    return and_(or_(*(rows.c[name] == ids for name in uuids)), _more_than_shape(one, rows))
 
 
 def _of_place(rows: TableClause, target: Target) -> ColumnElement[bool]:

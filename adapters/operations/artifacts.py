@@ -49,7 +49,7 @@ class ArtifactsRead(PagedRead):
         Literal[Status.ACTIVE, Status.SOFT_DELETED], Field(description="Only artifacts with this status.")
     ] = Status.ACTIVE
     label: Annotated[
-        str | None,
+        Label | None,
         Field(max_length=7, description="Only the artifact with this label, as in its surrogate.", examples=["A7F3C2"]),
     ] = None
 

@@ -29,6 +29,8 @@ from mnemolog.projections.vectors.index import KEEPS, Point, Text
 from mnemolog.projections.vectors.projector import NAME
 from mnemolog.projections.visibility import viewed
 
+REMOVED_AT_ONCE = 1000
+
 
 class PgVectorIndex:
     """Implements `mnemolog.projections.vectors.index.VectorIndex`. Exactly once: it writes in the caller's transaction.
@@ -76,9 +78,11 @@ class PgVectorIndex:
         return {row[: len(statements.KEY)] for row in rows}
 
     async def remove(self, connection: AsyncConnection, keys: Collection[Key]) -> None:
-        for table in (vectors, embeddings) if keys else ():
-            key = (*indexed(table), table.c.subject_id)
-            await connection.execute(delete(table).where(tuple_(*key).in_(sorted(keys))))
+        ordered = sorted(keys)  # A user who is erased may have more than the parameters that a statement takes.
+        for some in (ordered[start : start + REMOVED_AT_ONCE] for start in range(0, len(ordered), REMOVED_AT_ONCE)):
+            for table in (vectors, embeddings):
+                key = (*indexed(table), table.c.subject_id)
+                await connection.execute(delete(table).where(tuple_(*key).in_(some)))
 
     async def forget(self, connection: AsyncConnection, owner: Owner, before: int) -> None:
         for table, which in ((vectors, true()), (embeddings, embeddings.c.seq < before)):

@@ -10,17 +10,18 @@ from redis.asyncio import Redis
 from sqlalchemy import text
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.erasure import stores
+from mnemolog.adapters.erasure import stores, tables
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.erasure.messages import Message, TurnSelection
 from mnemolog.adapters.erasure.proof import Proof
 from mnemolog.adapters.erasure.prove import prove
-from mnemolog.adapters.erasure.target import ProofSubject
+from mnemolog.adapters.erasure.target import ProofSubject, Target
 from mnemolog.adapters.nats.subjects import DEAD_LETTERS, TURNS, Address
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.commands.erasure import Erase, EraseMemory, EraseThread, EraseUser
 from mnemolog.domain.session import key
 from mnemolog.events.envelope import StreamId
+from mnemolog.projections.owner import owner_of
 from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
@@ -386,3 +387,22 @@ async def test_an_affect_that_outlives_its_thread_or_its_user_is_found(clean: Pe
         assert readable(await prove(clean.engine, subject)) == {"redis": 1}
         await redis.delete(left)
     await redis.aclose()
+
+
+async def test_a_user_may_have_more_memories_than_a_statement_has_parameters(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    memory_id = await planted(ana)
+    found = await prove(engine, ProofSubject(ana.stream, memory_id))
+    many = frozenset(UUID(int=number) for number in range(70_000))
+    target = Target(ProofSubject(ana.stream, memory_id), many | {memory_id}, key_ids={id_.bytes for id_ in many})
+
+    async with engine.projections.live.begin() as connection:
+        looked = [place async for place in tables.look_through(connection, "postgres", target, None)]
+        shown = {place.name: place.readable for place in looked if place.readable}
+        await engine.projections.index.remove(connection, [(*owner_of(ana.stream), one) for one in target.memory_ids])
+        gone = [place async for place in tables.look_through(connection, "postgres", target, None)]
+
+    assert shown.keys() <= {place.name for place in found.places if place.readable}
+    vectors = [name for name in shown if name.endswith((".vectors", ".embeddings"))]
+    assert vectors
+    assert not {place.name for place in gone if place.readable} & {*vectors}

@@ -41,3 +41,8 @@ async def test_a_link_needs_no_body_and_a_file_that_is_too_large_is_refused(api:
     assert (await api.get(f"/v1/artifacts/{made['artifact_id']}/content", 422))["error"]["field"] == "artifact_id"
     large = b"x" * (engine.settings.artifact_max_bytes + 1)
     await api.call("POST", "/v1/artifacts", 413, params={"user_id": api.user}, content=large)
+
+
+async def test_a_label_with_a_nul_is_refused(api: Api) -> None:
+    refused = await api.get("/v1/artifacts", 422, label="A7F\0C2")
+    assert refused["error"]["field"] == "label"
