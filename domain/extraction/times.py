@@ -68,6 +68,9 @@ RANGE_OF_DAYS = re.compile(
     re.IGNORECASE,
 )
 _STARTING = re.compile(r"(?:starting|as from)\b", re.IGNORECASE)
+# "She is my boss from June": who speaks of the past says "since".
+_FROM_MONTH = re.compile(rf"from {MONTH}\b", re.IGNORECASE)
+_PRESENT = re.compile(r"(?:\b(?:is|are|am|will)|'s|'re|'m|'ll)\b", re.IGNORECASE)
 _TO_COME = re.compile(
     r"(?:'m|am|'re|are|'s|is)(?: \w+){0,2} (?:starting|joining|moving|relocating|leaving|going|getting|changing|switching|(?:flying|travell?ing|driving|heading|off) to)\b"
     r"|\b(?:i start|(?:i|we) (?:go|fly|travel|drive|set off) to)\b|(?:'ll|\bwill|\bshall)\b|\bnext (?:trip|holiday|vacation|journey)\b|\bplanning\b|\bnew [\w '-]{2,40}? from\b|(?:'m|am|'re|are|is) to (?:fly|go|travel|start|leave)\b",
@@ -129,7 +132,8 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
         if found["until"]:
             until = until or point(found["end"], at, future=True)
         elif found["from"]:
-            since = since or point(found["start"], at, future=future or _STARTING.match(phrase) is not None)
+            to_come = _STARTING.match(phrase) or (_FROM_MONTH.match(phrase) and _PRESENT.search(clause))
+            since = since or point(found["start"], at, future=future or bool(to_come))
         elif found["in"]:
             since = since or shifted(at, phrase.split(maxsplit=1)[1], 1)
         elif found["for"]:

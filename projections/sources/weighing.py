@@ -344,7 +344,9 @@ def is_told(wanted: Wanted, hit: Hit) -> bool:
     return hit.kind == MESSAGE and wanted.by(hit.row["speaker"] or "").told_in(hit.row["text"])
 
 
-_WHETHER = re.compile(r"\W*(?:am|is|are|do|does|have|has)\b", re.IGNORECASE)
+_WHETHER = re.compile(
+    r"\W*(?:(?:when|how often|(?:on )?(?:what|which) (?:day|time)s?) )?(?:am|is|are|do|does|have|has)\b", re.IGNORECASE
+)
 _WHY = re.compile(r"\W*(?:why|how come)\b", re.IGNORECASE)
 _OF_NOW = re.compile(
     r"(?:\b(?:is|are|am|do|does|s|re|m)\b|^\W*who \w+s\b)(?!.*\b(?:used to|before|previous\w*|first|ever)\b)",
@@ -385,7 +387,7 @@ def _denies(asked: Asked, hit: Hit, later: Hit, told: Change) -> bool:
     """Whether it says that something is not or no longer so which the other says where it answers the question.
 
     Or which it says of `it`. What the question itself names is asked about, whatever became of it, unless it asks
-    whether that is so.
+    whether or when that is so.
     """
     if _WHETHER.match(asked.question.text) and told.over & asked.stems & hydration.stems(hit.text):
         return True

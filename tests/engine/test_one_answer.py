@@ -560,6 +560,8 @@ PLANS = (
     ("2026-04-05", "Physio's been put back a week."),
     ("2026-04-06", "Gig tickets: the 5th of May."),
     ("2026-04-07", "*6th of may"),
+    ("2026-04-07", "Swim training Mon and Wed, six am. Kill me."),
+    ("2026-04-27", "Not swimming any more, shoulder."),
     ("2026-04-28", "Working for DPD as a driver, nights mostly."),
     ("2026-05-01", "My pal Gary works at Michelin, the sod."),
     ("2026-05-02", "Left DPD. Couldn't be doing with it."),
@@ -581,6 +583,7 @@ async def test_what_is_over_does_not_answer_what_is_to_come(model: Engine) -> No
         ("When is my interview at Network Rail?", "the 24th"),
         ("When is my physio appointment?", "put back a week"),
         ("Do I still work for DPD?", "Left DPD"),
+        ("When is swim training?", "Not swimming"),
     ):
         found = (await ana.asks(question, kinds=["message"])).hits
         assert (right in found[0].text, found[0].current) == (True, True), question

@@ -1072,6 +1072,10 @@ def test_several_pets_and_a_long_marriage_are_read(text: str, expected: list[str
     assert found(text) == expected
 
 
+def test_who_has_a_role_from_a_month_on_does_not_have_it_yet() -> None:
+    assert found("Dr Lindqvist is my supervisor from June.") == ["supervisor Dr Lindqvist 2026-06-01.."]
+
+
 def test_each_rule_has_a_name_of_its_own() -> None:
     names = [one.name for one in (*DATES, *RULES)]
     assert len(set(names)) == len(names)
