@@ -47,7 +47,7 @@ from mnemolog.projections.sources.ranked import hits_that_tell, ranked, settled,
 from mnemolog.projections.sources.recorded import RECORDED, hit_of_row
 from mnemolog.projections.sources.source import Asked, Source
 from mnemolog.projections.sources.summaries import SUMMARY, summary_hit
-from mnemolog.projections.sources.weighing import best_first, told_first, weighed
+from mnemolog.projections.sources.weighing import best_first, corrections_first, told_first, weighed
 from mnemolog.projections.summaries.reader import of_conversation
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
@@ -337,9 +337,10 @@ async def _collected_of(asked: Asked, category: str, mode: ContextMode) -> _Coll
 
 
 def _not_outdated(asked: Asked, hits: Sequence[Hit], said: Sequence[Hit]) -> Sequence[Hit]:
-    """What is known without the figures that a message has outdated since."""
+    """What is known without what a message has corrected, and the figures that one has outdated since."""
     messages = {hit.id for hit in said}
-    over = {hit.id for hit in told_first(asked, [*hits, *said]) if hit.superseded_by in messages}
+    in_order = told_first(asked, corrections_first(asked, [*hits, *said]))
+    over = {hit.id for hit in in_order if hit.superseded_by in messages}
     return [hit for hit in hits if hit.id not in over]
 
 

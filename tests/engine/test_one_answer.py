@@ -551,6 +551,8 @@ async def test_of_messages_that_answer_as_well_the_newer_is_first(model: Engine)
 
 
 PLANS = (
+    ("2026-01-18", "My driving test is on 3 March."),
+    ("2026-01-21", "I meant the 5th of March for the driving test, the 3rd is the theory one."),
     ("2026-01-25", "Booked a trip to Seville with Duarte for 14 March!"),
     ("2026-03-09", "Seville got moved to 21 March because of Duarte's work."),
     ("2026-03-23", "Back from Seville. Loved the oranges, hated the crowds."),
@@ -591,6 +593,12 @@ async def test_what_is_over_does_not_answer_what_is_to_come(model: Engine) -> No
         text = (await model.reads.context(ana.viewer, request, await ana.caught_up())).text
         [activity] = [part for part in text.split("\n\n") if part.startswith("Activity")]
         assert right in activity.splitlines()[1], question
+    read = {"since": day("2026-01-18"), "told_at": day("2026-01-18"), "metadata": {"extractor": "rules"}}
+    await ana.tells("me", "driving_test_date", "2026-03-03", **read)
+    request = ContextRequest(query="When was my driving test?")
+    found_then = await model.reads.context(ana.viewer, request, await ana.caught_up())
+    assert "the 5th of March" in found_then.text
+    assert "2026-03-03" not in found_then.text
     gig = (await ana.asks("When is the gig?", kinds=["message"])).hits[0]
     assert "corrected: *6th of may" in gig.bullet
 
