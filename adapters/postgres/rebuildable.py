@@ -1,10 +1,12 @@
 """A Postgres projection that can be rebuilt next to itself."""
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 
-from sqlalchemy import Text, column, func, select, table
+from sqlalchemy import Text, column, func, select, table, text
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.schema import DropSchema
 
@@ -18,6 +20,11 @@ from mnemolog.adapters.postgres.statistics import gather
 from mnemolog.adapters.postgres.store import SHADOW, PostgresStore
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.owner import Owner, owner_of
+
+# Together less than `deadlock_timeout`, a second by default, for all tables of a projection.
+LOCK_SECONDS = 0.1
+LOCK_ATTEMPTS = 100
+_TAKEN = frozenset({"55P03", "40P01"})
 
 
 class RebuildablePostgres:
@@ -99,15 +106,34 @@ class RebuildablePostgres:
         """
         for one in self._tables():
             await self._locked_connection().execute(Ddl("ALTER TABLE {} RESET (autovacuum_enabled)", one))
-        # One statement each, so that no time passes between their locks.
-        for statement, kind in (("DROP VIEW {} CASCADE", "v"), ("DROP TABLE {} CASCADE", "r")):
-            if places := await _relations_of(self._locked_connection(), self._live.schema, kind):
+        views, tables = [await _relations_of(self._locked_connection(), self._live.schema, kind) for kind in "vr"]
+        if views or tables:
+            await self._take([*views, *tables])
+        for statement, places in (("DROP VIEW {} CASCADE", views), ("DROP TABLE {} CASCADE", tables)):
+            if places:
                 await self._locked_connection().execute(Ddl(statement, places))
         progress = [(self._shadow.schema, one.name) for one in progress_table.metadata.sorted_tables]
         for one in (*self._tables(), *progress):
             await self._locked_connection().execute(Ddl("ALTER TABLE {} SET SCHEMA {}", one, self._live.schema))
         await self._locked_connection().execute(DropSchema(self._shadow.schema, cascade=True))
         await admit(self._locked_connection(), self._live.schema)
+
+    async def _take(self, places: list[tuple[str, str]]) -> None:
+        """Lock all of these or none, in the end without a limit: a reader of one of them soon reads another, and both
+        would wait for each other.
+        """
+        connection = self._locked_connection()
+        for seconds in (*[LOCK_SECONDS] * LOCK_ATTEMPTS, 0):
+            await connection.execute(text(f"SET LOCAL lock_timeout = '{seconds}s'"))
+            try:
+                async with connection.begin_nested():
+                    await connection.execute(Ddl("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE", places))
+                break
+            except DBAPIError as error:
+                if not (seconds and getattr(error.orig, "sqlstate", None) in _TAKEN):
+                    raise
+            await asyncio.sleep(LOCK_SECONDS)
+        await connection.execute(text("SET LOCAL lock_timeout = 0"))
 
     async def drop_former(self) -> Sequence[str]:
         """Drop the tables of other versions and other embedding models of the projection; returns their schemas."""

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import psutil  # type: ignore[import-untyped]
 import pytest
-from sqlalchemy import text
+from sqlalchemy import func, select, text
 from sqlalchemy.schema import CreateSchema, DropSchema
 
 from mnemolog.adapters.engine.engine import Engine
@@ -21,6 +21,7 @@ from mnemolog.adapters.redis.working import WorkingStore
 from mnemolog.commands.erasure import EraseThread
 from mnemolog.domain.errors import EngineError, InvalidInput
 from mnemolog.events.envelope import StreamId
+from mnemolog.projections.memories.tables import links, memories
 from mnemolog.projections.runtime import Projection
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
@@ -92,6 +93,28 @@ async def test_no_reader_fails_while_projections_are_swapped(engine: Engine, use
             await engine.projections.rebuild(name)
 
     assert min(counts) > 3
+
+
+async def test_a_reader_and_a_swap_do_not_wait_for_each_other(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await tell(ana)
+    await engine.settled(60)
+    async with engine.projections.live.connect() as reader:
+        await reader.execution_options(isolation_level="READ COMMITTED")
+        await reader.execute(select(func.count()).select_from(memories))
+        rebuilding = asyncio.create_task(engine.projections.rebuild("memories"))
+
+        async def waits() -> bool:
+            async with engine.projections.live.connect() as other:
+                found = await other.execute(
+                    text("SELECT 1 FROM pg_locks WHERE NOT granted AND mode LIKE '%Exclusive%'")
+                )
+                return bool(found.all())
+
+        await eventually(waits)
+        await reader.execute(select(func.count()).select_from(links))
+        await reader.rollback()
+    assert (await rebuilding).equal
 
 
 @pytest.mark.spec_part("X05")
