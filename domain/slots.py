@@ -155,7 +155,8 @@ _TIE_OF_OTHERS = re.compile(
     r"(?!.*\b(?:me|us|I)\b)"
 )
 _NOT_RENT = re.compile(
-    r"\b(?:raise|salary|wages?|earn\w*|paid|i'm on|mortgage|insurance|council tax|gym|subscription)\b", re.IGNORECASE
+    r"^(?!.*\b(?:rent|landl)).*\b(?:raise|salary|wages?|earn\w*|paid|i'm on|(?:start|job|offer)\w*|mortgage|insurance|council tax|gym|subscription)\b",
+    re.IGNORECASE,
 )
 _ALLERGIC = re.compile(r"\ballerg", re.IGNORECASE)
 _ANIMALS = f"(?:{PETS}|puppies|kittens|bunny|gerbil|canary|donkeys?|hens?|chickens|gecko|lizard)"

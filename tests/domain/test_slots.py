@@ -66,6 +66,8 @@ def test_a_question_asks_for_none(question: str) -> None:
         ("Where do I live?", "viewing a flat in Hove tomorrow", False),
         ("Where do I live?", "Looked at a flat in Hove, too damp", False),
         ("How much is my rent?", "We split it: I pay 210 a week", True),
+        ("How much is my rent?", "The new job is 2,300 a month", False),
+        ("How much is my rent?", "The rent starts at 700 a month", True),
         ("How much is my rent?", "Got a raise, I'm on 1950 a month now", False),
         ("Who is my boss?", "tobias left, priya runs our team now", True),
         ("Who is my boss?", "They are making me team leader from May, says Ann", False),
