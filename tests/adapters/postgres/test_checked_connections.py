@@ -158,12 +158,11 @@ async def test_a_reader_that_is_cancelled_does_not_wait_for_ever_for_a_server_th
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sqlalchemy, "CONNECT_SECONDS", 2)  # libpq's shortest
-    taken = asyncio.Event()
+    taken, over = asyncio.Event(), asyncio.Event()
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         taken.set()
-        with suppress(ConnectionError):
-            await reader.read()
+        await over.wait()
         writer.close()
 
     async def read(readers: AsyncEngine) -> None:
@@ -180,6 +179,7 @@ async def test_a_reader_that_is_cancelled_does_not_wait_for_ever_for_a_server_th
             await asyncio.wait([reading])
         assert reading.cancelled() or reading.exception()
         await readers.dispose()
+        over.set()  # From Python 3.12 on, a server waits for its connections, and the cancelled task still has one.
 
 
 @pytest.mark.parametrize("hangs", ["before it is used", "while it is used"])
