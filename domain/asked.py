@@ -58,6 +58,14 @@ _ASKING = (
 )
 
 
+def asks_why(question: str) -> bool:
+    """Whether it asks for a reason."""
+    return _WHY.match(question) is not None
+
+
+_WHY = re.compile(r"\W*(?:why|how come)\b", re.IGNORECASE)
+
+
 def answer_kind(question: str) -> AnswerKind | None:
     """The kind of answer that a question asks for; None if it may be anything.
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from mnemolog.domain import hydration
 from mnemolog.domain.answers import tells_person
+from mnemolog.domain.asked import asks_why
 from mnemolog.domain.direct_question import only_of
 from mnemolog.domain.extraction.rule import DRUG, form
 from mnemolog.domain.extraction.times import DAY, MONTH
@@ -81,7 +82,7 @@ def wanted_slot(question: str) -> Wanted | None:
     >>> wanted_slot("Where does Lena live?").slot.name, wanted_slot("Who lives in Leeds?")
     ('home', None)
     """
-    slot = None if _WHY.match(question) else next((one for one in SLOTS if one.asked.search(question)), None)
+    slot = None if asks_why(question) else next((one for one in SLOTS if one.asked.search(question)), None)
     names = tuple(one for one in hydration.capitalised_names(question) if f" at {one}" not in question)
     if slot is None or not (names or only_of(question) <= hydration.stems(slot.words)):
         return None
@@ -126,7 +127,6 @@ _BESIDE = 8
 _LONGEST = 4_000  # Characters of a message that are looked at.
 _OF_OTHERS = re.compile(r"\b(?:he|she|they|his|her|their|him|them|you|your)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
-_WHY = re.compile(r"\W*(?:why|how come)\b", re.IGNORECASE)
 _NAMED_KIN = re.compile(r"\b(?:[Mm]y|[Oo]ur) (?:[a-z]+ )?([a-z]{3,}) (?=[A-Z])")
 _RELATIVE = f"(?:{ONE_OF}|{SOME_OF}|{PETS}|mate|kids?|son|parents?|ex)"
 _NO_NAME = r"(?i:it|that|this|here|there|what|where|how|who|let|the|a|an|and|but|so|then|today|now|my|our)"

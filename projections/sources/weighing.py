@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from mnemolog.domain import hydration, state
 from mnemolog.domain.ahead import lasts_until
 from mnemolog.domain.answers import tells, told_by
-from mnemolog.domain.asked import AnswerKind, answer_kind
+from mnemolog.domain.asked import AnswerKind, answer_kind, asks_why
 from mnemolog.domain.change import Change, changes, is_correction
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.message import KIND as MESSAGE
@@ -194,7 +194,7 @@ def changes_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     `The exam was pushed to 9 May` above `The exam is on 2 May`, also if it has fewer of the question's words; and above
     a fact that the rules found in what was said before.
     """
-    if not asked.stems or (asked.past and not asked.past.last) or _WHY.match(asked.question.text):
+    if not asked.stems or (asked.past and not asked.past.last) or asks_why(asked.question.text):
         return hits
     of_change, now = _OF_CHANGE.match(asked.question.text), _OF_NOW.search(asked.question.text) and not asked.past
     found = list(hits)
@@ -267,9 +267,7 @@ def corrections_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     if kind is None:
         return hits
     found = {hit.id: hit for hit in hits}
-    for later in [hit for hit in hits if _tells(hit) and tells(kind, hit.row["text"])]:
-        if not is_correction(later.row["text"]):
-            continue
+    for later in [hit for hit in hits if _corrects(kind, hit)]:
         told_of = hydration.question_stems(later.row["text"])
         topic = told_of - _TIMES
         before = [hit for hit in hits if _was_just_told(hit, later) and tells(kind, hit.text)]
@@ -285,6 +283,10 @@ def corrections_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
             wrong = found[max(said, key=lambda hit: (shared[hit.id], hit.date)).id]
             found[wrong.id] = replace(wrong, row={**wrong.row, "former": f"corrected: {later.row['text']}"})
     return sorted(found.values(), key=lambda hit: (-hit.score, not hit.current))
+
+
+def _corrects(kind: AnswerKind, hit: Hit) -> bool:
+    return _tells(hit) and is_correction(hit.row["text"]) and tells(kind, hit.row["text"])
 
 
 def _was_just_told(hit: Hit, later: Hit) -> bool:
@@ -347,7 +349,6 @@ def is_told(wanted: Wanted, hit: Hit) -> bool:
 _WHETHER = re.compile(
     r"\W*(?:(?:when|how often|(?:on )?(?:what|which) (?:day|time)s?) )?(?:am|is|are|do|does|have|has)\b", re.IGNORECASE
 )
-_WHY = re.compile(r"\W*(?:why|how come)\b", re.IGNORECASE)
 _OF_NOW = re.compile(
     r"(?:\b(?:is|are|am|do|does|s|re|m)\b|^\W*who \w+s\b)(?!.*\b(?:used to|before|previous\w*|first|ever)\b)",
     re.IGNORECASE,
