@@ -6,7 +6,7 @@ from operator import itemgetter
 from typing import Any
 
 from psycopg.sql import SQL, Identifier
-from sqlalchemy import ARRAY, Column, ColumnElement, Select, Table, and_, bindparam, delete, func
+from sqlalchemy import ARRAY, Column, ColumnElement, Select, Table, and_, bindparam, delete, false, func, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.selectable import TableValuedAlias
 
@@ -60,6 +60,14 @@ def among(columns: Sequence[Column[Any]], keys: Collection[Key]) -> TableValuedA
 def matches(columns: Sequence[Column[Any]], wanted: TableValuedAlias) -> ColumnElement[bool]:
     """Whether a row has one of the keys."""
     return and_(*(column == wanted.c[column.name] for column in columns))
+
+
+def any_of(columns: Sequence[Column[Any]], keys: Collection[Key]) -> ColumnElement[bool]:
+    """Whether the columns are one of the keys: one statement for any number of keys, of which there may be none."""
+    if not keys:
+        return false()
+    wanted = among(columns, keys)
+    return tuple_(*columns).in_(select(*(wanted.c[column.name] for column in columns)))
 
 
 def stored(table: Table) -> list[Column[Any]]:

@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Collection
 
-from sqlalchemy import FromClause, Table, and_, case, func, or_, select, text, tuple_
+from sqlalchemy import FromClause, Table, and_, case, func, or_, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.postgres.sqlalchemy import in_schema
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.projections.owner import OWNER, Owner
+from mnemolog.projections.rows import any_of
 
 
 async def differing_rows(
@@ -40,4 +41,4 @@ async def _differing(
 def _rows_of(table: Table, owners: Collection[Owner] | None) -> FromClause:
     if owners is None:
         return table
-    return select(table).where(tuple_(*(table.c[name] for name in OWNER)).in_(sorted(owners))).subquery()
+    return select(table).where(any_of([table.c[name] for name in OWNER], owners)).subquery()

@@ -38,7 +38,7 @@ from mnemolog.projections.kinds import Need
 from mnemolog.projections.owner import indexed, owner_of
 from mnemolog.projections.projector import Lag, Projector, Skipped, Stop, reached_by
 from mnemolog.projections.raw_sql import fetch_all, live_key
-from mnemolog.projections.rows import fetch, stored, upsert
+from mnemolog.projections.rows import any_of, fetch, stored, upsert
 from mnemolog.projections.seal import seal_of
 
 T = TypeVar("T")
@@ -370,7 +370,7 @@ def _judged(error: DBAPIError, stores: Sequence[PostgresStore]) -> Exception:
 
 def _of(table: Table, streams: Collection[StreamId]) -> ColumnElement[bool]:
     names = [(stream.tenant, stream.name) for stream in streams]
-    return tuple_(table.c.tenant, table.c.stream).in_(names)
+    return any_of([table.c.tenant, table.c.stream], names)
 
 
 async def progress_in(

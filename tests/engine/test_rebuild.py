@@ -13,6 +13,7 @@ from sqlalchemy.schema import CreateSchema, DropSchema
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure.erasing import Erasure, erase
+from mnemolog.adapters.postgres.comparison import differing_rows
 from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.projecting.filling import FillEndpoints as FillPlace
@@ -20,8 +21,9 @@ from mnemolog.adapters.projecting.filling import FillProcesses
 from mnemolog.adapters.redis.working import WorkingStore
 from mnemolog.commands.erasure import EraseThread
 from mnemolog.domain.errors import EngineError, InvalidInput
-from mnemolog.events.envelope import StreamId
+from mnemolog.events.envelope import USER, StreamId
 from mnemolog.projections.memories.tables import links, memories
+from mnemolog.projections.owner import OWNER, owner_of
 from mnemolog.projections.runtime import Projection
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
@@ -325,6 +327,26 @@ async def test_rows_of_a_user_who_writes_during_the_comparison_are_counted_once(
 
     counts = {table: rows.total() for table, rows in found.items()}
     assert counts == {"links": 0, "memories": 2, "memories_lexicon": 0, "memories_postings": 0, "progress": 0}
+    assert not (await engine.projections.rebuild("memories")).equal
+
+
+@pytest.mark.spec_part("X05")
+async def test_more_users_may_write_during_the_comparison_than_a_statement_takes_parameters(
+    engine: Engine, user: str
+) -> None:
+    ana = Person(engine, user)
+    await ana.creates("tea")
+    await engine.settled(60)
+    live = _store(engine, "memories")
+    beside = RebuildablePostgres(live)
+    await Projection(await beside.shadow(), engine.log).catch_up()
+    await _forge(engine, ana.user, "gin")
+    moved = [owner_of(ana.stream), *((ana.tenant, USER, f"nobody-{place}") for place in range(65_535 // len(OWNER)))]
+
+    async with live.engine.begin() as connection:
+        found = await differing_rows(connection, live, beside.place, moved)
+
+    assert {table: dict(rows) for table, rows in found.items() if rows} == {"memories": {owner_of(ana.stream): 2}}
     assert not (await engine.projections.rebuild("memories")).equal
 
 

@@ -27,6 +27,7 @@ from tests.testkit.events import created, new
 
 POISON = "poison"
 TOO_LONG = "too long"
+MOST_PARAMETERS = 65_535
 
 
 class Texts:
@@ -163,6 +164,20 @@ async def test_a_stopped_stream_stays_where_it_is_until_it_is_resumed(
     await projection.read_on(stream, 1, 3)
 
     assert await said(store, stream) == ["one", POISON, "three"]
+
+
+async def test_more_streams_are_resumed_and_asked_for_than_a_statement_takes_parameters(
+    store: PostgresStore, log: PostgresLog, stream: StreamId
+) -> None:
+    events = await written(log, stream, "one", POISON)
+    await Projection(store, log).deliver(events)
+    many = [stream, *(StreamId.of_user(f"nobody-{place}") for place in range(MOST_PARAMETERS // 2))]
+
+    progress = await store.progress_of(many)
+    await store.resume(many)
+
+    assert (progress[stream], sum(progress.values())) == (1, 1)
+    assert await store.stopped() == {}
 
 
 async def test_a_rollback_leaves_neither_rows_nor_progress(
