@@ -19,7 +19,7 @@ from mnemolog.events.conversation import AffectSet, FocusSet, session_tag
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event
-from mnemolog.events.fields import WHOLE, Instant, Label, Unit, Uuid
+from mnemolog.events.fields import WHOLE, AtMost, Instant, Label, Unit, Uuid
 
 MAX_MARKERS = MAX_QUESTIONS = 20
 MAX_ACTIVE = 10
@@ -38,7 +38,7 @@ class SetAffect(Command):
         Unit, Field(description="How sure it is, 0 to 1. Under 0.3 it is dropped at the next message.")
     ]
     markers: Annotated[
-        tuple[Label, ...], Field(max_length=MAX_MARKERS, description="What it was read from, such as `short answers`.")
+        tuple[Label, ...], AtMost(MAX_MARKERS), Field(description="What it was read from, such as `short answers`.")
     ] = ()
     interaction_mode: Annotated[Label, Field(description="How the agent should speak.")] = DEFAULT_MODE
     decay_at: Annotated[Instant | None, Field(description="When it is over. Default: in 30 minutes.")] = None
@@ -54,11 +54,12 @@ class SetFocus(Command):
     topic_focus: Annotated[Label | None, Field(description="The topic; an empty text removes it.")] = None
     mode: Annotated[Label | None, Field(description="The mode, such as `reflective`; an empty text removes it.")] = None
     pending_questions: Annotated[
-        tuple[Label, ...] | None, Field(max_length=MAX_QUESTIONS, description="Questions that wait for an answer.")
+        tuple[Label, ...] | None, AtMost(MAX_QUESTIONS), Field(description="Questions that wait for an answer.")
     ] = None
     active_entity_ids: Annotated[
         tuple[Uuid, ...] | None,
-        Field(max_length=MAX_ACTIVE, description="The entities that are spoken of, the most recent first."),
+        AtMost(MAX_ACTIVE),
+        Field(description="The entities that are spoken of, the most recent first."),
     ] = None
 
 

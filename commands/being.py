@@ -22,7 +22,7 @@ from mnemolog.events.being_fold import BEING_ENTRY
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event
-from mnemolog.events.fields import Flag, Id, Uuid, checked_by
+from mnemolog.events.fields import Flag, Id, Ids, Uuid, checked_by
 
 
 class EntryCommand(Command):
@@ -50,7 +50,7 @@ class PutEntry(Sourced, EntryCommand):
         ),
     ] = None
 
-    source_turn_ids: Annotated[tuple[Id, ...], Field(description="The turns it was made from.")] = ()
+    source_turn_ids: Annotated[Ids, Field(description="The turns it was made from.")] = ()
 
     @model_validator(mode="after")
     def _valid(self) -> Self:

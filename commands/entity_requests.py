@@ -11,14 +11,14 @@ from mnemolog.domain.entity import MAX_CATEGORY, THING
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.json_value import checked_json
 from mnemolog.domain.memory import MAX_MERGE
-from mnemolog.events.fields import Flag, Id, Instant, Label, Unit, Uuid, checked_by
+from mnemolog.events.fields import AtMost, Flag, Ids, Instant, Label, Unit, Uuid, Uuids, checked_by
 from mnemolog.events.shapes import id_shape
 
 MAX_ALIASES = 50
 Category = Annotated[
     str, checked_by(lambda value, field: identifier(value, field, MAX_CATEGORY)), WithJsonSchema(id_shape(MAX_CATEGORY))
 ]
-Aliases = Annotated[tuple[Name, ...], Field(max_length=MAX_ALIASES)]
+Aliases = Annotated[tuple[Name, ...], AtMost(MAX_ALIASES)]
 Attributes = Annotated[dict[str, JsonValue], checked_by(checked_json)]
 
 
@@ -38,7 +38,7 @@ class ObserveEntity(GraphCommand, Scoped):
     attributes: Attributes = Field({}, description="Further attributes, as a JSON object.")
     confidence: Unit = Field(1.0, description="How sure it is, from 0 to 1.")
     another: Flag = Field(False, description="Add another entity even if one with this name exists.")
-    source_turn_ids: tuple[Id, ...] = Field((), description="The source turns.")
+    source_turn_ids: Ids = Field((), description="The source turns.")
     entity_id: Uuid
     seen: tuple[Seen, ...] = ()
 
@@ -71,7 +71,7 @@ class AddAlias(EntityCommand):
 class MergeEntities(EntityCommand):
     """`entity_id` survives; the others resolve to it, and their names become its aliases."""
 
-    absorbed_ids: tuple[Uuid, ...] = Field(
+    absorbed_ids: Uuids = Field(
         description="The ids of the entities that are the same as this one.",
         json_schema_extra={"minItems": 1, "maxItems": MAX_MERGE, "uniqueItems": True},
     )

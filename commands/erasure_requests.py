@@ -10,7 +10,7 @@ from mnemolog.domain.memory import Cause
 from mnemolog.domain.principal import Role
 from mnemolog.events.conversation import thread_tag, turn_tag
 from mnemolog.events.event import memory_tag
-from mnemolog.events.fields import Flag, Id, Instant, Uuid, checked_by
+from mnemolog.events.fields import AtMost, Flag, Id, Instant, Uuid, checked_by
 from mnemolog.events.message import MessagesErased
 from mnemolog.events.subjects import KNOWN, SUBJECTS, of_each
 
@@ -94,7 +94,7 @@ class EraseMessages(Erase):
 
     named: ClassVar[str] = "message_id"
 
-    message_ids: Annotated[tuple[Id, ...], Field(min_length=1, max_length=MessagesErased.MAX)]
+    message_ids: Annotated[tuple[Id, ...], AtMost(MessagesErased.MAX, least=1)]
     keep_memories: Annotated[Flag, Field(description="Keep the memories that were extracted from it.")] = False
     cause: Cause = Cause.ASKED
 

@@ -27,7 +27,7 @@ from mnemolog.domain.scope import Scope
 from mnemolog.domain.text import clean, name_key
 from mnemolog.events import graph as events
 from mnemolog.events.event import Event, sources_of
-from mnemolog.events.fields import Flag, Id, Instant, Unit, Uuid, checked_by
+from mnemolog.events.fields import AtMost, Flag, Id, Instant, Unit, Uuid, checked_by
 from mnemolog.events.graph_tags import entity_tag, relation_tag
 from mnemolog.events.shapes import DAY, text_shape
 
@@ -45,7 +45,7 @@ _ANYTHING = {"anyOf": [text_shape(), *({"type": kind} for kind in ("number", "bo
 Day = Annotated[datetime, checked_by(identity.day_or_instant), WithJsonSchema(DAY)]
 Predicated = Annotated[str, checked_by(predicate_name), WithJsonSchema(text_shape(MAX_PREDICATE))]
 FactObject = Annotated[JsonValue, checked_by(_object), WithJsonSchema(_ANYTHING)]
-Sources = Annotated[tuple[Id, ...], Field(max_length=MAX_SOURCES)]
+Sources = Annotated[tuple[Id, ...], AtMost(MAX_SOURCES)]
 
 
 class Remember(GraphCommand, Scoped, Sourced):

@@ -32,14 +32,14 @@ from mnemolog.domain.retention import Retention
 from mnemolog.domain.scene import Experience, experience_of
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import Role
-from mnemolog.events.fields import Flag, Id, Instant, Label, Text, Unit, Uuid, checked_by
+from mnemolog.events.fields import AtMost, Flag, Id, Instant, Label, Text, Unit, Uuid, Uuids, checked_by
 from mnemolog.events.shapes import distinct, label_shape, ref_shape
 
 EntityRef = Annotated[str, checked_by(entity_ref), WithJsonSchema(ref_shape(EntityType, MAX_KEY_BYTES))]
-EntityRefs = Annotated[tuple[EntityRef, ...], Field(max_length=MAX_REFS)]
-Topics = Annotated[tuple[Label, ...], Field(max_length=MAX_REFS)]
-EntityIds = Annotated[tuple[Uuid, ...], Field(max_length=MAX_REFS)]
-TurnIds = Annotated[tuple[Id, ...], Field(max_length=MAX_REFS)]
+EntityRefs = Annotated[tuple[EntityRef, ...], AtMost(MAX_REFS)]
+Topics = Annotated[tuple[Label, ...], AtMost(MAX_REFS)]
+EntityIds = Annotated[tuple[Uuid, ...], AtMost(MAX_REFS)]
+TurnIds = Annotated[tuple[Id, ...], AtMost(MAX_REFS)]
 Key = Annotated[str, checked_by(named_key), WithJsonSchema(label_shape(MAX_KEY_BYTES))]
 WrittenType = Literal[MemoryType.PROFILE, MemoryType.PEOPLE, MemoryType.PROJECT]
 """Open loops are only read from older systems; they were replaced by todos (D §OPEN_LOOP)."""
@@ -245,7 +245,7 @@ class MergeMemories(MemoryCommand, Sourced):
     """`memory_id` survives and absorbs the others. Without `text` it keeps its own text."""
 
     absorbed_ids: Annotated[
-        tuple[Uuid, ...], Field(description="The memories to merge into it.", json_schema_extra=distinct(MAX_MERGE))
+        Uuids, Field(description="The memories to merge into it.", json_schema_extra=distinct(MAX_MERGE))
     ]
     text: Annotated[Text | None, Field(description="The text of the merged memory. Default: its current text.")] = None
 

@@ -6,21 +6,34 @@ from hashlib import sha256
 from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, FailFast, Field
 from pydantic_core import to_json
 
 from mnemolog.commands.decider import Command, Decider
 from mnemolog.commands.profile import Value
-from mnemolog.domain.errors import IdempotencyConflict
+from mnemolog.domain.errors import IdempotencyConflict, InvalidInput
 from mnemolog.domain.profile import SEEDED
 from mnemolog.domain.updated import updated
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import USER, UserErased
 from mnemolog.events.event import Event
-from mnemolog.events.fields import Flag, Id, Uuid
+from mnemolog.events.fields import Flag, Id, Uuid, checked_by
 from mnemolog.events.profile import UserSeeded, seed_tag
 
-Held = Annotated[tuple[Value, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+Held = Annotated[
+    tuple[Value, ...], FailFast(), BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)
+]
+
+
+MAX_FIELDS = 1000
+
+
+def _few(value: object, field: str) -> object:
+    if isinstance(value, dict) and len(value) > MAX_FIELDS:
+        raise InvalidInput(
+            f"has {len(value):,} fields, at most {MAX_FIELDS:,} are accepted", field=field, fix="split it"
+        )
+    return value
 
 
 class Seed(BaseModel):
@@ -36,12 +49,18 @@ class Seed(BaseModel):
     ] = False
     profile: Annotated[
         dict[str, Held],
-        Field(description="Values by field: a text, or a list of texts for fields with several values."),
+        checked_by(_few),
+        Field(
+            description="Values by field: a text, or a list of texts for fields with several values.",
+            json_schema_extra={"maxProperties": MAX_FIELDS},
+        ),
     ] = {}
     memories: Annotated[
-        tuple[dict[str, Any], ...], Field(description="Memories, each with the fields of `create`.")
+        tuple[dict[str, Any], ...], FailFast(), Field(description="Memories, each with the fields of `create`.")
     ] = ()
-    facts: Annotated[tuple[dict[str, Any], ...], Field(description="Facts, each with the fields of `add_fact`.")] = ()
+    facts: Annotated[
+        tuple[dict[str, Any], ...], FailFast(), Field(description="Facts, each with the fields of `add_fact`.")
+    ] = ()
 
     @property
     def values(self) -> Sequence[tuple[str, str]]:

@@ -16,7 +16,7 @@ from mnemolog.domain.updated import updated
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event
-from mnemolog.events.fields import Id, Instant, Text, Uuid
+from mnemolog.events.fields import Ids, Instant, Text, Uuid
 from mnemolog.events.profile import TodoChanged, TodoOpened, todo_tag
 from mnemolog.events.profile_fold import TODO
 
@@ -35,7 +35,7 @@ class OpenTodo(TodoCommand):
     text: Annotated[Text, Field(description="The text.")]
     kind: Annotated[TodoKind, Field(description="The kind of todo.")] = TodoKind.COMMITMENT
     due: Annotated[Instant | None, Field(description="When it is due: a time with an offset.")] = None
-    source_turn_ids: Annotated[tuple[Id, ...], Field(description="The turns it was extracted from.")] = ()
+    source_turn_ids: Annotated[Ids, Field(description="The turns it was extracted from.")] = ()
 
 
 class ChangeTodo(TodoCommand):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar
 from uuid import UUID
 
-from pydantic import Field, WithJsonSchema
+from pydantic import WithJsonSchema
 
 from mnemolog.commands.decider import Command, Decider, Placed
 from mnemolog.commands.graph import Graph, applied, entity_reads
@@ -23,7 +23,7 @@ from mnemolog.events.conversation import Attachment, TurnRecorded, turn_tag
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.event import Event
-from mnemolog.events.fields import MAX_DETAIL, Detail, Id, Instant, Label, Text, Uuid, checked_by
+from mnemolog.events.fields import MAX_DETAIL, AtMost, Detail, Id, Instant, Label, Text, Uuid, checked_by
 from mnemolog.events.graph import ENTITIES, EntityEvent, EntityObserved
 from mnemolog.events.graph_tags import spelling_tags
 from mnemolog.events.shapes import label_shape
@@ -62,7 +62,7 @@ class RecordTurn(Command):
     role: Role = Role.USER
     speaker: Label = ""
     text: Text
-    attachments: Annotated[tuple[ShownAttachment, ...], Field(max_length=MAX_ATTACHMENTS)] = ()
+    attachments: Annotated[tuple[ShownAttachment, ...], AtMost(MAX_ATTACHMENTS)] = ()
     metadata: Metadata = {}  # noqa: RUF012
     occurred_at: Instant
     entity_id: Uuid

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated
 from uuid import UUID, uuid5
 
-from pydantic import Field
-
 from mnemolog.commands.change_history import RecordedChange
 from mnemolog.commands.decider import Decider
 from mnemolog.commands.extraction_requests import ACTOR
@@ -28,7 +26,7 @@ from mnemolog.events.conversation import turn_tag
 from mnemolog.events.envelope import Happened, NewEvent
 from mnemolog.events.erasure import USER, UserErased
 from mnemolog.events.event import Event, sources_of
-from mnemolog.events.fields import Id, Instant
+from mnemolog.events.fields import AtMost, Id, Instant
 from mnemolog.events.graph_tags import relation_tag
 from mnemolog.events.message import MessagesErased
 from mnemolog.events.message_fold import MESSAGE
@@ -40,7 +38,7 @@ _STEPS = UUID(int=0)
 class FollowMessages(GraphCommand):
     """Changes the facts that were extracted from these messages, which were deleted, restored or erased."""
 
-    turn_ids: Annotated[tuple[Id, ...], Field(max_length=MOST)]
+    turn_ids: Annotated[tuple[Id, ...], AtMost(MOST)]
     at: Instant
 
 

@@ -1,7 +1,8 @@
 """JSON from outside: limits on depth and size, so that every accepted value can be read back."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, NoReturn
 
 from mnemolog.domain.errors import InvalidInput, NestedTooDeep
@@ -47,23 +48,32 @@ def checked_json(value: Any, path: str) -> Any:
 
 def require_depth(value: Any, field: str, limit: int = MAX_DEPTH) -> None:
     """Raises NestedTooDeep, with the path of the value, if it is nested more than `limit` levels deep."""
-    waiting: list[tuple[Any, int, Path]] = [(value, 1, ())]
-    while waiting:
-        one, depth, path = waiting.pop()
-        if not isinstance(one, dict | list | tuple):
-            continue
-        if depth > limit:
-            message = f"is nested more than {MAX_DEPTH} levels deep"
-            raise NestedTooDeep(message, field=_shown(field, path), fix=FIX)
-        parts = one.items() if isinstance(one, dict) else enumerate(one)
-        waiting += [(part, depth + 1, (*path, name) if depth <= SHOWN else path) for name, part in parts]
+    if not _is_deeper(value, limit):
+        return
+    path: list[Any] = []
+    while len(path) < SHOWN:
+        parts = value.items() if isinstance(value, dict) else enumerate(value)
+        name, value = next((name, part) for name, part in parts if _is_deeper(part, limit - len(path) - 1))
+        path.append(name)
+    raise NestedTooDeep(f"is nested more than {MAX_DEPTH} levels deep", field=_shown(field, path), fix=FIX)
 
 
-Path = tuple[Any, ...]
+def _is_deeper(value: Any, limit: int) -> bool:
+    """Level by level, because a body may consist of a million lists."""
+    level = [value] if isinstance(value, _NESTING) else []
+    for _ in range(limit):
+        parts = (one.values() if isinstance(one, dict) else one for one in level if one)
+        level = [part for part in chain.from_iterable(parts) if isinstance(part, _NESTING)]
+        if not level:
+            return False
+    return bool(level)
+
+
+_NESTING = (dict, list, tuple)
 SHOWN = MAX_DOCUMENT_DEPTH - MAX_DEPTH
 
 
-def _shown(field: str, path: Path) -> str:
+def _shown(field: str, path: Sequence[Any]) -> str:
     """A path such as `facts[0].object`, without the levels inside the value."""
     named = max((place for place, part in enumerate(path, start=1) if isinstance(part, str)), default=0)
     parts = (f".{part}" if isinstance(part, str) else f"[{part}]" for part in path[:named])

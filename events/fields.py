@@ -3,12 +3,23 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
-from pydantic import BaseModel, BeforeValidator, Strict, ValidationError, ValidationInfo, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    FailFast,
+    GetCoreSchemaHandler,
+    Strict,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+)
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError
+from pydantic_core.core_schema import no_info_before_validator_function
 
 from mnemolog.domain import identity, importance, text
 from mnemolog.domain.errors import InvalidInput
@@ -58,10 +69,35 @@ Label = Annotated[str, _optional_text(MAX_LABEL), WithJsonSchema(label_shape(MAX
 Detail = Annotated[str, _optional_text(MAX_DETAIL), WithJsonSchema(label_shape(MAX_DETAIL))]
 Instant = Annotated[datetime, checked_by(identity.aware)]
 Uuid = Annotated[UUID, checked_by(identity.parse_uuid)]
+Ids = Annotated[tuple[Id, ...], FailFast()]
+Uuids = Annotated[tuple[Uuid, ...], FailFast()]
 Flag = Annotated[bool, Strict()]
 # An integer in the sense of JSON Schema: 84.0 is one. It must be last, so that the schema keeps earlier bounds.
 WHOLE = BeforeValidator(lambda value: _whole(value))
 Unit = Annotated[float, Strict(), checked_by(lambda value, field: _in_unit(value, field)), WithJsonSchema(UNIT)]
+
+
+@dataclass(frozen=True, slots=True)
+class AtMost:
+    """The length of a tuple, counted before its items are validated, which ends at the first fault (as `FailFast`).
+
+    A body may hold a million items that are all wrong. Pydantic would validate each before it counted them.
+    """
+
+    most: int
+    least: int = 0
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema = handler(source)
+        items: Any = schema["schema"] if schema["type"] == "nullable" else schema
+        items |= {"min_length": self.least, "max_length": self.most, "fail_fast": True}
+        return no_info_before_validator_function(self._counted, schema)
+
+    def _counted(self, value: object) -> object:
+        if isinstance(value, list | tuple) and len(value) > self.most:
+            size = {"field_type": "List", "max_length": self.most, "actual_length": len(value)}
+            raise PydanticKnownError("too_long", size)
+        return value
 
 
 def _whole(value: object) -> object:

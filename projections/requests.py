@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, Strict, WithJsonSchema, model_validator
+from pydantic import BaseModel, ConfigDict, FailFast, Field, JsonValue, Strict, WithJsonSchema, model_validator
 
 from mnemolog.domain import hydration, identity
 from mnemolog.domain.errors import InvalidInput
@@ -17,7 +17,7 @@ from mnemolog.domain.turn import Role
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events import fields
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, StreamId
-from mnemolog.events.fields import WHOLE, Detail, Flag, Id, Tenant, Text, checked_by
+from mnemolog.events.fields import WHOLE, AtMost, Detail, Flag, Id, Tenant, Text, checked_by
 from mnemolog.events.shapes import DAY
 
 Moment = Annotated[datetime, checked_by(identity.day_or_instant), WithJsonSchema(DAY)]
@@ -53,12 +53,14 @@ class Filters(BaseModel):
     updated_before: Annotated[Moment | None, Field(description="Updated before this time or day.")] = None
     origin: Annotated[
         tuple[Origin, ...],
-        Field(max_length=len(Origin), description="From any of these: `user`, `agent`, `document`, `tool`, ..."),
+        AtMost(len(Origin)),
+        Field(description="From any of these: `user`, `agent`, `document`, `tool`, ..."),
     ] = ()
     trusted_only: Annotated[Flag, Field(description="Nothing that comes from outside.")] = False
     entity_ids: Annotated[
         tuple[fields.Uuid, ...],
-        Field(max_length=MAX_REFS, description="About any of these entities, or entities merged with them."),
+        AtMost(MAX_REFS),
+        Field(description="About any of these entities, or entities merged with them."),
     ] = ()
 
     @property
@@ -122,7 +124,9 @@ class Searching(BaseModel):
 
     query: Annotated[Text, Field(description="What to search for.")]
     categories: Annotated[
-        tuple[str, ...], Field(description="Only these categories; by default all that the agent may read.")
+        tuple[str, ...],
+        FailFast(),
+        Field(description="Only these categories; by default all that the agent may read."),
     ] = ()
     filters: Annotated[Filters, Field(description="Only memories with these properties.")] = Filters()
     top_k: Annotated[int, Strict(), Field(ge=1, le=100, description="The maximum number of results."), WHOLE] = 5
@@ -140,6 +144,7 @@ class Searching(BaseModel):
     cutoff: CutoffChoice = None
     kinds: Annotated[
         tuple[FoundKind, ...],
+        FailFast(),
         Field(description="Only these kinds; by default everything but procedures."),
     ] = ()
     superseded: Annotated[
@@ -210,7 +215,9 @@ class ContextRequest(BaseModel):
 
     query: Annotated[Text, Field(description="What the agent is about to answer.")]
     categories: Annotated[
-        tuple[str, ...], Field(description="Only these categories; by default all that the agent may read.")
+        tuple[str, ...],
+        FailFast(),
+        Field(description="Only these categories; by default all that the agent may read."),
     ] = ()
     filters: Annotated[Filters, Field(description="Only this, besides what is in every context.")] = Filters()
     profile: RankingProfile = "default"

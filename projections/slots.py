@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, FailFast, Field, JsonValue, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from mnemolog.domain.authority import Because, Slot
@@ -41,7 +41,7 @@ class Mood(Part):
 
     label: str
     confidence: Score
-    markers: list[str]
+    markers: Annotated[list[str], FailFast()]
     decay_at: datetime
     pulse: Pulse
 
@@ -58,7 +58,9 @@ class AffectSlot(Part):
     affect: Mood
     interaction_mode: str
     topic_focus: str
-    active_entity_ids: list[UUID] = Field(description="The entities in focus, most recent first.")
+    active_entity_ids: Annotated[list[UUID], FailFast()] = Field(
+        description="The entities in focus, most recent first."
+    )
 
 
 class Overruled(Part):
@@ -107,8 +109,8 @@ class GraphSlot(Part):
 
     authority: Literal["authoritative"] = "authoritative"
     stability: Literal["persistent"] = "persistent"
-    entities: list[GraphEntity]
-    relations: list[GraphRelation]
+    entities: Annotated[list[GraphEntity], FailFast()]
+    relations: Annotated[list[GraphRelation], FailFast()]
 
     @model_validator(mode="after")
     def _closed(self) -> Self:
@@ -138,7 +140,7 @@ class EpisodeSlot(Part):
 
     authority: Literal["historical"] = "historical"
     stability: Literal["historical"] = "historical"
-    hits: list[EpisodeHit]
+    hits: Annotated[list[EpisodeHit], FailFast()]
 
 
 class KnowledgeHit(Part):
@@ -161,7 +163,7 @@ class KnowledgeSlot(Part):
 
     authority: Literal["static"] = "static"
     stability: Literal["static"] = "static"
-    hits: list[KnowledgeHit]
+    hits: Annotated[list[KnowledgeHit], FailFast()]
 
 
 class Envelope(Part):

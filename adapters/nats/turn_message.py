@@ -16,7 +16,7 @@ from mnemolog.domain.json_value import parsed_json
 from mnemolog.domain.principal import OPERATOR
 from mnemolog.domain.turn import Role
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, Receipt, StreamId
-from mnemolog.events.fields import Id, Instant, Label, Text, Uuid, validated
+from mnemolog.events.fields import AtMost, Id, Instant, Label, Text, Uuid, validated
 
 REPLY_TO = "Mnemolog-Reply-To"
 # On a dead letter: why it was refused, its original length if it was cut, and its original headers.
@@ -54,7 +54,7 @@ class TurnMessage(BaseModel):
         Field(description="Shared by all turns of one batch, such as an import; `rollback` takes them back by it."),
     ] = None
     attachments: Annotated[
-        tuple[ShownAttachment, ...], Field(max_length=MAX_ATTACHMENTS), Field(description="What was shown with it.")
+        tuple[ShownAttachment, ...], AtMost(MAX_ATTACHMENTS), Field(description="What was shown with it.")
     ] = ()
     metadata: Annotated[
         Metadata,
@@ -62,12 +62,12 @@ class TurnMessage(BaseModel):
     ] = {}
     memories: Annotated[
         tuple[ExtractedMemory, ...],
-        Field(max_length=MAX_EXTRACTED),
+        AtMost(MAX_EXTRACTED),
         Field(description="The memories that you extracted from it."),
     ] = ()
     facts: Annotated[
         tuple[ExtractedFact, ...],
-        Field(max_length=MAX_EXTRACTED),
+        AtMost(MAX_EXTRACTED),
         Field(description="The facts that you extracted from it."),
     ] = ()
 

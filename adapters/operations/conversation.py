@@ -17,7 +17,7 @@ from mnemolog.commands.memory_requests import Metadata
 from mnemolog.domain.errors import AmbiguousEntity, IdempotencyConflict, InvalidInput, MnemologError, NotFound
 from mnemolog.domain.principal import Role
 from mnemolog.events.envelope import DEFAULT_THREAD
-from mnemolog.events.fields import Id, Uuid
+from mnemolog.events.fields import AtMost, Id, Uuid
 
 MAX_MESSAGES = 100
 # The names that chat APIs use for fields of a turn.
@@ -72,7 +72,9 @@ def _listed(value: object) -> object:
 
 LENGTH = Field(min_length=1, max_length=MAX_MESSAGES)
 SHAPE: Any = LongText | Message | Annotated[list[LongText | Message], LENGTH]
-Messages = Annotated[tuple[Message, ...], LENGTH, BeforeValidator(_listed, json_schema_input_type=SHAPE)]
+Messages = Annotated[
+    tuple[Message, ...], AtMost(MAX_MESSAGES, least=1), BeforeValidator(_listed, json_schema_input_type=SHAPE)
+]
 
 
 class Add(Write):

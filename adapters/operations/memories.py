@@ -54,7 +54,7 @@ from mnemolog.domain.message import found_id
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.text import count_tokens
 from mnemolog.events.envelope import DEFAULT_THREAD
-from mnemolog.events.fields import Flag, Id, Label, Uuid, validated
+from mnemolog.events.fields import AtMost, Flag, Id, Label, Uuid, validated
 from mnemolog.events.serving import Purpose, ServedItem
 from mnemolog.projections.requests import ContextRequest, MemoryQuery, Searching
 from mnemolog.projections.retrieval import Hit
@@ -102,7 +102,8 @@ class CardsRead(Read):
 
     refs: Annotated[
         tuple[EntityRef, ...],
-        Field(min_length=1, max_length=MAX_REFS, description="References such as `person:ana_silva`."),
+        AtMost(MAX_REFS, least=1),
+        Field(description="References such as `person:ana_silva`."),
     ]
 
 

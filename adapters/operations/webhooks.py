@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import FailFast, Field
 
 from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
@@ -49,7 +49,7 @@ class CreateWebhook(WebhookOwner):
 
     url: Url
     subjects: Annotated[
-        tuple[Subject, ...], Field(description="Send the changes of these kinds only. Default: all.")
+        tuple[Subject, ...], FailFast(), Field(description="Send the changes of these kinds only. Default: all.")
     ] = ()
 
 
