@@ -1,6 +1,7 @@
 """A fact as a plain English sentence: `Ana lives in Leipzig`, `Ana's manager is Marta`."""
 
 import json
+import re
 from functools import lru_cache
 
 _KNOWN = {
@@ -34,14 +35,28 @@ _VERBS_WORDS = (
     " wishes works worked writes wrote"
 )
 _VERBS = frozenset(_VERBS_WORDS.split())
+# Of these verbs, the past of those that do not end in -ed.
+_PAST_WORDS = (
+    "is:was has:had does:did goes:went buys:bought breeds:bred builds:built drinks:drank drives:drove eats:ate"
+    " feels:felt gets:got keeps:kept knows:knew leads:led leaves:left makes:made meets:met pays:paid reads:read"
+    " runs:ran says:said sees:saw sells:sold sings:sang sits:sat sleeps:slept speaks:spoke spends:spent takes:took"
+    " teaches:taught thinks:thought wears:wore writes:wrote plans:planned travels:travelled can:could must:had_to"
+    " will:would prefers:preferred stops:stopped include:included"
+)
+_PAST = {now: was.replace("_", " ") for now, was in (pair.split(":") for pair in _PAST_WORDS.split())}
+_PRESENT = frozenset(one for one in _VERBS if one.endswith("s") and one not in {"was", *_PAST})
 _PREPOSITIONS_WORDS = "about as at by for from in into near of on over to under until with"
 _PREPOSITIONS = frozenset(_PREPOSITIONS_WORDS.split())
 _SINGULAR = ("ss", "us", "is", "news")
 
 
-def sentence(subject: str, predicate: str, thing: str) -> str:
-    """The fact with the names of its ends, or its value."""
-    words = verb_phrase(predicate)
+def sentence(subject: str, predicate: str, thing: str, *, over: bool = False) -> str:
+    """The fact with the names of its ends, or its value; in the past if it is over.
+
+    >>> sentence("Ana", "lives_in", "Leipzig", over=True), sentence("Ana", "manager", "Marta", over=True)
+    ('Ana lived in Leipzig', "Ana's manager was Marta")
+    """
+    words = past(verb_phrase(predicate)) if over else verb_phrase(predicate)
     if predicate == "died" and thing[:1].isdigit():
         words = "died on" if len(thing) == len("2026-05-13") else "died in"
     return f"{subject}{words} {thing}" if words.startswith("'") else f"{subject} {words} {thing}"
@@ -61,6 +76,28 @@ def verb_phrase(predicate: str) -> str:
         return said if words[0].endswith("s") and not words[0].endswith(_SINGULAR) else f"is {said}"
     plural = words[-1].endswith("s") and not words[-1].endswith(_SINGULAR)
     return f"'s {said} {'include' if plural else 'is'}"
+
+
+def past(phrase: str) -> str:
+    """A verb phrase in the past; one that is in the past, or that is no verb, stays.
+
+    >>> past("takes"), past("carries"), past("'s dose is"), past("was born in")
+    ('took', 'carried', "'s dose was", 'was born in')
+    """
+    if phrase.startswith("'s "):
+        noun, _, verb = phrase.rpartition(" ")
+        return f"{noun} {_past_of(verb)}"
+    verb, *rest = phrase.split(" ")
+    return " ".join([_past_of(verb), *rest])
+
+
+def _past_of(verb: str) -> str:
+    if verb in _PAST:
+        return _PAST[verb]
+    if verb not in _PRESENT:
+        return verb
+    base = re.sub(r"ies$", "i", re.sub(r"(?<=ch|sh|ss|zz)es$|(?<=x)es$|(?<!ie)s$", "", verb))
+    return f"{base}d" if base.endswith("e") else f"{base}ed"
 
 
 def value_text(value: object) -> str:

@@ -29,9 +29,9 @@ from mnemolog.projections.asking import ask, together
 from mnemolog.projections.candidates import candidates, categories
 from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.conversation import reader as conversation
+from mnemolog.projections.critical import critical
 from mnemolog.projections.graph import reader as entities
 from mnemolog.projections.graph.facts import Point, entity_card, facts, outlived
-from mnemolog.projections.graph.hydration import critical
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.memories.filters import Candidates, active, unasked, visible_to
@@ -41,7 +41,7 @@ from mnemolog.projections.profile.reader import own_todos
 from mnemolog.projections.requests import ContextRequest
 from mnemolog.projections.retrieval import CANDIDATES, Hit
 from mnemolog.projections.sources.every import SOURCES
-from mnemolog.projections.sources.graph import ENTITY, FACT, fact_hit
+from mnemolog.projections.sources.graph import ENTITY, FACT
 from mnemolog.projections.sources.profile import todo_hit
 from mnemolog.projections.sources.ranked import hits_that_tell, ranked, settled, told_former
 from mnemolog.projections.sources.recorded import RECORDED, hit_of_row
@@ -168,7 +168,7 @@ async def gather(
         passages=passages,
     )
     # The revision first: a change that the rest does not show yet is reported after it.
-    rev, grave, spoken_of, found, foundation, latest, collected, todos = await together(
+    rev, always, spoken_of, found, foundation, latest, collected, todos = await together(
         changes.revision(connection, viewer, request.thread_id),
         critical(connection, viewer, predicates, point),
         _spoken_of(asked, request, referred),
@@ -180,7 +180,6 @@ async def gather(
     )
     found = replace(found, hits=_not_outdated(asked, found.hits, [hit for one in collected for hit in one.hits]))
     header = await changes.header_of(connection, viewer, request.thread_id, request.since_rev, rev)
-    always = list(map(fact_hit, grave))
     facts_found = [hit for hit in found.hits if hit.kind == FACT]
     in_sections = await together(*(_section(asked, one, facts_found) for one in collected))
     sections = [one for one, _ in in_sections]
@@ -263,7 +262,7 @@ def _text(header: str, always: Sequence[Hit], within: Sequence[Shown], budget: i
 def _dated(one: Shown) -> str:
     if isinstance(one, EntityCard | Card):
         return one.line
-    return ranking.dated(one.row if isinstance(one, Hit) else one)
+    return ranking.dated(one.row, former=not one.current) if isinstance(one, Hit) else ranking.dated(one)
 
 
 def _group(one: Shown) -> tuple[int, str]:

@@ -505,7 +505,8 @@ class Context(Result):
     entities: list[EntityCardView] = Field(description="The entities that the query names or refers to.")
     cards: list[CardView] = Field(description="Cards of the entities in these memories; put them first in the prompt.")
     critical: list[KnownHit] = Field(
-        description="Facts that are in every context, whatever the budget, such as allergies and medication."
+        description="Facts that are in every context, whatever the budget, such as allergies and medication. Those that"
+        " ended in the last 90 days come last, and are not current."
     )
     conversation: list[KnownHit] = Field(
         description="The latest summaries of the thread, of the agent's last session and of the user."

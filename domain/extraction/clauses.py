@@ -38,7 +38,8 @@ def clauses(text: str) -> Iterator[Clause]:
         stated = _completed(stated, " ".join(sentences[:place]))
         stated = _BARE_ROLE.sub("my ", _NEW_ROLE.sub("my new ", _KIN.sub(r"my \1 ", stated)))
         stated = _WISHED.sub("call me ", _HEDGED.sub("I'm ", stated))
-        stated = _DIAGNOSED.sub(r"\g<fact> after all", stated)
+        stated = _TOLD_TO_STOP.sub("I stopped ", _DIAGNOSED.sub(r"\g<fact> after all", stated))
+        stated = _RELEASED.sub(r"\g<fact> ", stated)
         stated, replaced = _NOT_BUT.subn(r"\1 \2 ", stated)
         corrects = corrects or bool(replaced)
         if not stated or stated.endswith("?") or _SPECULATION.search(stated):
@@ -219,7 +220,7 @@ _PLANNED = re.compile(
 )
 _OF_OTHERS = re.compile(r"\b(?:(?i:my|his|her|their|she|he|they)\b|(?<!^)[A-Z][a-z]+)")
 _BEING = re.compile(
-    rf"(?:allergic to|married to|engaged to|based in|self-employed|(?:{DIETS})(?=$|[,.!]| (?:now|since|for)\b))",
+    rf"(?:(?:(?:not|no longer) )?allergic to|married to|engaged to|based in|self-employed|(?:{DIETS})(?=$|[,.!]| (?:now|since|for)\b))",
     re.IGNORECASE,
 )
 _KIN = re.compile(
@@ -316,10 +317,26 @@ _WISHED = re.compile(
 )
 # "The test says I'm not allergic to nuts" takes back what was believed before. What a doctor only thinks does not.
 _DIAGNOSED = re.compile(
-    r"^(?:(?:it )?(?:turns|turned) out|(?:(?:my|the|our) (?:new )?(?:doctor|gp|allergist|consultant|specialist|dermatologist)"
+    r"^(?:(?:it )?(?:turns|turned) out(?: that)?|(?:(?:my|the|our) (?:new )?(?:doctor|gp|allergist|consultant|specialist|dermatologist)"
     r"|(?:my|the) (?:(?:allergy|blood|skin|prick) )?(?:tests?|results?|test results?))"
-    r"(?: now)? (?:says?|said|confirm(?:s|ed)|shows?|showed|told me|tells me))(?: that)?"
-    r" (?P<fact>i(?:'m| am) (?:not|no longer) (?:actually |really )?allergic to [\w'-]+(?: (?!after\b)[\w'-]+)?)(?: after all)?(?=[.!]*$)",
+    r"(?: now)? (?:says?|said|confirm(?:s|ed)|shows?|showed|told me|tells me)(?: that)?"
+    r"|(?:my|the) (?:\w+ ){0,2}(?:tests?|results?) (?:came back|was|were|is|are) negative,?(?: and| so)*)"
+    r" (?P<fact>i(?:'m| am) (?:not|no longer) (?:actually |really )?allergic to [\w'-]+(?: (?!after\b|any ?more|any longer)[\w'-]+)?)"
+    r"(?: after all| any ?more| any longer)?(?=[.!]*$)",
+    re.IGNORECASE,
+)
+# Who treats somebody ends what they take. A condition that follows leaves it open, and is read further on.
+_TREATS = rule.form("{TREATS}").pattern
+_STOP = r"(?:stop|come off|quit)(?: taking)?"
+_TOLD_TO_STOP = re.compile(
+    rf"^(?:{_TREATS}(?: has| have)?(?: now| just)? (?:(?:says?|said|confirm(?:s|ed)|agree[sd]|told me|tells me)(?: that)?"
+    rf" i (?:can|may|must|have to|should)|(?:said|told me)(?: that)? i could)(?: now)? {_STOP}"
+    rf"|(?:{_TREATS}(?: has| have)?(?: now| just)? told me|i(?:'ve| have)? (?:been|was) told(?: by {_TREATS})?) to {_STOP}) ",
+    re.IGNORECASE,
+)
+_RELEASED = re.compile(
+    rf"^{_TREATS}(?: now)? (?:says?|said|confirm(?:s|ed)|told me|tells me)(?: that)?"
+    r" (?P<fact>i (?:no longer need|(?:don't|do not) (?:need|have to take|need to take)(?=.* any ?(?:more|longer)\b))) ",
     re.IGNORECASE,
 )
 _OPENING = re.compile(
@@ -335,7 +352,7 @@ _OPENING = re.compile(
     r"|please (?:note|remember)(?: that)?|note that|remember(?: that)?|don't forget(?: that)?|change of plans?"
     r"|(?:we|i) (?:have )?changed (?:our|my) (?:plans?|minds?)|i (?:forgot|wanted|should) to (?:say|mention)(?: that)?"
     r"|(?:it )?turns out(?! (?:that )?i(?:'m| am) (?:not|no longer) (?:actually |really )?allergic to )(?: that)?|from now on|these days|nowadays|right now|currently|at the moment|at present"
-    r"|now|wait|hang on|hold on|lately|recently|as it happens|long story short|unfortunately|luckily|sadly|happily|instead|no|sorry|today)"
+    r"|now|wait|hang on|hold on|lately|recently|as it happens|long story short|unfortunately|luckily|sadly|happily|instead|no(?! (?:more|longer)\b)|sorry|today)"
     r"\b(?!')(?:[\s,:;.!-]+|$)",
     re.IGNORECASE,
 )

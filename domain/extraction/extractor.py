@@ -21,15 +21,16 @@ from mnemolog.domain.extraction.forms import (
     MOVED_IN,
     MOVED_IT,
     NAME_ALONE,
+    OFF_IT,
     ONLY_INTOLERANT,
     RULES,
     SO_CALLED,
     SO_IS,
     STARTS,
 )
-from mnemolog.domain.extraction.makers import another_date, booked, day_of_trip, in_role, intolerant
+from mnemolog.domain.extraction.makers import another_date, booked, day_of_trip, in_role, intolerant, over_with
 from mnemolog.domain.extraction.others import they_started_at
-from mnemolog.domain.extraction.rule import Said
+from mnemolog.domain.extraction.rule import DRUG, Said
 from mnemolog.domain.extraction.times import Dated, dated, day_of, is_to_come, moment
 from mnemolog.domain.extraction.validation import valid
 from mnemolog.domain.extraction.vocabulary import COUPLE, PETS, SUPERIORS
@@ -60,12 +61,14 @@ def extract(
         if not _names_a_pet(clause):
             clause = replace(clause, text=named(clause.text, (*sentences_of(previous), *clause.before)))
         made = [*_said_in(clause.text, at), *_taken_over(clause, at), *_new_job(clause, at), *_called(clause, at)]
-        made = made or [*_flight_changed(clause, at)]
+        made = made or [*_flight_changed(clause, at), *_off_it(clause, last, at, same_message=bool(found))]
         for one in made or (_continued(clause, last, at, same_message=bool(found)) if last else ()):
             if clause.corrects and one.action is Action.STATE:
                 one = replace(one, action=Action.CORRECT)
             if one.subject == ME:
                 one = replace(one, subject=author)
+            if one.action is Action.END and _RESUMED.search(text) and one.predicate.endswith((MEDICATION, _DOSE)):
+                continue
             if valid(one, at) and not any(replace(each, rule=one.rule) == one for each in found):
                 found.append(one)
     in_order = sorted(found, key=lambda one: _place(one, author)) if len(found) > MOST_WRITES else found
@@ -144,6 +147,29 @@ def _flight_changed(clause: Clause, at: datetime) -> Sequence[Candidate]:
     return (Candidate(predicate=TRIP_DATE, object=on.stamp, until=on.until or on.over, **moved),) if on else ()  # type: ignore[arg-type]
 
 
+def _off_it(clause: Clause, last: Candidate | None, at: datetime, *, same_message: bool) -> Sequence[Candidate]:
+    """The end of the medication that was named last: "Dr Lee took me off it"."""
+    stated = dated(clause.text, at)
+    if (found := OFF_IT.match(stated.text)) is None:
+        return ()
+    named = {one[0].lower() for one in _DRUG.finditer(_before(clause))}
+    if found["bare"] and not named and not same_message:
+        return ()
+    drug = named.pop() if len(named) == 1 else _taken(last)
+    if not drug:
+        return ()
+    return [replace(one, rule=f"{EXTRACTOR}/off-it") for one in over_with(Said(found, stated, at), drug)]
+
+
+def _taken(last: Candidate | None) -> str:
+    """The medication that somebody stated to take, or the dose of which they stated."""
+    if last is None or last.action is not Action.STATE:
+        return ""
+    if last.predicate.endswith(_DOSE):
+        return last.predicate.removesuffix(_DOSE).replace("_", " ")
+    return last.object or "" if last.predicate == MEDICATION else ""
+
+
 def _called(clause: Clause, at: datetime) -> Sequence[Candidate]:
     """The name of whom the sentence before tells: "I got a cat. She's called Miso"."""
     got = GOT_ONE.match(_before(clause))
@@ -163,6 +189,12 @@ def _before(clause: Clause) -> str:
     return next(filter(None, reversed(clause.before)), "")
 
 
+# Who stopped something and takes it again.
+_RESUMED = re.compile(
+    r"\b(?:restart|resum)\w*|\bback on\b|\b(?:started|starting|taking|take) (?:it|them|that) again\b", re.I
+)
+_DRUG = re.compile(DRUG, re.IGNORECASE)
+_DOSE = "_dose"
 _GOT_A_PET = re.compile(rf"\b(?:an?|another)(?: [a-z-]+){{0,2}} (?:{PETS})\W*$", re.IGNORECASE)
 _OTHER_FLIGHT = re.compile(
     r"\b(?:chang|mov|rebook|switch|alter|reschedul)\w*(?: (?:my|our|the))? (?:flight|train|ferry|ticket|booking)s?\b"

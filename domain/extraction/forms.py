@@ -154,6 +154,7 @@ DATES: tuple[Rule, ...] = named(
 AT_WORK = form(r"{WHO}(?: is|'s|'re| are)(?: now)?(?: working)? (?:at|with|for) {NAME}{END}")
 MOVED_IT = form(rf"(?:{{I}}(?: had to)? (?:move|moved|postpone|postponed|reschedule|rescheduled|push|pushed|delay|delayed|change|changed) it|it{_MOVED})(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})")
 ONLY_INTOLERANT = form(r"(?:(?:my|the|that) allergy|it) {INTOLERANCE}(?=$|[,.!])")
+OFF_IT = form(r"(?:{TREATS}(?: has|'s)?(?: just)? (?:took|taken) me off|{I} (?:(?:stopped|quit|no longer) (?:taking|take)|(?P<bare>stopped|quit)|(?:came |come |taken )?off)) (?:it|that|them){FOR_GOOD}")
 MOVED_IN = form(r"{I}(?: all)? moved in(?:to (?:the|our|my)(?: new)? (?:flat|house|apartment|place|studio|bungalow|home))?(?=$|[,.!])")
 SO_IS = form(r"(?:so )?is {NAME}(?: too)?$")
 INSTEAD = form(r"(?:{AM} (?:going|flying|travelling|traveling|off)|(?:i|we)(?:'ll| will) (?:go|fly|travel)) to {NAME}(?: (?:in|on|for|next|this) [\w ]{2,20}?)? instead(?=$|[,.!;]| with\b)")
@@ -253,16 +254,22 @@ RULES: tuple[Rule, ...] = named(
     rule("allerg", r"(?:my|the) allergy is(?: (?:actually|really|in fact))? to (?!blame\b){FOOD}(?:,? (?:and )?not(?: to)? (?P<former>{DISH}))?(?=$|[,.!(])", allergic),
     rule("allerg", r"it(?:'s| is) {FOOD} (?:that )?i(?:'m| am) allergic to(?:,? (?:and )?not(?: to)? (?P<former>{DISH}))?(?=$|[,.!(])", allergic),
     rule("outgrew|grew out|outgrown|grown out", r"{I} (?:outgrew|grew out of|outgrown|grown out of) my (?:(?P<former>{DISH}) allergy|allergy to (?P<other>{DISH}))(?=$|[,.!(]| (?:as|when|years|a)\b)", outgrown),
+    rule("allerg", r"(?:my (?P<former>{DISH}) allergy|my allergy to (?P<other>{DISH}))(?: has| is|'s)(?: (?:now|finally|completely|all))* (?:gone(?: away)?|disappeared|over|cured){FOR_GOOD}", outgrown),
+    rule("allerg", r"i (?:no longer have|(?:don't|do not) have(?=.* (?:any ?more|any longer)\b))(?: an?| any| my| the)? (?:(?P<former>{DISH}) allergy|allergy to (?P<other>{DISH}))(?:{NO_MORE})?{FOR_GOOD}", outgrown),
+    rule("intoleran", r"i(?:'m| am) (?:no longer|not(?=.* (?:after all|any ?more|any longer)\b)) (?P<value>[a-z]+)[- ]intolerant(?: after all|{NO_MORE})?(?=$|[,.!])", ends("intolerance")),
     rule("intoleran", r"{AM} (?P<value>[a-z]+)[- ]intolerant", values("intolerance")),
     rule("eat|have|drink|tolerate", r"i (?:can't|cannot|can not|must not|mustn't)(?: really)? (?:eat|have|drink|tolerate)(?: any)? (?P<value>gluten|dairy|lactose|wheat|peanuts|nuts|shellfish|eggs|soy|fructose|sesame|histamine)(?=$|[,.!]| (?:any ?more|at all|because|and|so|or)\b)", values("intolerance")),
     rule("diagnosed|have|'ve got|suffer", r"{I} (?:(?:was|been|got|were)(?: just)? diagnosed with|have|got|suffer from|living with) {CONDITION}(?=$|[,.!;(]| (?:and|but|so|since|now|in|because|for|too|which|as)\b)", values("condition")),
     rule(" me off", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just)? (?:took|taken) me off(?: the| my)? (?P<former>[a-z][\w-]{3,}),? (?:and )?(?:put|started) me on(?: {DOSE})? {DRUG}", drug),
-    rule(" me off", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just)? (?:took|taken) me off(?: the| my)? {DRUG}", drug_over),
-    rule("stopped|discontinued|cancelled", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just)? (?:stopped|discontinued|cancelled) my {DRUG}", drug_over),
+    rule(" me off|let me", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just)? (?:(?:took|taken) me off|let me (?:stop|come off|quit)(?: taking)?)(?: the| my)? {DRUG}{FOR_GOOD}", drug_over),
+    rule("stopped|discontinued|cancelled", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just)? (?:stopped|discontinued|cancelled) (?:my|the) {DRUG}{FOR_GOOD}", drug_over),
+    rule("stopped|discontinued|withdrawn", r"my {DRUG} (?:has been|'s been|was|is|got)(?: now| finally)? (?:stopped|discontinued|withdrawn)(?: by {DOCTOR})?{FOR_GOOD}", drug_over),
     rule("swapped|replaced|changed|switched", r"(?:{DOCTOR}|they|{OTHER}|{I})(?: has| have|'s|'ve)?(?: just)? (?:swapped|replaced|changed|switched) (?:the|my) (?P<former>[a-z][\w-]{3,}) (?:for|with|to)(?: {DOSE})? {DRUG}", drug),
     rule("swapped|replaced|changed|switched", r"(?:(?:the|my) )?(?P<former>[a-z][\w-]{3,})(?:'s| has| is| was| got)(?: (?:been|now|just))* (?:swapped|replaced|changed|switched) (?:for|with|by|to)(?: {DOSE})? {DRUG}", drug_instead),
-    rule("tak| off|stopped", r"{I} (?:(?:stopped|quit|no longer) (?:taking|take)|stopped|(?:came |come |taken )?off)(?: my| the)? {DRUG}", drug_over),
-    rule("tak| on |prescribed|switch", r"{I} (?:take|taking|on|started (?:taking|on)|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUGS}(?:,? (?P<amount>{AMOUNT}))?(?:(?: now)?(?: instead of|, not)(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
+    rule("tak| off|stopped|quit|no longer|g|finished|done with", r"{I} (?:(?:stopped|quit|no longer) (?:taking|take|need|use)|no longer on|stopped|quit|given up|gave up|finished with|finished(?= (?:the |my |a )?course\b)|done with|(?:came |come |taken )?off)(?: (?:my|the|a course of|(?:my|the) course of))? {DRUG}(?:{NO_MORE})?{FOR_GOOD}", drug_over),
+    rule(" any", r"i(?: (?:don't|do not) (?:take|need|use|have to take|need to take)|(?:'m| am) not (?:taking|on))(?: my| the)? {DRUG}{NO_MORE}{FOR_GOOD}", drug_over),
+    rule("no more", r"no more {DRUG} for me{FOR_GOOD}", drug_over),
+    rule("tak| on |prescribed|switch|restarted|resumed", r"{I} (?:take|taking|(?:(?:gone|went|going) )?(?:back )?on|(?:re)?started (?:taking|on)|restarted|resumed|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUGS}(?:,? (?P<amount>{AMOUNT}))?(?:(?: now)?(?: instead of|, not)(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("switched from", r"{I} switched from (?P<former>[a-z][\w-]{3,}) to(?: {DOSE})? {DRUG}", drug),
     rule(" me from| me to| me onto", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just| now)? (?:switched|changed|moved) me (?:from (?P<former>[a-z][\w-]{3,}) )?(?:to|onto)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?(?:,? (?:as |since )?(?:the )?(?P<spoilt>[a-z][\w-]{3,}) (?:made|gave|was|wasn't|didn't|kept|upset|caused)\b)?", drug),
     rule("put me on|prescribed|has me on|started me on", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just| now)? (?:prescribed me|prescribed|put me on|me on|started me on)(?: {DOSE})? {DRUGS}(?:,? (?P<amount>{AMOUNT}))?(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
@@ -398,7 +405,7 @@ RULES: tuple[Rule, ...] = named(
     rule("trip|holiday|vacation", r"{AM} planning (?:a|our|my|the)(?: next)? (?:trip|holiday|vacation) to {NAME}{END}", trip),
     # Preferences.
     rule("favorite|favourite|fave", r"(?:my (?:(?:new|current|all-time) )?(?:favou?rite|fave)|fave) (?P<what>[a-z]+(?: (?!now|these|at|right|is|are)[a-z]+)?)(?: (?:now|nowadays|currently|these days|right now|at the mo(?:ment)?|atm))? (?:is|are)(?: (?:now|currently|still))? (?P<value>(?!(?:the|a|an|when|to|that|this|how|by|not|in|on|at|from|probably)\b)[\w'&-]+(?: (?!(?:and|but|because|since|so|by|from|in|at|when|which|that|of|now|nowadays|currently|these|right|again)\b)[\w'&-]+){0,3})(?=$|[,.!]| (?:and|but|because|since|so|by|from|now|nowadays|currently|these days|right now|at the mo(?:ment)?|atm|again|btw)\b)", favourite),
-    rule("stopped|gave up|given up|quit", r"{I} (?:stopped|gave up|given up|quit)(?: (?:going|doing|playing|attending))?(?: to)?(?: my)? (?!(?:smok|drink|eat|vap|tak|us|try|work|be|hav|gett|mak|worry|think|car|talk|buy)ing\b){HABIT}(?: {LESSONS})?(?=$|[,.!;]| (?:now|altogether|because|for good|since|and|completely)\b)", weekly_over),
+    rule("stopped|gave up|given up|quit", r"{I} (?:stopped|gave up|given up|quit)(?: (?:going|doing|playing|attending))?(?: to)?(?: my)? (?!(?:smok|drink|eat|vap|tak|us|try|work|be|hav|gett|mak|worry|think|car|talk|buy)ing\b)(?!(?:the )?{A_DRUG}){HABIT}(?: {LESSONS})?(?=$|[,.!;]| (?:now|altogether|because|for good|since|and|completely)\b)", weekly_over),
     rule("any", r"i (?:don't|do not)(?: really)? (?:like|love|enjoy) (?P<value>(?:[\w'-]+ ){1,4}?)(?:any ?more|any longer)", no_longer),
     rule("longer|stopped", r"i (?:no longer (?:like|love|enjoy)|stopped (?:liking|enjoying)) {LIKED}", no_longer),
     rule("prefer", r"i(?: (?:really|also|still|now|just|much))* (?P<verb>prefer) (?P<value>(?!(?:it|that|this|to|not|the|a|an|your|you|them|if|when)\b)[\w'-]+(?: (?!(?:to|over|than|and|but|because|so|if|when|as|it|that|with|for|now|again|these|nowadays)\b)[\w'-]+){0,3})(?=$|[.!,]| (?:to|over|than|because|now|again|these days|nowadays)\b)", likes),

@@ -193,9 +193,19 @@ def drug_instead(said: Said) -> Sequence[Candidate]:
 
 
 def drug_over(said: Said) -> Sequence[Candidate]:
-    """The end of a medication, and of its dose."""
-    dose = dose_of(said.match["value"])
-    return tuple(one for end in ends(MEDICATION)(said) for one in (end, replace(end, predicate=dose, object=None)))
+    return over_with(said, said.match["value"])
+
+
+def over_with(said: Said, drug: str) -> Sequence[Candidate]:
+    """The end of a medication, and of its dose; who stops for some days, or until a day, goes on with it."""
+    paused = said.clause.brief or said.clause.until or said.for_a_time or _UNMEANT.search(said.match.string)
+    if paused or said.by_the_clock:
+        return ()
+    end = Candidate(predicate=MEDICATION, object=drug, action=Action.END, changes=True, until=said.clause.since)
+    return (end, replace(end, predicate=dose_of(drug), object=None))
+
+
+_UNMEANT = re.compile(r"\bby (?:mistake|accident)\b", re.IGNORECASE)
 
 
 def dose(said: Said) -> Sequence[Candidate]:

@@ -240,11 +240,18 @@ _FRAGMENTS = {
         r"(?P<value>(?:(?!(?:bad|terrible|good|great|better|big|huge|natural|born|the|if|not|pretty|very|cautious|careful|slow|fast|safe|nervous|quick|picky|daily|former|ex|retired|so|such|decent|amateur|hobby|home|real|new|first-time|frequent|one-time|wannabe)\b)[\w-]+ ){0,2}"
         rf"(?:{OCCUPATIONS}))\b"
     ),
+    "TREATS": r"(?:{DOCTOR}|(?-i:Dr|Prof)\.? (?-i:[A-Z])[\w'-]+|the (?:hospital|clinic|surgery))",
     "DOCTOR": (
         r"(?:(?:my|the|our) (?:[\w-]+ )?)?(?:doctor|doc|gp|nurse|pharmacist|consultant|psychiatrist|cardiologist|oncologist|neurologist"
         rf"|specialist|rheumatologist|endocrinologist|dermatologist|gastroenterologist)(?:,? {_PERSON},?)?"
     ),
     "DRUG": rf"(?P<value>{DRUG})",
+    "A_DRUG": DRUG,
+    # After what somebody stopped: nothing that makes it a matter of some hours, or of a condition.
+    "FOR_GOOD": (
+        r"(?=$|[,.!;:(]| (?:now|already|altogether|completely|entirely|for good|because|since|and|so|due|according|thanks"
+        r"|as (?!long|soon)|after (?!\d)|at (?:the|my|our)|from now)\b)"
+    ),
     "DRUGS": rf"(?P<value>{DRUG}(?:(?:,? and |, ){DRUG})*)",
     "DOSE": r"(?:(?P<dose>{AMOUNT})(?: of)?)",
     "AMOUNT": r"\d+(?:\.\d+)? ?(?:mg|mcg|µg|ml|g|iu|units?|drops|pills?|tablets?)\b",

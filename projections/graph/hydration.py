@@ -134,6 +134,11 @@ def fact_sentence(row: Row) -> str:
     return sentence(row["subject"], row["predicate"], fact_value(row))
 
 
+def told_sentence(row: Row) -> str:
+    """A fact as a reader is told it: in the past if it has ended."""
+    return sentence(row["subject"], row["predicate"], fact_value(row), over=row["state"] is State.ENDED)
+
+
 async def seeds_of(
     connection: AsyncConnection, viewer: Viewer, text: str, entity_ids: Collection[UUID]
 ) -> Sequence[Seed]:

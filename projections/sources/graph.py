@@ -20,7 +20,7 @@ from mnemolog.domain.text import name_key
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.asking import together
 from mnemolog.projections.graph import facts, reader
-from mnemolog.projections.graph.hydration import FactHit, Hydration, fact_sentence, hydrate, seeds_of
+from mnemolog.projections.graph.hydration import FactHit, Hydration, hydrate, seeds_of, told_sentence
 from mnemolog.projections.graph.tables import NAME, entities, relations
 from mnemolog.projections.memories.filters import from_where, with_metadata
 from mnemolog.projections.retrieval import Hit
@@ -136,6 +136,11 @@ def fact_hit(fact: FactHit) -> Hit:
     return _hit(fact.row, _held(fact.row), fact.score, {**fact.parts, "hops": float(fact.hops)})
 
 
+def former_hit(row: Row) -> Hit:
+    """A fact that has ended, where nothing is asked for."""
+    return replace(_hit(row, _held(row), 1.0, {}), current=False)
+
+
 def _held(row: Row) -> str:
     """When it held, or since when it does."""
     since, until = f"{row['valid_from']:%Y-%m-%d}", row["valid_to"] and f"{row['valid_to']:%Y-%m-%d}"
@@ -149,7 +154,7 @@ def _hit(row: Row, when: str, score: float, parts: Mapping[str, float]) -> Hit:
         FACT,
         str(row["relation_id"]),
         "fact",
-        fact_sentence(row),
+        told_sentence(row),
         date=row["valid_from"],
         when=when,
         score=score,

@@ -19,7 +19,7 @@ from mnemolog.projections.asking import ask, together
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.graph import facts
 from mnemolog.projections.graph import reader as entities
-from mnemolog.projections.graph.hydration import fact_sentence
+from mnemolog.projections.graph.hydration import told_sentence
 from mnemolog.projections.graph.tables import NAME as GRAPH
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.requests import UNFILTERED
@@ -265,7 +265,7 @@ def told_former(row: Mapping[str, Any], ended: Sequence[Row], lasting: Sequence[
     """
     mark, values = ranking.FORMER, [facts.fact_value(one) for one in ended]
     whole = bool(ended) and not lasting and state.says_only(row["text"], values)
-    former = mark if whole else f"{mark}: {', '.join(map(fact_sentence, ended))}" if ended else row.get("former")
+    former = mark if whole else f"{mark}: {', '.join(map(told_sentence, ended))}" if ended else row.get("former")
     return {**row, "former": former or ""}
 
 

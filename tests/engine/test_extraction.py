@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -218,13 +218,74 @@ async def test_a_message_of_which_a_part_no_longer_holds_says_which(ana: Teller)
 
     found = [hit.bullet for hit in (await ana.asks("How much metformin do I take?")).hits]
 
-    before = f"{ana.user}'s metformin dose is 20 mg"
+    before = f"{ana.user}'s metformin dose was 20 mg"
     assert found[0] == f"[fact] {ana.user}'s metformin dose is 10 mg (since 2026-03-02)"
     assert f"[message] I take 20 mg of metformin (2026-03-01; former: {before})" in found
     context = await ana.engine.reads.context(ana.viewer, ContextRequest(query="Hello!"), await ana.caught_up())
     takes = f"- {ana.user} takes metformin (since 2026-03-01)"
     dose = f"- {ana.user}'s metformin dose is 10 mg (since 2026-03-02)"
     assert context.text.startswith(f"Always consider:\n{takes}\n{dose}\n")
+
+
+async def always(ana: Teller) -> list[str]:
+    """The lines on critical facts in a context about something else."""
+    found = await ana.engine.reads.context(
+        ana.viewer, validated(ContextRequest, {"query": "What should I cook?"}), await ana.caught_up()
+    )
+    return [hit.bullet.removeprefix("[fact] ").replace(ana.user, "ana", 1) for hit in found.critical]
+
+
+@pytest.mark.parametrize(
+    ("said", "ended"),
+    [
+        ("Dr Weber says I can stop the losartan.", "took losartan"),
+        ("My doctor took me off it.", "took losartan"),
+        ("I'm no longer on losartan.", "took losartan"),
+    ],
+)
+async def test_a_medication_that_has_ended_is_shown_as_former(ana: Teller, said: str, ended: str) -> None:
+    first, last = (
+        f"{datetime.now(UTC) - timedelta(days=40):%Y-%m-%d}",
+        f"{datetime.now(UTC) - timedelta(days=2):%Y-%m-%d}",
+    )
+    await hears(ana, "I take losartan.", occurred_at=day(first))
+    await hears(ana, said, occurred_at=day(last))
+
+    assert await always(ana) == [f"ana {ended} ({first} to {last}; former)"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Maybe I can stop the losartan.",
+        "Dr Weber says I can stop losartan once my pressure is down.",
+        "I stopped losartan for two days.",
+        "My sister says I can stop the losartan.",
+    ],
+)
+async def test_what_may_end_a_medication_stands_beside_it(ana: Teller, said: str) -> None:
+    await hears(ana, "I take losartan.", "The weather is nice.")
+    await hears(ana, said, occurred_at=day("2026-04-01"))
+    assert await always(ana) == [f'ana takes losartan (since 2026-03-01; said on 2026-04-01: "{said}")']
+
+    await hears(ana, "I take losartan every morning.", occurred_at=day("2026-04-02"))
+    assert await always(ana) == ["ana takes losartan (since 2026-03-01)"]
+
+
+async def test_what_a_user_says_stands_beside_an_allergy_that_somebody_recorded(ana: Teller) -> None:
+    await ana.tells("me", "allergy", "nuts", told_at=day("2026-02-01"))
+    await hears(ana, "I'm no longer allergic to nuts.", "I am allergic to nothing!", role="assistant")
+    assert await always(ana) == ["ana is allergic to nuts (since 2026-02-01)"]
+
+    await hears(ana, "I'm no longer allergic to nuts.", occurred_at=day("2026-04-01"))
+    assert await always(ana) == [
+        'ana is allergic to nuts (since 2026-02-01; said on 2026-04-01: "I\'m no longer allergic to nuts.")'
+    ]
+
+
+async def test_what_ended_long_ago_is_in_no_context(ana: Teller) -> None:
+    await hears(ana, "I take losartan.", "I stopped taking losartan.")
+    assert await always(ana) == []
 
 
 async def test_a_message_that_also_says_what_is_no_fact_is_not_former_as_a_whole(ana: Teller) -> None:
@@ -235,7 +296,7 @@ async def test_a_message_that_also_says_what_is_no_fact_is_not_former_as_a_whole
 
     assert hit.current
     mark = hit.bullet.removeprefix(f"[message] {said} (2026-03-01; former: ").removesuffix(")")
-    assert {*mark.split(", ")} == {f"{ana.user} takes metformin", f"{ana.user} is allergic to penicillin"}
+    assert {*mark.split(", ")} == {f"{ana.user} took metformin", f"{ana.user} was allergic to penicillin"}
     context = await ana.engine.reads.context(ana.viewer, ContextRequest(query="my bike"), await ana.caught_up())
     assert f"{said} (2026-03-01; former: {mark})" in context.text
 
@@ -294,7 +355,7 @@ async def test_a_context_about_what_was_before_has_it(ana: Teller) -> None:
     await hears(ana, "I live in Hamburg.", "I moved to Leipzig.")
     request = validated(ContextRequest, {"query": "Where did I live before?"})
     context = await ana.engine.reads.context(ana.viewer, request, await ana.caught_up())
-    assert "lives in Hamburg (2026-03-01 to 2026-03-02)" in context.text
+    assert "lived in Hamburg (2026-03-01 to 2026-03-02; former)" in context.text
 
 
 async def test_who_a_pronoun_means_was_named_in_the_message_before(ana: Teller) -> None:
@@ -682,7 +743,7 @@ async def test_one_more_trip_is_told_after_another(ana: Teller) -> None:
 async def test_when_somebody_went_is_known_when_they_are_back(ana: Teller) -> None:
     await hears(ana, "I'm flying to Tokyo on 11 April.", "Tokyo is moved to 18 April.", "I'm planning a trip to Rome.")
     await ana.engine.settled(60)
-    when = f"{ana.user}'s tokyo trip date is 2026-04-18"
+    when = f"{ana.user}'s tokyo trip date was 2026-04-18"
     assert when in [hit.text for hit in (await ana.asks("When did I go to Tokyo?")).hits]
     assert f"{ana.user} plans a trip to Rome" in [hit.text for hit in (await ana.asks("Where will I travel?")).hits]
 
@@ -833,7 +894,7 @@ async def test_a_context_marks_what_a_message_says_that_no_longer_holds(ana: Tel
 
     lines = [line.removeprefix("- ") for line in found.text.splitlines() if "(2026-03-0" in line]
     assert lines[-1] == "I'm vegetarian now (2026-03-01; former)"
-    assert f"I work as a nurse at St. Mary's in Leeds (2026-03-02; former: {ana.user} works at St. Mary's)" in lines
+    assert f"I work as a nurse at St. Mary's in Leeds (2026-03-02; former: {ana.user} worked at St. Mary's)" in lines
     assert {"I quit St. Mary's! (2026-03-03)", "I ate fish, so I guess I'm pescatarian (2026-03-04)"} <= {*lines}
 
 

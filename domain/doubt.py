@@ -1,0 +1,83 @@
+"""What a user has said since that may end a critical fact, such as a medication: a reader is told it beside the fact.
+
+A rule ends such a fact only if a message says so plainly. Whatever else may mean it is shown as it was said: the fact
+neither vanishes on a hint nor stands as if nobody had said anything. By words, in English.
+"""
+
+import re
+from datetime import datetime
+
+from mnemolog.domain.delta import shortened
+from mnemolog.domain.extraction.candidate import Action
+from mnemolog.domain.extraction.clauses import LONGEST, sentences_of
+from mnemolog.domain.extraction.extractor import extract
+from mnemolog.domain.hydration import stems
+from mnemolog.domain.predicates import MEDICATION
+from mnemolog.domain.text import normalize_name
+
+SHOWN = 160
+"""The characters of what was said that are shown."""
+
+
+def doubt(text: str, predicate: str, value: str) -> str:
+    """What a message says that may end a fact with this value, in its own words; "" if it says nothing of the sort.
+
+    >>> doubt("Saw Dr Lee. She thinks I could stop the losartan soon.", "medication", "losartan")
+    'She thinks I could stop the losartan soon.'
+    >>> doubt("I took my losartan this morning.", "medication", "losartan")
+    ''
+    """
+    sentences = sentences_of(text[:LONGEST])
+    for one, following in zip(sentences, (*sentences[1:], ""), strict=True):
+        if _names(one, predicate, value):
+            # The next sentence may go on with it: "I asked about the losartan. They said I may stop it."
+            said = f"{one} {following}" if _OF_IT.search(following) else one
+            told = next((part for part in (one, said) if _ENDING.search(part)), "")
+            if told and not told.rstrip().endswith("?"):
+                return shortened(told, SHOWN)
+    return ""
+
+
+def stated(text: str, at: datetime, predicate: str, value: str) -> bool:
+    """Whether a message says again that a fact with this value holds, so that what was said before no longer counts."""
+    if not _names(text, predicate, value):
+        return False
+    told = (one for one in extract(text, at) if one.action is Action.STATE and one.predicate == predicate)
+    return any(normalize_name(one.object or "") == normalize_name(value) for one in told)
+
+
+def words_of(predicate: str, value: str) -> str:
+    """The words of which a message has one that says something of a fact with this value."""
+    return f"{value} {_NOUNS.get(predicate, '')}"
+
+
+def _names(sentence: str, predicate: str, value: str) -> bool:
+    """Whether a sentence names the value, most words of a longer one, or all of its sort."""
+    wanted = stems(value)
+    if 2 * len(wanted & stems(sentence)) > len(wanted):
+        return True
+    nouns = _NOUNS.get(predicate, "").replace(" ", "|")
+    return (
+        bool(nouns) and re.search(rf"\b(?:my|the|all|any) (?:{nouns})\b(?! to\b)", sentence, re.IGNORECASE) is not None
+    )
+
+
+# What people call it without its name.
+_NOUNS = {
+    MEDICATION: "medication medications medicine medicines meds tablets tablet pills pill",
+    "allergy": "allergy allergies",
+    "intolerance": "intolerance intolerances",
+}
+_OWN_WORDS = re.compile(r"\b(?:my|the|all|any) (\w+)\b(?! to\b)")
+_OF_IT = re.compile(r"\b(?:it|that|this|them|those)\b", re.IGNORECASE)
+_ENDING = re.compile(
+    r"\b(?:stop(?:s|ped|ping)?|quit(?:ting)?|off|no (?:longer|more|need)|(?:not|n't) need|any ?more|any longer"
+    r"|(?:not|n't) (?:\w+ )?(?:allergic|intolerant)|finish(?:ed|ing)?|done|end(?:s|ed|ing)?|discontinu\w+"
+    r"|withdr[ae]w\w*|cancel\w*|gone|(?:goes|go|went|going) away|disappear\w*|out ?gr[eo]w\w*"
+    r"|(?:grew|grown|grow) out|negative|cleared|after all|never (?:had|was|been|allergic|needed)"
+    r"|(?:was|were) never|wean\w*|taper\w*|paus(?:e|ed|ing)"
+    r"|swap\w*|switch\w*|replac\w+|instead of|g[ai]ve(?:n)? up|giving up|without|drop(?:ped|ping)?|ditch\w*|cured"
+    r"|safe(?:ly)?|allowed|(?:fine|ok|okay) with|tolerat\w+|by mistake|wrong|misdiagnos\w+|(?:is|are|'s|was) over"
+    r"|haven't|hasn't|(?:eat|have|drink|take)\b[^,;]{0,40} again)\b",
+    re.IGNORECASE,
+)
