@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from mnemolog.commands.steps import Steps
 from mnemolog.domain.principal import Principal, Role
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, Happened, Meta, StreamId
 from mnemolog.events.event import Event
@@ -93,6 +94,8 @@ class Decider(Generic[C, S]):
     `ignored` are types of events that have a command's tags, but on which its decision does not depend as long as it
     appends something: these are not read, but the guard covers them.
 
+    `deciding` and `reading` do the same as `decide` and `tags`, in steps, if that may take long.
+
     `unread`: unreadable events are passed as `Unread`, so the decision can use their headers.
 
     `fresh` are the tags of a command that most likely no event carries, such as that of a new id. These are not read
@@ -109,3 +112,11 @@ class Decider(Generic[C, S]):
     fresh: Callable[[C], frozenset[str]] = lambda command: frozenset()
     ignored: Callable[[C], frozenset[str]] = lambda command: frozenset()
     unread: bool = False
+    deciding: Callable[[S, C], Steps[Sequence[Event]]] | None = None
+    reading: Callable[[S, C], Steps[frozenset[str]]] | None = None
+
+    def tags_in_steps(self, state: S, command: C) -> Steps[frozenset[str]]:
+        return (yield from self.reading(state, command)) if self.reading else self.tags(state, command)
+
+    def decide_in_steps(self, state: S, command: C) -> Steps[Sequence[Event]]:
+        return (yield from self.deciding(state, command)) if self.deciding else self.decide(state, command)

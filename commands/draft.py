@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from mnemolog.commands.decider import Command, Decider, Evolve, Placed
+from mnemolog.commands.steps import Steps, in_one_go
 from mnemolog.commands.turn_taking import Order
 from mnemolog.domain.errors import MnemologError
 from mnemolog.events.envelope import NewEvent, Receipt, StreamId
@@ -28,9 +29,12 @@ class Again:
 Part = slice | Again | MnemologError | Receipt
 
 
-def folded(decider: Decider[C, S], events: Sequence[Placed], state: S) -> S:
+def folding(decider: Decider[C, S], events: Sequence[Placed], state: S) -> Steps[S]:
     """The state after some more events."""
-    return reduce(decider.evolve, (event for _, event in events), state)
+    for _, event in events:
+        state = decider.evolve(state, event)
+        yield
+    return state
 
 
 class Draft(Generic[C, S]):
@@ -57,24 +61,26 @@ class Draft(Generic[C, S]):
         self._parts: list[Part] = []
         self.guard, self.history, self.whole = guard, history, whole
         self.events: list[NewEvent] = []
-        self.state = folded(decider, history, decider.initial) if state is None else state
+        self.state = in_one_go(folding(decider, history, decider.initial)) if state is None else state
         self._now, self._folded = self.state, 0
 
-    def take(self, orders: Sequence[Order[C]]) -> frozenset[str]:
+    def take(self, orders: Sequence[Order[C]]) -> Steps[frozenset[str]]:
         """Decide all commands; or return the tags that a decision depends on and that were not read yet."""
         known = self.guard.all_tags
         for order in orders:
             self._now = reduce(self._decider.evolve, self.events[self._folded :], self._now)
             self._folded = len(self.events)
-            if not self._decider.tags(self._now, order.command) <= known:
-                wanted = (self._decider.tags(self._now, one.command) for one in orders)
-                return frozenset().union(*wanted) - known
-            self._decide(order)
+            if not (yield from self._decider.tags_in_steps(self._now, order.command)) <= known:
+                wanted = set[str]()
+                for one in orders:
+                    wanted |= yield from self._decider.tags_in_steps(self._now, one.command)
+                return frozenset(wanted - known)
+            yield from self._decide(order)
         return frozenset()
 
-    def _decide(self, order: Order[C]) -> None:
+    def _decide(self, order: Order[C]) -> Steps[None]:
         try:
-            payloads = self._decider.decide(self._now, order.command)
+            payloads = yield from self._decider.decide_in_steps(self._now, order.command)
         except MnemologError as error:
             self._parts.append(error)
             return

@@ -9,8 +9,9 @@ from typing import Self, TypeVar
 from uuid import UUID
 
 from mnemolog.commands.decider import Command, Decider, Placed
-from mnemolog.commands.draft import Draft, folded
+from mnemolog.commands.draft import Draft, folding
 from mnemolog.commands.read_memory import FEW_EVENTS, ReadMemory
+from mnemolog.commands.steps import in_steps
 from mnemolog.commands.turn_taking import Order, TurnTaking
 from mnemolog.domain.errors import ConcurrencyConflict, MnemologError
 from mnemolog.domain.identity import identifier
@@ -130,7 +131,7 @@ class Handler:
         command = self.admitted(command)
         tags, state = frozenset[str](), decider.initial
         history: Sequence[Placed] = ()
-        while lacking := decider.tags(state, command) - tags:
+        while lacking := await in_steps(decider.tags_in_steps(state, command)) - tags:
             tags |= lacking
             history, state = await self._more(decider, command.stream(), tags, history, state)
         return state
@@ -212,7 +213,7 @@ class Handler:
         read.states[decider.evolve] = draft.state
         while True:
             try:
-                lacking = draft.take(orders)
+                lacking = await in_steps(draft.take(orders))
             except Exception:  # noqa: BLE001  A refusal may come from what is out of date: it is decided on a new read.
                 return None
             if not lacking:
@@ -241,7 +242,7 @@ class Handler:
     ) -> Draft[C, S]:
         """The draft on one read of all dependencies; the read is repeated until it contains all of them."""
         draft = Draft(decider, stream, [], Guard(frozenset(), 0), self.new_id, self._policy_version)
-        while lacking := draft.take(orders):
+        while lacking := await in_steps(draft.take(orders)):
             tags = draft.guard.tags | lacking
             history, state = await self._more(decider, stream, tags, draft.history, draft.state, ignored)
             guard = Guard(tags, history[-1][0] if history else 0)
@@ -264,9 +265,9 @@ class Handler:
         if not found:
             return history, state
         if not history or found[0][0] > history[-1][0]:
-            return [*history, *found], folded(decider, found, state)
+            return [*history, *found], await in_steps(folding(decider, found, state))
         merged = sorted([*history, *found], key=itemgetter(0))
-        return merged, folded(decider, merged, decider.initial)
+        return merged, await in_steps(folding(decider, merged, decider.initial))
 
 
 def _fresh(decider: Decider[C, S], orders: Sequence[Order[C]]) -> frozenset[str]:

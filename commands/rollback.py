@@ -13,6 +13,7 @@ from pydantic import Field
 
 from mnemolog.commands.change_history import ChangeHistory
 from mnemolog.commands.decider import Command, Decider, Placed
+from mnemolog.commands.steps import Steps, in_one_go
 from mnemolog.domain.errors import MnemologError, NotFound, UndoConflict
 from mnemolog.events.envelope import Happened, NewEvent
 from mnemolog.events.erasure import USER
@@ -112,23 +113,29 @@ class UndoState:
 
 
 class Rollbacks:
-    """Decides rollbacks; `plan` is the dry run."""
+    """Decides rollbacks; `planning` is the dry run. One may concern 20,000 changes, so they go in steps."""
 
     def __init__(self, undoable: Mapping[str, Undoable[Any]]) -> None:
         self._undoable = undoable
         self.decider: Decider[Rollback, UndoState] = Decider(
             initial=UndoState({name: one.decider.initial for name, one in undoable.items()}),
             subject=lambda command: USER,
-            tags=self._tags,
+            tags=lambda state, command: in_one_go(self._tags(state, command)),
             evolve=self._evolve,
-            decide=self._decide,
+            decide=lambda state, command: in_one_go(self._decide(state, command)),
             written=_written,
+            deciding=self._decide,
+            reading=self._tags,
         )
 
     def plan(self, state: UndoState, command: Rollback) -> Plan:
+        return in_one_go(self.planning(state, command))
+
+    def planning(self, state: UndoState, command: Rollback) -> Steps[Plan]:
         """Undo the newest first; each undo sees the previous ones."""
         undone, written, conflicts = list[UUID](), list[Event](), list[UndoRefusal]()
         for event_id in reversed(command.event_ids):
+            yield
             name = self._of(state, event_id)
             if name is None or self._undone(state, event_id):
                 continue
@@ -154,10 +161,11 @@ class Rollbacks:
                 fix="give a run, batch or thread with changes, as shown in history",
             )
 
-    def _tags(self, state: UndoState, command: Rollback) -> frozenset[str]:
+    def _tags(self, state: UndoState, command: Rollback) -> Steps[frozenset[str]]:
         """The tags of the changed subjects, and everything that the undos depend on."""
         tags = {USER, *command.touched}
         for event_id in command.event_ids:
+            yield
             if name := self._of(state, event_id):
                 undoable, before = self._undoable[name], state.of[name]
                 tags |= undoable.decider.tags(before, _undo(before, undoable, command, event_id))
@@ -170,8 +178,8 @@ class Rollbacks:
     def _evolve(self, state: UndoState, event: Happened) -> UndoState:
         return UndoState({name: self._undoable[name].decider.evolve(one, event) for name, one in state.of.items()})
 
-    def _decide(self, state: UndoState, command: Rollback) -> Sequence[Event]:
-        plan = self.plan(state, command)
+    def _decide(self, state: UndoState, command: Rollback) -> Steps[Sequence[Event]]:
+        plan = yield from self.planning(state, command)
         if plan.conflicts and command.of_event:
             raise plan.conflicts[0].error
         if plan.conflicts and not command.skip_conflicts:

@@ -7,6 +7,7 @@ that other's. So each row is checked as it is read, whoever reads it and whateve
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
+from mnemolog.adapters.fairness import let_others_run
 from mnemolog.adapters.postgres.pool import Connection, Pool, repeated
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.domain.errors import TamperedEvent
@@ -92,7 +93,8 @@ class ChainedRows:
         """Events found by a query, each row with the previous link as `previous`."""
         rows = await fetch(connection, name, **values)
         found = []
-        for row in rows:
+        for done, row in enumerate(rows):
+            await let_others_run(done)
             event = stored(row)
             if damage := single_damage(self._key, event, row["previous"]):
                 await self._refuse(damage)

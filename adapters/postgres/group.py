@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from mnemolog.adapters.fairness import let_others_run
 from mnemolog.adapters.postgres.chained import LatestHeads, NoHeads, single_damage, stored
 from mnemolog.adapters.postgres.keys import StreamKeys, loaded, wanted_keys
 from mnemolog.adapters.postgres.lost_keys import LostKeys, missing
@@ -166,12 +167,12 @@ class Group:
         for position, refusal in refusals.items():
             self._outcomes.setdefault(position, refusal)
 
-    def decide(self, conflicts: Mapping[int, int], clock: Callable[[], datetime]) -> None:
+    async def decide(self, conflicts: Mapping[int, int], clock: Callable[[], datetime]) -> None:
         """Chain what may be written. `conflicts`: by position, the seq that conflicts with a guard."""
         now = clock()
         for position, append in enumerate(self._appends):
             if position not in self._outcomes:
-                self._outcomes[position] = self._add(position, append, conflicts.get(position), now)
+                self._outcomes[position] = await self._add(position, append, conflicts.get(position), now)
 
     # Writing
 
@@ -224,7 +225,7 @@ class Group:
     def _keyed(self, stream: StreamId, tag: str) -> str:
         return self.tails[stream].keys.tag(tag) if tag.startswith(BLIND) else tag
 
-    def _add(self, position: int, append: Append, conflict: int | None, now: datetime) -> Outcome:
+    async def _add(self, position: int, append: Append, conflict: int | None, now: datetime) -> Outcome:
         key = append.idempotency_key
         if key and (append.stream, key) in self._written:
             first = self._written[append.stream, key]
@@ -241,7 +242,7 @@ class Group:
         actual = conflict or self._conflict_in_group(append, tail)
         if actual and append.guard:
             return ConcurrencyConflict(str(append.stream), append.guard.after, actual)
-        receipt = append.existing or self._chained(tail, append, now)
+        receipt = append.existing or await self._chained(tail, append, now)
         if key:
             self._written[append.stream, key] = position
             self._receipts.append(receipt_row(key, receipt, append.fingerprint, self._secrets.fingerprint))
@@ -253,9 +254,10 @@ class Group:
         tags = {self._keyed(append.stream, tag) for tag in _guarded(append)}
         return next((e.header.seq for e in tail.added if not tags.isdisjoint(e.header.tags)), None)
 
-    def _chained(self, tail: Tail, append: Append, now: datetime) -> Receipt:
+    async def _chained(self, tail: Tail, append: Append, now: datetime) -> Receipt:
         first_seq = tail.seq + 1
-        for event in append.events:
+        for done, event in enumerate(append.events):
+            await let_others_run(done)
             tail.add(event, self._codec, self._secrets, now)
         return Receipt(append.stream, tuple(event.event_id for event in append.events), first_seq, tail.seq)
 

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from mnemolog.adapters import telemetry
 from mnemolog.adapters.encryption import ALGORITHM, Keyring
+from mnemolog.adapters.fairness import let_others_run
 from mnemolog.adapters.postgres.append import Appender
 from mnemolog.adapters.postgres.chained import END, ChainedRows, LatestHeads, Refused, fetch, unrecorded
 from mnemolog.adapters.postgres.keys import StreamKeys, ask_keys, destroyed, find_keys
@@ -74,7 +75,7 @@ class PostgresLog:
         AppendTimeout (it may have been). An error is returned as the outcome of its append.
         """
         with telemetry.step("append", streams=len(appends)):
-            refused = {place: error for place, one in enumerate(appends) if (error := self._unstorable(one))}
+            refused = {place: error for place, one in enumerate(appends) if (error := await self._unstorable(one))}
             taken = [one for place, one in enumerate(appends) if place not in refused]
             outcomes = iter(await self._appender.append(taken, self._deadline if deadline is None else deadline))
             found = [refused[place] if place in refused else next(outcomes) for place in range(len(appends))]
@@ -181,10 +182,12 @@ class PostgresLog:
         """The number of events of each type."""
         return {row["type"]: row["count"] for row in await self._rows("count_events")}
 
-    def _unstorable(self, append: Append) -> Unstorable | None:
+    async def _unstorable(self, append: Append) -> Unstorable | None:
         """What could not be read back is never appended: it could not be repaired later."""
         try:
-            self._readable(append.stream, append.events)
+            for done, event in enumerate(append.events):
+                await let_others_run(done)
+                self._codec.require_readable(append.stream, event)
         except Unstorable as error:
             return error
         return None
@@ -229,7 +232,10 @@ class PostgresLog:
         unread: bool = False,
         erased: Collection[_Place] = (),
     ) -> Sequence[Recorded]:
-        bodies = [self._body(event, shapes, unread=unread or _at(event) in erased) for event in events]
+        bodies = list[Body]()
+        for done, event in enumerate(events):
+            await let_others_run(done)
+            bodies.append(self._body(event, shapes, unread=unread or _at(event) in erased))
         for event, body in zip(events, bodies, strict=True):
             if body.sealed and body.sealed.get("alg") == PlainCipher.ALGORITHM and not self._secrets.roots.readable:
                 damage = TamperedEvent(str(event.header.stream), event.header.seq, "its text is not encrypted")
@@ -243,8 +249,11 @@ class PostgresLog:
         found = await find(sealed) if sealed else {}
         keys = {(stream, scope): key for stream, own in found.items() for scope, key in own.data_keys.items()}
         keyring = Keyring(keys, self._secrets.roots.random_bytes)
-        pairs = zip(events, bodies, strict=True)
-        return [self._recorded(event, keyring, body, unread=unread, erased=erased) for event, body in pairs]
+        recorded = list[Recorded]()
+        for done, (event, body) in enumerate(zip(events, bodies, strict=True)):
+            await let_others_run(done)
+            recorded.append(self._recorded(event, keyring, body, unread=unread, erased=erased))
+        return recorded
 
     async def _erased_by_header(self, events: Sequence[StoredEvent]) -> Collection[_Place]:
         """The positions of events whose text was destroyed since, judging by headers and later events."""

@@ -193,7 +193,7 @@ async def write(
     async with connection.pipeline(), connection.transaction():
         await connection.execute(query("lock_timeout"), {"patience": patience})
         conflicts = await _ask(connection, group)
-        group.decide(conflicts, clock)
+        await group.decide(conflicts, clock)
         shredded = group.shred_columns()
         if shredded:
             await connection.execute(query("shred"), shredded)
@@ -208,7 +208,7 @@ async def write_known(connection: Connection, group: Group, clock: Callable[[], 
 
     Nothing is written to the others, and nothing is queried: a tail that is out of date costs this one statement.
     """
-    group.decide({}, clock)
+    await group.decide({}, clock)
     return await _write(connection, group)
 
 

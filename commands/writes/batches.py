@@ -16,6 +16,7 @@ from mnemolog.commands.messages import MESSAGES, DeleteMessage
 from mnemolog.commands.rollback import NAMED, Plan, Rollback
 from mnemolog.commands.rollback import touched as touched_by
 from mnemolog.commands.sessions import SESSIONS, ForgetSession
+from mnemolog.commands.steps import in_steps
 from mnemolog.commands.undo import ROLLBACKS
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.envelope import Receipt, Recorded, StreamId, batch_tag, run_tag
@@ -55,7 +56,7 @@ class BatchWrites:
         state = await self._handler.read(ROLLBACKS.decider, completed)
         if command.of_event:
             ROLLBACKS.require_change(state, completed)
-        return ROLLBACKS.plan(state, completed)
+        return await in_steps(ROLLBACKS.planning(state, completed))
 
     async def preview_undo(
         self, stream: StreamId, memory_id: UUID | None, event_id: UUID | None = None, **context: str | None
