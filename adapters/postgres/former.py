@@ -20,6 +20,7 @@ from mnemolog.adapters.postgres.confinement import confine, show_to_readers
 from mnemolog.adapters.postgres.ddl import Ddl
 from mnemolog.adapters.postgres.locks import advisory_lock
 from mnemolog.adapters.postgres.progress import add_seal, progress_table
+from mnemolog.adapters.postgres.sqlalchemy import sqlstate
 from mnemolog.events.envelope import USER, StreamId
 from mnemolog.projections.former import shape_in
 from mnemolog.projections.projector import Projector
@@ -113,7 +114,7 @@ async def show(connection: AsyncConnection, projector: Projector, former: Former
                 await connection.run_sync(one.to_metadata(MetaData(), schema=schema).create)
             await confine(connection, schema, [one.name for one in new])
     except DBAPIError as error:
-        if getattr(error.orig, "sqlstate", None) not in _OTHERWISE:
+        if sqlstate(error) not in _OTHERWISE:
             raise
         return False
     return True

@@ -15,7 +15,7 @@ from mnemolog.adapters.postgres.confinement import admit
 from mnemolog.adapters.postgres.ddl import Ddl
 from mnemolog.adapters.postgres.locks import advisory_lock
 from mnemolog.adapters.postgres.progress import progress_table
-from mnemolog.adapters.postgres.sqlalchemy import in_schema
+from mnemolog.adapters.postgres.sqlalchemy import in_schema, sqlstate
 from mnemolog.adapters.postgres.statistics import gather
 from mnemolog.adapters.postgres.store import SHADOW, PostgresStore
 from mnemolog.events.envelope import StreamId
@@ -130,7 +130,7 @@ class RebuildablePostgres:
                     await connection.execute(Ddl("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE", places))
                 break
             except DBAPIError as error:
-                if not (seconds and getattr(error.orig, "sqlstate", None) in _TAKEN):
+                if not (seconds and sqlstate(error) in _TAKEN):
                     raise
             await asyncio.sleep(LOCK_SECONDS)
         await connection.execute(text("SET LOCAL lock_timeout = 0"))

@@ -201,4 +201,9 @@ async def _ended(opening: asyncio.Task[AsyncConnection], closing: asyncio.Task[N
 
 def is_gone(error: DBAPIError) -> bool:
     """Whether a table or schema does not exist: it was dropped or swapped, so its rows are gone or were rebuilt."""
-    return getattr(error.orig, "sqlstate", None) in ("42P01", "3F000")
+    return sqlstate(error) in ("42P01", "3F000")
+
+
+def sqlstate(error: DBAPIError) -> str:
+    """The code of Postgres' error; "" if it is the driver's own."""
+    return getattr(error.orig, "sqlstate", None) or ""

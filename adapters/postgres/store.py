@@ -28,7 +28,7 @@ from mnemolog.adapters.postgres.progress import (
     sealed_stop,
     skipped_table,
 )
-from mnemolog.adapters.postgres.sqlalchemy import connected
+from mnemolog.adapters.postgres.sqlalchemy import connected, sqlstate
 from mnemolog.domain.errors import ProjectionPoisoned, ServerFailed, TamperedRow
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.log import EventLog
@@ -358,7 +358,7 @@ _UNFIT = frozenset({"25006", "42501", "42P01", "3F000"})
 def _judged(error: DBAPIError, stores: Sequence[PostgresStore]) -> Exception:
     """The meaning of an error of a write: a poisoned event, an unusable store, or the error itself."""
     names = ", ".join(store.name for store in stores)
-    state = str(getattr(error.orig, "sqlstate", None) or "")
+    state = sqlstate(error)
     if state.startswith(_OVER_A_LIMIT):
         return ProjectionPoisoned(f"Postgres refuses a row: {error.orig}", field=names)
     if state in _UNFIT:
