@@ -73,9 +73,11 @@ class ChainedRows:
             events = [stored(row, stream) for row in rows]
             if chain is None:
                 if not events or events[0].header.seq != reached:
-                    if await self._head(stream) < reached:
+                    if reached <= head:
+                        await self._refuse(gone(stream, reached))
+                    if reached > (head := await self._head(stream)):
                         return
-                    await self._refuse(gone(stream, reached))
+                    continue  # It may have been appended since this read.
                 chain = ChainReader(self._key, stream, reached, events.pop(0).link)
             sound, damage = chain.take(events)
             if sound:

@@ -1,7 +1,7 @@
 """Whatever reads the log is refused what does not fit the chain, and is given what stands before it (X08)."""
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
@@ -39,6 +39,21 @@ class Known(NoHeads):
 
     def seq(self, stream: StreamId) -> int:
         return self._seq
+
+
+class Appending(NoHeads):
+    """A stream that gets another event each time that a reading asks for its head, up to three."""
+
+    def __init__(self, log: PostgresLog, stream: StreamId) -> None:
+        self._log, self._stream, self._appended = log, stream, 0
+
+    async def append(self) -> None:
+        self._appended += 1
+        await self._log.append([Append(self._stream, (new(created()),))])
+
+    async def learn(self, streams: Collection[StreamId]) -> None:
+        if self._appended < 3:
+            await self.append()
 
 
 @pytest.fixture(scope="module")
@@ -225,6 +240,18 @@ async def test_the_ends_of_a_sound_stream_are_read_without_fault(
         assert await read_to_the_end(log, stream, after) == list(range(after + 1, LAST + 1))
     assert len(await log.read(stream, tags=written)) == LAST
     assert await log.read(StreamId.of_user("nobody at all")) == []
+
+
+@pytest.mark.parametrize("after", [0, 1, 2, 3])
+async def test_events_appended_while_a_stream_is_read_are_not_taken_for_removed(
+    log: PostgresLog, pool: Pool, roots: Roots, stream: StreamId, after: int
+) -> None:
+    """Also by a reading that begins beyond the end of the stream."""
+    heads = Appending(log, stream)
+    await heads.append()
+    reading = PostgresLog(pool, Codec(), roots, Clock(), known=heads)
+
+    assert await read_to_the_end(reading, stream, after) == list(range(after + 1, 4))
 
 
 async def test_unencrypted_text_is_refused_in_an_encrypted_log(
