@@ -328,15 +328,16 @@ _DIAGNOSED = re.compile(
 # Who treats somebody ends what they take. A condition that follows leaves it open, and is read further on.
 _TREATS = rule.form("{TREATS}").pattern
 _STOP = r"(?:stop|come off|quit)(?: taking)?"
+_AND_THAT = r"(?: (?!(?:if|when|once|unless|until|i)\b)(?:(?!\b(?:if|when|once|unless|until)\b)[\w' ]){2,60},? (?:and|so)(?: that)?)?"
 _TOLD_TO_STOP = re.compile(
     rf"^(?:{_TREATS}(?: has| have)?(?: now| just)? (?:(?:says?|said|confirm(?:s|ed)|agree[sd]|told me|tells me)(?: that)?"
-    rf" i (?:can|may|must|have to|should)|(?:said|told me)(?: that)? i could)(?: now)? {_STOP}"
+    rf"{_AND_THAT} i (?:can|may|must|have to|should)|(?:said|told me)(?: that)?{_AND_THAT} i could)(?: now)? {_STOP}"
     rf"|(?:{_TREATS}(?: has| have)?(?: now| just)? told me|i(?:'ve| have)? (?:been|was) told(?: by {_TREATS})?) to {_STOP}) ",
     re.IGNORECASE,
 )
 _RELEASED = re.compile(
     rf"^{_TREATS}(?: now)? (?:says?|said|confirm(?:s|ed)|told me|tells me)(?: that)?"
-    r" (?P<fact>i (?:no longer need|(?:don't|do not) (?:need|have to take|need to take)(?=.* any ?(?:more|longer)\b))) ",
+    rf"{_AND_THAT} (?P<fact>i (?:no longer need|(?:don't|do not) (?:need|have to take|need to take)(?=.* any ?(?:more|longer)\b))) ",
     re.IGNORECASE,
 )
 _OPENING = re.compile(

@@ -456,6 +456,13 @@ def booked(said: Said) -> Sequence[Candidate]:
     return (_date_of_trip(said.name, on.stamp, on.until or on.over),) if on else ()
 
 
+def trip_instead(said: Said) -> Sequence[Candidate]:
+    """A trip in place of one to another place, if that is planned."""
+    former = said.named("former") or ""
+    there = (replace(one, replaces=former) for one in (_next_trip(said.name), _trip_to(said.name, None)))
+    return (*there, replace(_next_trip(former), action=Action.END))
+
+
 def trip_moved(said: Said) -> Sequence[Candidate]:
     """Another date of a trip, if one to this place is planned."""
     on = day_of_trip(said.match["when"], said.at)

@@ -91,7 +91,7 @@ they_moved_to = _states("lives_in", "Location", changes=True)
 they_work_at = _states("works_at", "Organization", changes=False)
 _they_work_now_at = _states("works_at", "Organization", changes=True)
 _SCHOOL = re.compile(
-    r"\b(?:School|Primary|Nursery|Academy|College|Kindergarten|Preschool|Sixth Form|Uni|University|Grammar)\b|\bHigh$"
+    r"\b(?i:School|Primary|Nursery|Academy|College|Kindergarten|Preschool|Sixth Form|Uni|University|Grammar)\b|\bHigh$"
 )
 
 

@@ -703,6 +703,15 @@ async def test_a_trip_is_over_once_its_date_has_passed(ana: Teller) -> None:
     assert await told(ana, valid_at=day("2026-08-02")) == set()
 
 
+async def test_a_trip_goes_to_one_place_and_not_to_another(ana: Teller) -> None:
+    await hears(
+        ana, "I'm planning a trip to Rome.", "I'm planning a trip to Oslo.", "The trip goes to Crete (not Rome)."
+    )
+    assert await told(ana) == {"ana trip_to Oslo", "ana trip_to Crete"}
+    await hears(ana, "The trip goes to Malta, not Bonn.", occurred_at=day("2026-04-01"))
+    assert await told(ana) == {"ana trip_to Oslo", "ana trip_to Crete"}
+
+
 async def test_each_of_several_trips_has_its_own_date(ana: Teller) -> None:
     await hears(
         ana,
