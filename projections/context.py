@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import chain
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -221,7 +222,7 @@ async def gather(
         recent=[one for one in within if isinstance(one, Hit) and one.kind == MESSAGE],
         known=[one for one in within if isinstance(one, Hit) and one not in said and one.kind != MESSAGE],
         unknown=[*(name for name in found.unknown if not words & set(normalize_name(name).split())), *untold],
-        text=_text(header, always, within, budget, nothing),
+        text=_text(header, always, within, budget, nothing, point.valid_at),
         skipped=question.skipped,
         nothing=nothing,
         header=header,
@@ -238,13 +239,17 @@ def answering(viewer: Viewer, request: ContextRequest) -> Sequence[Source]:
     return [one for one in readable if one.applies(request.filters)]
 
 
-def _text(header: str, always: Sequence[Hit], within: Sequence[Shown], budget: int | None, nothing: str) -> str:
-    """The delta header, and lines under a heading for each group, or that nothing is known.
+def _text(
+    header: str, always: Sequence[Hit], within: Sequence[Shown], budget: int | None, nothing: str, at: datetime
+) -> str:
+    """The delta header, and lines under a heading for each group, or that nothing is known; last, what day it is.
 
-    The header and critical facts are in it whatever the budget.
+    The header, critical facts and the day are in it whatever the budget. The day is last as it changes: what stands
+    before it stays in a provider's prompt cache.
     """
     text, heading = f"{header}\n" if header else "", ""
-    used, most = count_tokens(text), float("inf") if budget is None else budget
+    today = f"Today is {at:%A, %Y-%m-%d}.\n"
+    used, most = count_tokens(text) + count_tokens(f"\n{today}"), float("inf") if budget is None else budget
     for place, one in enumerate([*always, *sorted(within, key=_group)]):
         group = CRITICAL if place < len(always) else _group(one)[1]
         lines = f"- {indented(_dated(one))}\n"
@@ -256,7 +261,7 @@ def _text(header: str, always: Sequence[Hit], within: Sequence[Shown], budget: i
         text, heading = text + lines, group
     if nothing and used + count_tokens(f"\n\n{nothing}") <= most:
         text += ("\n" if text else "") + f"{nothing}\n"
-    return text
+    return f"{text}\n{today}" if text else ""
 
 
 def _dated(one: Shown) -> str:

@@ -522,7 +522,9 @@ class Context(Result):
         description="Critical facts, and what fits into `budget_tokens`: the conversation, what is known, foundation, "
         "then by category."
     )
-    text: str = Field(description="Everything for a prompt: grouped, dated, within `budget_tokens`.")
+    text: str = Field(
+        description="Everything for a prompt: grouped, dated, within `budget_tokens`; last, what day it is."
+    )
     unknown: list[str] = Field(description=UNKNOWN)
     skipped: list[str] = Field(description="What the answer was made without, such as similarity while a model fails.")
     references: list[ReferenceView] = Field(description=REFERENCES)

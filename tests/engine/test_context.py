@@ -116,6 +116,19 @@ async def test_a_text_of_several_lines_is_one_bullet_dated_in_its_first_line(eng
 
 
 @pytest.mark.spec("X02")
+async def test_a_context_ends_with_the_day_on_which_it_is_asked(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.says("I moved to Leipzig")
+
+    days = [f"Today is {datetime.now(UTC):%A, %Y-%m-%d}."]
+    found = await context(ana, query="where do I live?")
+    days.append(f"Today is {datetime.now(UTC):%A, %Y-%m-%d}.")
+
+    *before, last = found.text.splitlines()
+    assert last in days
+    assert not any("Today is" in line for line in before), "what a prompt cache keeps does not change with the day"
+
+
 async def test_the_context_can_be_read_as_of_an_earlier_moment(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     tea = await ana.creates("Ana drinks tea", category="profile")
