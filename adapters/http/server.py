@@ -10,10 +10,13 @@ from fastapi import FastAPI
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http.app import create_app
+from mnemolog.adapters.http.connections import TimedProtocol
 from mnemolog.domain.errors import EngineError
 
 LOOPBACK = "127.0.0.1"
 GRACE_SECONDS = 5
+# asyncio accepts as many at once, before it knows that there are too many.
+BACKLOG = 128
 START_POLL_SECONDS = 0.01
 
 
@@ -52,6 +55,8 @@ class _Server(uvicorn.Server):
 def _config(app: FastAPI) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=TimedProtocol,
+        backlog=BACKLOG,
         lifespan="off",
         ws="none",
         log_config=None,
