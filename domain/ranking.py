@@ -161,6 +161,20 @@ def dated(found: Mapping[str, Any], *, former: bool = False) -> str:
     return "\n".join([f"{first.removesuffix(heading)} ({when}){heading}", *rest])
 
 
+ANYWAY, RELATED = 20, 0.3
+"""So many messages are in a context if there are any, and more only with this share of the best score (measured)."""
+
+
+def related(scores: Sequence[float]) -> Sequence[int]:
+    """The places of the messages that a context shows, of their scores in the order of a search.
+
+    >>> len(related([0.6] + [0.1] * 49)), len(related([0.6] + [0.2] * 49))
+    (20, 50)
+    """
+    least = RELATED * max(scores, default=0.0)
+    return [place for place, score in enumerate(scores) if place < ANYWAY or score >= least]
+
+
 OUTSIDE = 0.5
 """What a match counts if it comes from outside: whoever wrote it may have written it to be found."""
 

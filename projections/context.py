@@ -337,7 +337,14 @@ async def _collected_of(asked: Asked, category: str, mode: ContextMode) -> _Coll
     limit = max(mode.rag_length, CANDIDATES) if compared else mode.rag_length
     asked = replace(asked, viewer=viewer, limit=limit)
     hits = (await RECORDED.find(asked)).hits
-    return _Collected(category, mode, hits=best_first(asked, weighed(asked, hits)))
+    return _Collected(category, mode, hits=_related_enough(best_first(asked, weighed(asked, hits))))
+
+
+def _related_enough(hits: Sequence[Hit]) -> Sequence[Hit]:
+    """The hits without the messages that would only fill the context."""
+    said = [hit for hit in hits if hit.kind == MESSAGE]
+    kept = {said[place].id for place in ranking.related([hit.score for hit in said])}
+    return [hit for hit in hits if hit.kind != MESSAGE or hit.id in kept]
 
 
 def _not_outdated(asked: Asked, hits: Sequence[Hit], said: Sequence[Hit]) -> Sequence[Hit]:

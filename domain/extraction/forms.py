@@ -386,7 +386,7 @@ RULES: tuple[Rule, ...] = named(
     rule("report", r"i(?: now|'ll)? (?:now )?report to {OTHER}{FROM_HERE}", names_other("manager")),
     rule(" is my", r"{OTHER} is(?: now)? my{SORT} {ONE}(?: now)?(?=$|[,.!])", related),
     # Cars.
-    rule("drive", r"{I} drive(?: (?:an?|the|my|our))?(?: (?!(?:to|rental|hired|borrowed|for|with)\b)(?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", names("drives", single=True)),
+    rule("drive", r"{I} drive(?: (?:an?|the|my|our))?(?: (?!(?:to|rental|hired|borrowed|for|with|in|at|on|from|near|through|around|between|past|into|across|over|along|by|via)\b)(?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", names("drives", single=True)),
     rule(" car", r"{I} (?:bought|got|leased|have|picked up) (?:an?|our|my)(?: [a-z-]+){0,2} car(?:,|:| -)? (?:an?|it's an?)(?: (?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", names("drives", single=True, changes=True)),
     rule("sold|traded|swapped|replaced|scrapped|rid|wrote off", r"{I} (?:sold|traded in|traded|swapped|replaced|scrapped|got rid of|wrote off) (?:the|my|our)(?: old)? {FORMER}(?: in| off)?(?: and| for| with|,)(?: (?:bought|got|ordered|leased))? (?:an?|the)(?: (?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", car_instead),
     rule("car|van|truck|pick", r"(?:my|our)(?: new)? (?:car|van|truck|pick-?up)(?: is|'s)(?: now)? (?:an?|the)(?: (?!{CARS})[a-z-]+){0,2} {CAR}", car),

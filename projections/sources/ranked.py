@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any
 from uuid import UUID
 
@@ -215,7 +216,7 @@ async def _outlived(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
         return hits
     over = await facts.outlived(asked.connection, asked.viewer, asked.point, asked.predicates, said)
     now = bool(state.asked_states(asked.question.text))
-    weight, marked, about = FORMER if now else 1.0, [], dict[str, list[str]]()
+    weight, marked, about = FORMER if now else 1.0, [], dict[str, Sequence[Row]]()
     asked_for = asked.stems | hydration.alike(asked.stems)
     for hit in hits:
         ended, lasting = over.get(hit.row.get("message_id", ""), ((), ()))
@@ -225,9 +226,9 @@ async def _outlived(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
         later = replace(one, score=weight * hit.score)
         marked.append(replace(later, current=False) if over_now else later if asks_only else one)
         if over_now or asks_only:
-            about[hit.id] = [value for fact in ended for value in _values(fact)]
+            about[hit.id] = ended
         elif hit.kind == FACT and not hit.current:
-            about[hit.id] = _values(hit.row["details"])
+            about[hit.id] = [hit.row["details"]]
     return _news_first(marked, about) if now else sorted(marked, key=lambda hit: -hit.score)
 
 
@@ -243,18 +244,22 @@ def _values(fact: Row) -> list[str]:
     return [facts.fact_value(fact), *([place] if place else [])]
 
 
-def _news_first(hits: Sequence[Hit], about: Mapping[str, Sequence[str]]) -> Sequence[Hit]:
-    """The hits in order; above each former one, what was said since `about` one of the things that it was about.
+def _news_first(hits: Sequence[Hit], about: Mapping[str, Sequence[Row]]) -> Sequence[Hit]:
+    """The hits in order; above each former one, what was said since of what it was `about`, best since that ended.
 
-    Such as `The cat died` above `I have a cat`.
+    Such as `The cat died` above `I have a cat`, rather than `The cat is ill`.
     """
     in_order = {hit.id: hit for hit in sorted(hits, key=lambda hit: -hit.score)}
     for former in [hit for hit in in_order.values() if hit.id in about]:
-        words = [frozenset(search_terms(value)) for value in about[former.id]]
+        ended = about[former.id]
+        words = [frozenset(search_terms(value)) for fact in ended for value in _values(fact)]
+        over = max((fact["valid_to"].date() for fact in ended if fact["valid_to"]), default=date.min)
         later = (hit for hit in in_order.values() if hit.kind == MESSAGE and hit.current and hit.date > former.date)
         said = ((hit, frozenset(search_terms(hit.row["text"]))) for hit in later)
-        if news := next((hit for hit, told in said if any(one and one <= told for one in words)), None):
-            in_order[news.id] = replace(news, score=max(news.score, former.score))
+        news = [hit for hit, told in said if any(one and one <= told for one in words)]
+        if news:
+            best = next((hit for hit in news if hit.date.date() >= over), news[0])
+            in_order[best.id] = replace(best, score=max(best.score, former.score))
     return sorted(in_order.values(), key=lambda hit: (-hit.score, not hit.current, hit.id in about))
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemolog.domain.ranking import PROFILES, Signals, bullet, fuse, min_max, within_budget
+from mnemolog.domain.ranking import ANYWAY, PROFILES, RELATED, Signals, bullet, fuse, min_max, related, within_budget
 from mnemolog.domain.text import count_tokens
 
 scores = st.dictionaries(st.integers(0, 20), st.floats(-1, 1), max_size=12)
@@ -132,3 +132,12 @@ def test_twin_and_being_rank_by_similarity_alone(name: str) -> None:
 
     assert PROFILES[name].parts(old) == {"similarity": 0.6}
     assert PROFILES[name].parts(replace(old, similarity=None)) == {"relevance": 0.9}
+
+
+@given(st.lists(st.floats(0, 1), max_size=60))
+def test_a_context_shows_the_first_messages_and_all_that_are_related(given_scores: list[float]) -> None:
+    in_order = sorted(given_scores, reverse=True)
+    shown = related(in_order)
+    assert list(shown) == list(range(len(shown))), "none is left out above one that is shown"
+    assert len(shown) >= min(ANYWAY, len(in_order))
+    assert all(score < RELATED * in_order[0] for score in in_order[len(shown) :])

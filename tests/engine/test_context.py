@@ -116,6 +116,18 @@ async def test_a_text_of_several_lines_is_one_bullet_dated_in_its_first_line(eng
 
 
 @pytest.mark.spec("X02")
+async def test_a_context_is_not_filled_with_what_the_question_does_not_ask_for(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.says("I keep bees on the roof")
+    for number in range(40):
+        await ana.says(f"Bus {number} was late")
+
+    found = await context(ana, query="What do I keep on the roof?")
+
+    assert found.rows[0]["text"] == "I keep bees on the roof"
+    assert len(found.rows) == 20
+
+
 async def test_a_context_ends_with_the_day_on_which_it_is_asked(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.says("I moved to Leipzig")

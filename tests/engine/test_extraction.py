@@ -313,6 +313,14 @@ async def test_what_ended_something_is_above_it(ana: Teller) -> None:
     assert hits[0].current
 
 
+async def test_what_ended_something_is_above_what_was_said_of_it_before(ana: Teller) -> None:
+    await hears(ana, "We have a dog called Pixel.", "Pixel ate a dog biscuit.", "Pixel died in her sleep.")
+
+    texts = [hit.text for hit in (await ana.asks("Do I have a dog?")).hits if hit.kind == "message"]
+
+    assert texts.index("Pixel died in her sleep.") < texts.index("We have a dog called Pixel.")
+
+
 async def test_a_message_of_which_only_what_is_asked_for_ended_is_below_that_end(ana: Teller) -> None:
     await hears(ana, "I live in Stokesay, and I have a dog called Treacle.", "Treacle died.")
 

@@ -805,6 +805,8 @@ def test_plain_statements_become_candidates(text: str, expected: list[str]) -> N
         "Dr Ahmed says I can stop the metformin once my sugar is down.",
         "Dr Ahmed says I can stop the metformin on the day of the scan.",
         "I was told to stop metformin for three days before the test.",
+        "I drive a tram in Basel.",
+        "I drive through Basel.",
         "Tom is home now.",
         "Ghent feels like home.",
         "I'm a Medical resident.",
