@@ -5,10 +5,12 @@ embedding is kept. The tables are the connection's own: nobody else sees them, a
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from typing import Any, TypeVar
+from uuid import UUID
 
 from pgvector.sqlalchemy import HALFVEC
 from sqlalchemy import LargeBinary, MetaData, Table, text
@@ -22,8 +24,10 @@ from mnemolog.adapters.postgres.pool import BY_KEY
 from mnemolog.adapters.postgres.sqlalchemy import in_schema
 from mnemolog.domain.session import Session
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
+from mnemolog.events.graph import RelationAsserted, RelationErased
 from mnemolog.events.log import EventLog
 from mnemolog.projections.applying import Decoded, Step, TableWriter, apply, decoded
+from mnemolog.projections.graph.tables import NAME as GRAPH
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.preparing import prepared
 from mnemolog.projections.projector import Projector
@@ -92,7 +96,8 @@ async def fill(
     """Fill the tables of these projections up to seq `until`, one transaction per batch of events.
 
     A batch for which a vector is missing is run again with it: the model takes longer than the rows. After an error the
-    tables are unusable.
+    tables are unusable. Facts that have been erased since are erased there too (X07): unlike other rows, theirs say
+    something without their text.
     """
     await create_tables(connection, projectors)
     writers = [(projector.kinds, TableWriter(projector, connection)) for projector in projectors]
@@ -102,15 +107,31 @@ async def fill(
             await connection.execute(WHILE_FILLING)
             await apply([Step(kinds, writer, batch) for kinds, writer in writers], events)
 
-    portions = 0
+    portions, erased = 0, dict[UUID, Recorded]()
     async for batch, events in _one_ahead(_decoded(log, stream, until, [kinds for kinds, _ in writers])):
         await prepared(partial(write, batch, events))
         portions += 1
+        erased = _facts_without_text(erased, events.values())
         if portions.bit_count() == 1 and portions.bit_length() % 2:  # Each time there are four times as many rows.
             await gather_statistics(connection, projectors)
             await connection.commit()
+    for projector, (_, writer) in zip(projectors, writers, strict=True):
+        if erased and projector.name == GRAPH:
+            await writer.apply(list(erased.values()))
     await gather_statistics(connection, projectors)
     await connection.commit()
+
+
+def _facts_without_text(before: Mapping[UUID, Recorded], events: Iterable[Recorded]) -> dict[UUID, Recorded]:
+    """The erasure of each fact whose text has been destroyed, unless the events contain it."""
+    found = dict(before)
+    for event in events:
+        payload = event.payload
+        if isinstance(payload, RelationAsserted) and event.erased:
+            found[payload.relation_id] = replace(event, payload=RelationErased(relation_id=payload.relation_id))
+        elif isinstance(payload, RelationErased):
+            found.pop(payload.relation_id, None)
+    return found
 
 
 async def gather_statistics(connection: AsyncConnection, projectors: Sequence[Projector]) -> None:

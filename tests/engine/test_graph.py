@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import ProofSubject
@@ -13,7 +13,8 @@ from mnemolog.commands.erasure import EraseKnown
 from mnemolog.domain.errors import Erased, NotFound
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.projections.reads.moment import Moment
-from mnemolog.projections.requests import MemoryQuery
+from mnemolog.projections.requests import EnvelopeRequest, MemoryQuery
+from mnemolog.projections.sources.graph import FACT
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.teller import Teller, sentence
 
@@ -169,6 +170,26 @@ async def test_an_erased_entity_keeps_its_shape_and_nothing_else(engine: Engine,
     assert await ana.told(moment=Moment(as_of=await engine.log.head(ana.stream) - 2)) == {"Alice likes tea"}
     assert (await ana.history(fact))[-1]["meta"]["erased"] is True
     await assert_live_equals_replayed(engine, StreamId.of_user(user))
+
+
+@pytest.mark.spec("X07", "X02")
+async def test_no_moment_before_its_erasure_shows_a_fact(engine: Engine, user: str) -> None:
+    """Neither one about two entities that are still known, nor one whose value is destroyed."""
+    ana = Teller(engine, user)
+    await ana.knows_of("Marta")
+    erased = [await ana.tells("Alice", "knows", "Marta"), await ana.tells("Alice", "door_code", "4711")]
+    await ana.tells("Alice", "likes", "tea")
+    before = Moment(as_of=await engine.log.head(ana.stream))
+    for fact in erased:
+        await erase(engine, EraseKnown(user_id=user, agent_id=ana.agent, kind="relation", name=str(fact)))
+
+    asked = MemoryQuery(user_id=user, agent_id=ana.agent, query="Alice: Marta, door code, tea")
+    hits = (await engine.reads.query(asked, before)).hits
+    request = EnvelopeRequest(message="What do you know about Alice?")
+    found = await engine.reads.envelope(ana.viewer, request, now(), before)
+
+    assert [hit.text for hit in hits if hit.kind == FACT] == ["Alice likes tea"]
+    assert [one.text for one in found.envelope.GRAPH.relations] == ["Alice likes tea"]
 
 
 @pytest.mark.spec("X08")
