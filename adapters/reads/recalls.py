@@ -26,6 +26,7 @@ class Recalls:
     def __init__(self, write: Callable[[RecordRecalls], Awaitable[object]], seconds: float) -> None:
         self._write, self._seconds = write, seconds
         self._found: dict[Place, Counter[UUID]] = {}
+        self._writing = asyncio.Lock()
 
     def note(self, viewer: Viewer, weights: Mapping[UUID, int], by: Recall = Recall.QUERY) -> None:
         """Record that these memories were recalled for this viewer, each with the weight of its reactivation."""
@@ -41,14 +42,18 @@ class Recalls:
             await self.flush()
 
     async def flush(self) -> None:
-        """Write what was collected; what cannot be written now is kept for the next time."""
-        for place in list(self._found):
-            counts = self._found.pop(place)
-            try:
-                await self._write(_command(*place, counts))
-            except (MnemologError, *UNREACHABLE) as error:
-                _logger.warning("recalls wait to be written: %s", type(error).__name__)
-                self._found.setdefault(place, Counter()).update(counts)
+        """Write what was collected; what cannot be written now is kept for the next time.
+
+        Whatever another call has begun to write is written when this one returns.
+        """
+        async with self._writing:
+            for place in list(self._found):
+                counts = self._found.pop(place)
+                try:
+                    await self._write(_command(*place, counts))
+                except (MnemologError, *UNREACHABLE) as error:
+                    _logger.warning("recalls wait to be written: %s", type(error).__name__)
+                    self._found.setdefault(place, Counter()).update(counts)
 
     def drop(self) -> None:
         """Drop what was collected, because there is no log any more to write it to."""
