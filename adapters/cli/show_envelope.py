@@ -6,6 +6,8 @@ from typing import Any
 from mnemolog.adapters.cli import output
 from mnemolog.adapters.operations.envelope import Checked, ClaimView, EnvelopeView, GateView
 from mnemolog.adapters.operations.respond import Responded
+from mnemolog.adapters.operations.results import Page
+from mnemolog.adapters.operations.serving import Serving
 from mnemolog.projections.slots import Envelope
 
 
@@ -43,6 +45,27 @@ def _checked(found: Checked) -> None:
         output.line("claims:", "none")
 
 
+def _served(page: Page[Serving]) -> None:
+    """What was given to an agent; of one time, also each thing that it was shown."""
+    rows = [
+        (
+            output.when(one.at),
+            one.purpose,
+            one.thread_id,
+            one.question_id or "",
+            output.count(len(one.items), "item"),
+            one.tokens,
+        )
+        for one in page
+    ]
+    output.show(("when", "for", "thread", "message", "shown", "tokens"), rows, nothing="nothing was recorded")
+    if len(page.items) == 1:
+        items = page.items[0].items
+        shown = [(one.kind, one.slot or "", f"@{one.seq}" if one.seq else "", output.id_of(one.id)) for one in items]
+        output.show(("kind", "slot", "as of", "id"), shown, nothing="it was shown nothing")
+    output.more(page.next_cursor)
+
+
 def _responded(found: Responded) -> None:
     if found.answer:
         output.line("answer:", found.answer)
@@ -63,4 +86,5 @@ SHOWN: Mapping[type, Callable[[Any], None]] = {
     Envelope: _envelope,
     Checked: _checked,
     Responded: _responded,
+    Page[Serving]: _served,
 }

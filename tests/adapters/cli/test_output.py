@@ -3,7 +3,7 @@
 import io
 import re
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, get_args
 from uuid import UUID
 
 import pytest
@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from mnemolog.adapters.cli import output
+from mnemolog.adapters.cli.show import SHOWN
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.adapters.operations.registry import OPERATIONS
 from mnemolog.commands.erasure import EraseMemory
 from tests.adapters.cli.command import mnemolog
 from tests.engine.person import Person
@@ -111,3 +113,22 @@ async def test_on_a_narrow_screen_a_history_tells_old_and_new_and_a_search_shows
     gone = await lines("history", str(ship))
     assert "  its words were erased" in gone
     assert "August" not in " ".join(gone)
+
+
+def test_the_result_of_each_command_can_be_shown() -> None:
+    written = {"already", "token"}
+    for operation in OPERATIONS:
+        for kind in get_args(operation.result) or (operation.result,):
+            assert kind in SHOWN or written <= set(dir(kind)) | set(kind.model_fields), operation.command
+
+
+async def test_what_was_served_is_shown(engine: Engine, user: str) -> None:
+    data_dir = engine.settings.directory
+    assert "nothing was recorded" in (await mnemolog(data_dir, "served", "-u", user)).out
+    await mnemolog(data_dir, "create", "Ana drinks tea", "-u", user)
+    await mnemolog(data_dir, "context", "What does Ana drink?", "-u", user, "--record")
+
+    shown = (await mnemolog(data_dir, "served", "-u", user)).out
+
+    assert re.search(r"context +main +1 item +\d+", shown)
+    assert re.search(r"\nfact +@\d", shown)
