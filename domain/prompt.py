@@ -6,6 +6,7 @@ changes with each message follows, the delta header first, the message itself la
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 
 from mnemolog.domain.text import count_tokens
@@ -139,13 +140,15 @@ class Contents:
     summary: str = ""
     turns: Sequence[str] = ()
     message: str = ""
+    today: date | None = None
 
 
 def prompt(of: Contents) -> Prompt:
     """The prompt with these contents."""
     slots = (("GRAPH", of.graph), ("KNOWLEDGE", of.knowledge), ("EPISODE", of.episodes), ("AFFECT", _listed(of.affect)))
     said = (("Summary of the conversation", _listed(of.summary)), ("The conversation", of.turns))
-    asked = f"The message to answer:\n{of.message}" if of.message else ""
+    today = f"Today is {of.today:%A, %Y-%m-%d}." if of.today else ""
+    asked = _joined(today, f"The message to answer:\n{of.message}") if of.message else ""
     blocks = (
         Block(BlockName.SYSTEM_PROMPT, _system_prompt(of), stable=True),
         Block(BlockName.SNAPSHOT, _snapshot(of), stable=True),

@@ -54,6 +54,7 @@ async def opening(
         pinned=[_of_row(row) for row in pinned],
         todos=[row["text"] for row in todos],
         header=header,
+        today=now.date(),
     )
     entries: Sequence[Row] = []
     diary: Sequence[Row] = []

@@ -1,6 +1,7 @@
 """The prompt begins with what rarely changes, so that a provider's cache keeps its prefix (C14)."""
 
 from dataclasses import replace
+from datetime import date
 
 import pytest
 
@@ -37,6 +38,14 @@ def test_the_blocks_are_in_order_with_the_header_first_among_the_volatile_ones()
     assert [block.stable for block in blocks] == sorted((block.stable for block in blocks), reverse=True)
     assert blocks[2].text == FIRST.header
     assert prompt(FIRST).user.endswith("The message to answer:\nWhere do I live?")
+
+
+def test_what_day_it_is_stands_before_the_message_and_not_in_the_stable_prefix() -> None:
+    one, next_day = (prompt(replace(FIRST, today=date(2026, 5, day))) for day in (14, 15))
+
+    assert one.user.endswith("\n\nToday is Thursday, 2026-05-14.\n\nThe message to answer:\nWhere do I live?")
+    assert one.prefix == next_day.prefix
+    assert "Today" not in prompt(replace(FIRST, message="", today=date(2026, 5, 14))).user
 
 
 def test_empty_blocks_are_left_out() -> None:
