@@ -29,6 +29,7 @@ from mnemolog.events.shapes import UNIT, id_shape, label_shape, text_shape
 
 REFUSED = "refused"
 MAX_LABEL, MAX_DETAIL = 2000, 32 * 1024
+MANY_FIELDS = 1000
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -113,9 +114,18 @@ def validated(model: type[Model], fields: Mapping[str, Any]) -> Model:
     """The request as its model; raises InvalidInput with the dotted path of the first fault."""
     require_depth(fields, "", MAX_DOCUMENT_DEPTH)
     try:
-        return model.model_validate(fields)
+        return model.model_validate(with_few_unknown(model, fields))
     except ValidationError as error:
         raise invalid_input(error, model) from error
+
+
+def with_few_unknown(model: type[BaseModel], fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields; of very many, only the first that the model does not know, since each of them is a fault."""
+    if len(fields) < MANY_FIELDS or model.model_config.get("extra") != "forbid":
+        return fields
+    known = {name for own, field in model.model_fields.items() for name in (own, field.alias, field.validation_alias)}
+    first = next((name for name in fields if name not in known), None)
+    return {name: value for name, value in fields.items() if name in known or name == first}
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http.errors import DOCUMENTED
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.domain.identity import identifier
-from mnemolog.events.fields import invalid_input
+from mnemolog.events.fields import invalid_input, with_few_unknown
 from mnemolog.events.shapes import id_text_shape
 
 PREFIX = "/v1"
@@ -113,7 +113,7 @@ def _endpoint(operation: Operation[Any, Any]) -> Any:
 def _checked(request: type[BaseModel], body: Any, validate: ValidatorFunctionWrapHandler) -> Any:
     """The body as a request; raises its first fault: FastAPI would list all of them, of which it may have 100,000."""
     try:
-        return validate(body)
+        return validate(with_few_unknown(request, body) if isinstance(body, dict) else body)
     except ValidationError as error:
         if isinstance(body, dict):
             found = invalid_input(error, request)

@@ -120,7 +120,10 @@ class TurnIntake:
         If the turns of some users cannot be recorded now, only those are redelivered; the error is raised at the end.
         """
         recorders: dict[str, Recorder | Unauthenticated] = {}
-        arrivals = [await self._read(message, recorders) for message in messages]
+        arrivals = list[Arrival]()
+        for message in messages:
+            arrivals.append(await self._read(message, recorders))
+            await asyncio.sleep(0)  # Each may be two MiB, and a batch has 256.
         groups: dict[StreamId, list[Arrival]] = {}
         for arrival in arrivals:
             if arrival.command:

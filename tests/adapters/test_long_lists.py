@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from mnemolog.adapters.nats.turn_message import TurnMessage
 from mnemolog.adapters.operations.registry import OPERATIONS
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.events.fields import validated
+from mnemolog.events.fields import validated, with_few_unknown
 from mnemolog.projections.slots import Envelope
 
 MANY, FEW = 2000, 100
@@ -49,6 +49,17 @@ def test_requests_have_such_lists() -> None:
     schemas: list[Schema] = [one.request.model_json_schema() for one in OPERATIONS]
 
     assert sum(any(lists(schema, schema.get("$defs", {}))) for schema in schemas) > 10
+
+
+@pytest.mark.parametrize("request_model", REQUESTS, ids=lambda one: one.__name__)
+def test_of_very_many_unknown_fields_the_first_is_told(request_model: type[BaseModel]) -> None:
+    unknown = {f"unknown_{place}": place for place in range(MANY)}
+
+    with pytest.raises(ValidationError) as refused:
+        request_model.model_validate(with_few_unknown(request_model, unknown))
+
+    assert ("unknown_0",) in [one["loc"] for one in refused.value.errors()]
+    assert refused.value.error_count() < FEW
 
 
 def test_a_list_that_is_too_long_is_counted_before_its_items_are_looked_at() -> None:

@@ -1,5 +1,6 @@
 """The intake of turns, with recorders that tell what they were given: order, lookups, and what comes again."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
@@ -103,6 +104,28 @@ async def test_a_producer_is_looked_up_once_per_batch_even_if_unknown(client: Cl
 
     assert sorted(recorders.asked) == ["juno", "unknown"]
     assert len(recorders.taken) == len(await letters(client)) == 5
+
+
+async def test_others_run_between_two_turns_of_a_batch(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran, seen, turn = 0, list[int](), Recorder.turn
+
+    async def run() -> None:
+        nonlocal ran
+        while True:
+            ran += 1
+            await asyncio.sleep(0)
+
+    def noted(self: Recorder, fields: Mapping[str, Any]) -> HearTurn:
+        seen.append(ran)
+        return turn(self, fields)
+
+    monkeypatch.setattr(Recorder, "turn", noted)
+    batch = await arrived(client, *(("juno", str(number)) for number in range(5)))
+    task = asyncio.create_task(run())
+    await intake(client, Recorders()).take(batch)
+    task.cancel()
+
+    assert len(set(seen)) == 5
 
 
 @pytest.mark.spec("X14")
