@@ -26,7 +26,8 @@ _SURE = (
 _BARE = rf"{MONTH}(?:,? (?:19|20)\d\d)?|(?:19|20)\d\d|{DAY}|{SEASON}(?: of)?(?: (?:19|20)\d\d)?"
 _WHEN = "in|on|during|of|by|as of"
 _PERIOD = re.compile(
-    rf"\b(?:(?:(?:{_WHEN}|since|before|after) )?(?:the )?(?P<sure>{_SURE})|(?:{_WHEN}) (?:the )?(?P<bare>{_BARE}))\b"
+    rf"\b(?:(?:(?:{_WHEN}|(?P<since>since)|before|after) )?(?:the )?(?P<sure>{_SURE})"
+    rf"|(?:{_WHEN}|(?P<ever>since)) (?:the )?(?P<bare>{_BARE}))\b"
 )
 
 
@@ -89,16 +90,22 @@ class Span:
 
 
 def periods(question: str, asked_at: datetime) -> Sequence[Span]:
-    """The periods that a question names, of those that have begun when it is asked.
+    """The periods that a question names, of those that have begun when it is asked; "since" such a one, until then.
 
     >>> from datetime import UTC
     >>> [span] = periods("Who came two weeks ago?", datetime(2026, 5, 20, 9, tzinfo=UTC))
     >>> f"{span.start:%d %b} to {span.end:%d %b}"
     '03 May to 10 May'
     """
-    found = islice(_PERIOD.finditer(question.lower()), _MOST)
-    spans = [span for one in found for span in _spans((one["sure"] or one["bare"]).removeprefix("the "), asked_at)]
-    return [span for span in spans if span.start <= asked_at]
+    plain = question.lower()
+    spans = list[Span]()
+    for one in islice(_PERIOD.finditer(plain), _MOST):
+        said = (one["sure"] or one["bare"]).removeprefix("the ")
+        begun = [span for span in _spans(said, asked_at) if span.start <= asked_at]
+        if begun and (one["since"] or one["ever"]):
+            begun = [Span(max(span.start for span in begun), asked_at + _DAY_LONG)]
+        spans += begun
+    return spans
 
 
 def without_periods(question: str) -> str:

@@ -50,6 +50,8 @@ def test_a_question_asks_for_a_time_a_number_or_anything(question: str, kind: An
         ("Who came on 2023-02-01?", TUESDAY, "2023-02-01", "2023-02-01"),
         ("What did Ana do in July 2022?", TUESDAY, "2022-07-01", "2022-07-31"),
         ("What did Ana do in 2021?", TUESDAY, "2021-01-01", "2021-12-31"),
+        ("What is new since February?", TUESDAY, "2023-02-01", f"{TUESDAY:%F}"),
+        ("What has changed since last week?", TUESDAY, "2023-03-13", f"{TUESDAY:%F}"),
     ],
 )
 def test_a_period_counts_from_when_it_is_asked(question: str, asked_at: datetime, first: str, last: str) -> None:
