@@ -27,6 +27,8 @@ def doubt(text: str, predicate: str, value: str) -> str:
     >>> doubt("I took my losartan this morning.", "medication", "losartan")
     ''
     """
+    if not _ENDING.search(text):
+        return ""
     sentences = sentences_of(text[:LONGEST])
     for one, following in zip(sentences, (*sentences[1:], ""), strict=True):
         if _names(one, predicate, value):

@@ -71,13 +71,15 @@ async def _said_of(connection: AsyncConnection, viewer: Viewer, holding: Sequenc
 
 def _with_doubt(fact: FactHit, said: Sequence[Row]) -> Hit:
     """A fact with the last thing that was said since it was stated last and that may end it."""
-    hit, of = fact_hit(fact), (fact.row["predicate"], fact_value(fact.row))
+    hit, of, since = fact_hit(fact), (fact.row["predicate"], fact_value(fact.row)), list[Row]()
     for row in said if fact.critical else ():
         at, text = row["occurred_at"], row["text"]
         if at <= fact.since or row["message_id"] in fact.row["source_turn_ids"]:
             break
         if told := doubt(text, *of):
+            # Only now, because it takes longer: most facts are not in doubt.
+            if any(stated(one["text"], one["occurred_at"], *of) for one in since):
+                break
             return replace(hit, row={**hit.row, "when": f'{hit.row["when"]}; said on {at:%Y-%m-%d}: "{told}"'})
-        if stated(text, at, *of):
-            break
+        since.append(row)
     return hit
