@@ -142,6 +142,8 @@ async def test_no_attempt_is_trusted_or_stands_above_what_the_user_said(attack: 
     context = await reads.context(ana.viewer, ContextRequest(query=told["question"]), now)
     inside, _, outside_text = context.text.partition(f"{OUTSIDE}:\n")
     assert told["truth"] in inside
+    outside_text, _, today = outside_text.partition("\n\nToday is ")
+    assert len(today.splitlines()) <= 1, "nothing of it stands behind the day"
     lines = outside_text.splitlines()
     assert all(line.startswith('- "') for line in lines), lines
     assert all("; from " in line for line in lines), lines
