@@ -77,26 +77,62 @@ async def erase(engine: Services, command: Erase | EraseUser, idempotency_key: s
 
     Erasing again changes nothing.
     """
+    written = await _write(engine, command, idempotency_key)
+    messages, held_up = await _clean(engine, [written])
+    return Erasure(written.receipt, written.found, messages, held_up)
+
+
+async def erase_each(engine: Services, commands: Sequence[Erase], key: Keyed | None) -> Sequence[Receipt]:
+    """Like `erase`, for several subjects of one user; the last one has the key.
+
+    What takes longest, to remove what was erased from everywhere, is done once for all of them, also if one fails.
+    """
+    written: list[_Written] = []
+    try:
+        for place, command in enumerate(commands, 1):
+            written.append(await _write(engine, command, key if place == len(commands) else None))
+    finally:
+        if written:
+            await _clean(engine, written)
+    return [one.receipt for one in written]
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """An erasure in the log: what was asked for, what it took, and where it stands."""
+
+    command: Erase | EraseUser
+    found: Taken
+    receipt: Receipt
+
+
+async def _write(engine: Services, command: Erase | EraseUser, idempotency_key: str | Keyed | None) -> _Written:
     stream = command.stream()
     if isinstance(command, EraseUser):
         await extent(engine, command)
         receipt = await _user_erased(engine, command, idempotency_key)
-        before = await _everything(engine, stream, receipt.last_seq)
-    else:
-        command, before = await _judged(engine, command)
-        with_turns = before.turns and not (isinstance(command, EraseMessages) and command.cause is Cause.TTL)
-        async with followed(engine, stream) if with_turns else nullcontext():
-            receipt = await engine.writes.handler.handle(ERASURE, command, idempotency_key=idempotency_key)
+        return _Written(command, await _everything(engine, stream, receipt.last_seq), receipt)
+    command, before = await _judged(engine, command)
+    with_turns = before.turns and not (isinstance(command, EraseMessages) and command.cause is Cause.TTL)
+    async with followed(engine, stream) if with_turns else nullcontext():
+        receipt = await engine.writes.handler.handle(ERASURE, command, idempotency_key=idempotency_key)
+    return _Written(command, before, receipt)
+
+
+async def _clean(engine: Services, written: Sequence[_Written]) -> tuple[int, Mapping[str, MnemologError]]:
+    """Remove what was erased, of one user, from everywhere else; returns `messages` and `held_up` of the erasure."""
     try:
-        messages = await _purge(engine, command, before, receipt)
+        messages = await _purge(engine, written)
     finally:  # JetStream may not answer, and the log of API keys may be damaged: the rest goes nevertheless.
-        held_up = await _remove(engine, command, before, receipt)
-    return Erasure(receipt, before, messages, held_up)
+        held_up = await _remove(engine, written)
+    return messages, held_up
 
 
-async def _purge(engine: Services, command: Erase | EraseUser, before: Taken, receipt: Receipt) -> int:
+async def _purge(engine: Services, written: Sequence[_Written]) -> int:
     """Delete waiting turns and dead letters; returns how many."""
-    waiting, set_aside = _named(command, before, await engine.api_keys.producers())
+    command, receipt = written[-1].command, written[-1].receipt
+    turns = frozenset(turn for one in written for turn in one.found.turns)
+    waiting, set_aside = _named(command, turns, await engine.api_keys.producers())
     if (
         isinstance(command, EraseUser)
         and receipt.already
@@ -106,27 +142,32 @@ async def _purge(engine: Services, command: Erase | EraseUser, before: Taken, re
     return await purge_turns(engine.nats.jetstream(), waiting, set_aside)
 
 
-async def _remove(
-    engine: Services, command: Erase | EraseUser, before: Taken, receipt: Receipt
-) -> Mapping[str, MnemologError]:
+async def _remove(engine: Services, written: Sequence[_Written]) -> Mapping[str, MnemologError]:
     """Remove the text from projections, checkpoints and files; returns the projections that are held up, and why."""
-    stream = command.stream()
+    stream = written[0].command.stream()
+    positions = sorted({one.receipt.position for one in written}, key=lambda at: at.seq)
     try:
-        return await _forgotten(engine, receipt.position)
+        return await _forgotten(engine, positions)
     finally:
-        gone = _gone(command, before)
+        gone = _gone(written)
         texts = await _texts(engine, stream, gone) if gone else ()
-        await _sweep(engine, stream, [*before.memories, *map(subject_id, before.turns), *texts])
+        taken = [id_ for one in written for id_ in (*one.found.memories, *map(subject_id, one.found.turns))]
+        await _sweep(engine, stream, [*taken, *texts])
         await engine.checkpoints.delete_erased(stream)
-        await delete_blobs(engine, stream, gone, receipt.last_seq)
-        if isinstance(command, EraseUser):
+        await delete_blobs(engine, stream, gone, positions[-1].seq)
+        if gone is None:
             await engine.jobs.forget(stream)
             await engine.webhooks.store.forget(stream)
 
 
-def _gone(command: Erase | EraseUser, found: Taken) -> frozenset[str] | None:
+def _gone(written: Sequence[_Written]) -> frozenset[str] | None:
     """The tags of what was erased; None for everything. A subject is named again when it was erased before."""
-    return None if isinstance(command, EraseUser) else frozenset({command.subject(), *found.known})
+    gone = set[str]()
+    for one in written:
+        if isinstance(one.command, EraseUser):
+            return None
+        gone |= {one.command.subject(), *one.found.known}
+    return frozenset(gone)
 
 
 async def _texts(engine: Services, stream: StreamId, tags: Collection[str]) -> Sequence[UUID]:
@@ -166,18 +207,22 @@ async def _judged(engine: Services, command: Erase) -> tuple[Erase, Taken]:
     return command, found
 
 
-async def _forgotten(engine: Services, at: Position) -> Mapping[str, MnemologError]:
-    """Wait for the projections, and remove the text from those that cannot reach the erasure; returns these."""
+async def _forgotten(engine: Services, positions: Sequence[Position]) -> Mapping[str, MnemologError]:
+    """Wait for the projections, and remove the text from those that cannot reach the erasures; returns these."""
+    at = positions[-1]
     held_up = dict(await engine.reads.held_up(at))
     if not held_up:
         return held_up
-    [erasure] = await engine.log.read(at.stream, after=at.seq - 1, until=at.seq)
-    if not isinstance(erasure.payload, UserErased):
+    erasures = [
+        one for each in positions for one in await engine.log.read(at.stream, after=each.seq - 1, until=each.seq)
+    ]
+    if not isinstance(erasures[-1].payload, UserErased):
         held_up = dict(await _still_held_up(engine, at, held_up))
     paused = await engine.projections.paused()
     for name in list(held_up):
         projection = engine.projections.running[name]
-        await projection.forget(erasure)
+        for erasure in erasures:
+            await projection.forget(erasure)
         if name not in paused:
             with suppress(*projection.transient):
                 await projection.retry(at.stream)  # So that a new stop is noticed.
@@ -199,10 +244,12 @@ async def _still_held_up(
         held_up = await engine.reads.held_up(at)
 
 
-def _named(command: Erase | EraseUser, found: Taken, keyed: Collection[str]) -> tuple[TurnSelection, TurnSelection]:
+def _named(
+    command: Erase | EraseUser, turns: frozenset[str], keyed: Collection[str]
+) -> tuple[TurnSelection, TurnSelection]:
     """Waiting turns that were recorded already; and all dead letters of its subject."""
     stream = command.stream()
-    waiting = TurnSelection(stream, turns=frozenset(found.turns), keyed=keyed)
+    waiting = TurnSelection(stream, turns=turns, keyed=keyed)
     match command:
         case EraseUser():
             return waiting, TurnSelection(stream, everything=True)

@@ -33,8 +33,9 @@ from mnemolog.projections.extent import Extent
 from mnemolog.projections.reads.moment import Moment
 
 PORTION = 200
-# One step: the session, several subjects of one kind to hide, or one subject to erase.
-Step = ForgetSession | Erase | Sequence[Hiding]
+ERASED_AT_ONCE = 20
+# One step: the session, several subjects of one kind to hide, or several subjects to erase.
+Step = ForgetSession | list[Hiding] | tuple[Erase, ...]
 BATCHES = UUID("0f2f5b66-8c0e-5b52-9d57-3a1d3c1c7a11")
 
 
@@ -109,9 +110,10 @@ async def _forgotten(engine: Services, steps: Sequence[Step], keyed: Keyed | Non
         match step:
             case ForgetSession():
                 yield await engine.writes.forget_session(step, key)
-            case Erase():
-                yield (await erasing.erase(engine, step, key)).receipt
-            case [*hidings]:
+            case tuple(erasures):
+                for receipt in await erasing.erase_each(engine, erasures, key):
+                    yield receipt
+            case list(hidings):
                 for outcome in await engine.writes.forget_all(hidings, key):
                     if isinstance(outcome, Receipt):  # Otherwise somebody else hid or erased it meanwhile.
                         yield outcome
@@ -122,14 +124,16 @@ def _steps(engine: Services, request: OfScope, found: Extent, batch: UUID) -> It
     if request.scope is Reach.SESSION:
         yield validated(ForgetSession, context)
     if isinstance(request, EraseScope):
-        yield from _erasures(context, found)
+        erasures = tuple(_erasures(context, found))
+        for first in range(0, len(erasures), ERASED_AT_ONCE):
+            yield erasures[first : first + ERASED_AT_ONCE]
     else:
         yield from _hidings({**context, "reason": getattr(request, "reason", ""), "at": engine.writes.now()}, found)
 
 
-def _hidings(why: dict[str, Any], found: Extent) -> Iterator[Sequence[Hiding]]:
+def _hidings(why: dict[str, Any], found: Extent) -> Iterator[list[Hiding]]:
     """The commands that hide it, each for one kind and at most as many subjects as one append takes."""
-    hidings: Sequence[Sequence[Hiding]] = (
+    hidings: Sequence[list[Hiding]] = (
         [validated(SoftDeleteMemory, {**why, "memory_id": id_, "cause": Cause.SCOPE}) for id_ in found.memories],
         [validated(DeleteMessage, {**why, "message_id": id_, "cause": Cause.SCOPE}) for id_ in found.messages],
         [validated(ForgetFact, {**why, "relation_id": id_}) for id_ in found.facts],

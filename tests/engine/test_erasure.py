@@ -9,7 +9,7 @@ from uuid import UUID, uuid5
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now
-from mnemolog.adapters.erasure.erasing import Erasure, erase
+from mnemolog.adapters.erasure.erasing import Erasure, erase, erase_each
 from mnemolog.adapters.erasure.proof import ProofPlace as Looked
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import ProofSubject
@@ -380,6 +380,37 @@ async def test_an_erased_memory_is_taken_out_of_projections_that_stand_still_and
     with pytest.raises(Erased):
         await engine.reads.memory(ana.viewer, gone, await ana.caught_up())
     await assert_live_equals_replayed(engine, StreamId.of_user(user))
+
+
+@pytest.mark.spec("X07")
+@held_up
+async def test_each_of_several_erased_at_once_is_taken_out_of_projections_that_stand_still(
+    engine: Engine, user: str, held: Held
+) -> None:
+    ana = Person(engine, user)
+    gone = [await drawn(ana, text) for text in (f"I hide in {SECRET}", f"{SECRET} is warm")]
+    await engine.settled(60)
+    commands = [EraseMemory(user_id=user, memory_id=one) for one in gone]
+    async with held(engine, ana):
+        assert len(await erase_each(engine, commands, None)) == 2
+
+        assert [await readable(ana, one) for one in gone] == [[], []]
+    assert await ana.finds(SECRET) == []
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
+
+
+@pytest.mark.spec("X07")
+async def test_what_was_erased_before_an_error_is_removed_from_everywhere(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    gone = await drawn(ana, f"I hide in {SECRET}")
+    commands = [EraseMemory(user_id=user, memory_id=one) for one in (gone, UUID(int=7))]
+
+    async with every_projection_paused(engine, ana):
+        with pytest.raises(NotFound):
+            await erase_each(engine, commands, None)
+
+        assert await readable(ana, gone) == []
+    assert (await prove(engine, ProofSubject(ana.stream, memory_id=gone), SECRET)).holds
 
 
 @pytest.mark.spec("X07")
