@@ -70,7 +70,6 @@ _NOUNS = {
     "allergy": "allergy allergies",
     "intolerance": "intolerance intolerances",
 }
-_OWN_WORDS = re.compile(r"\b(?:my|the|all|any) (\w+)\b(?! to\b)")
 _OF_IT = re.compile(r"\b(?:it|that|this|them|those)\b", re.IGNORECASE)
 _ENDING = re.compile(
     r"\b(?:stop(?:s|ped|ping)?|quit(?:ting)?|off|no (?:longer|more|need)|(?:not|n't) need|any ?more|any longer"

@@ -91,7 +91,8 @@ class AtMost:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         schema = handler(source)
         items: Any = schema["schema"] if schema["type"] == "nullable" else schema
-        items |= {"min_length": self.least, "max_length": self.most, "fail_fast": True}
+        least = {"min_length": self.least} if self.least else {}
+        items |= {**least, "max_length": self.most, "fail_fast": True}
         return no_info_before_validator_function(self._counted, schema)
 
     def _counted(self, value: object) -> object:
