@@ -162,7 +162,8 @@ async def test_however_many_memories_contradict_each_other_a_search_takes_as_man
     contradicted = [one for one in answer.hits if one.row.get("contradicts")]
     assert contradicted
     assert answer.related
-    assert len([trip for trip in trips if trip]) <= 7
+    reads = [trip for trip in trips if any(".progress" not in one.replace('"', "") for one in trip)]
+    assert len(reads) <= 6, "how often it looks whether the projections are there depends on how long they take"
 
 
 @pytest.mark.parametrize(

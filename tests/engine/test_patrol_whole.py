@@ -361,7 +361,8 @@ async def test_without_a_key_exactly_four_six_and_the_diary_are_skipped(
     caplog.clear()
     done = await patrolled(mute, "last")
 
-    assert caplog.messages == ["[graph] BYOK key not set: skipping ❹❻ diary/think_md (mechanical processing only)"]
+    said = [one.getMessage() for one in caplog.records if one.name == "mnemolog.patrol"]
+    assert said == ["[graph] BYOK key not set: skipping ❹❻ diary/think_md (mechanical processing only)"]
     assert {one.step for one in done.steps if one.why == NO_MODEL} == {Step.CONSOLIDATE, Step.SPLIT, Step.REFLECT}
     assert {one.step for one in done.steps if one.changes} == {
         *(Step.NOTES, Step.COUNT, Step.FLAG, Step.REVIVE, Step.MERGE),
