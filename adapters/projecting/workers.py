@@ -95,7 +95,8 @@ class Sweeper:
             try:
                 pause = await (self._caught_up() if due else self._swept())
             except Exception as error:  # noqa: BLE001  Any error: the next look retries.
-                _logger.warning("%s: sweep put off: %s", self.projection.name, type(error).__name__)
+                reason = f"{type(error).__name__}: {error}".splitlines()[0]
+                _logger.warning("%s: sweep put off: %s", self.projection.name, reason)
                 await asyncio.sleep(RETRY_SECONDS)
                 if due:
                     self.catch_up()
