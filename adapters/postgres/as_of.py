@@ -111,7 +111,7 @@ async def fill(
     async for batch, events in _one_ahead(_decoded(log, stream, until, [kinds for kinds, _ in writers])):
         await prepared(partial(write, batch, events))
         portions += 1
-        erased = _facts_without_text(erased, events.values())
+        _note_erasures(erased, events.values())
         if portions.bit_count() == 1 and portions.bit_length() % 2:  # Each time there are four times as many rows.
             await gather_statistics(connection, projectors)
             await connection.commit()
@@ -122,16 +122,14 @@ async def fill(
     await connection.commit()
 
 
-def _facts_without_text(before: Mapping[UUID, Recorded], events: Iterable[Recorded]) -> dict[UUID, Recorded]:
-    """The erasure of each fact whose text has been destroyed, unless the events contain it."""
-    found = dict(before)
+def _note_erasures(erased: dict[UUID, Recorded], events: Iterable[Recorded]) -> None:
+    """Add the erasure of each fact whose text has been destroyed, unless the events contain it."""
     for event in events:
         payload = event.payload
         if isinstance(payload, RelationAsserted) and event.erased:
-            found[payload.relation_id] = replace(event, payload=RelationErased(relation_id=payload.relation_id))
+            erased[payload.relation_id] = replace(event, payload=RelationErased(relation_id=payload.relation_id))
         elif isinstance(payload, RelationErased):
-            found.pop(payload.relation_id, None)
-    return found
+            erased.pop(payload.relation_id, None)
 
 
 async def gather_statistics(connection: AsyncConnection, projectors: Sequence[Projector]) -> None:
