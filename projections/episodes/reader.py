@@ -60,22 +60,18 @@ async def of_messages(connection: AsyncConnection, viewer: Viewer, said: Sequenc
     whole = column.erased.is_(False) & (column.status != EpisodeStatus.MERGED)
     overlapping = (first.c.seq <= max(seqs)) & or_(last.c.seq.is_(None), last.c.seq >= min(seqs))
     statement = (
-        select(*stored(episodes))
+        select(*stored(episodes), first.c.seq.label("first"), last.c.seq.label("last"))
         .join(first, owned(first, viewer) & (first.c.message_id == column.first_turn_id))
         .outerjoin(last, owned(last, viewer) & (last.c.message_id == column.last_turn_id))
         .where(owned(episodes, viewer), column.agent_id == viewer.agent_id, of_threads, whole, overlapping)
     )
     rows = await fetch(connection, episodes, statement)
-    ends = {row[name] for row in rows for name in ("first_turn_id", "last_turn_id") if row[name]}
-    wanted = owned(messages, viewer) & messages.c.message_id.in_(sorted(ends))
-    found = await connection.execute(select(messages.c.message_id, messages.c.seq).where(wanted))
-    seq_of = {row.message_id: row.seq for row in found}
     return {
         one["message_id"]: row["episode_id"]
         for one in own
         for row in rows
         if row["thread_id"] == one["thread_id"]
-        and seq_of[row["first_turn_id"]] <= one["seq"] <= seq_of.get(row["last_turn_id"], one["seq"])
+        and row["first"] <= one["seq"] <= (row["last"] or one["seq"])
     }
 
 

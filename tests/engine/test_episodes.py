@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from sqlalchemy.event import listen
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.erasure.erasing import erase
@@ -17,6 +18,8 @@ from mnemolog.commands.erasure import EraseThread, EraseUser
 from mnemolog.domain.errors import ModelMissing, NotFound
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.episodes import EpisodeClosed, EpisodeStarted, SessionEnded, SessionStarted
+from mnemolog.projections.conversation import reader as conversation
+from mnemolog.projections.episodes.reader import of_messages
 from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_rebuilt, assert_live_equals_replayed
 from tests.engine.person import Person
@@ -299,6 +302,32 @@ async def test_an_erased_user_has_no_threads_and_can_come_back(engine: Engine, u
     await divided(ana)
     assert [one["turns"] for one in await episodes(ana)] == [2]
     await assert_live_equals_replayed(engine, ana.stream)
+
+
+async def test_the_episodes_of_messages_are_asked_for_with_as_many_parameters_for_many_as_for_one(
+    engine: Engine, user: str
+) -> None:
+    ana, ben = Person(engine, user), Person(engine, f"{user}-2")
+    last = await three_days(ana)
+    await divided(ana)
+    await talks(ben, "How long does rice take?", at=last)
+    await divided(ben)
+
+    (of_three, asked), (of_one, asked_of_one) = await within(ana), await within(ben)
+
+    assert (len(of_three), len(set(of_three.values()))) == (10, 3)
+    assert (len(of_one), len(set(of_one.values()))) == (2, 1)
+    assert asked == asked_of_one
+
+
+async def within(ana: Person) -> tuple[dict[str, UUID], list[int]]:
+    """The episode of each message; and how many parameters each statement had."""
+    asked = list[int]()
+    await ana.engine.settled()
+    async with ana.engine.projections.live.connect() as connection:
+        said = await conversation.newest(connection, ana.viewer, ana.thread, 100, None)
+        listen(connection.sync_connection, "before_cursor_execute", lambda *given: asked.append(len(given[3])))
+        return await of_messages(connection, ana.viewer, said), asked
 
 
 async def test_a_sweep_enqueues_a_job_for_each_thread_that_is_due_once(engine: Engine, user: str) -> None:
