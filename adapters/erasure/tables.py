@@ -30,11 +30,13 @@ from sqlalchemy import (
     true,
     tuple_,
 )
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.erasure.messages import forms, written
 from mnemolog.adapters.erasure.proof import NAMED, ProofPlace
 from mnemolog.adapters.erasure.target import Target
+from mnemolog.adapters.postgres.sqlalchemy import is_gone
 from mnemolog.domain.profile import ADDING, place_of
 from mnemolog.domain.text import search_document
 from mnemolog.projections.full_text import CONFIGURATION
@@ -69,11 +71,11 @@ WHERE index.indisprimary AND part.attname NOT IN ('tenant', 'stream', 'stream_ki
 ORDER BY 1, 2, key.place
 """)
 
-# Their rows are those of the table that they are partitions of.
-_PARTITIONS = text("""
-SELECT space.nspname, class.relname
+# Without partitions, whose rows are those of their table.
+_IDS = text("""
+SELECT space.nspname, class.relname, class.oid
 FROM pg_class AS class JOIN pg_namespace AS space ON space.oid = class.relnamespace
-WHERE class.relispartition
+WHERE NOT class.relispartition
 """)
 
 # The origin of a row, as opposed to its subject: a fact stated elsewhere, too, outlives its first memory.
@@ -82,8 +84,9 @@ ORIGINS = frozenset({("relations", "memory_id")})
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The names and types of a table's columns."""
+    """The names and types of a table's columns. `oid` stays when the table gets another name."""
 
+    oid: int
     schema: str
     name: str
     types: Mapping[str, str]
@@ -97,15 +100,35 @@ class Columns:
 async def look_through(
     connection: AsyncConnection, database: str, target: Target, phrase: str | None
 ) -> AsyncIterator[ProofPlace]:
-    """One place per table whose rows have an owner, named after its database."""
-    for one in await _tables(connection):
-        rows = table(one.name, *map(column, one.types), schema=one.schema)
-        whose = _owned(one, rows, target)
-        shown = or_(_named(one, rows, target), _worded(one, rows, phrase) if phrase else false())
-        statement = select(func.count(), func.count().filter(shown)).select_from(rows).where(whose)
-        looked_at, readable = (await connection.execute(statement)).one()
-        found = await _first(connection, one, rows, and_(whose, shown), phrase) if readable else ()
-        yield ProofPlace(f"{database} {one.schema}.{one.name}", looked_at, readable, found=found)
+    """One place per table whose rows have an owner, named after its database.
+
+    A rebuild may drop or rename a table meanwhile: then the rest is listed again.
+    """
+    seen = set[int]()
+    while left := [one for one in await _tables(connection) if one.oid not in seen]:
+        for one in left:
+            try:
+                place = await _looked_at(connection, database, one, target, phrase)
+            except DBAPIError as error:
+                if not is_gone(error):
+                    raise
+                await connection.rollback()
+                break
+            await connection.commit()  # A rebuild that replaces the table would wait for its lock.
+            seen.add(one.oid)
+            yield place
+
+
+async def _looked_at(
+    connection: AsyncConnection, database: str, one: Columns, target: Target, phrase: str | None
+) -> ProofPlace:
+    rows = table(one.name, *map(column, one.types), schema=one.schema)
+    whose = _owned(one, rows, target)
+    shown = or_(_named(one, rows, target), _worded(one, rows, phrase) if phrase else false())
+    statement = select(func.count(), func.count().filter(shown)).select_from(rows).where(whose)
+    looked_at, readable = (await connection.execute(statement)).one()
+    found = await _first(connection, one, rows, and_(whose, shown), phrase) if readable else ()
+    return ProofPlace(f"{database} {one.schema}.{one.name}", looked_at, readable, found=found)
 
 
 async def _first(
@@ -139,8 +162,8 @@ async def _tables(connection: AsyncConnection) -> Sequence[Columns]:
     keys: dict[tuple[str, str], list[str]] = {}
     for schema_name, name, one in await connection.execute(_KEYS):
         keys.setdefault((schema_name, name), []).append(one)
-    parts = {tuple(row) for row in await connection.execute(_PARTITIONS)}
-    return [Columns(*place, types, keys.get(place, ())) for place, types in found.items() if place not in parts]
+    ids = {(schema_name, name): oid for schema_name, name, oid in await connection.execute(_IDS)}
+    return [Columns(ids[place], *place, types, keys.get(place, ())) for place, types in found.items() if place in ids]
 
 
 def _owned(one: Columns, rows: TableClause, target: Target) -> ColumnElement[bool]:

@@ -70,8 +70,7 @@ async def of_messages(connection: AsyncConnection, viewer: Viewer, said: Sequenc
         one["message_id"]: row["episode_id"]
         for one in own
         for row in rows
-        if row["thread_id"] == one["thread_id"]
-        and row["first"] <= one["seq"] <= (row["last"] or one["seq"])
+        if row["thread_id"] == one["thread_id"] and row["first"] <= one["seq"] <= (row["last"] or one["seq"])
     }
 
 

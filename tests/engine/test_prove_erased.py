@@ -1,13 +1,14 @@
 """The proof of an erasure: a phrase that stood everywhere can be read nowhere, and put back anywhere it is found."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 from redis.asyncio import Redis
 from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure import stores, tables
@@ -243,7 +244,7 @@ async def clean(engine: Engine, user: str) -> AsyncIterator[Person]:
     """Takes back what a sabotage left that would harm other tests."""
     yield Person(engine, user)
     ana = Person(engine, user)
-    await _execute(ana, "DROP SCHEMA IF EXISTS mnemolog_memories_v1_shadow CASCADE")
+    await _execute(ana, "DROP SCHEMA IF EXISTS mnemolog_memories_v1_shadow, mnemolog_memories_v1 CASCADE")
     await _execute(ana, "DELETE FROM mnemolog_keys.data_keys WHERE scope = 'elsewhere'")
     await _execute(ana, "DELETE FROM {memories}.links WHERE mac = ''")
     await engine.projections.running["memories"].heal(ana.stream)
@@ -286,6 +287,40 @@ async def test_a_phrase_is_found_in_unknown_tables(clean: Person) -> None:
 
     assert readable(await proof_of(clean, memory_id)) == {"postgres mnemolog_memories_v1_shadow.things": 1}
     assert (await proof_of(clean, memory_id, "another phrase")).holds
+
+
+@pytest.mark.spec_part("X16", "X05")
+@pytest.mark.parametrize(
+    ("meanwhile", "found"),
+    [
+        ("ALTER SCHEMA mnemolog_memories_v1_shadow RENAME TO mnemolog_memories_v1", 1),
+        ("DROP SCHEMA mnemolog_memories_v1_shadow CASCADE", 0),
+    ],
+    ids=["renames", "drops"],
+)
+async def test_tables_that_a_rebuild_renames_or_drops_meanwhile_are_listed_again(
+    clean: Person, meanwhile: str, found: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory_id = await planted(clean)
+    await erase(clean.engine, EraseMemory(user_id=clean.user, memory_id=memory_id))
+    await a_row_in_a_shadow(clean, memory_id)
+    listed = tables._tables
+
+    async def listed_before(connection: AsyncConnection) -> Sequence[tables.Columns]:
+        monkeypatch.setattr(tables, "_tables", listed)
+        found = await listed(connection)
+        await connection.commit()
+        await _execute(clean, meanwhile)
+        return found
+
+    monkeypatch.setattr(tables, "_tables", listed_before)
+
+    proof = await proof_of(clean, memory_id)
+
+    assert readable(proof) == ({"postgres mnemolog_memories_v1.things": 1} if found else {})
+    names = [place.name for place in proof.places]
+    assert len(names) == len(set(names))
+    assert "postgres {memories}.memories".format(**schemas(clean.engine)) in names
 
 
 @pytest.mark.spec("X16")
@@ -396,7 +431,7 @@ async def test_a_user_may_have_more_memories_than_a_statement_has_parameters(eng
     many = frozenset(UUID(int=number) for number in range(70_000))
     target = Target(ProofSubject(ana.stream, memory_id), many | {memory_id}, key_ids={id_.bytes for id_ in many})
 
-    async with engine.projections.live.begin() as connection:
+    async with engine.projections.live.connect() as connection:
         looked = [place async for place in tables.look_through(connection, "postgres", target, None)]
         shown = {place.name: place.readable for place in looked if place.readable}
         await engine.projections.index.remove(connection, [(*owner_of(ana.stream), one) for one in target.memory_ids])
