@@ -58,6 +58,9 @@ _logger = logging.getLogger("mnemolog.reads")
 
 T = TypeVar("T")
 
+# A user may be erased from in portions, each of which ends the replays.
+REPEATS = 4
+
 
 class Reads(
     EnvelopeReads, ProfileReads, ArtifactReads, EpisodeReads, SummaryReads, OperationReads, BeingReads, WatchReads
@@ -282,15 +285,15 @@ class Reads(
         ask: Callable[[AsyncConnection, Viewer], Awaitable[T]],
     ) -> T:
         healed: set[str] = set()
-        again = moment.as_of is not None
+        repeats = REPEATS if moment.as_of is not None else 0
         while True:
             try:
                 async with self._at(stream, moment, names) as connection:
                     return await ask(connection, viewer)
             except OperationalError:
-                if not again:
+                if not repeats:
                     raise
-                again = False  # An erasure in another process ends the replays of its user.
+                repeats -= 1  # Each erasure in another process ends the replays of its user.
             except TamperedRow as damage:
                 if moment.as_of is not None or damage.projection in healed:
                     raise

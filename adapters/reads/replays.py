@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
+from secrets import token_hex
 
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
@@ -27,11 +28,11 @@ from mnemolog.projections.working.projector import SessionPlace
 
 IDLE_SECONDS = 60.0
 
-_NAME = text("SELECT set_config('application_name', :name, false), pg_backend_pid()")
+_NAME = text("SELECT set_config('application_name', :name, false)")
 _STILL_THERE = text("SELECT 1")
 _END = text("""
 SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
-WHERE application_name = :name AND usename = current_user AND pid <> ALL(:own)
+WHERE starts_with(application_name, :name) AND usename = current_user AND application_name <> :own
 """)
 
 
@@ -46,7 +47,6 @@ class Replay:
     until: int
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     connection: AsyncConnection | None = None
-    pid: int = 0
     names: set[str] = field(default_factory=set)
     checked: int = 0
     users: int = 0
@@ -82,6 +82,7 @@ class Replays:
         self._engine = engine.execution_options(schema_translate_map=schemas, **keeping)
         self._log, self._projectors, self._most, self._deadline = log, projectors, kept, deadline
         self._running = asyncio.Semaphore(at_once)
+        self._process = token_hex(6)
         self._replays: OrderedDict[tuple[StreamId, int], Replay] = OrderedDict()
         self._expiry: asyncio.Task[None] | None = None
 
@@ -128,9 +129,8 @@ class Replays:
         for replay in [one for one in self._replays.values() if one.stream == stream]:
             async with replay.turn:
                 await replay.close()
-        own = [replay.pid for replay in self._replays.values() if replay.connection]
-        async with self._engine.connect() as connection:
-            await connection.execute(_END, {"name": _named(stream), "own": own})
+        async with self._engine.connect() as connection:  # Of those that begin here meanwhile, none shows what is gone.
+            await connection.execute(_END, {"name": _named(stream), "own": self._name_of(stream)})
 
     async def aclose(self) -> None:
         """End all of them."""
@@ -161,9 +161,12 @@ class Replays:
     async def _connected(self, replay: Replay) -> AsyncConnection:
         replay.checked = await self._log.head(replay.stream)
         replay.connection = await self._engine.connect()
-        [(_, replay.pid)] = await replay.connection.execute(_NAME, {"name": _named(replay.stream)})
+        await replay.connection.execute(_NAME, {"name": self._name_of(replay.stream)})
         await replay.connection.commit()
         return replay.connection
+
+    def _name_of(self, stream: StreamId) -> str:
+        return f"{_named(stream)} {self._process}"
 
     async def _holds(self, replay: Replay) -> bool:
         """Whether its connection is alive, and nothing that it may show was erased since."""
@@ -216,5 +219,5 @@ async def _in_turn(lock: asyncio.Lock | asyncio.Semaphore, give_up: float) -> As
 
 
 def _named(stream: StreamId) -> str:
-    """The name of connections for a stream's replays: a hash, by which they are found and which reveals nothing."""
+    """What the names of connections for a stream's replays begin with: a hash, which reveals nothing."""
     return f"mnemolog as of {blake2b(str(stream).encode(), digest_size=16).hexdigest()}"

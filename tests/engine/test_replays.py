@@ -1,7 +1,9 @@
 """Replays for reads as of a moment: shared, few at once, and gone with what they showed."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
@@ -109,18 +111,43 @@ async def test_a_replay_that_lost_its_connection_is_made_again(engine: Engine, u
             assert await _texts(connection) == ["Ana drinks tea"]
 
 
-async def test_a_read_is_repeated_whose_replay_an_erasure_elsewhere_ended(engine: Engine, user: str) -> None:
+@pytest.mark.parametrize("erasures", [1, 4])
+async def test_a_read_is_repeated_whose_replay_erasures_elsewhere_ended(
+    engine: Engine, user: str, erasures: int
+) -> None:
     ana, asked = Person(engine, user), list[int]()
     await ana.creates("Ana drinks tea")
 
     async def read(connection: AsyncConnection, _: Viewer) -> Sequence[str]:
         asked.append(await _backend(connection))
-        if len(asked) == 1:
+        if len(asked) <= erasures:
             await connection.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
         return await _texts(connection)
 
     assert await engine.reads._read(ana.viewer, Moment(as_of=1), ["memories"], read) == ["Ana drinks tea"]
-    assert len(set(asked)) == 2
+    assert len(set(asked)) == erasures + 1
+
+
+async def test_an_erasure_ends_no_replay_that_begins_here_meanwhile(
+    engine: Engine, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ana, shown = Person(engine, user), list[str]()
+    await ana.creates("Ana drinks tea")
+
+    async with opened_replays(engine) as replays:
+        opened = replays._engine
+
+        @asynccontextmanager
+        async def late() -> AsyncIterator[AsyncConnection]:
+            monkeypatch.setattr(replays, "_engine", opened)
+            async with replays.at(ana.stream, 1, ["memories"]) as begun, opened.connect() as connection:
+                yield connection
+                shown.extend(await _texts(begun))
+
+        monkeypatch.setattr(replays, "_engine", SimpleNamespace(connect=late))
+        await replays.forget(ana.stream)
+
+    assert shown == ["Ana drinks tea"]
 
 
 async def test_no_more_replays_stay_than_may(engine: Engine, user: str) -> None:
