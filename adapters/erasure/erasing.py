@@ -3,8 +3,8 @@
 Each step can be repeated: whoever was interrupted erases again.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
@@ -32,7 +32,7 @@ from mnemolog.commands.erasure import (
 from mnemolog.commands.erasure_taken import Taken, taken
 from mnemolog.commands.handler import ATTEMPTS, Keyed
 from mnemolog.commands.speakers import spoken_in
-from mnemolog.domain.errors import MnemologError, NotFound, ReadTimeout
+from mnemolog.domain.errors import Conflict, MnemologError, NotFound, ReadTimeout
 from mnemolog.domain.memory import Cause
 from mnemolog.domain.message import subject_id
 from mnemolog.events.artifacts import texts_in
@@ -82,19 +82,32 @@ async def erase(engine: Services, command: Erase | EraseUser, idempotency_key: s
     return Erasure(written.receipt, written.found, messages, held_up)
 
 
+# What takes longest, to remove what was erased from everywhere, is done once for so many.
+ERASED_AT_ONCE = 20
+
+
 async def erase_each(engine: Services, commands: Sequence[Erase], key: Keyed | None) -> Sequence[Receipt]:
     """Like `erase`, for several subjects of one user; the last one has the key.
 
-    What takes longest, to remove what was erased from everywhere, is done once for all of them, also if one fails.
+    Those before an error are removed from everywhere.
     """
-    written: list[_Written] = []
-    try:
+    async with _cleaned(engine) as written:
         for place, command in enumerate(commands, 1):
             written.append(await _write(engine, command, key if place == len(commands) else None))
-    finally:
-        if written:
-            await _clean(engine, written)
     return [one.receipt for one in written]
+
+
+async def erase_allowed(engine: Services, commands: Sequence[Erase]) -> Sequence[Receipt | Conflict]:
+    """Like `erase_each`; what must stay, as its text would live on elsewhere, has the refusal in place of a receipt."""
+    outcomes: list[Receipt | Conflict] = []
+    async with _cleaned(engine) as written:
+        for command in commands:
+            try:
+                written.append(await _write(engine, command, None))
+                outcomes.append(written[-1].receipt)
+            except Conflict as refusal:
+                outcomes.append(refusal)
+    return outcomes
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +130,17 @@ async def _write(engine: Services, command: Erase | EraseUser, idempotency_key: 
     async with followed(engine, stream) if with_turns else nullcontext():
         receipt = await engine.writes.handler.handle(ERASURE, command, idempotency_key=idempotency_key)
     return _Written(command, before, receipt)
+
+
+@asynccontextmanager
+async def _cleaned(engine: Services) -> AsyncIterator[list[_Written]]:
+    """At the end, what is in the list is removed from everywhere."""
+    written: list[_Written] = []
+    try:
+        yield written
+    finally:
+        if written:
+            await _clean(engine, written)
 
 
 async def _clean(engine: Services, written: Sequence[_Written]) -> tuple[int, Mapping[str, MnemologError]]:

@@ -33,7 +33,6 @@ from mnemolog.projections.extent import Extent
 from mnemolog.projections.reads.moment import Moment
 
 PORTION = 200
-ERASED_AT_ONCE = 20
 # One step: the session, several subjects of one kind to hide, or several subjects to erase.
 Step = ForgetSession | list[Hiding] | tuple[Erase, ...]
 BATCHES = UUID("0f2f5b66-8c0e-5b52-9d57-3a1d3c1c7a11")
@@ -125,8 +124,8 @@ def _steps(engine: Services, request: OfScope, found: Extent, batch: UUID) -> It
         yield validated(ForgetSession, context)
     if isinstance(request, EraseScope):
         erasures = tuple(_erasures(context, found))
-        for first in range(0, len(erasures), ERASED_AT_ONCE):
-            yield erasures[first : first + ERASED_AT_ONCE]
+        for first in range(0, len(erasures), erasing.ERASED_AT_ONCE):
+            yield erasures[first : first + erasing.ERASED_AT_ONCE]
     else:
         yield from _hidings({**context, "reason": getattr(request, "reason", ""), "at": engine.writes.now()}, found)
 

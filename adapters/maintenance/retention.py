@@ -3,13 +3,15 @@
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import groupby
+from functools import partial
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Table
 
-from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.adapters.erasure.erasing import ERASED_AT_ONCE, erase, erase_allowed
 from mnemolog.adapters.services import Services
 from mnemolog.commands.documents import EraseDocument
 from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory, EraseMessages
@@ -24,6 +26,7 @@ from mnemolog.projections.knowledge.tables import documents
 from mnemolog.projections.memories import due
 from mnemolog.projections.memories.stored import as_memory
 from mnemolog.projections.memories.tables import memories
+from mnemolog.projections.owner import OWNER
 from mnemolog.projections.rows import Row
 
 ACTOR = "retention"
@@ -68,25 +71,20 @@ async def retain(
         if dry_run or await _changed(engine, expire):
             done.faded.append(row["memory_id"])
         progressed(1)
-    async for row in _rows(engine, due.purgeable(now)):
-        if dry_run or await _purge(engine, row["memory_id"], _forgotten_memory(row, now), done):
-            done.purged.append(row["memory_id"])
-        progressed(1)
-    purgeable: Sequence[tuple[str, Table, list[UUID]]] = (
-        ("relation", relations, done.purged_facts),
-        ("entity", entities, done.purged_entities),
-        ("artifact", artifacts, done.purged_artifacts),
+    purges: Sequence[tuple[Table, str, Callable[[Row, datetime], Erase], list[UUID]]] = (
+        (memories, "memory_id", _forgotten_memory, done.purged),
+        (relations, "relation_id", partial(_forgotten_known, "relation"), done.purged_facts),
+        (entities, "entity_id", partial(_forgotten_known, "entity"), done.purged_entities),
+        (artifacts, "artifact_id", partial(_forgotten_known, "artifact"), done.purged_artifacts),
+        (documents, "document_id", _deleted_document, done.purged_documents),
     )
-    for kind, table, purged in purgeable:
-        async for row in _rows(engine, due.purgeable(now, table), table):
-            id_ = row[f"{kind}_id"]
-            if dry_run or await _purge(engine, id_, _forgotten_known(row, kind, id_, now), done):
-                purged.append(id_)
-            progressed(1)
-    async for row in _rows(engine, due.purgeable(now, documents), documents, AGENT):
-        if dry_run or await _purge(engine, row["document_id"], _deleted_document(row, now), done):
-            done.purged_documents.append(row["document_id"])
-        progressed(1)
+    for table, id_, command_of, purged in purges:
+        kind = AGENT if table is documents else USER
+        async for page in _pages(engine, due.purgeable(now, table), table, kind):
+            for rows in _portions(page):
+                erasures = {row[id_]: command_of(row, now) for row in rows}
+                purged += list(erasures) if dry_run else await _purge(engine, erasures, done)
+                progressed(len(rows))
     ended = ((due.purgeable(now, messages), {"due": now}), (due.expired_messages(retention, now), {"cause": Cause.TTL}))
     for condition, why in ended:
         async for page in _pages(engine, condition, messages):
@@ -106,10 +104,9 @@ def _ended_messages(page: Sequence[Row], why: Mapping[str, Any]) -> Iterator[Era
         yield EraseMessages.model_validate({**who, **why, "message_ids": ids, "keep_memories": True})
 
 
-async def _rows(
-    engine: Services, condition: ColumnElement[bool], table: Table = memories, kind: str = USER
-) -> AsyncIterator[Row]:
-    async for page in _pages(engine, condition, table, kind):
+async def _rows(engine: Services, condition: ColumnElement[bool]) -> AsyncIterator[Row]:
+    """Of memories."""
+    async for page in _pages(engine, condition, memories):
         for row in page:
             yield row
 
@@ -135,13 +132,22 @@ async def _grow(engine: Services, row: Row) -> bool:
     return await _changed(engine, ObserveUse(**_context(row)), f"use:{row['memory_id']}:{row['reactivation_count']}")
 
 
-async def _purge(engine: Services, id_: UUID, command: Erase, done: Retained) -> bool:
-    """What may live on elsewhere is not forced."""
-    try:
-        return not (await erase(engine, command)).receipt.already
-    except Conflict as refusal:
-        done.refused[id_] = refusal.message
-        return False
+def _portions(page: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    """Each of one owner."""
+    for _, rows in groupby(page, key=itemgetter(*OWNER)):
+        while portion := list(islice(rows, ERASED_AT_ONCE)):
+            yield portion
+
+
+async def _purge(engine: Services, erasures: Mapping[UUID, Erase], done: Retained) -> Sequence[UUID]:
+    """Of one owner. What may live on elsewhere is not forced."""
+    purged = list[UUID]()
+    for id_, outcome in zip(erasures, await erase_allowed(engine, list(erasures.values())), strict=True):
+        if isinstance(outcome, Conflict):
+            done.refused[id_] = outcome.message
+        elif not outcome.already:
+            purged.append(id_)
+    return purged
 
 
 def _forgotten_memory(row: Row, now: datetime) -> EraseMemory:
@@ -153,9 +159,9 @@ def _forgotten_memory(row: Row, now: datetime) -> EraseMemory:
     return EraseMemory(**_context(row), keep_turns=cause is not Cause.ASKED, cause=cause, due=now)
 
 
-def _forgotten_known(row: Row, kind: str, id_: UUID, now: datetime) -> EraseKnown:
+def _forgotten_known(kind: str, row: Row, now: datetime) -> EraseKnown:
     who = {"tenant": row["tenant"], "user_id": row["user_id"], "agent_id": row["agent_id"] or DEFAULT_AGENT}
-    return EraseKnown.model_validate({**who, "actor": ACTOR, "kind": kind, "name": str(id_), "due": now})
+    return EraseKnown.model_validate({**who, "actor": ACTOR, "kind": kind, "name": str(row[f"{kind}_id"]), "due": now})
 
 
 def _deleted_document(row: Row, now: datetime) -> EraseDocument:

@@ -1,13 +1,16 @@
 """Retention, end to end: what nobody uses fades, what was forgotten long ago is purged, what is used grows (B §7)."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
+from mnemolog.adapters.erasure import erasing
+from mnemolog.adapters.erasure.prove import prove
+from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.adapters.maintenance.retention import retain
 from mnemolog.domain.errors import Erased
 from mnemolog.domain.memory import Status
@@ -144,6 +147,36 @@ async def test_a_purge_that_would_leave_the_text_elsewhere_is_refused_and_report
 
     assert str(kept) in done.refused[gone]
     assert gone not in done.purged
+
+
+@pytest.mark.spec("B07", "X07")
+async def test_a_purge_removes_twenty_of_a_user_at_once_from_everywhere_without_what_is_refused(
+    engine: Engine, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cleaned, clean = list[tuple[str, int]](), erasing._clean
+
+    async def counting(services: Any, written: Sequence[Any]) -> Any:
+        cleaned.append((written[0].command.user_id, len(written)))
+        return await clean(services, written)
+
+    ana, ben = Person(engine, user), Person(engine, f"{user}-2")
+    kept, refused = await ana.creates("Ana drinks tea"), await ana.creates("Ana drinks milk")
+    await ana.merges(kept, refused, text="Ana drinks tea with milk")
+    await ana.undoes(refused)
+    gone = [await ana.creates(f"Ana has seen film {number}") for number in range(22)]
+    of_ben = await ben.creates("Ben has seen film 1")
+    for person, one in (*((ana, one) for one in (refused, *gone)), (ben, of_ben)):
+        await person.deletes(one)
+    await engine.settled(60)
+    monkeypatch.setattr(erasing, "_clean", counting)
+
+    done = await retain(engine, now() + timedelta(days=31))
+
+    assert set(done.purged) >= {*gone, of_ben}
+    assert str(kept) in done.refused[refused]
+    assert [one for one in cleaned if one[0] in (ana.user, ben.user)] == [(ana.user, 19), (ana.user, 3), (ben.user, 1)]
+    assert (await prove(engine, ProofSubject(ana.stream, memory_id=gone[-1]), "film 21")).holds
+    await assert_live_equals_replayed(engine, ana.stream)
 
 
 @pytest.mark.spec("B07")
