@@ -48,6 +48,11 @@ def stated(text: str, at: datetime, predicate: str, value: str) -> bool:
     return any(normalize_name(one.object or "") == normalize_name(value) for one in told)
 
 
+def noted(at: datetime, said: str) -> str:
+    """What was said, as a reader of the fact is told it."""
+    return f'said on {at:%Y-%m-%d}: "{said}"'
+
+
 def words_of(predicate: str, value: str) -> str:
     """The words of which a message has one that says something of a fact with this value."""
     return f"{value} {_NOUNS.get(predicate, '')}"

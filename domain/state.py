@@ -52,6 +52,14 @@ _STATES: Mapping[str, re.Pattern[str]] = {
         r"\b(?:married|engaged|divorced|dating|broke up|split up|girlfriend|boyfriend|husband|wife|fianc\w+)\b"
     ),
 }
+SPOKEN_OF: Mapping[str, str] = {
+    "home": "live living based moved moving relocated settled home flat apartment house place",
+    "job": "work working job employer position joined start started promoted hired quit resigned laid freelance left",
+    "diet": "vegan vegetarian pescatarian omnivore keto gluten diet eat eating meat fish",
+    "partner": "married engaged divorced separated dating together split broke girlfriend boyfriend husband wife fiance"
+    " fiancee",
+}
+"""The words of which a message about a state has one."""
 _ASKED: Mapping[str, re.Pattern[str]] = {
     "home": re.compile(
         r"\b(?:(?:lives?|living)(?! with\b)|home|address|resides?|based)\b|\b(?:which|what) (?:city|town|country)\b"

@@ -143,7 +143,7 @@ async def contents(
     )
     whole = replace(
         shown,
-        graph=[_line(told(one.text, one.origin), one.overruled_by) for one in envelope.GRAPH.relations],
+        graph=[_line(one.dated(told(one.text, one.origin)), one.overruled_by) for one in envelope.GRAPH.relations],
         knowledge=[
             _line(told(f"{one.source} {one.text}", one.origin), one.overruled_by) for one in envelope.KNOWLEDGE.hits
         ],

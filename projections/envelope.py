@@ -1,7 +1,7 @@
 """Assembles the inference envelope for a message: graph, episodes and knowledge by the authority ladder (A §6, A15)."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +20,9 @@ from mnemolog.domain.ranking import Cutoff
 from mnemolog.domain.text import count_tokens, normalize_name
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.serving import ServedItem
+from mnemolog.projections import doubts
 from mnemolog.projections.asking import together
+from mnemolog.projections.doubts import Said
 from mnemolog.projections.graph import facts, reader
 from mnemolog.projections.graph.facts import Point, fact_value
 from mnemolog.projections.graph.hydration import Seed, critical, fact_sentence, hydrate, seeds_of
@@ -63,7 +65,8 @@ class Assembled:
 class Graph:
     """The facts of an envelope and those that they replaced, and the entities that they were found from.
 
-    `me`: the entity of the user, if there is one. `mentioned`: the seeds that the message names.
+    `me`: the entity of the user, if there is one. `mentioned`: the seeds that the message names. `said`: by fact, what
+    the user said since that may end it.
     """
 
     seeds: Sequence[Seed]
@@ -71,6 +74,7 @@ class Graph:
     rows: Sequence[Row]
     overridden: Sequence[Row]
     former: Sequence[Row]
+    said: Mapping[UUID, Said] = field(default_factory=dict)
 
     @property
     def mentioned(self) -> Sequence[str]:
@@ -118,16 +122,20 @@ async def local_graph(
     known = {row["relation_id"] for row in one_hop}
     beyond = (one.row for one in wide.facts if one.id not in known)
     further = [row for row in beyond if not (trusted_only and _is_outside(row))][: edges // 4]
-    vital = [one.row for one in await critical(connection, viewer, predicates, point)]
+    vital = await critical(connection, viewer, predicates, point)
     room = edges - len(further)
-    kept = {row["relation_id"]: row for row in [*one_hop[:room], *further, *vital]}
+    kept = {row["relation_id"]: row for row in [*one_hop[:room], *further, *(one.row for one in vital)]}
     kept |= {row["relation_id"]: row for row in one_hop if row["critical"]}
+    own = [row for row in kept.values() if row["subject_id"] == me]
+    said = await doubts.of_states(connection, viewer, message, own, predicates)
+    said = {**said, **await doubts.of_critical(connection, viewer, vital)}
     return Graph(
         wide.seeds,
         me,
         list(kept.values()),
         [row for row in near if row["overridden_by"] in kept],
         [row for row in ever if row["state"] in (State.ENDED, State.RETIRED)],
+        said,
     )
 
 
@@ -194,7 +202,7 @@ def envelope_fields(
         "AFFECT": affect,
         "GRAPH": {
             "entities": _entities(graph, rows),
-            "relations": [{**_relation(row), "overruled_by": of_scope(row)} for row in rows],
+            "relations": [{**_relation(row, graph.said), "overruled_by": of_scope(row)} for row in rows],
         },
         "EPISODE": {
             "hits": [
@@ -315,7 +323,7 @@ def _entities(graph: Graph, rows: Sequence[Row]) -> Sequence[dict[str, Any]]:
     return [{"entity_id": id_, "name": name, "seed": id_ in seeds} for id_, name in {**seeds, **ends}.items()]
 
 
-def _relation(row: Row) -> dict[str, Any]:
+def _relation(row: Row, since: Mapping[UUID, Said]) -> dict[str, Any]:
     names_ = ("relation_id", "subject_id", "predicate", "object_id", "scope", "origin", "critical", "confidence")
     return {
         **{name: row[name] for name in names_},
@@ -323,6 +331,7 @@ def _relation(row: Row) -> dict[str, Any]:
         "text": fact_sentence(row),
         "since": row["valid_from"],
         "until": row["valid_to"],
+        "said_since": asdict(since[row["relation_id"]]) if row["relation_id"] in since else None,
     }
 
 

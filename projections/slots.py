@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, FailFast, Field, JsonValue, Validati
 from pydantic_core import PydanticCustomError
 
 from mnemolog.domain.authority import Because, Slot
+from mnemolog.domain.doubt import noted
 from mnemolog.domain.errors import EnvelopeInvalid
 from mnemolog.domain.json_value import MAX_DOCUMENT_DEPTH, require_depth
 from mnemolog.domain.origin import Origin
@@ -80,6 +81,14 @@ class GraphEntity(Part):
     seed: bool = Field(description="Whether the facts were looked for from here.")
 
 
+class SaidSince(Part):
+    """What the user said of a fact since it was stated."""
+
+    id: str = Field(min_length=1, description="The message.")
+    date: Instant = Field(description="When it was said.")
+    text: str = Field(description="What of the message may end the fact.")
+
+
 class GraphRelation(Part):
     """A fact that holds."""
 
@@ -95,7 +104,14 @@ class GraphRelation(Part):
     confidence: Score
     since: Instant
     until: Instant | None
+    said_since: SaidSince | None = Field(None, description="What the user said last since then that may end it.")
     overruled_by: Overruled | None = None
+
+    def dated(self, text: str) -> str:
+        """The text, with since when the fact holds and what was said since."""
+        until = f" until {self.until:%Y-%m-%d}" if self.until else ""
+        said = f"; {noted(self.said_since.date, self.said_since.text)}" if self.said_since else ""
+        return f"{text} (since {self.since:%Y-%m-%d}{until}{said})"
 
     @model_validator(mode="after")
     def _one_object(self) -> Self:

@@ -27,7 +27,11 @@ def gate(decision: GateView) -> None:
 def _envelope(envelope: Envelope) -> None:
     mood = envelope.AFFECT.affect
     output.line("affect:", f"{mood.label} ({mood.confidence:.2f})")
-    rows = [(slot, text, by.statement or by.id if by else "") for slot, _, text, by in envelope.statements]
+    dated = {str(one.relation_id): one.dated(one.text) for one in envelope.GRAPH.relations}
+    dated |= {one.id: f"{one.text} ({one.date:%Y-%m-%d})" for one in envelope.EPISODE.hits}
+    rows = [
+        (slot, dated.get(id_, text), by.statement or by.id if by else "") for slot, id_, text, by in envelope.statements
+    ]
     output.show(("slot", "text", "overruled by"), rows, nothing="no facts and no hits")
 
 

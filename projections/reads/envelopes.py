@@ -31,7 +31,7 @@ from mnemolog.projections.reads.graph import When
 from mnemolog.projections.reads.knowledge import EVERY_CHUNK
 from mnemolog.projections.reads.memories import RECALLED, MemoryReads
 from mnemolog.projections.reads.moment import NOW, Moment
-from mnemolog.projections.reads.reading import BEING, CHANGES, GRAPH, MEMORIES, PROFILE, SUMMARIES
+from mnemolog.projections.reads.reading import BEING, CHANGES, CONVERSATION, GRAPH, MEMORIES, PROFILE, SUMMARIES
 from mnemolog.projections.requests import BlocksRequest, ClaimsRequest, EnvelopeRequest, PromptRequest
 from mnemolog.projections.rows import Row
 from mnemolog.projections.slots import validated_envelope
@@ -83,7 +83,7 @@ class EnvelopeReads(MemoryReads, BeingReads):
     ) -> Assembled:
         point = await self._point(viewer, When(), moment)
         only = request.trusted_only
-        graph = await self._graph(viewer, request.message, request.edges, session, moment, point, trusted_only=only)
+        graph = await self._graph(viewer, request.message, request.edges, session, moment, point, only)
         resolved, found = await self._resolved(viewer, request.thread_id, request.message, moment), Found()
         gate = self._gate.decide(request.message, graph.mentioned, resolved.references)
         if gate.search:
@@ -101,7 +101,6 @@ class EnvelopeReads(MemoryReads, BeingReads):
         session: Session,
         moment: Moment,
         point: Point,
-        *,
         trusted_only: bool = False,
     ) -> Graph:
         around = partial(
@@ -113,7 +112,7 @@ class EnvelopeReads(MemoryReads, BeingReads):
             point=point,
             trusted_only=trusted_only,
         )
-        return await self._read(viewer, moment, (GRAPH,), around)
+        return await self._read(viewer, moment, (GRAPH, MEMORIES, CONVERSATION), around)
 
     async def _search(
         self,

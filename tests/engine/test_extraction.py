@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -22,7 +23,8 @@ from mnemolog.domain.extraction.candidate import EXTRACTOR
 from mnemolog.domain.extraction.extractor import extract
 from mnemolog.domain.extraction.policy import ExtractionPolicy
 from mnemolog.events.fields import validated
-from mnemolog.projections.requests import ContextRequest
+from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.requests import ContextRequest, PromptRequest
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.teller import Teller, sentence
 from tests.testkit.eventually import eventually
@@ -281,6 +283,50 @@ async def test_what_a_user_says_stands_beside_an_allergy_that_somebody_recorded(
     assert await always(ana) == [
         'ana is allergic to nuts (since 2026-02-01; said on 2026-04-01: "I\'m no longer allergic to nuts.")'
     ]
+
+
+async def graph(ana: Teller, message: str, moment: Moment | None = None) -> list[str]:
+    """The lines of GRAPH in the prompt for a message."""
+    request = PromptRequest(message=message, thread_id=ana.thread)
+    at = moment or await ana.caught_up()
+    found = await ana.engine.reads.prompt(ana.viewer, request, now(), at, "asked", Random(1))
+    lines = found.prompt.user.partition("GRAPH:\n")[2].partition("\n\n")[0].splitlines()
+    return [line.removeprefix("- ").replace(ana.user, "ana") for line in lines]
+
+
+async def test_the_graph_of_a_prompt_says_since_when_a_fact_holds_and_what_was_said_of_it_since(ana: Teller) -> None:
+    await hears(ana, "I take losartan.", "I live in Lisbon.")
+    before = await ana.engine.log.head(ana.stream)
+    await hears(ana, "Maybe I can stop the losartan.", occurred_at=day("2026-04-01"))
+
+    assert await graph(ana, "What do I take?") == [
+        'ana takes losartan (since 2026-03-01; said on 2026-04-01: "Maybe I can stop the losartan.")',
+        "ana lives in Lisbon (since 2026-03-02)",
+    ]
+    then = await graph(ana, "What do I take?", Moment(as_of=before))
+    assert "ana takes losartan (since 2026-03-01)" in then
+
+
+@pytest.mark.parametrize(
+    ("fact", "news", "question", "line"),
+    [
+        ("I live in Lisbon.", "Our new flat is on Baker Street.", "Where do I live?", "ana lives in Lisbon"),
+        ("I work at Acme.", "First day of my new job today!", "Where do I work now?", "ana works at Acme"),
+        ("I'm vegan.", "I cook vegetarian food, fish on Fridays.", "What is my diet?", "ana's diet plan is vegan"),
+    ],
+)
+async def test_what_was_said_later_of_the_state_that_is_asked_for_stands_beside_the_fact(
+    ana: Teller, fact: str, news: str, question: str, line: str
+) -> None:
+    await hears(ana, fact, "My sister's new flat is lovely.")
+    assert await graph(ana, question) == [f"{line} (since 2026-03-01)"]
+    await hears(ana, news, occurred_at=day("2026-04-01"))
+
+    assert await graph(ana, question) == [f'{line} (since 2026-03-01; said on 2026-04-01: "{news}")']
+    assert await graph(ana, "What is two times two?") == [f"{line} (since 2026-03-01)"]
+
+    await hears(ana, fact, occurred_at=day("2026-05-01"))
+    assert await graph(ana, question) == [f"{line} (since 2026-03-01)"]
 
 
 async def test_what_ended_long_ago_is_in_no_context(ana: Teller) -> None:
