@@ -1,20 +1,26 @@
 """Record what a message states about its author and others: facts, ends, and corrections, in one append (B13, E06)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from mnemolog.commands.decider import Decider
-from mnemolog.commands.extraction_case import Case
+from mnemolog.commands.entities import content
+from mnemolog.commands.extraction_case import LIVING, Case
 from mnemolog.commands.extraction_ends import ended_with
 from mnemolog.commands.extraction_requests import MODEL_ACTOR, ExtractTurn
 from mnemolog.commands.extraction_state import Extraction, evolve
 from mnemolog.commands.extraction_tags import tags_of
 from mnemolog.commands.extraction_trips import called_off, is_planned
+from mnemolog.commands.facts import subject_of
+from mnemolog.commands.naming import bearers
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.extraction.candidate import Action
+from mnemolog.domain.memory import Status
 from mnemolog.domain.predicates import NEXT_TRIP, WORKS_AT
 from mnemolog.domain.relation import Relation
 from mnemolog.events.conversation import turn_tag
+from mnemolog.events.entities import EntityUpdated, Telling
 from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event
 
@@ -62,6 +68,8 @@ def decide_one(case: Case) -> Sequence[Event]:
     found = case.resolved()
     if found is None or not _applies(found):
         return []
+    if decided := _OTHERWISE.get(found.candidate.action):
+        return decided(found)
     news = [*(_ended(found) if found.is_end else _stated(found))]
     if found.fact.predicate == NEXT_TRIP and found.is_end and (found.candidate.object or not news):
         news += called_off(found.after(news))
@@ -71,7 +79,7 @@ def decide_one(case: Case) -> Sequence[Event]:
 def contested(case: Case) -> Relation | None:
     """What somebody recorded that a candidate contradicts, if it has one value at a time and none is said to change."""
     found = case.resolved()
-    if found is None or found.is_end or not found.fact.rule.single:
+    if found is None or found.candidate.action in (Action.END, *_OTHERWISE) or not found.fact.rule.single:
         return None
     slot, same = found.state.slot_of(found.fact)
     others = found.holding(one for one in slot if one not in same)
@@ -99,9 +107,9 @@ def _stated(case: Case) -> Sequence[Event]:
         return []
     if not fact.rule.single:
         return case.record()
-    planned = [one for one in same if fact.since and _is_planned_for_another_day(case, one, fact.since)]
-    if planned:
-        retired = case.retire(planned[0])
+    wrong = [one for one in same if fact.since and _began_later(case, one, fact.since)]
+    if wrong:
+        retired = case.retire(wrong[0])
         return [*retired, *case.after(retired).record()]
     others = [one for one in before if one not in same]
     if not all(map(case.outranks, others)):
@@ -133,6 +141,14 @@ def _superseded(case: Case, others: Sequence[Relation]) -> Sequence[Event]:
     return [*retired, *case.of(since=since).after(retired).record()]
 
 
+def _began_later(case: Case, one: Relation, since: datetime) -> bool:
+    """Whether a fact did not begin when it was said to, but later: it was planned for another day, or is corrected."""
+    if case.candidate.action is not Action.CORRECT:
+        return _is_planned_for_another_day(case, one, since)
+    began = min((period.valid_from for period in one.validity.said), default=since)
+    return began < since and not case.is_recorded(one) and not case.is_told_later(one)
+
+
 def _is_planned_for_another_day(case: Case, one: Relation, since: datetime) -> bool:
     """Whether a fact was told before its day, and this is quite another one: "last week" may mean the same day."""
     told, days = case.state.told.get(one.relation_id), [period.valid_from for period in one.validity.said]
@@ -154,6 +170,40 @@ def _ended(case: Case) -> Sequence[Event]:
         if case.outranks(one) and not (case.fact.rule.critical and case.is_recorded(one)):
             events += case.end(one, candidate.until or said_at)
     return events
+
+
+def _denied(case: Case) -> Sequence[Event]:
+    """The fact never held. A critical one stays: what was said stands beside it."""
+    if case.fact.rule.critical:
+        return []
+    events: list[Event] = []
+    for one in case.state.same_as(case.fact):
+        if one.status is Status.ACTIVE and case.outranks(one) and not case.is_told_later(one):
+            events += case.after(events).retire(one)
+    return events
+
+
+def _called(case: Case) -> Sequence[Event]:
+    """Another name of somebody who is known, unless somebody has it; the former name stays an alias."""
+    graph, name = case.state.graph, str(case.fact.object)
+    found = subject_of(graph, case.fact)
+    if found is None or found.traits.category not in LIVING or found.called(name):
+        return []
+    if bearers(graph, case.fact, name, case.fact.scope):
+        return []
+    traits = replace(found.traits, name=name).also_called(found.traits.name)
+    told = Telling(sources=(turn_tag(case.command.turn_id),), names=(name,))
+    return [
+        EntityUpdated(
+            **content(found.entity_id, traits),
+            changed=("aliases", "name"),
+            source_turn_ids=(case.command.turn_id,),
+            told=(told,),
+        )
+    ]
+
+
+_OTHERWISE = {Action.DENY: _denied, Action.CALL: _called}
 
 
 def _is_to_come(case: Case, one: Relation) -> bool:

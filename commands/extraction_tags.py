@@ -5,8 +5,10 @@ from mnemolog.commands.extraction_ends import other_way
 from mnemolog.commands.extraction_trips import trip_reads
 from mnemolog.commands.facts import FACTS, subject_of
 from mnemolog.commands.graph import cluster_reads, entity_reads, slot_reads
+from mnemolog.commands.naming import name_reads
 from mnemolog.domain.entity import Entity
 from mnemolog.domain.errors import MnemologError
+from mnemolog.domain.extraction.candidate import Action
 from mnemolog.domain.extraction.vocabulary import (
     ALSO_CALLED,
     FOLLOWED,
@@ -46,6 +48,8 @@ def _around(case: Case, subject: Entity) -> frozenset[str]:
     ending = [each for of in (TIED_TO, SUCCEEDED, ALSO_CALLED) for each in of.get(fact.predicate, ())]
     for predicate in (*ending, FOLLOWED.get(fact.predicate, fact.predicate)):
         tags |= slot_reads(graph, (fact.scope, fact.owner, subject.entity_id, predicate))
+    if case.candidate.action is Action.CALL:
+        tags |= name_reads(fact, str(fact.object))
     if case.candidate.in_short or case.candidate.replaces or fact.predicate in (WORKS_AT, NEXT_TRIP):
         slot = case.state.about(fact, fact.predicate)
         tags |= entity_reads(graph, [one.object_id for one in slot if one.object_id])

@@ -12,10 +12,11 @@ from mnemolog.events.event import Event
 
 
 def is_planned(case: Case) -> bool:
-    """Whether the trip is planned whose date the candidate is, or a date for it."""
+    """Whether the trip is planned whose date the candidate is, or a date for it; or was, if it is planned again."""
     state, fact = case.state, case.fact
     trips = [one for trip in _trips_to(case.candidate.trip, fact) for one in state.same_as(trip)]
-    return bool(case.holding([*state.about(fact, fact.predicate), *trips]))
+    known = [*state.about(fact, fact.predicate), *trips]
+    return bool(known if case.candidate.again else case.holding(known))
 
 
 def called_off(case: Case) -> Sequence[Event]:

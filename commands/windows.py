@@ -171,7 +171,7 @@ def _stated(state: Reading, one: Proposed, statement: ExtractTurn) -> Sequence[E
     value = _terms(value_text(fact.object))
     for known in slot:
         held = _terms(state.facts.value_of(known))
-        told = candidate.action is not Action.END and known.sources.intersection(one.turn_ids)
+        told = candidate.action not in (Action.END, Action.DENY) and known.sources.intersection(one.turn_ids)
         if told and (held <= value or value <= held):
             return []
     if any(known.single for known in slot) and not fact.rule.single:

@@ -60,12 +60,16 @@ def after(entities: Mapping[str, Words], event: events.EntityEvent) -> Mapping[s
 
 def _told_by(event: events.EntityContent, words: Words, entities: Mapping[str, Words]) -> Words:
     traits = Traits(event.name, event.category, event.confidence, event.aliases, event.attributes)
-    told = dict(words.told)
+    told, spoken = dict(words.told), words.spoken
+    if words.traits and words.traits.name and name_word(words.traits.name) != name_word(traits.name):
+        # Who spoke of it so far used its former name.
+        former = name_word(words.traits.name)
+        told[former], spoken = told.get(former, frozenset()).union(spoken), frozenset[str]()
     for word, sources in _told(event, traits, entities):
         told[word] = told.get(word, frozenset()).union(sources)
     for word in _words(traits):
         told.setdefault(word, frozenset({UNTOLD}))
-    return replace(words, traits=traits, told=told)
+    return replace(words, traits=traits, told=told, spoken=spoken)
 
 
 def _told(

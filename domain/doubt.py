@@ -80,7 +80,7 @@ _ENDING = re.compile(
     r"\b(?:stop(?:s|ped|ping)?|quit(?:ting)?|off|no (?:longer|more|need)|(?:not|n't) need|any ?more|any longer"
     r"|(?:not|n't) (?:\w+ )?(?:allergic|intolerant)|finish(?:ed|ing)?|done|end(?:s|ed|ing)?|discontinu\w+"
     r"|withdr[ae]w\w*|cancel\w*|gone|(?:goes|go|went|going) away|disappear\w*|out ?gr[eo]w\w*"
-    r"|(?:grew|grown|grow) out|negative|cleared|after all|never (?:had|was|been|allergic|needed)"
+    r"|(?:grew|grown|grow) out|negative|cleared|after all|never (?:had|was|been|said|allergic|needed)"
     r"|(?:was|were) never|wean\w*|taper\w*|paus(?:e|ed|ing)"
     r"|swap\w*|switch\w*|replac\w+|instead of|g[ai]ve(?:n)? up|giving up|without|drop(?:ped|ping)?|ditch\w*|cured"
     r"|safe(?:ly)?|allowed|(?:fine|ok|okay) with|tolerat\w+|by mistake|wrong|misdiagnos\w+|(?:is|are|'s|was) over"

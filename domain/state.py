@@ -98,6 +98,7 @@ _TRAVELS = re.compile(
     r"|pushed|rescheduled?|delayed?|changed?|cancel\w*|back from|(?:is|will be|'s)(?: now)? (?:on|from|in))\b"
 )
 
+_OVER = (Action.END, Action.DENY)
 _SAYS = r"(?:said|says|told|tells|wrote|writes|texted|replied|answered|announced|mentioned)"
 _SOMEBODY = r"(?<![\w-])(?:[Mm]y \w+(?: [A-Z][\w-]*)?|[A-Z][\w-]*)"
 # `Eva said: I live in Graz`, `"I live in Graz," said Eva`, and in indirect speech `Eva told me that she lives in Graz`.
@@ -198,11 +199,11 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
             beside = one.predicate == TRIP_TO and "=next" in asked
             # Of what takes the place of another, that is not known here.
             state = "" if one.replaces else state_of(NEXT_TRIP) if beside else _extracted_state(one)
-            over_by_then = one.action is not Action.END and one.until is not None and one.until <= at
+            over_by_then = one.action not in _OVER and one.until is not None and one.until <= at
             if state in asked and (one.since is None or one.since <= at) and not over_by_then:
-                over = [each for each in found if each.action is Action.END and each.predicate == one.predicate]
+                over = [each for each in found if each.action in _OVER and each.predicate == one.predicate]
                 named = tuple(normalize_name(each.object or "") for each in over)
-                ended = named if one.action is Action.END else None
+                ended = named if one.action in _OVER else None
                 subject = f"{one.subject} {one.via}" if one.via else one.subject
                 return Statement(id_, normalize_name(subject), state, plain, at, ended, gives_way=beside)
         if found:  # The rules know what it says, and it is something else.

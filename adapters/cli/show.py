@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from rich.markup import escape
+from rich.padding import Padding
 from rich.text import Text
 
 from mnemolog.adapters.cli import output, show_envelope, show_episodes
@@ -221,18 +222,12 @@ def _proof(found: Proof) -> None:
 def _why(found: WhyView) -> None:
     output.console.print(f"[bold]{found.kind}[/] {found.id}", highlight=False)
     seqs = {event.event_id: f"@{event.seq}" for event in found.events}
-    rows = [
-        (
-            f"@{event.seq}",
-            output.when(event.recorded_at),
-            Text.assemble(event.type, (_how(event, seqs), "dim")),
-            event.actor,
-            event.agent_id,
-            event.policy_version,
+    for event in found.events:
+        head = Text.assemble(f"@{event.seq}  {output.when(event.recorded_at)}  ", (event.type, "cyan"))
+        head.append(f"  by {event.actor or 'nobody'} for {event.agent_id}")
+        output.console.print(
+            head, *(Padding(Text(one, "dim"), (0, 0, 0, 2), expand=False) for one in _how(event, seqs)), sep="\n"
         )
-        for event in found.events
-    ]
-    output.show(("seq", "when", "event", "actor", "agent", "policy"), rows)
     for one in found.merged_from:
         output.line("merged from", one)
     if found.merged_into:
@@ -245,14 +240,14 @@ def _why(found: WhyView) -> None:
         output.console.print(f"[dim]and {output.count(found.unseen_turns, 'turn')} that this agent may not see[/]")
 
 
-def _how(event: CauseView, seqs: Mapping[UUID, str]) -> str:
-    """Shown on its own line below the event."""
+def _how(event: CauseView, seqs: Mapping[UUID, str]) -> Sequence[str]:
+    """What is said below an event, a line each."""
     match = event.match or {}
     similarity = f" {match['similarity']:.2f}" if match.get("similarity") is not None else ""
     undoes = f"undoes {seqs.get(event.undoes, 'another')}" if event.undoes else ""
-    run = f"run {event.run_id}" if event.run_id else ""
-    parts = [f"{match['band']}{similarity}" if match else "", undoes, f"rule {event.rule}" if event.rule else "", run]
-    return "".join(f"\n{part}" for part in parts if part)
+    told = (("rule", event.rule), ("run", event.run_id), ("policy", event.policy_version))
+    parts = [f"{match['band']}{similarity}" if match else "", undoes, *(f"{name} {one}" for name, one in told if one)]
+    return [part for part in parts if part]
 
 
 def _one_memory(found: MemoryView | MessageView | SummaryView) -> None:
@@ -451,7 +446,7 @@ def _facts(page: Page[FactView]) -> None:
 
 
 def _fact_table(found: Sequence[FactView]) -> None:
-    rows = [(_fact(one), _holds(one), output.when(one.known_from), one.relation_id) for one in found]
+    rows = [(_fact(one), _holds(one), _day(one.known_from), one.relation_id) for one in found]
     output.show(("fact", "holds", "known since", "id"), rows, nothing="no facts", short=True)
 
 
@@ -463,13 +458,17 @@ def _fact(one: FactView) -> Text:
 
 
 def _holds(one: FactView) -> str:
-    return f"{_day(one.valid_from)} – {_day(one.valid_to) if one.valid_to else ''}".strip()
+    """By the day; what begins and ends on one day, to the minute."""
+    since, until = _day(one.valid_from), _day(one.valid_to) if one.valid_to else ""
+    if one.valid_to and since == until:
+        since, until = output.when(one.valid_from), output.when(one.valid_to)
+    return f"{since} – {until}".strip()
 
 
 def _day(at: datetime) -> str:
-    """A time at the start of a day in UTC is shown as that day."""
+    """A time at the start of a day in UTC is that day, wherever it is read."""
     utc = at.astimezone(UTC)
-    return f"{utc:%Y-%m-%d}" if utc.time() == time.min else output.when(at)
+    return f"{utc:%Y-%m-%d}" if utc.time() == time.min else output.day(at)
 
 
 def _patrolled(done: PatrolResult) -> None:

@@ -259,7 +259,7 @@ def fact_of(
         "object": one.object or "*",
         "literal": one.literal if one.object else True,
         "since": one.since,
-        "until": until if one.action is not Action.END else None,
+        "until": until if one.action not in (Action.END, Action.DENY) else None,
         "confidence": one.confidence,
         "metadata": {"extractor": extractor, "rule": one.rule} if one.rule else {"extractor": extractor},
         "told_at": said_at,

@@ -14,11 +14,15 @@ MOST_WRITES = 3  # B13: of one turn.
 
 
 class Action(StrEnum):
-    """What a sentence does to a fact: states it, ends it, corrects the latest value, or proposes a profile field."""
+    """What a sentence does to a fact: states it, ends it, corrects the latest value, says that it never held, or proposes
+    a profile field; or it calls somebody who is known by another name.
+    """
 
     STATE = "state"
     END = "end"
     CORRECT = "correct"
+    DENY = "deny"
+    CALL = "call"
     PROPOSE = "propose"
 
 
@@ -35,7 +39,7 @@ class Candidate:
     `replaces`: it counts only if the subject's present value bears this name, as in "I switched from Acme to Globex".
 
     `trip`: the place to which the trip goes whose date this is. `planned`: it counts only if that trip is planned
-    already, because much else is moved: "Lisbon was moved to 28 May".
+    already, because much else is moved: "Lisbon was moved to 28 May". `again`: or was, before it was called off.
 
     `in_short`: an end may name what holds by its first words, or in the singular: "my walnut allergy".
 
@@ -50,6 +54,7 @@ class Candidate:
     replaces: str = ""
     trip: str = ""
     planned: bool = False
+    again: bool = False
     in_short: bool = False
     action: Action = Action.STATE
     literal: bool | None = None

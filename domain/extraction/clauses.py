@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mnemolog.domain.extraction import rule
+from mnemolog.domain.extraction.denials import denials
 from mnemolog.domain.extraction.figures import COST
-from mnemolog.domain.extraction.times import is_time
+from mnemolog.domain.extraction.times import POINT, is_time
 from mnemolog.domain.extraction.vocabulary import DIETS, ONE_OF, PETS, ROLE_WORDS, SOME_OF
 from mnemolog.domain.text import NOT_A_TITLE
 
@@ -16,13 +17,14 @@ LONGEST = 2000
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """`corrects`: the sentence says that something before was wrong. `before`: the sentences before it, and what its own
+    """`corrects`: the sentence says that something before was wrong. `denies`: that this never was so. `before`: the sentences before it, and what its own
     says before it.
     """
 
     text: str
     corrects: bool = False
     before: tuple[str, ...] = ()
+    denies: bool = False
 
 
 def clauses(text: str) -> Iterator[Clause]:
@@ -35,6 +37,11 @@ def clauses(text: str) -> Iterator[Clause]:
     sentences = sentences_of(plain)
     for place, sentence in enumerate(sentences):
         stated, corrects = _opened(_certain(_ASIDE.sub("", sentence.strip())))
+        stated, other_time = _NOT_THEN.subn("", stated)
+        corrects = corrects or bool(other_time)
+        stated, denied = denials(stated)
+        if not sentence.endswith("?"):
+            yield from (Clause(one.strip(), before=sentences[:place], denies=True) for one in denied)
         stated = _completed(stated, " ".join(sentences[:place]))
         stated = _BARE_ROLE.sub("my ", _NEW_ROLE.sub("my new ", _KIN.sub(r"my \1 ", stated)))
         stated = _WISHED.sub("call me ", _HEDGED.sub("I'm ", stated))
@@ -284,6 +291,8 @@ _ME_AND = re.compile(
 )
 # "Last week, I moved" is one clause.
 _LED = re.compile(r"([\w' -]{4,30}), (?=(?:i|we|my|our)\b)", re.IGNORECASE)
+# "In May, not March" corrects what was said of the time.
+_NOT_THEN = re.compile(rf"(?<=\w),? (?:and )?not (?:(?:in|on|since|from) )?{POINT}(?=\W*$)", re.IGNORECASE)
 # What is said in jest, in a role or in a text that somebody asks for.
 _JEST = re.compile(
     r"\b(?:kidding|joking|jk|april fools?|just testing|role[- ]?play(?:ing)?|act as|pretend)\b|(?<!\w)/s\b|, not[.!]*$|,? (?:but )?not really\W*$"

@@ -13,6 +13,7 @@ from mnemolog.domain.extraction.forms import (
     AND_THERE,
     AND_TO,
     AT_WORK,
+    BACK_ON,
     DATES,
     FLIES_ON,
     GOT_ONE,
@@ -55,7 +56,7 @@ def extract(
     found: list[Candidate] = []
     for clause in clauses(text):
         last = found[-1] if found else before
-        if found and (begun := _begun(clause, found[-1], at)):
+        if found and not clause.denies and (begun := _begun(clause, found[-1], at)):
             found[-1] = begun
             continue
         if not _names_a_pet(clause):
@@ -63,6 +64,10 @@ def extract(
         made = [*_said_in(clause.text, at), *_taken_over(clause, at), *_new_job(clause, at), *_called(clause, at)]
         made = made or [*_flight_changed(clause, at), *_off_it(clause, last, at, same_message=bool(found))]
         for one in made or (_continued(clause, last, at, same_message=bool(found)) if last else ()):
+            if clause.denies:
+                if one.action is not Action.STATE:
+                    continue
+                one = replace(one, action=Action.DENY, changes=True, since=None, until=None)
             if clause.corrects and one.action is Action.STATE:
                 one = replace(one, action=Action.CORRECT)
             if one.subject == ME:
@@ -138,7 +143,13 @@ def _new_job(clause: Clause, at: datetime) -> Sequence[Candidate]:
 
 
 def _flight_changed(clause: Clause, at: datetime) -> Sequence[Candidate]:
-    """Another date of the trip that is planned: "changed the flight, going on 2 June now"."""
+    """Another date of the trip that is planned: "changed the flight, going on 2 June now", "Rome is on again, we fly
+    on 2 June".
+    """
+    if (back := BACK_ON.match(_before(clause))) and (found := FLIES_ON.match(clause.text)):
+        day, whither = day_of_trip(found["when"], at), Said(back, dated(_before(clause), at), at).name
+        dates = another_date(whither, day) if day else ()
+        return [replace(one, planned=True, again=True, rule=f"{EXTRACTOR}/back-on") for one in dates]
     said = f"{_before(clause)} {clause.text}"
     if not _OTHER_FLIGHT.search(said) or (found := FLIES_ON.match(clause.text)) is None:
         return ()

@@ -20,6 +20,7 @@ from mnemolog.domain.extraction.makers import (
     drug,
     drug_instead,
     drug_over,
+    due,
     eats,
     ends,
     ends_study,
@@ -29,6 +30,7 @@ from mnemolog.domain.extraction.makers import (
     freelance,
     joins,
     last_day,
+    left,
     likes,
     lived_in,
     lives_in,
@@ -47,6 +49,7 @@ from mnemolog.domain.extraction.makers import (
     only_intolerant,
     outgrown,
     parents,
+    petless,
     planned,
     related,
     several,
@@ -59,6 +62,7 @@ from mnemolog.domain.extraction.makers import (
     titled,
     travels,
     trip,
+    trip_again,
     trip_instead,
     trip_moved,
     trip_over,
@@ -75,6 +79,8 @@ from mnemolog.domain.extraction.others import (
     left_the_company,
     no_longer_is,
     parted,
+    renamed,
+    surname_changed,
     their_relative,
     they_are_allergic,
     they_are_engaged,
@@ -128,7 +134,9 @@ DATES: tuple[Rule, ...] = named(
     rule("on |for ", rf"(?:(?:my|the|our) )?{{PRACTITIONER}}(?:'s)?(?: appointment)?(?: is| is now| has been moved to| got moved to)? (?:on |for )?(?P<when>{times.POINT})(?=$|[,.!]| (?:at|in|from|with|because|now|instead)\b)", appointment),
     rule("last day", rf"my last day (?:at|with) {{NAME}} (?:is|was|will be)(?: on)? (?P<when>{times.POINT})", last_day),
     rule("to |until|till", rf"{_EVENT}{_MOVED} (?:to|until|till|for) (?P<when>{times.POINT})", event_moved),
-    rule("booked", rf"{{I}} booked(?: (?:an?|our|my|the|some|two))?(?: (?!(?:table|seat|ticket)s?\b)[a-z-]+){{0,3}} (?:flights?|trip|holiday|vacation|week|weekend|hotel|getaway|break) (?:to|in) {{NAME}} (?:for|on|from|in) (?P<when>{times.POINT})", booked),
+    rule("back on|on again", rf"{_EVENT}(?: is|'s)(?: now)? (?:back on|on again)[,:]?(?: (?:for|on|in))? (?P<when>{times.POINT})\b", event),
+    rule("due", rf"(?:(?:the|our|my) (?:baby|little one|twins)(?: is|'s| are)|{{AM}}(?: pregnant[,!]?(?: and)?)?)(?: now)? due (?:on |in )?(?P<when>{times.DAY_AND_MONTH})", due),
+    rule("booked", rf"{{I}} (?:re-?)?booked(?: (?:an?|our|my|the|some|two))?(?: (?!(?:table|seat|ticket)s?\b)[a-z-]+){{0,3}} (?:flights?|trip|holiday|vacation|week|weekend|hotel|getaway|break) (?:to|in) {{NAME}} (?:for|on|from|in) (?P<when>{times.POINT})", booked),
     rule("getaway|trip|holiday|vacation|break|weekend", rf"(?:{{I}} (?:got|have|planned) |there's )?an?(?: [a-z-]+){{0,2}} (?:trip|holiday|vacation|break|weekend|getaway) (?:to|in) {{NAME}}(?: with [\w ]{{2,20}}?)?,? (?:on|for|from) (?P<when>{times.POINT})\b", booked),
     rule("to |until|till", rf"(?:{{I}}|they|[\w' -]{{2,30}}?(?: has| have)?(?: just)?(?= \w+ (?:my|our)\b))(?: have)? (?:moved|postponed|rescheduled|pushed|shifted|put|delayed|changed|extended) {_EVENT}(?: back)? (?:to|until|till) (?P<when>{times.POINT})", event_moved),
     # What something costs, and the numbers under which somebody is reached.
@@ -148,6 +156,8 @@ DATES: tuple[Rule, ...] = named(
     # Trips that are known: much else is moved.
     rule("postponed|moved|rescheduled|pushed|forward|changed|delayed", rf"(?:(?:the|our|my) )?{{PLACE}}{{NAME}}(?: (?:trip|holiday|vacation))?{{GOT}}? (?:moved|postponed|rescheduled|pushed(?: back)?|brought forward|changed|delayed)(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})\b", trip_moved),
     rule(" is on| is now| is from| is in|'s on|'s now|'s from|will be", rf"(?:(?:the|our|my) )?{{PLACE}}{{NAME}}(?: (?:trip|holiday|vacation))?(?: is|'s| will be)(?: now)? (?:on|from|in) (?P<when>{times.POINT})\b", trip_moved),
+    rule("back on|on again", rf"(?:(?:the|our|my) )?{{PLACE}}{{NAME}}(?: (?:trip|holiday|vacation))?(?: is|'s)(?: now)? (?:back on|on again)[,:]?(?: (?:for|on|in|from))? (?P<when>{times.POINT})\b", trip_again),
+    rule("rebooked|re-booked", rf"{{I}} re-?booked {{PLACE}}{{NAME}} (?:for|on|from|in)(?: [a-z ]{{2,20}},)? (?P<when>{times.POINT})\b", trip_again),
     rule("postpon|mov|reschedul|push|delay|chang", rf"{{I}}(?: (?:had|have) to)? (?:moved?|postponed?|rescheduled?|push(?:ed)?|delay(?:ed)?|changed?) {{PLACE}}{{NAME}}(?: (?:trip|holiday|vacation))?(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})\b", trip_moved),
 )
 
@@ -160,6 +170,7 @@ MOVED_IN = form(r"{I}(?: all)? moved in(?:to (?:the|our|my)(?: new)? (?:flat|hou
 SO_IS = form(r"(?:so )?is {NAME}(?: too)?$")
 INSTEAD = form(r"(?:{AM} (?:going|flying|travelling|traveling|off)|(?:i|we)(?:'ll| will) (?:go|fly|travel)) to {NAME}(?: (?:in|on|for|next|this) [\w ]{2,20}?)? instead(?=$|[,.!;]| with\b)")
 STARTS = form(rf"i(?:'ll| will|'m going to)? (?:start|started|begin|began)(?: (?:work|there))? (?P<when>(?:(?:on|in|from|this|next|last) )?{times.POINT})(?=$|[,.!])")
+BACK_ON = form(r"(?:(?:the|our|my) )?{PLACE}{NAME}(?: (?:trip|holiday|vacation))?(?: is|'s)(?: now)? (?:back on|on again)(?=$|[,.!;])")
 FLIES_ON = form(rf".*(?:\b(?:{{I}}|and|now)|[,;:]|^) ?(?:now )?(?:go|leave|fly|set off|going|leaving|flying|off)(?: out)?(?: now)? (?:on )?(?P<when>{times.POINT})\b")
 AND_TO = form(rf"(?:(?:and|then|also) )*to {{NAME}}(?: for [\w ]{{2,20}}?)? (?:on|from) (?P<when>{times.POINT})(?=$|[,.!;])")
 AND_THERE = form(rf"(?:and |then |also )*{{NAME}}(?: for [\w ]{{2,20}}?)? (?:on|from) (?P<when>{times.POINT})(?=$|[,.!;])")
@@ -189,7 +200,7 @@ RULES: tuple[Rule, ...] = named(
     rule("back in", r"{AM} (?:back|home) in {NAME} (?:for good|permanently)", moved_to),
     rule("settled", r"{I} settled(?: down)? in {NAME}{END}", moved_to),
     rule("moved", r"{I} moved (?:out of|away from) {NAME}{END}", ends("lives_in")),
-    rule("live", r"(?:i|we) (?:don't|do not) live in {NAME}{NO_MORE}", ends("lives_in")),
+    rule("live", r"(?:i|we) (?:don't|do not) live in {NAME}(?:{NO_MORE}|(?: at all)?(?=$|[,.!;]))", ends("lives_in")),
     rule("longer", r"(?:i|we)(?:'m| am|'re| are)? no longer (?:live|living) in {NAME}{END}", ends("lives_in")),
     rule("used to", r"(?:i|we) used to live in {NAME}{END}", ends("lives_in")),
     rule("lived", r"{I} lived in {NAME}{END}", lived_in),
@@ -207,11 +218,11 @@ RULES: tuple[Rule, ...] = named(
     rule("it is|it's|it was", r"(?:it is|it's|it was) {NAME} (?:that|where) (?:i|we) (?:live|moved|relocated)(?: in| to)?$", lives_in),
     rule("address", r"(?:my|our)(?: (?:new|home|current|postal))* address (?:is|(?:has )?changed(?: again)?(?:,|:)? (?:it's|it is|to))(?: now)?:? (?P<value>\d+\w? (?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+){0,3})(?=$|[,.!;]| now\b)", address),
     # Work.
-    rule("work", r"i (?:don't|do not) work (?:at|for) {NAME}{NO_MORE}", ends("works_at", in_short=True)),
+    rule("work", r"i (?:don't|do not) work (?:at|for) {NAME}(?:{NO_MORE}|(?: at all)?(?=$|[,.!;]))", ends("works_at", in_short=True)),
     rule("longer|not", r"i(?:'m| am)? (?:no longer|not) (?:work|working|employed|with)(?: at| for| by)? {NAME}{NO_MORE}?{END}", ends("works_at", in_short=True)),
     rule("no longer", r"{AM} no longer at {NAME}{END}", ends("works_at", in_short=True)),
     rule("used to", r"i used to work (?:at|for) {NAME}{END}", ends("works_at", in_short=True)),
-    rule("quit|left|resigned|leaving|retired", r"{I} (?:quit|left|resigned from|leaving|retired from)(?: (?:my|the) (?:job|position|role) (?:at|with))? {PLACE}{NAME}{END}", ends("works_at")),
+    rule("quit|left|resigned|leaving|retired", r"{I} (?:quit|left|resigned from|leaving|retired from)(?: (?:my|the) (?:job|position|role) (?:at|with))? {PLACE}{NAME}{END}", left),
     rule("fired|sacked|laid off|let go", r"{I} (?:got |was |were )?(?:fired|sacked|laid off|let go) (?:from|by|at) {NAME}{END}", ends("works_at", in_short=True)),
     rule("job|position", r"{I} (?:quit|left|lost|resigned from) my (?:job|position)(?=$|[,.!])", ends("works_at")),
     rule("fired|sacked|laid off|redundant", r"{I}(?: got| was)? (?:fired|sacked|laid off|made redundant)(?=$|[,.!])", ends("works_at", in_short=True)),
@@ -232,6 +243,7 @@ RULES: tuple[Rule, ...] = named(
     rule("offer|contract", r"{I} (?:accepted|(?:took|taken|signed)(?= .{0,12}(?:job|contract))) (?:an?|the|their|my)(?: new)?(?: job)? (?:offer|contract) (?:from|at|with) {NAME}{END}", joins),
     rule("let me go|fired me|laid me off|redundant", r"{NAME} (?:has |have )?(?:just )?(?:let me go|fired me|laid me off|made me redundant)(?=$|[,.!;]| (?:and|after|because|in|without|for)\b)", ends("works_at", in_short=True)),
     rule("freelanc|self-employed", r"{I} (?:gone |went |going |became )?(?:freelance|freelancing|self-employed)(?=$|[,.!]| (?:now|again|as|since)\b)", freelance),
+    rule("for myself", r"{I} (?:work|working) for myself(?=$|[,.!;]| (?:now|these days|again|and|as|since)\b)", freelance),
     rule("promoted", r"{I} (?:got |was |were )?promoted to {TITLE}", titled),
     rule("title|role|position", r"my(?: new| current)? (?:job title(?: is(?: now)?| changed to| became)|(?:title|role|position)(?: at work)? is now) {TITLE}(?=$|[,.!]| (?:at|now|from|as)\b)", titled),
     rule("teach", r"i(?: now)? teach(?: [\w ]{2,30}?)? at {NAME}{END}", works_at),
@@ -249,6 +261,8 @@ RULES: tuple[Rule, ...] = named(
     rule("stud|major", r"{I} (?:study|studying|majoring in) (?P<value>(?!(?:for|hard|at|in|with|abroad|all|the|my|a|this|it|every|together|some|how)\b)[\w-]+(?: (?!(?:at|in|for|with|because|hard|right|here|now|together)\b)[\w-]+){0,2})(?: at {NAME}{END}|(?=$|[,.!]| (?:at|in|with|here|now)\b))", studied),
     rule("learning", r"{I} (?:(?:started|begun|began) )?learning {LANGUAGES}(?=$|[,.!;]| (?:now|and|but|with|on|at|for|in|because|too|again|to|so)\b)", values("learns")),
     rule("learning|studying|give|gave", r"{I} (?:(?:stopped|quit|no longer) (?:learning|studying)|(?:given up|gave up|giving up)(?: (?:learning|studying))?) {LANGUAGES}(?=$|[,.!;]| (?:now|and|but|because|for|since)\b)", ends("learns")),
+    rule("speak", r"i (?:don't|do not|can't|cannot|can not) speak (?:any )?{LANGUAGES}(?:{NO_MORE}|(?: at all)?(?=$|[,.!;]))", ends("speaks")),
+    rule("have a|have any", r"(?:i|we) (?:don't|do not) have (?:an?|any) {PET}s?(?:{NO_MORE}|(?: at all)?(?=$|[.!;]))", petless),
     rule("speak", r"i(?: can| also| now)? speak(?: fluent| some| a little| a bit of)? {LANGUAGES}(?! \w*(?:food|music))", values("speaks")),
     # Health.
     rule("allerg", r"{AM}(?: (?:very|severely|extremely|highly|deathly|mildly))* allergic to {FOOD}(?:,? (?:and )?not(?: to)? (?P<former>{DISH}))?(?=$|[,.!(]| (?:so|because|since|now|too|btw|fyi|lol|tho|though|haha|innit|pls|please)\b)", allergic),
@@ -283,7 +297,7 @@ RULES: tuple[Rule, ...] = named(
     rule("mg|mcg|µg|ml|iu|units|pills|tablets", r"(?:(?:my|the) )?{DRUG}(?:(?:(?: is|'s| went|(?: has|'s) gone| goes|(?: was| got| has been| is)? (?:doubled|increased|raised|upped|bumped|reduced|halved|lowered|cut))(?: back| now)*(?: up| down)? to)|(?: is|'s)? now) {DOSE}", dose),
     rule("dose|dosage", r"(?:my|the) (?:(?:dose|dosage) of )?{DRUG}(?: (?:dose|dosage))? (?:is|was|(?:has |was |is )?(?:been )?(?:raised|increased|upped|lowered|reduced|cut|changed|adjusted) to|(?:went|has gone|is) (?:up|down) to)(?: now)? {DOSE}", dose),
     # Diet.
-    rule(" any", r"{I} not(?: an?)? {DIETS}{NO_MORE}", ends("diet_plan")),
+    rule(" not", r"{I} not(?: an?)? {DIETS}(?:{NO_MORE}|(?: at all| really)?(?=$|[,.!;]))", ends("diet_plan")),
     rule("longer", r"{I} no longer(?: an?)? {DIETS}\b", ends("diet_plan")),
     rule("stopped|gave up|given up|quit|dropped|ditched", r"{I} (?:stopped|gave up|given up|quit|dropped|ditched)(?: being)?(?: an?| the| my)? {DIETS}(?: diet)?(?=$|[,.!])", ends("diet_plan")),
     rule("eat", r"{I} (?:(?:eat|eating|started eating|started to eat) (?:meat|fish|everything|meat and fish|fish and meat) again|back to eating (?:meat|fish|everything))", eats),
@@ -310,6 +324,8 @@ RULES: tuple[Rule, ...] = named(
     rule("divorced", r"{WHO}" + _HAVE + r"(?: got)? (?:divorced|separated)(?=$|[,.!;]| (?:and|after|now)\b)", ends_for("married_to")),
     rule("divorced", r"{I} divorced {WHO}" + _GONE, parted),
     rule("married|divorce", r"(?:{I} (?:no longer|not) married{NO_MORE}?|(?:our|my|the) divorce (?:is|was|got|has been) (?:final|finalised|finalized))(?=$|[,.!]| (?:now|and)\b)", ends("married_to")),
+    rule("split|broken|separated|parted|quits", r"we(?:'ve| have)(?: (?:just|now|finally|officially))* (?:split up|broken up|separated|parted ways|called it quits)(?=$|[.!;]| (?:now|for good|last|this|in|after|because|and)\b)", parted),
+    rule("together", r"we(?:'re| are) (?:no longer together|not together any ?more)(?=$|[,.!;]| (?:and|since|because)\b)", parted),
     rule("single", r"{AM} (?:newly )?single(?: again| now)(?=$|[,.!;])", parted),
     rule("engagement", r"{I}(?: had to)? (?:called off|broke off|ended|call off|broken off) (?:the|our|my) engagement", ends("engaged_to")),
     # Trips that are off; others are dates that are.
@@ -370,6 +386,8 @@ RULES: tuple[Rule, ...] = named(
     rule("call|name", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?P<firm>(?-i:[A-Z])[\w'&-]+))))?(?:'s name is|'s called| is called| is named|, whose name is| named| called) {OTHER}{END}", related),
     rule("two|three|four", r"{I} (?:have|got|adopted|bought|rescued|own) (?:two|three|four)(?: [a-z-]+)? (?P<several>dogs|cats|puppies|kittens|rabbits|hamsters|budgies|parrots|horses|guinea pigs)(?:,|:|,? called|,? named) {ALL}(?=$|[,.!;])", several),
     rule("my|our", r"(?:my|our)(?: (?:new|two|three|four|lovely|older|younger|little|best))* (?P<several>" + SEVERAL + r") are (?:called |named )?{ALL}(?=$|[,.!;])", several),
+    rule(" by ", r"{WHO}(?:'s| is| has| have| now| been)* (?:goes|go|going|gone) by(?: the name(?: of)?)? {OTHER}{END}", renamed),
+    rule("name to", r"{WHO}(?:'s| has| have)?(?: (?:just|legally|officially|now))* changed (?:his|her|their|its) (?:first )?name to {OTHER}{END}", renamed),
     rule("my|our", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?P<firm>(?-i:[A-Z])[\w'&-]+))))?(?:,| is(?: now)?)? {OTHER}(?=$|[,.!]| &| (?:is|was|has|had|and|now|just|will|who|with|always|never|often|ate|waters|feeds|walks|minds|babysits|[a-z]{2,}ed|" + VERBS + r")\b)", related),
     rule(" is ", r"(?:my|our){SORT} {ONE} is(?: now)?(?: called)? {OTHER}(?= (?:at|from) (?-i:[A-Z]))", related),
     rule(" here is", r"the {ONE} here is(?: now)? {OTHER}(?=$|[,.!])", related),
@@ -385,6 +403,12 @@ RULES: tuple[Rule, ...] = named(
     rule("left", r"{ALONE} (?:has |have )?(?:just )?left (?:the |our )(?:company|firm|team|business)(?=$|[,.!;]| (?:and|for|to|after)\b)", left_the_company),
     rule("report", r"i(?: now|'ll)? (?:now )?report to {OTHER}{FROM_HERE}", names_other("manager")),
     rule(" is my", r"{OTHER} is(?: now)? my{SORT} {ONE}(?: now)?(?=$|[,.!])", related),
+    # Another name.
+    rule("called|named|known as", r"{WHO}(?:'s| is) (?:called|named|known as) {OTHER} (?:now|these days|nowadays)(?=$|[,.!;])", renamed),
+    rule("called|named|known as", r"{WHO}(?:'s| is) now (?:called|named|known as) {OTHER}{END}", renamed),
+    rule("renamed", r"{I} renamed {GONE}(?: to)? {OTHER}{END}", renamed),
+    rule(" now", r"(?P<alone>(?-i:[A-Z][\w-]+ [A-Z][\w-]+))(?: is|'s) now {OTHER}(?=$|[,.!;])", surname_changed),
+    rule(" now", r"(?P<alone>(?-i:[A-Z][\w-]+ [A-Z][\w-]+))(?: is|'s) {OTHER} now(?=$|[,.!;])", surname_changed),
     # Cars.
     rule("drive", r"{I} drive(?: (?:an?|the|my|our))?(?: (?!(?:to|rental|hired|borrowed|for|with|in|at|on|from|near|through|around|between|past|into|across|over|along|by|via)\b)(?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", names("drives", single=True)),
     rule(" car", r"{I} (?:bought|got|leased|have|picked up) (?:an?|our|my)(?: [a-z-]+){0,2} car(?:,|:| -)? (?:an?|it's an?)(?: (?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", names("drives", single=True, changes=True)),
@@ -415,7 +439,7 @@ RULES: tuple[Rule, ...] = named(
     rule("any", r"i (?:don't|do not)(?: really)? (?:like|love|enjoy) (?P<value>(?:[\w'-]+ ){1,4}?)(?:any ?more|any longer)", no_longer),
     rule("longer|stopped", r"i (?:no longer (?:like|love|enjoy)|stopped (?:liking|enjoying)) {LIKED}", no_longer),
     rule("prefer", r"i(?: (?:really|also|still|now|just|much))* (?P<verb>prefer) (?P<value>(?!(?:it|that|this|to|not|the|a|an|your|you|them|if|when)\b)[\w'-]+(?: (?!(?:to|over|than|and|but|because|so|if|when|as|it|that|with|for|now|again|these|nowadays)\b)[\w'-]+){0,3})(?=$|[.!,]| (?:to|over|than|because|now|again|these days|nowadays)\b)", likes),
-    rule("like|love|enjoy|hate|detest|dislike|stand|adore", r"i(?: (?:really|also|still|now|just|absolutely|truly|actually|much))*(?P<not> (?:don't|do not)(?: really)?)? (?P<verb>like|love|enjoy|hate|detest|dislike|can't stand|adore) {LIKED}", likes),
+    rule("like|love|enjoy|hate|detest|dislike|stand|adore", r"i(?: (?:really|also|still|now|just|absolutely|truly|actually|much|quite|rather|do))*(?P<not> (?:don't|do not)(?: really)?)? (?P<verb>like|love|enjoy|hate|detest|dislike|can't stand|adore) {LIKED}", likes),
 )
 
 

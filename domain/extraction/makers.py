@@ -156,6 +156,11 @@ def parents(said: Said) -> Sequence[Candidate]:
     return tuple(Candidate(predicate="parent_of", object=one, category=PERSON, literal=False) for one in born)
 
 
+def left(said: Said) -> Sequence[Candidate]:
+    """The end of a job. What has no genitive may be a town, after which an employer is named."""
+    return ends("works_at", in_short=re.search(r"'s?$", said.match["name"]) is not None)(said)
+
+
 def switched(said: Said) -> Sequence[Candidate]:
     """A new employer in place of the one that is named first, if that is known to be one."""
     return [replace(one, changes=True, replaces=said.named("former") or "") for one in works_at(said)]
@@ -395,6 +400,16 @@ def eats(said: Said) -> Sequence[Candidate]:
     return tuple(replace(end, object=one, literal=True) for one in over) or (end,)
 
 
+def petless(said: Said) -> Sequence[Candidate]:
+    """The end of every animal of a kind."""
+    kind = said.match["who"].lower()
+    return (
+        Candidate(
+            predicate=RELATIONS.get(kind, kind), object=None, action=Action.END, changes=True, until=said.clause.since
+        ),
+    )
+
+
 def related(said: Said) -> Sequence[Candidate]:
     """Somebody and their name. A date is that of the tie only if the clause says nothing else."""
     since = said.clause.since if said.match.end() == len(said.match.string) else None
@@ -467,6 +482,11 @@ def trip_moved(said: Said) -> Sequence[Candidate]:
     """Another date of a trip, if one to this place is planned."""
     on = day_of_trip(said.match["when"], said.at)
     return [replace(one, planned=True) for one in another_date(said.name, on)] if on else ()
+
+
+def trip_again(said: Said) -> Sequence[Candidate]:
+    """The date of a trip that was called off and is planned again."""
+    return [replace(one, again=True) for one in trip_moved(said)]
 
 
 def another_date(place: str, on: times.Dated) -> Sequence[Candidate]:
@@ -545,6 +565,12 @@ def age(said: Said) -> Sequence[Candidate]:
     return (Candidate(predicate="age", object=said.match["value"], literal=True, changes=True),)
 
 
+def due(said: Said) -> Sequence[Candidate]:
+    """The day on which a child is to be born."""
+    day = times.day_of(said.match["when"], said.at)
+    return (_date_of("due_date", day.date().isoformat()),) if day and _is_planned_for(day, said.at) else ()
+
+
 def event_moved(said: Said) -> Sequence[Candidate]:
     """Another date of something that is planned, by this name or by a longer one: `the exam` may be the stats exam."""
     return [replace(one, planned=True) for one in event(said)]
@@ -565,4 +591,4 @@ def event(said: Said) -> Sequence[Candidate]:
     if place and noun == "flight" and (on := day_of_trip(said.match["when"], said.at)):
         flight = _date_of("flight_date", day.date().isoformat())
         return (*(replace(one, planned=True) for one in another_date(place, on)), flight)
-    return (_date_of(f"{noun}_date", day.date().isoformat()),)
+    return (_date_of(noun if noun.endswith("_date") else f"{noun}_date", day.date().isoformat()),)

@@ -57,6 +57,19 @@ def their_relative(said: Said) -> Sequence[Candidate]:
     return (*who.tie, who.told(category=category, changes=said.changes, **tie))
 
 
+def renamed(said: Said) -> Sequence[Candidate]:
+    """Another name of somebody who is known: "my brother Chris goes by Kit now"."""
+    who, name = Who.of(said), said.named("other")
+    return (*who.tie, who.told(predicate="called", object=name, literal=True, changes=True, action=Action.CALL))
+
+
+def surname_changed(said: Said) -> Sequence[Candidate]:
+    """ "Emma Bell is Emma Stone now": of one first name."""
+    first, *_ = (said.named("alone") or "").split()
+    name = (said.named("other") or "").split()
+    return renamed(said)[-1:] if len(name) > 1 and name[0] == first else ()
+
+
 def they_are_engaged(said: Said) -> Sequence[Candidate]:
     who, to = Who.of(said), {"object": said.named("other"), "category": PERSON, "literal": False, "single": True}
     return (*who.tie, who.told(predicate="engaged_to", since=said.clause.since, changes=True, **to))

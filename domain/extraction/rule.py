@@ -231,7 +231,7 @@ _FRAGMENTS = {
     "ALL": rf"(?P<all>{_PERSON}(?:, \d{{1,2}},?)?(?:,? (?:(?:and|&) )?{_PERSON}(?:, \d{{1,2}})?){{1,4}})",
     "NO_MORE": r"(?: any ?more| any longer)",
     "NEXT_TRIP": r"(?:next (?:trip|holiday|vacation|journey))",
-    "DIET": rf"(?P<value>{DIETS})\b(?!-)(?! (?!(?:diet|now|again|because|since|and|for|these|so|but|at|too|as|in|from|by|with|myself)\b)\w)",
+    "DIET": rf"(?P<value>{DIETS})\b(?!-)(?! at (?:home|work|lunch|lunchtime|dinner|breakfast|weekends)\b)(?! (?!(?:diet|now|again|because|since|and|for|these|so|but|at|too|as|in|from|by|with|myself)\b)\w)",
     "DIETS": f"(?P<value>{DIETS})",
     "LANGUAGES": rf"(?P<value>(?:{LANGUAGES})(?:(?:, and |, | and )(?:{LANGUAGES}))*)\b",
     # An occupation, or any title if an employer follows.

@@ -136,7 +136,12 @@ def fact_sentence(row: Row) -> str:
 
 def told_sentence(row: Row) -> str:
     """A fact as a reader is told it: in the past if it has ended."""
-    return sentence(row["subject"], row["predicate"], fact_value(row), over=row["state"] is State.ENDED)
+    return former_sentence(row) if row["state"] is State.ENDED else fact_sentence(row)
+
+
+def former_sentence(row: Row) -> str:
+    """A fact in the past."""
+    return sentence(row["subject"], row["predicate"], fact_value(row), over=True)
 
 
 async def seeds_of(

@@ -20,7 +20,7 @@ from mnemolog.projections.asking import ask, together
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.graph import facts
 from mnemolog.projections.graph import reader as entities
-from mnemolog.projections.graph.hydration import told_sentence
+from mnemolog.projections.graph.hydration import former_sentence
 from mnemolog.projections.graph.tables import NAME as GRAPH
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.requests import UNFILTERED
@@ -77,7 +77,15 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
         return Ranked([], unknown)
     in_order = await settled(asked, hits)
     kept = in_order if asked.former else [hit for hit in in_order if hit.current]
-    return Ranked(kept[:limit], unknown, untold)
+    return Ranked([*map(_in_tense, kept[:limit])], unknown, untold)
+
+
+def _in_tense(hit: Hit) -> Hit:
+    """A fact that no longer holds is told in the past."""
+    if hit.kind != FACT or hit.current:
+        return hit
+    text = former_sentence(hit.row["details"])
+    return replace(hit, text=text, row={**hit.row, "text": text})
 
 
 async def nothing() -> Found:
@@ -270,7 +278,7 @@ def told_former(row: Mapping[str, Any], ended: Sequence[Row], lasting: Sequence[
     """
     mark, values = ranking.FORMER, [facts.fact_value(one) for one in ended]
     whole = bool(ended) and not lasting and state.says_only(row["text"], values)
-    former = mark if whole else f"{mark}: {', '.join(map(told_sentence, ended))}" if ended else row.get("former")
+    former = mark if whole else f"{mark}: {', '.join(map(former_sentence, ended))}" if ended else row.get("former")
     return {**row, "former": former or ""}
 
 

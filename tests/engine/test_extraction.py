@@ -285,6 +285,70 @@ async def test_what_a_user_says_stands_beside_an_allergy_that_somebody_recorded(
     ]
 
 
+@pytest.mark.parametrize(
+    ("said", "denied"),
+    [
+        ("I'm a vegetarian.", "I never said I was a vegetarian."),
+        ("I live in Truro.", "I have never lived in Truro!"),
+        ("I work at Boots.", "I didn't say I worked at Boots."),
+    ],
+)
+async def test_what_a_user_never_said_never_held(ana: Teller, said: str, denied: str) -> None:
+    await hears(ana, "I live in Hove.", said)
+    assert len(await told(ana)) == (1 if "live" in said else 2)
+    await hears(ana, denied, occurred_at=day("2026-04-01"))
+
+    assert await told(ana) == {"ana lives_in Hove"}
+    assert await told(ana, valid_at=day("2026-03-05")) == {"ana lives_in Hove"}
+    [retired] = [one for one in await ana.facts(valid_at="any") if one["state"] == "retired"]
+    why = await ana.engine.reads.why(ana.viewer, str(retired["relation_id"]), moment=await ana.caught_up())
+    assert denied in [turn.text for turn in why.turns]
+    [former] = [hit for hit in (await ana.asks(said)).hits if hit.kind == "message" and hit.text.endswith(said)]
+    assert former.bullet == f"[message] {said} (2026-03-02; former)"
+
+
+async def test_what_a_user_denies_of_an_allergy_or_of_what_was_recorded_later_stays(ana: Teller) -> None:
+    await hears(ana, "I'm allergic to nuts.", "I never said I was allergic to nuts.", "I never lived in Hove.")
+    await ana.tells("me", "lives_in", "Hove")
+
+    assert await told(ana) == {"ana allergy nuts", "ana lives_in Hove"}
+    said = 'said on 2026-03-02: "I never said I was allergic to nuts."'
+    assert await always(ana) == [f"ana is allergic to nuts (since 2026-03-01; {said})"]
+
+
+@pytest.mark.parametrize(
+    "renamed",
+    ["Chris goes by Kit now.", "My brother changed his name to Kit.", "My brother Chris is going by Kit now."],
+)
+async def test_somebody_who_changes_their_name_stays_the_same_one(ana: Teller, renamed: str) -> None:
+    await hears(ana, "My brother Chris lives in Cardiff.", renamed, "Kit moved to Swansea.", "Chris quit his job.")
+
+    assert await told(ana) == {"ana brother Kit", "Kit lives_in Swansea"}
+    [kit] = [one for one in await ana.entities() if one["category"] == "Person" and one["name"] != ana.user]
+    assert (kit["name"], list(kit["aliases"])) == ("Kit", ["Chris"])
+    assert (await best(ana, "Where does Chris live?"))[0] == "Kit lives in Swansea"
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+    command = validated(Rollback, {"user_id": ana.user, "of_run": await run_of(ana), "at": now()})
+    await ana.engine.writes.rollback(command)
+    assert not await ana.entities("Kit")
+
+
+async def test_a_name_that_somebody_else_has_renames_nobody(ana: Teller) -> None:
+    await hears(ana, "My sister Kit lives in Leeds.", "My brother Chris lives in Cardiff.", "Chris goes by Kit now.")
+
+    assert await told(ana) == {"ana sister Kit", "Kit lives_in Leeds", "ana brother Chris", "Chris lives_in Cardiff"}
+
+
+async def test_an_erased_message_takes_the_name_that_it_told_with_it(ana: Teller) -> None:
+    await hears(ana, "My brother Chris lives in Cardiff.")
+    [renamed] = await hears(ana, "Chris goes by Kit now.", occurred_at=day("2026-04-01"))
+    assert await told(ana) == {"ana brother Kit", "Kit lives_in Cardiff"}
+    await erase(ana.engine, EraseMessages.model_validate({"user_id": ana.user, "message_ids": (renamed,)}))
+
+    assert await told(ana) == {"ana brother Chris", "Chris lives_in Cardiff"}
+
+
 async def graph(ana: Teller, message: str, moment: Moment | None = None) -> list[str]:
     """The lines of GRAPH in the prompt for a message."""
     request = PromptRequest(message=message, thread_id=ana.thread)

@@ -89,6 +89,28 @@ async def test_every_id_can_be_copied_from_a_narrow_screen(engine: Engine, user:
     assert {"RelationAsserted", engine.policy.version} <= set(await words("why", str(fact_id)))
 
 
+async def test_a_narrow_screen_shows_of_a_fact_the_days_and_the_run_that_recorded_it(engine: Engine, user: str) -> None:
+    ana, run = Teller(engine, user), f"extraction-{UUID(int=7)}"
+    await ana.tells("me", "lives_in", "Lisbon", told_at="2026-01-10T09:30:00Z", run_id=run)
+    fact_id = await ana.tells("me", "lives_in", "Porto", told_at="2026-02-01T09:30:00Z", run_id=run)
+    await ana.tells("me", "works_in", "Gaia", since="2026-01-10T09:00:00Z", until="2026-01-10T17:00:00Z")
+
+    async def lines(*arguments: str) -> list[str]:
+        ran = await mnemolog(engine.settings.directory, *arguments, "-u", user, columns=80)
+        assert max(map(len, ran.out.splitlines())) <= 80
+        return ran.out.splitlines()
+
+    facts = await lines("fact", "list", "--valid-at", "any")
+    lisbon = next(place for place, line in enumerate(facts) if "Lisbon" in line)
+    assert re.search(r"2026-01-10 – +2026-01-10 ", facts[lisbon])
+    assert "2026-02-01" in facts[lisbon + 1]
+    assert not any("09:30" in line or "10:30" in line for line in facts)
+    assert "".join(facts).count(":00") == 2  # It began and ended on one day.
+    [_, event, *below] = await lines("why", str(fact_id))
+    assert re.fullmatch(r"@\d+  \d{4}-\d\d-\d\d \d\d:\d\d  RelationAsserted  by \w+ for \w+", event)
+    assert f"  run {run}" in below
+
+
 async def test_on_a_narrow_screen_a_history_tells_old_and_new_and_a_search_shows_ids(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     ship = await ana.creates("Ship v1 by August", category="tasks")
