@@ -381,7 +381,7 @@ RULES: tuple[Rule, ...] = named(
     rule("dating|going out", r"{I} (?:(?:started|begun|began|been) )?(?:dating|going out with) {OTHER}{FROM_HERE}", names_other("partner_of")),
     rule("together", r"{OTHER} & i (?:are|'re) (?:(?:now|officially|back) together|together now)(?=$|[,.!;])", names_other("partner_of")),
     rule("together", r"{OTHER} & i (?:have|'ve)(?: (?:now|officially))? been together(?=$|[,.!;]| (?:and|now)\b)", names_other("partner_of")),
-    rule(" & i", r"{OTHER} & i (?:(?:are|have been|'re)(?: now| officially)?|started) (?:dating|a couple|in a relationship)(?=$|[,.!;]| (?:now|and|since|again)\b)", names_other("partner_of")),
+    rule(" & i", r"{OTHER} & i (?:(?:are|have been|'re)(?: now| officially)?|started) (?:dating|a couple|an item|official|in a relationship)(?=$|[,.!;]| (?:now|and|since|again)\b)", names_other("partner_of")),
     rule("dating", r"{AM} dating {NAME}{STOP}", names("partner_of", category=PERSON)),
     rule("call|name", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?P<firm>(?-i:[A-Z])[\w'&-]+))))?(?:'s name is|'s called| is called| is named|, whose name is| named| called) {OTHER}{END}", related),
     rule("two|three|four", r"{I} (?:have|got|adopted|bought|rescued|own) (?:two|three|four)(?: [a-z-]+)? (?P<several>dogs|cats|puppies|kittens|rabbits|hamsters|budgies|parrots|horses|guinea pigs)(?:,|:|,? called|,? named) {ALL}(?=$|[,.!;])", several),

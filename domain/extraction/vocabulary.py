@@ -119,9 +119,11 @@ COUPLE = ("partner_of", "married_to", "engaged_to")
 SUCCEEDED = {
     "married_to": {"engaged_to": "{}", "partner_of": "{}"},
     "lives_in": {"plans": "to move to {}"},
-    "works_at": {"plans": "to work at {}"},
+    "works_at": {"plans": "to work at {}", "employment": "self-employed"},
 }
-"""What a fact ends about the same object: an engagement ends with the wedding, and a plan when it is done."""
+"""What a fact ends: an engagement to the same ends with the wedding, a plan when it is done, one's own business with a
+job.
+"""
 SUPERIORS = ("boss", "manager", "supervisor")
 ALSO_CALLED = {one: tuple(other for other in SUPERIORS if other != one) for one in SUPERIORS}
 """Other words for the same role: a new manager takes the place of the boss."""

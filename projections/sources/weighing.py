@@ -155,11 +155,20 @@ _IMAGINED = re.compile(
 
 
 def answers_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
-    """A message that tells no place counts less if the question is where, and one that names nobody if it is who."""
+    """A message that tells no place counts less if the question is where, and one that names nobody if it is who.
+
+    So does a fact that is a date.
+    """
     question = asked.question.text
     if (tells_it := told_by(question)) is None:
         return hits
-    told = [hit if hit.kind != MESSAGE or tells_it(hit.row["text"], question) else _no_answer(hit) for hit in hits]
+
+    def may_answer(hit: Hit) -> bool:
+        if hit.kind == FACT:
+            return not hit.row["details"]["predicate"].endswith("_date")
+        return hit.kind != MESSAGE or tells_it(hit.row["text"], question)
+
+    told = [hit if may_answer(hit) else _no_answer(hit) for hit in hits]
     return sorted(told, key=lambda hit: -hit.score)
 
 

@@ -317,6 +317,48 @@ async def test_what_a_user_denies_of_an_allergy_or_of_what_was_recorded_later_st
 
 
 @pytest.mark.parametrize(
+    "again",
+    [
+        "Rome is back on, we're flying on 20 June.",
+        "We rebooked Rome for 20 June.",
+        "The Rome trip is on again: 20 June.",
+    ],
+)
+async def test_a_trip_that_was_called_off_may_be_planned_again(ana: Teller, again: str) -> None:
+    await hears(ana, "We're flying to Rome on 3 May.", "Rome is cancelled.")
+    assert await told(ana, valid_at=day("2026-03-04")) == set()
+    await hears(ana, again, occurred_at=day("2026-03-10"))
+    assert "ana rome_trip_date 2026-06-20" in await told(ana, valid_at=day("2026-03-11"))
+
+    await hears(ana, "Netflix is back on, we're flying on 20 June.", occurred_at=day("2026-03-12"))
+    assert "Netflix" not in str(await told(ana, valid_at=day("2026-03-13")))
+
+
+async def test_a_correction_of_when_something_began_may_be_later_than_what_was_said(ana: Teller) -> None:
+    await hears(ana, "I moved to Lyon in March 2023.", "Sorry, I moved to Lyon in May 2023, not March.")
+    [home] = await ana.facts(predicate="lives_in")
+    assert (home["object"], home["valid_from"], home["valid_to"]) == ("Lyon", day("2023-05-01"), None)
+    assert await told(ana, valid_at=day("2023-04-01")) == set()
+
+    await hears(ana, "I moved to Lyon in June 2024.", occurred_at=day("2026-04-01"))
+    assert [one["valid_from"] for one in await ana.facts(predicate="lives_in")] == [day("2023-05-01")]
+
+
+async def test_who_leaves_an_employer_may_name_only_its_owner(ana: Teller) -> None:
+    await hears(ana, "I work for Mortimer & Sons.", "I left Mortimer's yesterday.")
+    assert await told(ana) == set()
+
+
+async def test_a_date_tells_nobody_who_and_a_job_ends_the_own_business(ana: Teller) -> None:
+    await hears(ana, "Sam and I are official.", "The wedding is on 18 October.", "I work for myself now.")
+    assert (await best(ana, "Who is my partner?"))[0] == f"{ana.user} is the partner of Sam"
+    assert "ana employment self-employed" in await told(ana)
+    await hears(ana, "I started at Brunel Joinery.", occurred_at=day("2026-04-01"))
+
+    assert await told(ana) == {"ana works_at Brunel Joinery", "ana partner_of Sam", "ana wedding_date 2026-10-18"}
+
+
+@pytest.mark.parametrize(
     "renamed",
     ["Chris goes by Kit now.", "My brother changed his name to Kit.", "My brother Chris is going by Kit now."],
 )
