@@ -1,6 +1,7 @@
 """Erasure end to end: keys, projections, older schemas, waiting turns and dead letters (X07).
 
-Each step can be repeated: whoever was interrupted erases again.
+Each step can be repeated: whoever was interrupted erases again. A caller who is cancelled would not, and the embeddings
+and files of artifacts, which no projector removes, would stay: so an erasure that began goes on to its end.
 """
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
@@ -11,6 +12,7 @@ from uuid import UUID
 from redis.exceptions import ResponseError
 
 from mnemolog.adapters.artifacts.content import delete_blobs
+from mnemolog.adapters.cancellation import carried_through
 from mnemolog.adapters.erasure.following import followed
 from mnemolog.adapters.erasure.messages import TurnSelection, purge_turns
 from mnemolog.adapters.erasure.stale_schemas import forget_embeddings, forget_in_stale_schemas
@@ -72,6 +74,7 @@ async def extent(engine: Services, command: Erase | EraseUser) -> Taken:
     return found
 
 
+@carried_through
 async def erase(engine: Services, command: Erase | EraseUser, idempotency_key: str | Keyed | None = None) -> Erasure:
     """Returns once no projection shows the text any more, including stopped and paused ones.
 
@@ -86,6 +89,7 @@ async def erase(engine: Services, command: Erase | EraseUser, idempotency_key: s
 ERASED_AT_ONCE = 20
 
 
+@carried_through
 async def erase_each(engine: Services, commands: Sequence[Erase], key: Keyed | None) -> Sequence[Receipt]:
     """Like `erase`, for several subjects of one user; the last one has the key.
 
@@ -97,6 +101,7 @@ async def erase_each(engine: Services, commands: Sequence[Erase], key: Keyed | N
     return [one.receipt for one in written]
 
 
+@carried_through
 async def erase_allowed(engine: Services, commands: Sequence[Erase]) -> Sequence[Receipt | Conflict]:
     """Like `erase_each`; what must stay, as its text would live on elsewhere, has the refusal in place of a receipt."""
     outcomes: list[Receipt | Conflict] = []

@@ -1,5 +1,6 @@
 """Artifacts on a real engine: read, undone, erased, exported, backed up; live equals rebuilt."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from mnemolog.adapters.backup.backing_up import back_up
 from mnemolog.adapters.backup.restoring import restore
 from mnemolog.adapters.blobs.store import FileBlobs
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
+from mnemolog.adapters.erasure import erasing
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.erasure.forgetting import forget
 from mnemolog.adapters.erasure.prove import prove
@@ -113,6 +115,37 @@ async def test_an_erased_artifact_is_gone_from_every_moment_and_place(ana: Perso
     subject = ProofSubject(ana.stream, None, None, f"artifact:{artifact_id}")
     assert (await prove(ana.engine, subject, "Zanzibarquux")).holds
     await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+@pytest.mark.spec("X07")
+@pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])
+async def test_an_erasure_whose_caller_is_cancelled_leaves_no_embedding_and_no_file(
+    ana: Person, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    artifact_id = await added(ana, caption="Zanzibarquux")
+    await ana.engine.settled(60)
+    began, clean = asyncio.Event(), erasing._clean
+
+    async def noticed(*args: Any) -> Any:
+        began.set()
+        await asyncio.sleep(0.05)
+        return await clean(*args)
+
+    monkeypatch.setattr(erasing, "_clean", noticed)
+    command = EraseKnown(user_id=ana.user, kind="artifact", name=str(artifact_id))
+    erasure = asyncio.create_task(erase(ana.engine, command))
+    await began.wait()
+    for _ in range(times):
+        erasure.cancel()
+        await asyncio.sleep(0)
+
+    with pytest.raises(asyncio.CancelledError):
+        await erasure
+
+    assert await blobs(ana) == []
+    subject = ProofSubject(ana.stream, None, None, f"artifact:{artifact_id}")
+    assert (await prove(ana.engine, subject, "Zanzibarquux")).holds
+    assert (await ana.engine.projections.rebuild("vectors")).equal
 
 
 async def test_a_blob_that_is_left_is_found_by_the_proof(ana: Person) -> None:
