@@ -16,15 +16,20 @@ COST = (
     r"|subscription|deductible|tuition)"
 )
 _PER = r"(?:(?:an?|per|each|every) ?(?:hour|hr|day|night|week|fortnight|month|year)|/ ?(?:h|hr|hour|day|week|month|mo|year)|pcm|pw|p/?m|monthly|weekly)"
+_NUMBER = r"\d++(?:,\d{3})*+(?:\.\d++)?+"
+_CURRENCY = (
+    r"(?:pounds|quid|dollars|euros?|bucks|eur|usd|gbp|chf|francs|kron(?:or|er)|sek|nok|dkk|z[łl]oty(?:s|ch)?|pln|czk|rupees|yen"
+    r"|pesos|rand|[£$€¥₹])"
+)
 SUM = (
-    r"(?P<value>[£$€]? ?\d[\d,]*(?:\.\d+)?k?(?: ?(?:pounds|quid|dollars|euros?|bucks|eur|usd|gbp|chf|[£$€]))?"
+    rf"(?P<value>[£$€¥₹]? ?{_NUMBER}k?(?: ?{_CURRENCY})?"
     rf"(?: ?{_PER}| each)?)"
 )
 MONEY = SUM + (
-    r"(?=$|[,.!;:(]| (?:now|again|and|but|which|because|since|from|starting|as of|in|this|next|already|at the moment|with"
+    r"(?=$|[,.](?!\d)|[!;:(]| (?:now|again|and|but|which|because|since|from|starting|as of|in|this|next|already|at the moment|with"
     r"|after|btw|before|net|gross|plus|including|so|tbh)\b)"
 )
-RATE = r"(?P<value>[£$€]? ?\d[\d,]*(?:\.\d+)?(?: ?(?:pounds|quid|dollars|euros?|bucks|[£$€]))? (?:an?|per) (?P<unit>day|hour|hr)\b)"
+RATE = rf"(?P<value>[£$€¥₹]? ?{_NUMBER}(?: ?{_CURRENCY})? (?:an?|per) (?P<unit>day|hour|hr)\b)"
 PHONE = r"(?P<value>\+?\(?\d[\d ()/-]{5,18}\d)(?=$|[,.!;]| (?:now|if|from|in|btw|just|so|for|and)\b)"
 EMAIL = r"(?P<value>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
 

@@ -112,7 +112,7 @@ _HAVE = (
 )
 _COSTS = (
     r"(?:(?: is|'s)(?: now| going| up| down| currently)*(?: to)?| costs(?: me| us)?| will be"
-    r"|(?: has|'s| just| is)*(?: gone| went| goes| going| increased| risen| rose| dropped| fallen| fell| come| came)(?: back)?(?: up| down)? to)"
+    r"|(?: has| was| were| been| got|'s| just| is)*(?: raised| lifted| bumped| lowered| reduced| cut| gone| went| goes| going| increased| risen| rose| dropped| fallen| fell| come| came)(?: back)?(?: up| down)? to)"
 )
 _PARTED = r"(?:split up|split|separated|broke up|broken up|divorced|(?:are )?no longer together|(?:are )?not together any ?more|(?:got|are) divorced|(?:are )?(?:separating|splitting up|divorcing|getting (?:a )?divorced?)|(?:have )?called it quits|are (?:over|finished|done|history))"
 _GONE = r"(?=$|[,.!;:(]| (?:and|but|because|so|of|from|after|peacefully|suddenly|unexpectedly|in (?:his|her|their) sleep|in the night|overnight|last|yesterday|by text|by phone|this|while|surrounded|at (?:home|the age|age))\b)"
@@ -283,7 +283,7 @@ RULES: tuple[Rule, ...] = named(
     rule(" me off|let me", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just)? (?:(?:took|taken) me off|let me (?:stop|come off|quit)(?: taking)?)(?: the| my)? {DRUG}{FOR_GOOD}", drug_over),
     rule("stopped|discontinued|cancelled", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just)? (?:stopped|discontinued|cancelled) (?:my|the) {DRUG}{FOR_GOOD}", drug_over),
     rule("stopped|discontinued|withdrawn", r"my {DRUG} (?:has been|'s been|was|is|got)(?: now| finally)? (?:stopped|discontinued|withdrawn)(?: by {DOCTOR})?{FOR_GOOD}", drug_over),
-    rule("swapped|replaced|changed|switched", r"(?:{DOCTOR}|they|{OTHER}|{I})(?: has| have|'s|'ve)?(?: just)? (?:swapped|replaced|changed|switched) (?:the|my) (?P<former>[a-z][\w-]{3,}) (?:for|with|to)(?: {DOSE})? {DRUG}", drug),
+    rule("swapped|replaced|changed|switched", r"(?:{DOCTOR}|they|{OTHER}|{I})(?: has| have|'s|'ve)?(?: just)? (?:swapped|replaced|changed|switched) (?:(?:the|my) )?(?P<former>[a-z][\w-]{3,}) (?:for|with|to|by)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?", drug),
     rule("swapped|replaced|changed|switched", r"(?:(?:the|my) )?(?P<former>[a-z][\w-]{3,})(?:'s| has| is| was| got)(?: (?:been|now|just))* (?:swapped|replaced|changed|switched) (?:for|with|by|to)(?: {DOSE})? {DRUG}", drug_instead),
     rule("tak| off|stopped|quit|no longer|g|finished|done with", r"{I} (?:(?:stopped|quit|no longer) (?:taking|take|need|use)|no longer on|stopped|quit|given up|gave up|finished with|finished(?= (?:the |my |a )?course\b)|done with|(?:came |come |taken )?off)(?: (?:my|the|a course of|(?:my|the) course of))? {DRUG}(?:{NO_MORE})?{FOR_GOOD}", drug_over),
     rule(" any", r"i(?: (?:don't|do not) (?:take|need|use|have to take|need to take)|(?:'m| am) not (?:taking|on))(?: my| the)? {DRUG}{NO_MORE}{FOR_GOOD}", drug_over),
