@@ -444,6 +444,7 @@ async def test_an_erasure_is_proved_in_each_table_once(ana: Person) -> None:
 @pytest.mark.spec_part("X08")
 async def test_a_row_that_is_changed_in_its_partition_is_found(ana: Person) -> None:
     await ana.says("Hello")
+    await ana.engine.settled(60)
     async with attacking(ana.engine, ana.stream) as mallory:
         place = await mallory.sql(
             "SELECT tableoid::regclass::text AS part FROM mnemolog.events"
