@@ -6,7 +6,7 @@ to keep the shape alone; and a phrase is looked for in every column that can hol
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from sqlalchemy import (
     ARRAY,
@@ -104,11 +104,11 @@ async def look_through(
 
     A rebuild may drop or rename a table meanwhile: then the rest is listed again.
     """
-    seen = set[int]()
+    sought, seen = _Sought.of(target), set[int]()
     while left := [one for one in await _tables(connection) if one.oid not in seen]:
         for one in left:
             try:
-                place = await _looked_at(connection, database, one, target, phrase)
+                place = await _looked_at(connection, database, one, sought, phrase)
             except DBAPIError as error:
                 if not is_gone(error):
                     raise
@@ -120,11 +120,11 @@ async def look_through(
 
 
 async def _looked_at(
-    connection: AsyncConnection, database: str, one: Columns, target: Target, phrase: str | None
+    connection: AsyncConnection, database: str, one: Columns, sought: "_Sought", phrase: str | None
 ) -> ProofPlace:
     rows = table(one.name, *map(column, one.types), schema=one.schema)
-    whose = _owned(one, rows, target)
-    shown = or_(_named(one, rows, target), _worded(one, rows, phrase) if phrase else false())
+    whose = _owned(one, rows, sought.target)
+    shown = or_(_named(one, rows, sought), _worded(one, rows, phrase) if phrase else false())
     statement = select(func.count(), func.count().filter(shown)).select_from(rows).where(whose)
     looked_at, readable = (await connection.execute(statement)).one()
     found = await _first(connection, one, rows, and_(whose, shown), phrase) if readable else ()
@@ -178,20 +178,38 @@ def _owned(one: Columns, rows: TableClause, target: Target) -> ColumnElement[boo
     return true()
 
 
-def _named(one: Columns, rows: TableClause, target: Target) -> ColumnElement[bool]:
+@dataclass(frozen=True, slots=True)
+class _Sought:
+    """A target, with its ids written once for all tables: one parameter, however many memories a user had."""
+
+    target: Target
+    ids: ColumnElement[Any] | None
+    key_ids: ColumnElement[Any]
+
+    @classmethod
+    def of(cls, target: Target) -> Self:
+        ids = ",".join(map(str, target.ids))
+        key_ids = ",".join(rf'"\\x{one.hex()}"' for one in target.key_ids)
+        return cls(
+            target,
+            cast(literal(f"{{{ids}}}", Text), ARRAY(Uuid)) if ids else None,
+            cast(literal(f"{{{key_ids}}}", Text), ARRAY(LargeBinary)),
+        )
+
+
+def _named(one: Columns, rows: TableClause, sought: _Sought) -> ColumnElement[bool]:
     """Whether a row names what was erased, and shows more than its structure."""
     if one.schema in (LOG, KEYS) and "key_id" in one.types:  # Keys, and checkpoints, which name theirs.
-        return rows.c.key_id == any_(literal(sorted(target.key_ids), ARRAY(LargeBinary)))
+        return rows.c.key_id == any_(sought.key_ids)
     # Ids only: they reveal nothing, unless the user is erased.
     if one.schema == LOG and one.name in ("jobs", "mind_failures", "webhooks", "webhook_deliveries"):
-        return true() if target.subject.everything else false()
+        return true() if sought.target.subject.everything else false()
     if one.of_projection and one.name in PLACED:
-        return and_(_of_place(rows, target), _more_than_shape(one, rows))
+        return and_(_of_place(rows, sought.target), _more_than_shape(one, rows))
     uuids = [name for name, kind in one.types.items() if kind == "uuid" and (one.name, name) not in ORIGINS]
-    if not (uuids and target.ids and (one.of_projection or one.name == "embeddings")):
+    if sought.ids is None or not (uuids and (one.of_projection or one.name == "embeddings")):
         return false()
-    ids = any_(literal(sorted(target.ids), ARRAY(Uuid)))  # One parameter, however many memories a user had.
-    return and_(or_(*(rows.c[name] == ids for name in uuids)), _more_than_shape(one, rows))
+    return and_(or_(*(rows.c[name] == any_(sought.ids) for name in uuids)), _more_than_shape(one, rows))
 
 
 def _of_place(rows: TableClause, target: Target) -> ColumnElement[bool]:
