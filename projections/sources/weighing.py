@@ -208,14 +208,14 @@ def changes_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     of_change, now = _OF_CHANGE.match(asked.question.text), _OF_NOW.search(asked.question.text) and not asked.past
     found = list(hits)
     for later in [hit for hit in hits if _tells(hit)]:
+        before = [hit for hit in found[: found.index(later)] if _was_told_before(hit, later)]
+        if not before:
+            continue
         told = [one for one in changes(later.row["text"]) if of_change or one.over or (now and not one.firm)]
         told = [one for one in told if one.off or one.over or _of_kind(asked, later, one)]
-        if told:
-            above = found[: found.index(later)]
-            place = next((n for n, hit in enumerate(above) if _is_changed_by(asked, hit, later, told)), None)
-            if place is not None:
-                found.remove(later)
-                found.insert(place, replace(later, score=above[place].score))
+        if told and (changed := next((hit for hit in before if _is_changed_by(asked, hit, later, told)), None)):
+            found.remove(later)
+            found.insert(found.index(changed), replace(later, score=changed.score))
     return found
 
 
@@ -365,8 +365,6 @@ _OF_NOW = re.compile(
 
 
 def _is_changed_by(asked: Asked, hit: Hit, later: Hit, told: Sequence[Change]) -> bool:
-    if not _was_told_before(hit, later):
-        return False
     stems = hydration.stems(hit.text)
     words = stems & asked.stems
     of_kind = answer_kind(asked.question.text) is not None
