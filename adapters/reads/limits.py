@@ -1,15 +1,23 @@
 """Limits on concurrent reads per caller (design §7)."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from math import inf
 
 from mnemolog.domain.errors import InvalidInput, TooManyRequests
 from mnemolog.projections.reads.moment import Moment
 
 # Of the twenty connections for readers.
 RUNNING = 12
+# Of each caller while others read, too: enough to keep the process busy. One processor serves all of them, so beside a
+# dozen reads of somebody else another one would take a dozen times as long.
+SHARING = 3
+# Who read so lately, in seconds, finds its share free when it reads again.
+LATELY = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +44,21 @@ class ReadLimits:
 
 
 class CallerReads:
-    """The reads of one caller. A read that waits for a write counts, but holds no connection."""
+    """The reads of one caller. A read that waits for a write counts, but holds no connection.
 
-    def __init__(self, limits: ReadLimits) -> None:
-        self._limits = limits
-        self._open = self._waiting = self._as_of = 0
-        self._turns = asyncio.Semaphore(RUNNING)
+    `share` says how many may hold one at the moment.
+    """
+
+    def __init__(self, limits: ReadLimits, share: Callable[[], int]) -> None:
+        self._limits, self._share = limits, share
+        self._open = self._waiting = self._as_of = self._running = 0
+        self._last = -inf
+        self._queue: deque[asyncio.Future[None]] = deque()
 
     @property
-    def idle(self) -> bool:
-        return self._open == 0
+    def active(self) -> bool:
+        """Whether it reads, or did so lately."""
+        return self._open > 0 or time.monotonic() - self._last < LATELY
 
     @asynccontextmanager
     async def read(self, moment: Moment) -> AsyncIterator[None]:
@@ -61,12 +74,39 @@ class CallerReads:
             yield
         finally:
             self._open, self._waiting, self._as_of = self._open - 1, self._waiting - waits, self._as_of - earlier
+            self._last = time.monotonic()
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
         """While a connection is held: a caller's reads take turns, so that connections remain for others."""
-        async with self._turns:
+        await self._take()
+        try:
             yield
+        finally:
+            self._give_back()
+
+    async def _take(self) -> None:
+        if not self._queue and self._running < self._share():
+            self._running += 1
+            return
+        place = asyncio.get_running_loop().create_future()
+        self._queue.append(place)
+        try:
+            await place
+        except asyncio.CancelledError:
+            if place.cancelled():
+                self._queue.remove(place)
+            else:  # Its turn came together with the cancellation.
+                self._give_back()
+            raise
+
+    def _give_back(self) -> None:
+        self._running -= 1
+        waiting = [place for place in self._queue if not place.done()]
+        for place in waiting[: max(0, self._share() - self._running)]:
+            self._queue.remove(place)
+            self._running += 1
+            place.set_result(None)
 
     def _require(self, count: int, most: int, field: str, setting: str) -> None:
         if count >= most:
@@ -94,7 +134,7 @@ class Unlimited(CallerReads):
 
 
 class Callers:
-    """The reads of each caller, by tenant and name; nothing is kept for callers without open reads."""
+    """The reads of each caller, by tenant and name; nothing is kept for callers that have not read lately."""
 
     def __init__(self, limits: ReadLimits) -> None:
         self.limits = limits
@@ -104,6 +144,11 @@ class Callers:
         """Two keys with the same name are one caller."""
         found = self._callers.get((tenant, name))
         if found is None:
-            self._callers = {key: caller for key, caller in self._callers.items() if not caller.idle}
-            found = self._callers[tenant, name] = CallerReads(self.limits)
+            self._callers = {key: caller for key, caller in self._callers.items() if caller.active}
+            found = self._callers[tenant, name] = CallerReads(self.limits, self._share)
         return found
+
+    def _share(self) -> int:
+        """How many reads of one caller may run at the moment."""
+        active = sum(caller.active for caller in self._callers.values())
+        return RUNNING if active <= 1 else SHARING

@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, open_engine
-from mnemolog.adapters.reads.limits import RUNNING, CallerReads, Callers, ReadLimits
+from mnemolog.adapters.reads import limits
+from mnemolog.adapters.reads.limits import RUNNING, SHARING, CallerReads, Callers, ReadLimits
 from mnemolog.domain.errors import InvalidInput, TooManyRequests
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.projections.reads.moment import NOW, Moment
@@ -21,8 +22,10 @@ AS_OF = Moment(as_of=datetime(2026, 1, 3, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(("moment", "most", "field"), [(NOW, 6, ""), (AFTER, 4, "after"), (AS_OF, 2, "as_of")])
-async def test_a_caller_has_so_many_reads_open_and_no_more(moment: Moment, most: int, field: str) -> None:
-    caller = CallerReads(LIMITS)
+async def test_a_caller_has_so_many_reads_open_and_no_more(
+    moment: Moment, most: int, field: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller = CallerReads(LIMITS, lambda: RUNNING)
     async with AsyncExitStack() as stack:
         for _ in range(most):
             await stack.enter_async_context(caller.read(moment))
@@ -30,13 +33,14 @@ async def test_a_caller_has_so_many_reads_open_and_no_more(moment: Moment, most:
             await stack.enter_async_context(caller.read(moment))
         assert refused.value.field == field
         assert "max_" in refused.value.fix
-    assert caller.idle
+    monkeypatch.setattr(limits, "LATELY", 0.0)
+    assert not caller.active
     async with caller.read(moment):
-        assert not caller.idle
+        assert caller.active
 
 
 async def test_many_long_reads_leave_the_caller_his_plain_ones() -> None:
-    caller = CallerReads(LIMITS)
+    caller = CallerReads(LIMITS, lambda: RUNNING)
     async with AsyncExitStack() as stack:
         for moment in (AFTER, AFTER, AS_OF, AS_OF):
             await stack.enter_async_context(caller.read(moment))
@@ -45,7 +49,7 @@ async def test_many_long_reads_leave_the_caller_his_plain_ones() -> None:
         await stack.enter_async_context(caller.read(NOW))
 
 
-async def test_each_caller_has_separate_counts_and_leaves_none_behind() -> None:
+async def test_each_caller_has_separate_counts_and_leaves_none_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     callers = Callers(LIMITS)
     async with callers.of("acme", "app").read(AS_OF), callers.of("acme", "app").read(AS_OF):
         with pytest.raises(TooManyRequests):
@@ -53,12 +57,65 @@ async def test_each_caller_has_separate_counts_and_leaves_none_behind() -> None:
                 pass
         async with callers.of("acme", "other").read(AS_OF), callers.of("beta", "app").read(AS_OF):
             pass
+    monkeypatch.setattr(limits, "LATELY", 0.0)
     callers.of("acme", "new")
     assert list(callers._callers) == [("acme", "new")]
 
 
+async def test_a_caller_has_fewer_turns_while_others_read_and_a_little_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    callers = Callers(LIMITS)
+    many = callers.of("acme", "app")
+    async with many.read(NOW):
+        other = callers.of("beta", "app")
+        assert await turns_of(many, 2 * RUNNING) == RUNNING
+        async with other.read(NOW), other.turn():
+            assert await turns_of(many, 2 * RUNNING) == SHARING
+        assert await turns_of(many, 2 * RUNNING) == SHARING
+        monkeypatch.setattr(limits, "LATELY", 0.0)
+        assert await turns_of(many, 2 * RUNNING) == RUNNING
+
+
+async def test_who_is_cancelled_while_waiting_for_a_turn_leaves_it_to_the_next() -> None:
+    caller, held = CallerReads(LIMITS, lambda: 1), asyncio.Event()
+
+    async def hold() -> None:
+        async with caller.turn():
+            held.set()
+
+    async with caller.turn():
+        gone, late, last = (asyncio.create_task(hold()) for _ in range(3))
+        await asyncio.sleep(0)
+        gone.cancel()
+    late.cancel()  # Its turn has come, and it did not run since.
+    await asyncio.gather(gone, late, return_exceptions=True)
+    await asyncio.wait_for(last, 10)
+    assert held.is_set()
+    assert await turns_of(caller, 2) == 1
+
+
+async def turns_of(caller: CallerReads, reads: int) -> int:
+    """How many of so many reads, which begin together, run at a time."""
+    running, most, go = 0, 0, asyncio.Event()
+
+    async def hold() -> None:
+        nonlocal running, most
+        async with caller.turn():
+            running += 1
+            most = max(most, running)
+            await go.wait()
+            running -= 1
+
+    tasks = [asyncio.create_task(hold()) for _ in range(reads)]
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert running == most
+    go.set()
+    await asyncio.gather(*tasks)
+    return most
+
+
 async def test_a_callers_reads_take_turns_so_that_connections_are_left_for_others() -> None:
-    caller, other, go = CallerReads(LIMITS), CallerReads(LIMITS), asyncio.Event()
+    caller, other, go = CallerReads(LIMITS, lambda: RUNNING), CallerReads(LIMITS, lambda: RUNNING), asyncio.Event()
     holding = 0
 
     async def hold() -> None:
