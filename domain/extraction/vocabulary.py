@@ -119,11 +119,9 @@ COUPLE = ("partner_of", "married_to", "engaged_to")
 SUCCEEDED = {
     "married_to": {"engaged_to": "{}", "partner_of": "{}"},
     "lives_in": {"plans": "to move to {}"},
-    "works_at": {"plans": "to work at {}", "employment": "self-employed"},
+    "works_at": {"plans": "to work at {}"},
 }
-"""What a fact ends: an engagement to the same ends with the wedding, a plan when it is done, one's own business with a
-job.
-"""
+"""What a fact ends about the same object: an engagement ends with the wedding, and a plan when it is done."""
 SUPERIORS = ("boss", "manager", "supervisor")
 ALSO_CALLED = {one: tuple(other for other in SUPERIORS if other != one) for one in SUPERIORS}
 """Other words for the same role: a new manager takes the place of the boss."""

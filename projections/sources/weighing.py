@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from mnemolog.domain import hydration, state
 from mnemolog.domain.ahead import lasts_until
-from mnemolog.domain.answers import tells, told_by
+from mnemolog.domain.answers import tells, tells_person, told_by
 from mnemolog.domain.asked import AnswerKind, answer_kind, asks_why
 from mnemolog.domain.change import Change, changes, is_correction
 from mnemolog.domain.memory import Kind
@@ -157,7 +157,7 @@ _IMAGINED = re.compile(
 def answers_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     """A message that tells no place counts less if the question is where, and one that names nobody if it is who.
 
-    So does a fact that is a date.
+    So does a fact that is a date, if the question is who: that of a trip may tell where.
     """
     question = asked.question.text
     if (tells_it := told_by(question)) is None:
@@ -165,7 +165,7 @@ def answers_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
 
     def may_answer(hit: Hit) -> bool:
         if hit.kind == FACT:
-            return not hit.row["details"]["predicate"].endswith("_date")
+            return tells_it is not tells_person or not hit.row["details"]["predicate"].endswith("_date")
         return hit.kind != MESSAGE or tells_it(hit.row["text"], question)
 
     told = [hit if may_answer(hit) else _no_answer(hit) for hit in hits]
