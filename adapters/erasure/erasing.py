@@ -1,12 +1,14 @@
 """Erasure end to end: keys, projections, older schemas, waiting turns and dead letters (X07).
 
 Each step can be repeated: whoever was interrupted erases again. A caller who is cancelled would not, and the embeddings
-and files of artifacts, which no projector removes, would stay: so an erasure that began goes on to its end.
+and files of artifacts, which no projector removes, would stay: so an erasure that began goes on to its end. If its
+process is killed before that, a job finishes it.
 """
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from uuid import UUID
 
 from redis.exceptions import ResponseError
@@ -34,7 +36,7 @@ from mnemolog.commands.erasure import (
 from mnemolog.commands.erasure_taken import Taken, taken
 from mnemolog.commands.handler import ATTEMPTS, Keyed
 from mnemolog.commands.speakers import spoken_in
-from mnemolog.domain.errors import Conflict, MnemologError, NotFound, ReadTimeout
+from mnemolog.domain.errors import Conflict, EngineError, MnemologError, NotFound, ReadTimeout
 from mnemolog.domain.memory import Cause
 from mnemolog.domain.message import subject_id
 from mnemolog.events.artifacts import texts_in
@@ -46,6 +48,12 @@ from mnemolog.events.envelope import Position, Receipt, StreamId
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.memory import MemoryCreated
 from mnemolog.projections.owner import owner_of
+
+# What takes longest, to remove what was erased from everywhere, is done once for so many.
+ERASED_AT_ONCE = 20
+FINISH = "finish-erasure"
+# Longer than most erasures take; a job that comes earlier does what they do once more.
+AFTER_A_CRASH = timedelta(minutes=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +77,7 @@ async def extent(engine: Services, command: Erase | EraseUser) -> Taken:
             engine.principal.require(command.needs)
             engine.principal.require_user(command.tenant, command.user_id)
             engine.principal.require_every_agent()
-        return await _everything(engine, command.stream())
+        return await everything_of(engine, command.stream())
     _, found = await _judged(engine, command)
     return found
 
@@ -80,13 +88,10 @@ async def erase(engine: Services, command: Erase | EraseUser, idempotency_key: s
 
     Erasing again changes nothing.
     """
-    written = await _write(engine, command, idempotency_key)
-    messages, held_up = await _clean(engine, [written])
-    return Erasure(written.receipt, written.found, messages, held_up)
-
-
-# What takes longest, to remove what was erased from everywhere, is done once for so many.
-ERASED_AT_ONCE = 20
+    async with _cleaned(engine, command.stream()) as cleaned:
+        cleaned.written.append(await _write(engine, command, idempotency_key))
+    [written] = cleaned.written
+    return Erasure(written.receipt, written.found, cleaned.messages, cleaned.held_up)
 
 
 @carried_through
@@ -95,21 +100,21 @@ async def erase_each(engine: Services, commands: Sequence[Erase], key: Keyed | N
 
     Those before an error are removed from everywhere.
     """
-    async with _cleaned(engine) as written:
+    async with _cleaned(engine, commands[0].stream()) as cleaned:
         for place, command in enumerate(commands, 1):
-            written.append(await _write(engine, command, key if place == len(commands) else None))
-    return [one.receipt for one in written]
+            cleaned.written.append(await _write(engine, command, key if place == len(commands) else None))
+    return [one.receipt for one in cleaned.written]
 
 
 @carried_through
 async def erase_allowed(engine: Services, commands: Sequence[Erase]) -> Sequence[Receipt | Conflict]:
     """Like `erase_each`; what must stay, as its text would live on elsewhere, has the refusal in place of a receipt."""
     outcomes: list[Receipt | Conflict] = []
-    async with _cleaned(engine) as written:
+    async with _cleaned(engine, commands[0].stream()) as cleaned:
         for command in commands:
             try:
-                written.append(await _write(engine, command, None))
-                outcomes.append(written[-1].receipt)
+                cleaned.written.append(await _write(engine, command, None))
+                outcomes.append(cleaned.written[-1].receipt)
             except Conflict as refusal:
                 outcomes.append(refusal)
     return outcomes
@@ -129,7 +134,7 @@ async def _write(engine: Services, command: Erase | EraseUser, idempotency_key: 
     if isinstance(command, EraseUser):
         await extent(engine, command)
         receipt = await _user_erased(engine, command, idempotency_key)
-        return _Written(command, await _everything(engine, stream, receipt.last_seq), receipt)
+        return _Written(command, await everything_of(engine, stream, receipt.last_seq), receipt)
     command, before = await _judged(engine, command)
     with_turns = before.turns and not (isinstance(command, EraseMessages) and command.cause is Cause.TTL)
     async with followed(engine, stream) if with_turns else nullcontext():
@@ -137,24 +142,55 @@ async def _write(engine: Services, command: Erase | EraseUser, idempotency_key: 
     return _Written(command, before, receipt)
 
 
+@dataclass(slots=True)
+class _Cleaned:
+    """What was written of one user, and at the end `messages` and `held_up` of the erasure."""
+
+    written: list[_Written] = field(default_factory=list)
+    messages: int = 0
+    held_up: Mapping[str, MnemologError] = field(default_factory=dict)
+
+
 @asynccontextmanager
-async def _cleaned(engine: Services) -> AsyncIterator[list[_Written]]:
-    """At the end, what is in the list is removed from everywhere."""
-    written: list[_Written] = []
+async def _cleaned(engine: Services, stream: StreamId) -> AsyncIterator[_Cleaned]:
+    """At the end, what was written is removed from everywhere else; by a job, if this process does not come to that."""
+    after, run_at = await engine.log.head(stream), engine.jobs.now() + AFTER_A_CRASH
+    spare = await engine.jobs.enqueue(FINISH, {"after": after}, stream=stream, run_at=run_at)
+    cleaned, certain = _Cleaned(), True
     try:
-        yield written
+        yield cleaned
+    except EngineError:  # It may have been written, too.
+        certain = False
+        raise
     finally:
-        if written:
-            await _clean(engine, written)
+        if cleaned.written:
+            cleaned.messages, cleaned.held_up = await _clean(engine, cleaned.written)
+        if certain:
+            await engine.jobs.withdraw(spare.job_id)
 
 
 async def _clean(engine: Services, written: Sequence[_Written]) -> tuple[int, Mapping[str, MnemologError]]:
-    """Remove what was erased, of one user, from everywhere else; returns `messages` and `held_up` of the erasure."""
+    """Returns `messages` and `held_up` of the erasure."""
+    positions = sorted({one.receipt.position for one in written}, key=lambda at: at.seq)
+    taken = [id_ for one in written for id_ in (*one.found.memories, *map(subject_id, one.found.turns))]
     try:
         messages = await _purge(engine, written)
     finally:  # JetStream may not answer, and the log of API keys may be damaged: the rest goes nevertheless.
-        held_up = await _remove(engine, written)
+        held_up = await remove(engine, positions, taken, gone := _gone(written))
+    if gone is None and not await _came_back(engine, written[-1].receipt):
+        await forget_work(engine, positions[-1].stream)
     return messages, held_up
+
+
+async def forget_work(engine: Services, stream: StreamId) -> None:
+    """Delete the webhooks and jobs of an erased user, also the one that would finish the erasure."""
+    await engine.webhooks.store.forget(stream)
+    await engine.jobs.forget(stream)
+
+
+async def _came_back(engine: Services, receipt: Receipt) -> bool:
+    """Whether this is a retry of a user's erasure, by its key, which does not cover what was written since."""
+    return receipt.already and await engine.log.head(receipt.stream) > receipt.last_seq
 
 
 async def _purge(engine: Services, written: Sequence[_Written]) -> int:
@@ -162,31 +198,27 @@ async def _purge(engine: Services, written: Sequence[_Written]) -> int:
     command, receipt = written[-1].command, written[-1].receipt
     turns = frozenset(turn for one in written for turn in one.found.turns)
     waiting, set_aside = _named(command, turns, await engine.api_keys.producers())
-    if (
-        isinstance(command, EraseUser)
-        and receipt.already
-        and await engine.log.head(command.stream()) > receipt.last_seq
-    ):
-        set_aside = waiting  # A retry by its key: the user came back since, which it does not cover.
+    if isinstance(command, EraseUser) and await _came_back(engine, receipt):
+        set_aside = waiting
     return await purge_turns(engine.nats.jetstream(), waiting, set_aside)
 
 
-async def _remove(engine: Services, written: Sequence[_Written]) -> Mapping[str, MnemologError]:
-    """Remove the text from projections, checkpoints and files; returns the projections that are held up, and why."""
-    stream = written[0].command.stream()
-    positions = sorted({one.receipt.position for one in written}, key=lambda at: at.seq)
+async def remove(
+    engine: Services, positions: Sequence[Position], indexed: Collection[UUID], gone: frozenset[str] | None
+) -> Mapping[str, MnemologError]:
+    """Remove the text of a user's erasures from projections, checkpoints and files.
+
+    `indexed` are the memories and messages that were erased, `gone` the tags of all that was, None for everything.
+    Returns the projections that are held up, and why.
+    """
+    stream = positions[0].stream
     try:
         return await _forgotten(engine, positions)
     finally:
-        gone = _gone(written)
         texts = await _texts(engine, stream, gone) if gone else ()
-        taken = [id_ for one in written for id_ in (*one.found.memories, *map(subject_id, one.found.turns))]
-        await _sweep(engine, stream, [*taken, *texts])
+        await _sweep(engine, stream, [*indexed, *texts])
         await engine.checkpoints.delete_erased(stream)
         await delete_blobs(engine, stream, gone, positions[-1].seq)
-        if gone is None:
-            await engine.jobs.forget(stream)
-            await engine.webhooks.store.forget(stream)
 
 
 def _gone(written: Sequence[_Written]) -> frozenset[str] | None:
@@ -288,7 +320,7 @@ def _named(
             return waiting, waiting
 
 
-async def _everything(engine: Services, stream: StreamId, until: int | None = None) -> Taken:
+async def everything_of(engine: Services, stream: StreamId, until: int | None = None) -> Taken:
     """From headers only, so that undecodable events do not prevent the erasure of a user."""
     found: dict[str, dict[str, None]] = {MemoryCreated.type_name(): {}, TurnRecorded.type_name(): {}}
     kinds = {MemoryCreated.type_name(): "memory:", TurnRecorded.type_name(): turn_tag("")}

@@ -8,6 +8,7 @@ from mnemolog.adapters.maintenance.curating import curating
 from mnemolog.adapters.maintenance.expiring import expire
 from mnemolog.adapters.maintenance.extracting import extracting
 from mnemolog.adapters.maintenance.extracting_by_model import extracting_by_model
+from mnemolog.adapters.maintenance.finishing import finishing
 from mnemolog.adapters.maintenance.following import following
 from mnemolog.adapters.maintenance.indexing import indexing
 from mnemolog.adapters.maintenance.patrol import patrols
@@ -42,6 +43,7 @@ def recurring(engine: Services) -> list[Kind]:
         *extracting(engine),
         *extracting_by_model(engine),
         following(engine),
+        finishing(engine),
         *segmenting(engine),
         *summarizing(engine),
         *reflecting(engine),
