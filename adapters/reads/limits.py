@@ -86,7 +86,7 @@ class CallerReads:
             self._give_back()
 
     async def _take(self) -> None:
-        if not self._queue and self._running < self._share():
+        if self._running < self._share() and all(place.done() for place in self._queue):
             self._running += 1
             return
         place = asyncio.get_running_loop().create_future()

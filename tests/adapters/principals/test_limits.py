@@ -93,6 +93,22 @@ async def test_who_is_cancelled_while_waiting_for_a_turn_leaves_it_to_the_next()
     assert await turns_of(caller, 2) == 1
 
 
+async def test_who_comes_after_a_cancelled_one_that_did_not_run_since_has_a_turn_at_once() -> None:
+    caller = CallerReads(LIMITS, lambda: 1)
+
+    async def hold() -> None:
+        async with caller.turn():
+            pass
+
+    async with caller.turn():
+        gone = asyncio.create_task(hold())
+        await asyncio.sleep(0)
+        gone.cancel()
+    async with asyncio.timeout(10):
+        await hold()  # Its first step comes before the last one of the other.
+    await asyncio.gather(gone, return_exceptions=True)
+
+
 async def turns_of(caller: CallerReads, reads: int) -> int:
     """How many of so many reads, which begin together, run at a time."""
     running, most, go = 0, 0, asyncio.Event()
