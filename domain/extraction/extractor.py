@@ -106,7 +106,7 @@ def _said_in(clause: str, at: datetime) -> Sequence[Candidate]:
     whole, plain = Dated(clause), None
     for rules, timed in ((DATES, False), (RULES, True)):
         for one in rules:
-            if not any(hint in lower for hint in one.hints):
+            if not any(map(lower.__contains__, one.hints)):
                 continue
             plain = plain or dated(clause, at, future=is_to_come(clause))
             stated = plain if timed else whole

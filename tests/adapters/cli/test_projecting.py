@@ -106,7 +106,7 @@ async def test_a_paused_projection_stops_and_catches_up_when_resumed(engine: Eng
         await asyncio.sleep(1.5)
         shown = await status(engine, "history")
         assert shown["paused"]["by"] == "olga"
-        assert shown["lag_events"] == 1
+        assert shown["lag_events"] >= 1  # Jobs for users of earlier tests may write meanwhile.
         assert shown["lag_seconds"] > 1
         refused = await projections(engine, "retry", "history")
         assert (refused.code, refused.value["error"]["code"]) == (1, "conflict")
