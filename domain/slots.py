@@ -120,7 +120,7 @@ def _tells_partner(sentence: str) -> bool:
 
 
 def _tells_home(sentence: str) -> bool:
-    return _AT_A_PLACE.search(sentence) is not None or _IS_OURS.search(sentence) is not None
+    return any(one.search(sentence) for one in (_AT_A_PLACE, _IS_OURS, _HOME_IS))
 
 
 _BESIDE = 8
@@ -147,6 +147,7 @@ _UNSETTLED = re.compile(
     re.IGNORECASE,
 )
 _IS_OURS = re.compile(r"\b(?:came through|(?:is|are) (?:finally )?(?:mine|ours))\b|\bgot the keys to\b", re.IGNORECASE)
+_HOME_IS = re.compile(r"\b[Hh]ome(?:'s| is| will be) (?:now |going to be )?[A-Z]")
 _PARTED = re.compile(r"\b(?:dumped|left me|broke up|split up|divorced|called it quits|single)\b", re.IGNORECASE)
 # "Hana is dating a vet", "my cousin Nuno gets married".
 _TIE_OF_OTHERS = re.compile(
@@ -185,7 +186,7 @@ SLOTS = (
         r"\b(?:liv(?:e|es|ing)|stay(?:s|ing)?|rent(?:s|ing)?|settled|(?:i'm|im|am|we're|are) (?:now )?based|crashing|lodg\w+) (?:\w+ ){0,3}?(?:in|at|with|on|near)\b"
         r"|\b(?:moved?|moving|relocated) (?:(?:back|out|over|down|up|across) )?(?:to|into|in)\b"
         rf"|\b{_DWELLING}\b|\b(?:first|second) (?:night|morning|week|weekend) in\b|\b(?:boxes|unpack\w+|keys|my stuff|tenancy|lease)\b"
-        r"|\bthat'?s (?:us|me) in\b|\bcame through\b",
+        r"|\bthat'?s (?:us|me) in\b|\bcame through\b|\bhome(?:'s| is| will be)\b",
         "moved moving flat house place rent renting staying stuff boxes keys landlord landlady room night",
         "lives_in",
         also=_tells_home,

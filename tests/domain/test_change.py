@@ -105,6 +105,8 @@ def test_what_becomes_another_day_or_goes_to_somebody_else_changed(text: str, th
         ("Sorry, I said the dentist is on the 12th, it's the 19th", True),
         ("work do is the 10th sorry not the 11th", True),
         ("Wait, not 10 April, 17 April.", True),
+        ("Actually no, the exam starts at ten", True),
+        ("The exam starts at ten", False),
         ("Sorry, I was busy on Friday", False),
         ("I meant to call you on Friday", False),
         ("No, the film is on Friday? Then I will come. " * 9, False),
