@@ -117,7 +117,8 @@ _MARKS = r"(?:(?:oh|oops|no|nope|nah|wait|ah|argh|hang on|hmm|sorry|apologies|my
 _CORRECTION = re.compile(
     rf"^\W*{_MARKS}*(?:i (?:meant|said|told you|got (?:that|it|this) wrong|mean(?=,? (?:the|on|it)\b))\b(?! to\b)"
     r"|make (?:that|it) |scratch that\b|correction\b)"
-    rf"|^\W*{_MARKS}+(?:not\b|(?:it|that)(?:'s| is| was)\b|the [\w ]{{2,30}} (?:is|was|goes|starts|begins|leaves|ends)\b|(?:the |on )?(?:\d|{POINT}))"
+    rf"|^\W*{_MARKS}+(?:not\b|(?:it|that)(?:'s| is| was)\b"
+    rf"|the [\w ]{{2,30}} (?:is|was|goes|starts|begins|leaves|ends)\b|(?:the |on )?(?:\d|{POINT}))"
     rf"|^\*[\w' ]{{2,30}}\W*$|^[\w' ]{{2,30}}\*$|\b(?:sorry,? )?not (?:on )?(?:the \d|{POINT})",
     re.IGNORECASE,
 )
