@@ -171,12 +171,12 @@ async def _cleaned(engine: Services, stream: StreamId) -> AsyncIterator[_Cleaned
 
 async def _clean(engine: Services, written: Sequence[_Written]) -> tuple[int, Mapping[str, MnemologError]]:
     """Returns `messages` and `held_up` of the erasure."""
-    positions = sorted({one.receipt.position for one in written}, key=lambda at: at.seq)
+    gone, positions = _gone(written), sorted({one.receipt.position for one in written}, key=lambda at: at.seq)
     taken = [id_ for one in written for id_ in (*one.found.memories, *map(subject_id, one.found.turns))]
     try:
         messages = await _purge(engine, written)
     finally:  # JetStream may not answer, and the log of API keys may be damaged: the rest goes nevertheless.
-        held_up = await remove(engine, positions, taken, gone := _gone(written))
+        held_up = await remove(engine, positions, taken, gone)
     if gone is None and not await _came_back(engine, written[-1].receipt):
         await forget_work(engine, positions[-1].stream)
     return messages, held_up

@@ -4,18 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
-from uuid import UUID
 
 from mnemolog.adapters.erasure.erasing import FINISH, everything_of, forget_work, remove
+from mnemolog.adapters.erasure.following import messages_of
 from mnemolog.adapters.erasure.messages import TurnSelection, purge_turns
 from mnemolog.adapters.jobs.job import Attempt, Kind
 from mnemolog.adapters.services import Services
 from mnemolog.commands.erasure_taken import Taken
 from mnemolog.domain.message import subject_id
-from mnemolog.events.conversation import TurnRecorded, thread_tag
 from mnemolog.events.envelope import Position, Recorded, StreamId
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
-from mnemolog.events.message_fold import MESSAGE
 
 
 def finishing(engine: Services) -> Kind:
@@ -29,23 +27,21 @@ async def _finish(engine: Services, attempt: Attempt) -> None:
     events = await engine.log.read(stream, after=int(job.payload["after"]), unread=True)
     erasures = [one for one in events if one.payload.shreds()]
     await attempt.save({"erasures": len(erasures)})  # The erasure of a user takes this job along.
-    for all_of_it, some in groupby(erasures, key=lambda one: isinstance(one.payload, UserErased)):
-        if not all_of_it:
-            await _remove(engine, stream, list(some), None)
-            continue
-        for one in some:
-            await _remove(engine, stream, [one], await everything_of(engine, stream, one.seq))
+    # Each erasure of the user by itself: what was written after it stays.
+    for _, some in groupby(erasures, key=lambda one: one.event_id if isinstance(one.payload, UserErased) else None):
+        await _remove(engine, stream, list(some))
 
 
-async def _remove(engine: Services, stream: StreamId, erasures: Sequence[Recorded], everything: Taken | None) -> None:
-    """`everything`: what the user had, if the user was erased."""
-    found = everything or await _taken(engine, erasures)
-    positions = [Position(stream, one.seq) for one in erasures]
+async def _remove(engine: Services, stream: StreamId, erasures: Sequence[Recorded]) -> None:
+    """Of the user, or of several subjects."""
+    everything, last = isinstance(erasures[0].payload, UserErased), erasures[-1].seq
+    found = await everything_of(engine, stream, last) if everything else await _taken(engine, erasures)
     threads = frozenset(one.payload.thread_id for one in erasures if isinstance(one.payload, ThreadErased))
     waiting = TurnSelection(stream, turns=frozenset(found.turns), keyed=await engine.api_keys.producers())
     # Otherwise the user came back since.
-    stays_away = everything is not None and await engine.log.head(stream) == positions[-1].seq
+    stays_away = everything and await engine.log.head(stream) == last
     await purge_turns(engine.nats.jetstream(), waiting, replace(waiting, threads=threads, everything=stays_away))
+    positions = [Position(stream, one.seq) for one in erasures]
     gone = None if everything else frozenset(tag for one in erasures for tag in one.payload.shreds())
     await remove(engine, positions, [*found.memories, *map(subject_id, found.turns)], gone)
     if stays_away:
@@ -54,13 +50,5 @@ async def _remove(engine: Services, stream: StreamId, erasures: Sequence[Recorde
 
 async def _taken(engine: Services, erasures: Sequence[Recorded]) -> Taken:
     """The memories and messages of some erasures."""
-    memories, turns = list[UUID](), list[str]()
-    for one in erasures:
-        match one.payload:
-            case MemoryErased(memory_id=memory_id):
-                memories.append(memory_id)
-            case ThreadErased(thread_id=thread_id):
-                said = await engine.log.read(one.stream, until=one.seq, tags=[thread_tag(thread_id)], unread=True)
-                turns += [each.payload.turn_id for each in said if isinstance(each.payload, TurnRecorded)]
-        turns += MESSAGE.touched(one.payload)
-    return Taken(tuple(memories), tuple(turns))
+    memories = tuple(one.payload.memory_id for one in erasures if isinstance(one.payload, MemoryErased))
+    return Taken(memories, tuple([turn for one in erasures for turn in await messages_of(engine, one, unread=True)]))

@@ -7,18 +7,17 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from mnemolog.adapters.erasure.following import FOLLOW
+from mnemolog.adapters.erasure.following import FOLLOW, messages_of
 from mnemolog.adapters.jobs.job import Attempt, Kind
 from mnemolog.adapters.maintenance.extracting import extract_again
 from mnemolog.adapters.services import Services
 from mnemolog.commands.extraction_requests import ACTOR
 from mnemolog.commands.withdrawal import MOST, FollowMessages
 from mnemolog.domain.memory import Cause
-from mnemolog.events.conversation import TurnRecorded, thread_tag, turn_tag
+from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.erasure import MemoryErased, ThreadErased
 from mnemolog.events.message import MessageEvent, MessagesErased
-from mnemolog.events.message_fold import MESSAGE
 
 
 def following(engine: Services) -> Kind:
@@ -53,12 +52,9 @@ async def _follow(engine: Services, attempt: Attempt) -> None:
 async def _changed(engine: Services, event: Recorded) -> Sequence[str]:
     """The messages that an event deleted, restored or erased; not those whose retention ended."""
     payload = event.payload
-    if isinstance(payload, ThreadErased):
-        spoken = await engine.log.read(event.stream, until=event.seq, tags=[thread_tag(payload.thread_id)])
-        return [one.payload.turn_id for one in spoken if isinstance(one.payload, TurnRecorded)]
     expired = isinstance(payload, MessagesErased) and payload.cause is Cause.TTL
-    follows = isinstance(payload, MessageEvent | MessagesErased | MemoryErased) and not expired
-    return MESSAGE.touched(payload) if follows else ()
+    follows = isinstance(payload, MessageEvent | MessagesErased | MemoryErased | ThreadErased) and not expired
+    return await messages_of(engine, event) if follows else ()
 
 
 async def _turns(engine: Services, stream: StreamId, turn_ids: Sequence[str]) -> Sequence[Recorded]:
