@@ -47,7 +47,9 @@ class TurnMessage(BaseModel):
     role: Annotated[Role, Field(description="Whose words these are.")] = Role.USER
     speaker: Annotated[Label, Field(description="The name of who speaks; at most 2,000 bytes of UTF-8.")] = ""
     text: Annotated[Text, Field(description="The words; at most 262,144 bytes of UTF-8, no NUL.")]
-    occurred_at: Annotated[Instant, Field(description="When it was said: ISO 8601 with an offset.")]
+    occurred_at: Annotated[
+        Instant, Field(description="When it was said: ISO 8601 with an offset. A time in the future counts as now.")
+    ]
     run_id: Annotated[Id | None, Field(description="What turns are grouped by: a session, an episode.")] = None
     correlation_id: Annotated[
         Uuid | None,

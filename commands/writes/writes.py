@@ -155,7 +155,10 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites, DocumentWrites, BeingWrite
         generated = {"entity_id": self._handler.new_id()}
         plain = {name: value for name, value in fields.items() if name not in ("memories", "facts")}
         plain_turn = self._handler.admitted(validated(HearTurn, {**plain, **generated}))
-        turn = plain_turn.model_copy(update={"turn_id": self._handler.turn_id(plain_turn.turn_id)})
+        # A clock that is ahead would keep the session open, and outrank what is said later.
+        said_at = min(plain_turn.occurred_at, self.now())
+        own = {"turn_id": self._handler.turn_id(plain_turn.turn_id), "occurred_at": said_at}
+        turn = plain_turn.model_copy(update=own)
         if not (fields.get("memories") or fields.get("facts")):
             return turn
         about = {**turn.model_dump(include=set(Command.model_fields)), "source_turn_ids": (turn.turn_id,)}

@@ -132,6 +132,21 @@ async def test_many_deciders_at_once_record_each_boundary_once(engine: Engine, u
     }
 
 
+@pytest.mark.spec("D07", "E02")
+async def test_a_turn_of_a_clock_that_is_ahead_keeps_no_session_and_no_episode_open(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    sent = now()
+    await ana.says("Book a table for six", occurred_at=sent + 70 * 365 * DAY)
+    await ana.says("At eight o'clock", occurred_at=sent)
+
+    await divided(ana, now() + 9 * HOUR)
+
+    [episode], [session] = await episodes(ana), await sessions(ana)
+    assert (episode["closed_by"], session["closed_by"]) == ("time_gap", "time_gap")
+    [thread] = await engine.reads.threads(ana.viewer, await ana.caught_up())
+    assert sent <= thread["last_activity_at"] <= now()
+
+
 @pytest.mark.spec("D13")
 async def test_a_return_just_after_a_session_carries_its_last_turns_over(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
