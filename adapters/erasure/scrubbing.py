@@ -28,7 +28,8 @@ SELECT place.nspname, held.relname FROM pg_class AS held JOIN pg_namespace AS pl
 WHERE held.relkind = 'r' AND (starts_with(place.nspname, 'mnemolog_')
       OR (place.nspname, held.relname) IN (('mnemolog', 'embeddings'), ('mnemolog', 'jobs'), ('mnemolog', 'outbox'),
           ('mnemolog', 'checkpoint_threads'), ('mnemolog', 'supervisor_checkpoints'), ('mnemolog', 'checkpoint_chunks'),
-          ('mnemolog', 'checkpoint_writes'), ('mnemolog', 'webhooks'), ('mnemolog', 'webhook_deliveries')))
+          ('mnemolog', 'checkpoint_writes'), ('mnemolog', 'webhooks'), ('mnemolog', 'webhook_deliveries'),
+          ('mnemolog', 'webhook_requests')))
 ORDER BY place.nspname, held.relname
 """
 # VACUUM keeps what a transaction that is still open can see. A vacuum itself sees nothing, and is left out.

@@ -47,6 +47,8 @@ LOG, KEYS = "mnemolog", "mnemolog_keys"
 PLACED = frozenset({"profile_fields", "consent"})
 EMPTY = "{}"  # An empty JSON object; the column is text, or jsonb in previous versions.
 DOCUMENT = "document"
+# Tables of the log with ids of a user in the clear, and no texts.
+OF_IDS = frozenset({"jobs", "mind_failures", "webhooks", "webhook_deliveries", "webhook_requests"})
 TEXTS = frozenset({"text", "varchar", "json", "jsonb", "_text", "name"})
 _COLUMNS = table(
     "columns",
@@ -202,7 +204,7 @@ def _named(one: Columns, rows: TableClause, sought: _Sought) -> ColumnElement[bo
     if one.schema in (LOG, KEYS) and "key_id" in one.types:  # Keys, and checkpoints, which name theirs.
         return rows.c.key_id == any_(sought.key_ids)
     # Ids only: they reveal nothing, unless the user is erased.
-    if one.schema == LOG and one.name in ("jobs", "mind_failures", "webhooks", "webhook_deliveries"):
+    if one.schema == LOG and one.name in OF_IDS:
         return true() if sought.target.subject.everything else false()
     if one.of_projection and one.name in PLACED:
         return and_(_of_place(rows, sought.target), _more_than_shape(one, rows))

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_t
 from pydantic.fields import FieldInfo
 
 from mnemolog.adapters.operations.engine import Engine
-from mnemolog.adapters.operations.requests import AnyRequest, WriteOptions, request_of
+from mnemolog.adapters.operations.requests import AnyRequest, Keyed, request_of
 from mnemolog.commands.decider import Command
 from mnemolog.domain.principal import Role
 
@@ -63,7 +63,7 @@ class Operation(Generic[Q, R]):
 
     @property
     def writes(self) -> bool:
-        return issubclass(self.request, WriteOptions)
+        return issubclass(self.request, Keyed)
 
     def _help(self) -> str:
         return inspect.cleandoc(self.run.__doc__ or "")
@@ -100,7 +100,7 @@ def operation(
             request=request,
             result=hints["return"],
             run=run,
-            role=role or (Role.WRITE if issubclass(request, WriteOptions) else Role.READ),
+            role=role or (Role.WRITE if issubclass(request, Keyed) else Role.READ),
             tag=tag,
             arguments=arguments,
             done=done,

@@ -1,13 +1,13 @@
 """Operations on the patrol of a being, and on the clusters of its scenes (C)."""
 
 from typing import Annotated
-from uuid import UUID, uuid4
+from uuid import UUID, uuid4, uuid5
 
 from pydantic import Field
 
 from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
-from mnemolog.adapters.operations.requests import Read, Request, viewer_of
+from mnemolog.adapters.operations.requests import Keyed, Read, Request, viewer_of
 from mnemolog.adapters.operations.results import Page, Result
 from mnemolog.domain.cluster import Root, cluster_id, is_root, name_of, root_of
 from mnemolog.domain.nodes import clusters, vector_of
@@ -15,13 +15,18 @@ from mnemolog.domain.patrol import Step, What
 from mnemolog.domain.principal import Role
 from mnemolog.events.fields import Flag, Id
 
+_RUNS = UUID("5b0c2a4e-8d5f-5c07-9a53-0d5b1f7e6c94")
 
-class RunPatrol(Request):
+
+class RunPatrol(Keyed, Request):
     """The being to patrol."""
 
     run_id: Annotated[
         Id | None,
-        Field(description="The id of the run, to roll it back by. An earlier one goes on where it ended."),
+        Field(
+            description="The id of the run, to roll it back by; that of an earlier run continues it where it stopped. "
+            "Default: a new one, the same for the same idempotency key."
+        ),
     ] = None
     dry_run: Annotated[Flag, Field(description="Return what would be done, and change nothing.")] = False
 
@@ -84,7 +89,7 @@ async def run_patrol(engine: Engine, request: RunPatrol) -> PatrolResult:
     from mnemolog.adapters.maintenance.patrolling import patrol
 
     being = viewer_of(engine, request)
-    run_id = request.run_id or f"patrol-{uuid4()}"
+    run_id = request.run_id or f"patrol-{_id_of(engine, request)}"
     done = await patrol(engine, being, run_id, dry_run=request.dry_run)
     steps = [PatrolStep.model_validate(one) for one in done.steps]
     return PatrolResult(agent_id=being.agent_id, run_id=run_id, dry_run=done.dry_run, steps=steps)
@@ -115,6 +120,14 @@ async def list_clusters(engine: Engine, request: ClustersRead) -> Page[ClusterVi
         for label, scenes in sorted(found.items())
     ]
     return Page[ClusterView](items=views)
+
+
+def _id_of(engine: Engine, request: RunPatrol) -> UUID:
+    """The same for the same idempotency key, so that a retry continues the run and ages no scene twice."""
+    if request.idempotency_key is None:
+        return uuid4()
+    principal = engine.principal.name if engine.principal else ""
+    return uuid5(_RUNS, "\n".join((principal, request.user_id, request.agent_id, request.idempotency_key)))
 
 
 PATROL = (run_patrol, list_clusters)

@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 from mnemolog.adapters.operations.operation import Operation, description_of
 from mnemolog.adapters.operations.registry import OPERATIONS
-from mnemolog.adapters.operations.requests import Paging, ReadOptions, Request, WriteOptions
+from mnemolog.adapters.operations.requests import Keyed, Paging, ReadOptions, Request, WriteOptions
 
 HEAD = """# Operations
 
@@ -39,7 +39,8 @@ def _shared() -> Iterator[str]:
         ("Every operation; those on an agent's library have no user", Request),
         ("Every read", ReadOptions),
         ("Every list", Paging),
-        ("Every write", WriteOptions),
+        ("Every write", Keyed),
+        ("Every write to what is known", WriteOptions),
     ):
         own = {name: model.model_fields[name] for name in model.__annotations__}
         yield f"{title}:\n"

@@ -132,14 +132,19 @@ class PagedRead(Paging, Read):
     """A paginated read of a list of what is known about a user."""
 
 
-class WriteOptions(AnyRequest):
+class Keyed(AnyRequest):
     """A write. A retry with the same idempotency key changes nothing and returns the original result."""
 
-    thread_id: Annotated[Id, Field(description="The thread in which the change is reported.")] = DEFAULT_THREAD
-    run_id: Annotated[Id | None, Field(description="The run it belongs to, such as an episode.")] = None
     idempotency_key: Annotated[
         Id | None, Field(description="Your own key for this request: a retry with the same key changes nothing.")
     ] = None
+
+
+class WriteOptions(Keyed):
+    """A write that is reported in a thread."""
+
+    thread_id: Annotated[Id, Field(description="The thread in which the change is reported.")] = DEFAULT_THREAD
+    run_id: Annotated[Id | None, Field(description="The run it belongs to, such as an episode.")] = None
 
 
 class Write(WriteOptions, Request):

@@ -1,16 +1,19 @@
 """Operations on webhooks: changes of a user, or of all users, sent to a URL."""
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Annotated, Literal, Self
+from hashlib import sha256
+from typing import Annotated, Literal, Self, TypeVar
 from uuid import UUID
 
 from pydantic import FailFast, Field
 
 from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
-from mnemolog.adapters.operations.requests import Paging, Request
+from mnemolog.adapters.operations.requests import Keyed, Paging, Request
 from mnemolog.adapters.operations.results import Page, Result
-from mnemolog.adapters.webhooks.webhook import Delivery, DeliveryStatus, Webhook, require_webhook
+from mnemolog.adapters.webhooks.store import WebhookStore
+from mnemolog.adapters.webhooks.webhook import Asked, Delivery, DeliveryStatus, Webhook, require_webhook
 from mnemolog.domain.errors import Conflict
 from mnemolog.domain.principal import ALL, Role
 from mnemolog.domain.webhook import KEPT_HOURS, MAX_KEPT_HOURS, MAX_URL, checked_url, require_allowed_url
@@ -30,6 +33,7 @@ Url = Annotated[
     ),
 ]
 State = Literal["active", "failing", "paused"]
+V = TypeVar("V", "WebhookView", "WebhookCreated", "DeliveryView")
 
 
 class WebhookOwner(Request):
@@ -44,7 +48,7 @@ class WebhookOwner(Request):
     ]
 
 
-class CreateWebhook(WebhookOwner):
+class CreateWebhook(Keyed, WebhookOwner):
     """Where the changes of a user are sent."""
 
     url: Url
@@ -63,7 +67,23 @@ class OneWebhook(WebhookOwner):
     webhook_id: Annotated[Uuid, Field(description="The webhook's id.")]
 
 
-class RotateSecret(OneWebhook):
+class ChangeWebhook(Keyed, OneWebhook):
+    """A webhook that is changed or tested. Keys tell requests apart by their classes too."""
+
+
+class DeleteWebhook(ChangeWebhook):
+    """The webhook to delete."""
+
+
+class ResumeWebhook(ChangeWebhook):
+    """The webhook to resume."""
+
+
+class TryWebhook(ChangeWebhook):
+    """The webhook to test."""
+
+
+class RotateSecret(ChangeWebhook):
     """A webhook whose secret is replaced."""
 
     keep_hours: Annotated[
@@ -82,7 +102,7 @@ class ListDeliveries(Paging, OneWebhook):
     status: Annotated[DeliveryStatus | None, Field(description="Only those with this status. Default: all.")] = None
 
 
-class Redeliver(OneWebhook):
+class Redeliver(ChangeWebhook):
     """A delivery that is sent again."""
 
     delivery_id: Annotated[Uuid, Field(description="The delivery's id.")]
@@ -156,15 +176,15 @@ async def create_webhook(engine: Engine, request: CreateWebhook) -> WebhookCreat
     Each change is a POST with ids and no text, signed as Standard Webhooks describes it, and repeated for a day until
     the URL answers 2xx. The secret is shown once.
     """
-    tenant, principal = engine.settings.tenant, engine.principal
-    require_webhook(principal, tenant, request.user_id, request.agent_id, Role.WRITE)
-    require_allowed_url(request.url, engine.webhooks.sender.networks)
-    created_by = principal.name if principal else ""
-    hook = await engine.webhooks.store.create(
-        tenant, request.user_id, request.agent_id, request.url, request.subjects, created_by
-    )
-    await engine.webhooks.started(hook)
-    return _with_secret(hook)
+
+    async def create(store: WebhookStore) -> tuple[WebhookCreated, Webhook]:
+        require_allowed_url(request.url, engine.webhooks.sender.networks)
+        created_by = engine.principal.name if engine.principal else ""
+        owner = (engine.settings.tenant, request.user_id, request.agent_id)
+        hook = await store.create(*owner, request.url, request.subjects, created_by)
+        return _with_secret(hook), hook
+
+    return await _once(engine, request, WebhookCreated, create, engine.webhooks.started)
 
 
 @operation("webhook list", "GET /webhooks", tag="webhooks")
@@ -186,14 +206,18 @@ async def list_webhooks(engine: Engine, request: ListWebhooks) -> Page[WebhookVi
     arguments=("webhook_id",),
     done="Deleted webhook",
 )
-async def delete_webhook(engine: Engine, request: OneWebhook) -> WebhookView:
+async def delete_webhook(engine: Engine, request: DeleteWebhook) -> WebhookView:
     """Delete a webhook, with its deliveries.
 
     Nothing more is sent, except for an attempt that is under way.
     """
-    hook = await _own(engine, request, Role.WRITE)
-    await engine.webhooks.store.delete(hook)
-    return WebhookView.of(hook)
+
+    async def delete(store: WebhookStore) -> tuple[WebhookView, Webhook]:
+        hook = await _own(engine, request, store)
+        await store.delete(hook)
+        return WebhookView.of(hook), hook
+
+    return await _once(engine, request, WebhookView, delete)
 
 
 @operation(
@@ -204,17 +228,23 @@ async def delete_webhook(engine: Engine, request: OneWebhook) -> WebhookView:
     arguments=("webhook_id",),
     done="Resumed webhook",
 )
-async def resume_webhook(engine: Engine, request: OneWebhook) -> WebhookView:
+async def resume_webhook(engine: Engine, request: ResumeWebhook) -> WebhookView:
     """Send the changes of a paused webhook again, from where it was paused.
 
     A webhook is paused when it failed for a day, when its URL answers 410, and when the API key that created it may no
     longer read what is sent. A failing one is tried at once.
     """
-    hook = await _own(engine, request, Role.WRITE)
-    await engine.webhooks.store.resume(hook)
-    await engine.webhooks.started(hook)
-    await engine.webhooks.feed.catch_up_with(hook)
-    return WebhookView.of(await _own(engine, request))
+
+    async def resume(store: WebhookStore) -> tuple[WebhookView, Webhook]:
+        await store.resume(await _own(engine, request, store))
+        hook = await _own(engine, request, store)
+        return WebhookView.of(hook), hook
+
+    async def resumed(hook: Webhook) -> None:
+        await engine.webhooks.started(hook)
+        await engine.webhooks.feed.catch_up_with(hook)
+
+    return await _once(engine, request, WebhookView, resume, resumed)
 
 
 @operation(
@@ -230,8 +260,12 @@ async def rotate_secret(engine: Engine, request: RotateSecret) -> WebhookCreated
     For 24 hours, or `keep_hours`, each message is signed with both, so that the receiver can change over without
     refusing any. After a leak, end the former secret at once with 0.
     """
-    hook = await _own(engine, request, Role.WRITE)
-    return _with_secret(await engine.webhooks.store.rotate(hook, timedelta(hours=request.keep_hours)))
+
+    async def rotate(store: WebhookStore) -> tuple[WebhookCreated, Webhook]:
+        hook = await store.rotate(await _own(engine, request, store), timedelta(hours=request.keep_hours))
+        return _with_secret(hook), hook
+
+    return await _once(engine, request, WebhookCreated, rotate)
 
 
 @operation(
@@ -241,20 +275,18 @@ async def rotate_secret(engine: Engine, request: RotateSecret) -> WebhookCreated
     role=Role.WRITE,
     arguments=("webhook_id",),
 )
-async def test_webhook(engine: Engine, request: OneWebhook) -> DeliveryView:
+async def test_webhook(engine: Engine, request: TryWebhook) -> DeliveryView:
     """Send a message of type `webhook.test` to a webhook.
 
     The engine sends it within a moment; `list_deliveries` shows the outcome.
     """
     from mnemolog.adapters.webhooks.feed import message_of
 
-    hook = await _own(engine, request, Role.WRITE)
-    if hook.paused_at:
-        raise _paused(hook)
-    at = engine.webhooks.store.now()
-    delivery = await engine.webhooks.store.add(hook, TEST, lambda id_: message_of(TEST, at, {"id": id_}))
-    await engine.webhooks.hurry(hook)
-    return DeliveryView.of(delivery)
+    async def add(store: WebhookStore) -> tuple[DeliveryView, Webhook]:
+        hook, at = await _sending(engine, request, store), store.now()
+        return DeliveryView.of(await store.add(hook, TEST, lambda id_: message_of(TEST, at, {"id": id_}))), hook
+
+    return await _once(engine, request, DeliveryView, add, engine.webhooks.hurry)
 
 
 @operation(
@@ -270,7 +302,7 @@ async def list_deliveries(engine: Engine, request: ListDeliveries) -> Page[Deliv
     """
     from mnemolog.projections.paging import place_in, written_place
 
-    hook = await _own(engine, request)
+    hook = await _own(engine, request, engine.webhooks.store)
     before = place_in(request.cursor)
     found = await engine.webhooks.store.deliveries(hook, request.status, request.limit + 1, before)
     page = found[: request.limit]
@@ -287,18 +319,63 @@ async def list_deliveries(engine: Engine, request: ListDeliveries) -> Page[Deliv
 )
 async def redeliver(engine: Engine, request: Redeliver) -> DeliveryView:
     """Send a delivery again, whatever became of it, under the same id."""
-    hook = await _own(engine, request, Role.WRITE)
+
+    async def send_again(store: WebhookStore) -> tuple[DeliveryView, Webhook]:
+        hook = await _sending(engine, request, store)
+        return DeliveryView.of(await store.send_again(hook, request.delivery_id)), hook
+
+    return await _once(engine, request, DeliveryView, send_again, engine.webhooks.hurry)
+
+
+async def _once(
+    engine: Engine,
+    request: CreateWebhook | ChangeWebhook,
+    result: type[V],
+    work: Callable[[WebhookStore], Awaitable[tuple[V, Webhook]]],
+    then: Callable[[Webhook], Awaitable[None]] | None = None,
+) -> V:
+    """What `work` returns, and after it `then`. A request that was made under its key changes nothing."""
+    tenant, principal, store = engine.settings.tenant, engine.principal, engine.webhooks.store
+    require_webhook(principal, tenant, request.user_id, request.agent_id, Role.WRITE)
+    if request.idempotency_key is None:
+        view, hook = await work(store)
+        if then:
+            await then(hook)
+        return view
+    made: list[Webhook] = []
+
+    async def answered(held: WebhookStore) -> tuple[bytes, str]:
+        view, hook = await work(held)
+        made.append(hook)
+        return view.model_dump_json().encode(), view.user_id
+
+    words = f"{type(request).__name__} {request.model_dump_json(exclude={'idempotency_key'})}"
+    asked = Asked(
+        tenant=tenant,
+        user_id=request.user_id,
+        agent_id=request.agent_id,
+        principal=principal.name if principal else "",
+        idempotency_key=request.idempotency_key,
+        fingerprint=sha256(words.encode()).digest(),
+    )
+    answer = await store.once(asked, answered)
+    if then and made:
+        await then(made[0])
+    return result.model_validate_json(answer)
+
+
+async def _own(engine: Engine, request: OneWebhook, store: WebhookStore) -> Webhook:
+    tenant = engine.settings.tenant
+    require_webhook(engine.principal, tenant, request.user_id, request.agent_id)
+    return await store.get(tenant, request.user_id, request.agent_id, request.webhook_id)
+
+
+async def _sending(engine: Engine, request: OneWebhook, store: WebhookStore) -> Webhook:
+    """Conflict if it is paused."""
+    hook = await _own(engine, request, store)
     if hook.paused_at:
         raise _paused(hook)
-    delivery = await engine.webhooks.store.send_again(hook, request.delivery_id)
-    await engine.webhooks.hurry(hook)
-    return DeliveryView.of(delivery)
-
-
-async def _own(engine: Engine, request: OneWebhook, *roles: Role) -> Webhook:
-    tenant = engine.settings.tenant
-    require_webhook(engine.principal, tenant, request.user_id, request.agent_id, *roles)
-    return await engine.webhooks.store.get(tenant, request.user_id, request.agent_id, request.webhook_id)
+    return hook
 
 
 def _with_secret(hook: Webhook) -> WebhookCreated:

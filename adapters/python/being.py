@@ -222,6 +222,7 @@ class BeingVerbs(Asking):
         *,
         run_id: str | None = None,
         dry_run: bool | None = None,
+        idempotency_key: str | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
     ) -> PatrolResult:

@@ -24,6 +24,7 @@ class WebhookVerbs(Asking):
         url: str,
         *,
         subjects: Sequence[str] | None = None,
+        idempotency_key: str | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
     ) -> WebhookCreated:
@@ -43,7 +44,12 @@ class WebhookVerbs(Asking):
         return await self._ask(webhooks.list_webhooks, locals())
 
     async def delete_webhook(
-        self, webhook_id: Id, *, user_id: str | None = None, agent_id: str | None = None
+        self,
+        webhook_id: Id,
+        *,
+        idempotency_key: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
     ) -> WebhookView:
         """Delete a webhook, with its deliveries.
 
@@ -54,7 +60,12 @@ class WebhookVerbs(Asking):
         return await self._ask(webhooks.delete_webhook, locals())
 
     async def resume_webhook(
-        self, webhook_id: Id, *, user_id: str | None = None, agent_id: str | None = None
+        self,
+        webhook_id: Id,
+        *,
+        idempotency_key: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
     ) -> WebhookView:
         """Send the changes of a paused webhook again, from where it was paused; try a failing one at once.
 
@@ -69,6 +80,7 @@ class WebhookVerbs(Asking):
         webhook_id: Id,
         *,
         keep_hours: int | None = None,
+        idempotency_key: str | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
     ) -> WebhookCreated:
@@ -81,7 +93,12 @@ class WebhookVerbs(Asking):
         return await self._ask(webhooks.rotate_secret, locals())
 
     async def test_webhook(
-        self, webhook_id: Id, *, user_id: str | None = None, agent_id: str | None = None
+        self,
+        webhook_id: Id,
+        *,
+        idempotency_key: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
     ) -> DeliveryView:
         """Send a message of type `webhook.test` to a webhook; `list_deliveries` shows the outcome.
 
@@ -110,7 +127,13 @@ class WebhookVerbs(Asking):
         return await self._ask(webhooks.list_deliveries, locals())
 
     async def redeliver(
-        self, webhook_id: Id, delivery_id: Id, *, user_id: str | None = None, agent_id: str | None = None
+        self,
+        webhook_id: Id,
+        delivery_id: Id,
+        *,
+        idempotency_key: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
     ) -> DeliveryView:
         """Send a delivery again, whatever became of it, under the same id.
 

@@ -22,6 +22,21 @@ SELECT * FROM mnemolog.webhooks WHERE webhook_id = %(webhook_id)s FOR UPDATE;
 -- seal_webhook --
 UPDATE mnemolog.webhooks SET data = %(data)s WHERE webhook_id = %(webhook_id)s;
 
+-- claim_request --
+-- Waits for another that makes the same request; nothing if that was made.
+INSERT INTO mnemolog.webhook_requests (tenant, stream, agent_id, key, created_at)
+VALUES (%(tenant)s, %(stream)s, %(agent_id)s, %(key)s, %(now)s)
+ON CONFLICT DO NOTHING
+RETURNING key;
+
+-- answer_request --
+UPDATE mnemolog.webhook_requests SET data = %(data)s, about = %(about)s
+WHERE (tenant, stream, agent_id, key) = (%(tenant)s, %(stream)s, %(agent_id)s, %(key)s);
+
+-- find_request --
+SELECT data FROM mnemolog.webhook_requests
+WHERE (tenant, stream, agent_id, key) = (%(tenant)s, %(stream)s, %(agent_id)s, %(key)s);
+
 -- list_webhooks --
 SELECT hook.*, (SELECT count(*) FROM mnemolog.webhook_deliveries AS due
                 WHERE due.webhook_id = hook.webhook_id AND due.status = 'pending') AS pending
@@ -178,6 +193,8 @@ WITH hooks AS (
 ), deliveries AS (
     DELETE FROM mnemolog.webhook_deliveries
     WHERE (tenant, stream) = (%(tenant)s, %(stream)s) OR webhook_id IN (SELECT webhook_id FROM hooks)
+), requests AS (
+    DELETE FROM mnemolog.webhook_requests WHERE tenant = %(tenant)s AND %(stream)s IN (stream, about)
 )
 DELETE FROM mnemolog.webhook_progress WHERE webhook_id IN (SELECT webhook_id FROM hooks);
 
@@ -193,5 +210,6 @@ WHERE hook.paused_at IS NULL
                     AND job.status IN ('queued', 'running')
                     AND job.payload ->> 'webhook_id' = hook.webhook_id::text);
 
--- delete_finished_deliveries --
+-- delete_finished --
+WITH requests AS (DELETE FROM mnemolog.webhook_requests WHERE created_at < %(before)s)
 DELETE FROM mnemolog.webhook_deliveries WHERE finished_at < %(before)s;

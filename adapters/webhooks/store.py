@@ -4,19 +4,22 @@ A row that was changed or moved to another owner behind the engine's back cannot
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from copy import copy
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 from pydantic_core import from_json, to_json
 
 from mnemolog.adapters.encryption import RandomBytes, unsealed, wrapped
 from mnemolog.adapters.jobs.job import Job
-from mnemolog.adapters.postgres.pool import Pool
+from mnemolog.adapters.postgres.pool import Connection, Pool
 from mnemolog.adapters.postgres.queries import query
-from mnemolog.adapters.webhooks.webhook import Delivery, DeliveryStatus, NewDelivery, Webhook
+from mnemolog.adapters.postgres.receipts import key_used
+from mnemolog.adapters.webhooks.webhook import Asked, Delivery, DeliveryStatus, NewDelivery, Webhook
 from mnemolog.domain.errors import Conflict, MalformedEvent, NotFound
 from mnemolog.domain.principal import ALL
 from mnemolog.domain.webhook import MAX_ATTEMPTS, PAUSE_AFTER, SECRET_BYTES, secret_text
@@ -44,7 +47,42 @@ class WebhookStore:
         new_id: Callable[[], UUID],
         random_bytes: RandomBytes,
     ) -> None:
-        self._pool, self._key, self.now, self._new_id, self._random = pool, key, now, new_id, random_bytes
+        self._key, self.now, self._new_id, self._random = key, now, new_id, random_bytes
+        self._connection: Callable[[], AbstractAsyncContextManager[Connection]] = pool.connection
+
+    async def once(self, asked: Asked, work: Callable[[Self], Awaitable[tuple[bytes, str]]]) -> bytes:
+        """What `work` answers, done in one transaction with the store that it is given; or what was answered before to
+        the same request with this key. IdempotencyConflict if that was another request.
+
+        `work` also returns the user whom its answer names.
+        """
+        owner = _owner(asked.tenant, asked.user_id, asked.agent_id)
+        row: dict[str, Any] = {**owner, "key": asked.key, "now": self.now()}
+        place = "\0".join((asked.tenant, owner["stream"], asked.agent_id, "request", asked.key)).encode()
+        async with self._connection() as connection, connection.transaction():
+            held = self._on(connection)
+            if await held._rows("claim_request", row):
+                answer, about = await work(held)
+                data = wrapped(self._key, asked.fingerprint + answer, place, self._random)
+                row |= {"data": data, "about": _owner(asked.tenant, about, asked.agent_id)["stream"]}
+                await held._rows("answer_request", row)
+                return answer
+            [found] = await held._rows("find_request", row)
+        earlier = unsealed(self._key, bytes(found["data"]), place)
+        if not earlier.startswith(asked.fingerprint):
+            raise key_used(asked.idempotency_key)
+        return earlier.removeprefix(asked.fingerprint)
+
+    def _on(self, connection: Connection) -> Self:
+        """A store that does everything on this connection, in its transaction."""
+
+        @asynccontextmanager
+        async def held() -> AsyncIterator[Connection]:
+            yield connection
+
+        store = copy(self)
+        store._connection = held
+        return store
 
     async def create(
         self, tenant: str, user_id: str, agent_id: str, url: str, subjects: Sequence[str], created_by: str
@@ -88,7 +126,7 @@ class WebhookStore:
             former_secret=hook.secret if until else "",
             former_until=until,
         )
-        async with self._pool.connection() as connection, connection.transaction():
+        async with self._connection() as connection, connection.transaction():
             held = await connection.execute(query("hold_webhook", QUERIES), {"webhook_id": hook.webhook_id})
             row = await held.fetchone()
             if row is None or self._webhook(row).secret != hook.secret:
@@ -247,8 +285,8 @@ class WebhookStore:
         return self._opened(await self._rows("unsent_webhooks", {"now": self.now(), "kind": kind}))
 
     async def delete_finished(self, before: datetime) -> None:
-        """Delete the deliveries that were finished before a time."""
-        await self._rows("delete_finished_deliveries", {"before": before})
+        """Delete the deliveries that were finished before a time, and the keys of requests that were made before it."""
+        await self._rows("delete_finished", {"before": before})
 
     async def _listed(self, wanted: Mapping[str, Any]) -> Sequence[Webhook]:
         return self._opened(await self._rows("list_webhooks", wanted))
@@ -306,7 +344,7 @@ class WebhookStore:
         return found[0]
 
     async def _rows(self, name: str, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        async with self._pool.connection() as connection:
+        async with self._connection() as connection:
             cursor = await connection.execute(query(name, QUERIES), values)
             return await cursor.fetchall() if cursor.description else []
 

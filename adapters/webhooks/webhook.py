@@ -77,6 +77,25 @@ class Delivery:
     error: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A write to the webhooks of one agent, for one user or all of them, with an idempotency key.
+
+    Each principal has keys of its own. `fingerprint` tells the request from others, and is 32 bytes long.
+    """
+
+    tenant: str
+    user_id: str
+    agent_id: str
+    principal: str
+    idempotency_key: str
+    fingerprint: bytes
+
+    @property
+    def key(self) -> str:
+        return f"{self.principal}\n{self.idempotency_key}"
+
+
 @dataclass(frozen=True, slots=True)
 class NewDelivery:
     """A change that is to be delivered."""

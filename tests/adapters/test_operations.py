@@ -15,6 +15,7 @@ from mnemolog.adapters.cli.app import app
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http.app import create_app
 from mnemolog.adapters.http.routes import PREFIX
+from mnemolog.adapters.operations.erasure import Proof
 from mnemolog.adapters.operations.operation import Operation, description_of
 from mnemolog.adapters.operations.registry import OPERATIONS
 from mnemolog.client import AsyncClient, Client
@@ -89,6 +90,12 @@ def test_each_read_of_what_is_known_can_wait_for_a_write_until_a_deadline() -> N
     without = {one.name for one in reads if not {"after", "deadline"} <= one.request.model_fields.keys()}
     assert without <= ABOUT_NO_MOMENT
     assert len(reads) > 40
+
+
+@every
+def test_each_write_has_an_idempotency_key(operation: AnyOperation) -> None:
+    proves = operation.result is Proof
+    assert operation.writes is (operation.role is not Role.READ and not proves)
 
 
 def test_names_are_used_once() -> None:

@@ -12,12 +12,14 @@ from mnemolog.adapters.jobs.job import Job
 from mnemolog.adapters.jobs.job import Status as JobStatus
 from mnemolog.adapters.maintenance.patrol import PATROL, Sweep
 from mnemolog.adapters.maintenance.patrolling import patrol
+from mnemolog.adapters.operations.patrol import RunPatrol, run_patrol
 from mnemolog.commands.recalls import RecordRecalls
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.identity import MAX_IDENTIFIER
 from mnemolog.domain.memory import Status
 from mnemolog.domain.patrol import What
 from mnemolog.events.envelope import StreamId
+from mnemolog.events.fields import validated
 from mnemolog.events.memory import Recall
 from mnemolog.events.patrol import CycleClosed
 from mnemolog.projections.reads.moment import Moment
@@ -214,4 +216,18 @@ async def test_an_agent_and_a_run_with_the_longest_ids_have_a_cycle(engine: Engi
     for _ in range(2):  # The same run closes its cycle once.
         await patrol(engine, mia.viewer, "r" * MAX_IDENTIFIER)
 
+    assert await counted(mia, scene) == [("active", 1, True)]
+
+
+async def test_a_patrol_that_is_asked_for_again_with_its_key_ages_no_scene_twice(engine: Engine, user: str) -> None:
+    mia, other = Person(engine, user, agent="mia"), Person(engine, user, agent="other")
+    scene = await mia.creates("Mia knitted", **SCENE)
+    await other.creates("Another knitted", **SCENE)
+
+    runs = []
+    for agent in (mia.agent, mia.agent, other.agent):
+        asked = {"user_id": user, "agent_id": agent, "idempotency_key": "tonight"}
+        runs.append((await run_patrol.run(engine, validated(RunPatrol, asked))).run_id)
+
+    assert runs[0] == runs[1] != runs[2]
     assert await counted(mia, scene) == [("active", 1, True)]

@@ -22,7 +22,7 @@ from mnemolog.adapters.webhooks import sender as sending
 from mnemolog.adapters.webhooks.sender import Sender
 from mnemolog.adapters.webhooks.webhook import Webhook
 from mnemolog.commands.erasure import EraseUser
-from mnemolog.domain.errors import Conflict, InvalidInput, MnemologError, NotFound, NotPermitted
+from mnemolog.domain.errors import Conflict, IdempotencyConflict, InvalidInput, MnemologError, NotFound, NotPermitted
 from mnemolog.domain.principal import ALL, Role
 from mnemolog.domain.viewer import Viewer
 from mnemolog.domain.webhook import PAUSE_AFTER
@@ -160,6 +160,63 @@ async def test_a_secret_that_is_replaced_stays_valid_for_a_while(ana: Person, re
     with pytest.raises(Conflict, match="meanwhile"):
         await ana.engine.webhooks.store.rotate(known, timedelta(0))
     assert (await stored(ana.engine, hook)).secret == ended.secret
+
+
+async def test_a_write_that_is_repeated_with_its_key_changes_nothing(ana: Person, receiver: Receiver) -> None:
+    """As a client repeats one whose answer was lost."""
+    engine, url = ana.engine, receiver.url
+    hook = await create(engine, url, ana.user, idempotency_key="first")
+    assert await create(engine, url, ana.user, idempotency_key="first") == hook
+    other = await create(engine, url, ana.user, agent_id="other", idempotency_key="first")
+    assert other.webhook_id != hook.webhook_id
+    with pytest.raises(IdempotencyConflict):
+        await create(engine, f"{url}/other", ana.user, idempotency_key="first")
+
+    rotated = [await call(engine, "rotate_secret", hook, idempotency_key="turn") for _ in range(2)]
+    at = now()
+    assert rotated[0] == rotated[1] != hook
+    assert (await stored(engine, hook)).secrets(at) == (rotated[0].secret, hook.secret)
+    with pytest.raises(IdempotencyConflict):
+        await call(engine, "rotate_secret", hook, keep_hours=0, idempotency_key="turn")
+
+    tested = await asyncio.gather(*(call(engine, "test_webhook", hook, idempotency_key="try") for _ in range(3)))
+    await receiver.until(1)
+    assert {one.delivery_id for one in tested} == {one.delivery_id for one in await deliveries(engine, hook)}
+    with pytest.raises(IdempotencyConflict):
+        await call(engine, "resume_webhook", hook, idempotency_key="try")
+    again = {"delivery_id": str(tested[0].delivery_id), "idempotency_key": "again"}
+    await eventually(lambda: _all(engine, hook, "delivered"))
+    sent = await call(engine, "redeliver", hook, **again)
+    await receiver.until(2)
+    await eventually(lambda: _all(engine, hook, "delivered"))
+    assert await call(engine, "redeliver", hook, **again) == sent
+    assert [one.status for one in await deliveries(engine, hook)] == ["delivered"]
+
+    deleted = [await call(engine, "delete_webhook", hook, idempotency_key="end") for _ in range(2)]
+    assert deleted[0] == deleted[1]
+    with pytest.raises(NotFound):
+        await call(engine, "test_webhook", hook, idempotency_key="late")
+    assert len(receiver.received) == 2
+
+
+async def test_a_key_belongs_to_its_principal_and_ends_after_a_week_or_with_the_user(
+    hooking: Engine, user: str, receiver: Receiver
+) -> None:
+    engines = [hooking, *(hooking.by(principal(name)) for name in ("a", "b"))]
+    hooks = [await create(engine, receiver.url, user, idempotency_key="k") for engine in engines]
+    assert len({one.webhook_id for one in hooks}) == 3
+    await hooking.webhooks.store.delete_finished(now() - timedelta(days=7))
+    assert [await create(engine, receiver.url, user, idempotency_key="k") for engine in engines] == hooks
+
+    everyone = await create(hooking, receiver.url, ALL, idempotency_key=user)
+    await hooking.webhooks.store.forget(StreamId.of_user(user))
+    assert await create(hooking, receiver.url, ALL, idempotency_key=user) == everyone
+    assert await create(hooking, receiver.url, user, idempotency_key="k") != hooks[0]
+    await hooking.webhooks.store.delete_finished(now() + timedelta(seconds=1))
+    late = await create(hooking, receiver.url, ALL, idempotency_key=user)
+    assert late.webhook_id != everyone.webhook_id
+    for hook in (everyone, late):
+        await call(hooking, "delete_webhook", hook)
 
 
 async def test_redirects_are_not_followed(ana: Person, receiver: Receiver) -> None:
@@ -321,7 +378,7 @@ async def test_a_webhook_that_failed_for_a_day_is_paused(ana: Person, receiver: 
     hook = await create(ana.engine, receiver.url, ana.user)
     await ana.creates("Ana likes tea.")
     await eventually(state_is(ana.engine, hook, "failing"))
-    async with ana.engine.webhooks.store._pool.connection() as connection:
+    async with ana.engine.webhooks.store._connection() as connection:
         long_ago = now() - PAUSE_AFTER - timedelta(minutes=1)
         await connection.execute(
             "UPDATE mnemolog.webhooks SET failing_since = %s WHERE webhook_id = %s", [long_ago, hook.webhook_id]
@@ -336,7 +393,7 @@ async def test_what_jetstream_lost_is_found_in_the_log(ana: Person, receiver: Re
     jetstream = ana.engine.nats.jetstream()
     await jetstream.purge_stream(EVENTS)
     store = ana.engine.webhooks.store
-    async with store._pool.connection() as connection:  # As if the message had been lost: nothing was made of it.
+    async with store._connection() as connection:  # As if the message had been lost: nothing was made of it.
         await connection.execute(
             "UPDATE mnemolog.webhook_progress SET seq = seq - 1 WHERE webhook_id = %s", [hook.webhook_id]
         )
@@ -361,7 +418,7 @@ async def test_several_sweeps_at_once_make_each_delivery_once(ana: Person, recei
 
 async def test_urls_and_secrets_are_sealed_and_a_changed_row_is_not_used(ana: Person, receiver: Receiver) -> None:
     hook = await create(ana.engine, receiver.url, ana.user)
-    async with ana.engine.webhooks.store._pool.connection() as connection:
+    async with ana.engine.webhooks.store._connection() as connection:
         wanted = "SELECT * FROM mnemolog.webhooks WHERE webhook_id = %s"
         row = await (await connection.execute(wanted, [hook.webhook_id])).fetchone()
         assert row is not None
@@ -375,7 +432,7 @@ async def test_urls_and_secrets_are_sealed_and_a_changed_row_is_not_used(ana: Pe
     with pytest.raises(NotFound):
         await ana.engine.webhooks.store.get("default", ana.user, "thief", hook.webhook_id)
     assert not receiver.received
-    async with ana.engine.webhooks.store._pool.connection() as connection:
+    async with ana.engine.webhooks.store._connection() as connection:
         await connection.execute("DELETE FROM mnemolog.webhooks WHERE webhook_id = %s", [hook.webhook_id])
 
 
