@@ -38,23 +38,7 @@ async def store(
     engine: Services, content: bytes | None, fields: dict[str, Any], idempotency_key: str | None = None
 ) -> tuple[UUID, Receipt]:
     """Store a file, or a link if there is no content; returns its id, which is the existing one for known content."""
-    url, name = fields.get("url", ""), fields.get("name", "")
-    if (content is None) == (not url):
-        raise InvalidInput("give either a file or a URL", field="content", fix="pass the bytes, or `url` for a link")
-    if content is not None and not content:
-        raise InvalidInput("is empty", field="content", fix="send a file of at least one byte")
-    if content is not None and len(content) > (limit := engine.settings.artifact_max_bytes):
-        message = f"has {len(content):,} bytes, at most {limit:,} are accepted"
-        raise InvalidInput(message, field="content", fix="send a smaller file, or raise `artifact_max_bytes`")
-    mime = fields.get("mime") or mimetypes.guess_type(name)[0] or (UNKNOWN if content else "")
-    own = {
-        "artifact_id": engine.writes.new_id(),
-        "type": fields.get("type") or (ArtifactType.LINK if url else TYPES.get(mime.split("/")[0], ArtifactType.FILE)),
-        "mime": mime,
-        "size_bytes": len(content or b""),
-        "sha256": sha256(content if content is not None else url.encode()).hexdigest(),
-    }
-    command = engine.writes.admitted(validated(StoreArtifact, {**fields, **own}))
+    command = _command(engine, content, fields)
     uploaded = None
     if content is not None and same_content(await engine.writes.handler.read(ARTIFACTS, command), command) is None:
         key = os.urandom(KEY_BYTES)
@@ -73,6 +57,31 @@ async def store(
     if uploaded:  # The same content may have been stored first.
         await (keep if first.artifact_id == command.artifact_id else discard)(engine, uploaded)
     return first.artifact_id, receipt
+
+
+async def ids_of(engine: Services, content: bytes, fields: dict[str, Any]) -> Collection[UUID]:
+    """The artifacts that have this content, or had it before they were erased."""
+    return (await engine.writes.handler.read(ARTIFACTS, _command(engine, content, fields))).known
+
+
+def _command(engine: Services, content: bytes | None, fields: dict[str, Any]) -> StoreArtifact:
+    url, name = fields.get("url", ""), fields.get("name", "")
+    if (content is None) == (not url):
+        raise InvalidInput("give either a file or a URL", field="content", fix="pass the bytes, or `url` for a link")
+    if content is not None and not content:
+        raise InvalidInput("is empty", field="content", fix="send a file of at least one byte")
+    if content is not None and len(content) > (limit := engine.settings.artifact_max_bytes):
+        message = f"has {len(content):,} bytes, at most {limit:,} are accepted"
+        raise InvalidInput(message, field="content", fix="send a smaller file, or raise `artifact_max_bytes`")
+    mime = fields.get("mime") or mimetypes.guess_type(name)[0] or (UNKNOWN if content else "")
+    own = {
+        "artifact_id": engine.writes.new_id(),
+        "type": fields.get("type") or (ArtifactType.LINK if url else TYPES.get(mime.split("/")[0], ArtifactType.FILE)),
+        "mime": mime,
+        "size_bytes": len(content or b""),
+        "sha256": sha256(content if content is not None else url.encode()).hexdigest(),
+    }
+    return engine.writes.admitted(validated(StoreArtifact, {**fields, **own}))
 
 
 async def load(engine: Services, stream: StreamId, artifact_id: UUID) -> bytes:

@@ -162,7 +162,7 @@ async def add(engine: Engine, request: Add) -> Added:
     turns = [{**context, **_turn(engine, request, place, message)} for place, message in enumerate(request.messages)]
     keyed = request.idempotency_key is not None and all(one.message_id is None for one in request.messages)
     try:
-        added = await engine.writes.add(await shortened(engine, turns), keyed=keyed)
+        added = await engine.writes.add(await shortened(engine, turns, keyed=keyed), keyed=keyed)
     except TurnRefused as refused:
         raise _within_message(refused, keyed=keyed) from refused
     return Added.of(added.receipt, message_ids=added.message_ids)

@@ -110,6 +110,29 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites, DocumentWrites, BeingWrite
         A turn whose id is recorded changes nothing. `keyed`: one idempotency key gave all the ids, so that either all
         of them are recorded, or none.
         """
+        commands = await self._commands(turns, keyed=keyed)
+        receipts = await self._together(commands)
+        whole = await self._marked(_combined(receipts))
+        return Added(tuple(turn.turn_id for turn in commands), whole)
+
+    async def rehearse(self, turns: Sequence[Mapping[str, Any]], *, keyed: bool = False) -> None:
+        """TurnRefused or IdempotencyConflict where `add` would refuse these turns now. Nothing is written."""
+        for place, turn in enumerate(await self._commands(turns, keyed=keyed)):
+            state, beside = await self._handler.read(HEARD, turn), await self._beside(turn)
+            try:
+                try:
+                    HEARD.decide(state, beside)
+                except AmbiguousEntity as error:
+                    HEARD.decide(state, await self._seeing(beside, error))
+            except MnemologError as error:
+                raise TurnRefused(place, error) from error
+
+    async def recorded(self, turns: Sequence[Mapping[str, Any]]) -> Sequence[TurnRecorded | None]:
+        """What is recorded under the ids of these turns."""
+        known = await self._recorded(commands := await self._commands(turns))
+        return [known.get(turn.turn_id) for turn in commands]
+
+    async def _commands(self, turns: Sequence[Mapping[str, Any]], *, keyed: bool = False) -> Sequence[HearTurn]:
         commands, now = list[HearTurn](), self.now()
         for place, fields in enumerate(turns):
             try:
@@ -118,9 +141,7 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites, DocumentWrites, BeingWrite
                 raise TurnRefused(place, error) from error
         if keyed and 0 < len(await self._recorded(commands)) < len(commands):
             raise IdempotencyConflict(field="idempotency_key", fix="use a new key for other messages")
-        receipts = await self._together(commands)
-        whole = await self._marked(_combined(receipts))
-        return Added(tuple(turn.turn_id for turn in commands), whole)
+        return commands
 
     async def _together(self, turns: Sequence[HearTurn]) -> Sequence[Receipt]:
         """All in one append, or none. A turn with a name that several bear is tried once more, as `_seeing` has it."""
@@ -145,10 +166,10 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites, DocumentWrites, BeingWrite
             else:
                 return [outcome for outcome in outcomes if isinstance(outcome, Receipt)]
 
-    async def _recorded(self, turns: Sequence[HearTurn]) -> frozenset[str]:
-        """Which of these turns are recorded already."""
+    async def _recorded(self, turns: Sequence[HearTurn]) -> Mapping[str, TurnRecorded]:
+        """Those of these turns that are recorded already, by their ids."""
         events = await self._log.read(turns[0].stream(), tags=[turn_tag(turn.turn_id) for turn in turns])
-        return frozenset(event.payload.turn_id for event in events if isinstance(event.payload, TurnRecorded))
+        return {event.payload.turn_id: event.payload for event in events if isinstance(event.payload, TurnRecorded)}
 
     def turn(self, fields: Mapping[str, Any]) -> HearTurn:
         """The command of a turn in its principal's name, with what was extracted from it: `memories` and `facts`."""

@@ -35,7 +35,7 @@ from mnemolog.adapters.operations.artifacts import (
 from mnemolog.adapters.operations.conversation import Add, SessionRead, add
 from mnemolog.adapters.operations.conversation import session as read_session
 from mnemolog.adapters.pgvector.tables import vectors
-from mnemolog.commands.erasure import EraseKnown, EraseThread, EraseUser
+from mnemolog.commands.erasure import EraseKnown, EraseMessages, EraseThread, EraseUser
 from mnemolog.commands.scopes import ForgetScope, Reach
 from mnemolog.domain.errors import Erased, InvalidInput, MnemologError, NotFound
 from mnemolog.events.envelope import StreamId
@@ -45,6 +45,7 @@ from tests.engine.person import Person
 
 pytestmark = pytest.mark.spec_part("E05")
 SECRET = b"Zanzibarquux is the password"
+NOWHERE = f"artifact:{UUID(int=1)}"
 
 
 @pytest.fixture
@@ -347,3 +348,44 @@ async def test_a_message_that_is_too_long_becomes_an_artifact_with_a_surrogate(a
     assert artifact["source_turn_ids"] == [made.message_ids[0]]
     with pytest.raises(ValidationError, match="at most"):
         Add.model_validate({"user_id": ana.user, "messages": "x" * 9_000_000})
+
+
+@pytest.mark.spec("X07")
+async def test_a_long_message_that_is_sent_again_after_its_erasure_leaves_no_artifact(ana: Person) -> None:
+    long = {"content": "Zanzibarquux is the password. " * 12_000, "message_id": f"{ana.user}-long"}
+    asked = Add.model_validate({"user_id": ana.user, "messages": [long]})
+    await add.run(ana.engine, asked)
+    await erase(ana.engine, EraseMessages(user_id=ana.user, message_ids=(long["message_id"],)))
+
+    again = await add.run(ana.engine, asked)
+
+    assert (again.already, again.erased) == (True, True)
+    assert await ana.engine.reads.artifacts(ana.viewer, moment=await ana.caught_up()) == []
+    assert await blobs(ana) == []
+
+
+async def test_a_long_message_of_which_only_the_artifact_was_erased_changes_nothing_when_it_is_sent_again(
+    ana: Person,
+) -> None:
+    long = {"content": "Lisbon is where I live now. " * 12_000, "message_id": f"{ana.user}-long"}
+    asked = Add.model_validate({"user_id": ana.user, "messages": [long]})
+    await add.run(ana.engine, asked)
+    [artifact] = await ana.engine.reads.artifacts(ana.viewer, moment=await ana.caught_up())
+    await erase(ana.engine, EraseKnown(user_id=ana.user, kind="artifact", name=str(artifact["artifact_id"])))
+    head = await ana.engine.log.head(ana.stream)
+
+    assert (await add.run(ana.engine, asked)).already
+    assert await ana.engine.log.head(ana.stream) == head
+
+
+@pytest.mark.parametrize("fields", [{}, {"message_id": "new", "attachments": [{"type": "file", "url": NOWHERE}]}])
+async def test_a_long_message_that_is_refused_leaves_no_artifact(ana: Person, fields: dict[str, Any]) -> None:
+    await ana.says("Something else", turn_id=f"{ana.user}-long")
+    long = {"content": "Lisbon is where I live now. " * 12_000, "message_id": f"{ana.user}-long", **fields}
+    asked = Add.model_validate({"user_id": ana.user, "messages": [long]})
+
+    with pytest.raises(MnemologError, match=r"used for another|no artifact") as refused:
+        await add.run(ana.engine, asked)
+
+    assert refused.value.field.startswith("messages[0].")
+    assert await ana.engine.reads.artifacts(ana.viewer, moment=await ana.caught_up()) == []
