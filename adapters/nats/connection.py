@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from nats.aio.client import Client
@@ -10,6 +11,14 @@ from nats.errors import Error as NatsError
 _logger = logging.getLogger("mnemolog.nats")
 
 RECONNECT_SECONDS = 0.2
+# A server that answers none of three pings is gone, even if nothing said so.
+PING_SECONDS, UNANSWERED_PINGS = 5, 2
+FOR_EVER: Mapping[str, Any] = {
+    "max_reconnect_attempts": -1,
+    "reconnect_time_wait": RECONNECT_SECONDS,
+    "ping_interval": PING_SECONDS,
+    "max_outstanding_pings": UNANSWERED_PINGS,
+}
 
 
 class Connection(Client):
@@ -37,9 +46,8 @@ async def connect(nats_url: str, name: str, inbox_prefix: str = "_INBOX") -> Con
         if is_refusal(error) and not refused.done():
             refused.set_result(error)
 
-    for_ever: dict[str, Any] = {"max_reconnect_attempts": -1, "reconnect_time_wait": RECONNECT_SECONDS}
     connecting = asyncio.ensure_future(
-        client.connect(nats_url, name=name, inbox_prefix=inbox_prefix, error_cb=failed, **for_ever)
+        client.connect(nats_url, name=name, inbox_prefix=inbox_prefix, error_cb=failed, **FOR_EVER)
     )
     try:
         await asyncio.wait([connecting, refused], return_when=asyncio.FIRST_COMPLETED)

@@ -17,7 +17,7 @@ from nats.errors import Error as NatsError
 from nats.js.api import ConsumerConfig
 
 from mnemolog.adapters.batching import Batcher
-from mnemolog.adapters.nats.connection import RECONNECT_SECONDS, log_error
+from mnemolog.adapters.nats.connection import FOR_EVER, log_error
 from mnemolog.adapters.nats.subjects import ALL_TURNS, INTAKE, TURNS
 from mnemolog.adapters.nats.turns import TurnIntake
 
@@ -34,11 +34,10 @@ def broker(nats_url: str) -> NatsBroker:
     return NatsBroker(
         nats_url,
         name="mnemolog subscribers",
-        max_reconnect_attempts=-1,
-        reconnect_time_wait=RECONNECT_SECONDS,  # type: ignore[arg-type]  # nats-py takes a float
         error_cb=log_error,
         logger=None,
         apply_types=False,  # Its injection takes four thread-pool calls per message.
+        **FOR_EVER,
     )
 
 

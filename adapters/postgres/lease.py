@@ -20,7 +20,7 @@ from psycopg import AsyncCursor
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
 
-from mnemolog.adapters.postgres.pool import NOTICE_SILENCE, Connection
+from mnemolog.adapters.postgres.pool import CONNECT_SECONDS, NOTICE_SILENCE, Connection
 from mnemolog.adapters.postgres.queries import HERE, query
 from mnemolog.domain.errors import LeaseLost
 
@@ -108,7 +108,7 @@ async def _end(tasks: Collection[asyncio.Future[None]]) -> None:
 @asynccontextmanager
 async def lease_session(postgres_dsn: str) -> AsyncIterator[Lease]:
     """A session outside any pool, which the server ends when it is silent."""
-    dsn = make_conninfo(postgres_dsn, **NOTICE_SILENCE)
+    dsn = make_conninfo(postgres_dsn, connect_timeout=CONNECT_SECONDS, **NOTICE_SILENCE)
     connection = await psycopg.AsyncConnection.connect(dsn, row_factory=dict_row, autocommit=True)
     async with connection:
         await connection.execute(query("end_when_silent"), {"silence": f"{SILENCE_SECONDS}s"})

@@ -21,7 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from mnemolog.adapters.postgres.pipelining import PipeliningConnection
-from mnemolog.adapters.postgres.pool import BY_KEY, CONNECT_SECONDS, UNTESTED_SECONDS, quiet
+from mnemolog.adapters.postgres.pool import BY_KEY, CONNECT_SECONDS, NOTICE_SILENCE, UNTESTED_SECONDS, quiet
 from mnemolog.adapters.postgres.url import sqlalchemy_url
 from mnemolog.events.stored_json import read_json
 from mnemolog.projections.seal import OPTION as SEAL
@@ -66,6 +66,7 @@ def create_engine(postgres_dsn: str, seal: RowSeal, options: str = "", **pool: A
             "async_creator_fn": _connect,
             "options": f"-c timezone=UTC {options}",
             "connect_timeout": CONNECT_SECONDS,  # A reader that is cancelled waits until it has connected or failed.
+            **NOTICE_SILENCE,
         },
         **pool,
     )

@@ -1,6 +1,8 @@
 """Clients of Redis: of one node, or of a cluster."""
 
+import socket
 from contextlib import suppress
+from typing import Any
 
 from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.retry import Retry
@@ -10,6 +12,9 @@ from redis.exceptions import RedisClusterException, RedisError, ResponseError
 RedisClient = Redis | RedisCluster
 # A cluster whose slots have no node raises an error that is none of Redis' own.
 ERRORS = (RedisError, RedisClusterException)
+# The kernel notices within ten seconds that a server has disappeared: seconds but for the last, which macOS lacks.
+_PROBES = {"TCP_KEEPIDLE": 4, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 10_000}
+NOTICE_SILENCE = {getattr(socket, name): value for name, value in _PROBES.items() if hasattr(socket, name)}
 
 
 async def connect(url: str) -> RedisClient:
@@ -18,7 +23,10 @@ async def connect(url: str) -> RedisClient:
     Raises the client's own error if nothing answers there.
     """
     # No socket timeout: with one, redis-py 8 uses wait_for, which loses cancellations on Python 3.11.
-    redis = Redis.from_url(url, retry=_retry(), socket_timeout=None)
+    given: dict[str, Any] = {"socket_timeout": None}
+    if not url.startswith("unix:"):
+        given |= {"socket_keepalive": True, "socket_keepalive_options": NOTICE_SILENCE}
+    redis = Redis.from_url(url, retry=_retry(), **given)
     try:
         if not await _in_cluster(redis):
             return redis
@@ -26,7 +34,7 @@ async def connect(url: str) -> RedisClient:
         await redis.aclose()
         raise
     await redis.aclose()
-    return await RedisCluster.from_url(url, retry=_retry(), socket_timeout=None).initialize()
+    return await RedisCluster.from_url(url, retry=_retry(), **given).initialize()
 
 
 def _retry() -> Retry:

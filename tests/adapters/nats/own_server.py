@@ -1,6 +1,7 @@
 """A nats-server that no engine watches, so that it can be stopped and its store taken away."""
 
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,6 +34,14 @@ class OwnServer:
         if self._process:
             self._process.kill()
             self._process.wait()
+
+    def hang(self) -> None:
+        if self._process:
+            self._process.send_signal(signal.SIGSTOP)
+
+    def wake(self) -> None:
+        if self._process:
+            self._process.send_signal(signal.SIGCONT)
 
     def wipe(self) -> None:
         self.kill()

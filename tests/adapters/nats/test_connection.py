@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemolog.adapters.nats.connection import connect
+from mnemolog.adapters.nats.connection import FOR_EVER, connect
+from mnemolog.adapters.nats.subscribers import broker
 from tests.adapters.nats.own_server import own_server
 from tests.testkit.eventually import eventually
 
@@ -26,3 +27,26 @@ async def test_one_whose_server_is_gone_is_closed_without_an_error(tmp_path: Pat
             await connection.close()
 
     assert connection.is_closed
+
+
+async def test_a_server_that_does_not_answer_pings_is_left_and_found_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert FOR_EVER["ping_interval"] * (FOR_EVER["max_outstanding_pings"] + 1) <= 15
+    monkeypatch.setitem(FOR_EVER, "ping_interval", 0.05)
+    with own_server(tmp_path) as server:
+        of_turns = broker(server.url)
+        clients = [await connect(server.url, "test"), await of_turns.connect()]
+
+        async def connected() -> bool:
+            return all(one.is_connected for one in clients)
+
+        async def left() -> bool:
+            return not any(one.is_connected for one in clients)
+
+        server.hang()
+        await eventually(left)
+        server.wake()
+        await eventually(connected)
+        await clients[0].close()
+        await of_turns.stop()

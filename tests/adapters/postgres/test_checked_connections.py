@@ -13,8 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.postgres import pool, sqlalchemy
 from mnemolog.adapters.postgres.as_of import NoSeal
+from mnemolog.adapters.postgres.lease import lease_session
 from mnemolog.adapters.postgres.pipelining import PipeliningConnection, pipelining
-from mnemolog.adapters.postgres.pool import Pool, open_pool
+from mnemolog.adapters.postgres.pool import CONNECT_SECONDS, NOTICE_SILENCE, Pool, open_pool
 from mnemolog.adapters.postgres.sqlalchemy import checked, connected, create_engine
 from tests.testkit.eventually import eventually
 
@@ -38,6 +39,18 @@ async def end(dsn: str, backend: int) -> None:
             return await cursor.fetchone() is None
 
         await eventually(ended)
+
+
+async def test_a_connection_notices_a_server_that_disappeared_without_a_word(engine: Engine) -> None:
+    dsn = engine.endpoints.postgres_dsn
+    of_projections, tried = create_engine(dsn, NoSeal()), await open_pool(dsn)
+    async with of_projections.connect() as one, tried.connection() as another, lease_session(dsn) as lease:
+        known = [each.info.get_parameters() for each in (pipelining(one), another, lease._connection)]
+    await of_projections.dispose()
+    await tried.close()
+
+    for name, value in {**NOTICE_SILENCE, "connect_timeout": CONNECT_SECONDS}.items():
+        assert [each.get(name) for each in known] == [str(value)] * 3, name
 
 
 @pytest.mark.parametrize("seconds", [0.0, 3600.0])
