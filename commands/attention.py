@@ -35,13 +35,13 @@ class SetAffect(Command):
 
     label: Annotated[Name, Field(description="The mood, such as `stressed`.")]
     confidence: Annotated[
-        Unit, Field(description="How sure it is, 0 to 1. Under 0.3 it is dropped at the next message.")
+        Unit, Field(description="The confidence, 0 to 1. Below 0.3 it is dropped at the next message.")
     ]
     markers: Annotated[
         tuple[Label, ...], AtMost(MAX_MARKERS), Field(description="What it was read from, such as `short answers`.")
     ] = ()
     interaction_mode: Annotated[Label, Field(description="How the agent should speak.")] = DEFAULT_MODE
-    decay_at: Annotated[Instant | None, Field(description="When it is over. Default: in 30 minutes.")] = None
+    decay_at: Annotated[Instant | None, Field(description="When it ends. Default: in 30 minutes.")] = None
     every_n_messages: Annotated[
         int, Field(ge=1, le=MAX_EVERY, description="After how many messages it fades a little."), WHOLE
     ] = PULSE_EVERY
@@ -59,7 +59,7 @@ class SetFocus(Command):
     active_entity_ids: Annotated[
         tuple[Uuid, ...] | None,
         AtMost(MAX_ACTIVE),
-        Field(description="The entities that are spoken of, the most recent first."),
+        Field(description="The entities being talked about, most recent first."),
     ] = None
 
 

@@ -36,7 +36,7 @@ class ObserveEntity(GraphCommand, Scoped):
     )
     aliases: Aliases = Field((), description="Aliases.")
     attributes: Attributes = Field({}, description="Further attributes, as a JSON object.")
-    confidence: Unit = Field(1.0, description="How sure it is, from 0 to 1.")
+    confidence: Unit = Field(1.0, description="The confidence, 0 to 1.")
     another: Flag = Field(False, description="Add another entity even if one with this name exists.")
     source_turn_ids: Ids = Field((), description="The source turns.")
     entity_id: Uuid
@@ -58,7 +58,7 @@ class UpdateEntity(EntityCommand):
     )
     aliases: Aliases | None = Field(None, description="The new aliases, replacing all current ones.")
     attributes: Attributes | None = Field(None, description="The new attributes, replacing all current ones.")
-    confidence: Unit | None = Field(None, description="How sure it is, from 0 to 1.")
+    confidence: Unit | None = Field(None, description="The confidence, 0 to 1.")
 
 
 class AddAlias(EntityCommand):

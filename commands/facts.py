@@ -70,7 +70,7 @@ class Remember(GraphCommand, Scoped, Sourced):
         examples=["2026-01-10"],
     )
     until: Day | None = Field(None, description="When it ended: a day, or a time with an offset.")
-    confidence: Unit = Field(1.0, description="How sure it is, from 0 to 1.")
+    confidence: Unit = Field(1.0, description="The confidence, 0 to 1.")
     metadata: Annotated[dict[str, JsonValue], checked_by(checked_json)] = Field(
         {}, description="Metadata of the fact, as a JSON object."
     )

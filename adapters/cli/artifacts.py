@@ -39,8 +39,12 @@ def add(
     user: User,
     file: Annotated[str | None, typer.Argument(help="The file; `-` reads standard input.", show_default=False)] = None,
     agent: Agent = DEFAULT_AGENT,
-    thread: Annotated[str, typer.Option("--thread", "-t", help="The thread in which it is reported.")] = DEFAULT_THREAD,
-    run: Annotated[str | None, typer.Option("--run", help="The run it belongs to, such as an episode.")] = None,
+    thread: Annotated[
+        str, typer.Option("--thread-id", "--thread", "-t", help="The thread in which it is reported.")
+    ] = DEFAULT_THREAD,
+    run: Annotated[
+        str | None, typer.Option("--run-id", "--run", help="The run it belongs to, such as an episode.")
+    ] = None,
     name: Annotated[str | None, typer.Option("--name", help="The file name. Default: that of the file.")] = None,
     mime: Annotated[str | None, typer.Option("--mime", help="The media type. Default: from the name.")] = None,
     type_: Annotated[
@@ -50,7 +54,9 @@ def add(
     url: Annotated[str | None, typer.Option("--url", help="The address, for a link. It is never fetched.")] = None,
     scope: Annotated[str | None, typer.Option("--scope", help="global, or agent for this agent only.")] = None,
     turns: Annotated[list[str] | None, typer.Option("--turn", help="A turn that it is attached to.")] = None,
-    key: Annotated[str | None, typer.Option("--key", help="Your own key: a retry changes nothing.")] = None,
+    key: Annotated[
+        str | None, typer.Option("--idempotency-key", "--key", help="Your own key: a retry changes nothing.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Add a file or link.

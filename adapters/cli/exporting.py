@@ -65,7 +65,8 @@ def import_file(
     context: typer.Context,
     path: Annotated[Path, typer.Argument(help="A file written by `mnemolog user export`, or a JSON export of mem0.")],
     user: Annotated[
-        str | None, typer.Option("--user", "-u", help="Import as this user. Default: the user in the file.")
+        str | None,
+        typer.Option("--user-id", "--user", "-u", help="Import as this user. Default: the user in the file."),
     ] = None,
     layout: Annotated[Layout, typer.Option("--format", help="auto, mnemolog or mem0.")] = "auto",
     json: Json = False,

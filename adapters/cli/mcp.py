@@ -20,9 +20,9 @@ from mnemolog.events.envelope import DEFAULT_AGENT
 
 User = Annotated[
     str | None,
-    typer.Option("--user", "-u", envvar="MNEMOLOG_USER", help="The user. Default: your login name."),
+    typer.Option("--user-id", "--user", "-u", envvar="MNEMOLOG_USER", help="The user. Default: your login name."),
 ]
-Agent = Annotated[str, typer.Option("--agent", "-a", help="The agent.", callback=checked_as("agent_id"))]
+Agent = Annotated[str, typer.Option("--agent-id", "--agent", "-a", help="The agent.", callback=checked_as("agent_id"))]
 WhichTools = Annotated[
     ToolSet, typer.Option("--tools", help="`default` are three: add_memory, search_memory, get_context.")
 ]
@@ -64,7 +64,9 @@ def install(
     context: typer.Context,
     client: Annotated[str, typer.Argument(help="The client; `mnemolog mcp clients` lists them.")],
     user: User = None,
-    agent: Annotated[str | None, typer.Option("--agent", "-a", help="The agent. Default: the client's name.")] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent-id", "--agent", "-a", help="The agent. Default: the client's name.")
+    ] = None,
     tools: WhichTools = "default",
     destructive: Destructive = False,
     write: Annotated[bool, typer.Option("--write", help="Add it to the client's file. Default: print it.")] = False,

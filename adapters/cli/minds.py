@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
 
 @minds.command(name="list")
 def list_minds(context: typer.Context, json: Json = False) -> None:
-    """List the minds: when each last worked, for whom it is paused, and what it does without a model."""
+    """List the minds: when each last ran, for whom it is paused, and what it does without a model."""
 
     async def work(engine: Engine) -> Sequence[Mapping[str, Any]]:
         engine.require_operator()
@@ -57,12 +57,12 @@ def run(
     user: User,
     agent: Agent = DEFAULT_AGENT,
     thread: Annotated[
-        str, typer.Option("--thread", "-t", help="The thread.", callback=checked_as("thread_id"))
+        str, typer.Option("--thread-id", "--thread", "-t", help="The thread.", callback=checked_as("thread_id"))
     ] = DEFAULT_THREAD,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and write nothing.")] = False,
     json: Json = False,
 ) -> None:
-    """Let a mind work for one user now. Undo it with `mnemolog rollback --of-run`."""
+    """Run a mind for one user now. Undo it with `mnemolog rollback --of-run`."""
     if not name.reflects:
         raise InvalidInput(
             f"{name} runs by itself, when there are new messages",
@@ -103,10 +103,10 @@ def run(
 def resume(
     context: typer.Context,
     name: Name,
-    user: Annotated[str | None, typer.Option("--user", "-u", help="Only for this user.")] = None,
+    user: Annotated[str | None, typer.Option("--user-id", "--user", "-u", help="Only for this user.")] = None,
     json: Json = False,
 ) -> None:
-    """Let a mind work again that was paused after five failures in a row."""
+    """Resume a mind that was paused after five failures in a row."""
 
     async def work(engine: Engine) -> Sequence[Failures]:
         engine.require_operator()

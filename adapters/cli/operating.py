@@ -83,7 +83,9 @@ def demo(json: Json = False) -> None:
 def ingest(
     context: typer.Context,
     path: Annotated[Path, typer.Argument(help="A file of turns: JSON Lines, LoCoMo or a chat log.")],
-    user: Annotated[str | None, typer.Option("--user", "-u", help="The user of lines without a user_id.")] = None,
+    user: Annotated[
+        str | None, typer.Option("--user-id", "--user", "-u", help="The user of lines without a user_id.")
+    ] = None,
     layout: Annotated[Format, typer.Option("--format", help="auto, jsonl, locomo or chat.")] = "auto",
     json: Json = False,
 ) -> None:

@@ -19,6 +19,7 @@ from mnemolog.adapters.cli.show import show
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.operations.erasure import Proof
 from mnemolog.adapters.operations.operation import Operation, description_of
+from mnemolog.adapters.operations.registry import OPERATIONS
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.principal import Role
 from mnemolog.events.fields import validated
@@ -43,6 +44,8 @@ SHORT = {
 }
 # An argument that means standard input.
 STDIN = "-"
+_NAME = re.compile("`([a-z_]+)`")
+_COMMANDS = {one.name: one.command for one in OPERATIONS}
 _OBJECTS = re.compile(r"\s*(\[\s*)?\{")
 YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 FROM_ENVIRONMENT = {"user_id": "MNEMOLOG_USER"}
@@ -76,10 +79,15 @@ def add_command(app: typer.Typer, operation: Operation[Any, Any]) -> None:
     *group, name = operation.command.split()
     panel = panels.CHANGE if operation.writes else panels.READ
     panel = panels.ERASE if operation.role is Role.ERASE else panel
-    words = f"{operation.summary}.\n\n{operation.description}".strip()
+    words = _in_commands(f"{operation.summary}.\n\n{operation.description}".strip())
     for one in group:
         app = group_of(app, one)
     app.command(name, help=words, rich_help_panel=None if group else panel)(_command(operation))
+
+
+def _in_commands(words: str) -> str:
+    """The names of operations as commands: `erase_message` is `message erase`."""
+    return _NAME.sub(lambda found: f"`{_COMMANDS.get(found[1], found[1])}`", words)
 
 
 def group_of(app: typer.Typer, name: str) -> typer.Typer:
@@ -148,7 +156,8 @@ def _field(operation: Operation[Any, Any], name: str) -> inspect.Parameter:
         default = inspect.Parameter.empty if field.is_required() else None
         return _parameter(name, Annotated[list[kind] if many else kind, argument], default)  # type: ignore[valid-type]
     flag = (field.alias or name).replace("_", "-")
-    names = [f"--{flag}", *SHORT.get(name, ())]
+    others = {f"--{one.alias or own}" for own, one in operation.request.model_fields.items() if own != name}
+    names = [f"--{flag}", *(one for one in SHORT.get(name, ()) if one not in others)]
     if kind is bool:
         names[0] = f"--{flag}/--no-{flag}"
     option = typer.Option(*names, help=described, show_default=False, envvar=FROM_ENVIRONMENT.get(name))

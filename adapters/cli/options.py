@@ -14,7 +14,8 @@ def checked_as(field: str) -> Callable[[str], str]:
 
 
 User = Annotated[
-    str, typer.Option("--user", "-u", envvar="MNEMOLOG_USER", help="The user.", callback=checked_as("user_id"))
+    str,
+    typer.Option("--user-id", "--user", "-u", envvar="MNEMOLOG_USER", help="The user.", callback=checked_as("user_id")),
 ]
-Agent = Annotated[str, typer.Option("--agent", "-a", help="The agent.", callback=checked_as("agent_id"))]
+Agent = Annotated[str, typer.Option("--agent-id", "--agent", "-a", help="The agent.", callback=checked_as("agent_id"))]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]

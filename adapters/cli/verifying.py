@@ -42,7 +42,10 @@ def register(app: typer.Typer) -> None:
 def verify(
     context: typer.Context,
     user: Annotated[
-        str | None, typer.Option("--user", "-u", help="Verify only this user. Default: the whole log.", callback=_named)
+        str | None,
+        typer.Option(
+            "--user-id", "--user", "-u", help="Verify only this user. Default: the whole log.", callback=_named
+        ),
     ] = None,
     heals: Annotated[bool, typer.Option("--heal", help="Repair rows, the tag index and heads from the log.")] = False,
     json: Json = False,

@@ -25,7 +25,7 @@ def watch(
     agent: Agent = DEFAULT_AGENT,
     since: Annotated[int | None, typer.Option("--since", help="Start after this seq; 0 for all changes.")] = None,
     wait: Annotated[float | None, typer.Option("--wait", help="End after this many seconds without a change.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON value a line.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON value per line.")] = False,
 ) -> None:
     """Watch the changes of a user as they happen, until Ctrl-C.
 

@@ -137,10 +137,10 @@ class Checked(Result):
 
 @operation("envelope check", "POST /envelope/check", tag="recall", arguments=("text",))
 async def check_claims(engine: Engine, request: ClaimsRead) -> Checked:
-    """Check what the memory says to the claims of an answer: supported, contradicted or unsupported.
+    """Check the claims of an answer against the memory: supported, contradicted or unsupported.
 
-    Sentences that claim nothing, such as questions and offers, are left out. The comparison is by words: a claim in
-    other words than the memory is unsupported, with the question to ask instead.
+    Sentences that claim nothing, such as questions and offers, are left out. The comparison is by words: a claim
+    worded differently from the memory is unsupported, with the question to ask instead.
     """
     wanted = ClaimsRequest(text=request.text, thread_id=request.thread_id)
     found = await engine.reads.claims(viewer_of(engine, request), wanted, engine.writes.now(), request.moment())

@@ -81,7 +81,7 @@ class Stretch(Result):
     first_turn_id: str
     last_turn_id: str | None
     carried_turn_ids: list[str] = Field(
-        description="The last turns of the one before, if they are still context: after a return just after a boundary."
+        description="The last turns of the previous one, if they are still context: the user came back soon after it."
     )
     closed_by: Boundary | None
     seq: int
@@ -165,7 +165,7 @@ async def list_sessions(engine: Engine, request: SessionsRead) -> Page[ThreadSes
 async def get_session(engine: Engine, request: ThreadSessionRead) -> ThreadSessionFound:
     """Read one of this agent's sessions.
 
-    Returns also the turns that a return just after the session before carries over.
+    Also returns the turns carried over from the previous session, if the user came back soon after it.
     """
     found = await engine.reads.session_of_id(viewer_of(engine, request), request.session_id, request.moment())
     return ThreadSessionFound.model_validate(found)
@@ -175,8 +175,8 @@ async def get_session(engine: Engine, request: ThreadSessionRead) -> ThreadSessi
 async def list_episodes(engine: Engine, request: EpisodesRead) -> Page[Episode]:
     """List this agent's episodes, latest first.
 
-    A new one starts after 8 hours without the user, with another topic, or when one is announced. Episodes are found
-    about a minute after the last turn.
+    A new one starts after 8 hours without a message from the user, when the topic changes, or when a new one is
+    announced. Episodes are found about a minute after the last turn.
     """
     viewer, moment = viewer_of(engine, request), request.moment()
     return Page[Episode].of(
@@ -188,7 +188,7 @@ async def list_episodes(engine: Engine, request: EpisodesRead) -> Page[Episode]:
 async def get_episode(engine: Engine, request: EpisodeRead) -> EpisodeFound:
     """Read one of this agent's episodes.
 
-    Returns why it started and closed, and the turns that it carries over from the one before.
+    Returns why it started and closed, and the turns carried over from the previous one.
     """
     found = await engine.reads.episode(viewer_of(engine, request), request.episode_id, request.moment())
     return EpisodeFound.model_validate(found)

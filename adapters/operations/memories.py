@@ -8,6 +8,7 @@ from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import (
     PagedRead,
+    Paging,
     Read,
     Write,
     command_of,
@@ -69,6 +70,10 @@ class MemoryRead(Read):
     """One memory."""
 
     memory_id: MEMORY_ID
+
+
+class LinksRead(Paging, MemoryRead):
+    """The links of one memory."""
 
 
 class List(PagedRead):
@@ -259,13 +264,15 @@ async def cards(engine: Engine, request: CardsRead) -> Page[CardView]:
 
 
 @operation("links", "GET /memories/{memory_id}/links", tag="memories", arguments=("memory_id",))
-async def links(engine: Engine, request: MemoryRead) -> Page[LinkView]:
+async def links(engine: Engine, request: LinksRead) -> Page[LinkView]:
     """List the links of a memory, strongest first.
 
     Returns only memories that the agent may see.
     """
+    from mnemolog.projections.paging import slice_of
+
     rows = await engine.reads.links(viewer_of(engine, request), request.memory_id, request.moment())
-    return Page[LinkView](items=[LinkView.model_validate(row) for row in rows])
+    return Page[LinkView].of(slice_of(rows, "memory_id", request.limit, request.cursor, "direction", "relation_type"))
 
 
 @operation("history", "GET /history/{id}", tag="recall", arguments=("id",), also="/memories/{id}/history")
@@ -344,7 +351,7 @@ async def merge(engine: Engine, request: Write) -> Written:
 async def link(engine: Engine, request: Write) -> Written:
     """Link this memory to another.
 
-    A second link of the same type to the same memory replaces the strength of the first.
+    A second link to the same memory replaces the first.
     """
     return await _execute(LinkMemories, engine, request)
 

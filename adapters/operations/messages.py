@@ -82,8 +82,8 @@ async def get_message(engine: Engine, request: MessageRead) -> MessageView:
 async def delete_message(engine: Engine, request: OfMessage) -> Written:
     """Delete a message: hidden at once, and restorable until it is purged.
 
-    Facts that rules extracted from it are hidden soon after, unless another message or somebody states them. Memories
-    that were extracted from it stay. `erase_message` destroys it.
+    Facts that rules extracted from it are hidden soon after, unless another message or someone else states them.
+    Memories that were extracted from it stay. `erase_message` destroys it.
     """
     return await _changed(DeleteMessage, engine, request)
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
-from mnemolog.adapters.operations.requests import Keyed, Read, Request, viewer_of
+from mnemolog.adapters.operations.requests import Keyed, PagedRead, Request, viewer_of
 from mnemolog.adapters.operations.results import Page, Result
 from mnemolog.domain.cluster import Root, cluster_id, is_root, name_of, root_of
 from mnemolog.domain.nodes import clusters, vector_of
@@ -31,7 +31,7 @@ class RunPatrol(Keyed, Request):
     dry_run: Annotated[Flag, Field(description="Return what would be done, and change nothing.")] = False
 
 
-class ClustersRead(Read):
+class ClustersRead(PagedRead):
     """The clusters of a being."""
 
 
@@ -97,13 +97,16 @@ async def run_patrol(engine: Engine, request: RunPatrol) -> PatrolResult:
 
 @operation("cluster list", "GET /clusters", tag="being")
 async def list_clusters(engine: Engine, request: ClustersRead) -> Page[ClusterView]:
-    """List the clusters of an agent's scenes.
+    """List the clusters of an agent's scenes, by label.
 
     The roots are Business and Private. A scene that no patrol has placed yet is in Private.
     """
+    from mnemolog.projections.paging import slice_of
+
     being = viewer_of(engine, request)
     _, board = await engine.reads.board(being, moment=request.moment())
     found = {**{root.value: [] for root in Root}, **clusters(board)}
+    labels = slice_of([{"label": one} for one in sorted(found)], "label", request.limit, request.cursor)
     views = [
         ClusterView(
             cluster_id=cluster_id(being.agent_id, label),
@@ -117,9 +120,9 @@ async def list_clusters(engine: Engine, request: ClustersRead) -> Page[ClusterVi
             memory_ids=[one.memory_id for one in scenes],
             vector=list(vector_of(scenes)),
         )
-        for label, scenes in sorted(found.items())
+        for label, scenes in ((row["label"], found[row["label"]]) for row in labels)
     ]
-    return Page[ClusterView](items=views)
+    return Page[ClusterView](items=views, next_cursor=labels.next_cursor)
 
 
 def _id_of(engine: Engine, request: RunPatrol) -> UUID:

@@ -1,14 +1,14 @@
 """Generates docs/reference/operations.md from the registry of operations (`make reference`)."""
 
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
 from itertools import groupby
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from uuid import UUID
 
-from pydantic import BaseModel
+from pydantic import AwareDatetime, BaseModel
 from pydantic.fields import FieldInfo
 
 from mnemolog.adapters.operations.operation import Operation, description_of
@@ -25,7 +25,15 @@ arguments and all others options: `user_id` is `--user-id`; `mnemolog COMMAND --
 fields that are not in the path go into the query of a GET or DELETE, otherwise into the JSON body; the idempotency key
 is the header `Idempotency-Key`. See also [Command line](cli.md), [HTTP](http.md) and [Python](python.md).
 """
-WORDS = {str: "text", bool: "true or false", int: "integer", float: "number", datetime: "time", UUID: "id"}
+WORDS: Mapping[Any, str] = {
+    str: "text",
+    bool: "true or false",
+    int: "integer",
+    float: "number",
+    datetime: "time",
+    AwareDatetime: "time",
+    UUID: "id",
+}
 
 
 def page() -> str:

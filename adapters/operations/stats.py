@@ -26,11 +26,13 @@ class StatsRead(PagedRead):
     by: Annotated[Period, Field(description="The length of a period, in UTC, or `total` for one count of all.")] = (
         Period.DAY
     )
-    since: Annotated[AwareDatetime | None, Field(description="Count from the hour of this time on.")] = None
+    since: Annotated[
+        AwareDatetime | None, Field(description="Count from the start of the hour that contains this time.")
+    ] = None
     until: Annotated[AwareDatetime | None, Field(description="Count the hours that begin before this time.")] = None
     node: Annotated[Node | None, Field(description="Only operations of this node.")] = None
     op: Annotated[Id | None, Field(description="Only this operation, such as `create`.", examples=["create"])] = None
-    status: Annotated[Outcome | None, Field(description="Only operations that ended so.")] = None
+    status: Annotated[Outcome | None, Field(description="Only operations with this outcome.")] = None
 
 
 class OperationCount(Result):

@@ -68,7 +68,7 @@ async def list_summaries(engine: Engine, request: SummaryList) -> Page[SummaryVi
 
 @operation("summary get", "GET /summary", tag="conversation", arguments=("summary_id",))
 async def get_summary(engine: Engine, request: SummaryRead) -> SummaryView:
-    """Read one summary, of whatever version."""
+    """Read one summary, of any version."""
     found = await engine.reads.summary(viewer_of(engine, request), request.summary_id, request.moment())
     return SummaryView.model_validate(found)
 

@@ -91,7 +91,7 @@ class RotateSecret(ChangeWebhook):
         Field(
             ge=0,
             le=MAX_KEPT_HOURS,
-            description="For so many hours messages carry a signature with the former secret too. 0: it ends now.",
+            description="How many hours messages are also signed with the former secret; 0 ends it at once.",
         ),
     ] = KEPT_HOURS
 
@@ -258,7 +258,7 @@ async def rotate_secret(engine: Engine, request: RotateSecret) -> WebhookCreated
     """Replace the secret of a webhook. The new one is shown once.
 
     For 24 hours, or `keep_hours`, each message is signed with both, so that the receiver can change over without
-    refusing any. After a leak, end the former secret at once with 0.
+    refusing any. After a leak, pass 0 to end the former secret at once.
     """
 
     async def rotate(store: WebhookStore) -> tuple[WebhookCreated, Webhook]:
@@ -318,7 +318,7 @@ async def list_deliveries(engine: Engine, request: ListDeliveries) -> Page[Deliv
     arguments=("webhook_id", "delivery_id"),
 )
 async def redeliver(engine: Engine, request: Redeliver) -> DeliveryView:
-    """Send a delivery again, whatever became of it, under the same id."""
+    """Send a delivery again, whatever its status, under the same id."""
 
     async def send_again(store: WebhookStore) -> tuple[DeliveryView, Webhook]:
         hook = await _sending(engine, request, store)

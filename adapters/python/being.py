@@ -237,6 +237,8 @@ class BeingVerbs(Asking):
     async def list_clusters(
         self,
         *,
+        limit: int | None = None,
+        cursor: str | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
         as_of: Moment | None = None,

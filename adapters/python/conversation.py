@@ -229,7 +229,7 @@ class ConversationVerbs(Asking):
         deadline: float | None = None,
         consistency: Literal["strong", "eventual"] | None = None,
     ) -> SummaryView:
-        """Read one summary, of whatever version.
+        """Read one summary, of any version.
 
         Example:
             for summary in memory.list_summaries(user_id="ana"):

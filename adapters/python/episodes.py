@@ -92,7 +92,7 @@ class EpisodeVerbs(Asking):
         deadline: float | None = None,
         consistency: Literal["strong", "eventual"] | None = None,
     ) -> ThreadSessionFound:
-        """Read one of this agent's sessions, with the turns that it carries over from the one before.
+        """Read one of this agent's sessions, with the turns carried over from the previous one.
 
         Example:
             for session in memory.list_sessions(user_id="ana"):

@@ -268,6 +268,8 @@ class ReadVerbs(Asking):
         self,
         memory_id: Id,
         *,
+        limit: int | None = None,
+        cursor: str | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
         as_of: Moment | None = None,

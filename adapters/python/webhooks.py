@@ -135,7 +135,7 @@ class WebhookVerbs(Asking):
         user_id: str | None = None,
         agent_id: str | None = None,
     ) -> DeliveryView:
-        """Send a delivery again, whatever became of it, under the same id.
+        """Send a delivery again, whatever its status, under the same id.
 
         Example:
             hook = memory.create_webhook("https://hooks.example/changes", user_id="ana")

@@ -18,6 +18,8 @@ from mnemolog.adapters.http.routes import PREFIX
 from mnemolog.adapters.operations.erasure import Proof
 from mnemolog.adapters.operations.operation import Operation, description_of
 from mnemolog.adapters.operations.registry import OPERATIONS
+from mnemolog.adapters.operations.requests import Paging
+from mnemolog.adapters.operations.results import Page
 from mnemolog.client import AsyncClient, Client
 from mnemolog.domain.principal import Role
 from tests.adapters.cli.command import mnemolog
@@ -90,6 +92,40 @@ def test_each_read_of_what_is_known_can_wait_for_a_write_until_a_deadline() -> N
     without = {one.name for one in reads if not {"after", "deadline"} <= one.request.model_fields.keys()}
     assert without <= ABOUT_NO_MOMENT
     assert len(reads) > 40
+
+
+# At most three memories for each of at most 20 references, and as many webhooks as an agent may have; searches and
+# recalls return the best, as many as are asked for.
+BOUNDED = {"cards", "list_webhooks", "search_artifacts", "search_knowledge"}
+
+
+def test_each_list_is_paginated() -> None:
+    lists = {one.name for one in OPERATIONS if isinstance(one.result, type) and issubclass(one.result, Page)}
+    paginated = {one.name for one in OPERATIONS if issubclass(one.request, Paging)}
+    assert lists - BOUNDED <= paginated
+    assert paginated >= {"list", "links", "list_clusters"}
+
+
+def test_every_command_takes_the_long_names_of_options() -> None:
+    """Also those that are not made from the registry."""
+    long = {"--user": "--user-id", "--agent": "--agent-id", "--thread": "--thread-id", "--key": "--idempotency-key"}
+    for name, command in COMMANDS.items():
+        for option in command.params:
+            if not option.multiple and name != "being put":
+                assert {long[one] for one in option.opts if one in long} <= {*option.opts}, name
+
+
+@every
+def test_no_two_options_of_a_command_have_the_same_name(operation: AnyOperation) -> None:
+    names = [one for option in COMMANDS[operation.command].params for one in option.opts]
+    assert len(names) == len(set(names))
+
+
+def test_the_help_of_a_command_names_commands() -> None:
+    assert "`message erase`" in COMMANDS["message delete"].help
+    for name, command in COMMANDS.items():
+        named = {one for one in BY_NAME if one != BY_NAME[one].command and f"`{one}`" in command.help}
+        assert named == set(), name
 
 
 @every

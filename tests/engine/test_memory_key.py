@@ -12,11 +12,15 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.http.app import create_app
+from mnemolog.adapters.operations.memories import link, links
+from mnemolog.adapters.operations.operation import Operation
+from mnemolog.adapters.operations.patrol import list_clusters
 from mnemolog.adapters.postgres.pauses import Pause
 from mnemolog.domain.contradiction import marked
 from mnemolog.domain.errors import InvalidInput, NotFound
 from mnemolog.domain.memory import Status
 from mnemolog.events.envelope import StreamId
+from mnemolog.events.fields import validated
 from mnemolog.events.memory import MemoriesLinked, MemoryCreated, MemoryObserved, MemoryUpdated
 from mnemolog.projections.filling import fill
 from mnemolog.projections.reads.moment import Moment
@@ -242,6 +246,35 @@ async def test_what_contradicts_is_kept_and_every_read_shows_it(engine: Engine, 
     await ana.deletes(denied)
     assert (await engine.reads.memory(ana.viewer, said, await ana.caught_up()))["contradicts"] == []
     await assert_live_equals_replayed(engine, StreamId.of_user(user))
+
+
+async def test_the_links_of_a_memory_and_the_clusters_of_scenes_come_in_pages(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    tea, *others = [await ana.creates(text) for text in ("Ana drinks tea", "Eva sails", "The car is red")]
+    for other, kind, strength in zip((*others, others[0]), ("near", "near", "far"), (0.9, 0.8, 0.7), strict=True):
+        asked = {"user_id": user, "memory_id": str(tea), "to_id": str(other), "relation_type": kind}
+        await link.run(engine, validated(link.request, {**asked, "strength": strength}))
+    back = {"user_id": user, "memory_id": str(others[0]), "to_id": str(tea), "relation_type": "back"}
+    await link.run(engine, validated(link.request, {**back, "strength": 0.6}))
+    found = await paged(engine, links, user, memory_id=str(tea))
+    assert [(one.memory_id, one.relation_type) for one in found] == [
+        (others[1], "near"),
+        (others[0], "far"),  # Replaced the first link to it.
+        (others[0], "back"),
+    ]
+    assert [one.label for one in await paged(engine, list_clusters, user)] == ["Business", "Private"]
+
+
+async def paged(engine: Engine, operation: Operation[Any, Any], user: str, **fields: Any) -> list[Any]:
+    """All items, one on a page."""
+    found, cursor = [], None
+    while True:
+        asked = {"user_id": user, "limit": 1, "cursor": cursor, **fields}
+        page = await operation.run(engine, validated(operation.request, asked))
+        assert len(page.items) == 1
+        found += page.items
+        if not (cursor := page.next_cursor):
+            return found
 
 
 @pytest.mark.spec("B02")
