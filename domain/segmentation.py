@@ -130,8 +130,8 @@ def sessions(
 ) -> Iterator[Stretch]:
     """The sessions of these turns, of which the first starts with the first; the last is open unless it is over now."""
     limit, found, since = policy.session_silence, _Run(), before
-    for turn in turns:
-        if found.turns and turn.place.at - found.latest > limit:
+    for at, turn in enumerate(turns):
+        if found.turns and (turn.place.at - found.latest > limit or found.follows(turns[at : at + 2], policy)):
             yield _session(found, since, policy, ended=True)
             since, found = found.as_before(), _Run()
         found.add(turn)
@@ -167,10 +167,10 @@ def episodes(
     was known then belongs to it, since somebody undid a boundary.
     """
     chapter = _Chapter(before, Boundary.TIME_GAP if before else Boundary.FIRST, reopened_at=reopened_at)
-    for turn in turns:
+    for at, turn in enumerate(turns):
         if reopened_at and turn.known_at(reopened_at):
             chapter.take(turn)
-        elif found := chapter.ended_by(turn, policy, similarity):
+        elif found := chapter.ended_by(turn, turns[at : at + 2], policy, similarity):
             yield chapter.stretch(policy, found.starts_by)
             chapter = _Chapter(chapter.run.as_before(), found.starts_by, found.similarities, found.marker)
             for later in found.moved:
@@ -213,10 +213,20 @@ class _Chapter:
         self._last_user_at: datetime | None = None
         self._topic = _Topic()
 
-    def ended_by(self, turn: SpokenTurn, policy: SegmentationPolicy, least: float) -> _Cut | None:
-        """The boundary that a turn makes: a time gap, a `change`, an aside to another topic, or a second turn of it."""
+    def ended_by(
+        self, turn: SpokenTurn, following: Sequence[SpokenTurn], policy: SegmentationPolicy, least: float
+    ) -> _Cut | None:
+        """The boundary before a turn. `following` are this turn and the next, if there is one."""
         if not self.run.turns:
             return None
+        found = self._made_by(turn, policy, least)
+        if found is None and self.run.follows(following, policy):
+            self._settle()
+            return _Cut(Boundary.TIME_GAP, [turn])
+        return found
+
+    def _made_by(self, turn: SpokenTurn, policy: SegmentationPolicy, least: float) -> _Cut | None:
+        """The boundary that a turn makes: a time gap, a `change`, an aside to another topic, or a second turn of it."""
         if self._silence(turn.place.at) > policy.episode_silence:
             self._settle()
             return _Cut(Boundary.TIME_GAP, [turn])
@@ -306,6 +316,7 @@ class _Run:
 
     def __init__(self) -> None:
         self.turns: list[SpokenTurn] = []
+        self._earliest: datetime | None = None
         self._latest: datetime | None = None
 
     @property
@@ -314,7 +325,16 @@ class _Run:
 
     def add(self, turn: SpokenTurn) -> None:
         self.turns.append(turn)
+        self._earliest = min(self._earliest or turn.place.at, turn.place.at)
         self._latest = max(self._latest or turn.place.at, turn.place.at)
+
+    def follows(self, turns: Sequence[SpokenTurn], policy: SegmentationPolicy) -> bool:
+        """Whether two turns were said long before these: an older conversation that was imported into the thread.
+
+        One may only be late.
+        """
+        earliest = self._earliest or self.turns[0].place.at
+        return len(turns) > 1 and all(earliest - one.place.at > policy.episode_silence for one in turns)
 
     def end(self) -> Place:
         """The last turn, at the time of the latest."""
@@ -353,7 +373,7 @@ def _dot(one: Vector, other: Vector) -> float:
 
 
 def _since(before: Before | None, first: Place) -> timedelta | None:
-    return max(first.at - before.last.at, timedelta(0)) if before else None
+    return abs(first.at - before.last.at) if before else None
 
 
 def _carried(

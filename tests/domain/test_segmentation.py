@@ -192,6 +192,22 @@ def test_a_late_turn_from_the_past_starts_nothing() -> None:
     assert len(list(sessions(talk.turns, POLICY, talk.now))) == 2
 
 
+def test_an_older_conversation_that_is_imported_later_is_divided_as_if_it_came_first() -> None:
+    talk = Talk().about(COOKING).user(COOKING, after=timedelta(days=-100)).agent(COOKING)
+    talk.user(COOKING, after=timedelta(hours=20)).agent(COOKING).user(COOKING, after=timedelta(days=99, hours=4))
+    gaps = [(1, Boundary.FIRST), (7, Boundary.TIME_GAP), (9, Boundary.TIME_GAP), (11, Boundary.TIME_GAP)]
+    assert starts(talk) == gaps
+    parts = list(sessions(talk.turns, POLICY, talk.now))
+    assert [(one.first.number, one.starts_by) for one in parts] == gaps
+    assert (parts[1].silence, parts[1].carried) == (timedelta(days=100), ())
+
+
+def test_a_late_turn_within_an_episode_that_began_earlier_starts_nothing() -> None:
+    talk = Talk().about(COOKING).user(COOKING, after=timedelta(hours=-7)).agent(COOKING)
+    assert starts(talk) == [(1, Boundary.FIRST)]
+    assert len(list(sessions(talk.turns, POLICY, START))) == 1
+
+
 def test_a_session_closes_after_thirty_minutes_of_silence() -> None:
     talk = Talk().user(COOKING).agent(COOKING, after=timedelta(minutes=30)).user(None, after=timedelta(minutes=31))
     [first, second] = sessions(talk.turns, POLICY, talk.now)
@@ -220,7 +236,7 @@ TURNS = st.lists(
     st.tuples(
         st.sampled_from(["user", "agent"]),
         st.sampled_from([COOKING, TRAVEL, MUSIC, None]),
-        st.sampled_from([0, 1, 20, 45, 600]),
+        st.sampled_from([0, 1, 20, 45, 600, -45, -1500]),
         st.sampled_from([None, None, None, CHANGE, ASIDE]),
     ),
     min_size=1,
