@@ -40,7 +40,7 @@ from mnemolog.domain.scope_merge import ScopedFact, overridden
 from mnemolog.domain.sentence import value_text
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.asking import ask, given, together
-from mnemolog.projections.graph import reader
+from mnemolog.projections.graph import beliefs, reader
 from mnemolog.projections.graph.entities import names
 from mnemolog.projections.graph.hiding import hidden_at
 from mnemolog.projections.graph.tables import periods, relations
@@ -226,18 +226,17 @@ def _recorded(known: type) -> list[ColumnElement[bool]]:
     """The periods that were believed by then, including those that no longer were."""
     if known is NoneType:
         return []
-    since = periods.c.known_from_seq if known is int else periods.c.known_from
-    return [since <= _known_at(known)]
+    return [(periods.c.known_from_seq if known is int else learned()) <= _known_at(known)]
 
 
 def _active(known: type) -> list[ColumnElement[bool]]:
-    """The periods that held and were believed."""
+    """The periods that held and were believed; of a time, those that may have been, as their ends depend on others."""
     column, at = periods.c, given("valid_at", DateTime(timezone=True))
-    valid = [column.valid_from <= at, or_(column.valid_to.is_(None), column.valid_to > at)]
-    if known is NoneType:
-        return [*valid, column.known_to_seq.is_(None)]
-    until = column.known_to_seq if known is int else column.known_to
-    return [*valid, *_recorded(known), or_(until.is_(None), until > _known_at(known))]
+    begun, until = column.valid_from <= at, column.known_to_seq
+    if known is datetime:
+        return [begun, *_recorded(known)]
+    known_then = until.is_(None) if known is NoneType else or_(until.is_(None), until > _known_at(known))
+    return [begun, or_(column.valid_to.is_(None), column.valid_to > at), *_recorded(known), known_then]
 
 
 def _known_at(known: type) -> ColumnElement[Any]:
@@ -248,13 +247,22 @@ def _periods(
     viewer: Viewer, known: type, always: bool, conditions: Sequence[Callable[[], ColumnElement[bool]]]
 ) -> Select[Any]:
     """The periods of relations as known at a seq, at a time or now, by the type of `known_at`, and the relations."""
-    key = [relations.c[one.name] == periods.c[one.name] for one in relations.primary_key.columns]
     if always:
         found = [*_recorded(known), relations.c.status.in_(sorted(VISIBLE))]
     else:
         found = [*_active(known), relations.c.status != Status.PURGED]
-    seen = (owned(periods, viewer), shared(relations, viewer), *(one() for one in conditions))
-    return select(*stored(periods), *stored(relations)).join(relations, and_(*key)).where(*seen, *found)
+    return _all_periods(viewer).where(*(one() for one in conditions), *found)
+
+
+def _slots(viewer: Viewer) -> Select[Any]:
+    """All periods ever believed about some subjects, with some predicates."""
+    return _all_periods(viewer).where(_with_subject(), _with_predicate(), relations.c.status != Status.PURGED)
+
+
+def _all_periods(viewer: Viewer) -> Select[Any]:
+    key = [relations.c[one.name] == periods.c[one.name] for one in relations.primary_key.columns]
+    seen = (owned(periods, viewer), shared(relations, viewer))
+    return select(*stored(periods), *stored(relations)).join(relations, and_(*key)).where(*seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,17 +301,19 @@ class _Reading:
         """
         point, held = self.point, dict[UUID, list[Row]]()
         spans, told = await self._read(narrowed)
-        for one in spans:
-            held.setdefault(one["relation_id"], []).append(one)
         named = await self._named(told)
         ends = {row[end] for row in told for end in ("subject_id", "object_id") if row[end]}
         known = await _ends(self.connection, self.viewer, ends | set(named.values()), point)
+        if isinstance(point.known_at, datetime):
+            spans = await self._known_by(point.known_at, spans, told)
+        for one in spans:
+            held.setdefault(one["relation_id"], []).append(one)
         found = []
         for row in told:
             id_ = row["relation_id"]
             stands_for = named.get(id_)
             bound = {**row, "object_id": stands_for, "value": None} if stands_for else row
-            if _is_shown(bound, known):
+            if id_ in held and _is_shown(bound, known):
                 for span in point.timeline(held[id_]) if point.always else held[id_][-1:]:
                     found.append({**bound, **_dates(span), "state": point.state(span), **_between(bound, known)})
         return sorted(found, key=lambda row: (-row["confidence"], row["created_at"], row["relation_id"]))
@@ -322,10 +332,43 @@ class _Reading:
             found = (await self.connection.execute(statement.params(values))).all()
         else:
             found = await ask(self.connection, self.viewer, _periods, *shape, **values)
+        return self._genuine(found)
+
+    def _genuine(self, found: Sequence[Sequence[Any]]) -> tuple[Sequence[Row], Sequence[Row]]:
         width = len(stored(periods))
         spans = genuine(self.connection, periods, [one[:width] for one in found])
         told = {span["relation_id"]: one[width:] for span, one in zip(spans, found, strict=True)}
         return spans, genuine(self.connection, relations, told.values())
+
+    async def _known_by(self, time: datetime, spans: Sequence[Row], told: Sequence[Row]) -> Sequence[Row]:
+        """These periods as known at a time, which depends on all values of their subjects and predicates."""
+        roots = await self._roots(told)
+        subjects = await reader.kin(self.connection, self.viewer, set(roots.values()))
+        values = {"subjects": list(subjects), "predicates": list({row["predicate"] for row in told})}
+        rows, facts = self._genuine(await ask(self.connection, self.viewer, _slots, **values))
+        roots = await self._roots(facts)
+        slot_of: dict[UUID, tuple[Any, ...]] = {
+            row["relation_id"]: (row["predicate"], row["scope"], row["agent_id"], roots[row["relation_id"]])
+            for row in facts
+        }
+        slots: dict[Hashable, list[Row]] = {}
+        for row in rows:
+            slots.setdefault(slot_of[row["relation_id"]], []).append(row)
+        wanted = {(span["relation_id"], span["valid_from"]) for span in spans}
+        found = list[Row]()
+        for slot in slots.values():
+            predicate, *_ = slot_of[slot[0]["relation_id"]]
+            found += beliefs.believed(slot, time, single=self.predicates.rule(predicate).single)
+            found += beliefs.wrong(slot, time)
+        held = (row for row in found if self.point.always or self.point.state(row) is State.ACTIVE)
+        return [row for row in held if (row["relation_id"], row["valid_from"]) in wanted]
+
+    async def _roots(self, facts: Sequence[Row]) -> Mapping[UUID, UUID]:
+        """The entity that each fact is about, after merges."""
+        rows = await reader.by_ids(self.connection, self.viewer, {row["subject_id"] for row in facts})
+        survivors = await reader.survivors(self.connection, self.viewer, rows)
+        found = {id_: row["entity_id"] for id_, row in survivors.items()}
+        return {row["relation_id"]: found.get(row["subject_id"], row["subject_id"]) for row in facts}
 
     async def _named(self, rows: Iterable[Row]) -> Mapping[UUID, UUID]:
         """The entities for which the objects of facts stand, where a text is the name of only one."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import permutations
+from itertools import groupby, permutations
 from typing import Any
 from uuid import UUID
 
@@ -118,6 +118,29 @@ async def test_history_imported_after_the_present_changes_only_the_past(engine: 
     [tea] = await ana.facts(predicate="likes")
     assert tea["known_from"] == day(2)
     assert tea["metadata"] == {"source": "chat", "page": 3}
+    await assert_live_equals_replayed(engine, ana.stream)
+
+
+@pytest.mark.spec("X13")
+@pytest.mark.parametrize("order", list(permutations(["Bergen", "Tromsø", "Oslo"])), ids="-".join)
+async def test_history_imported_in_any_order_is_known_as_it_was_told(
+    engine: Engine, user: str, order: Sequence[str]
+) -> None:
+    ana = Teller(engine, user)
+    months = {"Bergen": 1, "Tromsø": 3, "Oslo": 5}
+    for home in order:
+        await ana.tells("Alice", "lives_in", home, told_at=day(months[home]))
+        await ana.tells("Alice", "likes", home, told_at=day(months[home]))
+
+    homes = [await ana.told(known_at=day(month), predicate="lives_in") for month in (2, 4, 6)]
+    assert homes == [{f"Alice lives_in {home}"} for home in months]
+    liked = await ana.told(known_at=day(4), predicate="likes")
+    assert liked == {"Alice likes Bergen", "Alice likes Tromsø"}
+    then = await ana.facts("Alice", valid_at="any", known_at=day(4), predicate="lives_in")
+    assert [(row["object"], row["valid_from"], row["valid_to"], row["state"]) for row in then] == [
+        ("Bergen", day(1), day(3), "ended"),
+        ("Tromsø", day(3), None, "active"),
+    ]
     await assert_live_equals_replayed(engine, ana.stream)
 
 
@@ -355,6 +378,30 @@ async def test_the_rows_know_of_every_seq_what_a_replay_up_to_it_knows(engine: E
                 # What the reader for now finds in tables that end with this seq.
                 replayed = await facts.facts(connection, ana.viewer, facts.Point(at), engine.reads._predicates)
                 assert _held(rows) == _held(replayed), (seq, at)
+    for then, events in groupby(await engine.log.read(ana.stream), key=lambda one: one.recorded_at):
+        *_, last = events
+        for at in (day(2), day(4), day(7)):
+            rows = await ana.facts(valid_at=at, known_at=then)
+            assert _held(rows) == _held(await ana.facts(valid_at=at, known_at=last.seq)), (last.seq, at)
+
+
+@pytest.mark.spec("X13")
+@settings(max_examples=examples(5), deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.permutations(range(1, 6)), st.permutations(range(1, 6)), st.permutations(range(5)))
+async def test_what_was_known_does_not_depend_on_the_order_of_an_import(
+    engine: Engine, since: Sequence[int], told: Sequence[int], order: Sequence[int]
+) -> None:
+    ana = Teller(engine, f"life-{next(_lives)}")
+    for place in order:
+        await ana.tells("Alice", "lives_in", f"City {place}", since=day(since[place]), told_at=day(told[place] + 1))
+    await ana.caught_up()
+
+    for known in range(1, 7):
+        for valid in range(1, 6):
+            # Of the values that were told by then, the last that had begun.
+            told_of = {since[place]: place for place in order if told[place] + 1 <= known and since[place] <= valid}
+            expected = {f"Alice lives_in City {told_of[max(told_of)]}"} if told_of else set()
+            assert await ana.told(valid_at=day(valid), known_at=day(known)) == expected, (known, valid)
 
 
 def _held(rows: Sequence[object]) -> set[tuple[object, ...]]:
