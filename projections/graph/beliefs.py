@@ -23,7 +23,8 @@ class _Start:
 
     @property
     def learned(self) -> datetime:
-        return min(row["known_from"] for row in self.rows)
+        first: datetime = min(row["known_from"] for row in self.rows)
+        return first
 
     def known_at(self, time: datetime) -> bool:
         until = self.rows[-1]["known_to"]

@@ -367,8 +367,8 @@ class _Reading:
         """The entity that each fact is about, after merges."""
         rows = await reader.by_ids(self.connection, self.viewer, {row["subject_id"] for row in facts})
         survivors = await reader.survivors(self.connection, self.viewer, rows)
-        found = {id_: row["entity_id"] for id_, row in survivors.items()}
-        return {row["relation_id"]: found.get(row["subject_id"], row["subject_id"]) for row in facts}
+        found: dict[UUID, UUID] = {id_: row["entity_id"] for id_, row in survivors.items()}
+        return {row["relation_id"]: found.get(row["subject_id"]) or row["subject_id"] for row in facts}
 
     async def _named(self, rows: Iterable[Row]) -> Mapping[UUID, UUID]:
         """The entities for which the objects of facts stand, where a text is the name of only one."""
