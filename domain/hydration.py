@@ -45,9 +45,16 @@ _CALENDAR_WORDS = (
     " september october november december christmas easter"
 )
 _CALENDAR = frozenset(_CALENDAR_WORDS.split())
-# In these languages common nouns are capitalised, or the question word is not known here.
-_GERMAN_WORDS = "der die das dem den ein eine ist sind war wo wer was wann wie welche welcher mein meine"
+# German capitalises common nouns. A text is German if it has one of the first words; or one of the second, and another
+# of them or of the third, which are English, too.
+_SURELY_GERMAN_WORDS = (
+    "ich mich mir mein meine meinen meinem meiner wo wohin woher wer wem wen wann warum wieso weshalb worauf womit"
+    " worin welche welcher welches welchen welchem ist sind heißt heisst wohnt arbeitet"
+)
+_SURELY_GERMAN = frozenset(normalize_name(_SURELY_GERMAN_WORDS).split())
+_GERMAN_WORDS = "der das dem ein eine einen wie haben du er sie es wir mit von zu im und nicht"
 _GERMAN = frozenset(_GERMAN_WORDS.split())
+_GERMAN_TOO = frozenset(["die", "den", "war", "was", "hat", "am"])
 _ASKING_WORDS = (
     "what which who whom whose where when why how is are was were do does did has have had can could will would"
     " should shall may might must am tell name list show give please since until and or but if in at on of for"
@@ -55,7 +62,7 @@ _ASKING_WORDS = (
     " there let let's what's who's where's when's how's remind any"
 )
 _ASKING = frozenset(_ASKING_WORDS.split())
-_SENTENCE_ENDS = ("", ".", "!", "?", ":", '"', "“")
+_SENTENCE_ENDS = ("", ".", "!", "?", ":", '"', "“", "„", "«", "¿", "¡")
 _GAP = 8
 # After a word that begins a sentence, they show that it is a name: `Petra is where?`
 _OF_SOMEBODY = frozenset(
@@ -120,7 +127,7 @@ def asks_about_user(text: str) -> bool:
 
 def capitalised_names(text: str) -> tuple[str, ...]:
     """Runs of capitalised words that are used as names: no days and months, and no word that only begins a sentence."""
-    if len(_GERMAN.intersection(_words(text))) > 1:
+    if _is_german(text):
         return ()
     words = list(islice(_WORD.finditer(text), WORDS_READ))
     found: list[list[str]] = []
@@ -143,6 +150,13 @@ def capitalised_words(text: str) -> frozenset[str]:
     words = (_POSSESSIVE.sub("", match[0]) for match in islice(_WORD.finditer(text), WORDS_READ))
     named = {normalize_name(one) for one in words if one[:1].isupper()}
     return frozenset(named - _SELF - _CALENDAR - _ASKING)
+
+
+def _is_german(text: str) -> bool:
+    words = set(_words(text))
+    if not words.isdisjoint(_SURELY_GERMAN):
+        return True
+    return not words.isdisjoint(_GERMAN) and len(words & (_GERMAN | _GERMAN_TOO)) > 1
 
 
 def _is_name(text: str, match: re.Match[str], after: re.Match[str] | None) -> bool:
