@@ -62,6 +62,12 @@ _ASKING_WORDS = (
     " there let let's what's who's where's when's how's remind any"
 )
 _ASKING = frozenset(_ASKING_WORDS.split())
+# A question in English has one of these. They are hardly words of other languages.
+_ENGLISH_WORDS = (
+    "what which who whom whose where when why how what's who's where's when's how's is are were does did have had can"
+    " could would should the my your his her their"
+)
+_ENGLISH = frozenset(_ENGLISH_WORDS.split())
 _SENTENCE_ENDS = ("", ".", "!", "?", ":", '"', "“", "„", "«", "¿", "¡")
 _GAP = 8
 # After a word that begins a sentence, they show that it is a name: `Petra is where?`
@@ -123,6 +129,15 @@ def asks_about_user(text: str) -> bool:
     """Whether it speaks of the user as `I`, `me` or `my`."""
     words = _words(text)
     return not _SELF.isdisjoint({*words, *(_POSSESSIVE.sub("", word) for word in words)})
+
+
+def is_english(text: str) -> bool:
+    """Whether the words by which a question asks are known here; not of one that only has catchwords.
+
+    >>> is_english("Where does Marta work?"), is_english("Wo arbeitet Marta?"), is_english("Marta work")
+    (True, False, False)
+    """
+    return not _is_german(text) and not _ENGLISH.isdisjoint(_words(text))
 
 
 def capitalised_names(text: str) -> tuple[str, ...]:

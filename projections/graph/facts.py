@@ -90,11 +90,13 @@ async def facts(
     about: Collection[UUID] | None = None,
     *,
     predicate: Collection[str] | None = None,
+    texts: Collection[str] | None = None,
     where: Sequence[ColumnElement[bool]] = (),
 ) -> Sequence[Row]:
     """The facts that an agent may see, in the order of A §6.4; with `about`, those of these entities, at either end.
 
-    `predicate`: only those with one of these predicates. `where`: further conditions on relations and their periods.
+    `predicate`: only those with one of these predicates. `texts`: only those whose object is one of these texts, in the
+    form in which names are compared. `where`: further conditions on relations and their periods.
 
     Facts about a merged entity are facts about its survivor. `overridden_by` is the fact of another scope that takes
     precedence, if any (A09). For a `point` that is `always`, the timelines: one row for each time that a value held,
@@ -105,6 +107,8 @@ async def facts(
     narrowed = replace(narrowed, where=where)
     if predicate is not None:
         narrowed = narrowed.by(_with_predicate, predicates=list(predicate))
+    if texts is not None:
+        narrowed = narrowed.by(_with_text, texts=list(texts))
     found = await read.rows(narrowed)
     if kin is not None:
         found = [row for row in found if not kin.isdisjoint(row["ends"])]
@@ -211,6 +215,10 @@ def _with_subject() -> ColumnElement[bool]:
 
 def _with_predicate() -> ColumnElement[bool]:
     return relations.c.predicate == any_(given("predicates", ARRAY(Text())))
+
+
+def _with_text() -> ColumnElement[bool]:
+    return relations.c.named == any_(given("texts", ARRAY(Text())))
 
 
 def _told() -> ColumnElement[bool]:

@@ -11,14 +11,14 @@ from sqlalchemy import ColumnElement, Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import hydration
-from mnemolog.domain.entity import ME, proper_name
+from mnemolog.domain.entity import ME, PERSON, proper_name
 from mnemolog.domain.facts import State
 from mnemolog.domain.hydration import Match
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.mention import longest, phrases
 from mnemolog.domain.predicates import MEDICATION, PredicatePolicy, dose_of
 from mnemolog.domain.sentence import sentence, verb_phrase
-from mnemolog.domain.text import name_key
+from mnemolog.domain.text import name_key, search_terms
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.asking import ask, together
 from mnemolog.projections.graph import facts, reader
@@ -41,8 +41,9 @@ class Seed:
 class FactHit:
     """A fact in the answer to a question. `row` is the fact as `facts.facts` reads it.
 
-    `path`: the sentences of the facts that lead to it from the seed, itself last. `hops`: how many they are; 0 if it
-    was found by its words or meaning alone. `score` is in [0, 1]; `parts` are what it was made of.
+    `path`: the sentences of the facts that lead to it from the seed, itself last. `hops`: how many they are, 1 if its
+    value is named; 0 if it was found by its words or meaning alone. `score` is in [0, 1]; `parts` are what it was made
+    of.
     """
 
     row: Row = field(repr=False)
@@ -100,7 +101,9 @@ async def hydrate(
     reading = _Reading(connection, viewer, predicates, point, known, where)
     asked = hydration.question_stems(text, [one.said for one in seeds if one.said])
     walk = _Walk(reading, asked, similar or {})
-    _, used = await together(walk.from_seeds(seeds), reading.used())
+    named = {one for one in phrases(text) if not asked.isdisjoint(hydration.stems(one))}
+    _, used, valued = await together(walk.from_seeds(seeds), reading.used(), reading.with_value(named))
+    walk.by_value(valued, named)
     await walk.by_words(used)
     best = sorted(walk.found.values(), key=_best_first)
     kept = [one for place, one in enumerate(best) if place < limit or (one.critical and one.hops == 1)]
@@ -149,17 +152,41 @@ async def seeds_of(
 ) -> Sequence[Seed]:
     """What a question is anchored to: the entities that it names, the user if it says `I` or `my`, and `entity_ids`.
 
-    All that bear a name; a name that is part of a longer one is not meant. `entity_ids`: such as those that a pronoun
-    means.
+    All that bear a name; a name that is part of a longer one is not meant. A name that nobody bears means those of
+    whose names it is a part: `Ana` means Ana Silva. `entity_ids`: such as those that a pronoun means.
     """
     me = name_key(proper_name(viewer.user_id, ME)) if hydration.asks_about_user(text) else None
     borne = await reader.bearers(connection, viewer, phrases(text) | ({me} if me else set()))
     meant = longest(borne.keys() - {me}) | ({me} if me else set())
     named = {one["entity_id"]: (one, said) for said in sorted(meant & borne.keys()) for one in borne[said]}
+    for said, ones in (await _named_in_part(connection, viewer, text, meant)).items():
+        named |= {one["entity_id"]: (one, said) for one in ones if one["entity_id"] not in named}
     given = await reader.survivors(connection, viewer, await reader.by_ids(connection, viewer, entity_ids))
     shown = (one for one in given.values() if one["status"] in VISIBLE and one["name"])
     seeds = {one["entity_id"]: (one, "") for one in shown} | named
     return [Seed(id_, one["name"], said) for id_, (one, said) in seeds.items()]
+
+
+async def _named_in_part(
+    connection: AsyncConnection, viewer: Viewer, text: str, meant: Collection[str]
+) -> Mapping[str, Sequence[Row]]:
+    """Who is meant by names that nobody bears: all of whose names these are a part.
+
+    In a question without a capital, a word may be a name too: then those are meant whose first name it is.
+    """
+    borne = {word for name in meant for word in name.split()}
+    parts = {name_key(one) for one in hydration.capitalised_names(text) if borne.isdisjoint(_words(one))}
+    if parts:
+        return await reader.bearers_in_part(connection, viewer, parts)
+    if text != text.lower() or borne:
+        return {}
+    found = await reader.bearers_in_part(connection, viewer, set(search_terms(text)))
+    people = {said: [one for one in ones if _is_first_name(said, one)] for said, ones in found.items()}
+    return {said: ones for said, ones in people.items() if ones}
+
+
+def _is_first_name(said: str, entity: Row) -> bool:
+    return entity["category"] == PERSON and name_key(entity["name"]).startswith(f"{said} ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +218,14 @@ class _Reading:
             if (about is None or row["subject_id"] in about or row["object_id"] in about)
             and (predicate is None or row["predicate"] in predicate)
         ]
+
+    async def with_value(self, named: Collection[str]) -> Sequence[Row]:
+        """The facts whose value is no entity and may be one of these names; of those `known`, all with a value."""
+        if self.known is not None:
+            return [row for row in self.known if row["object_id"] is None]
+        at = (self.connection, self.viewer, self.point, self.predicates)
+        rows = await facts.facts(*at, texts=named, where=self.where) if named else []
+        return [row for row in rows if row["object_id"] is None]
 
 
 @dataclass(slots=True)
@@ -240,6 +275,16 @@ class _Walk:
                 if end is not None and end not in seeds and len(found) < hydration.EXPANDED:
                     found.setdefault(end, hit)
         return found
+
+    def by_value(self, rows: Sequence[Row], named: Collection[str]) -> None:
+        """Facts whose value the question names, as `Who plays chess?` does, or has a word of."""
+        for row in rows:
+            if row["relation_id"] not in self.found:
+                value = fact_value(row)
+                if name_key(value) in named:
+                    self._add(row, 1, None)
+                elif not self.asked.isdisjoint(hydration.stems(value)):
+                    self._add(row, 0, None)
 
     async def by_words(self, used: Collection[str]) -> None:
         """Facts whose predicate, of those that are used, the question mentions."""

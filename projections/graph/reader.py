@@ -7,7 +7,7 @@ from uuid import UUID
 
 from psycopg.sql import SQL, Identifier
 from pydantic_core import to_json
-from sqlalchemy import ARRAY, Select, Uuid, any_, select
+from sqlalchemy import ARRAY, Select, Text, Uuid, any_, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.entity import erased_entity, no_such_entity
@@ -71,6 +71,29 @@ async def bearers(connection: AsyncConnection, viewer: Viewer, keys: Collection[
     """The entities with these names, by the form in which names are compared."""
     [borne] = await _borne(connection, [(viewer, keys)])
     return borne
+
+
+async def bearers_in_part(
+    connection: AsyncConnection, viewer: Viewer, parts: Collection[str]
+) -> Mapping[str, Sequence[Row]]:
+    """The entities of whose names these are parts, such as a first name, by part: for names that nobody else bears."""
+    words = sorted({word for part in parts for word in part.split()})
+    rows = await fetch_asked(connection, entities, viewer, _with_words, words=words) if words else []
+    found = await survivors(connection, viewer, rows)
+    borne: dict[str, dict[UUID, Row]] = {}
+    for row in rows:
+        survivor = found[row["entity_id"]]
+        for part in parts:
+            if survivor["status"] in VISIBLE and any(f" {part} " in f" {name} " for name in names(row)):
+                borne.setdefault(part, {})[survivor["entity_id"]] = survivor
+    return {part: list(by_id.values()) for part, by_id in borne.items()}
+
+
+def _with_words(viewer: Viewer) -> Select[Any]:
+    """One of whose names has one of these words."""
+    said = func.string_to_array(aliases.c.alias_normalized, " ").op("&&")(given("words", ARRAY(Text())))
+    called = select(aliases.c.entity_id).where(owned(aliases, viewer), said)
+    return visible(viewer).where(entities.c.entity_id.in_(called))
 
 
 async def _borne(connection: AsyncConnection, asked: Sequence[Asked]) -> Sequence[Mapping[str, Sequence[Row]]]:

@@ -42,6 +42,9 @@ NAMED = 0.9
 """The score of an entity if the question does no more than name it."""
 
 
+ABROAD = 0.35
+"""The score of an entity that a question in another language names."""
+
 READ_WHOLE = 300
 """A graph with so many facts at most is read whole, which takes fewer statements than a read for each hop."""
 OF_OTHERS = 50
@@ -78,7 +81,7 @@ async def _find(asked: Asked) -> Found:
         else one
         for one in found.facts
     ]
-    others = _without_own(asked, found, weighed)
+    others = _without_own(asked, found, _bound_first(found, weighed))
     relevant = [one for one in _dates_with_events(asked, others) if one.score > RELEVANT]
     if past:
         told = _past(past, relevant)
@@ -120,6 +123,21 @@ def _without_own(asked: Asked, found: Hydration, weighed: Sequence[FactHit]) -> 
         if one.row["subject_id"] not in user
         or one.row["object_id"] in named
         or not ties.isdisjoint(hydration.stems(one.sentence))
+    ]
+
+
+def _bound_first(found: Hydration, weighed: Sequence[FactHit]) -> Sequence[FactHit]:
+    """The facts, of which those count less that say of others what one says of just those whom the question names.
+
+    Who else lives there is no answer to `Since when do I live in Berlin?`
+    """
+    seeds = {one.entity_id for one in found.seeds}
+    bound = {one.row["predicate"] for one in weighed if {one.row["subject_id"], one.row["object_id"]} <= seeds}
+    return [
+        replace(one, score=ELSEWHERE * one.score)
+        if one.row["predicate"] in bound and one.row["subject_id"] not in seeds
+        else one
+        for one in weighed
     ]
 
 
@@ -252,13 +270,15 @@ async def _over(asked: Asked, about: Collection[UUID], holding: Hydration) -> Se
 async def _only_named(asked: Asked, found: Hydration) -> Sequence[Hit]:
     """What is known of the entities, if the question does no more than name them: `Who is Marta?`
 
+    Or if it is in another language: `Где живёт Наташа?` That may be the answer, so it counts less.
     Nobody said an entity: one is no answer to a question about what was said at some time or place.
     """
     named = {one.entity_id: one for one in found.seeds if one.said}
     others = {id_: one for id_, one in named.items() if name_key(one.said) != asked.own_name}
     named = others or named  # "Am I still with Tom?" asks about Tom.
     stems = hydration.question_stems(asked.question.text, [one.said for one in named.values()])
-    if not named or stems or _where(asked):
+    may_answer = others and not hydration.is_english(asked.question.text)
+    if not named or _where(asked) or (stems and not may_answer):
         return []
     hits = []
     for row in await reader.by_ids(asked.connection, asked.viewer, named.keys()):
@@ -266,7 +286,12 @@ async def _only_named(asked: Asked, found: Hydration) -> Sequence[Hit]:
         about = [one.sentence for one in own if not Origin(one.row["origin"]).external]
         if about:
             label, text = reference(row["category"], row["name"]), "; ".join(about[:TOP_FACTS])
-            details = {"date": row["last_seen"], "score": NAMED, "details": reader.shown(row), "label": label}
+            details = {
+                "date": row["last_seen"],
+                "score": ABROAD if stems else NAMED,
+                "details": reader.shown(row),
+                "label": label,
+            }
             hits.append(hit_of(ENTITY, str(row["entity_id"]), row["category"], text, **details))
     return hits
 

@@ -15,6 +15,7 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.graph.hydration import Hydration, critical, hydrate, seeds_of
 from mnemolog.projections.reads.reading import GRAPH
+from mnemolog.projections.sources.graph import RELEVANT
 from tests.engine.teller import Teller
 
 
@@ -68,6 +69,81 @@ async def test_facts_are_found_by_their_predicate_without_a_name(engine: Engine,
     await ana.tells("Bob", "likes", "tea")
 
     assert sentences(await asked(ana, "What allergies are there?")) == ["Bob is allergic to peanuts"]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize(
+    ("text", "best"),
+    [
+        ("Who plays chess?", "Tom's hobby is chess"),
+        (
+            "Is anybody here allergic to cashew nuts, or should we bake the usual cake?",
+            "Tom is allergic to cashew nuts",
+        ),
+        ("Who is Rex?", "Bob's pet is Rex"),
+        ("rex", "Bob's pet is Rex"),
+        ("Who has anything to do with the data platform?", "Bob works on data-platform"),
+    ],
+)
+async def test_facts_are_found_by_a_value_without_a_name(
+    engine: Engine, user: str, text: str, best: str, whole: bool
+) -> None:
+    ana = Teller(engine, user)
+    for subject, predicate, thing in (
+        ("Tom", "hobby", "chess"),
+        ("Tom", "allergy", "cashew nuts"),
+        ("Bob", "pet", "Rex"),
+        ("Bob", "works_on", "data-platform"),
+        ("Bob", "likes", "tea"),
+    ):
+        await ana.tells(subject, predicate, thing)
+    known = {"known": await ana.facts()} if whole else {}
+
+    found = await asked(ana, text, **known)
+
+    assert found.facts[0].sentence == best
+    assert found.facts[0].score > RELEVANT
+
+
+async def test_a_value_is_found_by_one_of_its_words_in_a_small_graph(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Tom", "plays", "the piano at the conservatory")
+    await ana.tells("Bob", "likes", "tea")
+
+    assert sentences(await asked(ana, "Whose piano?", known=await ana.facts())) == [
+        "Tom plays the piano at the conservatory"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Where do Ana and Petra live?", {"Ana Silva"}),
+        ("Is Ana in Porto?", {"Ana Silva"}),
+        ("Where do Bob and Silva live?", {"Ana Silva", "Bob Jones", "Bob Marsh"}),
+        ("What is Apollo?", {"Apollo Labs"}),
+        ("where does ana live?", {"Ana Silva"}),
+        ("what about the labs?", set()),
+        ("Where does Ana Costa live?", set()),
+    ],
+)
+async def test_a_part_of_a_name_that_nobody_bears_means_all_of_whose_names_it_is_a_part(
+    engine: Engine, user: str, text: str, named: set[str]
+) -> None:
+    ana = Teller(engine, user)
+    for name in ("Ana Silva", "Bob Jones", "Bob Marsh"):
+        await ana.knows_of(name)
+    await ana.knows_of("Apollo Labs", category="Organization")
+
+    assert {one.name for one in (await asked(ana, text)).seeds} == named
+
+
+async def test_a_name_means_who_bears_it_rather_than_of_whose_name_it_is_a_part(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.knows_of("Ana Silva")
+    await ana.knows_of("Ana", another=True)
+
+    assert [one.name for one in (await asked(ana, "Where does Ana live?")).seeds] == ["Ana"]
 
 
 @pytest.mark.parametrize(

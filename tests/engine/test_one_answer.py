@@ -104,6 +104,66 @@ async def test_what_is_said_of_one_person_says_nothing_of_another(engine: Engine
     assert "Graz" in (await first("Where does Eva live?")).text
 
 
+async def test_what_is_told_as_a_fact_is_found_by_its_value(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Tom", "hobby", "chess")
+    await ana.tells("me", "pet", "Rex")
+    await engine.settled(60)
+
+    assert [hit.text for hit in (await ana.asks("Who plays chess?")).hits] == ["Tom's hobby is chess"]
+    who = await ana.asks("Who is Rex?")
+    assert ([hit.text for hit in who.hits], who.unknown) == ([f"{user}'s pet is Rex"], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ("Где живёт Наташа?", ["Наташа lives in Казань"]),
+        ("李雷住在哪里?", ["李雷 lives in 北京"]),
+        ("Wo arbeitet Marta?", ["Marta works at Apollo"]),
+        ("¿Dónde trabaja Marta?", ["Marta works at Apollo"]),
+        ("When was Marta born?", []),
+    ],
+)
+async def test_who_is_named_in_another_language_is_not_said_to_be_unknown(
+    engine: Engine, user: str, text: str, about: list[str]
+) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Наташа", "lives_in", "Казань")
+    await ana.tells("李雷", "lives_in", "北京")
+    await ana.tells("Marta", "works_at", "Apollo")
+    await engine.settled(60)
+
+    found = await ana.asks(text)
+
+    assert [hit.text for hit in found.hits] == about
+    assert bool(found.nothing) is not bool(about)
+
+
+async def test_of_two_who_are_asked_about_one_may_be_unknown(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Ana Silva", "lives_in", "Lisbon")
+    await ana.tells("Bob Jones", "lives_in", "Berlin")
+    await engine.settled(60)
+
+    found = await ana.asks("Where do Ana and Zoltan live?")
+
+    assert found.hits[0].text == "Ana Silva lives in Lisbon"
+    assert found.unknown == ["Zoltan"]
+
+
+async def test_what_others_do_at_the_same_place_is_below_what_the_question_is_about(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("me", "lives_in", "Berlin", since=day("2025-01-01"))
+    await ana.tells("Bob", "lives_in", "Berlin", since=day("2026-01-01"))
+    await engine.settled(60)
+
+    hits = (await ana.asks("Since when do I live in Berlin?")).hits
+
+    assert [hit.text for hit in hits] == [f"{user} lives in Berlin", "Bob lives in Berlin"]
+    assert hits[1].score <= 0.5 * hits[0].score
+
+
 async def test_a_fact_of_the_user_supersedes_what_the_user_said_before(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.says("I live in Linz.", speaker="", occurred_at=day("2025-01-05"))
