@@ -244,24 +244,33 @@ def _text(
 ) -> str:
     """The delta header, and lines under a heading for each group, or that nothing is known; last, what day it is.
 
-    The header, critical facts and the day are in it whatever the budget. The day is last as it changes: what stands
-    before it stays in a provider's prompt cache.
+    The header, critical facts and the day are in it whatever the budget; of the rest, what comes first in `within`, in
+    whichever group it is. The day is last as it changes: what stands before it stays in a provider's prompt cache.
     """
     text, heading = f"{header}\n" if header else "", ""
     today = f"Today is {at:%A, %Y-%m-%d}.\n"
     used, most = count_tokens(text) + count_tokens(f"\n{today}"), float("inf") if budget is None else budget
-    for place, one in enumerate([*always, *sorted(within, key=_group)]):
+    groups, kept = set[str](), list[Shown]()
+    for place, one in enumerate([*always, *within]):
         group = CRITICAL if place < len(always) else _group(one)[1]
-        lines = f"- {indented(_dated(one))}\n"
-        if group != heading:
-            lines = ("\n" if text else "") + f"{group}:\n{lines}"
-        used += count_tokens(f"\n{lines}")  # With the end of the line before: a blank line counts.
+        used += _cost(one, "" if group in groups else group)
         if place >= len(always) and used > most:
             break
-        text, heading = text + lines, group
+        kept.append(one)
+        groups.add(group)
+    for place, one in enumerate([*kept[: len(always)], *sorted(kept[len(always) :], key=_group)]):
+        group = CRITICAL if place < len(always) else _group(one)[1]
+        if group != heading:
+            text += ("\n" if text else "") + f"{group}:\n"
+        text, heading = text + f"- {indented(_dated(one))}\n", group
     if nothing and used + count_tokens(f"\n\n{nothing}") <= most:
         text += ("\n" if text else "") + f"{nothing}\n"
     return f"{text}\n{today}" if text else ""
+
+
+def _cost(one: Shown, heading: str) -> int:
+    """The tokens of an item, with the heading that it begins and the end of the line before: blank lines count."""
+    return count_tokens((f"\n\n{heading}:" if heading else "") + f"\n- {indented(_dated(one))}\n")
 
 
 def _dated(one: Shown) -> str:

@@ -106,6 +106,21 @@ async def test_a_budget_limits_the_bullets(engine: Engine, user: str) -> None:
     assert list(map(undated, (await context(ana, budget_tokens=16)).bullets)) == ["[profile] one two three"]
 
 
+async def test_what_is_pinned_is_in_the_text_before_what_was_said_whatever_its_group(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.creates("green tea only", category="preferences", pinned=True)
+    for place in range(12):
+        await ana.says(
+            f"We had tea number {place} in the garden and talked", occurred_at=datetime(2026, 1, 1, tzinfo=UTC)
+        )
+    whole = await context(ana)
+
+    for budget in range(count_tokens(whole.text), 60, -20):
+        text = (await context(ana, budget_tokens=budget)).text
+        assert count_tokens(text) <= budget
+        assert "- green tea only (" in text
+
+
 async def test_a_text_of_several_lines_is_one_bullet_dated_in_its_first_line(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.creates("Teas to buy:\n\n- sencha\n- assam")
