@@ -25,7 +25,7 @@ class Slot(StrEnum):
 class Because(StrEnum):
     """Why a statement is overruled.
 
-    `former_value`: it repeats what a fact was before. `contradicts`: it says something else. `exception`: the graph has
+    `former_value`: it says what was so before a fact. `contradicts`: it says something else. `exception`: the graph has
     an exception for this user, such as an allergy. `scope`: a fact of another scope takes precedence (A09).
     """
 
@@ -54,13 +54,17 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A hit. `about`: the ids of the entities that it is about; `opposed`: a newer memory that contradicts it."""
+    """A hit. `about`: the ids of the entities that it is about; `opposed`: a newer memory that contradicts it.
+
+    `outdated`: the fact that tells what has been so since it was said.
+    """
 
     slot: Slot
     id: str
     text: str
     about: frozenset[str] = frozenset()
     opposed: str = ""
+    outdated: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,8 @@ def ruling(said: Statement, facts: Sequence[Fact], others: Sequence[Statement] =
     for fact in facts:
         if because := _against(said, fact):
             return Ruling(Slot.GRAPH, fact.id, because)
+    if said.outdated:
+        return Ruling(Slot.GRAPH, said.outdated, Because.FORMER_VALUE)
     if said.opposed:
         return Ruling(Slot.EPISODE, said.opposed, Because.CONTRADICTS)
     if said.slot is Slot.EPISODE:

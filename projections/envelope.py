@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.domain import hydration
+from mnemolog.domain import hydration, state
 from mnemolog.domain.authority import Because, Fact, Ruling, Slot, Statement, names, ruling
 from mnemolog.domain.claims import Known
 from mnemolog.domain.entity import ME, proper_name
@@ -18,6 +18,7 @@ from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.ranking import Cutoff
 from mnemolog.domain.text import count_tokens, normalize_name
+from mnemolog.domain.turn import Role
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.serving import ServedItem
 from mnemolog.projections import doubts
@@ -180,7 +181,7 @@ def envelope_fields(
     rows = [*graph.rows, *graph.overridden]
     known = {str(row["relation_id"]): fact_sentence(row) for row in [*rows, *graph.former]}
     laws = [*_laws(graph, predicates)]
-    said = [_said(hit, graph) for hit in found.hits]
+    said = [replace(_said(hit, graph), outdated=_outdated(hit, graph, predicates)) for hit in found.hits]
     passages = [_passage(one, graph) for one in found.passages]
     texts = {one.id: one.text for one in (*said, *passages)}
 
@@ -303,6 +304,30 @@ def _said(hit: Hit, graph: Graph) -> Statement:
         about=frozenset(about),
         opposed=hit.superseded_by or "",
     )
+
+
+def _outdated(hit: Hit, graph: Graph, predicates: PredicatePolicy) -> str:
+    """The id of the fact that tells what has been so since the user said or noted something else; "" if there is none.
+
+    Such as `Ana lives in Leipzig` of `I live in Berlin`, if that was said before she did.
+    """
+    if hit.kind == KIND and hit.row["role"] != Role.USER:
+        return ""
+    held = [row for row in graph.rows if row["overridden_by"] is None and not _is_outside(row)]
+    single = {row["relation_id"]: state.state_of(row["predicate"]) for row in held if _is_single(row, predicates)}
+    by_user = graph.me is not None and hit.row.get("speaker_entity_id") == graph.me
+    speaker = "" if by_user else hit.row.get("speaker") or ""
+    told = state.statement(hit.id, speaker, hit.row["text"], hit.date, frozenset(single.values()))
+    for row in held if told else []:
+        subjects = {normalize_name(row["subject"]), *([ME] if row["subject_id"] == graph.me else [])}
+        of = single.get(row["relation_id"], "")
+        if told and state.former_of(told, subjects, of, fact_value(row), row["valid_from"]):
+            return str(row["relation_id"])
+    return ""
+
+
+def _is_single(row: Row, predicates: PredicatePolicy) -> bool:
+    return predicates.rule(row["predicate"]).single
 
 
 def _passage(row: Mapping[str, Any], graph: Graph) -> Statement:

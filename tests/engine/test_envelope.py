@@ -183,6 +183,44 @@ async def test_what_contradicts_the_graph_stays_and_is_marked(engine: Engine, us
 
 
 @pytest.mark.spec("A03")
+async def test_what_the_user_said_before_a_fact_of_which_no_earlier_value_is_known_is_marked(
+    engine: Engine, user: str
+) -> None:
+    ana = Teller(engine, user)
+    since = datetime(2026, 1, 1, tzinfo=UTC)
+    fact = await ana.tells("me", "lives_in", "Leipzig", since=since)
+    old = await ana.says("I live in Berlin, in the old town.", speaker="", occurred_at=datetime(2020, 5, 3, tzinfo=UTC))
+    new = await ana.says("I live in Graz, in the old town.", speaker="", occurred_at=datetime(2026, 5, 3, tzinfo=UTC))
+    same = await ana.says(
+        "I live in Leipzig, in the old town.", speaker="", occurred_at=datetime(2025, 5, 3, tzinfo=UTC)
+    )
+    other = await ana.says(
+        "She lives in Berlin, in the old town.", speaker="", occurred_at=datetime(2020, 5, 3, tzinfo=UTC)
+    )
+
+    found = await asked(ana, "Remember? I live in a city, in the old town.")
+
+    hits = {one.text: one.overruled_by for one in found.envelope.EPISODE.hits}
+    assert len(hits) == len({old, new, same, other}) == 4
+    assert {text for text, loser in hits.items() if loser} == {"I live in Berlin, in the old town."}
+    loser = hits["I live in Berlin, in the old town."]
+    assert loser is not None
+    assert (loser.slot, loser.id, loser.because) == ("GRAPH", str(fact), "former_value")
+
+
+@pytest.mark.spec("A03")
+async def test_a_claim_is_not_supported_by_what_was_so_before_a_fact(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("me", "lives_in", "Leipzig", since=datetime(2026, 1, 1, tzinfo=UTC))
+    await ana.says("I live in Berlin", speaker="", occurred_at=datetime(2020, 5, 3, tzinfo=UTC))
+    request = ClaimsRequest(text="You live in Berlin.", thread_id=ana.thread)
+
+    [claim] = await engine.reads.claims(ana.viewer, request, engine.writes.now(), await ana.caught_up())
+
+    assert claim.support == "contradicted"
+
+
+@pytest.mark.spec("A03")
 async def test_a_document_yields_to_an_allergy(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("me", "allergy", "peanuts", literal=True)
