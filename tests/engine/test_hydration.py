@@ -97,9 +97,8 @@ async def test_facts_are_found_by_a_value_without_a_name(
         ("Bob", "likes", "tea"),
     ):
         await ana.tells(subject, predicate, thing)
-    known = {"known": await ana.facts()} if whole else {}
 
-    found = await asked(ana, text, **known)
+    found = await asked(ana, text, known=await ana.facts() if whole else None)
 
     assert found.facts[0].sentence == best
     assert found.facts[0].score > RELEVANT
