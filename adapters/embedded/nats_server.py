@@ -23,6 +23,7 @@ class NatsServer:
 
     name: ServerName = "nats"
     stop_signal = signal.SIGTERM
+    gives_up: bytes | None = b"[ERR] JetStream failed to store a msg"
 
     def __init__(
         self, directory: Path, token: str, sync: Literal["default", "always"], store_bytes: int | None = None

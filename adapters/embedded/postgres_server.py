@@ -44,6 +44,7 @@ class PostgresServer:
 
     name: ServerName = "postgres"
     stop_signal = signal.SIGINT  # fast shutdown; SIGTERM would wait for clients
+    gives_up: bytes | None = None
 
     def __init__(self, directory: Path, sockets: Path, account: Account | None, *, durable: bool) -> None:
         self.directory = directory

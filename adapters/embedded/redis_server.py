@@ -25,6 +25,7 @@ class RedisServer:
 
     name: ServerName = "redis"
     stop_signal = signal.SIGTERM
+    gives_up: bytes | None = None
 
     def __init__(self, directory: Path, sockets: Path) -> None:
         self.directory = directory

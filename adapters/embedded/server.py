@@ -28,6 +28,8 @@ class Server(Protocol):
     directory: Path
     binary: Path
     stop_signal: signal.Signals
+    # What it logs when it failed to write and, until it is restarted, will not try again; None if it always does.
+    gives_up: bytes | None
 
     @property
     def url(self) -> str:

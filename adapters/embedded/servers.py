@@ -83,6 +83,11 @@ class EmbeddedServers:
             Endpoints(os.getpid(), postgres, nats, redis, kind=self._kind, projections_url=self._projections_url)
         )
 
+    def restart_what_gave_up(self) -> None:
+        """Restart a server that, since its disk was full, writes nothing although there is room again."""
+        for server in self._supervised.values():
+            server.restart_if_it_gave_up()
+
     def stop(self) -> None:
         """Stop everything that was started; has no effect if nothing runs, or in a forked child."""
         if os.getpid() != self._owner:

@@ -5,6 +5,7 @@ tried for as long as the engine runs, with pauses that grow to `LONGEST_PAUSE` a
 """
 
 import logging
+import shutil
 import subprocess
 import threading
 import time
@@ -24,6 +25,7 @@ FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 5.0
 CALM = 60.0
 POLL = 0.01
+ROOM_BYTES = 64 * 1024 * 1024
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +38,7 @@ class SupervisedServer:
         self._log = ServerLog(log_file)
         self._on_event = on_event
         self._process: subprocess.Popen[bytes] | None = None
+        self._up_since = 0.0
         self._stopping = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name=f"mnemolog-{server.name}", daemon=True)
 
@@ -54,6 +57,16 @@ class SupervisedServer:
             if self._stopping.is_set():
                 break
         raise self._failure("did not start")
+
+    def restart_if_it_gave_up(self) -> None:
+        """End it, so that it is restarted, if it gave up writing and there is room on its disk again."""
+        words, process = self.server.gives_up, self._process
+        if not words or process is None or process.returncode is not None or not self._log.says(words):
+            return
+        calm = time.monotonic() - self._up_since > CALM
+        if calm and shutil.disk_usage(self.server.directory).free > ROOM_BYTES:
+            log.warning("%s gave up writing and is restarted: there is room on the disk", self.server.name)
+            process.send_signal(self.server.stop_signal)
 
     def request_stop(self) -> None:
         """Signal it to stop, also in the middle of a restart; does not wait."""
@@ -104,6 +117,7 @@ class SupervisedServer:
         try:
             self.server.prepare()
             self._process = process = self._launched()
+            self._up_since = time.monotonic()
         except (OSError, subprocess.SubprocessError) as error:
             raise self._failure(f"cannot be started: {error}") from error
         if self._came_up(process):

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 import mnemolog
@@ -32,6 +33,7 @@ __all__ = ["Engine", "new_id", "now", "open_engine"]
 
 SETTLE_SECONDS = 0.02
 SETTLE_SHARE = 0.03
+LOOK_SECONDS = 5.0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -114,10 +116,16 @@ async def open_engine(
             services = await wire(stack, settings, policy, endpoints, roles, attached=servers is None)
         engine = Engine(**vars(services), servers=servers)
         if servers and not passive:
-            await run(stack, [worker_of(engine).run])
+            await run(stack, [worker_of(engine).run, partial(_keep_writing, servers)])
             shared = shared_settings(settings)
             engine.endpoints = await asyncio.to_thread(servers.publish_ready, mnemolog.__version__, now(), shared)
         yield engine
+
+
+async def _keep_writing(servers: EmbeddedServers) -> None:
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        servers.restart_what_gave_up()
 
 
 @asynccontextmanager

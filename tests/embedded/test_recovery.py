@@ -2,6 +2,7 @@
 
 import os
 import queue
+import resource
 import shutil
 import signal
 import subprocess
@@ -9,11 +10,12 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 import pytest
+from nats.errors import Error as NatsError
 
-from mnemolog.adapters.embedded import EmbeddedServers, ServerEvent, running_engine
+from mnemolog.adapters.embedded import EmbeddedServers, ServerEvent, running_engine, supervision
 from mnemolog.adapters.embedded.leftovers import end_leftovers, working_in
 from mnemolog.domain.errors import DataDirectoryInUse
-from tests.embedded.clients import read_everywhere, write_everywhere
+from tests.embedded.clients import read_everywhere, read_from_nats, write_everywhere, write_to_nats
 from tests.embedded.conftest import run_engine
 
 
@@ -45,6 +47,34 @@ async def test_all_servers_killed_again_and_again_come_back(data_dir: Path) -> N
             seen = [events.get(timeout=60).what for _ in range(6)]
             assert sorted(seen) == ["died"] * 3 + ["restarted"] * 3
         assert await read_everywhere(servers.endpoints) == {"postgres": ["tea"], "nats": ["tea"], "redis": ["tea"]}
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="only Linux limits another process")
+async def test_nats_stores_again_once_there_is_room_on_its_disk(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervision, "CALM", 0.0)
+    monkeypatch.setattr(supervision, "ROOM_BYTES", 2**60)
+    events: queue.Queue[ServerEvent] = queue.Queue()
+    with EmbeddedServers(data_dir, postgres_url="p://", redis_url="r://", on_event=events.put) as servers:
+        await write_to_nats(servers.endpoints, "tea")
+        no_limit = resource.prlimit(servers.pids["nats"], resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+        with pytest.raises(NatsError):
+            await write_to_nats(servers.endpoints, "milk")
+        resource.prlimit(servers.pids["nats"], resource.RLIMIT_FSIZE, no_limit)
+        with pytest.raises(NatsError):
+            await write_to_nats(servers.endpoints, "sugar")
+
+        servers.restart_what_gave_up()
+        assert events.empty(), "it would meet the same full disk"
+        monkeypatch.setattr(supervision, "ROOM_BYTES", 0)
+        servers.restart_what_gave_up()
+
+        assert [events.get(timeout=60).what for _ in range(2)] == ["died", "restarted"]
+        await write_to_nats(servers.endpoints, "coffee")
+        assert await read_from_nats(servers.endpoints) == ["tea", "coffee"]
+        servers.restart_what_gave_up()
+        assert events.empty(), "it writes again"
 
 
 def test_a_listener_that_fails_does_not_end_supervision(data_dir: Path) -> None:
