@@ -66,6 +66,16 @@ _ASKED = tuple(
     for form in forms
 )
 
+# Many write without capitals: then a word is a name if it is none of these.
+_NO_NAME = (
+    "i|you|he|she|it|we|they|one|this|that|these|those|there|who|what|which|some|any|no|every|every(?:one|body)"
+    "|any(?:one|body)|some(?:one|body)|nobody|people|the|an?|my|our|your|his|her|its|their|most|all|both|each|other"
+)
+_UNCAPITALISED = tuple(
+    (what, words, re.compile(pattern.pattern.replace(_NAME, rf"(?P<name>(?!(?:{_NO_NAME}|{_KIN})\b)[^\W\d_][\w-]*)")))
+    for what, words, pattern in _ASKED
+    if not pattern.fullmatch("What does Ana do")  # `what does caching do` asks of nobody.
+)
 
 # What somebody asks of themselves, and what tells it: a word of their own, or of a fact or a memory about somebody.
 _OWN = {
@@ -156,9 +166,11 @@ def direct(question: str) -> Direct | None:
 
     >>> direct("Where does my cousin Eva Novak live?").said, direct("What is our uncle called?").said
     ("Eva Novak's home", 'my uncle')
+    >>> direct("where does zoltan live").said, direct("where does everyone live?")
+    ("zoltan's home", None)
     """
     plain = _WHOSE.sub("", question.replace("’", "'"))
-    for what, words, pattern in _ASKED:
+    for what, words, pattern in _UNCAPITALISED if plain[1:] == plain[1:].lower() else _ASKED:
         if found := pattern.fullmatch(plain):
             return Direct(found["name"] or "", (found["kin"] or "").lower(), asks=what, words=words)
     for what, pattern in _ASKED_OF_ONESELF:

@@ -1,6 +1,6 @@
 """One ranked answer from all sources, in which nothing superseded stands above what is current."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
@@ -133,14 +133,15 @@ async def hits_that_tell(asked: Asked, hits: Sequence[Hit]) -> tuple[Sequence[Hi
     question = direct_question.direct(asked.question.text)
     if question is None or (question.relative and not question.asks and direct_question.thing(asked.question.text)):
         return hits, await _untold_thing(asked, hits)
-    if question.name and await _is_user(asked, question.name):
+    of_user, others = await _called(asked, question.name) if question.name else (False, frozenset[str]())
+    if of_user:
         return hits, ()
-    names = {question.name} - {""}
+    names = {question.name, *others} - {""}
     if question.own:
         subjects = {hit.row["details"]["subject"] for hit in hits if hit.kind == FACT} - {None}
-        names = {asked.viewer.user_id, *[one for one in subjects if await _is_user(asked, one)]}
+        names = {asked.viewer.user_id, *[one for one in subjects if (await _called(asked, one))[0]]}
     if " " in question.name and any(hit.kind != FACT and question.speaks_of(hit.text, names) for hit in hits):
-        hits = [hit for hit in hits if hit.kind != FACT or not _is_namesake(hit, question.name)]
+        hits = [hit for hit in hits if hit.kind != FACT or not _is_namesake(hit, question.name, others)]
     if question.relative:
         ties = [hit.row["details"] for hit in hits if hit.kind == FACT]
         names |= {tie["object"] for tie in ties if tie["object"] and tie["predicate"] in question.predicates}
@@ -194,18 +195,22 @@ def _beside(hit: Hit) -> Hit:
     return replace(hit, score=BESIDE * hit.score, parts={**hit.parts, "beside": BESIDE})
 
 
-async def _is_user(asked: Asked, name: str) -> bool:
-    own = asked.own_name
-    borne = await entities.bearers(asked.connection, asked.viewer, {own, name_key(name)})
+async def _called(asked: Asked, name: str) -> tuple[bool, frozenset[str]]:
+    """Whether a name is the user's, and all names of those who bear it: `Bobby` is Robert Kowalski."""
+    own, key = asked.own_name, name_key(name)
+    borne = await entities.bearers(asked.connection, asked.viewer, {own, key})
     user = {row["entity_id"] for row in borne.get(own, ())}
-    return name_key(name) == own or any(row["entity_id"] in user for row in borne.get(name_key(name), ()))
+    bearers = borne.get(key, ())
+    names = frozenset(one for row in bearers for one in (row["name"], *row["aliases"]))
+    return key == own or any(row["entity_id"] in user for row in bearers), names
 
 
-def _is_namesake(fact: Hit, name: str) -> bool:
-    """Whether a fact is about somebody who bears only a part of the name."""
+def _is_namesake(fact: Hit, name: str, others: Collection[str]) -> bool:
+    """Whether a fact is about somebody who bears only a part of the name, and is not who bears it by other names."""
     whole, row = f" {name_key(name)} ", fact.row["details"]
     bearers = [f" {name_key(one)} " for one in (row["subject"], row["object"]) if one]
-    return whole not in bearers and any(one in whole for one in bearers)
+    meant = {whole, *(f" {name_key(one)} " for one in others)}
+    return meant.isdisjoint(bearers) and any(one in whole for one in bearers)
 
 
 def _tells_people_apart(asked: Asked, found: Sequence[Found]) -> bool:

@@ -23,6 +23,9 @@ from mnemolog.domain.direct_question import direct, thing
         ("What is my sister called?", "my sister"),
         ("How is our aunt?", "my aunt"),
         ("Does my mother-in-law like tea?", "my mother-in-law"),
+        ("where does zoltan live", "zoltan's home"),
+        ("Where does josé work now?", "josé's job"),
+        ("what's tara's phone number", "tara's phone number"),
     ],
 )
 def test_what_is_asked_is_said_in_few_words(question: str, said: str) -> None:
@@ -40,6 +43,11 @@ def test_what_is_asked_is_said_in_few_words(question: str, said: str) -> None:
         "Where does Ana's manager live?",
         "Who is Eva?",
         "My day",
+        "where does she live",
+        "where do we live?",
+        "where does everybody work?",
+        "where does the cat live?",
+        "what does caching do?",
         "",
     ],
 )

@@ -140,6 +140,31 @@ async def test_who_is_named_in_another_language_is_not_said_to_be_unknown(
     assert bool(found.nothing) is not bool(about)
 
 
+async def test_who_is_called_by_another_name_is_found_by_it(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    bob = await ana.knows_of("Robert Kowalski")
+    await ana.tells("Robert Kowalski", "lives_in", "Berlin")
+    await ana.calls(bob, "Bobby")
+    await engine.settled(60)
+
+    for question in ("Where does Bobby live?", "where does bobby live?"):
+        found = await ana.asks(question)
+        assert ([hit.text for hit in found.hits], found.unknown) == (["Robert Kowalski lives in Berlin"], [])
+    found = await ana.asks("When is Bobby's birthday?")
+    assert ([hit.text for hit in found.hits], found.unknown) == ([], ["Bobby's birthday"])
+
+
+async def test_an_unknown_name_is_unknown_without_a_capital_too(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Ana Silva", "lives_in", "Lisbon")
+    await engine.settled(60)
+
+    found = await ana.asks("where does zoltan live?")
+
+    assert ([hit.text for hit in found.hits], found.unknown) == ([], ["zoltan's home"])
+    assert [hit.text for hit in (await ana.asks("where does ana live?")).hits] == ["Ana Silva lives in Lisbon"]
+
+
 async def test_of_two_who_are_asked_about_one_may_be_unknown(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("Ana Silva", "lives_in", "Lisbon")
