@@ -121,8 +121,11 @@ async def summarize_ended(engine: Services, stream: StreamId, kind: SummaryKind,
     table, key = STRETCHES[kind], (*owner_of(stream), id_)
     async with engine.projections.live.connect() as connection:
         row = (await load(connection, table, [key])).get(key)
-        if row is None or row["erased"] or row["status"] != EpisodeStatus.CLOSED:
-            return
+    if row is None or row["erased"] or row["status"] != EpisodeStatus.CLOSED:
+        return
+    if kind is SummaryKind.FINAL:  # Most of a conversation that was imported closes before its chunks are written.
+        await _chunks(engine, stream, row)
+    async with engine.projections.live.connect() as connection:
         place = (stream, row["agent_id"], row["thread_id"])
         ends = (row["first_turn_id"], row["last_turn_id"])
         rows = await conversation.between(connection, *place, *ends, COVERED_AT_MOST)
@@ -173,12 +176,28 @@ async def _episode(engine: Services, stream: StreamId, agent_id: str, thread_id:
         rows = await conversation.between(connection, *place, episode["first_turn_id"], None, COVERED_AT_MOST)
         chunks = await reader.chunks_since(connection, thread, rows[0]["seq"]) if rows else []
     about = {"agent_id": agent_id, "thread_id": thread_id, "episode_id": episode["episode_id"]}
-    rest = _new(rows, chunks[-1] if chunks else None)
-    for at in range(0, len(rest) - CHUNK + 1, CHUNK):
-        await write(engine, stream, Draft(kind=SummaryKind.CHUNK, rows=rest[at : at + CHUNK], **about))
+    await _chunks(engine, stream, episode)
     new = _new(rows, before)
     if len(new) >= RUNNING_EVERY or sum(len(row["text"]) for row in new) >= PRESSURE:
         await write(engine, stream, Draft(kind=SummaryKind.RUNNING, rows=rows, chunks=chunks, **about))
+
+
+async def _chunks(engine: Services, stream: StreamId, episode: Row) -> None:
+    """Of an episode, the chunks that are full and have no summary, the oldest first."""
+    about = {name: episode[name] for name in ("agent_id", "thread_id", "episode_id")}
+    stretch = conversation.Stretch(
+        episode["agent_id"], episode["thread_id"], episode["first_turn_id"], episode["last_turn_id"]
+    )
+    async with engine.projections.live.connect() as connection:
+        last = await reader.last_chunk(connection, _thread(episode), episode["episode_id"])
+    after = last["last_turn_id"] if last else None
+    while True:
+        async with engine.projections.live.connect() as connection:
+            rows = await conversation.first_after(connection, stream, stretch, after, CHUNK)
+        if len(rows) < CHUNK:
+            return
+        await write(engine, stream, Draft(kind=SummaryKind.CHUNK, rows=rows, **about))
+        after = rows[-1]["message_id"]
 
 
 async def _grown(

@@ -152,5 +152,14 @@ async def chunks_since(connection: AsyncConnection, thread: Key, seq: int) -> li
     return await fetch(connection, summaries, select(*stored(summaries)).where(of_thread, there).order_by(column.seq))
 
 
+async def last_chunk(connection: AsyncConnection, thread: Key, episode_id: UUID) -> Row | None:
+    """The latest readable chunk summary of an episode of a (tenant, stream kind, user, agent, thread)."""
+    column = summaries.c
+    of_thread = tuple_(*indexed(summaries), column.agent_id, column.thread_id) == tuple_(*thread)
+    there = (column.kind == SummaryKind.CHUNK) & (column.episode_id == episode_id) & (column.text != "")
+    statement = select(*stored(summaries)).where(of_thread, there).order_by(column.seq.desc()).limit(1)
+    return next(iter(await fetch(connection, summaries, statement)), None)
+
+
 def _shown(row: Row) -> Row:
     return {name: value for name, value in row.items() if name not in _INTERNAL}

@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -217,6 +218,30 @@ async def test_an_open_episode_is_only_read_again_when_a_summary_of_it_is_due(
     await summarized(ana)
     assert read == [92]
     assert [one["messages"] for one in await listed(ana, "running")] == [92, 80]
+
+
+@pytest.mark.spec("E04")
+async def test_every_chunk_of_a_long_episode_is_summarized_however_late(ana: Person) -> None:
+    await talks(ana, *trains(450))
+    await summarized(ana)
+    await talks(ana, *trains(50, 451))
+
+    await summarized(ana, 9 * HOUR)
+
+    [final] = await listed(ana, "final")
+    chunks = (await listed(ana, "chunk"))[::-1]
+    assert [one["messages"] for one in chunks] == [40] * 12
+    assert all(one["last_turn_id"] < later["first_turn_id"] for one, later in pairwise(chunks))
+    assert {one["episode_id"] for one in chunks} == {final["episode_id"]}
+    await summarized(ana, 10 * HOUR)
+    assert len(await listed(ana, "chunk")) == 12
+
+
+@pytest.mark.spec("E04")
+async def test_an_episode_that_closed_before_its_chunks_were_written_has_them(ana: Person) -> None:
+    await talks(ana, *trains(90))
+    await summarized(ana, 9 * HOUR)
+    assert [one["messages"] for one in await listed(ana, "chunk")] == [40, 40]
 
 
 async def test_long_messages_make_a_running_summary_due_sooner(ana: Person) -> None:
@@ -467,7 +492,7 @@ async def test_a_model_writes_each_kind_once_though_its_server_is_killed_meanwhi
         await eventually(lambda: _has(ana, "final", "rolling", "session", "spine"))
         await eventually(lambda: _all_done(engine))
 
-        assert await _kinds(ana) == ["final", "rolling", "session", "spine"]
+        assert await _kinds(ana) == ["chunk", "chunk", "final", "rolling", "session", "spine"]
         made = {kind: (await listed(ana, kind))[0] for kind in ("rolling", "session", "final", "spine")}
         for kind, summary in made.items():
             assert (summary["model"], summary["prompt"], summary["prompt_version"]) == ("m-1", f"{kind}_summary", 1)
