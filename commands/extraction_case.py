@@ -138,7 +138,8 @@ class Case:
 
     def _stated_by(self) -> dict[str, Any]:
         who = self.command.model_dump(include={"tenant", "user_id", "agent_id", "thread_id", "actor"})
-        return {**who, "stated_in": (self.command.turn_id,), "rule": self.candidate.rule}
+        told_at = self.command.said_at if self.command.said_at < self.command.at else None
+        return {**who, "stated_in": (self.command.turn_id,), "rule": self.candidate.rule, "told_at": told_at}
 
 
 def holds(one: Relation, at: datetime) -> bool:

@@ -32,12 +32,13 @@ class ContraryCommand(FactCommand, Sourced):
 
 
 class StatedChange(ContraryCommand):
-    """`stated_in`: the messages that it was extracted from, by `rule`."""
+    """`stated_in`: the messages that it was extracted from, by `rule`. `told_at`: when these were said."""
 
-    generated: ClassVar[frozenset[str]] = GraphCommand.generated | {"stated_in", "rule"}
+    generated: ClassVar[frozenset[str]] = GraphCommand.generated | {"stated_in", "rule", "told_at"}
 
     stated_in: tuple[Id, ...] = ()
     rule: str = ""
+    told_at: Instant | None = None
 
 
 class EndFact(StatedChange):
@@ -97,6 +98,7 @@ def _end(command: EndFact, state: Graph) -> Sequence[Event]:
             valid_to=at,
             stated_in=command.stated_in,
             rule=command.rule,
+            told_at=command.told_at,
         )
     ]
 
@@ -110,7 +112,15 @@ def _retire(command: RetireFact, state: Graph) -> Sequence[Event]:
         return []
     before = facts_of(state.slot(state.place(found)))
     validity = own_first(command.relation_id, before, facts.retired(before, found.fact))
-    return [events.RelationRetired(relation_id=command.relation_id, validity=validity, stated_in=command.stated_in)]
+    return [
+        events.RelationRetired(
+            relation_id=command.relation_id,
+            validity=validity,
+            stated_in=command.stated_in,
+            rule=command.rule,
+            told_at=command.told_at,
+        )
+    ]
 
 
 @_decide.register

@@ -211,6 +211,7 @@ def _instead(
                 validity=own_first(one.relation_id, before, after),
                 stated_in=command.source_turn_ids,
                 rule=str(command.metadata.get("rule", "")),
+                told_at=command.told_at,
             )
         )
         before = after

@@ -98,12 +98,16 @@ class RelationObserved(RelationEvent):
 
 
 class StatedEvent(ValidityEvent):
-    """`stated_in` are the messages that say so, if it was extracted from messages, by `rule`."""
+    """`stated_in` are the messages that say so, if it was extracted from messages, by `rule`.
 
-    version: ClassVar[int] = 2
+    `told_at`: when it was said, if that was not when it was recorded; since version 3.
+    """
+
+    version: ClassVar[int] = 3
 
     stated_in: tuple[str, ...] = ()
     rule: str = ""
+    told_at: datetime | None = None
 
     def tags(self) -> frozenset[str]:
         return super().tags() | {turn_tag(turn_id) for turn_id in self.stated_in}

@@ -213,11 +213,9 @@ class FactReplay:
         match payload:
             case events.RelationEnded():
                 about |= {"until": payload.valid_to, "at": event.occurred_at}
-                end = EndFact(**about, stated_in=payload.stated_in, rule=payload.rule)
-                self._decide(FACT_CHANGES, end, [event])
+                self._decide(FACT_CHANGES, EndFact(**about, **_stated(payload)), [event])
             case events.RelationRetired():
-                retire = RetireFact(**about, stated_in=payload.stated_in, rule=payload.rule)
-                self._decide(FACT_CHANGES, retire, [event])
+                self._decide(FACT_CHANGES, RetireFact(**about, **_stated(payload)), [event])
             case events.RelationReverted() if payload.undoes not in self._shadow.log.ids:
                 self._shadow.note(event, payload.relation_id, "it undoes what would not have happened")
             case events.RelationReverted():
@@ -263,6 +261,10 @@ class FactReplay:
             return []
         self._shadow.write(decided, group)
         return decided
+
+
+def _stated(payload: events.RelationEnded | events.RelationRetired) -> dict[str, Any]:
+    return payload.model_dump(include={"stated_in", "rule", "told_at"})
 
 
 def _confirms(payload: events.RelationObserved) -> bool:
