@@ -24,6 +24,8 @@ from mnemolog.events.entities import EntityUpdated, Telling
 from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event
 
+CORRECTED_WITHIN = timedelta(days=30)
+"""How long after a value was told "Graz, not Linz" corrects it. Later it is a change."""
 VAGUENESS = timedelta(days=7)
 """How far a day that is told in words such as "last weekend" may be from the one that is meant."""
 
@@ -68,12 +70,26 @@ def decide_one(case: Case) -> Sequence[Event]:
     found = case.resolved()
     if found is None or not _applies(found):
         return []
+    found = _contrasted(found)
     if decided := _OTHERWISE.get(found.candidate.action):
         return decided(found)
     news = [*(_ended(found) if found.is_end else _stated(found))]
     if found.fact.predicate == NEXT_TRIP and found.is_end and (found.candidate.object or not news):
         news += called_off(found.after(news))
     return [*news, *ended_with(found, news)] if news else []
+
+
+def _contrasted(case: Case) -> Case:
+    """ "I live in Graz, not Linz": a correction if Linz was told lately, or else a change if it was told at all."""
+    candidate = case.candidate
+    wrong = [one for one in case.wrong() if not case.is_told_later(one)]
+    if candidate.action is not Action.STATE or not wrong:
+        return case
+    said_at = case.command.said_at
+    lately = all(said_at - case.state.told.get(one.relation_id, said_at) <= CORRECTED_WITHIN for one in wrong)
+    return replace(
+        case, candidate=replace(candidate, action=Action.CORRECT if lately else candidate.action, changes=True)
+    )
 
 
 def contested(case: Case) -> Relation | None:
@@ -106,7 +122,7 @@ def _stated(case: Case) -> Sequence[Event]:
     if any(one in same and case.is_recorded(one) for one in before):
         return []
     if not fact.rule.single:
-        return case.record()
+        return _in_place_of_wrong(case)
     wrong = [one for one in same if fact.since and _began_later(case, one, fact.since)]
     if wrong:
         retired = case.retire(wrong[0])
@@ -128,7 +144,7 @@ def _superseded(case: Case, others: Sequence[Relation]) -> Sequence[Event]:
         if case.command.actor == MODEL_ACTOR and case.is_told_later(one):
             continue  # The rules read in the order in which messages came, whatever their dates.
         began = one.validity.periods[-1].valid_from
-        if case.candidate.action is Action.CORRECT and not case.is_recorded(one):
+        if case.candidate.action is Action.CORRECT and not case.is_recorded(one) and _is_wrong(case, one):
             retired += case.retire(one)
             since = since or began
         elif since is None or since > began or case.fact.until is not None:
@@ -139,6 +155,24 @@ def _superseded(case: Case, others: Sequence[Relation]) -> Sequence[Event]:
         else:
             since = None  # Later than what it supersedes: since when is not known.
     return [*retired, *case.of(since=since).after(retired).record()]
+
+
+def _is_wrong(case: Case, one: Relation) -> bool:
+    """Whether a correction is about this value, if it says which one was wrong."""
+    return not case.candidate.wrong or one in case.wrong()
+
+
+def _in_place_of_wrong(case: Case) -> Sequence[Event]:
+    """A fact beside others of its sort, and in place of the one that the message says was wrong."""
+    events: list[Event] = []
+    corrects, since = case.candidate.action is Action.CORRECT, case.fact.since
+    for one in filter(case.outranks, case.wrong()):
+        if corrects and not case.is_recorded(one):
+            events += case.after(events).retire(one)
+            since = since or min((period.valid_from for period in one.validity.said), default=None)
+        elif case.holding([one]):
+            events += case.after(events).end(one, case.fact.since or case.command.said_at)
+    return [*events, *case.of(since=since).after(events).record()]
 
 
 def _began_later(case: Case, one: Relation, since: datetime) -> bool:

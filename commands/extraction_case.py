@@ -16,7 +16,8 @@ from mnemolog.commands.fact_changes import decide as change_fact
 from mnemolog.commands.facts import FACTS, Remember, subject_of
 from mnemolog.domain.entity import PERSON
 from mnemolog.domain.extraction.candidate import Action, Candidate
-from mnemolog.domain.extraction.short_names import is_short_for
+from mnemolog.domain.extraction.short_names import is_called, is_short_for
+from mnemolog.domain.memory import Status
 from mnemolog.domain.predicates import TRIP_DATE, Predicate
 from mnemolog.domain.relation import Relation
 from mnemolog.events.event import Event
@@ -94,6 +95,12 @@ class Case:
         slot = self.state.about(self.fact, self.fact.predicate)
         found = [one for one in self.holding(slot) if is_short_for(name, self.state.value_of(one))]
         return found[0] if len(found) == 1 else None
+
+    def wrong(self) -> list[Relation]:
+        """The values that the message says were wrong."""
+        said, slot = self.candidate.wrong, self.state.about(self.fact, self.fact.predicate)
+        known = [one for one in slot if said and one.status is Status.ACTIVE]
+        return [one for one in known if is_called(said, self.state.value_of(one))]
 
     def is_recorded(self, one: Relation) -> bool:
         """Whether somebody other than an extractor told a fact."""

@@ -23,7 +23,16 @@ from mnemolog.domain.extraction.vocabulary import (
     TURNED,
 )
 from mnemolog.domain.memory import Status
-from mnemolog.domain.predicates import BUILT_IN, DIED, NEXT_TRIP, Predicate, trip_date_of
+from mnemolog.domain.predicates import (
+    BUILT_IN,
+    DIED,
+    EMPLOYMENT,
+    JOB_TITLE,
+    NEXT_TRIP,
+    WORKS_AT,
+    Predicate,
+    trip_date_of,
+)
 from mnemolog.domain.relation import Relation
 from mnemolog.events.event import Event
 
@@ -106,6 +115,17 @@ def _replaced(case: Case) -> Sequence[Event]:
     return case.end_all(case.state.about(case.fact, *ALSO_CALLED[case.fact.predicate]))
 
 
+def _hired(case: Case) -> Sequence[Event]:
+    """The end of one's own business, if somebody else gives one a job after it began; one's own firm begins with it."""
+    if not case.candidate.hired:
+        return []
+    begun = min(
+        (period.valid_from for one in case.state.same_as(case.fact) for period in one.validity.said), default=None
+    )
+    own = case.holding(case.state.about(case.fact, EMPLOYMENT))
+    return case.end_all([one for one in own if begun and one.validity.periods[-1].valid_from < begun])
+
+
 def _turned(case: Case) -> Sequence[Event]:
     """The ends of what a fact's object was to its subject, such as a neighbour who has moved in."""
     former = [other_way(case.fact, predicate) for predicate in TURNED[case.fact.predicate]]
@@ -138,6 +158,7 @@ _RULES: Sequence[tuple[Container[str], Container[Action], Callable[[Case], Seque
     ({DIED}, {*Action}, _outlived),
     (SUCCEEDED, {Action.STATE, Action.CORRECT}, _succeeded),
     (ALSO_CALLED, {Action.STATE}, _replaced),
+    ({WORKS_AT, JOB_TITLE}, {Action.STATE}, _hired),
     (TURNED, {Action.STATE, Action.CORRECT}, _turned),
     ({*FOLLOWED, *FOLLOWED_BY_OTHER}, {Action.STATE, Action.CORRECT}, _followed),
 )

@@ -17,7 +17,7 @@ from mnemolog.domain.extraction.vocabulary import (
     TIED_TO,
     TURNED,
 )
-from mnemolog.domain.predicates import DIED, NEXT_TRIP, WORKS_AT
+from mnemolog.domain.predicates import DIED, EMPLOYMENT, NEXT_TRIP, WORKS_AT
 
 
 def tags_of(case: Case) -> frozenset[str]:
@@ -48,9 +48,12 @@ def _around(case: Case, subject: Entity) -> frozenset[str]:
     ending = [each for of in (TIED_TO, SUCCEEDED, ALSO_CALLED) for each in of.get(fact.predicate, ())]
     for predicate in (*ending, FOLLOWED.get(fact.predicate, fact.predicate)):
         tags |= slot_reads(graph, (fact.scope, fact.owner, subject.entity_id, predicate))
+    if case.candidate.hired:
+        tags |= slot_reads(graph, (fact.scope, fact.owner, subject.entity_id, EMPLOYMENT))
     if case.candidate.action is Action.CALL:
         tags |= name_reads(fact, str(fact.object))
-    if case.candidate.in_short or case.candidate.replaces or fact.predicate in (WORKS_AT, NEXT_TRIP):
+    named = case.candidate.in_short or case.candidate.replaces or case.candidate.wrong
+    if named or fact.predicate in (WORKS_AT, NEXT_TRIP):
         slot = case.state.about(fact, fact.predicate)
         tags |= entity_reads(graph, [one.object_id for one in slot if one.object_id])
     return tags

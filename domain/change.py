@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from mnemolog.domain import hydration
 from mnemolog.domain.extraction.clauses import LONGEST
+from mnemolog.domain.extraction.corrections import contrasted, correction
 from mnemolog.domain.extraction.times import COUNT, POINT
 from mnemolog.domain.text import NOT_A_TITLE
 
@@ -70,6 +71,18 @@ def is_correction(text: str) -> bool:
     (True, True, False)
     """
     return len(text) <= _BRIEF and _CORRECTION.search(text) is not None
+
+
+def corrects_name(text: str) -> bool:
+    """Whether a message says that another name is right than one that was said before.
+
+    >>> corrects_name("Actually the fair is in Lyon, not Lille."), corrects_name("I meant Lyon")
+    (True, True)
+    >>> corrects_name("Not now.")
+    False
+    """
+    sentences = _SENTENCE.split(text) if len(text) <= _BRIEF else ()
+    return any(correction(one) or contrasted(one)[1] for one in sentences)
 
 
 _BRIEF = 200  # Characters of a message that corrects another.

@@ -12,7 +12,8 @@ from mnemolog.domain.slug import slug
 from mnemolog.domain.text import clean, normalize_name
 
 MAX_PREDICATE = 64  # A §4.2
-DIED, MEDICATION, WORKS_AT = "died", "medication", "works_at"
+DIED, MEDICATION = "died", "medication"
+WORKS_AT, JOB_TITLE, EMPLOYMENT = "works_at", "job_title", "employment"
 NEXT_TRIP, TRIP_TO = "next_trip", "trip_to"
 TRIP_DATE = "trip_date"
 _OF_TRIP = f"_{TRIP_DATE}"

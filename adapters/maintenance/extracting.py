@@ -40,6 +40,8 @@ QUIET = timedelta(minutes=1)
 # Older messages are not read again, such as after an upgrade, or when the last job is no longer known.
 READ_FOR = timedelta(days=7)
 WINDOW, WINDOW_BEFORE = 10_000, 50
+STATED_BEFORE = 20
+"""So many earlier messages of an author that state something may be corrected by name."""
 
 
 def extracting(engine: Services) -> list[Kind]:
@@ -138,12 +140,12 @@ def _speaks(event: Recorded, agent_id: str, since: datetime) -> bool:
 
 def _candidates(said: Sequence[Recorded]) -> Sequence[Sequence[Candidate]]:
     """What each message states; one may go on with what its author stated before."""
-    last, previous = dict[str, Candidate](), dict[str, str]()
+    told, previous = dict[str, list[Sequence[Candidate]]](), dict[str, str]()
     found = list[Sequence[Candidate]]()
     for event in said:
         turn = event.payload
         assert isinstance(turn, TurnRecorded)
-        before = (last.get(turn.speaker), previous.get(turn.speaker, ""))
+        before = (told.get(turn.speaker, [])[-STATED_BEFORE:], previous.get(turn.speaker, ""))
         try:
             stated = extract(turn.text, event.occurred_at, turn.speaker or ME, *before)
         except Exception as error:  # noqa: BLE001  A rule may fail on one message: the others are read all the same.
@@ -151,7 +153,7 @@ def _candidates(said: Sequence[Recorded]) -> Sequence[Sequence[Candidate]]:
             stated = ()
         previous[turn.speaker] = turn.text
         if stated:
-            last[turn.speaker] = stated[-1]
+            told.setdefault(turn.speaker, []).append(stated)
         found.append(stated)
     return found
 

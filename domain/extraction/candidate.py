@@ -41,6 +41,11 @@ class Candidate:
     `trip`: the place to which the trip goes whose date this is. `planned`: it counts only if that trip is planned
     already, because much else is moved: "Lisbon was moved to 28 May". `again`: or was, before it was called off.
 
+    `wrong`: the value that the sentence says was wrong. Who only states "Graz, not Linz" corrects what was told lately, and
+    otherwise tells of a change.
+
+    `hired`: it is a job with somebody else, with which one's own business ends.
+
     `in_short`: an end may name what holds by its first words, or in the singular: "my walnut allergy".
 
     `rule`: the rule that it comes from, after the name of the extractor.
@@ -55,6 +60,8 @@ class Candidate:
     trip: str = ""
     planned: bool = False
     again: bool = False
+    wrong: str = ""
+    hired: bool = False
     in_short: bool = False
     action: Action = Action.STATE
     literal: bool | None = None

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mnemolog.domain.extraction import rule
+from mnemolog.domain.extraction.corrections import contrasted, correction
 from mnemolog.domain.extraction.denials import denials
 from mnemolog.domain.extraction.figures import COST
 from mnemolog.domain.extraction.times import POINT, is_time
@@ -18,13 +19,15 @@ LONGEST = 2000
 @dataclass(frozen=True, slots=True)
 class Clause:
     """`corrects`: the sentence says that something before was wrong. `denies`: that this never was so. `before`: the sentences before it, and what its own
-    says before it.
+    says before it. `wrong`: the name that it says was wrong. `amends`: it begins as a correction may, such as "Sorry".
     """
 
     text: str
     corrects: bool = False
     before: tuple[str, ...] = ()
     denies: bool = False
+    wrong: str = ""
+    amends: bool = False
 
 
 def clauses(text: str) -> Iterator[Clause]:
@@ -34,11 +37,16 @@ def clauses(text: str) -> Iterator[Clause]:
     plain = _QUOTED.sub(' "" ', _capitalised(_apostrophes(text.translate(_TYPOGRAPHY))))
     if _JEST.search(plain):
         return
-    sentences = sentences_of(plain)
+    sentences = sentences_of(plain.replace(" - not ", ", not "))
     for place, sentence in enumerate(sentences):
+        if meant := correction(sentence.strip()):
+            yield Clause(meant.right, corrects=True, before=sentences[:place], wrong=meant.wrong, amends=True)
+            continue
         stated, corrects = _opened(_certain(_ASIDE.sub("", sentence.strip())))
+        amends = corrects or _AMENDS.match(sentence) is not None
         stated, other_time = _NOT_THEN.subn("", stated)
         corrects = corrects or bool(other_time)
+        stated, wrong = (stated, "") if _OF_TRIP.match(stated) else contrasted(stated)
         stated, denied = denials(stated)
         if not sentence.endswith("?"):
             yield from (Clause(one.strip(), before=sentences[:place], denies=True) for one in denied)
@@ -73,7 +81,7 @@ def clauses(text: str) -> Iterator[Clause]:
             clause = f"I have {clause}" if own and _PET.match(clause) else clause
             clause = _NEW_ROLE.sub("my new ", _KIN.sub(r"my \1 ", clause))
             if clause:
-                yield Clause(clause.strip(" .!,;:"), corrects or again, before)
+                yield Clause(clause.strip(" .!,;:"), corrects or again, before, wrong=wrong, amends=amends or again)
 
 
 def _apostrophes(text: str) -> str:
@@ -209,7 +217,7 @@ _END = re.compile(NOT_A_TITLE + r"(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
 # A gerund with a verb after it is itself the subject: "Moving to Lisbon was hard".
 _ELLIPSIS = re.compile(
     r"(?:drive|rent)(?= an? )|(?:(?:just|finally|recently|also|now) )?(?:moved|started|joined|quit|left|got|accepted|broke up|split up|adopted|retired"
-    r"|switched|changed|graduated|became|turned|went|bought|booked|sold|scrapped|stopped|came off|gave up|(?:put|raised|upped|bumped|lowered)(?= my\b)|been(?= (?:seeing|dating)\b)|had to(?= (?:put|cancel|postpone|move|push|reschedule|call off)\b))\b(?! by\b)"
+    r"|switched|changed|graduated|became|turned|went|(?:opened|launched|founded|set up)(?= (?:my|our) own\b)|bought|booked|sold|scrapped|stopped|came off|gave up|(?:put|raised|upped|bumped|lowered)(?= my\b)|been(?= (?:seeing|dating)\b)|had to(?= (?:put|cancel|postpone|move|push|reschedule|call off)\b))\b(?! by\b)"
     r"|(?:(?:just|finally|recently|also|now) )?(?P<doing>moving|renting|sharing(?= an? )|starting|joining|living|working|seeing|dating|leaving|(?:flying|heading|travell?ing) to"
     r"|(?:going to|back from|off to)(?= (?-i:[A-Z])[^,;.]*(?:[,;.]|$))|off(?= (?:the|my) [a-z]{5,}\b)|planning(?= (?:an?|our|my|the) (?:trip|holiday|vacation)))\b"
     r"(?!(?:(?!, (?:\w+ ){1,3}(?:is|are)\b).)*\b(?:is|isn't|was|wasn't|are|were|has|had|will|can|makes|made|takes|took|feels|felt|means|meant|sounds|seems)\b)",
@@ -349,6 +357,13 @@ _RELEASED = re.compile(
     rf"{_AND_THAT} (?P<fact>i (?:no longer need|(?:don't|do not) (?:need|have to take|need to take)(?=.* any ?(?:more|longer)\b))) ",
     re.IGNORECASE,
 )
+# How a sentence begins that may correct what was said before.
+_AMENDS = re.compile(
+    r"\W*(?:oh |well )*(?:sorry|apologies|oops|no|wait|hang on|actually|my mistake|my bad|i got \w+ wrong)\b",
+    re.IGNORECASE,
+)
+# "Not Oslo" behind these is read with them.
+_OF_TRIP = re.compile(r"(?:the|our|my)(?: next)? (?:trip|holiday|vacation)\b", re.IGNORECASE)
 _OPENING = re.compile(
     r"(?:(?P<corrects>(?:(?:oh |oops,? |wait,? )?(?:no|sorry|apologies|correction|a correction|my mistake|my bad)[,:;.-]+ "
     r"(?:that'?s wrong[,:;.-]+ )?)?(?:i meant(?: to say)?(?: that)?|what i meant (?:is|was)(?: that)?"
@@ -362,7 +377,7 @@ _OPENING = re.compile(
     r"|please (?:note|remember)(?: that)?|note that|remember(?: that)?|don't forget(?: that)?|change of plans?"
     r"|(?:we|i) (?:have )?changed (?:our|my) (?:plans?|minds?)|i (?:forgot|wanted|should) to (?:say|mention)(?: that)?"
     r"|(?:it )?turns out(?! (?:that )?i(?:'m| am) (?:not|no longer) (?:actually |really )?allergic to )(?: that)?|from now on|these days|nowadays|right now|currently|at the moment|at present"
-    r"|now|wait|hang on|hold on|lately|recently|as it happens|long story short|unfortunately|luckily|sadly|happily|instead|no(?! (?:more|longer)\b)|sorry|today)"
+    r"|now|wait|hang on|hold on|lately|recently|as it happens|long story short|unfortunately|luckily|sadly|happily|instead|no(?! (?:more|longer)\b)|sorry|apologies|oops|my mistake|my bad|today)"
     r"\b(?!')(?:[\s,:;.!-]+|$)",
     re.IGNORECASE,
 )

@@ -16,7 +16,9 @@ from mnemolog.domain.extraction.forms import (
     BACK_ON,
     DATES,
     FLIES_ON,
+    FLIES_TO,
     GOT_ONE,
+    I_AM,
     INSTEAD,
     IT_IS,
     MOVED_IN,
@@ -28,25 +30,29 @@ from mnemolog.domain.extraction.forms import (
     SO_CALLED,
     SO_IS,
     STARTS,
+    TRIP_GOES,
 )
-from mnemolog.domain.extraction.makers import another_date, booked, day_of_trip, in_role, intolerant, over_with
+from mnemolog.domain.extraction.makers import another_date, booked, called, day_of_trip, in_role, intolerant, over_with
 from mnemolog.domain.extraction.others import they_started_at
 from mnemolog.domain.extraction.rule import DRUG, Said
+from mnemolog.domain.extraction.short_names import is_called
 from mnemolog.domain.extraction.times import Dated, dated, day_of, is_to_come, moment
 from mnemolog.domain.extraction.validation import valid
 from mnemolog.domain.extraction.vocabulary import COUPLE, PETS, SUPERIORS
-from mnemolog.domain.predicates import MEDICATION, NEXT_TRIP, TRIP_DATE, TRIP_TO
+from mnemolog.domain.predicates import MEDICATION, NEXT_TRIP, TRIP_DATE, TRIP_TO, trip_date_of
+from mnemolog.domain.text import name_key
 
 
 def extract(
-    text: str, at: datetime, author: str = ME, before: Candidate | None = None, previous: str = ""
+    text: str, at: datetime, author: str = ME, before: Sequence[Sequence[Candidate]] = (), previous: str = ""
 ) -> Sequence[Candidate]:
     """The facts that a message states, at most five, in the order in which they are said.
 
     If it states more than may be recorded of it, what matters most comes first.
 
-    `before` is the last one that its author stated before: "we postponed it" and "no, I meant Lisbon" are about that.
-    `previous` is the message before, which may say who "she" is.
+    `before` are those that its author stated before, message by message: "we postponed it" and "no, I meant Lisbon" are
+    about the last one, and "Lisbon, not Porto" about the last that names Porto. `previous` is the message before, which
+    may say who "she" is.
 
     >>> from datetime import UTC
     >>> [one] = extract("Hi! I moved to Lisbon last week.", datetime(2026, 5, 13, tzinfo=UTC))
@@ -55,14 +61,22 @@ def extract(
     """
     found: list[Candidate] = []
     for clause in clauses(text):
-        last = found[-1] if found else before
+        earlier = (*before, found) if found else before
+        last = earlier[-1][-1] if earlier else None
         if found and not clause.denies and (begun := _begun(clause, found[-1], at)):
             found[-1] = begun
             continue
         if not _names_a_pet(clause):
             clause = replace(clause, text=named(clause.text, (*sentences_of(previous), *clause.before)))
-        made = [*_said_in(clause.text, at), *_taken_over(clause, at), *_new_job(clause, at), *_called(clause, at)]
-        made = made or [*_flight_changed(clause, at), *_off_it(clause, last, at, same_message=bool(found))]
+        stated = dated(clause.text, at)
+        made = [
+            *(_renamed_before(clause, stated, earlier, at) or _said_in(clause.text, at)),
+            *_taken_over(clause, stated, at),
+            *_new_job(clause, stated, at),
+            *_called(clause, at),
+            *_renamed(clause, stated, text, at),
+        ]
+        made = made or [*_flight_changed(clause, at), *_off_it(clause, stated, last, at, same_message=bool(found))]
         for one in made or (_continued(clause, last, at, same_message=bool(found)) if last else ()):
             if clause.denies:
                 if one.action is not Action.STATE:
@@ -70,6 +84,8 @@ def extract(
                 one = replace(one, action=Action.DENY, changes=True, since=None, until=None)
             if clause.corrects and one.action is Action.STATE:
                 one = replace(one, action=Action.CORRECT)
+            if clause.wrong and not one.wrong and one.action in (Action.STATE, Action.CORRECT) and not one.literal:
+                one = replace(one, wrong=clause.wrong)
             if one.subject == ME:
                 one = replace(one, subject=author)
             if one.action is Action.END and _RESUMED.search(text) and one.predicate.endswith((MEDICATION, _DOSE)):
@@ -124,9 +140,8 @@ def _begun(clause: Clause, job: Candidate, at: datetime) -> Candidate | None:
     return replace(job, since=day) if day else None
 
 
-def _taken_over(clause: Clause, at: datetime) -> Sequence[Candidate]:
+def _taken_over(clause: Clause, stated: Dated, at: datetime) -> Sequence[Candidate]:
     """Who has the role that was named last: "I was at the dentist. Since May it's Dr. Lang"."""
-    stated = dated(clause.text, at)
     if (found := IT_IS.match(stated.text)) is None or not (role := role_of((*clause.before, clause.text))):
         return ()
     said = Said(found, stated, at)
@@ -134,9 +149,8 @@ def _taken_over(clause: Clause, at: datetime) -> Sequence[Candidate]:
     return (replace(in_role(role, said), rule=f"{EXTRACTOR}/it-is"),) if is_new else ()
 
 
-def _new_job(clause: Clause, at: datetime) -> Sequence[Candidate]:
+def _new_job(clause: Clause, stated: Dated, at: datetime) -> Sequence[Candidate]:
     """Where somebody has the new job that was just said: "Tomas got a new job, he's at Acme"."""
-    stated = dated(clause.text, at)
     if not (clause.before and _JOB.search(clause.before[-1])) or (found := AT_WORK.match(stated.text)) is None:
         return ()
     return [replace(one, rule=f"{EXTRACTOR}/at-work") for one in they_started_at(Said(found, stated, at))]
@@ -158,9 +172,10 @@ def _flight_changed(clause: Clause, at: datetime) -> Sequence[Candidate]:
     return (Candidate(predicate=TRIP_DATE, object=on.stamp, until=on.until or on.over, **moved),) if on else ()  # type: ignore[arg-type]
 
 
-def _off_it(clause: Clause, last: Candidate | None, at: datetime, *, same_message: bool) -> Sequence[Candidate]:
+def _off_it(
+    clause: Clause, stated: Dated, last: Candidate | None, at: datetime, *, same_message: bool
+) -> Sequence[Candidate]:
     """The end of the medication that was named last: "Dr Lee took me off it"."""
-    stated = dated(clause.text, at)
     if (found := OFF_IT.match(stated.text)) is None:
         return ()
     named = {one[0].lower() for one in _DRUG.finditer(_before(clause))}
@@ -190,6 +205,13 @@ def _called(clause: Clause, at: datetime) -> Sequence[Candidate]:
     return (replace(in_role(got["who"], said), since=None, rule=f"{EXTRACTOR}/called-so"),)
 
 
+def _renamed(clause: Clause, stated: Dated, text: str, at: datetime) -> Sequence[Candidate]:
+    """One's own new name, if the message says why it is another: "I took my husband's name: I'm Nora Hale"."""
+    if not _OTHER_NAME.search(text) or (found := I_AM.match(stated.text)) is None:
+        return ()
+    return [replace(one, rule=f"{EXTRACTOR}/renamed-myself") for one in called(Said(found, stated, at))]
+
+
 def _names_a_pet(clause: Clause) -> bool:
     """Whether "she" is the animal of which the sentence before tells, and not its owner."""
     return bool(_GOT_A_PET.search(_before(clause)) and SO_CALLED.match(clause.text))
@@ -200,9 +222,11 @@ def _before(clause: Clause) -> str:
     return next(filter(None, reversed(clause.before)), "")
 
 
-# Who stopped something and takes it again.
+# Who stopped something and takes it again, or only while something else lasted.
 _RESUMED = re.compile(
-    r"\b(?:restart|resum)\w*|\bback on\b|\b(?:started|starting|taking|take) (?:it|them|that) again\b", re.I
+    r"\b(?:restart|resum)\w*|\bback on\b|\b(?:started|starting|taking|take) (?:it|them|that) again\b"
+    r"|\b(?:while|whilst|as long as) (?:i|we)(?:'m| am|'re| are| was| were)\b",
+    re.IGNORECASE,
 )
 _DRUG = re.compile(DRUG, re.IGNORECASE)
 _DOSE = "_dose"
@@ -210,6 +234,13 @@ _GOT_A_PET = re.compile(rf"\b(?:an?|another)(?: [a-z-]+){{0,2}} (?:{PETS})\W*$",
 _OTHER_FLIGHT = re.compile(
     r"\b(?:chang|mov|rebook|switch|alter|reschedul)\w*(?: (?:my|our|the))? (?:flight|train|ferry|ticket|booking)s?\b"
     r"|\b(?:flight|train|ferry)s?(?:'s| has| have| is| are| was| were| got)(?: been)? (?:chang|mov|reschedul|alter|rebook)\w*",
+    re.IGNORECASE,
+)
+_OTHER_NAME = re.compile(
+    r"\b(?:took|taken|taking|take|use|using|have) (?:(?:my (?:husband|wife|spouse|partner)|(?-i:[A-Z])[\w-]+)'s|his|her|their|back my)(?: (?:last|maiden|family|old|own))? (?:sur)?name\b"
+    r"|\bchang(?:ed|ing) (?:my|our) (?:(?:last|first|family|legal|full) )?(?:sur)?names?\b|\bno longer (?-i:[A-Z])[\w-]+ (?-i:[A-Z])|, not (?-i:[A-Z])[\w-]+ (?-i:[A-Z])"
+    r"|\b(?:new|married|maiden|legal) (?:sur)?name\b|\b(?:since|after) (?:the|my|our) (?:wedding|divorce|marriage|transition|adoption)\b"
+    r"|\b(?:update|change|correct) my (?:sur)?name\b|\bdeed poll\b|\bas (?:of|from) (?:today|this|yesterday|last)\b|\b(?:got|just) married\b",
     re.IGNORECASE,
 )
 _JOB = re.compile(
@@ -242,15 +273,57 @@ def _continued(clause: Clause, last: Candidate, at: datetime, *, same_message: b
         return (replace(last, predicate=NEXT_TRIP, object=found["name"], rule=f"{EXTRACTOR}/so-is"),)
     if last.predicate == "allergy" and last.action is not Action.END and ONLY_INTOLERANT.match(clause.text):
         return [replace(one, rule=f"{EXTRACTOR}/only-intolerant") for one in intolerant(last)]
-    if (
-        clause.corrects
-        and last.action is Action.STATE
-        and not last.literal
-        and (named := NAME_ALONE.match(clause.text))
-    ):
-        name = named["name"] or Said(named, dated(clause.text, at), at).named("other")
-        return (replace(last, object=name, action=Action.CORRECT, rule=f"{EXTRACTOR}/name-alone"),)
     return ()
+
+
+def _renamed_before(
+    clause: Clause, stated: Dated, earlier: Sequence[Sequence[Candidate]], at: datetime
+) -> Sequence[Candidate]:
+    """What was stated before, of another name: "I meant Graz", "Porto, not Faro", "Sorry, the trip goes to Porto"."""
+    if clause.corrects and (named := NAME_ALONE.match(clause.text)):
+        name = named["name"] or Said(named, dated(clause.text, at), at).named("other") or ""
+        return _under(name, clause.wrong or _name_in(earlier[-1][-1] if earlier else None), earlier)
+    if not clause.amends:
+        return ()
+    if found := TRIP_GOES.match(stated.text):
+        said = Said(found, stated, at)
+        wrong = said.named("former") or next(filter(None, map(_trip_in, reversed(earlier))), "")
+        trip = Candidate(predicate=NEXT_TRIP, object=said.name, category="Location", single=True, changes=True)
+        alone = replace(trip, action=Action.CORRECT, rule=f"{EXTRACTOR}/trip-goes")
+        return _under(said.name, wrong, earlier) or ((alone,) if _IS_TRIP.match(clause.text) and not wrong else ())
+    if stated.since is None and earlier and (found := FLIES_TO.match(stated.text)):
+        return _under(Said(found, stated, at).name, _trip_in(earlier[-1]), earlier)
+    return ()
+
+
+def _under(name: str, wrong: str, earlier: Sequence[Sequence[Candidate]]) -> Sequence[Candidate]:
+    """What the last message that names what is wrong said of it, with the right name."""
+    if not wrong or name_key(name) == name_key(wrong):
+        return ()
+    same = [[one for one in stated if is_called(wrong, _name_in(one))] for stated in earlier]
+    found = next(filter(None, reversed(same)), ())
+    return [replace(each, rule=f"{EXTRACTOR}/name-alone") for one in found for each in _of_name(one, name)]
+
+
+def _of_name(one: Candidate, name: str) -> Sequence[Candidate]:
+    right = replace(one, action=Action.CORRECT, replaces="", planned=False)
+    if one.trip:
+        denied = replace(one, action=Action.DENY, changes=True, since=None, until=None)
+        return (replace(right, predicate=trip_date_of(name), trip=name), denied)
+    return (replace(right, object=(one.object or "").replace(_name_in(one), name), wrong=one.object or ""),)
+
+
+def _name_in(one: Candidate | None) -> str:
+    """The name in what was stated: of whom or what, of a place to which somebody plans to move, or of a trip."""
+    if one is None or one.action not in (Action.STATE, Action.CORRECT):
+        return ""
+    planned = _TO_A_NAME.fullmatch(one.object or "") if one.predicate == "plans" else None
+    return planned[1] if planned else one.trip or ("" if one.literal else one.object or "")
+
+
+def _trip_in(stated: Sequence[Candidate]) -> str:
+    """The place to which a trip goes that a message stated."""
+    return next((_name_in(one) for one in reversed(stated) if one.trip or one.predicate in (NEXT_TRIP, TRIP_TO)), "")
 
 
 def _home_to_be(last: Candidate, at: datetime) -> str | None:
@@ -261,5 +334,7 @@ def _home_to_be(last: Candidate, at: datetime) -> str | None:
     return last.object if to_come and last.action is Action.STATE else None
 
 
+_TO_A_NAME = re.compile(r"to (?:move to|work at) (.+)")
+_IS_TRIP = re.compile(r"(?:the|our|my)(?: next)? (?:trip|holiday|vacation|journey)\b", re.IGNORECASE)
 _TO_MOVE = "to move to "
 _PLANNED = ("wedding_date", "trip_date", "holiday_date", "vacation_date", NEXT_TRIP)

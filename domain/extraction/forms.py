@@ -177,6 +177,9 @@ AND_THERE = form(rf"(?:and |then |also )*{{NAME}}(?: for [\w ]{{2,20}}?)? (?:on|
 GOT_ONE = form(r"(?:(?:so|well|and|hey|hi|guess what|big news|btw|oh)[,.!]* )*(?:(?:i|we)(?:'ve| have)?(?: just| finally| also)? )?(?:got|adopted|have|rescued|bought|found|hired) (?:an?|another)(?: (?!friend)[a-z-]+){0,2}? {ONE}[\s.!,]*$")
 SO_CALLED = form(r"(?:(?:he|she|it|they)(?:'s| is| are) (?:called|named)|(?:his|her|its|their) name(?:'s| is)) {OTHER}(?=$|[,.!;]| (?:and|from|who)\b)")
 IT_IS = form(r"(?:.*(?:[,:]|\band|\bso|\bbut) )?(?:now )?it(?:'s| is)(?: now)? {OTHER}(?: now)?(?:, not [^,]+)?$")
+I_AM = form(r"(?:.*[,;:] (?:so |and )?|(?:since|after) (?:the|my|our) [a-z]{4,20},? )?(?:i(?:'m| am)|i go by|it(?:'s| is)|that(?:'s| is))(?: (?:now|officially|legally))* {FULL_NAME}(?: (?:now|again|these days|from now on|today))*(?=$|[,.!;])")
+TRIP_GOES = form(r"(?:the|our|my)(?: next)? (?:trip|holiday|vacation|journey|flight|honeymoon|getaway|cruise)(?: (?:actually|really|now))*(?: goes| is going| leads| will go| is| was| will be)(?: (?:actually|really|going))*(?: (?:to|in))? {NAME}(?:,? \(?(?:and )?not(?: (?:to|in))? {FORMER}\)?)?{END}")
+FLIES_TO = form(r"(?:{AM} (?:going|flying|travelling|traveling|off|heading)|(?:i|we) (?:go|fly|travel)) to {NAME}{STOP}")
 NAME_ALONE = form(r"(?:in |at |to |for )?(?:{NAME}|{OTHER})(?:,? not (?:in |at |to |for )?[\w .'-]+)?$")
 
 RULES: tuple[Rule, ...] = named(
@@ -215,7 +218,7 @@ RULES: tuple[Rule, ...] = named(
     rule(" resident", r"{I}(?: became| become)? an?(?: (?:official|permanent|legal|proud|new))* (?-i:(?!(?:Medical|Surgical|Junior|Senior|Chief|General|Emergency)\b)){NAME} resident(?=$|[,.!]| (?:now|again|and|at last)\b)", lives_in),
     rule(" resident of| resident in", r"{I}(?: became| become)? an?(?: (?:official|permanent|legal|proud|new))* resident (?:of|in) {NAME}{END}", lives_in),
     rule("place|city|town|country|village", r"the (?:place|city|town|country|village)(?: that| where| which)? (?:i|we)(?:'ve| have)?(?: just| now)? (?:live in|live|moved to|moved into|moved|relocated to) (?:is|was) {NAME}{END}", lives_in),
-    rule("it is|it's|it was", r"(?:it is|it's|it was) {NAME} (?:that|where) (?:i|we) (?:live|moved|relocated)(?: in| to)?$", lives_in),
+    rule("it is|it's|it was", r"(?:it is|it's|it was) {NAME} (?:(?:that|where) )?(?:i|we) (?:live|moved|relocated)(?: in| to)?$", lives_in),
     rule("address", r"(?:my|our)(?: (?:new|home|current|postal))* address (?:is|(?:has )?changed(?: again)?(?:,|:)? (?:it's|it is|to))(?: now)?:? (?P<value>\d+\w? (?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+){0,3})(?=$|[,.!;]| now\b)", address),
     # Work.
     rule("work", r"i (?:don't|do not) work (?:at|for) {NAME}(?:{NO_MORE}|(?: at all)?(?=$|[,.!;]))", ends("works_at", in_short=True)),
@@ -242,8 +245,14 @@ RULES: tuple[Rule, ...] = named(
     rule("join", r"{I} (?:joined|joining) (?!the ){PLACE}{NAME}{END}", started_at),
     rule("offer|contract", r"{I} (?:accepted|(?:took|taken|signed)(?= .{0,12}(?:job|contract))) (?:an?|the|their|my)(?: new)?(?: job)? (?:offer|contract) (?:from|at|with) {NAME}{END}", joins),
     rule("let me go|fired me|laid me off|redundant", r"{NAME} (?:has |have )?(?:just )?(?:let me go|fired me|laid me off|made me redundant)(?=$|[,.!;]| (?:and|after|because|in|without|for)\b)", ends("works_at", in_short=True)),
-    rule("freelanc|self-employed", r"{I} (?:gone |went |going |became )?(?:freelance|freelancing|self-employed)(?=$|[,.!]| (?:now|again|as|since)\b)", freelance),
-    rule("for myself", r"{I} (?:work|working) for myself(?=$|[,.!;]| (?:now|these days|again|and|as|since)\b)", freelance),
+    rule("freelanc|self-employed", r"{I} (?:(?:gone|went|going|became|become|registered as|(?:started|begun|began|quit) to|started|begun|began|work|working(?: as)?) )?(?:an? )?(?:freelance|freelancing|freelancer|self-employed)(?:,? full[- ]time)?(?=$|[,.!;]| (?:now|again|as|since|these)\b)", freelance),
+    rule("for myself", r"{I} (?:(?:started|begun|began) )?(?:work|working) for myself(?=$|[,.!;]| (?:now|these days|again|and|as|since|full[- ]time)\b)", freelance),
+    rule("own boss", r"{AM} my own boss(?=$|[,.!;]| (?:now|these days|again|at last)\b)", freelance),
+    rule(" own ", r"{I} (?:(?:set up|created|established|have)(?= .*\b{FIRM}\b)|started(?: up)?|founded|opened|launched|run|running) (?:my|our) own(?: (?!(?:old|former)\b)[a-z-]+){0,2} (?:{FIRM}|{WORKROOM})(?:(?:,|:| called| named) {NAME}{END}|{FIRM_END})", freelance),
+    rule("founded|started|launched|set up", r"{I} (?:founded|co-founded|started|launched|set up) an?(?: [a-z-]+){0,2} (?:business|company|firm|start-?up|agency|consultancy)(?:(?:,|:| called| named) {NAME}{END}|{FIRM_END})", freelance),
+    rule("on my own", r"{I} (?:gone|went|struck) out on my own(?: as an? {OCCUPATION}| with (?:an?|my)(?: [a-z-]+){0,2} (?:{FIRM}|{WORKROOM}))(?=$|[,.!;]| (?:now|in|last|this|and)\b)", freelance),
+    rule("freelanc|self-employed", r"{I} (?:(?:stopped|quit|given up|gave up|done(?: with)?|finished(?: with)?) (?:freelancing|freelance work|being (?:self-employed|a freelancer))|(?:no longer|not)(?: an?)? (?:freelance|freelancing|freelancer|self-employed)(?:{NO_MORE})?)(?=$|[,.!;]| (?:now|and|because|since|for good|altogether)\b)", ends("employment")),
+    rule("closed|shut|wound|sold|gave up|given up|folded", r"{I} (?:closed(?: down)?|shut(?: down)?|wound up|sold|given up|gave up|folded) (?:(?:my|our) own(?: [a-z-]+){0,2} {FIRM}|(?:my|our) (?:business|company|firm|start-?up|agency|consultancy|practice))(?: down)?{FIRM_END}", ends("employment")),
     rule("promoted", r"{I} (?:got |was |were )?promoted to {TITLE}", titled),
     rule("title|role|position", r"my(?: new| current)? (?:job title(?: is(?: now)?| changed to| became)|(?:title|role|position)(?: at work)? is now) {TITLE}(?=$|[,.!]| (?:at|now|from|as)\b)", titled),
     rule("teach", r"i(?: now)? teach(?: [\w ]{2,30}?)? at {NAME}{END}", works_at),
@@ -422,6 +431,10 @@ RULES: tuple[Rule, ...] = named(
     rule("call", r"(?:(?:please|you can|just|everyone|everybody|people|friends) )*calls? me {NAME}{STOP}", called),
     rule("go by", r"i go by {NAME}{STOP}", called),
     rule("name to", r"{I} changed my (?:first )?name to {NAME}{STOP}", called),
+    rule("name", r"my (?:(?:new|married|legal|full)(?: last| legal| full)? name(?: now)?(?:'s| is)(?: now)?|name(?:'s| is) (?:now|officially|legally)) {FULL_NAME}{STOP}", called),
+    rule("name", r"my name(?:'s| is) {FULL_NAME} (?:now|these days|again|from now on)(?=$|[,.!;])", called),
+    rule("'m now|'m officially|'m legally|am now|am officially|am legally", r"i(?:'m| am) (?:now|(?:now )?(?:officially|legally)(?: now)?) {FULL_NAME}{STOP}", called),
+    rule(" now| again| these days| from now", r"i(?:'m| am) {FULL_NAME} (?:now|again|these days|from now on)(?=$|[,.!;])", called),
     rule("born in", r"i was born in {NAME}{END}", names("born_in", category="Location")),
     # Plans.
     rule("planning to", r"{AM} planning to (?P<value>(?:move|relocate|emigrate|marry|get married|get divorced|retire|quit|resign|change (?:jobs|careers)|study|pursue|enroll?|apply|adopt|learn|propose|have (?:kids|children|a baby)|buy an? (?:house|flat|home|apartment|car)|sell (?:my|our|the) (?:house|flat|home|apartment|car)|open an?|found|launch)\b(?: (?!(?:and|but|so|because)\b)[\w'-]+){0,6})(?=$|[,.!]| (?:and|but|so|because)\b)", planned),

@@ -21,7 +21,7 @@ from mnemolog.domain.extraction.vocabulary import (
     SUPERIORS,
     TRIPS,
 )
-from mnemolog.domain.predicates import MEDICATION, NEXT_TRIP, TRIP_TO, dose_of, trip_date_of
+from mnemolog.domain.predicates import EMPLOYMENT, MEDICATION, NEXT_TRIP, TRIP_TO, dose_of, trip_date_of
 
 LOCATION = "Location"
 # Of which somebody may have several, each of its own kind.
@@ -118,7 +118,13 @@ _at_home = names("lives_in", category=LOCATION)
 moved_to = names("lives_in", category=LOCATION, changes=True)
 works_at = names("works_at", category="Organization")
 works_in = names("works_in", category=LOCATION, single=True)
-started_at = names("works_at", category="Organization", changes=True)
+
+
+def started_at(said: Said) -> Sequence[Candidate]:
+    """A new job with an employer, with which one's own business ends."""
+    return [replace(one, changes=True, hired=True) for one in works_at(said)]
+
+
 married_to = names("married_to", category=PERSON)
 
 
@@ -163,7 +169,7 @@ def left(said: Said) -> Sequence[Candidate]:
 
 def switched(said: Said) -> Sequence[Candidate]:
     """A new employer in place of the one that is named first, if that is known to be one."""
-    return [replace(one, changes=True, replaces=said.named("former") or "") for one in works_at(said)]
+    return [replace(one, replaces=said.named("former") or "") for one in started_at(said)]
 
 
 def moved_from(said: Said) -> Sequence[Candidate]:
@@ -202,14 +208,25 @@ def drug_over(said: Said) -> Sequence[Candidate]:
 
 
 def over_with(said: Said, drug: str) -> Sequence[Candidate]:
-    """The end of a medication, and of its dose; who stops for some days, or until a day, goes on with it."""
+    """The end of a medication, and of its dose; who stops for some days, or until a day, goes on with it.
+
+    "I stopped it over the weekend" may mean either.
+    """
     paused = said.clause.brief or said.clause.until or said.for_a_time or _UNMEANT.search(said.match.string)
-    if paused or said.by_the_clock:
+    if paused or said.by_the_clock or _may_be_paused(said):
         return ()
     end = Candidate(predicate=MEDICATION, object=drug, action=Action.END, changes=True, until=said.clause.since)
     return (end, replace(end, predicate=dose_of(drug), object=None))
 
 
+def _may_be_paused(said: Said) -> bool:
+    """Whether the days that are named may be all: those over which somebody stopped, or in which they were off it."""
+    span, clause = said.clause.span, said.match.string
+    return (span.startswith("over ") or (span != "" and _IS_OFF.match(clause) is not None)) and not _ALL.search(clause)
+
+
+_IS_OFF = re.compile(r"(?:i|we)(?:'ve| have|'m| am| was)(?: (?:been|also|now))* off\b", re.IGNORECASE)
+_ALL = re.compile(r"\b(?:for good|altogether|completely|entirely|permanently|for ever|forever)\b", re.IGNORECASE)
 _UNMEANT = re.compile(r"\bby (?:mistake|accident)\b", re.IGNORECASE)
 
 
@@ -292,10 +309,12 @@ def titled(said: Said) -> Sequence[Candidate]:
 
 
 def freelance(said: Said) -> Sequence[Candidate]:
-    """One's own employer: a job with another ends."""
+    """One's own employer: a job with another ends. One's own firm may be named."""
     when = said.clause.since
     end = Candidate(predicate="works_at", object=None, action=Action.END, changes=True, until=when)
-    return (end, Candidate(predicate="employment", object="self-employed", literal=True, single=True, since=when))
+    own = Candidate(predicate=EMPLOYMENT, object="self-employed", literal=True, single=True, since=when)
+    named = said.match.groupdict().get("name")
+    return (*([replace(one, changes=True) for one in works_at(said)] if named else [end]), own)
 
 
 def studies_instead(said: Said) -> Sequence[Candidate]:
@@ -382,8 +401,9 @@ def occupied(said: Said) -> Sequence[Candidate]:
 
 
 def newly_occupied(said: Said) -> Sequence[Candidate]:
-    """A job that is new."""
-    return tuple(replace(one, changes=True) for one in occupied(said))
+    """A job that is new, and no business of one's own."""
+    hired = re.search(r"\b(?:freelance|self-employed|own)", said.match.string, re.IGNORECASE) is None
+    return tuple(replace(one, changes=True, hired=hired) for one in occupied(said))
 
 
 def diet(said: Said) -> Sequence[Candidate]:

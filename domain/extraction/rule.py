@@ -153,6 +153,19 @@ _NO_PERSON = (
     "|Persian|Arab|Egyptian|Moroccan|Nigerian|Kenyan|Brazilian|Argentinian|Mexican|Colombian|Canadian|Australian|Catholic"
     "|Muslim|Jewish|Buddhist|Hindu|Vegan|Vegetarian"
 )
+# What a title, a team or a place begins with, and what a title or a membership ends with.
+_NO_FIRST_NAME = (
+    f"{_NO_PERSON}|Head|Team|Senior|Junior|Chief|Vice|Lead|Deputy|Assistant|Associate|Executive|Managing|Regional|National|General|Staff"
+    "|Principal|Prime|Gold|Silver|Bronze|Platinum|Diamond|Premium|Level|Class|Grade|Group|Roman|South|North|East|West|Southern"
+    "|Northern|Eastern|Western|New|Great|San|Santa|Los|Las|Star|Black|White|Blue|Green|Red|Royal|United|First|Second|Full|Employee"
+    "|Player|Number|Project|Product|Sales|Account|Data|Software|Human|Public|Old|Real|Happy|Good|Super"
+)
+_NO_LAST_NAME = (
+    "Lead|Leader|President|Officer|Director|Manager|Head|Chief|Member|Captain|Champion|Winner|Nurse|Sister|Chair|Chairman|Chairwoman"
+    "|Partner|Associate|Fellow|Engineer|Developer|Designer|Analyst|Consultant|Editor|Teacher|Professor|Lecturer|Doctor|Sergeant"
+    "|Inspector|Secretary|Treasurer|Assistant|Coordinator|Supervisor|Executive|Orthodox|Status|Class|Level|Club|Team|Year|One|Two|Three"
+    "|Owner|Master|Mum|Mom|Dad|Grandma|Fan|Certified|Free|Ready|Time"
+)
 # Who is allergic to these is joking.
 _NO_FOOD = (
     "work|working|meetings?|mondays?|mornings?|people|humans?|bullshit|nonsense|drama|stupidity|idiots?|deadlines?"
@@ -262,6 +275,18 @@ _FRAGMENTS = {
     "HABIT": r"(?P<what>(?!(?:it|that|this|everything|work|home|off|on|there|to)\b)[a-z]+(?: (?!(?:class|lesson|practice|training|course)|(?:every|each|on|has|have|is|are|was|were|got|moved|changed|switched|shifted|now)\b)[a-z]+)?)",
     "PRACTICE": r"(?:[\w ]+ {LESSONS}|(?:my )?(?:[a-z]+ing|yoga|pilates|therapy|choir|ballet|karate|judo|football|tennis|band|rehearsals?)) (?:every|each|on)\b",
     "WEEKDAYS": rf"(?P<days>(?:(?:every|each) {DAY}s?|(?:on )?{DAY}(?:s| (?:mornings|afternoons|evenings|nights)))(?:(?:,| and| &|, and)(?: every| on)? {DAY}s?)*)\b(?! (?:but|except)\b)",
+    # What somebody may own and work in; of a workroom it has to be said that it was opened or is run.
+    "FIRM": (
+        r"(?:business|company|firm|start-?up|agency|practice|consultancy|shop|store|boutique|bakery|caf[e\u00e9]|restaurant|salon|clinic|brewery|pub"
+        r"|food truck|bookshop|dealership|hotel|guesthouse)"
+    ),
+    "WORKROOM": r"(?:studio|workshop|gallery|garage|gym|nursery|bar|farm|surgery|label)",
+    "FIRM_END": r"(?=$|[,.!;:(]| (?:now|in|last|this|and|from|since|because|here|with|together|at last|next|a (?:week|month|year)|two|three)\b)",
+    # Two names or more of one person, and not what somebody is, such as Team Lead or Roman Catholic.
+    "FULL_NAME": (
+        rf"(?-i:(?P<name>(?!(?:{_NOT_A_NAME}|{_NO_FIRST_NAME})\b)[A-Z][\w'-]+(?: (?:(?:de|da|van|von|der) ){{0,2}}(?!(?:{_NO_PERSON}|{_NO_LAST_NAME})\b)[A-Z][\w'-]+){{1,2}}))"
+        r"(?! (?-i:[A-Z]))(?<!'s)"
+    ),
     "LESSONS": r"(?:class(?:es)?|lessons?|practice|training|courses?)",
     "PET": f"(?P<who>{PETS})",
     "ONE": f"(?P<who>{ONE_OF}|{SOME_OF}|{PETS})",

@@ -5,6 +5,18 @@ import re
 from mnemolog.domain.text import name_key
 
 
+def is_called(said: str, known: str) -> bool:
+    """Whether a name is another one, or short for it, or its last words.
+
+    >>> is_called("Patel", "Dr Patel"), is_called("Hart's", "Hart's Bakery"), is_called("Linz", "Graz"), is_called("Linz", "")
+    (True, True, False, False)
+    """
+    if not known:
+        return False
+    short, long = name_key(said), name_key(known)
+    return short == long or long.endswith(f" {short}") or is_short_for(said, known)
+
+
 def is_short_for(said: str, known: str) -> bool:
     """Whether a name is the first words of another, also in the genitive, or the same in the singular or plural.
 

@@ -67,6 +67,7 @@ RANGE_OF_DAYS = re.compile(
     rf"(?<!moved )(?<!changed )(?<!postponed )(?:from |between )?\b(?P<start>{DAY_AND_MONTH}) ?(?:to|until|till|and|-) ?(?P<end>{DAY_AND_MONTH})(?!\w)",
     re.IGNORECASE,
 )
+_SPAN = re.compile(r"over |(?:earlier )?(?:this|last) (?:week(?:end)?|month)\b", re.IGNORECASE)
 _STARTING = re.compile(r"(?:starting|as from)\b", re.IGNORECASE)
 # "She is my boss from June": who speaks of the past says "since".
 _FROM_MONTH = re.compile(rf"from {MONTH}\b", re.IGNORECASE)
@@ -82,7 +83,8 @@ _TO_COME = re.compile(
 class Dated:
     """A clause without its phrases of time, and what these say. `since` may lie in the future.
 
-    `brief`: it says for how many days or weeks, as in "for a week". `stamp` is `since` as exactly as it was said: `2026-03-01`, `2026-03`, `2026`, `the summer of 2025`.
+    `brief`: it says for how many days or weeks, as in "for a week". `span`: the days that it names, if something may have
+    lasted for just these, as "over the weekend" or "this week". `stamp` is `since` as exactly as it was said: `2026-03-01`, `2026-03`, `2026`, `the summer of 2025`.
     """
 
     text: str
@@ -90,6 +92,7 @@ class Dated:
     until: datetime | None = None
     stamp: str = ""
     brief: bool = False
+    span: str = ""
 
     @property
     def over(self) -> datetime | None:
@@ -122,11 +125,11 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
     """Take the phrases of time out of a clause; with `future` it is about what is to come.
 
     >>> dated("I live in Porto since March", datetime(2026, 5, 10, tzinfo=UTC))
-    Dated(text='I live in Porto', since=datetime.datetime(2026, 3, 1, 0, 0, tzinfo=datetime.timezone.utc), until=None, stamp='2026-03', brief=False)
+    Dated(text='I live in Porto', since=datetime.datetime(2026, 3, 1, 0, 0, tzinfo=datetime.timezone.utc), until=None, stamp='2026-03', brief=False, span='')
     """
     clause = RANGE_OF_DAYS.sub(r"from \g<start> until \g<end>", _RANGE.sub(_from_until, clause))
     since = until = None
-    stamp, brief = "", False
+    stamp, brief, span = "", False, ""
     for found in _PHRASE.finditer(clause):
         phrase = found[0]
         if found["until"]:
@@ -143,10 +146,11 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
         else:
             named = _OF_THE_DAY.sub("", re.sub(r"^(?:in|on|at|over|earlier) ", "", phrase, flags=re.IGNORECASE))
             since = since or point(named, at, future=future)
+            span = span or (phrase.lower() if _SPAN.match(phrase) else "")
         if since and not stamp:
             stamp = _stamp(phrase.lower(), since)
     text = " ".join(_PHRASE.sub(" ", clause).split())
-    return Dated(re.sub(r"\s+([,.!;:])", r"\1", text).strip(" ,"), since, until, stamp, brief)
+    return Dated(re.sub(r"\s+([,.!;:])", r"\1", text).strip(" ,"), since, until, stamp, brief, span)
 
 
 def absolute(text: str, at: datetime, *, once: bool = False) -> str:

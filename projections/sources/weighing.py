@@ -2,15 +2,16 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from mnemolog.domain import hydration, state
 from mnemolog.domain.ahead import lasts_until
-from mnemolog.domain.answers import tells, tells_person, told_by
+from mnemolog.domain.answers import tells, tells_person, tells_place, told_by
 from mnemolog.domain.asked import AnswerKind, answer_kind, asks_why
-from mnemolog.domain.change import Change, changes, is_correction
+from mnemolog.domain.change import Change, changes, corrects_name, is_correction
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.ranking import OUTSIDE, Signals
@@ -268,18 +269,18 @@ def _is_told_anew(hit: Hit, later: Hit) -> bool:
 
 
 def corrections_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
-    """A message that only corrects a time or a number, above the one that it corrects, and a fact found in that.
+    """A message that only corrects a time, a number or a place, above what it corrects, and a fact found in that.
 
     If it does not say what it is about, as `*Friday`, the other stays, with the correction named behind it.
     """
-    kind = answer_kind(asked.question.text)
-    if kind is None:
+    tells_it = _told_kind(asked.question.text)
+    if tells_it is None:
         return hits
     found = {hit.id: hit for hit in hits}
-    for later in [hit for hit in hits if _corrects(kind, hit)]:
+    for later in [hit for hit in hits if _corrects(tells_it, hit)]:
         told_of = hydration.question_stems(later.row["text"])
         topic = told_of - _TIMES
-        before = [hit for hit in hits if _was_just_told(hit, later) and tells(kind, hit.text)]
+        before = [hit for hit in hits if _was_just_told(hit, later) and tells_it(hit.text)]
         same = [hit for hit in before if not topic.isdisjoint(hydration.stems(hit.text))]
         latest = max((hit.date for hit in same if hit.kind == MESSAGE), default=None)
         for wrong in [hit for hit in same if hit.kind == FACT or hit.date == latest]:
@@ -294,8 +295,22 @@ def corrections_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     return sorted(found.values(), key=lambda hit: (-hit.score, not hit.current))
 
 
-def _corrects(kind: AnswerKind, hit: Hit) -> bool:
-    return _tells(hit) and is_correction(hit.row["text"]) and tells(kind, hit.row["text"])
+def _told_kind(question: str) -> Callable[[str], bool] | None:
+    """What tells whether a text has what a question asks for, if that is a time, a number or a place."""
+    if kind := answer_kind(question):
+        return partial(tells, kind)
+    return _tells_place if told_by(question) is tells_place else None
+
+
+def _tells_place(text: str) -> bool:
+    return tells_place(text) or corrects_name(text)
+
+
+def _corrects(tells_it: Callable[[str], bool], hit: Hit) -> bool:
+    if not _tells(hit):
+        return False
+    text = hit.row["text"]
+    return (is_correction(text) or (tells_it is _tells_place and corrects_name(text))) and tells_it(text)
 
 
 def _was_just_told(hit: Hit, later: Hit) -> bool:

@@ -262,6 +262,9 @@ async def test_a_medication_that_has_ended_is_shown_as_former(ana: Teller, said:
         "Maybe I can stop the losartan.",
         "Dr Weber says I can stop losartan once my pressure is down.",
         "I stopped losartan for two days.",
+        "I stopped losartan over the weekend.",
+        "I've been off losartan this week.",
+        "I stopped losartan while I was away.",
         "My sister says I can stop the losartan.",
     ],
 )
@@ -305,6 +308,87 @@ async def test_what_a_user_never_said_never_held(ana: Teller, said: str, denied:
     assert denied in [turn.text for turn in why.turns]
     [former] = [hit for hit in (await ana.asks(said)).hits if hit.kind == "message" and hit.text.endswith(said)]
     assert former.bullet == f"[message] {said} (2026-03-02; former)"
+
+
+@pytest.mark.parametrize(
+    ("said", "corrected", "right"),
+    [
+        (["I moved to Bath."], "I meant Bristol.", {"ana lives_in Bristol"}),
+        (["I'm moving to Bath."], "Sorry, I meant Bristol.", {"ana plans to move to Bristol"}),
+        (["I'm planning a trip to Faro."], "Porto, not Faro.", {"ana trip_to Porto"}),
+        (
+            ["I live in Linz.", "I work at Boots."],
+            "Sorry, Graz, not Linz.",
+            {"ana lives_in Graz", "ana works_at Boots"},
+        ),
+        (["Our next trip is to Faro."], "Sorry, the trip goes to Porto.", {"ana next_trip Porto"}),
+        (["We're flying to Faro on 3 June."], "Sorry, we're flying to Porto.", {"ana porto_trip_date 2026-06-03"}),
+    ],
+)
+async def test_a_correction_of_a_name_is_about_what_has_it(
+    ana: Teller, said: list[str], corrected: str, right: set[str]
+) -> None:
+    await hears(ana, *said)
+    await hears(ana, corrected, occurred_at=day("2026-03-03"))
+    assert await told(ana, valid_at=day("2026-03-04")) == right
+    past = await told(ana, valid_at=day("2026-03-02"))
+    assert past <= right, "what was corrected never held"
+
+
+async def test_a_home_that_was_told_lately_was_wrong_if_it_is_not_the_one(ana: Teller) -> None:
+    await hears(ana, "I live in Linz.")
+    await hears(ana, "I live in Graz, not Linz.", occurred_at=day("2026-03-09"))
+    assert [one["object"] for one in await ana.facts(valid_at="any") if one["state"] == "retired"] == ["Linz"]
+    assert await told(ana) == await told(ana, valid_at=day("2026-03-05")) == {"ana lives_in Graz"}
+
+    await hears(ana, "I live in Bern, not Graz.", occurred_at=day("2026-06-09"))
+    assert await told(ana) == {"ana lives_in Bern"}
+    assert await told(ana, valid_at=day("2026-06-08")) == {"ana lives_in Graz"}, "of long ago, it has changed since"
+
+    await hears(ana, "I live in Bern, not Oslo.", "My sister lives in Graz, not Bern.", occurred_at=day("2026-06-10"))
+    assert await told(ana) == {"ana lives_in Bern"}
+
+
+async def test_a_home_that_somebody_recorded_ends_when_the_user_says_that_it_is_another(ana: Teller) -> None:
+    await ana.tells("me", "lives_in", "Linz", told_at=day("2026-03-01"))
+    await hears(ana, "I live in Graz.", occurred_at=day("2026-03-02"))
+    assert await told(ana) == {"ana lives_in Linz"}
+    await hears(ana, "I live in Graz, not Linz.", occurred_at=day("2026-03-03"))
+    assert await told(ana) == {"ana lives_in Graz"}
+
+
+async def test_an_own_business_takes_the_place_of_a_job_until_the_next_one(ana: Teller) -> None:
+    await hears(ana, "I work at Acme.", "I started my own studio.")
+    assert await told(ana, valid_at=day("2026-03-02")) == {"ana employment self-employed"}
+    await hears(ana, "I joined Globex in 2019.", occurred_at=day("2026-03-05"))
+    assert "ana employment self-employed" in await told(ana, valid_at=day("2026-03-06"))
+    await hears(ana, "I got a job at Initech.", occurred_at=day("2026-04-01"))
+    assert await told(ana) == {"ana works_at Initech"}
+    assert "ana employment self-employed" in await told(ana, valid_at=day("2026-03-31"))
+
+
+async def test_an_own_firm_that_is_named_is_no_job_with_another(ana: Teller) -> None:
+    await hears(ana, "I work at Acme.", "I started my own company, Brightside.", "I started at Brightside on 2 March.")
+    assert await told(ana) == {"ana works_at Brightside", "ana employment self-employed"}
+    await hears(ana, "I closed my company.", occurred_at=day("2026-04-01"))
+    assert "ana employment self-employed" not in await told(ana)
+
+
+async def test_another_surname_waits_for_consent(ana: Teller) -> None:
+    await hears(ana, "I took my husband's name: I'm Nora Hale.", "I'm Team Lead now.")
+    assert await proposed(ana) == ["Nora Hale"]
+
+
+async def test_a_denial_and_an_end_are_known_since_they_were_said(ana: Teller) -> None:
+    await hears(ana, "I live in Hove.", "I work at Ikea.")
+    await hears(ana, "I've never worked at Ikea.", occurred_at=day("2026-04-01"))
+    await hears(ana, "I moved out of Hove on 3 April.", occurred_at=day("2026-04-05"))
+
+    both = {"ana lives_in Hove", "ana works_at Ikea"}
+    assert await told(ana, known_at=day("2026-03-20"), valid_at=day("2026-03-20")) == both
+    assert await told(ana, known_at=day("2026-04-02"), valid_at=day("2026-04-04")) == {"ana lives_in Hove"}
+    assert await told(ana, known_at=day("2026-04-06"), valid_at=day("2026-04-04")) == set()
+    await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
 async def test_what_a_user_denies_of_an_allergy_or_of_what_was_recorded_later_stays(ana: Teller) -> None:

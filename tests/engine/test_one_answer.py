@@ -688,6 +688,40 @@ async def test_what_is_over_does_not_answer_what_is_to_come(model: Engine) -> No
     assert "corrected: *6th of may" in gig.bullet
 
 
+@pytest.mark.parametrize(
+    ("said", "question", "corrected", "wrong"),
+    [
+        (
+            "The conference is in Lille in May.",
+            "Where is the conference?",
+            "Actually the conference is in Lyon, not Lille.",
+            True,
+        ),
+        (
+            "My spare key is at Nadia's in Hove.",
+            "Where is my spare key?",
+            "Sorry, my spare key is in Lewes, not Hove.",
+            True,
+        ),
+        ("Our choir sings in Hove on Sunday.", "Where does our choir sing?", "I meant Lewes.", False),
+    ],
+)
+async def test_a_correction_of_a_place_is_above_what_it_corrects(
+    model: Engine, user: str, said: str, question: str, corrected: str, *, wrong: bool
+) -> None:
+    ana = Teller(model, user)
+    for place, text in enumerate(("Nice weather in Bath.", said, corrected, "I was in Rome.")):
+        await ana.says(text, speaker="", occurred_at=day(f"2026-03-0{place + 1}"))
+    hits = (await ana.asks(question, kinds=["message"])).hits
+    first = hits[0]
+    if wrong:
+        assert (first.text, first.current) == (corrected, True)
+        [former] = [hit for hit in hits if hit.text == said]
+        assert (former.current, former.superseded_by) == (False, first.id)
+    else:
+        assert f"corrected: {corrected}" in first.bullet
+
+
 async def test_critical_facts_are_in_every_context_whatever_the_budget(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("me", "allergy", "peanuts")

@@ -83,6 +83,26 @@ def found(text: str) -> list[str]:
         ("I accepted an offer from Spotify.", ["plans to work at Spotify"]),
         ("Acme let me go.", ["-works_at Acme"]),
         ("I went freelance.", ["-works_at *", "employment self-employed"]),
+        ("I started my own studio.", ["-works_at *", "employment self-employed"]),
+        ("I've opened my own little bakery.", ["-works_at *", "employment self-employed"]),
+        ("I quit and started my own firm.", ["-works_at *", "employment self-employed"]),
+        ("I'm my own boss now.", ["-works_at *", "employment self-employed"]),
+        ("I now work freelance.", ["-works_at *", "employment self-employed"]),
+        ("Launched my own agency in March.", ["-works_at * ..2026-03-01", "employment self-employed 2026-03-01.."]),
+        ("I set up my own company, Brightside.", ["works_at Brightside", "employment self-employed"]),
+        ("I've stopped freelancing.", ["-employment *"]),
+        ("We sold our business.", ["-employment *"]),
+        ("I'm Nora Hale now.", ["?preferred_name Nora Hale"]),
+        ("My name is now Nora Hale.", ["?preferred_name Nora Hale"]),
+        ("My married name is Nora Hale.", ["?preferred_name Nora Hale"]),
+        ("I took my husband's name: I'm Nora Hale.", ["?preferred_name Nora Hale"]),
+        ("I'm no longer Nora Finch, I'm Nora Hale.", ["?preferred_name Nora Hale"]),
+        ("After the divorce I'm Nora van der Hale again.", ["?preferred_name Nora van der Hale"]),
+        ("I stopped losartan last weekend.", ["-medication losartan ..2026-05-09", "-losartan_dose * ..2026-05-09"]),
+        (
+            "I stopped losartan for good over Easter.",
+            ["-medication losartan ..2026-04-05", "-losartan_dose * ..2026-04-05"],
+        ),
         ("I was promoted to team lead", ["job_title team lead"]),
         ("I teach maths at Leeds Grammar", ["works_at Leeds Grammar"]),
         ("I study medicine at Leeds University.", ["studies medicine", "studies_at Leeds University"]),
@@ -938,6 +958,22 @@ def test_plain_statements_become_candidates(text: str, expected: list[str]) -> N
         "My sister left early.",
         "My brother lives in fear.",
         "I lost my dog in the park.",
+        "I started my own garden.",
+        "I have my own studio flat now.",
+        "I opened my own bank account.",
+        "I set up my own workshop in the shed.",
+        "I run my own business on the side.",
+        "I freelance at weekends.",
+        "I used to run my own business.",
+        "My sister started her own studio.",
+        "I'm Team Lead now.",
+        "I'm Roman Catholic now.",
+        "I'm Nora Hale's biggest fan now.",
+        "My dog's new name is Nora Hale.",
+        "I stopped losartan over the weekend.",
+        "Over Easter I came off losartan.",
+        "I've been off losartan this week.",
+        "I stopped losartan while I was away.",
         "Is Mia not my manager any more?",
         "I'm single-handedly doing this.",
         "The meeting is off to a good start.",
@@ -1041,7 +1077,7 @@ def test_the_author_of_a_message_is_its_speaker() -> None:
 
 def test_a_message_may_be_about_what_was_stated_before() -> None:
     [home] = extract("I moved to Linz.", AT)
-    [meant] = extract("No, I meant Graz.", AT, before=home)
+    [meant] = extract("No, I meant Graz.", AT, before=[[home]])
     assert (meant.action, meant.predicate, meant.object) == (Action.CORRECT, "lives_in", "Graz")
 
 

@@ -1,0 +1,110 @@
+"""Corrections of a name: of the place, the employer or the person that was told before."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from mnemolog.domain.extraction.candidate import Action, Candidate
+from mnemolog.domain.extraction.extractor import extract
+from tests.domain.extraction.test_extraction import AT
+
+
+def after(*texts: str) -> Sequence[Candidate]:
+    """What the last of these messages states."""
+    told: list[Sequence[Candidate]] = []
+    stated: Sequence[Candidate] = ()
+    for place, text in enumerate(texts):
+        stated = extract(text, AT, before=told, previous=texts[place - 1] if place else "")
+        told += [stated] if stated else []
+    return stated
+
+
+def line(one: Candidate) -> str:
+    who = f"my {one.via} " if one.via else ""
+    return f"{who}{one.predicate} {one.object}"
+
+
+@pytest.mark.parametrize(
+    ("said", "corrected", "right"),
+    [
+        ("I moved to Bath last month.", "I meant Bristol.", "lives_in Bristol"),
+        ("I'm moving to Bath.", "Sorry, I meant Bristol.", "plans to move to Bristol"),
+        ("We're flying to Faro on 3 June.", "Not Faro, Porto.", "porto_trip_date 2026-06-03"),
+        ("I work at Boots.", "Correction: Superdrug, not Boots.", "works_at Superdrug"),
+        ("My sister lives in Lille.", "Lyon, I mean.", "my sister lives_in Lyon"),
+        ("I'm planning a trip to Faro.", "Oops, Porto, not Faro.", "trip_to Porto"),
+        ("I live in Linz.", "*Graz", "lives_in Graz"),
+        ("I live in Linz.", "Graz*", "lives_in Graz"),
+        ("I live in Linz. My dog is called Rex.", "When I said Linz I meant Graz.", "lives_in Graz"),
+        ("I live in Linz.", "I said Linz but it's Graz.", "lives_in Graz"),
+        ("I joined Boots.", "Make that Superdrug.", "works_at Superdrug"),
+        ("I live in Linz.", "Linz was wrong, I meant Graz.", "lives_in Graz"),
+        ("Our next trip is to Faro.", "Sorry, the trip goes to Porto.", "next_trip Porto"),
+        ("Our next trip is to Faro.", "My mistake, the holiday is in Porto.", "next_trip Porto"),
+        ("We're flying to Faro on 3 June.", "Sorry, we're flying to Porto.", "porto_trip_date 2026-06-03"),
+        ("My dentist is Dr Patel.", "I meant Dr Pattison, not Patel.", "dentist Dr Pattison"),
+    ],
+)
+def test_a_correction_is_about_what_has_the_name(said: str, corrected: str, right: str) -> None:
+    assert [line(one) for one in after(said, corrected) if one.action is Action.CORRECT] == [right]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I meant Tuesday.",
+        "I meant well.",
+        "Sorry, Anna.",
+        "No, Graz.",
+        "Sorry, Graz is lovely too.",
+        "Sorry, I was in Graz yesterday.",
+        "Actually Graz is closer.",
+        "Sorry, the train goes to Graz.",
+        "We watched a film about Graz, not Linz.",
+        "My boss thinks I live in Graz, not Linz.",
+        "He meant Graz.",
+        "You meant Graz, not Linz?",
+        "I'd say Graz, not Linz, is prettier.",
+        "Make that two.",
+        "Not that I mind, Anna.",
+    ],
+)
+def test_what_only_sounds_like_a_correction_changes_nothing(text: str) -> None:
+    assert not after("I live in Linz.", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I live in Graz, not Linz.",
+        "I live in Graz and not in Linz.",
+        "It's Graz I live in, not Linz.",
+        "I don't live in Linz, I live in Graz.",
+        "Not Linz, I live in Graz.",
+        "I live in Graz (not Linz).",
+        "I live in Graz - not Linz.",
+        "Actually, I'm living in Graz rather than Linz.",
+        "We live in Graz, not Linz as I said.",
+    ],
+)
+def test_a_statement_may_say_which_name_was_wrong(text: str) -> None:
+    assert [(line(one), one.wrong) for one in extract(text, AT)] == [("lives_in Graz", "Linz")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I live in Graz now, not Linz.",
+        "I live in Graz, not Linz any more.",
+        "I live in Graz, not far from Linz.",
+        "I live in Graz, not alone.",
+        "I live in Graz these days, not Linz.",
+    ],
+)
+def test_a_change_says_of_no_name_that_it_was_wrong(text: str) -> None:
+    assert [(line(one), one.wrong) for one in extract(text, AT)] == [("lives_in Graz", "")]
+
+
+def test_a_name_is_corrected_in_the_last_message_that_has_it() -> None:
+    stated = after("I live in Bath.", "My sister lives in Bath.", "I work at Boots.", "Bristol, not Bath.")
+    assert [line(one) for one in stated] == ["my sister lives_in Bristol"]
