@@ -160,6 +160,7 @@ _NOT_RENT = re.compile(
     re.IGNORECASE,
 )
 _ALLERGIC = re.compile(r"\ballerg", re.IGNORECASE)
+_IN_JEST = form(r"\ballergic to (?:(?:my|the|all) )?{NO_FOOD}\b")
 _ANIMALS = f"(?:{PETS}|puppies|kittens|bunny|gerbil|canary|donkeys?|hens?|chickens|gecko|lizard)"
 _MONEY = r"[£$€]?\d{1,3}(?:[,.]?\d{3}){0,3}(?:\.\d\d)?k?"
 _MONTHLY = r"[£$€]?(?:\d{3,4}|\d{1,2}[,.]\d{3})\b"
@@ -293,6 +294,7 @@ SLOTS = (
         r"\b(?:allerg\w+|intoleran\w+|epipen|anaphyla\w+|(?:can't|cannot|must not|mustn't) (?:have|eat|drink|touch)|coeliac|celiac)\b",
         "allergy allergic intolerant intolerance epipen reaction",
         "allergy intolerance",
+        also=lambda sentence: _IN_JEST.search(sentence) is None,
     ),
     _slot(
         "medication",

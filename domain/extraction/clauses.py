@@ -225,7 +225,7 @@ _ELLIPSIS = re.compile(
 )
 # What is the author's own if no sentence before speaks of another, such as a flat that somebody saw.
 _OWN_THING = re.compile(
-    rf"(?:new )?(?:{COST}(?='s| is| has| went| goes)|(?:van|car|truck)(?=(?:'s| is) an?\b)|(?:first|last) day(?= (?:at|with)\b))",
+    rf"(?:new )?(?:{COST}(?=(?: here| there)?(?:'s| is| has| went| goes))|(?:van|car|truck)(?=(?:'s| is) an?\b)|(?:first|last) day(?= (?:at|with)\b))",
     re.IGNORECASE,
 )
 _PLANNED = re.compile(
@@ -257,6 +257,7 @@ _JOINT = re.compile(
     r"|,? (?:and|so) (?=(?:[A-Z][\w'-]+ ){1,2}(?:isn't|is not|is no longer) my\b)|,? and (?=(?:now )?(?:she|he)\b)|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
     r"|, (?=(?:live|work) (?:in|at|for|as)\b)|,? (?:and|but) (?=now (?:works|lives) (?:at|in|for)\b)|,? and (?:then )?(?=(?:to )?(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)? (?:on|from) (?:the )?\d)"
     r"|(?:,|,? (?:and|but)) (?=(?:(?:allergic|married|engaged) to|based in|studying|living in)\b)"
+    r"|, (?=(?:(?:my|the) )?(?:doctor|doc|gp|consultant)(?:'s| has)? (?:just )?(?:stopped|took|taken|put|raised|lowered|cut|switched|changed)\b)"
     rf"|,? and (?=an? (?:{PETS}) (?:called|named) )|, (?={_OFFSPRING}|new job (?:at|with) |new (?:{ROLE_WORDS} )?(?:{ONE_OF})\b)"
     r"|,? and (?=(?:have|has|am|'m|live|work|moved(?! in\b)|started|joined|left|quit|love|hate|like|prefer|speak|study|take)\b)"
 )

@@ -10,25 +10,27 @@ _A_NAME = (
     rf"(?-i:(?!(?:I|I'm|I've|It|The|My|He|She|We|They|You|{DAY.title()}s?|{MONTH.title()})(?![\w'-]))"
     r"[A-Z][\w'&.-]*[\w'](?: (?:(?:of|de|da|do|del|la|le|the|and|&|van|von|der|y) )?(?!I\b)[A-Z0-9][\w'&-]*){0,4})"
 )
-_AT = r"(?:(?:in|at|to|for|with|into) )?(?:the )?"
+_AT = r"(?:(?:in|at|to|for|with|into) )?(?:the |an? )?"
 _RIGHT, _WRONG = rf"{_AT}(?P<right>{_A_NAME})", rf"{_AT}(?P<wrong>{_A_NAME})"
 _AS_SAID = (
     r"(?:,? (?:sorry|as i (?:said|wrote|told you|mentioned)|like i (?:said|wrote|told you)|i mean|my mistake|my bad)"
-    r"(?: (?:before|earlier|yesterday|above|last time))?)?"
+    r"(?: (?:before|earlier|yesterday|above|last time))?|,? (?:for the (?:last|hundredth|umpteenth|second|third) time|by the way|btw"
+    r"|just so you know|okay|ok|thanks|please|remember|actually))?"
 )
 _LED = r"(?:(?:sorry|oops|no|wait|actually|typo|correction|my mistake|my bad|wrong \w+|scratch that)[\s,:;.!-]+)*"
-_IT_IS = r"(?:(?:it|that|this)(?:'s| is| was| should (?:be|have been|read|say)| has to be)|should (?:be|have been)|make (?:it|that)|i mean(?:t)?(?: to (?:say|write|put))?)[,:]? "
+_IT_IS = r"(?:(?:it|that|this)(?:'s| is| was| should (?:be|have been|read|say)| has to be)|should (?:be|have been)|make (?:it|that)|(?:i )?meant(?: to (?:say|write|put))?|i mean(?: to (?:say|write|put))?)[,:]? "
 _SAID = r"(?:said|say|wrote|put|typed|told you|mentioned)"
 _MEANT = r"(?:i (?:really |actually |of course )?(?:meant(?: to (?:say|write))?|mean)|meant(?: to (?:say|write))?|(?:it|that)(?:'s| is| was| should (?:be|have been))|should (?:be|have (?:been|said|written)))"
 _END = r"[\s.!)]*$"
+_END_OR_MORE = r"(?:[\s.!)]*$|[,;] [^?]*$)"
 # The whole sentence: what is right, and what was wrong if that is said.
 _WHOLE = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"^{_LED}(?:{_IT_IS})?{_RIGHT}(?:,| -|\.)? (?:and )?\(?(?:not|instead of|rather than) {_WRONG}\)?{_AS_SAID}{_END}",
         rf"^{_LED}(?:it's |that's |it is )?not {_WRONG}(?:[,;:]| -)? (?:but |it's |it is |that's |i meant )*{_RIGHT}{_AS_SAID}{_END}",
-        rf"^{_LED}(?:when )?i {_SAID} {_WRONG},? (?:(?:and|but|when|then) )?{_MEANT} {_RIGHT}{_END}",
-        rf"^{_LED}{_WRONG} (?:was|is) (?:wrong|a typo|a mistake|not right|incorrect)[,;:]? (?:and |but )?{_MEANT} {_RIGHT}{_END}",
+        rf"^{_LED}(?:when )?i {_SAID} {_WRONG},? (?:(?:and|but|when|then) )?{_MEANT} {_RIGHT}{_END_OR_MORE}",
+        rf"^{_LED}{_WRONG} (?:was|is) (?:wrong|a typo|a mistake|not right|incorrect)[,;:]? (?:and |but )?{_MEANT} {_RIGHT}{_END_OR_MORE}",
         rf"^(?:\*{_RIGHT}\*?|{_RIGHT.replace('?P<right>', '?P<after>')}\*)[\s.!]*$",
         rf"^{_RIGHT}, i mean(?:t)?{_END}",
         rf"^(?:(?:no|sorry|oops|wait)[\s,:;.!-]+)*(?:make that|scratch that[,:;.-]|typo[,:;.-]|i meant(?: to (?:say|write))?:?|correction[,:;.-]) {_RIGHT}{_END}",

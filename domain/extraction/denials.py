@@ -30,6 +30,12 @@ _DENIAL = re.compile(
     re.IGNORECASE,
 )
 # "I don't live in Bath, I never did" denies nothing else.
+# "Never lived in Bath", of oneself.
+_ELLIPSIS = re.compile(rf"^(?=never (?:actually |really |ever )?(?:{'|'.join(_HAVE)})\b)", re.IGNORECASE)
+_MORE = re.compile(
+    rf"^((?:i|we|i'm|we're) [^,;]{{2,60}}[,;] )(?=never (?:actually |really |ever )?(?:{'|'.join(_HAVE)})\b)",
+    re.IGNORECASE,
+)
 _TAG = re.compile(r",? (?:and |but )?(?:i|we) never (?:did|was|were|have)(?=\W*$)", re.IGNORECASE)
 _PAST = re.compile(
     rf"^(?:i|we) (?:(?P<be>was|were)|(?:used to )?(?P<verb>{'|'.join(_HAVE)}|live|work))\b", re.IGNORECASE
@@ -56,6 +62,8 @@ def denials(sentence: str) -> tuple[str, tuple[str, ...]]:
     ('I never lived in Bath for long', ())
     """
     found: list[str] = []
+    if "never" in sentence.lower():
+        sentence = _MORE.sub(r"\1I ", _ELLIPSIS.sub("I ", sentence))
 
     def taken_out(one: re.Match[str]) -> str:
         if _QUALIFIED.search(one[0]):

@@ -18,6 +18,7 @@ from mnemolog.domain.extraction.forms import (
     FLIES_ON,
     FLIES_TO,
     GOT_ONE,
+    HAS_LEFT,
     I_AM,
     INSTEAD,
     IT_IS,
@@ -141,10 +142,18 @@ def _begun(clause: Clause, job: Candidate, at: datetime) -> Candidate | None:
 
 
 def _taken_over(clause: Clause, stated: Dated, at: datetime) -> Sequence[Candidate]:
-    """Who has the role that was named last: "I was at the dentist. Since May it's Dr. Lang"."""
-    if (found := IT_IS.match(stated.text)) is None or not (role := role_of((*clause.before, clause.text))):
+    """Who has the role that was named last: "I was at the dentist. Since May it's Dr. Lang".
+
+    Or that of somebody who left: "Keith retired, it's Donna now" names no role, so that he has to be known in one.
+    """
+    if (found := IT_IS.match(stated.text)) is None:
         return ()
     said = Said(found, stated, at)
+    if not (role := role_of((*clause.before, clause.text))):
+        gone = HAS_LEFT.match(f"{_before(clause)} {clause.text}") if said.changes else None
+        former = gone["alone"] if gone else ""
+        heirs = [replace(in_role(one, said), replaces=former) for one in SUPERIORS if former]
+        return [replace(one, rule=f"{EXTRACTOR}/in-place-of") for one in heirs]
     is_new = said.changes or stated.since or re.match(r"(?:Dr|Prof)\b", found["other"])
     return (replace(in_role(role, said), rule=f"{EXTRACTOR}/it-is"),) if is_new else ()
 

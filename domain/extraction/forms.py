@@ -140,7 +140,7 @@ DATES: tuple[Rule, ...] = named(
     rule("getaway|trip|holiday|vacation|break|weekend", rf"(?:{{I}} (?:got|have|planned) |there's )?an?(?: [a-z-]+){{0,2}} (?:trip|holiday|vacation|break|weekend|getaway) (?:to|in) {{NAME}}(?: with [\w ]{{2,20}}?)?,? (?:on|for|from) (?P<when>{times.POINT})\b", booked),
     rule("to |until|till", rf"(?:{{I}}|they|[\w' -]{{2,30}}?(?: has| have)?(?: just)?(?= \w+ (?:my|our)\b))(?: have)? (?:moved|postponed|rescheduled|pushed|shifted|put|delayed|changed|extended) {_EVENT}(?: back)? (?:to|until|till) (?P<when>{times.POINT})", event_moved),
     # What something costs, and the numbers under which somebody is reached.
-    rule("rent|mortgage|salary|wage|pension|rate|charge|tax|money|insurance|bill|member|fee|tuition|subscr|childcare|deduct", rf"(?:my|our)(?: (?:new|current|monthly|weekly))* (?P<what>{COST}){_COSTS} {MONEY}", cost),
+    rule("rent|mortgage|salary|wage|pension|rate|charge|tax|money|insurance|bill|member|fee|tuition|subscr|childcare|deduct", rf"(?:my|our)(?: (?:new|current|monthly|weekly))* (?P<what>{COST})(?: here| there)?{_COSTS} {MONEY}", cost),
     rule("put|rais|increas|lower|cut|drop|upp|bump", rf"(?:{{I}}|they|(?:(?:the|my|our) )?(?:landlord|landlady)|{{OTHER}})(?: has| have|'ve|'s| is| are| had to)?(?: just| finally)* (?:put|putting|rais(?:ed?|ing)|increas(?:ed?|ing)|lower(?:ed|ing)?|cut|dropped|upped|bumped) (?:my|our|the) (?P<what>{COST})(?: up| down)?(?: from [^,;]{{2,20}}?)?(?: to|,? (?:so |and )?(?:it's|it is)(?: now)?) {MONEY}", cost),
     rule("pay", rf"{{I}} (?:pay|paying) {SUM} (?:in|for|of)(?: my| our)? (?P<what>{COST})(?=$|[,.!;]| (?:now|and|but)\b)", cost),
     rule("charge", rf"{{I}}(?: now)? charg(?:e|ing)(?: now)? {RATE}", rate),
@@ -180,6 +180,7 @@ IT_IS = form(r"(?:.*(?:[,:]|\band|\bso|\bbut) )?(?:now )?it(?:'s| is)(?: now)? {
 I_AM = form(r"(?:.*[,;:] (?:so |and )?|(?:since|after) (?:the|my|our) [a-z]{4,20},? )?(?:i(?:'m| am)|i go by|it(?:'s| is)|that(?:'s| is))(?: (?:now|officially|legally))* {FULL_NAME}(?: (?:now|again|these days|from now on|today))*(?=$|[,.!;])")
 TRIP_GOES = form(r"(?:the|our|my)(?: next)? (?:trip|holiday|vacation|journey|flight|honeymoon|getaway|cruise)(?: (?:actually|really|now))*(?: goes| is going| leads| will go| is| was| will be)(?: (?:actually|really|going))*(?: (?:to|in))? {NAME}(?:,? \(?(?:and )?not(?: (?:to|in))? {FORMER}\)?)?{END}")
 FLIES_TO = form(r"(?:{AM} (?:going|flying|travelling|traveling|off|heading)|(?:i|we) (?:go|fly|travel)) to {NAME}{STOP}")
+HAS_LEFT = form(r".*?{ALONE}(?:'s| has| is| was)?(?: (?:just|now|been))* (?:left|leaving|retired|retiring|quit|resigned|moved on|fired|promoted|on (?:maternity|paternity|sick) leave)\b")
 NAME_ALONE = form(r"(?:in |at |to |for )?(?:{NAME}|{OTHER})(?:,? not (?:in |at |to |for )?[\w .'-]+)?$")
 
 RULES: tuple[Rule, ...] = named(
@@ -248,7 +249,7 @@ RULES: tuple[Rule, ...] = named(
     rule("freelanc|self-employed", r"{I} (?:(?:gone|went|going|became|become|registered as|(?:started|begun|began|quit) to|started|begun|began|work|working(?: as)?) )?(?:an? )?(?:freelance|freelancing|freelancer|self-employed)(?:,? full[- ]time)?(?=$|[,.!;]| (?:now|again|as|since|these)\b)", freelance),
     rule("for myself", r"{I} (?:(?:started|begun|began) )?(?:work|working) for myself(?=$|[,.!;]| (?:now|these days|again|and|as|since|full[- ]time)\b)", freelance),
     rule("own boss", r"{AM} my own boss(?=$|[,.!;]| (?:now|these days|again|at last)\b)", freelance),
-    rule(" own ", r"{I} (?:(?:set up|created|established|have)(?= .*\b{FIRM}\b)|started(?: up)?|founded|opened|launched|run|running) (?:my|our) own(?: (?!(?:old|former)\b)[a-z-]+){0,2} (?:{FIRM}|{WORKROOM})(?:(?:,|:| called| named) {NAME}{END}|{FIRM_END})", freelance),
+    rule(" own ", r"{I} (?:(?:set up|created|established|have)(?= .*\b{FIRM}\b)|started(?: up)?|founded|opened|launched|run|running) (?:my|our) own(?: (?!(?:old|former)\b)[a-z-]+){0,2} (?:{FIRM}|{WORKROOM})(?:(?:,|:|,? called|,? named|,? (?:and )?(?:it's|it is|which is) called) {NAME}{END}|{FIRM_END})", freelance),
     rule("founded|started|launched|set up", r"{I} (?:founded|co-founded|started|launched|set up) an?(?: [a-z-]+){0,2} (?:business|company|firm|start-?up|agency|consultancy)(?:(?:,|:| called| named) {NAME}{END}|{FIRM_END})", freelance),
     rule("on my own", r"{I} (?:gone|went|struck) out on my own(?: as an? {OCCUPATION}| with (?:an?|my)(?: [a-z-]+){0,2} (?:{FIRM}|{WORKROOM}))(?=$|[,.!;]| (?:now|in|last|this|and)\b)", freelance),
     rule("freelanc|self-employed", r"{I} (?:(?:stopped|quit|given up|gave up|done(?: with)?|finished(?: with)?) (?:freelancing|freelance work|being (?:self-employed|a freelancer))|(?:no longer|not)(?: an?)? (?:freelance|freelancing|freelancer|self-employed)(?:{NO_MORE})?)(?=$|[,.!;]| (?:now|and|because|since|for good|altogether)\b)", ends("employment")),
@@ -399,6 +400,7 @@ RULES: tuple[Rule, ...] = named(
     rule("name to", r"{WHO}(?:'s| has| have)?(?: (?:just|legally|officially|now))* changed (?:his|her|their|its) (?:first )?name to {OTHER}{END}", renamed),
     rule("my|our", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?P<firm>(?-i:[A-Z])[\w'&-]+))))?(?:,| is(?: now)?)? {OTHER}(?=$|[,.!]| &| (?:is|was|has|had|and|now|just|will|who|with|always|never|often|ate|waters|feeds|walks|minds|babysits|[a-z]{2,}ed|" + VERBS + r")\b)", related),
     rule(" is ", r"(?:my|our){SORT} {ONE} is(?: now)?(?: called)? {OTHER}(?= (?:at|from) (?-i:[A-Z]))", related),
+    rule("called|named", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at work))? is(?: now)? (?:an?|this)(?: [a-z-]+){0,2} (?:guy|bloke|man|woman|lady|chap|lad|girl|person) (?:called|named) {OTHER}{END}", related),
     rule(" here is", r"the {ONE} here is(?: now)? {OTHER}(?=$|[,.!])", related),
     rule("his|her|'s", r"{THEIR}(?: is(?: now)?(?: called)?)? {OTHER}(?=$|[,.!]| &| (?:is|was|has|had|and|now|just|" + VERBS + r")\b)", their_relative),
     rule("called|named|name|, |: ", r"{I}(?: (?:got|have|adopted|bought|found|switched to|changed to))? (?:an?|one|another){SORT} {ONE}(?:,? (?:called|named|whose name is)|,|:) {OTHER}{END}", related),
@@ -426,6 +428,7 @@ RULES: tuple[Rule, ...] = named(
     rule("bought|got|leased|picked up", r"{I} (?:bought|got|leased|picked up) (?:an?|our|my)(?: (?:second[- ]hand|(?!(?:second|rental|toy|model|courtesy)\b)[a-z0-9-]+)){0,2} {CAR}", car_bought),
     rule("driv|shar|using", r"{I} (?:driving|drive|sharing|using)(?: (?:an?|the|his|her|(?:(?:my|our) )?[\w-]+'s|my|our))?(?: (?!(?:rental|hired|borrowed|courtesy)\b)(?-i:[a-z])[a-z-]*){0,2} {CAR}", car),
     rule("scrapped|sold|traded|swapped|replaced|rid|wrote off", r"{I} (?:sold|traded in|traded|swapped|replaced|scrapped|got rid of|wrote off) (?:it|(?:the|my|our)(?: old)? (?!(?:motor)?(?:bike|cycle)|bicycle|scooter|boat)[\w-]+)(?: in| off)?,? (?:and|for|with)(?: (?:bought|got|leased))? (?:an?|the)(?: [a-z-]+){0,2} {CAR}", car_bought),
+    rule("bought|got|leased|picked up", r"(?:the|my|our)(?: old)? [\w-]+(?:'s| has| is)? (?:died|dead|packed (?:in|up)|given up|gave up|conked out|written off|was written off|broke down|broken down)(?: on (?:me|us))?,? (?:(?:so|and) )?(?:(?:i|we) )?(?:(?:have|'ve) )?(?:just )?(?:bought|got|leased|picked up) (?:an?|another)(?: (?!(?:rental|toy|model|courtesy)\b)[a-z0-9-]+){0,2} {CAR}", car_bought),
     rule("sold|rid|scrapped|wrote off|totalled|totaled", r"{I} (?:sold|got rid of|scrapped|wrote off|totalled|totaled) (?:the|my|our)(?: old)? {NAME}{END}", ends("drives", in_short=True)),
     # Name and birth.
     rule("call", r"(?:(?:please|you can|just|everyone|everybody|people|friends) )*calls? me {NAME}{STOP}", called),

@@ -295,6 +295,7 @@ _FRAGMENTS = {
         rf"(?P<value>(?!(?:the|this|that|it|any|some|my|your|anything|everything|{_NO_FOOD})\b)[a-z][\w'-]*(?: (?!{_NO_DISH})[\w'-]+)?"
         rf"(?:(?:, and |, | and | or )(?!not\b)[a-z][\w'-]*(?: (?!{_NO_DISH})[\w'-]+)?)*)"
     ),
+    "NO_FOOD": f"(?:{_NO_FOOD})",
     # One food, as in "allergic to peanuts after all".
     "DISH": r"[a-z][\w'-]*(?: (?!(?:after|any|and|or|so|but|not|turned|is|was|has|at|too|either|really|actually)\b)[\w'-]+)?",
     "INTOLERANCE": r"(?:(?:has )?turned out to be|(?:is|was)(?: actually| really)?) (?:only |just |actually )*an? intolerance",

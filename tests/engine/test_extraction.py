@@ -379,6 +379,11 @@ async def test_another_surname_waits_for_consent(ana: Teller) -> None:
     assert await proposed(ana) == ["Nora Hale"]
 
 
+async def test_who_is_there_now_has_the_role_of_who_left(ana: Teller) -> None:
+    await hears(ana, "My manager is Keith.", "Keith retired, it's Donna now.")
+    assert await told(ana) == {"ana manager Donna"}
+
+
 async def test_a_denial_and_an_end_are_known_since_they_were_said(ana: Teller) -> None:
     await hears(ana, "I live in Hove.", "I work at Ikea.")
     await hears(ana, "I've never worked at Ikea.", occurred_at=day("2026-04-01"))

@@ -37,6 +37,8 @@ def line(one: Candidate) -> str:
         ("I live in Linz.", "Graz*", "lives_in Graz"),
         ("I live in Linz. My dog is called Rex.", "When I said Linz I meant Graz.", "lives_in Graz"),
         ("I live in Linz.", "I said Linz but it's Graz.", "lives_in Graz"),
+        ("I joined Adyen.", "I said Adyen but I meant Mollie, I mix up those two.", "works_at Mollie"),
+        ("My car is a Zafira.", "sorry meant a Picasso not a Zafira", "drives Picasso"),
         ("I joined Boots.", "Make that Superdrug.", "works_at Superdrug"),
         ("I live in Linz.", "Linz was wrong, I meant Graz.", "lives_in Graz"),
         ("Our next trip is to Faro.", "Sorry, the trip goes to Porto.", "next_trip Porto"),
@@ -85,6 +87,7 @@ def test_what_only_sounds_like_a_correction_changes_nothing(text: str) -> None:
         "I live in Graz - not Linz.",
         "Actually, I'm living in Graz rather than Linz.",
         "We live in Graz, not Linz as I said.",
+        "I live in Graz, not Linz, for the last time.",
     ],
 )
 def test_a_statement_may_say_which_name_was_wrong(text: str) -> None:
