@@ -38,7 +38,7 @@ def line(one: Candidate) -> str:
         ("I live in Linz. My dog is called Rex.", "When I said Linz I meant Graz.", "lives_in Graz"),
         ("I live in Linz.", "I said Linz but it's Graz.", "lives_in Graz"),
         ("I joined Adyen.", "I said Adyen but I meant Mollie, I mix up those two.", "works_at Mollie"),
-        ("My car is a Zafira.", "sorry meant a Picasso not a Zafira", "drives Picasso"),
+        ("I drive a Corsa.", "sorry meant a Picasso not a Corsa", "drives Picasso"),
         ("I joined Boots.", "Make that Superdrug.", "works_at Superdrug"),
         ("I live in Linz.", "Linz was wrong, I meant Graz.", "lives_in Graz"),
         ("Our next trip is to Faro.", "Sorry, the trip goes to Porto.", "next_trip Porto"),
