@@ -33,13 +33,16 @@ _CALLED = re.compile(r"(?<=\w) (?:is|are|was|were)(\b.*\S) (?:called|named)(?=\W
 _WORD = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
 _POSSESSIVE = re.compile(r"['’]s?$")
 
-# The first person in English, German, Spanish, Portuguese, French and Italian, without words that mean more.
-_SELF_WORDS = (
-    "i i'm i've i'd i'll me my mine myself we our us ich mich mir mein meine meiner meinem meinen wir unser"
-    " unsere yo mis mio mia nosotros nuestro nuestra eu meu minha meus minhas je j'ai moi mon mes nous notre io"
-    " mie miei noi nostro"
+# The first person in English; in German, Spanish, Portuguese, French and Italian, without words that mean more.
+_SELF_IN_ENGLISH = frozenset(["i", "i'm", "i've", "i'd", "i'll", "me", "my", "mine", "myself", "we", "our", "us"])
+_SELF_ABROAD_WORDS = (
+    "ich mich mir mein meine meiner meinem meinen wir unser unsere yo mis mio mia nosotros nuestro nuestra eu meu minha"
+    " meus minhas je j'ai moi mon mes nous notre io mie miei noi nostro"
 )
-_SELF = frozenset(_SELF_WORDS.split())
+_SELF_ABROAD = frozenset(_SELF_ABROAD_WORDS.split())
+_SELF = _SELF_IN_ENGLISH | _SELF_ABROAD
+# Written like this, it is a name.
+_NAMES_LIKE_SELF = frozenset(["Mia", "Mio", "US"])
 _CALENDAR_WORDS = (
     "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august"
     " september october november december christmas easter"
@@ -126,9 +129,14 @@ _ALIKE = 0.6
 
 
 def asks_about_user(text: str) -> bool:
-    """Whether it speaks of the user as `I`, `me` or `my`."""
-    words = _words(text)
-    return not _SELF.isdisjoint({*words, *(_POSSESSIVE.sub("", word) for word in words)})
+    """Whether it speaks of the user as `I`, `me` or `my`.
+
+    >>> asks_about_user("Where does Mia live?"), asks_about_user("Dove abita mia sorella?")
+    (False, True)
+    """
+    said = {_POSSESSIVE.sub("", match[0]) for match in _WORD.finditer(text)} - _NAMES_LIKE_SELF
+    words = frozenset(_words(" ".join(said)))
+    return not words.isdisjoint(_SELF_IN_ENGLISH) or not (words.isdisjoint(_SELF_ABROAD) or is_english(text))
 
 
 def is_english(text: str) -> bool:
@@ -163,8 +171,12 @@ def capitalised_names(text: str) -> tuple[str, ...]:
 def capitalised_words(text: str) -> frozenset[str]:
     """The capitalised words, normalised, without those that only ask: also one that begins a sentence."""
     words = (_POSSESSIVE.sub("", match[0]) for match in islice(_WORD.finditer(text), WORDS_READ))
-    named = {normalize_name(one) for one in words if one[:1].isupper()}
-    return frozenset(named - _SELF - _CALENDAR - _ASKING)
+    named = {normalize_name(one) for one in words if one[:1].isupper() and not _is_self(one)}
+    return frozenset(named - _CALENDAR - _ASKING)
+
+
+def _is_self(word: str) -> bool:
+    return word not in _NAMES_LIKE_SELF and normalize_name(word) in _SELF
 
 
 def _is_german(text: str) -> bool:
@@ -176,7 +188,7 @@ def _is_german(text: str) -> bool:
 
 def _is_name(text: str, match: re.Match[str], after: re.Match[str] | None) -> bool:
     name = _POSSESSIVE.sub("", match[0])
-    if not name or not name[0].isupper() or name.lower() in _SELF | _CALENDAR | _ASKING:
+    if not name or not name[0].isupper() or _is_self(name) or name.lower() in _CALENDAR | _ASKING:
         return False
     if text[max(0, match.start() - _GAP) : match.start()].rstrip()[-1:] not in _SENTENCE_ENDS:
         return True

@@ -154,6 +154,18 @@ async def test_who_is_called_by_another_name_is_found_by_it(engine: Engine, user
     assert ([hit.text for hit in found.hits], found.unknown) == ([], ["Bobby's birthday"])
 
 
+async def test_a_name_that_means_mine_in_italian_is_a_name(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("me", "allergy", "nuts")
+    await ana.tells("Mia", "allergy", "eggs")
+    await engine.settled(60)
+
+    hits = (await ana.asks("What is Mia allergic to?")).hits
+
+    assert [hit.text for hit in hits] == ["Mia is allergic to eggs", f"{user} is allergic to nuts"]
+    assert hits[1].score <= 0.5 * hits[0].score
+
+
 async def test_an_unknown_name_is_unknown_without_a_capital_too(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("Ana Silva", "lives_in", "Lisbon")
