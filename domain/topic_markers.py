@@ -42,7 +42,12 @@ DEFAULT_PHRASES: Mapping[str, Phrases] = {
             "wechseln wir das thema",
             "lass uns das thema wechseln",
             "lass uns über etwas anderes reden",
+            "lass uns über was anderes reden",
+            "lasst uns über etwas anderes reden",
             "reden wir über etwas anderes",
+            "reden wir über was anderes",
+            "können wir über etwas anderes reden",
+            "können wir das thema wechseln",
             "mal was ganz anderes",
         ),
         aside=("übrigens", "nebenbei", "apropos", "noch etwas", "noch eine frage", "was anderes"),
@@ -51,8 +56,13 @@ DEFAULT_PHRASES: Mapping[str, Phrases] = {
         change=(
             "let's talk about something else",
             "can we talk about something else",
+            "could we talk about something else",
             "let's change the subject",
             "let's change the topic",
+            "can we change the subject",
+            "can we change the topic",
+            "could we change the subject",
+            "could we change the topic",
             "let's switch topics",
             "changing the subject",
             "change of subject",
@@ -69,9 +79,12 @@ DEFAULT_PHRASES: Mapping[str, Phrases] = {
     "es": Phrases(
         change=(
             "cambiemos de tema",
+            "podemos cambiar de tema",
+            "podemos hablar de otra cosa",
             "cambiando de tema",
             "cambio de tema",
             "hablemos de otra cosa",
+            "vamos a hablar de otra cosa",
             "pasemos a otra cosa",
             "nuevo tema",
             "otro tema",
@@ -86,8 +99,11 @@ DEFAULT_PHRASES: Mapping[str, Phrases] = {
         change=(
             "zmieńmy temat",
             "zmiana tematu",
+            "zmieniając temat",
+            "możemy zmienić temat",
             "porozmawiajmy o czymś innym",
             "pogadajmy o czymś innym",
+            "możemy porozmawiać o czymś innym",
             "z innej beczki",
             "inny temat",
             "nowy temat",
@@ -101,6 +117,12 @@ DEFAULT_PHRASES: Mapping[str, Phrases] = {
             "давай о другом",
             "давайте о другом",
             "поговорим о другом",
+            "поговорим про другое",
+            "давай поговорим о другом",
+            "давайте поговорим о другом",
+            "давай поговорим про другое",
+            "давайте поговорим про другое",
+            "можем поговорить о другом",
             "давай сменим тему",
             "давайте сменим тему",
             "сменим тему",
@@ -166,6 +188,8 @@ class TopicMarkers:
 _READ = 2000
 # A comma separates clauses, too: "okay, by the way, ...".
 _CLAUSES = re.compile(r"[.,:;!?¡¿…。、，！？\n—–()]+")
+# "Let's" as people write it.
+_LETS, _LETS_WRITTEN = re.compile(r"\blet's\b"), "(?:let's|lets|let us)"
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
 
@@ -173,4 +197,4 @@ def _pattern(phrase: str) -> str:
     """A phrase at the beginning of a clause, or after an interjection such as "oh"."""
     if _UNSPACED.search(phrase):
         return rf"\w{{0,3}}?{re.escape(phrase)}"
-    return rf"(?:\w{{1,2}} )?{re.escape(phrase)}(?!\w)"
+    return rf"(?:\w{{1,2}} )?{_LETS.sub(_LETS_WRITTEN, re.escape(phrase))}(?!\w)"
