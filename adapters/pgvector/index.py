@@ -22,14 +22,12 @@ from mnemolog.projections.former import as_written
 from mnemolog.projections.full_text import Searchable
 from mnemolog.projections.owner import Owner, indexed, owner_of
 from mnemolog.projections.raw_sql import fetch_all, keyed, live_key, options_of, plain_names, schema_of, write
-from mnemolog.projections.rows import Key
+from mnemolog.projections.rows import Key, any_of
 from mnemolog.projections.seal import MAC, RowSeal, seal_of
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.index import KEEPS, Point, Text
 from mnemolog.projections.vectors.projector import NAME
 from mnemolog.projections.visibility import viewed
-
-REMOVED_AT_ONCE = 1000
 
 
 class PgVectorIndex:
@@ -78,11 +76,9 @@ class PgVectorIndex:
         return {row[: len(statements.KEY)] for row in rows}
 
     async def remove(self, connection: AsyncConnection, keys: Collection[Key]) -> None:
-        ordered = sorted(keys)  # A user who is erased may have more than the parameters that a statement takes.
-        for some in (ordered[start : start + REMOVED_AT_ONCE] for start in range(0, len(ordered), REMOVED_AT_ONCE)):
-            for table in (vectors, embeddings):
-                key = (*indexed(table), table.c.subject_id)
-                await connection.execute(delete(table).where(tuple_(*key).in_(some)))
+        for table in (vectors, embeddings) if keys else ():
+            gone = any_of((*indexed(table), table.c.subject_id), keys)
+            await connection.execute(delete(table).where(gone))
 
     async def forget(self, connection: AsyncConnection, owner: Owner, before: int) -> None:
         for table, which in ((vectors, true()), (embeddings, embeddings.c.seq < before)):
