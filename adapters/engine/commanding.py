@@ -1,21 +1,42 @@
-"""The command handler of an engine, with metrics and traces."""
+"""The command handler of an engine, with metrics and traces, and turns for its callers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TypeVar
+from typing import Self, TypeVar
+from uuid import UUID
 
 from mnemolog.adapters import telemetry
+from mnemolog.adapters.reads.limits import Caller, Callers, Unlimited
 from mnemolog.commands.decider import Command, Decider
 from mnemolog.commands.handler import Handler, Keyed
-from mnemolog.events.envelope import Receipt, StreamId
-from mnemolog.events.log import Outcome
+from mnemolog.domain.principal import Principal
+from mnemolog.events.envelope import NewEvent, Receipt, StreamId
+from mnemolog.events.log import EventLog, Outcome
 
 C = TypeVar("C", bound=Command)
 S = TypeVar("S")
 
 
 class ObservedHandler(Handler):
-    """Records the name of each command, never its content."""
+    """Records the name of each command, never its content. The writes of a caller take turns while others ask, too."""
+
+    def __init__(
+        self,
+        log: EventLog,
+        now: Callable[[], datetime],
+        new_id: Callable[[], UUID],
+        policy_version: str,
+        decided: Callable[[Sequence[NewEvent]], None],
+        callers: Callers,
+    ) -> None:
+        super().__init__(log, now, new_id, policy_version, decided)
+        self._callers = callers
+        self._caller: Caller = Unlimited()
+
+    def by(self, principal: Principal | None) -> Self:
+        bound = super().by(principal)
+        bound._caller = self._callers.of(principal.tenant, principal.name) if principal else Unlimited()
+        return bound
 
     async def handle(
         self,
@@ -25,8 +46,9 @@ class ObservedHandler(Handler):
         occurred_at: datetime | None = None,
         idempotency_key: str | Keyed | None = None,
     ) -> Receipt:
-        with telemetry.step("command", **_attributes(command)):
-            return await super().handle(decider, command, occurred_at=occurred_at, idempotency_key=idempotency_key)
+        async with self._caller.write():
+            with telemetry.step("command", **_attributes(command)):
+                return await super().handle(decider, command, occurred_at=occurred_at, idempotency_key=idempotency_key)
 
     async def handle_all(
         self,
@@ -37,8 +59,9 @@ class ObservedHandler(Handler):
     ) -> Sequence[Outcome]:
         if not commands:
             return await super().handle_all(decider, stream, commands, keyed)
-        with telemetry.step("command", commands=len(commands), **_attributes(commands[0][0])):
-            return await super().handle_all(decider, stream, commands, keyed)
+        async with self._caller.write():
+            with telemetry.step("command", commands=len(commands), **_attributes(commands[0][0])):
+                return await super().handle_all(decider, stream, commands, keyed)
 
 
 def _attributes(command: Command) -> dict[str, str]:

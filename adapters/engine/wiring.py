@@ -207,7 +207,7 @@ async def _services(
         projection.readable = partial(_require_keys, to, delivery)
     policies = Policies(to.pool)
     await policies.keep(policy.text, now())
-    handler = ObservedHandler(log, now, new_id, policy.version, partial(expect_texts, embedder))
+    handler = ObservedHandler(log, now, new_id, policy.version, partial(expect_texts, embedder), reads.callers)
     neighbours, sightings = Neighbours(reads, policy.bands), Sightings(reads, log)
     stack.push_async_callback(sightings.aclose)
     writes = Writes(handler, log, policy.categories, policy.profile, neighbours, policy.predicates, sightings)

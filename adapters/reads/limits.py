@@ -1,10 +1,10 @@
-"""Limits on concurrent reads per caller (design §7)."""
+"""Limits on concurrent reads and writes per caller (design §7)."""
 
 import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from math import inf
 
@@ -13,10 +13,10 @@ from mnemolog.projections.reads.moment import Moment
 
 # Of the twenty connections for readers.
 RUNNING = 12
-# Of each caller while others read, too: enough to keep the process busy. One processor serves all of them, so beside a
-# dozen reads of somebody else another one would take a dozen times as long.
+# Of the reads and of the writes of each caller while others ask, too: enough to keep the process busy. One processor
+# serves all of them, so beside a dozen reads of somebody else another one would take a dozen times as long.
 SHARING = 3
-# Who read so lately, in seconds, finds its share free when it reads again.
+# Who asked so lately, in seconds, finds its share free when it asks again.
 LATELY = 10.0
 
 
@@ -43,42 +43,15 @@ class ReadLimits:
             )
 
 
-class CallerReads:
-    """The reads of one caller. A read that waits for a write counts, but holds no connection.
+class Turns:
+    """At most `share` at a time, in the order in which they came."""
 
-    `share` says how many may hold one at the moment.
-    """
-
-    def __init__(self, limits: ReadLimits, share: Callable[[], int]) -> None:
-        self._limits, self._share = limits, share
-        self._open = self._waiting = self._as_of = self._running = 0
-        self._last = -inf
+    def __init__(self, share: Callable[[], float]) -> None:
+        self._share, self._running = share, 0
         self._queue: deque[asyncio.Future[None]] = deque()
-
-    @property
-    def active(self) -> bool:
-        """Whether it reads, or did so lately."""
-        return self._open > 0 or time.monotonic() - self._last < LATELY
-
-    @asynccontextmanager
-    async def read(self, moment: Moment) -> AsyncIterator[None]:
-        """Covers one read from start to end; TooManyRequests, at once, if the caller has too many open."""
-        limits, waits, earlier = self._limits, moment.after is not None, moment.as_of is not None
-        self._require(self._open, limits.reads, "", "max_reads")
-        if waits:
-            self._require(self._waiting, limits.waiting, "after", "max_waiting_reads")
-        if earlier:
-            self._require(self._as_of, limits.as_of, "as_of", "max_as_of_reads")
-        self._open, self._waiting, self._as_of = self._open + 1, self._waiting + waits, self._as_of + earlier
-        try:
-            yield
-        finally:
-            self._open, self._waiting, self._as_of = self._open - 1, self._waiting - waits, self._as_of - earlier
-            self._last = time.monotonic()
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """While a connection is held: a caller's reads take turns, so that connections remain for others."""
         await self._take()
         try:
             yield
@@ -102,11 +75,62 @@ class CallerReads:
 
     def _give_back(self) -> None:
         self._running -= 1
-        waiting = [place for place in self._queue if not place.done()]
-        for place in waiting[: max(0, self._share() - self._running)]:
+        for place in [place for place in self._queue if not place.done()]:
+            if self._running >= self._share():
+                break
             self._queue.remove(place)
             self._running += 1
             place.set_result(None)
+
+
+class Caller:
+    """The reads and writes of one caller. A read that waits for a write counts, but holds no connection.
+
+    `alone` says whether no other caller asks at the moment.
+    """
+
+    def __init__(self, limits: ReadLimits, alone: Callable[[], bool]) -> None:
+        self._limits = limits
+        self._open = self._waiting = self._as_of = self._writes = 0
+        self._last = -inf
+        self._reading = Turns(lambda: RUNNING if alone() else SHARING)
+        self._writing = Turns(lambda: inf if alone() else SHARING)
+
+    @property
+    def active(self) -> bool:
+        """Whether it reads or writes, or did so lately."""
+        return self._open + self._writes > 0 or time.monotonic() - self._last < LATELY
+
+    @asynccontextmanager
+    async def read(self, moment: Moment) -> AsyncIterator[None]:
+        """Covers one read from start to end; TooManyRequests, at once, if the caller has too many open."""
+        limits, waits, earlier = self._limits, moment.after is not None, moment.as_of is not None
+        self._require(self._open, limits.reads, "", "max_reads")
+        if waits:
+            self._require(self._waiting, limits.waiting, "after", "max_waiting_reads")
+        if earlier:
+            self._require(self._as_of, limits.as_of, "as_of", "max_as_of_reads")
+        self._open, self._waiting, self._as_of = self._open + 1, self._waiting + waits, self._as_of + earlier
+        try:
+            yield
+        finally:
+            self._open, self._waiting, self._as_of = self._open - 1, self._waiting - waits, self._as_of - earlier
+            self._last = time.monotonic()
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """While a connection is held: a caller's reads take turns, so that connections remain for others."""
+        return self._reading.turn()
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[None]:
+        """While a write is decided and appended: a caller's writes take turns while others ask, too."""
+        self._writes += 1
+        try:
+            async with self._writing.turn():
+                yield
+        finally:
+            self._writes -= 1
+            self._last = time.monotonic()
 
     def _require(self, count: int, most: int, field: str, setting: str) -> None:
         if count >= most:
@@ -118,8 +142,8 @@ class CallerReads:
             )
 
 
-class Unlimited(CallerReads):
-    """For the owner of the engine, who takes nothing away from other callers."""
+class Unlimited(Caller):
+    """For the engine's own work, and for its owner, who takes nothing away from other callers."""
 
     def __init__(self) -> None:
         pass
@@ -128,27 +152,29 @@ class Unlimited(CallerReads):
     async def read(self, moment: Moment) -> AsyncIterator[None]:
         yield
 
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
+
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
+    async def write(self) -> AsyncIterator[None]:
         yield
 
 
 class Callers:
-    """The reads of each caller, by tenant and name; nothing is kept for callers that have not read lately."""
+    """Each caller, by tenant and name; nothing is kept for those that have not asked lately."""
 
     def __init__(self, limits: ReadLimits) -> None:
         self.limits = limits
-        self._callers: dict[tuple[str, str], CallerReads] = {}
+        self._callers: dict[tuple[str, str], Caller] = {}
 
-    def of(self, tenant: str, name: str) -> CallerReads:
+    def of(self, tenant: str, name: str) -> Caller:
         """Two keys with the same name are one caller."""
         found = self._callers.get((tenant, name))
         if found is None:
             self._callers = {key: caller for key, caller in self._callers.items() if caller.active}
-            found = self._callers[tenant, name] = CallerReads(self.limits, self._share)
+            found = self._callers[tenant, name] = Caller(self.limits, self._alone)
         return found
 
-    def _share(self) -> int:
-        """How many reads of one caller may run at the moment."""
-        active = sum(caller.active for caller in self._callers.values())
-        return RUNNING if active <= 1 else SHARING
+    def _alone(self) -> bool:
+        """Whether at most one caller asks at the moment."""
+        return sum(caller.active for caller in self._callers.values()) <= 1

@@ -18,7 +18,7 @@ from sqlalchemy.pool import Pool
 from mnemolog.adapters.minilm.sharing import expect
 from mnemolog.adapters.postgres.confinement import confine_to
 from mnemolog.adapters.postgres.sqlalchemy import connected, is_gone
-from mnemolog.adapters.reads.limits import CallerReads, Callers, ReadLimits, Unlimited
+from mnemolog.adapters.reads.limits import Caller, Callers, ReadLimits, Unlimited
 from mnemolog.adapters.reads.replays import Replays
 from mnemolog.adapters.reads.waiting import Waits
 from mnemolog.adapters.redis.working import WorkingStore
@@ -101,8 +101,8 @@ class Reads(
         # A read that waits for a swap holds no lock that the swap waits for; it also saves 1 of a query's 6 ms.
         self._each_statement_alone = reading
         self._principal: Principal | None = None
-        self._callers = Callers(limits)
-        self._caller: CallerReads = Unlimited()
+        self.callers = Callers(limits)
+        self._caller: Caller = Unlimited()
         self._working, self._policy, self._predicates = working, policy, predicates
         self._pronouns, self._gate = pronouns, gate
         self._embedder, self._live_embedder, self._index = embedder, live_embedder, index
@@ -130,13 +130,13 @@ class Reads(
         """The same reads, restricted to this principal's scope."""
         bound = copy(self)
         bound._principal = principal
-        bound._caller = self._callers.of(principal.tenant, principal.name) if principal else Unlimited()
+        bound._caller = self.callers.of(principal.tenant, principal.name) if principal else Unlimited()
         return bound
 
     def of_anybody(self) -> Self:
         """The same reads for callers without a key, who together count as one."""
         bound = copy(self)
-        bound._caller = self._callers.of("", "")
+        bound._caller = self.callers.of("", "")
         return bound
 
     def long_read(self) -> AbstractAsyncContextManager[None]:
@@ -150,7 +150,7 @@ class Reads(
     async def session(self, viewer: Viewer, chat_id: str, moment: Moment = NOW) -> Session:
         """The agent's own working memory of a chat (A §3.1); NotFound if nothing was said recently."""
         viewer = self._admitted(viewer)
-        self._callers.limits.require(moment)
+        self.callers.limits.require(moment)
         async with self._caller.read(moment):
             return await self._session_of(viewer, chat_id, moment)
 
@@ -177,7 +177,7 @@ class Reads(
     async def affect(self, viewer: Viewer, chat_id: str, now: datetime, moment: Moment = NOW) -> dict[str, Any]:
         """The agent's affect of a chat (A §3.2); neutral if none is known."""
         viewer = self._admitted(viewer)
-        self._callers.limits.require(moment)
+        self.callers.limits.require(moment)
         async with self._caller.read(moment):
             try:
                 found = await self._session_of(viewer, chat_id, moment)
@@ -239,7 +239,7 @@ class Reads(
         moment they are always the current model's.
         """
         viewer, stream = self._admitted(viewer), viewed(viewer)
-        self._callers.limits.require(moment)
+        self.callers.limits.require(moment)
         async with self._caller.read(moment), _tables_of(names):
             embedder = await self._seen_embedder(moment)
             while True:
@@ -272,7 +272,7 @@ class Reads(
         `names` are the projections that `ask` reads: as of an earlier moment there are no others.
         """
         viewer, stream = self._admitted(viewer), viewed(viewer)
-        self._callers.limits.require(moment)
+        self.callers.limits.require(moment)
         async with self._caller.read(moment), _tables_of(names):
             return await self._healed(viewer, stream, moment, names, ask)
 
@@ -308,7 +308,7 @@ class Reads(
         The whole stream is verified against the chain, because its tags do not find a deleted event.
         """
         viewer, stream = self._admitted(viewer), viewed(viewer)
-        self._callers.limits.require(moment)
+        self.callers.limits.require(moment)
         if moment.after:
             _require_own(moment.after, stream)
         async with self._caller.read(moment), self._caller.turn():

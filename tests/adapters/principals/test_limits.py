@@ -1,7 +1,8 @@
 """One caller's many or long reads take nothing from others: bounded by counts, refused with 429 (design §7)."""
 
 import asyncio
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,10 +10,12 @@ import httpx
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.reads import limits
-from mnemolog.adapters.reads.limits import RUNNING, SHARING, CallerReads, Callers, ReadLimits
+from mnemolog.adapters.reads.limits import RUNNING, SHARING, Caller, Callers, ReadLimits, Turns
 from mnemolog.domain.errors import InvalidInput, TooManyRequests
 from mnemolog.events.envelope import Position, StreamId
+from mnemolog.events.log import Outcome
 from mnemolog.projections.reads.moment import NOW, Moment
 from tests.adapters.principals.keys import calling, principal
 
@@ -25,7 +28,7 @@ AS_OF = Moment(as_of=datetime(2026, 1, 3, tzinfo=UTC))
 async def test_a_caller_has_so_many_reads_open_and_no_more(
     moment: Moment, most: int, field: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    caller = CallerReads(LIMITS, lambda: RUNNING)
+    caller = Caller(LIMITS, lambda: True)
     async with AsyncExitStack() as stack:
         for _ in range(most):
             await stack.enter_async_context(caller.read(moment))
@@ -40,7 +43,7 @@ async def test_a_caller_has_so_many_reads_open_and_no_more(
 
 
 async def test_many_long_reads_leave_the_caller_his_plain_ones() -> None:
-    caller = CallerReads(LIMITS, lambda: RUNNING)
+    caller = Caller(LIMITS, lambda: True)
     async with AsyncExitStack() as stack:
         for moment in (AFTER, AFTER, AS_OF, AS_OF):
             await stack.enter_async_context(caller.read(moment))
@@ -75,8 +78,47 @@ async def test_a_caller_has_fewer_turns_while_others_read_and_a_little_longer(mo
         assert await turns_of(many, 2 * RUNNING) == RUNNING
 
 
+async def test_a_callers_writes_take_turns_while_others_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    callers = Callers(LIMITS)
+    many = callers.of("acme", "app")
+    async with many.write():
+        other = callers.of("beta", "app")
+    assert await at_a_time(many.write, 100) == 100, "together they cost less"
+    async with other.write():
+        pass
+    assert await at_a_time(many.write, 100) == SHARING
+    monkeypatch.setattr(limits, "LATELY", 0.0)
+    assert await at_a_time(many.write, 100) == 100
+    async with other.read(NOW):
+        assert await at_a_time(many.write, 100) == SHARING
+
+
+@pytest.mark.spec("X24")
+async def test_over_http_one_keys_flood_of_writes_leaves_room_for_those_of_others(
+    guarded: Engine, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append, running, most = PostgresLog.append, 0, 0
+
+    async def counted(*arguments: Any) -> Sequence[Outcome]:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        try:
+            return await append(*arguments)
+        finally:
+            running -= 1
+
+    async with calling(guarded, principal(f"flood-{user}")) as flood, calling(guarded, principal("little")) as little:
+        wrote = await little.post("/v1/memories", json={"user_id": user, "text": "Ana drinks tea"})
+        monkeypatch.setattr(PostgresLog, "append", counted)
+        fields = [{"user_id": f"{user}-{number}", "text": f"Ben has {number} cats"} for number in range(30)]
+        answers = await asyncio.gather(*(flood.post("/v1/memories", json=one) for one in fields))
+    assert {answer.status_code for answer in (wrote, *answers)} == {201}
+    assert most == SHARING
+
+
 async def test_who_is_cancelled_while_waiting_for_a_turn_leaves_it_to_the_next() -> None:
-    caller, held = CallerReads(LIMITS, lambda: 1), asyncio.Event()
+    caller, held = Turns(lambda: 1), asyncio.Event()
 
     async def hold() -> None:
         async with caller.turn():
@@ -94,7 +136,7 @@ async def test_who_is_cancelled_while_waiting_for_a_turn_leaves_it_to_the_next()
 
 
 async def test_who_comes_after_a_cancelled_one_that_did_not_run_since_has_a_turn_at_once() -> None:
-    caller = CallerReads(LIMITS, lambda: 1)
+    caller = Turns(lambda: 1)
 
     async def hold() -> None:
         async with caller.turn():
@@ -109,19 +151,24 @@ async def test_who_comes_after_a_cancelled_one_that_did_not_run_since_has_a_turn
     await asyncio.gather(gone, return_exceptions=True)
 
 
-async def turns_of(caller: CallerReads, reads: int) -> int:
+async def turns_of(caller: Caller | Turns, count: int) -> int:
     """How many of so many reads, which begin together, run at a time."""
+    return await at_a_time(caller.turn, count)
+
+
+async def at_a_time(turn: Callable[[], AbstractAsyncContextManager[None]], count: int) -> int:
+    """How many of so many, which begin together, have a turn at a time."""
     running, most, go = 0, 0, asyncio.Event()
 
     async def hold() -> None:
         nonlocal running, most
-        async with caller.turn():
+        async with turn():
             running += 1
             most = max(most, running)
             await go.wait()
             running -= 1
 
-    tasks = [asyncio.create_task(hold()) for _ in range(reads)]
+    tasks = [asyncio.create_task(hold()) for _ in range(count)]
     for _ in range(3):
         await asyncio.sleep(0)
     assert running == most
@@ -131,7 +178,7 @@ async def turns_of(caller: CallerReads, reads: int) -> int:
 
 
 async def test_a_callers_reads_take_turns_so_that_connections_are_left_for_others() -> None:
-    caller, other, go = CallerReads(LIMITS, lambda: RUNNING), CallerReads(LIMITS, lambda: RUNNING), asyncio.Event()
+    caller, other, go = Caller(LIMITS, lambda: True), Caller(LIMITS, lambda: True), asyncio.Event()
     holding = 0
 
     async def hold() -> None:
