@@ -71,6 +71,8 @@ _ENGLISH_WORDS = (
     " could would should the my your his her their"
 )
 _ENGLISH = frozenset(_ENGLISH_WORDS.split())
+# A question of these alone asks for no more than who somebody is.
+_ONLY_ASKING = _SELF_IN_ENGLISH | {"who", "what", "am", "are"}
 _SENTENCE_ENDS = ("", ".", "!", "?", ":", '"', "“", "„", "«", "¿", "¡")
 _GAP = 8
 # After a word that begins a sentence, they show that it is a name: `Petra is where?`
@@ -200,7 +202,10 @@ def question_stems(text: str, names: Collection[str] = ()) -> frozenset[str]:
     named = {stem(word) for name in names for word in search_terms(name)}
     plain = _DOING.sub(r"\1 as a job", _LIVING.sub("as a job", text.replace("’", "'")))
     plain = _DOSED.sub(r"\g<drug> dose", _AVOIDING.sub("avoid", _CALLED.sub(r"\1", plain)))
-    return frozenset(stem(one) for one in search_terms(plain) if one not in _GENERIC) - named
+    terms = search_terms(plain)
+    if _ONLY_ASKING.issuperset(terms):  # `Who am I?`
+        return frozenset()
+    return frozenset(stem(one) for one in terms if one not in _GENERIC) - named
 
 
 def stems(text: str) -> frozenset[str]:

@@ -200,7 +200,9 @@ async def gather(
     recent = await _recent(asked, request, None if left is None else left // CONVERSATION_SHARE)
     told = {id_: row for id_, row in told.items() if id_ not in {hit.id for hit in recent}}
     shown = {hit.id for hit in (*always, *said)}
-    known = [hit for hit in found.hits if hit.id not in shown and hit.kind != ENTITY]
+    # The user is no entity that a question names; the cards of others are shown already.
+    carded = {str(one.row["entity_id"]) for one in spoken_of}
+    known = [hit for hit in found.hits if hit.id not in shown and not (hit.kind == ENTITY and hit.id in carded)]
     known += [hit for hit in todos if hit.id not in {one.id for one in known}]
     block: list[Shown] = [*said, *recent, *(one for one in spoken_of if one.line), *about, *known, *told.values()]
     block.sort(key=_is_outside)

@@ -2,10 +2,9 @@
 
 from sqlalchemy import ColumnElement, func, select
 
-from mnemolog.domain import hydration
 from mnemolog.domain.origin import TRUSTED
 from mnemolog.domain.profile import CATEGORY
-from mnemolog.domain.todo import TodoStatus
+from mnemolog.domain.todo import TodoStatus, asks_for_todos
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.profile import reader
 from mnemolog.projections.profile.tables import NAME, profile_fields, todos
@@ -15,7 +14,6 @@ from mnemolog.projections.sources.source import SAID, Asked, Found, Source, hit_
 from mnemolog.projections.visibility import owned
 
 FIELD, TODO = "profile", "todo"
-_TODO_WORDS = hydration.stems("todo task open due")
 
 
 def _has_fields(viewer: Viewer) -> ColumnElement[bool]:
@@ -46,7 +44,7 @@ async def _todos(asked: Asked) -> Found:
     hits = []
     where = asked.among.said(asked.viewer, todos.c.created_at, todos.c.source_turn_ids)
     for row in await reader.own_todos(asked.connection, asked.viewer, TodoStatus.OPEN, limit=1000, where=where):
-        score = 1.0 if asked.stems and asked.stems <= _TODO_WORDS else asked.match(row["text"])
+        score = 1.0 if asks_for_todos(asked.question.text) else asked.match(row["text"])
         if score:
             hits.append(todo_hit(row, score))
     return Found(hits=hits)

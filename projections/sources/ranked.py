@@ -14,6 +14,7 @@ from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.predicates import trip_of
 from mnemolog.domain.ranking import DEFAULT
 from mnemolog.domain.text import name_key, normalize_name, search_terms
+from mnemolog.domain.todo import asks_for_todos
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections import full_text
 from mnemolog.projections.asking import ask, together
@@ -27,6 +28,7 @@ from mnemolog.projections.requests import UNFILTERED
 from mnemolog.projections.retrieval import CANDIDATES, Hit
 from mnemolog.projections.rows import Row
 from mnemolog.projections.sources.graph import ENTITY, FACT
+from mnemolog.projections.sources.profile import TODO
 from mnemolog.projections.sources.recorded import RECORDED
 from mnemolog.projections.sources.source import Asked, Found, Source
 from mnemolog.projections.sources.summaries import SUMMARY
@@ -183,6 +185,8 @@ async def _untold_thing(asked: Asked, hits: Sequence[Hit]) -> tuple[str, ...]:
     if thing is None or asked.question.vector is None:
         return ()
     if _is_told(asked, hits) or any(thing.told_in(hit.text) for hit in hits):
+        return ()
+    if any(hit.kind == TODO for hit in hits) and asks_for_todos(asked.question.text):
         return ()
     at = (asked.connection, asked.viewer, asked.among)
     nearest = await asked.index.search(*at, asked.question.model, asked.question.vector, 1)

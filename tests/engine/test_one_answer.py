@@ -166,6 +166,33 @@ async def test_a_name_that_means_mine_in_italian_is_a_name(engine: Engine, user:
     assert hits[1].score <= 0.5 * hits[0].score
 
 
+@pytest.mark.parametrize("question", ["Who am I?", "What do you know about me?"])
+async def test_who_asks_what_is_known_of_them_is_told_facts(engine: Engine, user: str, question: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("me", "lives_in", "Bonn")
+    await ana.tells("Bob", "lives_in", "Rome")
+    await engine.settled(60)
+
+    assert [hit.text for hit in (await ana.asks(question)).hits] == [f"{user} lives in Bonn"]
+    told = await engine.reads.context(ana.viewer, ContextRequest(query=question), await ana.caught_up())
+    assert f"- {user} lives in Bonn" in told.text
+    assert (told.nothing, "Rome" in told.text) == ("", False)
+
+
+@pytest.mark.parametrize("question", ["What are my todos?", "What do I still have to do?", "what's on my to-do list"])
+async def test_who_asks_for_todos_is_told_all(engine: Engine, user: str, question: str) -> None:
+    ana = Teller(engine, user)
+    for text in ("renew the passport", "water the plants"):
+        todo = {"user_id": user, "agent_id": ana.agent, "tenant": ana.tenant, "text": text}
+        await engine.writes.open_todo(todo)
+    await engine.settled(60)
+
+    found = await ana.asks(question)
+
+    assert {hit.text for hit in found.hits} == {"renew the passport", "water the plants"}
+    assert found.unknown == []
+
+
 async def test_an_unknown_name_is_unknown_without_a_capital_too(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("Ana Silva", "lives_in", "Lisbon")
