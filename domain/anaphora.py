@@ -90,9 +90,11 @@ class Resolved:
 def resolve(text: str, found: Found, session: Session, known: Sequence[Candidate]) -> Resolved:
     """The question with names instead of its pronouns, and with its topic if it is elliptic.
 
-    `known` are the active entities and those that the question itself names: a pronoun after a suitable name is about
-    that name. Of equally suitable entities the most recently active one is meant. Whoever speaks is meant last.
+    `known` are the active entities, those that the turns of the session name, and those that the question itself names:
+    a pronoun after a suitable name is about that name. Of equally suitable entities the most recently active one is
+    meant. Whoever speaks is meant last.
     """
+    session = _with_introduced(session, known)
     meant: dict[Meant, Sequence[Candidate]] = {}
     for pronoun in found.pronouns:
         if pronoun.meant not in meant:
@@ -113,6 +115,18 @@ def resolve(text: str, found: Found, session: Session, known: Sequence[Candidate
     if found.opening and (topic := _topic(text, session)):
         return Resolved(f"{resolved} ({topic})", (*references, Reference(found.opening, topic=topic)))
     return Resolved(resolved, tuple(references))
+
+
+def _with_introduced(session: Session, known: Sequence[Candidate]) -> Session:
+    """With those entities active that a turn names and that became known after it."""
+    active = frozenset(session.active_entity_ids)
+    new = [one for one in known if not one.ids & active]
+
+    def named(text: str) -> Sequence[str]:
+        words = phrases(text[:_READ])
+        return [str(one.entity_id) for one in new if one.names & words]
+
+    return session.naming(named) if new else session
 
 
 def _named_before(text: str, pronoun: Pronoun, known: Sequence[Candidate]) -> bool:

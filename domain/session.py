@@ -1,6 +1,6 @@
 """Working memory: the session object of one user, agent and chat (A §3.1, A04)."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -174,6 +174,26 @@ class Session:
             for turn, (turn_id, *_) in zip(self.turns[first:], said, strict=True)
         ]
         return replace(self, turns=[*self.turns[:first], *shown])
+
+    def naming(self, named: Callable[[str], Sequence[str]]) -> "Session":
+        """The session in which each turn made the entities active, too, that are `named` in its text.
+
+        One that a turn introduced was not known when it was said. Those that were put in focus stay first.
+        """
+        said = self._said()
+        texts = (turn["text"] for turn in self.turns[len(self.turns) - len(said) :])
+        whole = [
+            (turn_id, list(dict.fromkeys([*(one for one in ids if one), *named(text)])))
+            for text, (turn_id, *ids) in zip(texts, said, strict=True)
+        ]
+        last = {entity_id: place for place, (_, ids) in enumerate(whole) for entity_id in ids}
+        active = list(self.active_entity_ids)
+        for one, turn in last.items():
+            if one not in active:
+                places = (place for place, other in enumerate(active) if last.get(other, turn) < turn)
+                active.insert(next(places, len(active)), one)
+        shown = [[turn_id, *(ids or (None,))] for turn_id, ids in whole]
+        return replace(self, scratch={**self.scratch, SAID: shown}, active_entity_ids=active)
 
     @property
     def turn_ids(self) -> frozenset[str]:

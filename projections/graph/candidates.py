@@ -1,6 +1,7 @@
-"""Reads the entities that a question may be about: those active in its session, and those that it names (A §6.1)."""
+"""Reads the entities that a question may be about: those active in its session, and those that are named (A §6.1)."""
 
 from collections.abc import Collection, Sequence
+from itertools import chain
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -14,10 +15,11 @@ from mnemolog.projections.graph.entities import names
 
 
 async def candidates(
-    connection: AsyncConnection, viewer: Viewer, text: str, active: Collection[UUID]
+    connection: AsyncConnection, viewer: Viewer, texts: Sequence[str], active: Collection[UUID]
 ) -> Sequence[Candidate]:
-    """Each once, a merged one as its survivor."""
-    wanted = {*active, *await reader.named_in(connection, viewer, phrases(text))}
+    """Each once, a merged one as its survivor. `texts` are the question and the turns of the session."""
+    named = await reader.named_in_each(connection, [(viewer, phrases(text)) for text in texts])
+    wanted = {*active, *chain.from_iterable(named)}
     found = await reader.survivors(connection, viewer, await reader.by_ids(connection, viewer, wanted))
     ids: dict[UUID, set[str]] = {}
     for id_, row in found.items():

@@ -73,6 +73,8 @@ _logger = logging.getLogger("mnemolog.reads")
 LISTED_IDS = 5
 RESOLVED_WITHIN = 1.0
 """Seconds to wait for the session that pronouns refer to."""
+LONGEST_READ = 4000
+"""Characters of a turn of that session in which names are looked for."""
 # What a search reads.
 RECALLED = (MEMORIES, CONVERSATION, VECTORS)
 OF_MESSAGES = (CONVERSATION, ARTIFACTS, EPISODES)
@@ -176,7 +178,9 @@ class MemoryReads(GraphReads, KnowledgeReads):
             return Resolved(text, skipped=[f"pronouns: working memory is not available ({error.code})"])
         known: Sequence[Candidate] = ()
         if found.pronouns:
-            ask = partial(meant.candidates, text=text, active=[UUID(one) for one in session.active_entity_ids])
+            texts = [text, *(turn["text"][:LONGEST_READ] for turn in session.turns)]
+            active = [UUID(one) for one in session.active_entity_ids]
+            ask = partial(meant.candidates, texts=texts, active=active)
             known = await self._read(viewer, moment, (GRAPH,), ask)
         return resolve(text, found, session, known)
 

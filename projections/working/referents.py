@@ -64,9 +64,10 @@ class _Known:
                 self._named[name].add(id_)
 
     def candidates(self, text: str, session: Session, agent_id: str) -> Sequence[Candidate]:
-        """Those that are active in the session, and those that the text names; a merged one as its survivor."""
+        """Those that are active in the session, or named in the text or a turn; a merged one as its survivor."""
+        named = frozenset[str]().union(*map(phrases, (text, *(turn["text"] for turn in session.turns))))
         active = map(UUID, session.active_entity_ids)
-        wanted = {*active, *(id_ for name in phrases(text) for id_ in self._named.get(name, ()))}
+        wanted = {*active, *(id_ for name in named for id_ in self._named.get(name, ()))}
         ids = defaultdict[UUID, set[str]](set)
         for id_ in wanted & self._entities.keys():
             ids[self._survivor(id_)].add(str(id_))

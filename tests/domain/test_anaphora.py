@@ -180,3 +180,23 @@ def test_entities_that_were_put_in_focus_are_meant_too() -> None:
     session = said(("Hello", [])).focused({}, [str(MARTA.entity_id)], AT)
 
     assert meant("Where does she live?", session) == {"she": "Marta"}
+
+
+def test_whoever_a_turn_introduced_is_meant_once_they_are_known() -> None:
+    introduced = said(("My sister Marta teaches piano", [ANA]), ("It rains", [ANA]))
+    assert meant("Where does she live?", introduced) == {"she": "Marta"}
+    assert meant("Where does she live?", introduced, (ANA, BOB)) == {"she": "Ana"}
+
+
+def test_of_two_that_were_introduced_the_later_one_is_meant_and_one_in_focus_before_both() -> None:
+    introduced = said(("Marta teaches piano", []), ("Bob is a baker", [ANA]), ("It rains", [ANA]))
+    assert meant("What does he do?", introduced) == {"he": "Bob"}
+    later = said(("Marta is here", []), before=introduced)
+    assert meant("Where does she live?", later) == {"she": "Marta"}
+    focused = introduced.focused({}, [str(MARTA.entity_id)], AT)
+    assert meant("Where does she live?", focused) == {"she": "Marta"}
+
+
+def test_they_are_all_that_a_turn_introduced() -> None:
+    introduced = said(("Bob and Marta are coming", [ANA]))
+    assert asked("When do they come?", introduced).text in ("When do Bob, Marta come?", "When do Marta, Bob come?")

@@ -47,6 +47,18 @@ async def test_a_search_with_a_pronoun_is_about_the_active_entity(bob: Teller) -
 
 
 @pytest.mark.spec("A12")
+async def test_whoever_a_message_introduces_is_meant_by_the_next_question(engine: Engine, user: str) -> None:
+    eve = Person(engine, user)
+    facts = [{"subject": "Clara", "predicate": "lives_in", "object": "Ghent"}]
+    await eve.says("My cousin Clara lives in Ghent", facts=facts)
+
+    answer = await eve.asks("Where does she live?", top_k=1)
+
+    assert [(one.text, one.name) for one in answer.references] == [("she", "Clara")]
+    assert [hit.text for hit in answer.hits] == ["Clara lives in Ghent"]
+
+
+@pytest.mark.spec("A12")
 async def test_the_context_loads_the_entity_that_is_named_or_meant(bob: Teller) -> None:
     meant = await context(bob, "Where does she live?")
     named = await context(bob, "Where does ANA live?")
