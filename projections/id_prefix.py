@@ -6,11 +6,13 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, Text, Uuid, and_, cast, or_, select, union
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from mnemolog.domain.errors import AmbiguousId, NotFound
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.history.tables import history
 from mnemolog.projections.shown import SHOWN, Shown
 from mnemolog.projections.visibility import owned
 
+LISTED_IDS = 5
 EVENT = "event"  # Not a subject, but histories show the ids of events, and an undo takes one.
 
 
@@ -43,3 +45,13 @@ async def ids_beginning(
 def _texts(shown: Shown, viewer: Viewer) -> Select[Any]:
     """The ids as history stores them."""
     return shown.ids(viewer).with_only_columns(cast(shown.id, Text))
+
+
+def one_of(found: Sequence[str], prefix: str, field: str) -> str:
+    """The id that a prefix stands for; NotFound if there is none, AmbiguousId if there are several."""
+    if not found:
+        raise NotFound(f"no id begins with {prefix}", field=field, fix="give a longer prefix, or the full id")
+    if len(found) > 1 and prefix not in found:
+        listed = ", ".join(map(str, found[:LISTED_IDS])) + (" and others" if len(found) > LISTED_IDS else "")
+        raise AmbiguousId(f"several ids begin with {prefix}: {listed}", field=field, fix="give a longer prefix")
+    return prefix if prefix in found else found[0]

@@ -1,7 +1,7 @@
 """Abbreviated ids: tables show a unique prefix of each id, and commands accept it."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from itertools import count
 from typing import Any
 from uuid import UUID
@@ -9,18 +9,23 @@ from uuid import UUID
 from pydantic.fields import FieldInfo
 
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.episodes import list_sessions
 from mnemolog.adapters.operations.operation import Operation
+from mnemolog.adapters.operations.profile import list_consent
+from mnemolog.adapters.operations.summaries import list_summaries
+from mnemolog.adapters.operations.webhooks import list_deliveries, list_webhooks
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.artifacts_fold import ARTIFACT
 from mnemolog.events.being_fold import BEING_ENTRY
 from mnemolog.events.documents_fold import DOCUMENT
 from mnemolog.events.episode_fold import EPISODE
+from mnemolog.events.fields import validated
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import MEMORY
 from mnemolog.events.message_fold import MESSAGE
 from mnemolog.events.profile_fold import TODO
-from mnemolog.projections.id_prefix import EVENT
+from mnemolog.projections.id_prefix import EVENT, one_of
 
 BEGINNING = re.compile(r"(?=[0-9a-f-]{6,35}$)[0-9a-f]{1,8}(-[0-9a-f]{0,4}){0,3}(-[0-9a-f]{0,11})?", re.IGNORECASE)
 _KINDS = {
@@ -35,6 +40,14 @@ _KINDS = {
     "document_id": DOCUMENT.name,
     "entry_id": BEING_ENTRY.name,
     "event_id": EVENT,
+}
+# Ids of what is no subject, and the operation that lists it.
+_LISTS: Mapping[str, Operation[Any, Any]] = {
+    "session_id": list_sessions,
+    "summary_id": list_summaries,
+    "patch_id": list_consent,
+    "webhook_id": list_webhooks,
+    "delivery_id": list_deliveries,
 }
 # Ids of the command's own kind.
 _SAME_KIND = frozenset({"absorbed_ids", "to_id"})
@@ -66,16 +79,22 @@ async def completed(engine: Engine, operation: Operation[Any, Any], fields: Mapp
     found: dict[str, Any] = {}
     for name, value in fields.items():
         if _takes_ids(name, operation.request.model_fields[name]):
-            many = [await _whole(engine, viewer, operation, name, str(one)) for one in _listed(value)]
+            asked = {**fields, **found}
+            many = [await _whole(engine, viewer, operation, name, str(one), asked) for one in _listed(value)]
             found[name] = tuple(many) if isinstance(value, list | tuple) else many[0]
         else:
             found[name] = value
     return found
 
 
-async def _whole(engine: Engine, viewer: Viewer, operation: Operation[Any, Any], name: str, text: str) -> str:
+async def _whole(
+    engine: Engine, viewer: Viewer, operation: Operation[Any, Any], name: str, text: str, asked: Mapping[str, Any]
+) -> str:
     if not BEGINNING.fullmatch(text):
         return text
+    if name in _LISTS:
+        ids = [str(getattr(one, name)) async for one in _every(engine, _LISTS[name], asked)]
+        return one_of([one for one in ids if one.startswith(text.lower())], text, name)
     same = _KINDS[operation.arguments[0]] if name in _SAME_KIND else None
     try:
         return await engine.reads.id_beginning(viewer, text, name, _KINDS.get(name, same))
@@ -85,8 +104,22 @@ async def _whole(engine: Engine, viewer: Viewer, operation: Operation[Any, Any],
         raise
 
 
+async def _every(engine: Engine, listing: Operation[Any, Any], asked: Mapping[str, Any]) -> AsyncIterator[Any]:
+    """All that an operation lists for the one who asks, whatever its status."""
+    known = listing.request.model_fields
+    fields = {name: value for name, value in asked.items() if name in known}
+    fields |= {"status": "all"} if listing is list_consent else {}
+    cursor = None
+    while True:
+        page = await listing.run(engine, validated(listing.request, fields | ({"cursor": cursor} if cursor else {})))
+        for one in page.items:
+            yield one
+        if not (cursor := page.next_cursor):
+            return
+
+
 def _takes_ids(name: str, field: FieldInfo) -> bool:
-    return name in _KINDS or name in _SAME_KIND or (name == _ANY and field.annotation in (UUID, str))
+    return name in _KINDS or name in _LISTS or name in _SAME_KIND or (name == _ANY and field.annotation in (UUID, str))
 
 
 def _listed(value: Any) -> list[Any]:

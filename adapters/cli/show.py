@@ -302,7 +302,7 @@ def _proposals(page: Page[Proposal]) -> None:
         )
         for one in page
     ]
-    output.show(("change", "signals", "status", "id"), rows, nothing="no proposals")
+    output.show(("change", "signals", "status", "id"), rows, nothing="no proposals", short=True)
     output.more(page.next_cursor)
 
 
@@ -497,7 +497,7 @@ def _webhook(hook: WebhookView) -> None:
 
 def _webhooks(page: Page[WebhookView]) -> None:
     rows = [(one.url, one.state, one.pending, one.error or "", one.webhook_id) for one in page]
-    output.show(("url", "state", "pending", "error", "id"), rows, nothing="no webhooks")
+    output.show(("url", "state", "pending", "error", "id"), rows, nothing="no webhooks", short=True)
 
 
 def _delivery(one: DeliveryView) -> None:
@@ -509,7 +509,7 @@ def _deliveries(page: Page[DeliveryView]) -> None:
         (one.type, one.status, one.attempts, output.when(one.created_at), one.error or "", one.delivery_id)
         for one in page
     ]
-    output.show(("type", "status", "attempts", "created", "error", "id"), rows, nothing="no deliveries")
+    output.show(("type", "status", "attempts", "created", "error", "id"), rows, nothing="no deliveries", short=True)
     output.more(page.next_cursor)
 
 

@@ -33,7 +33,7 @@ def _thread(one: Thread) -> None:
 
 def _sessions(page: Page[ThreadSession]) -> None:
     rows = [(one.thread_id, one.turns, output.when(one.started_at), _ended(one), one.session_id) for one in page]
-    output.show(("thread", "turns", "began", "ended", "id"), rows, nothing="no sessions")
+    output.show(("thread", "turns", "began", "ended", "id"), rows, nothing="no sessions", short=True)
     output.more(page.next_cursor)
 
 

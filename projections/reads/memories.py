@@ -14,7 +14,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain import delta
 from mnemolog.domain.anaphora import Candidate, Resolved, resolve
 from mnemolog.domain.errors import (
-    AmbiguousId,
     NotFound,
     ProjectionPaused,
     ProjectionPoisoned,
@@ -36,7 +35,7 @@ from mnemolog.projections.extent import Extent
 from mnemolog.projections.graph import candidates as meant
 from mnemolog.projections.history import changed, from_log
 from mnemolog.projections.history import reader as history
-from mnemolog.projections.id_prefix import ids_beginning
+from mnemolog.projections.id_prefix import LISTED_IDS, ids_beginning, one_of
 from mnemolog.projections.memories import nodes
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
@@ -70,7 +69,6 @@ from mnemolog.projections.visibility import viewed
 
 _logger = logging.getLogger("mnemolog.reads")
 
-LISTED_IDS = 5
 RESOLVED_WITHIN = 1.0
 """Seconds to wait for the session that pronouns refer to."""
 LONGEST_READ = 4000
@@ -301,16 +299,11 @@ class MemoryReads(GraphReads, KnowledgeReads):
         return await self._read(viewer, moment, OF_MESSAGES, ask)
 
     async def id_beginning(self, viewer: Viewer, prefix: str, field: str, kind: str | None = None) -> str:
-        """The id of a subject, of one kind or any, that begins so; AmbiguousId if there are several."""
+        """The id of a subject, of one kind or any, that begins so; NotFound or AmbiguousId if it is not one."""
         ask = partial(ids_beginning, prefix=prefix, kind=kind, limit=LISTED_IDS + 1)
         names = (MEMORIES, CONVERSATION, EPISODES, GRAPH, PROFILE, ARTIFACTS, KNOWLEDGE, BEING, HISTORY)
         found = await self._read(viewer, Moment(), names, ask)
-        if not found:
-            raise NotFound(f"no id begins with {prefix}", field=field, fix="give a longer prefix, or the full id")
-        if len(found) > 1 and prefix not in found:
-            listed = ", ".join(map(str, found[:LISTED_IDS])) + (" and others" if len(found) > LISTED_IDS else "")
-            raise AmbiguousId(f"several ids begin with {prefix}: {listed}", field=field, fix="give a longer prefix")
-        return prefix if prefix in found else found[0]
+        return one_of(found, prefix, field)
 
     async def why(self, viewer: Viewer, id_: str, moment: Moment = NOW) -> Why:
         """Why anything that a search finds, a profile field or a passage of the agent's library is known (X04)."""

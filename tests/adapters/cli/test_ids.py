@@ -35,6 +35,32 @@ async def test_what_a_table_shows_is_taken_by_commands(engine: Engine, user: str
     assert await ana.finds("drinks") == ["Ana drinks coffee"]
 
 
+async def test_what_is_no_subject_is_named_by_a_beginning_too(engine: Engine, user: str) -> None:
+    ids = []
+    for number in range(2):
+        made = await run(engine, user, "webhook", "create", f"https://hooks.invalid/{number}", "--json")
+        ids.append(made.value["webhook_id"])
+    first, short = ids[0], common(*map(UUID, ids)) + ids[0][len(common(*map(UUID, ids)))]
+    proposed = await run(engine, user, "profile", "propose", "city", "Lisbon", "--json")
+    patch = proposed.value["patch_id"]
+
+    shown = (await run(engine, user, "webhook", "list")).out
+    tested = await run(engine, user, "webhook", "test", short, "--json")
+    sent = await run(engine, user, "webhook", "redeliver", short, tested.value["delivery_id"][:18], "--json")
+    granted = await run(engine, user, "consent", "grant", patch[:23].upper())
+    several = await run(engine, user, "webhook", "delete", ids[0][:6], "--json")
+    deleted = await run(engine, user, "webhook", "delete", short, "--json")
+    unknown = await run(engine, user, "summary", "get", "0123456", "--json")
+
+    assert first not in shown
+    assert first[:13] in shown
+    assert sent.value["delivery_id"] == tested.value["delivery_id"]
+    assert granted.code == 0, granted
+    assert several.value["error"]["code"] == "ambiguous_id"
+    assert deleted.value["webhook_id"] == first
+    assert (unknown.value["error"]["code"], unknown.value["error"]["field"]) == ("not_found", "summary_id")
+
+
 async def test_a_beginning_of_several_names_them_all(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     tea, coffee = [await ana.creates(text) for text in ("Ana drinks tea", "Ana drinks coffee")]
