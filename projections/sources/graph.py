@@ -34,6 +34,8 @@ RELEVANT = 0.3
 """More than the score of a fact that shares only its entity with the question."""
 ELSEWHERE = 0.5
 """The weight of a fact that has the words of a question, but is about none of those whom it is about."""
+NAMED_ELSEWHERE = 0.31
+"""The score of such a fact at least, if the question names its value: `Can we serve peanuts?`"""
 OTHER_TIME = 0.5
 """The weight of a fact that did not hold at the time that a question asks for."""
 FORMER = 0.25
@@ -75,12 +77,11 @@ async def _find(asked: Asked) -> Found:
     # `Where do I live?` is not a question about where somebody else lives.
     anchored = bool(found.seeds) or hydration.asks_about_user(asked.question.text)
     with_whom = _WITH_WHOM.search(asked.question.text) is not None
-    weighed = [
-        replace(one, score=ELSEWHERE * one.score)
-        if (anchored and not one.hops) or (with_whom and one.row["predicate"] == "lives_in")
-        else one
-        for one in found.facts
-    ]
+    weighed = []
+    for one in found.facts:
+        elsewhere = (anchored and one.seed is None) or (with_whom and one.row["predicate"] == "lives_in")
+        least = NAMED_ELSEWHERE if one.hops and one.seed is None else 0.0
+        weighed.append(replace(one, score=max(ELSEWHERE * one.score, least)) if elsewhere else one)
     others = _without_own(asked, found, _bound_first(found, weighed))
     relevant = [one for one in _dates_with_events(asked, others) if one.score > RELEVANT]
     if past:

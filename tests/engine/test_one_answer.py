@@ -204,6 +204,19 @@ async def test_an_unknown_name_is_unknown_without_a_capital_too(engine: Engine, 
     assert [hit.text for hit in (await ana.asks("where does ana live?")).hits] == ["Ana Silva lives in Lisbon"]
 
 
+async def test_what_others_do_answers_no_question_about_the_user(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Tom", "likes", "hiking")
+    await ana.tells("Tom", "allergy", "peanuts")
+    await ana.tells("me", "lives_in", "Bonn")
+    await ana.says("I went hiking in the Alps in June", speaker="", occurred_at=day("2026-06-20"))
+    await engine.settled(60)
+
+    hits = (await ana.asks("Where did I go hiking?")).hits
+    assert [hit.text for hit in hits] == ["I went hiking in the Alps in June", "Tom likes hiking"]
+    assert (await ana.asks("Can we serve peanuts?")).hits[0].text == "Tom is allergic to peanuts"
+
+
 async def test_of_two_who_are_asked_about_one_may_be_unknown(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("Ana Silva", "lives_in", "Lisbon")
