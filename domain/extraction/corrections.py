@@ -22,12 +22,14 @@ _IT_IS = r"(?:(?:it|that|this)(?:'s| is| was| should (?:be|have been|read|say)| 
 _SAID = r"(?:said|say|wrote|put|typed|told you|mentioned)"
 _MEANT = r"(?:i (?:really |actually |of course )?(?:meant(?: to (?:say|write))?|mean)|meant(?: to (?:say|write))?|(?:it|that)(?:'s| is| was| should (?:be|have been))|should (?:be|have (?:been|said|written)))"
 _END = r"[\s.!)]*$"
+_MORE = r"[,;] (?!(?:is|was|are|were|has|had|will|would|can|could)\b)[^?]{1,60}$"
 _END_OR_MORE = r"(?:[\s.!)]*$|[,;] [^?]*$)"
 # The whole sentence: what is right, and what was wrong if that is said.
 _WHOLE = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"^{_LED}(?:{_IT_IS})?{_RIGHT}(?:,| -|\.)? (?:and )?\(?(?:not|instead of|rather than) {_WRONG}\)?{_AS_SAID}{_END}",
+        rf"^(?=(?:sorry|oops|no|wait|correction|typo|(?:i )?meant)\b){_LED}(?:{_IT_IS})?{_RIGHT}(?:,| -)? (?:and )?not {_WRONG}{_MORE}",
         rf"^{_LED}(?:it's |that's |it is )?not {_WRONG}(?:[,;:]| -)? (?:but |it's |it is |that's |i meant )*{_RIGHT}{_AS_SAID}{_END}",
         rf"^{_LED}(?:when )?i {_SAID} {_WRONG},? (?:(?:and|but|when|then) )?{_MEANT} {_RIGHT}{_END_OR_MORE}",
         rf"^{_LED}{_WRONG} (?:was|is) (?:wrong|a typo|a mistake|not right|incorrect)[,;:]? (?:and |but )?{_MEANT} {_RIGHT}{_END_OR_MORE}",

@@ -273,7 +273,9 @@ def _continued(clause: Clause, last: Candidate, at: datetime, *, same_message: b
         return [replace(one, rule=f"{EXTRACTOR}/moved-it") for one in (another_date(last.trip, on) if on else (date,))]
     if last.predicate == NEXT_TRIP and (found := INSTEAD.match(clause.text)):
         one_more = {"predicate": TRIP_TO, "changes": False} if last.action is Action.END else {"single": True}
-        trip = replace(last, object=found["name"], action=Action.STATE, until=None, rule=f"{EXTRACTOR}/instead")
+        on = day_of_trip(re.sub(r"^(?:in|on|for) ", "", found["when"]), at) if found["when"] else None
+        until = (on.until or on.over) if on else None
+        trip = replace(last, object=found["name"], action=Action.STATE, until=until, rule=f"{EXTRACTOR}/instead")
         return (replace(trip, **one_more),)
     if (home := _home_to_be(last, at)) and MOVED_IN.match((plain := dated(clause.text, at)).text):
         begun = replace(last, predicate="lives_in", object=home, literal=None, category="Location", changes=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from mnemolog.domain.extraction import times
-from mnemolog.domain.extraction.candidate import Candidate
+from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.rule import Said
 
 COST = (
@@ -42,6 +42,16 @@ def cost(said: Said) -> Sequence[Candidate]:
     """What something of the author's costs, or pays, since a day that is said behind it."""
     what = "_".join(said.match["what"].lower().split())
     return (replace(_figure(said, what), since=_since(said)),)
+
+
+def cost_over(said: Said) -> Sequence[Candidate]:
+    """The end of what somebody paid; who quits the gym goes there on no day."""
+    if said.by_the_clock or said.for_a_time or said.clause.brief:
+        return ()
+    what = "_".join(said.match["what"].lower().split())
+    ended = ("gym_membership", "gym_day") if what == "gym" else (what,)
+    over = {"object": None, "action": Action.END, "changes": True, "until": said.clause.since}
+    return [Candidate(predicate=one, **over) for one in ended]
 
 
 def rate(said: Said) -> Sequence[Candidate]:

@@ -2,7 +2,7 @@
 
 from mnemolog.domain.entity import PERSON
 from mnemolog.domain.extraction import times
-from mnemolog.domain.extraction.figures import COST, EMAIL, MONEY, PHONE, RATE, SUM, cost, email, phone, rate
+from mnemolog.domain.extraction.figures import COST, EMAIL, MONEY, PHONE, RATE, SUM, cost, cost_over, email, phone, rate
 from mnemolog.domain.extraction.makers import (
     address,
     age,
@@ -168,7 +168,7 @@ ONLY_INTOLERANT = form(r"(?:(?:my|the|that) allergy|it) {INTOLERANCE}(?=$|[,.!])
 OFF_IT = form(r"(?:{TREATS}(?: has|'s)?(?: just)? (?:took|taken) me off|{I} (?:(?:stopped|quit|no longer) (?:taking|take)|(?P<bare>stopped|quit)|(?:came |come |taken )?off)) (?:it|that|them){FOR_GOOD}")
 MOVED_IN = form(r"{I}(?: all)? moved in(?:to (?:the|our|my)(?: new)? (?:flat|house|apartment|place|studio|bungalow|home))?(?=$|[,.!])")
 SO_IS = form(r"(?:so )?is {NAME}(?: too)?$")
-INSTEAD = form(r"(?:{AM} (?:going|flying|travelling|traveling|off)|(?:i|we)(?:'ll| will) (?:go|fly|travel)) to {NAME}(?: (?:in|on|for|next|this) [\w ]{2,20}?)? instead(?=$|[,.!;]| with\b)")
+INSTEAD = form(r"(?:{AM} (?:going|flying|travelling|traveling|off)|(?:i|we)(?:'ll| will) (?:go|fly|travel)) to {NAME}(?: (?P<when>(?:in|on|for|next|this) [\w ]{2,20}?))? instead(?=$|[,.!;]| with\b)")
 STARTS = form(rf"i(?:'ll| will|'m going to)? (?:start|started|begin|began)(?: (?:work|there))? (?P<when>(?:(?:on|in|from|this|next|last) )?{times.POINT})(?=$|[,.!])")
 BACK_ON = form(r"(?:(?:the|our|my) )?{PLACE}{NAME}(?: (?:trip|holiday|vacation))?(?: is|'s)(?: now)? (?:back on|on again)(?=$|[,.!;])")
 FLIES_ON = form(rf".*(?:\b(?:{{I}}|and|now)|[,;:]|^) ?(?:now )?(?:go|leave|fly|set off|going|leaving|flying|off)(?: out)?(?: now)? (?:on )?(?P<when>{times.POINT})\b")
@@ -241,8 +241,8 @@ RULES: tuple[Rule, ...] = named(
     rule("switch|chang", rf"i(?:'ve| have|'m| am)?(?: (?:just|now|also))* (?:switched|switching|changed|changing)(?: (?:my )?(?:course|degree|major|subject)s?)?(?: over)?(?: from [a-z ]{{3,25}}?)? to (?P<value>(?:{SUBJECTS}))(?=$|[,.!;]| (?:and|because|now|at|since|but)\b)", studies_instead),
     rule("switched from", r"{I} switched(?: over)? from {FORMER} to (?:(?:their|a) (?:competitor|rival),? )?{NAME}(?=$|[,.!(]| (?:now|and|as|because|since|this|last)\b)", switched),
     rule("moved from", r"{I} moved(?: back)? from {FORMER} to {NAME}{END}", moved_from),
-    rule("start", r"{I} (?:started|starting) (?:(?:work )?at|work(?:ing)? (?:at|for|with)) (?!the University(?! Hospital)){PLACE}{NAME}{END}(?: as an? {OCCUPATION})?", starts_as),
-    rule("start", r"i start (?:(?:work )?(?:at|with)|(?:my|the|a) (?:new )?(?:job|role|position) (?:at|with)) (?!the University(?! Hospital)){PLACE}{NAME}{END}(?: as an? {OCCUPATION})?", starts_at),
+    rule("start", r"{I} (?:started|starting) (?:(?:work )?at|work(?:ing)? (?:at|for|with)) (?!the University(?! Hospital)){PLACE}{NAME}{END}(?:,? as an? {OCCUPATION})?", starts_as),
+    rule("start", r"i start (?:(?:work )?(?:at|with)|(?:my|the|a) (?:new )?(?:job|role|position) (?:at|with)) (?!the University(?! Hospital)){PLACE}{NAME}{END}(?:,? as an? {OCCUPATION})?", starts_at),
     rule("join", r"{I} (?:joined|joining) (?!the ){PLACE}{NAME}{END}", started_at),
     rule("offer|contract", r"{I} (?:accepted|(?:took|taken|signed)(?= .{0,12}(?:job|contract))) (?:an?|the|their|my)(?: new)?(?: job)? (?:offer|contract) (?:from|at|with) {NAME}{END}", joins),
     rule("let me go|fired me|laid me off|redundant", r"{NAME} (?:has |have )?(?:just )?(?:let me go|fired me|laid me off|made me redundant)(?=$|[,.!;]| (?:and|after|because|in|without|for)\b)", ends("works_at", in_short=True)),
@@ -449,6 +449,8 @@ RULES: tuple[Rule, ...] = named(
     rule("not ", r"(?:the|our|my)(?: next)? (?:trip|holiday|vacation)(?: is| goes| is going| will be| will go)(?: now)?(?: to| in)? {NAME},? \(?(?:and )?not(?: to)? {FORMER}\)?(?=$|[,.!])", trip_instead),
     rule("next", r"{AM} (?:going|flying|travelling|traveling) to {NAME} (?:next$|for (?:my|our|the) {NEXT_TRIP})", trip),
     rule("trip|holiday|vacation", r"{AM} planning (?:a|our|my|the)(?: next)? (?:trip|holiday|vacation) to {NAME}{END}", trip),
+    # What is not paid any more.
+    rule("cancel|quit|left|dropped|ended|no longer pay", r"{I} (?:cancell?ed|quit|left|dropped|ended|no longer pay(?: for)?) (?:my|our|the) (?P<what>" + COST + r"|gym)(?=$|[,.!;]| (?:now|and|because|since|in|last|altogether|completely)\b)", cost_over),
     # Preferences.
     rule("favorite|favourite|fave", r"(?:my (?:(?:new|current|all-time) )?(?:favou?rite|fave)|fave) (?P<what>[a-z]+(?: (?!now|these|at|right|is|are)[a-z]+)?)(?: (?:now|nowadays|currently|these days|right now|at the mo(?:ment)?|atm))? (?:is|are)(?: (?:now|currently|still))? (?P<value>(?!(?:the|a|an|when|to|that|this|how|by|not|in|on|at|from|probably)\b)[\w'&-]+(?: (?!(?:and|but|because|since|so|by|from|in|at|when|which|that|of|now|nowadays|currently|these|right|again)\b)[\w'&-]+){0,3})(?=$|[,.!]| (?:and|but|because|since|so|by|from|now|nowadays|currently|these days|right now|at the mo(?:ment)?|atm|again|btw)\b)", favourite),
     rule("stopped|gave up|given up|quit", r"{I} (?:stopped|gave up|given up|quit)(?: (?:going|doing|playing|attending))?(?: to)?(?: my)? (?!(?:smok|drink|eat|vap|tak|us|try|work|be|hav|gett|mak|worry|think|car|talk|buy)ing\b)(?!(?:the )?{A_DRUG}){HABIT}(?: {LESSONS})?(?=$|[,.!;]| (?:now|altogether|because|for good|since|and|completely)\b)", weekly_over),

@@ -97,6 +97,16 @@ def found(text: str) -> list[str]:
             ["works_at Loft Nine", "employment self-employed"],
         ),
         ("Rent here is 1,100.", ["rent 1,100"]),
+        ("I quit the gym.", ["-gym_membership *", "-gym_day *"]),
+        ("We cancelled the pet insurance in March.", ["-pet_insurance * ..2026-03-01"]),
+        (
+            "We're flying to Rome on 2 June. Rome is cancelled. We're going to Bath for Christmas instead.",
+            ["rome_trip_date 2026-06-02 ..2026-06-03", "-next_trip Rome", "trip_to Bath ..2026-12-26"],
+        ),
+        (
+            "I start at CrossCountry on 1 June, as a nurse.",
+            ["works_at CrossCountry 2026-06-01..", "job_title nurse 2026-06-01.."],
+        ),
         ("The Corsa died, bought a Yaris.", ["drives Yaris"]),
         ("My boss at work is a bloke called Keith.", ["boss Keith"]),
         (
@@ -983,6 +993,9 @@ def test_plain_statements_become_candidates(text: str, expected: list[str]) -> N
         "My brother moved a lot, never lived in Bath.",
         "The party is over, it's Friday now.",
         "The laptop died, got a new one.",
+        "I left the gym early.",
+        "I stopped paying my mortgage for a month.",
+        "I quit the gym class on Mondays.",
         "I started my own garden.",
         "I have my own studio flat now.",
         "I opened my own bank account.",
