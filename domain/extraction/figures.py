@@ -50,8 +50,8 @@ def cost_over(said: Said) -> Sequence[Candidate]:
         return ()
     what = "_".join(said.match["what"].lower().split())
     ended = ("gym_membership", "gym_day") if what == "gym" else (what,)
-    over = {"object": None, "action": Action.END, "changes": True, "until": said.clause.since}
-    return [Candidate(predicate=one, **over) for one in ended]
+    over = Candidate(predicate=what, object=None, action=Action.END, changes=True, until=said.clause.since)
+    return [replace(over, predicate=one) for one in ended]
 
 
 def rate(said: Said) -> Sequence[Candidate]:
