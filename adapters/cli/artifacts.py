@@ -126,4 +126,4 @@ def download(
     if json:
         output.as_json({"artifact_id": str(found.artifact_id), "bytes": len(content), "file": str(to)})
     else:
-        output.done(f"{output.count(len(content), 'byte')} of {found.label} are in {to}")
+        output.done(output.located(len(content), f"byte of {found.label}", to))

@@ -89,7 +89,7 @@ def create(
             }
         )
         return
-    output.done(f"{output.count(events, 'event')} of {output.count(streams, 'stream')} are in {file}")
+    output.done(output.located(events, f"event of {output.count(streams, 'stream')}", file))
     for what, why in manifest.left_out.items():
         output.line(f"  not in it: {what} ", why)
     if manifest.has_master_key:

@@ -58,7 +58,7 @@ def export_user(
     if to and json:
         output.as_json({"user_id": head.user_id, "events": head.events, "file": str(to)})
     elif to:
-        output.done(f"{output.count(head.events, 'event')} of {head.user_id} are in {to}")
+        output.done(output.located(head.events, f"event of {head.user_id}", to))
 
 
 def import_file(
@@ -86,7 +86,7 @@ def import_file(
     if json:
         output.as_json(receipt.as_dict())
     else:
-        output.receipt(f"{output.count(head.events, 'event')} of {name or head.user_id} are in the log", receipt)
+        output.receipt(output.located(head.events, f"event of {name or head.user_id}", "the log"), receipt)
 
 
 async def _whole(engine: Engine, path: Path, user_id: str) -> Receipt:

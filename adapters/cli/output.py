@@ -186,6 +186,12 @@ def count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def located(number: int, what: str, where: object) -> str:
+    """Such as `1 event is in FILE`; `what` is counted, and its plural has an s behind the first word."""
+    noun, *rest = what.split(" ", 1)
+    return f"{' '.join([count(number, noun), *rest])} {'is' if number == 1 else 'are'} in {where}"
+
+
 def when(at: datetime) -> str:
     """In the time zone of this machine, to the minute."""
     return at.astimezone().strftime("%Y-%m-%d %H:%M")

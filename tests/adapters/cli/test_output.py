@@ -154,3 +154,8 @@ async def test_what_was_served_is_shown(engine: Engine, user: str) -> None:
 
     assert re.search(r"context +main +1 item +\d+", shown)
     assert re.search(r"\nfact +@\d", shown)
+
+
+def test_one_thing_is_and_several_are() -> None:
+    assert output.located(1, "event of ana", "a.jsonl") == "1 event of ana is in a.jsonl"
+    assert output.located(1200, "event of 2 streams", "b") == "1,200 events of 2 streams are in b"
