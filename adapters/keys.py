@@ -9,6 +9,8 @@ from pathlib import Path
 from mnemolog.domain.errors import InvalidInput
 
 KEY_BYTES = 32
+# Beside the master key while it is rotated.
+NEXT = "master.key.new"
 
 
 def decoded(text: str, field: str) -> bytes:

@@ -54,7 +54,7 @@ from mnemolog.adapters.webhooks.store import WebhookStore
 from mnemolog.adapters.webhooks.webhooks import Webhooks
 from mnemolog.commands.writes.api_keys import ApiKeys
 from mnemolog.commands.writes.writes import Writes
-from mnemolog.domain.errors import ServerFailed, TamperedEvent
+from mnemolog.domain.errors import EngineError, ServerFailed, TamperedEvent
 from mnemolog.domain.policy import Policy
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import NewEvent, StreamId
@@ -74,7 +74,12 @@ async def wire(
     """
     tracing.start(settings)
     master_key = _master_key(settings)
-    to = await connect(stack, endpoints, master_key, migrating=not attached)
+    try:
+        to = await connect(stack, endpoints, master_key, migrating=not attached)
+    except EngineError as error:
+        if error.field == "master_key" and _is_rotating(settings):
+            raise _interrupted() from error
+        raise
     delivery = delivery_of(stack, settings, endpoints, to, anchoring=_anchors_here(roles, attached=attached))
     await delivery.incidents.load()
     log = PostgresLog(
@@ -313,7 +318,22 @@ def _master_key(settings: Settings) -> bytes:
     if settings.master_key:
         return keys.decoded(settings.master_key, field="master_key")
     settings.directory.mkdir(parents=True, exist_ok=True)
-    return keys.from_file(settings.directory / "master.key")
+    file = settings.directory / "master.key"
+    if _is_rotating(settings) and not file.exists():
+        raise _interrupted()
+    return keys.from_file(file)
+
+
+def _is_rotating(settings: Settings) -> bool:
+    return not settings.master_key and (settings.directory / keys.NEXT).exists()
+
+
+def _interrupted() -> EngineError:
+    return EngineError(
+        "a rotation of the master key was interrupted",
+        field="master_key",
+        fix="run `mnemolog master-key rotate`, which finishes it",
+    )
 
 
 async def _warm(embedder: Embedder) -> None:

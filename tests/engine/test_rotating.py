@@ -54,12 +54,30 @@ async def test_an_interrupted_rotation_continues_when_run_again(tmp_path: Path) 
     async with open_engine(settings, passive=True) as engine:
         await rotate(engine.verifier.pool, keys.from_file(tmp_path / "master.key"), new, os.urandom)
 
+    with pytest.raises(EngineError, match="interrupted") as refused:
+        await texts(settings)
+    assert "master-key rotate" in refused.value.fix
     with pytest.raises(InvalidInput, match="interrupted"):
         await rotate_master_key(settings, os.urandom(32))
     await rotate_master_key(settings)
 
     assert keys.from_file(tmp_path / "master.key") == new
     assert not (tmp_path / "master.key.new").exists()
+    assert await texts(settings) == ["Ana drinks tea"]
+
+
+async def test_a_rotation_that_was_interrupted_in_its_last_step_leaves_no_third_key(tmp_path: Path) -> None:
+    settings, file = settings_of(tmp_path), tmp_path / "master.key"
+    await told(settings, "Ana drinks tea")
+    first = await rotate_master_key(settings)
+    file.rename(tmp_path / "master.key.new")
+
+    with pytest.raises(EngineError, match="interrupted"):
+        await texts(settings)
+    assert not file.exists(), "no key is generated in its place"
+    assert (await rotate_master_key(settings)).old_key_file == first.old_key_file
+
+    assert sorted(name[:16] for name in os.listdir(tmp_path) if "key" in name) == ["master.key", "master.key.until"]
     assert await texts(settings) == ["Ana drinks tea"]
 
 
