@@ -144,6 +144,13 @@ class Settings(BaseSettings):
     embedder: Annotated[
         Literal["minilm", "lexical"], Field(description="minilm searches by meaning; lexical by words, for tests.")
     ] = "minilm"
+    tokenizer_file: Annotated[
+        Path | None,
+        Field(
+            description="The tokenizer.json of the model that reads your prompts, by which token budgets are counted. "
+            "Default: they are estimated."
+        ),
+    ] = None
     model_url: Annotated[
         ModelUrl | None, Field(description="The API of your models, compatible with OpenAI's. Default: OpenAI.")
     ] = None

@@ -179,13 +179,15 @@ OUTSIDE = 0.5
 """What a match counts if it comes from outside: whoever wrote it may have written it to be found."""
 
 
-def within_budget(hits: Iterable[Hit], budget_tokens: int | None, text_of: Callable[[Hit], str]) -> Sequence[Hit]:
+def within_budget(
+    hits: Iterable[Hit], budget_tokens: int | None, text_of: Callable[[Hit], str], count_tokens: texts.CountTokens
+) -> Sequence[Hit]:
     """The hits, in order, whose texts together stay within the budget; the first that does not fit ends the list."""
     if budget_tokens is None:
         return list(hits)
     kept, left = list[Hit](), budget_tokens
     for hit in hits:
-        left -= texts.count_tokens(text_of(hit))
+        left -= count_tokens(text_of(hit))
         if left < 0:
             break
         kept.append(hit)

@@ -86,6 +86,10 @@ def indented(text: str) -> str:
     return "\n  ".join(line for line in text.split("\n") if line.strip())
 
 
+CountTokens = Callable[[str], int]
+"""Counts the tokens of a text."""
+
+
 def count_tokens(text: str) -> int:
     """An estimate of the number of tokens, without a tokenizer (B06); it never decreases for a longer text.
 

@@ -21,7 +21,7 @@ from mnemolog.domain.origin import EXTERNAL, Origin
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.ranking import DEFAULT, FORMER
 from mnemolog.domain.state import asked_past
-from mnemolog.domain.text import count_tokens, indented, normalize_name
+from mnemolog.domain.text import CountTokens, indented, normalize_name
 from mnemolog.domain.todo import TodoStatus
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections import full_text
@@ -148,6 +148,7 @@ async def gather(
     point: Point,
     referred: Collection[UUID],
     passages: Sequence[Mapping[str, Any]],
+    count_tokens: CountTokens,
     index: VectorIndex,
     question: Question,
 ) -> AgentContext:
@@ -167,6 +168,7 @@ async def gather(
         profile=ranking.PROFILES[request.profile],
         cutoff=request.cutoff,
         passages=passages,
+        count_tokens=count_tokens,
     )
     # The revision first: a change that the rest does not show yet is reported after it.
     rev, always, spoken_of, found, foundation, latest, collected, todos = await together(
@@ -196,8 +198,9 @@ async def gather(
     )
     budget = request.budget_tokens
     left = None if budget is None else budget - sum(map(count_tokens, [header, *(hit.bullet for hit in always)]))
-    said = ranking.within_budget(map(summary_hit, latest), None if left is None else left // CONVERSATION_SHARE, _line)
-    recent = await _recent(asked, request, None if left is None else left // CONVERSATION_SHARE)
+    share = None if left is None else left // CONVERSATION_SHARE
+    said = ranking.within_budget(map(summary_hit, latest), share, _line, count_tokens)
+    recent = await _recent(asked, request, share)
     told = {id_: row for id_, row in told.items() if id_ not in {hit.id for hit in recent}}
     shown = {hit.id for hit in (*always, *said)}
     # The user is no entity that a question names; the cards of others are shown already.
@@ -206,7 +209,7 @@ async def gather(
     known += [hit for hit in todos if hit.id not in {one.id for one in known}]
     block: list[Shown] = [*said, *recent, *(one for one in spoken_of if one.line), *about, *known, *told.values()]
     block.sort(key=_is_outside)
-    within = ranking.within_budget(block, left, _line)
+    within = ranking.within_budget(block, left, _line, count_tokens)
     searched = (one.rows for one in sections if one.mode.context is not Context.ALL)
     nothing = "" if spoken_of or found.hits or any(searched) else ranking.nothing_known(request.query)
     _, untold = await hits_that_tell(asked, [*found.hits, *map(hit_of_row, told.values())])
@@ -224,7 +227,7 @@ async def gather(
         recent=[one for one in within if isinstance(one, Hit) and one.kind == MESSAGE],
         known=[one for one in within if isinstance(one, Hit) and one not in said and one.kind != MESSAGE],
         unknown=[*(name for name in found.unknown if not words & set(normalize_name(name).split())), *untold],
-        text=_text(header, always, within, budget, nothing, point.valid_at),
+        text=_text(header, always, within, budget, nothing, point.valid_at, count_tokens),
         skipped=question.skipped,
         nothing=nothing,
         header=header,
@@ -242,7 +245,13 @@ def answering(viewer: Viewer, request: ContextRequest) -> Sequence[Source]:
 
 
 def _text(
-    header: str, always: Sequence[Hit], within: Sequence[Shown], budget: int | None, nothing: str, at: datetime
+    header: str,
+    always: Sequence[Hit],
+    within: Sequence[Shown],
+    budget: int | None,
+    nothing: str,
+    at: datetime,
+    count_tokens: CountTokens,
 ) -> str:
     """The delta header, and lines under a heading for each group, or that nothing is known; last, what day it is.
 
@@ -255,7 +264,7 @@ def _text(
     groups, kept = set[str](), list[Shown]()
     for place, one in enumerate([*always, *within]):
         group = CRITICAL if place < len(always) else _group(one)[1]
-        used += _cost(one, "" if group in groups else group)
+        used += count_tokens(_costs(one, "" if group in groups else group))
         if place >= len(always) and used > most:
             break
         kept.append(one)
@@ -270,9 +279,9 @@ def _text(
     return f"{text}\n{today}" if text else ""
 
 
-def _cost(one: Shown, heading: str) -> int:
-    """The tokens of an item, with the heading that it begins and the end of the line before: blank lines count."""
-    return count_tokens((f"\n\n{heading}:" if heading else "") + f"\n- {indented(_dated(one))}\n")
+def _costs(one: Shown, heading: str) -> str:
+    """What an item adds, with the heading that it begins and the end of the line before: blank lines count."""
+    return (f"\n\n{heading}:" if heading else "") + f"\n- {indented(_dated(one))}\n"
 
 
 def _dated(one: Shown) -> str:
@@ -314,7 +323,7 @@ async def _recent(asked: Asked, request: ContextRequest, budget: int | None) -> 
         told = " ".join([row["text"], *lines.get(row["message_id"], ())])
         shown = {**row, "line": row["line"].replace(row["text"], told)}
         hits.append(replace(hit_of_row(told_former(shown, *over.get(row["message_id"], ((), ())))), score=1.0))
-    return ranking.within_budget(hits[::-1], budget, _line)[::-1]
+    return ranking.within_budget(hits[::-1], budget, _line, asked.count_tokens)[::-1]
 
 
 async def _open(asked: Asked, request: ContextRequest) -> Sequence[Hit]:

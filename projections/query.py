@@ -11,7 +11,7 @@ from mnemolog.domain import ranking
 from mnemolog.domain.anaphora import Reference
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.predicates import PredicatePolicy
-from mnemolog.domain.text import count_tokens
+from mnemolog.domain.text import CountTokens
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.asking import together
 from mnemolog.projections.candidates import candidates, categories
@@ -74,6 +74,7 @@ async def answer(
     referred: Collection[UUID],
     sources: Sequence[Source],
     passages: Sequence[Mapping[str, Any]],
+    count_tokens: CountTokens,
     index: VectorIndex,
     question: Question,
 ) -> Answer:
@@ -99,19 +100,20 @@ async def answer(
         cutoff=request.cutoff,
         asked_at=request.asked_at,
         passages=passages,
+        count_tokens=count_tokens,
     )
     able = [one for one in sources if one.category is None or within.may_read(one.category)]
     # The revision first: a change that the hits do not show yet is reported after it.
     rev, found = await together(
         changes.revision(connection, viewer, request.thread_id), ranked(asked, able, request.top_k)
     )
-    kept = ranking.within_budget(found.hits, request.budget_tokens, lambda hit: hit.bullet)
+    kept = ranking.within_budget(found.hits, request.budget_tokens, lambda hit: hit.bullet, count_tokens)
     header = await changes.header_of(connection, viewer, request.thread_id, request.since_rev, rev)
     related = await _related(asked, kept)
     left = request.budget_tokens
     if left is not None and related:
         left -= sum(count_tokens(hit.bullet) for hit in kept)
-    related = ranking.within_budget(related, left, lambda hit: hit.bullet)
+    related = ranking.within_budget(related, left, lambda hit: hit.bullet, count_tokens)
     nothing = "" if found.hits else ranking.nothing_known(request.query, _within(request))
     unknown = [*found.unknown, *found.untold]
     return Answer(

@@ -42,6 +42,7 @@ from mnemolog.adapters.reads.recalls import Recalls
 from mnemolog.adapters.reads.replays import Replays
 from mnemolog.adapters.reads.sightings import Sightings
 from mnemolog.adapters.services import Services
+from mnemolog.adapters.tokens import token_counter
 from mnemolog.adapters.verify.audit import Audit
 from mnemolog.adapters.verify.incidents import Incidents
 from mnemolog.adapters.verify.log_check import require_keys
@@ -303,6 +304,7 @@ def _reads(
         policy.predicates,
         policy.pronouns,
         policy.gate,
+        token_counter(settings.tokenizer_file),
         ReadLimits(
             settings.read_deadline,
             settings.max_deadline,

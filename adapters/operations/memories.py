@@ -53,7 +53,6 @@ from mnemolog.domain.memory import Status
 from mnemolog.domain.memory_key import MAX_REFS
 from mnemolog.domain.message import found_id
 from mnemolog.domain.origin import Origin
-from mnemolog.domain.text import count_tokens
 from mnemolog.events.envelope import DEFAULT_THREAD
 from mnemolog.events.fields import AtMost, Flag, Id, Label, Uuid, validated
 from mnemolog.events.serving import Purpose, ServedItem
@@ -213,7 +212,7 @@ async def search(engine: Engine, request: Search) -> Bullets | SearchResult:
     if request.record:
         shown = [*answer.hits, *answer.related]
         said = {"thread_id": request.thread_id, "question_id": request.message_id, "searched": True}
-        tokens = sum(count_tokens(hit.bullet) for hit in shown)
+        tokens = sum(engine.reads.count_tokens(hit.bullet) for hit in shown)
         items = [_served(hit) for hit in shown]
         found["served_id"] = await recorded(engine, request, Purpose.RECALL, items, tokens, **said)
     if request.returns == "bullets":
@@ -240,7 +239,7 @@ async def context(engine: Engine, request: ContextRead) -> Context:
     items |= {
         str(row["entity_id"]): ServedItem(kind="entity", id=str(row["entity_id"]), seq=row["seq"]) for row in about
     }
-    tokens = sum(map(count_tokens, context.lines))
+    tokens = sum(map(engine.reads.count_tokens, context.lines))
     event_id = await recorded(
         engine, request, Purpose.CONTEXT, list(items.values()), tokens, question_id=request.message_id
     )

@@ -30,6 +30,7 @@ from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.principal import Principal
 from mnemolog.domain.pronouns import Pronouns
 from mnemolog.domain.session import Session
+from mnemolog.domain.text import CountTokens
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position, Recorded, StreamId
 from mnemolog.events.log import EventLog
@@ -89,6 +90,7 @@ class Reads(
         predicates: PredicatePolicy,
         pronouns: Pronouns,
         gate: Gate,
+        count_tokens: CountTokens,
         limits: ReadLimits,
         incidents: Incidents,
     ) -> None:
@@ -104,7 +106,7 @@ class Reads(
         self.callers = Callers(limits)
         self._caller: Caller = Unlimited()
         self._working, self._policy, self._predicates = working, policy, predicates
-        self._pronouns, self._gate = pronouns, gate
+        self._pronouns, self._gate, self.count_tokens = pronouns, gate, count_tokens
         self._embedder, self._live_embedder, self._index = embedder, live_embedder, index
 
     async def aclose(self) -> None:

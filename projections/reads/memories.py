@@ -109,6 +109,7 @@ class MemoryReads(GraphReads, KnowledgeReads):
             point=await self._point(viewer, When(), moment),
             referred=resolved.entity_ids,
             passages=passages,
+            count_tokens=self.count_tokens,
         )
         while True:
             names = sorted(needed.union(*(one.projections for one in sources)))
@@ -141,6 +142,7 @@ class MemoryReads(GraphReads, KnowledgeReads):
             point=await self._point(viewer, When(), moment),
             referred=resolved.entity_ids,
             passages=passages,
+            count_tokens=self.count_tokens,
         )
         reading = (name for one in sources for name in one.projections)
         working = (CONVERSATION, ARTIFACTS, PROFILE) if request.recent else ()

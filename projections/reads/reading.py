@@ -13,6 +13,7 @@ from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.principal import Principal
 from mnemolog.domain.pronouns import Pronouns
 from mnemolog.domain.session import Session
+from mnemolog.domain.text import CountTokens
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.log import EventLog
@@ -41,6 +42,7 @@ class Reading(ABC):
     _policy: CategoryPolicy
     _predicates: PredicatePolicy
     _pronouns: Pronouns
+    count_tokens: CountTokens
     _principal: Principal | None
     recalled: Recalled
 

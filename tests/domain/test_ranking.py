@@ -79,7 +79,7 @@ def test_a_bullet_quotes_what_comes_from_outside_and_says_so() -> None:
 @pytest.mark.spec("B06")
 @given(st.lists(st.text(max_size=80), max_size=8), st.integers(1, 60))
 def test_the_budget_is_kept_and_no_hit_is_left_out_needlessly(hits: list[str], budget: int) -> None:
-    kept = within_budget(hits, budget, lambda hit: hit)
+    kept = within_budget(hits, budget, lambda hit: hit, count_tokens)
 
     assert list(kept) == hits[: len(kept)]
     assert sum(map(count_tokens, kept)) <= budget
@@ -88,7 +88,7 @@ def test_the_budget_is_kept_and_no_hit_is_left_out_needlessly(hits: list[str], b
 
 @given(st.lists(st.text(max_size=80), max_size=8))
 def test_without_a_budget_all_hits_stay(hits: list[str]) -> None:
-    assert within_budget(hits, None, lambda hit: hit) == hits
+    assert within_budget(hits, None, lambda hit: hit, count_tokens) == hits
 
 
 DAY = timedelta(days=1)
