@@ -78,6 +78,10 @@ def add(
     sync: Annotated[
         bool, typer.Option("--sync", help="Also delete documents of these directories whose files are gone.")
     ] = False,
+    key: Annotated[
+        str | None,
+        typer.Option("--idempotency-key", "--key", help="Your own key, for one document: a retry changes nothing."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Add documents to an agent's library, or update those that are in it.
@@ -92,11 +96,13 @@ def add(
     files = dict(_files(paths))
     if source is not None and len(files) != 1:
         raise InvalidInput(f"is one name for {len(files)} files", field="source", fix="give a single file")
+    if key is not None and len(files) != 1:
+        raise InvalidInput(f"is one key for {len(files)} files", field="idempotency_key", fix="give a single file")
     if STDIN in files.values() and source is None:
         raise InvalidInput("is missing", field="source", fix="name the document: --source NAME")
     if source is not None:
         files = dict.fromkeys([source], *files.values())
-    given = {"agent_id": agent, "domain": domain, "mime": mime}
+    given = {"agent_id": agent, "domain": domain, "mime": mime, "idempotency_key": key}
     fields = {name: value for name, value in given.items() if value is not None}
 
     async def run(engine: Engine) -> Report:

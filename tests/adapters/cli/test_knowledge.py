@@ -76,6 +76,18 @@ async def test_a_directory_is_added_updated_and_synchronised(shell: Shell, handb
         assert (await shell(*command)).code == 0
 
 
+async def test_a_retry_with_the_same_key_does_not_bring_an_older_file_back(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "sleep.md"
+    for key, text in (("first", "Ten minutes."), ("second", "Twenty minutes."), ("first", "Ten minutes.")):
+        file.write_text(text)
+        assert (await shell("add", str(file), "--source", "sleep.md", "--idempotency-key", key)).code == 0
+
+    [hit, *_] = (await shell("search", "minutes", "--json")).value["items"]
+    assert hit["text"] == "Twenty minutes."
+    refused = await shell("add", str(file), str(Path(__file__)), "--key", "third")
+    assert (refused.code, "is one key for 2 files" in refused.err) == (2, True)
+
+
 async def test_another_directory_is_left_alone_by_a_synchronisation(shell: Shell, handbook: Path) -> None:
     other = handbook.with_name("handbook-2")
     other.mkdir()
