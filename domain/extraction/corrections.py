@@ -67,6 +67,10 @@ _DENIED = re.compile(
 )
 _NAMED = re.compile(rf"\b{_A_NAME}", re.IGNORECASE)
 _NAME_LAST = re.compile(r"\b(?!I\b)[A-Z][\w'&-]*$")
+# Within a sentence what has a capital is a name; at its beginning, what does something is.
+_OTHER_NAMED = re.compile(
+    rf"(?<![.!?\n] )(?<![.!?\n])\b{_A_NAME}|\b{_A_NAME}(?:(?<!It)(?<!That)(?<!There)(?<!This)(?<!What)'s\b| and\b| (?:is|was|has|had|will|can) | (?!as\b|yes\b|always\b)[a-z]+(?<!i)(?<!s)s\b| [a-z]{{2,}}ed\b)"
+)
 _CHANGED = re.compile(
     r"\b(?:now|nowadays|these days|any ?more|any longer|since|from now on|today|again)\b", re.IGNORECASE
 )
@@ -97,6 +101,16 @@ def correction(sentence: str) -> Correction | None:
     groups = found.groupdict()
     right, wrong = groups.get("right") or groups.get("after") or "", groups.get("wrong") or ""
     return Correction(right, wrong) if name_key(right) != name_key(wrong) else None
+
+
+def is_last_named(name: str, said: str) -> bool:
+    """Whether a name was said, and no other behind it, so that "I meant Graz" can be about it.
+
+    >>> is_last_named("Linz", "I live in Linz. So happy!"), is_last_named("Linz", "I live in Linz. Tom plays the viola.")
+    (True, False)
+    """
+    place = said.lower().rfind(name.lower()) if name else -1
+    return place >= 0 and _OTHER_NAMED.search(said[place + len(name) :]) is None
 
 
 def contrasted(sentence: str) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from mnemolog.domain.entity import ME
 from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_CANDIDATES, MOST_WRITES, Action, Candidate
 from mnemolog.domain.extraction.clauses import Clause, clauses, sentences_of
+from mnemolog.domain.extraction.corrections import is_last_named
 from mnemolog.domain.extraction.focus import named, role_of
 from mnemolog.domain.extraction.forms import (
     AND_THERE,
@@ -51,9 +52,9 @@ def extract(
 
     If it states more than may be recorded of it, what matters most comes first.
 
-    `before` are those that its author stated before, message by message: "we postponed it" and "no, I meant Lisbon" are
-    about the last one, and "Lisbon, not Porto" about the last that names Porto. `previous` is the message before, which
-    may say who "she" is.
+    `before` are those that its author stated before, message by message: "we postponed it" is about the last one, and
+    "Lisbon, not Porto" about the last that names Porto. `previous` is the message before, which may say who "she" is,
+    and has to name what "no, I meant Lisbon" and "I'm off it" are about.
 
     >>> from datetime import UTC
     >>> [one] = extract("Hi! I moved to Lisbon last week.", datetime(2026, 5, 13, tzinfo=UTC))
@@ -70,14 +71,18 @@ def extract(
         if not _names_a_pet(clause):
             clause = replace(clause, text=named(clause.text, (*sentences_of(previous), *clause.before)))
         stated = dated(clause.text, at)
+        said_before = " ".join((previous, *clause.before))
         made = [
-            *(_renamed_before(clause, stated, earlier, at) or _said_in(clause.text, at)),
+            *(_renamed_before(clause, stated, earlier, said_before, at) or _said_in(clause.text, at)),
             *_taken_over(clause, stated, at),
             *_new_job(clause, stated, at),
             *_called(clause, at),
             *_renamed(clause, stated, text, at),
         ]
-        made = made or [*_flight_changed(clause, at), *_off_it(clause, stated, last, at, same_message=bool(found))]
+        made = made or [
+            *_flight_changed(clause, at),
+            *_off_it(clause, stated, last, said_before, at, same_message=bool(found)),
+        ]
         for one in made or (_continued(clause, last, at, same_message=bool(found)) if last else ()):
             if clause.denies:
                 if one.action is not Action.STATE:
@@ -182,16 +187,16 @@ def _flight_changed(clause: Clause, at: datetime) -> Sequence[Candidate]:
 
 
 def _off_it(
-    clause: Clause, stated: Dated, last: Candidate | None, at: datetime, *, same_message: bool
+    clause: Clause, stated: Dated, last: Candidate | None, said_before: str, at: datetime, *, same_message: bool
 ) -> Sequence[Candidate]:
-    """The end of the medication that was named last: "Dr Lee took me off it"."""
+    """The end of the medication that was just named: "Dr Lee took me off it"."""
     if (found := OFF_IT.match(stated.text)) is None:
         return ()
     named = {one[0].lower() for one in _DRUG.finditer(_before(clause))}
     if found["bare"] and not named and not same_message:
         return ()
     drug = named.pop() if len(named) == 1 else _taken(last)
-    if not drug:
+    if not drug or drug.lower() not in said_before.lower():
         return ()
     return [replace(one, rule=f"{EXTRACTOR}/off-it") for one in over_with(Said(found, stated, at), drug)]
 
@@ -288,12 +293,13 @@ def _continued(clause: Clause, last: Candidate, at: datetime, *, same_message: b
 
 
 def _renamed_before(
-    clause: Clause, stated: Dated, earlier: Sequence[Sequence[Candidate]], at: datetime
+    clause: Clause, stated: Dated, earlier: Sequence[Sequence[Candidate]], said_before: str, at: datetime
 ) -> Sequence[Candidate]:
     """What was stated before, of another name: "I meant Graz", "Porto, not Faro", "Sorry, the trip goes to Porto"."""
     if clause.corrects and (named := NAME_ALONE.match(clause.text)):
         name = named["name"] or Said(named, dated(clause.text, at), at).named("other") or ""
-        return _under(name, clause.wrong or _name_in(earlier[-1][-1] if earlier else None), earlier)
+        last = _name_in(earlier[-1][-1] if earlier else None)
+        return _under(name, clause.wrong or (last if is_last_named(last, said_before) else ""), earlier)
     if not clause.amends:
         return ()
     if found := TRIP_GOES.match(stated.text):

@@ -52,6 +52,28 @@ def test_a_correction_is_about_what_has_the_name(said: str, corrected: str, righ
 
 
 @pytest.mark.parametrize(
+    "said",
+    [
+        ("I work at Boots.", "My stand partner is called Tomos.", "Sorry, I meant Tomasz."),
+        ("I live in Linz.", "Anna is coming for dinner.", "I meant Maria."),
+        ("I live in Linz. Tomos plays the viola.", "I meant Tomasz."),
+        ("I live in Linz with Tomos.", "Correction: Tomasz."),
+        ("I live in Linz.", "Lovely weather today.", "Make that Faro."),
+        ("I take metformin.", "I tried some herbal tea for my sleep.", "I stopped taking it."),
+    ],
+)
+def test_a_correction_and_an_end_are_about_what_was_said_last(said: Sequence[str]) -> None:
+    assert not after(*said)
+
+
+@pytest.mark.parametrize(
+    "more", ["", " So happy!", " It's so quiet here.", " That's new.", " Can't wait for you to see it."]
+)
+def test_what_is_said_behind_a_name_does_not_hide_it(more: str) -> None:
+    assert [line(one) for one in after(f"I live in Linz.{more}", "I meant Graz.")] == ["lives_in Graz"]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "I meant Tuesday.",

@@ -1115,7 +1115,7 @@ def test_the_author_of_a_message_is_its_speaker() -> None:
 
 def test_a_message_may_be_about_what_was_stated_before() -> None:
     [home] = extract("I moved to Linz.", AT)
-    [meant] = extract("No, I meant Graz.", AT, before=[[home]])
+    [meant] = extract("No, I meant Graz.", AT, before=[[home]], previous="I moved to Linz.")
     assert (meant.action, meant.predicate, meant.object) == (Action.CORRECT, "lives_in", "Graz")
 
 
