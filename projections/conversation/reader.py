@@ -163,10 +163,10 @@ async def between(
 async def first_after(
     connection: AsyncConnection, stream: StreamId, stretch: Stretch, after_id: str | None, limit: int
 ) -> list[Row]:
-    """The first messages of a stretch, or those after another that is there, in order: for jobs."""
+    """The first messages of a stretch, or those after another, even if that was deleted since, in order: for jobs."""
     wanted = [stretch.messages(stream), active()]
     if after_id is not None:
-        wanted.append(messages.c.seq > func.coalesce(_seq_of(stream, after_id, active=True), 0))
+        wanted.append(messages.c.seq > func.coalesce(_seq_of(stream, after_id), 0))
     statement = select(*stored(messages)).where(*wanted).order_by(messages.c.seq).limit(limit)
     return await fetch(connection, messages, statement)
 
