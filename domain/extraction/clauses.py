@@ -57,6 +57,7 @@ def clauses(text: str) -> Iterator[Clause]:
         stated = _RELEASED.sub(r"\g<fact> ", stated)
         stated, replaced = _NOT_BUT.subn(r"\1 \2 ", stated)
         corrects = corrects or bool(replaced)
+        stated = _since_childhood(stated)
         if not stated or stated.endswith("?") or _SPECULATION.search(stated):
             continue
         if _LAUGHTER.search(stated):
@@ -126,6 +127,13 @@ def _certain(sentence: str) -> str:
     if not found or _SPECULATION.search(sentence[: found.start()]) or not _INTENT.search(sentence[found.start() :]):
         return sentence
     return sentence[: found.start()]
+
+
+def _since_childhood(sentence: str) -> str:
+    """A sentence without how somebody came to know of an allergy: "I'm allergic to bees, one nearly killed me as a child"."""
+    if (found := _ALLERGIC_SINCE.match(sentence)) is None or _TAKEN_BACK.search(found["rest"]):
+        return sentence
+    return sentence if _SPECULATION.search(_OF_THE_PAST.sub("", sentence)) else found["fact"]
 
 
 def _completed(sentence: str, before: str) -> str:
@@ -318,6 +326,18 @@ _IN_EARNEST = re.compile(
     r"|ibuprofen|aspirin|latex|pollen|(?:bee|wasp) stings?|bees|wasps)\b",
     re.IGNORECASE,
 )
+# How somebody came to know of an allergy, behind what it is.
+_PAST = r"\b(?:as a (?:child|kid|teenager|baby|student)|(?:back )?when (?:i|he|she) was|nearly|almost|never (?:forget|forgot|again))\b"
+_OF_THE_PAST = re.compile(_PAST, re.IGNORECASE)
+_ALLERGIC_SINCE = re.compile(
+    r"(?P<fact>(?:i(?:'m| am)|(?:my|our) [\w ]{2,30}?(?: is|'s)|(?-i:[A-Z])[\w-]+(?: is|'s)) (?:\w+ )?allergic to [^.;:?!]{3,80}?)"
+    rf"(?P<rest>(?:,| -|;|:| \() ?(?:[^,;]*?){_PAST}.*)$",
+    re.IGNORECASE,
+)
+_TAKEN_BACK = re.compile(
+    r"\b(?:not|no longer|any ?more|used to|until|or|but|(?:out)?gr[eo]wn?|was allergic|at least|thought|believed|said|says|in (?:my|the|an?|this) )\b|n't\b|^\W*(?:as a|when)\b",
+    re.IGNORECASE,
+)
 # "I don't live in Linz but in Graz" says that I live in Graz.
 _NOT_BUT = re.compile(
     r"^(i|we) (?:don't|do not) (live in|work at|work for) [^,.;]+?,? but (?:rather )?(?:(?:in|at|for) )?(?=[A-Z])",
@@ -388,7 +408,7 @@ _SPECULATION = re.compile(
     r"|may (?:be|have|move|go|get|not|well|become|start|try|need)|(?:said|says|told|tells|asked|asks|wrote|writes|claims|claimed)"
     r"|heard|supposedly|allegedly|reportedly|apparently|i (?:think|guess|bet|suspect|doubt|believe|hope)|not sure|as though"
     r"|thinking (?:of|about)|thought (?:of|about|i)|consider(?:s|ed|ing)?|(?:want|wants|wanted|hope|hopes|hoping|love|like|tempted|supposed) to"
-    r"|in (?:my|the|an?|this) (?:[\w-]+ ){0,2}?(?:novel|book|story|film|movie|game|videogame|simulator|play|screenplay|dream|essay)\b(?! (?:shop|club|store|fair))|in (?:minecraft|gta|forza|the sims|animal crossing)|role[- ]?play|example|for instance"
+    r"|in (?:my|the|an?|this) (?:[\w-]+ ){0,2}?(?:novel|book|story|film|movie|game|videogame|simulator|play|screenplay|dream|essay)\b(?! (?:shop|club|store|fair))|in (?:minecraft|gta|forza|the sims|animal crossing)|role[- ]?play|(?<![@.-])example(?!\.\w)|for instance"
     r"|e\.g\.|feels? like|as a (?:child|kid|teenager)|when i was|back when|i'd|we'd|ought to|used by|never)\b",
     re.IGNORECASE,
 )

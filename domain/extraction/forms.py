@@ -125,6 +125,7 @@ _MOVED = (
 # In these, a date is what is said, not since when it holds.
 DATES: tuple[Rule, ...] = named(
     rule("birthday", rf"my (?:birthday|date of birth) (?:is|falls)(?: (?:actually|really|in fact))?(?: on)? (?P<value>{times.DAY_AND_MONTH})", born),
+    rule("birthday", rf"(?:on )?(?:the )?(?P<value>{times.DAY_AND_MONTH}) (?:is|'s) my (?:birthday|date of birth)(?=$|[,.!;])", born),
     rule("born on", rf"i was (?:actually |really )?born on (?P<value>{times.DAY_AND_MONTH})", born),
     rule("'m |am |turned", r"{I}(?: turned)? (?P<value>[1-9]\d) (?:years old|today)", age),
     rule("i'm |i am ", r"i(?:'m| am)(?: now)? (?P<value>[1-9]\d)(?=$|[.!,](?! ?\d)| and\b)", age),
@@ -188,7 +189,7 @@ RULES: tuple[Rule, ...] = named(
     rule("mov|relocat", r"{AM} (?:going to move|moving|relocating)(?: (?:over|back|down|up|out))? to {PLACE}{NAME}{END}", moving),
     rule("not", r"{AM} (?:not|no longer) (?:going to move|moving|relocating)(?: (?:over|back|down|up|out))? to {NAME}(?: (?:after all|any ?more|any longer))?{END}", not_moving),
     rule("will|'ll", r"(?:i|we)(?:'ll| will) (?:move|be moving|relocate) to {PLACE}{NAME}{END}", moving),
-    rule("moved|relocated", r"{I} (?:moved|relocated)(?: (?:back|over|out|down|up|house|home))?(?: here)? (?:to|into) {PLACE}{NAME}{END}", moved_to),
+    rule("moved|relocated", r"{I} (?:moved|relocated)(?: (?:back|over|out|down|up|house|home))?(?: (?:once |yet )?again)?(?: here)?(?:,(?: this time)?)? (?:to|into) {PLACE}{NAME}{END}", moved_to),
     rule("moved", r"{I} moved (?:back )?in with (?:my|our|his|her|their|some|a (?:friend|roommate|flatmate|couple)|(?-i:[A-Z]))[^,;]{0,40}? in {NAME}{END}", moved_to),
     rule("moved", r"{I} moved (?:back )?in with (?:my|our|(?-i:[A-Z]))", ends("lives_in")),
     rule("moving in", r"{AM} moving (?:back )?in with [\w .'-]{2,40}? in {NAME}{END}", moving),

@@ -1103,6 +1103,41 @@ def test_other_sentences_become_nothing(text: str) -> None:
     assert found(text) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "allergies"),
+    [
+        ("I'm allergic to penicillin, found that out the hard way as a child.", ["penicillin"]),
+        ("I'm allergic to bee stings - one almost killed me when I was six.", ["bee stings"]),
+        ("I'm allergic to nuts, cats and pollen, it almost ruined my wedding.", ["nuts", "cats", "pollen"]),
+        ("I'm allergic to strawberries, or was as a child.", []),
+        ("I'm allergic to milk, I thought when I was small.", []),
+        ("I'm allergic to eggs, but never as a child.", []),
+        ("In my novel I'm allergic to eggs, have been since I was a child.", []),
+        ("As a child I was allergic to eggs.", []),
+    ],
+)
+def test_how_somebody_knows_of_an_allergy_makes_it_no_less_certain(text: str, allergies: list[str]) -> None:
+    assert found(text) == [f"allergy {one}" for one in allergies]
+
+
+@pytest.mark.parametrize(
+    ("text", "stated"),
+    [
+        ("We've moved again, to Bath. There's a shed.", ["lives_in Bath"]),
+        ("I moved yet again, this time to Bath.", ["lives_in Bath"]),
+        ("I moved again, to be closer to Anna.", []),
+        ("9 June is my birthday, May is Mum's.", ["birthday 9 June"]),
+        ("The 9th of June is my birthday!", ["birthday 9 June"]),
+        ("9 June is my birthday party.", []),
+        ("9 June is my sister's birthday.", []),
+        ("My email is ana@example.com.", ["email ana@example.com"]),
+        ("I live in Bath, for example.", []),
+    ],
+)
+def test_a_further_move_a_birthday_and_an_address_in_other_words(text: str, stated: list[str]) -> None:
+    assert found(text) == stated
+
+
 def test_a_turn_gives_at_most_five_candidates() -> None:
     text = " ".join(f"My friend {name} was there." for name in ("Ada", "Bob", "Cem", "Dag", "Eve", "Fay", "Gus"))
     assert len(extract(text, AT)) == MOST_CANDIDATES
