@@ -12,12 +12,13 @@ from typing import Any
 from faststream import AckPolicy
 from faststream.message import StreamMessage
 from faststream.nats import JStream, NatsBroker
+from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.js.api import ConsumerConfig
 
 from mnemolog.adapters.batching import Batcher
-from mnemolog.adapters.nats.connection import FOR_EVER, log_error
+from mnemolog.adapters.nats.connection import FOR_EVER, Connection, log_error
 from mnemolog.adapters.nats.subjects import ALL_TURNS, INTAKE, TURNS
 from mnemolog.adapters.nats.turns import TurnIntake
 
@@ -30,8 +31,18 @@ ACK_WAIT_SECONDS = 30.0
 RETRY_SECONDS = 1.0
 
 
-def broker(nats_url: str) -> NatsBroker:
-    return NatsBroker(
+class Broker(NatsBroker):
+    """FastStream's, on a connection of ours."""
+
+    async def _connect(self) -> Client:
+        connection = Connection()
+        await connection.connect(**self._connection_kwargs)
+        self.config.connect(connection)
+        return connection
+
+
+def broker(nats_url: str) -> Broker:
+    return Broker(
         nats_url,
         name="mnemolog subscribers",
         error_cb=log_error,

@@ -50,3 +50,31 @@ async def test_a_server_that_does_not_answer_pings_is_left_and_found_again(
         await eventually(connected)
         await clients[0].close()
         await of_turns.stop()
+
+
+async def test_a_protocol_error_costs_a_connection_only_a_moment(tmp_path: Path) -> None:
+    with own_server(tmp_path) as server:
+        connection = await connect(server.url, "test")
+        heard = await connection.subscribe("said")
+
+        await connection.publish("s" * 5000, b"longer than a line of the protocol may be")
+
+        async def again() -> bool:
+            return connection.is_connected and connection.stats["reconnects"] == 1
+
+        await eventually(again)
+        await connection.publish("said", b"again")
+        assert (await heard.next_msg(60)).data == b"again"
+        await connection.close()
+
+
+async def test_a_subject_that_is_not_text_stops_no_subscriber(tmp_path: Path) -> None:
+    with own_server(tmp_path) as server:
+        connection = await connect(server.url, "test")
+        heard = await connection.subscribe("said.>")
+
+        await connection._send_command(b"PUB said.\xff 3\r\nodd\r\n")
+        await connection.publish("said.plainly", b"plain")
+
+        assert [(await heard.next_msg(60)).data for _ in range(2)] == [b"odd", b"plain"]
+        await connection.close()

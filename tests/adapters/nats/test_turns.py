@@ -25,6 +25,7 @@ from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.projections.reads.moment import Moment
 from tests.adapters.nats.conftest import Apart
+from tests.testkit.eventually import eventually
 from tests.testkit.json_values import nested
 
 TENANT = "acme"
@@ -242,6 +243,40 @@ async def test_a_reply_subject_that_would_do_something_is_not_used(
 
     assert len(await recorded(engine, user, tenant)) == 1
     assert (await engine.nats.jetstream().stream_info(EVENTS)).state.messages >= before
+
+
+@pytest.mark.spec("X08")
+@pytest.mark.parametrize("description", ["Idle Heartbeat", "FlowControl Request"])
+async def test_a_turn_with_the_headers_of_a_control_message_is_a_turn(
+    engine: Engine, user: str, tenant: str, description: str
+) -> None:
+    """nats-py would publish where the last header says, with the engine's rights, and hand the turn to nobody."""
+    place = f"reached.{user}"
+    reached = await engine.nats.subscribe(place)
+    control = {"Status": "100", "Description": description, "Nats-Consumer-Stalled": place}
+
+    await publish(engine, tenant, b"", control)
+
+    assert not (await dead_letter(engine, tenant)).data
+    await engine.nats.publish(place, b"sent by the test")
+    assert (await reached.next_msg(60)).data == b"sent by the test"
+    await reached.unsubscribe()
+
+
+@pytest.mark.spec("X08", "X14")
+@pytest.mark.parametrize("headers", [b"N", b"NATS/1.0"])
+async def test_a_turn_whose_headers_are_none_does_not_stop_the_intake(
+    engine: Engine, user: str, tenant: str, headers: bytes
+) -> None:
+    subject, turn = Address.of(tenant).turns, json.dumps(message(user)).encode()
+    command = f"HPUB {subject} {len(headers)} {len(headers) + len(turn)}\r\n".encode()
+
+    await engine.nats._send_command(command + headers + turn + b"\r\n")
+
+    async def taken() -> bool:
+        return bool(await recorded(engine, user, tenant))
+
+    await eventually(taken)
 
 
 async def test_the_streams_keep_their_configuration_when_the_subscribers_start(apart: Apart) -> None:
