@@ -11,6 +11,7 @@ from mnemolog.events.envelope import StreamId
 
 PARTITIONS = 64
 MAX_SUBJECT = 255
+MAX_DEAD_LETTERS = 1024
 
 EVENTS = "MNEMOLOG_EVENTS"
 TURNS = "MNEMOLOG_TURNS"
@@ -76,7 +77,11 @@ class Address(NamedTuple):
 
     @property
     def dead_letters(self) -> str:
-        return f"{_DEAD_LETTERS}{self._place}"
+        """The subject of its dead letters; the beginning of one that is longer than any tenant and producer.
+
+        It is longer than that of the turns, and may be too long for the server.
+        """
+        return f"{_DEAD_LETTERS}{self._place}"[:MAX_DEAD_LETTERS].rstrip(".")
 
     @property
     def receipts(self) -> str:

@@ -11,7 +11,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from mnemolog.domain.errors import MalformedEvent
-from mnemolog.events.envelope import Header, Position, StoredEvent, StreamId
+from mnemolog.events.envelope import MAX_DIGITS, Header, Position, StoredEvent, StreamId
 
 MESSAGE_ID = "Nats-Msg-Id"
 MAC = "Mnemolog-Mac"
@@ -50,11 +50,14 @@ def headers(event: StoredEvent) -> dict[str, str]:
 
 
 def place(message_headers: Mapping[str, str] | None) -> Position | None:
-    """The event's position in the headers, which are not authenticated, so nothing is applied because of them."""
+    """The event's position in the headers, which are not authenticated, so nothing is applied because of them.
+
+    None if the log cannot have it: a query for it would fail.
+    """
     given = message_headers or {}
-    stream = StreamId(given.get(TENANT, ""), given.get(STREAM, ""))
-    seq = given.get(SEQ, "")
-    return Position(stream, int(seq)) if seq.isascii() and seq.isdecimal() else None
+    stream, seq = StreamId(given.get(TENANT, ""), given.get(STREAM, "")), given.get(SEQ, "")
+    known = "\0" not in str(stream) and seq.isascii() and seq.isdecimal() and len(seq) <= MAX_DIGITS
+    return Position(stream, int(seq)) if known else None
 
 
 def mac(key: bytes, body: bytes) -> str:

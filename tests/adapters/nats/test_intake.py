@@ -164,3 +164,17 @@ async def test_the_letter_of_an_unexpected_error_has_its_location_but_no_message
     assert letter.reason["code"] == "unreadable_turn"
     assert "ValueError in record_turns, line" in letter.reason["message"]
     assert "Zanzibarquux" not in json.dumps(letter.as_dict()) + caplog.text
+
+
+async def test_a_turn_whose_subject_is_too_long_for_a_letter_is_set_aside_under_its_beginning(client: Client) -> None:
+    place = "x" * 4060
+    await client.publish(f"mnemolog.turns.{place}", b"{}")
+    await client.flush()
+    consumer = await client.jetstream().pull_subscribe("mnemolog.turns.>", "tests", TURNS)
+
+    await intake(client, Recorders()).take(await consumer.fetch(1))
+
+    [letter] = await letters(client)
+    assert letter.tenant
+    assert place.startswith(letter.tenant)
+    assert letter.body == b"{}"

@@ -76,6 +76,17 @@ def test_the_headers_name_the_event_and_are_fresh_each_time() -> None:
     assert wire.headers(event) is not headers
 
 
+@pytest.mark.parametrize(
+    "header",
+    [{"Mnemolog-Seq": "9" * 5000}, {"Mnemolog-Seq": "-1"}, {"Mnemolog-Tenant": "a\0b"}, {"Mnemolog-Stream": "user:\0"}],
+)
+def test_headers_that_name_no_place_of_a_log_name_none(header: dict[str, str]) -> None:
+    headers = wire.headers(stored(new(created())))
+
+    assert wire.place(headers)
+    assert wire.place({**headers, **header}) is None
+
+
 @pytest.mark.parametrize("body", [b"", b"null", b"[]", b"{}", b"\xff", b"[" * 100_000])
 def test_a_message_that_is_no_event_is_refused(body: bytes) -> None:
     with pytest.raises(MalformedEvent):

@@ -404,6 +404,18 @@ async def test_what_jetstream_lost_is_found_in_the_log(ana: Person, receiver: Re
     assert (await jetstream.consumer_info(EVENTS, WEBHOOKS)).config.durable_name == WEBHOOKS
 
 
+async def test_a_forged_message_that_names_no_place_does_not_end_the_feed(ana: Person, receiver: Receiver) -> None:
+    await create(ana.engine, receiver.url, ana.user)
+    await ana.creates("Ana likes tea.")
+    await receiver.until(1)
+
+    place = {"Mnemolog-Tenant": "default", "Mnemolog-Stream": "user:a\0b", "Mnemolog-Seq": "1"}
+    await ana.engine.nats.jetstream().publish("mnemolog.events.p0.Forged", b"{}", headers=place)
+    await ana.creates("Ana likes coffee.")
+
+    await receiver.until(2)
+
+
 async def test_several_sweeps_at_once_make_each_delivery_once(ana: Person, receiver: Receiver) -> None:
     hook = await create(ana.engine, receiver.url, ana.user)
     for number in range(10):
