@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from hashlib import sha256
-from typing import Annotated, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar
 from uuid import UUID
 
 from pydantic import FailFast, Field
@@ -12,12 +12,14 @@ from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Keyed, Paging, Request
 from mnemolog.adapters.operations.results import Page, Result
-from mnemolog.adapters.webhooks.store import WebhookStore
 from mnemolog.adapters.webhooks.webhook import Asked, Delivery, DeliveryStatus, Webhook, require_webhook
 from mnemolog.domain.errors import Conflict
 from mnemolog.domain.principal import ALL, Role
 from mnemolog.domain.webhook import KEPT_HOURS, MAX_KEPT_HOURS, MAX_URL, checked_url, require_allowed_url
 from mnemolog.events.fields import Id, Instant, Uuid, checked_by
+
+if TYPE_CHECKING:
+    from mnemolog.adapters.webhooks.store import WebhookStore
 
 TEST = "webhook.test"
 Subject = Literal["memory", "entity", "relation", "profile", "todo", "artifact", "episode", "message", "entry"]
@@ -177,7 +179,7 @@ async def create_webhook(engine: Engine, request: CreateWebhook) -> WebhookCreat
     the URL answers 2xx. The secret is shown once.
     """
 
-    async def create(store: WebhookStore) -> tuple[WebhookCreated, Webhook]:
+    async def create(store: "WebhookStore") -> tuple[WebhookCreated, Webhook]:
         require_allowed_url(request.url, engine.webhooks.sender.networks)
         created_by = engine.principal.name if engine.principal else ""
         owner = (engine.settings.tenant, request.user_id, request.agent_id)
@@ -212,7 +214,7 @@ async def delete_webhook(engine: Engine, request: DeleteWebhook) -> WebhookView:
     Nothing more is sent, except for an attempt that is under way.
     """
 
-    async def delete(store: WebhookStore) -> tuple[WebhookView, Webhook]:
+    async def delete(store: "WebhookStore") -> tuple[WebhookView, Webhook]:
         hook = await _own(engine, request, store)
         await store.delete(hook)
         return WebhookView.of(hook), hook
@@ -235,7 +237,7 @@ async def resume_webhook(engine: Engine, request: ResumeWebhook) -> WebhookView:
     longer read what is sent. A failing one is tried at once.
     """
 
-    async def resume(store: WebhookStore) -> tuple[WebhookView, Webhook]:
+    async def resume(store: "WebhookStore") -> tuple[WebhookView, Webhook]:
         await store.resume(await _own(engine, request, store))
         hook = await _own(engine, request, store)
         return WebhookView.of(hook), hook
@@ -261,7 +263,7 @@ async def rotate_secret(engine: Engine, request: RotateSecret) -> WebhookCreated
     refusing any. After a leak, pass 0 to end the former secret at once.
     """
 
-    async def rotate(store: WebhookStore) -> tuple[WebhookCreated, Webhook]:
+    async def rotate(store: "WebhookStore") -> tuple[WebhookCreated, Webhook]:
         hook = await store.rotate(await _own(engine, request, store), timedelta(hours=request.keep_hours))
         return _with_secret(hook), hook
 
@@ -282,7 +284,7 @@ async def test_webhook(engine: Engine, request: TryWebhook) -> DeliveryView:
     """
     from mnemolog.adapters.webhooks.feed import message_of
 
-    async def add(store: WebhookStore) -> tuple[DeliveryView, Webhook]:
+    async def add(store: "WebhookStore") -> tuple[DeliveryView, Webhook]:
         hook, at = await _sending(engine, request, store), store.now()
         return DeliveryView.of(await store.add(hook, TEST, lambda id_: message_of(TEST, at, {"id": id_}))), hook
 
@@ -320,7 +322,7 @@ async def list_deliveries(engine: Engine, request: ListDeliveries) -> Page[Deliv
 async def redeliver(engine: Engine, request: Redeliver) -> DeliveryView:
     """Send a delivery again, whatever its status, under the same id."""
 
-    async def send_again(store: WebhookStore) -> tuple[DeliveryView, Webhook]:
+    async def send_again(store: "WebhookStore") -> tuple[DeliveryView, Webhook]:
         hook = await _sending(engine, request, store)
         return DeliveryView.of(await store.send_again(hook, request.delivery_id)), hook
 
@@ -331,7 +333,7 @@ async def _once(
     engine: Engine,
     request: CreateWebhook | ChangeWebhook,
     result: type[V],
-    work: Callable[[WebhookStore], Awaitable[tuple[V, Webhook]]],
+    work: Callable[["WebhookStore"], Awaitable[tuple[V, Webhook]]],
     then: Callable[[Webhook], Awaitable[None]] | None = None,
 ) -> V:
     """What `work` returns, and after it `then`. A request that was made under its key changes nothing."""
@@ -344,7 +346,7 @@ async def _once(
         return view
     made: list[Webhook] = []
 
-    async def answered(held: WebhookStore) -> tuple[bytes, str]:
+    async def answered(held: "WebhookStore") -> tuple[bytes, str]:
         view, hook = await work(held)
         made.append(hook)
         return view.model_dump_json().encode(), view.user_id
@@ -364,13 +366,13 @@ async def _once(
     return result.model_validate_json(answer)
 
 
-async def _own(engine: Engine, request: OneWebhook, store: WebhookStore) -> Webhook:
+async def _own(engine: Engine, request: OneWebhook, store: "WebhookStore") -> Webhook:
     tenant = engine.settings.tenant
     require_webhook(engine.principal, tenant, request.user_id, request.agent_id)
     return await store.get(tenant, request.user_id, request.agent_id, request.webhook_id)
 
 
-async def _sending(engine: Engine, request: OneWebhook, store: WebhookStore) -> Webhook:
+async def _sending(engine: Engine, request: OneWebhook, store: "WebhookStore") -> Webhook:
     """Conflict if it is paused."""
     hook = await _own(engine, request, store)
     if hook.paused_at:
