@@ -6,7 +6,8 @@ sealed anew: its data keys stay, wrapped by a new root under the new master key.
 
 import os
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 from mnemolog.adapters import keys
 from mnemolog.adapters.config import Settings
+from mnemolog.adapters.embedded.file_lock import FileLock
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.adapters.postgres.roots import rotate
@@ -76,6 +78,26 @@ async def rotate_master_key(
             )
         old = keys.decoded(settings.master_key, field="master_key")
         return Rotated(await _rotated(settings, old, new_key, progressed), None)
+    with _alone(settings):
+        return await _rotate_file(settings, new_key, progressed)
+
+
+@contextmanager
+def _alone(settings: Settings) -> Iterator[None]:
+    """One rotation at a time: a second one that is refused would remove the new key of the first."""
+    settings.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = FileLock(settings.directory / "rotation.lock")
+    if not lock.acquire():
+        raise DataDirectoryInUse(
+            f"a rotation of the master key already runs on {settings.directory}", fix="wait until it has ended"
+        )
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+async def _rotate_file(settings: Settings, new_key: bytes | None, progressed: Progressed) -> Rotated:
     file = _key_file(settings)
     ready = file.with_name(keys.NEXT)
     generated = not ready.exists()

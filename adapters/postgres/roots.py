@@ -10,7 +10,7 @@ from mnemolog.adapters.encryption import ID_BYTES, KEY_BYTES, RandomBytes, place
 from mnemolog.adapters.postgres.lease import RELAY
 from mnemolog.adapters.postgres.pool import Connection, Pool
 from mnemolog.adapters.postgres.queries import query
-from mnemolog.domain.errors import EngineError, MalformedEvent
+from mnemolog.domain.errors import DataDirectoryInUse, EngineError, MalformedEvent
 from mnemolog.events.chain import derived_key
 from mnemolog.events.envelope import StreamId
 
@@ -79,16 +79,14 @@ async def rotate(
 ) -> int:
     """Rewrap the roots with the new master key, and every stream key with a new root; returns their number.
 
-    No engine may run on this database: EngineError if one leads its relay. The first step is one transaction, after
-    which the old master key is useless for this database. After an interruption, call it again with the new key as
-    both. A writer that was overlooked cannot use the deleted root: its append is refused.
+    No engine may run on this database: DataDirectoryInUse if one leads its relay. The first step is one transaction,
+    after which the old master key is useless for this database. After an interruption, call it again with the new key
+    as both. A writer that was overlooked cannot use the deleted root: its append is refused.
     """
     async with pool.connection() as holding:
         [row] = await (await holding.execute(query("lead"), {"name": RELAY})).fetchall()
         if not row["leads"]:
-            raise EngineError(
-                "an engine runs on this database", field="master_key", fix="stop it first; it may run on another host"
-            )
+            raise DataDirectoryInUse("an engine runs on this database", fix="stop it first; it may run on another host")
         try:
             if master_key != new_master_key:
                 await _rewrap_roots(pool, await open_roots(pool, master_key, random_bytes), new_master_key)

@@ -8,6 +8,7 @@ import pytest
 
 from mnemolog.adapters import keys
 from mnemolog.adapters.config import Settings, load
+from mnemolog.adapters.embedded.file_lock import FileLock
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.postgres.roots import rotate
 from mnemolog.adapters.rotating import key_status, rotate_master_key
@@ -102,3 +103,39 @@ async def test_no_key_is_rotated_while_an_engine_runs(engine: Engine) -> None:
 
     assert (await key_status(engine)).since == before.since
     assert not (engine.settings.directory / "master.key.new").exists()
+
+
+async def test_a_second_rotation_is_refused_and_leaves_the_new_key_of_the_first(tmp_path: Path) -> None:
+    settings, ready = settings_of(tmp_path), tmp_path / "master.key.new"
+    await told(settings, "Ana drinks tea")
+    first = FileLock(tmp_path / "rotation.lock")
+    assert first.acquire()
+
+    with pytest.raises(DataDirectoryInUse, match="rotation"):
+        await rotate_master_key(settings)
+    assert not ready.exists()
+    keys.from_file(ready)
+    with pytest.raises(DataDirectoryInUse, match="rotation"):
+        await rotate_master_key(settings)
+    assert ready.exists()
+
+    first.release()
+    await rotate_master_key(settings)
+    assert await texts(settings) == ["Ana drinks tea"]
+
+
+async def test_a_rotation_beside_an_engine_elsewhere_on_the_database_says_so_and_changes_nothing(
+    engine: Engine, tmp_path: Path
+) -> None:
+    """It has a data directory of its own, and the key of the deployment in it."""
+    here, elsewhere = engine.endpoints, tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    key = elsewhere / "master.key"
+    key.write_text((engine.settings.directory / "master.key").read_text())
+    urls = {"postgres_url": here.postgres_dsn, "nats_url": here.nats_url, "redis_url": here.redis_url}
+
+    with pytest.raises(DataDirectoryInUse, match="an engine runs on this database"):
+        await rotate_master_key(settings_of(elsewhere, **urls))
+
+    assert not (elsewhere / "master.key.new").exists()
+    assert keys.from_file(key) == keys.from_file(engine.settings.directory / "master.key")
