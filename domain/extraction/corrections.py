@@ -69,7 +69,9 @@ _NAMED = re.compile(rf"\b{_A_NAME}", re.IGNORECASE)
 _NAME_LAST = re.compile(r"\b(?!I\b)[A-Z][\w'&-]*$")
 # Within a sentence what has a capital is a name; at its beginning, what does something is.
 _OTHER_NAMED = re.compile(
-    rf"(?<![.!?\n] )(?<![.!?\n])\b{_A_NAME}|\b{_A_NAME}(?:(?<!It)(?<!That)(?<!There)(?<!This)(?<!What)'s\b| and\b| (?:is|was|has|had|will|can) | (?!as\b|yes\b|always\b)[a-z]+(?<!i)(?<!s)s\b| [a-z]{{2,}}ed\b)"
+    rf"(?<![.!?\n] )(?<![.!?\n])\b{_A_NAME}"
+    rf"|\b(?!(?:It|That|There|This|What|He|She|We|They|You|Who|Here|Let)'){_A_NAME}"
+    r"(?:'s\b| and\b| (?:is|was|has|had|will|can) | (?!as\b|yes\b|always\b)[a-z]+(?<!i)(?<!s)s\b| [a-z]{2,}ed\b)"
 )
 _CHANGED = re.compile(
     r"\b(?:now|nowadays|these days|any ?more|any longer|since|from now on|today|again)\b", re.IGNORECASE

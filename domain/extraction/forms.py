@@ -116,6 +116,7 @@ _COSTS = (
 )
 _PARTED = r"(?:split up|split|separated|broke up|broken up|divorced|(?:are )?no longer together|(?:are )?not together any ?more|(?:got|are) divorced|(?:are )?(?:separating|splitting up|divorcing|getting (?:a )?divorced?)|(?:have )?called it quits|are (?:over|finished|done|history))"
 _GONE = r"(?=$|[,.!;:(]| (?:and|but|because|so|of|from|after|peacefully|suddenly|unexpectedly|in (?:his|her|their) sleep|in the night|overnight|last|yesterday|by text|by phone|this|while|surrounded|at (?:home|the age|age))\b)"
+_AGAIN = r"(?: (?:once |yet )?again)?(?:,(?: this time)?)?"
 _MOVED = (
     r"(?:(?: was| got| is| has|'s)(?: (?:been|now|just))*)? (?:moved|postponed|rescheduled|rearranged|pushed(?: back)?|put back|brought forward"
     r"|shifted|changed|delayed|extended)"
@@ -189,7 +190,7 @@ RULES: tuple[Rule, ...] = named(
     rule("mov|relocat", r"{AM} (?:going to move|moving|relocating)(?: (?:over|back|down|up|out))? to {PLACE}{NAME}{END}", moving),
     rule("not", r"{AM} (?:not|no longer) (?:going to move|moving|relocating)(?: (?:over|back|down|up|out))? to {NAME}(?: (?:after all|any ?more|any longer))?{END}", not_moving),
     rule("will|'ll", r"(?:i|we)(?:'ll| will) (?:move|be moving|relocate) to {PLACE}{NAME}{END}", moving),
-    rule("moved|relocated", r"{I} (?:moved|relocated)(?: (?:back|over|out|down|up|house|home))?(?: (?:once |yet )?again)?(?: here)?(?:,(?: this time)?)? (?:to|into) {PLACE}{NAME}{END}", moved_to),
+    rule("moved|relocated", r"{I} (?:moved|relocated)(?: (?:back|over|out|down|up|house|home))?" + _AGAIN + r"(?: here)? (?:to|into) {PLACE}{NAME}{END}", moved_to),
     rule("moved", r"{I} moved (?:back )?in with (?:my|our|his|her|their|some|a (?:friend|roommate|flatmate|couple)|(?-i:[A-Z]))[^,;]{0,40}? in {NAME}{END}", moved_to),
     rule("moved", r"{I} moved (?:back )?in with (?:my|our|(?-i:[A-Z]))", ends("lives_in")),
     rule("moving in", r"{AM} moving (?:back )?in with [\w .'-]{2,40}? in {NAME}{END}", moving),
@@ -368,7 +369,7 @@ RULES: tuple[Rule, ...] = named(
     rule("moved", r"{WHO}" + _HAVE + r" moved (?:back )?in with (?:my|our|his|her|their|(?-i:[A-Z]))", ends_for("lives_in")),
     rule("mov|relocat", r"{WHO}(?: (?:and|&) {OTHER})?(?:(?: is| are)(?: also| both| now)? (?:(?P<wed>married) (?:and|&) )?(?:going to move|moving|relocating)|'s (?:going to move|moving)| will (?:move|relocate))(?: (?:over|back|down|up|out))? to {PLACE}{NAME}{END}", they_move),
     rule("moved", r"{WHO}" + _HAVE + r" moved from {FORMER} to {NAME}{END}", they_moved_to),
-    rule("moved|relocated", r"{WHO}" + _HAVE + r" (?:moved|relocated)(?: (?:back|over|out|down|up))? (?:to|into) {PLACE}{NAME}{END}", they_moved_to),
+    rule("moved|relocated", r"{WHO}" + _HAVE + r" (?:moved|relocated)(?: (?:back|over|out|down|up))?" + _AGAIN + r" (?:to|into) {PLACE}{NAME}{END}", they_moved_to),
     rule("settled", r"{WHO}" + _HAVE + r" settled(?: down)? in {NAME}{END}", they_moved_to),
     rule("no longer|n't|not", r"{WHO} (?:no longer (?:lives|living)|(?:doesn't|does not) live) in {NAME}(?:{NO_MORE})?{END}", ends_for("lives_in")),
     rule("live|living|based", r"{WHO}(?: is)?(?: (?:now|currently|still))? (?:lives|living|based) in {NAME}{END}", they_live_in),

@@ -67,7 +67,15 @@ def test_a_correction_and_an_end_are_about_what_was_said_last(said: Sequence[str
 
 
 @pytest.mark.parametrize(
-    "more", ["", " So happy!", " It's so quiet here.", " That's new.", " Can't wait for you to see it."]
+    "more",
+    [
+        "",
+        " So happy!",
+        " It's so quiet here.",
+        " That's new.",
+        " She's so nice there.",
+        " Can't wait for you to see it.",
+    ],
 )
 def test_what_is_said_behind_a_name_does_not_hide_it(more: str) -> None:
     assert [line(one) for one in after(f"I live in Linz.{more}", "I meant Graz.")] == ["lives_in Graz"]

@@ -1125,6 +1125,7 @@ def test_how_somebody_knows_of_an_allergy_makes_it_no_less_certain(text: str, al
     [
         ("We've moved again, to Bath. There's a shed.", ["lives_in Bath"]),
         ("I moved yet again, this time to Bath.", ["lives_in Bath"]),
+        ("My brother Paul moved again, to Bath.", ["brother Paul", "Paul lives_in Bath"]),
         ("I moved again, to be closer to Anna.", []),
         ("9 June is my birthday, May is Mum's.", ["birthday 9 June"]),
         ("The 9th of June is my birthday!", ["birthday 9 June"]),
