@@ -6,13 +6,11 @@ from datetime import timedelta
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.domain.doubt import noted
 from mnemolog.domain.facts import State
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections import doubts
 from mnemolog.projections.asking import together
-from mnemolog.projections.doubts import Said
 from mnemolog.projections.graph import hydration
 from mnemolog.projections.graph.facts import Point, fact_value, facts
 from mnemolog.projections.retrieval import Hit
@@ -34,7 +32,7 @@ async def critical(
     said = await doubts.of_critical(connection, viewer, holding)
     held = {_what(one.row) for one in holding}
     ended = [row for row in over if _what(row) not in held]
-    shown = [_with_doubt(fact_hit(one), said.get(one.id)) for one in holding]
+    shown = [fact_hit(one, said.get(one.id)) for one in holding]
     return [*shown, *map(former_hit, ended[:MOST_ENDED])]
 
 
@@ -51,8 +49,3 @@ async def _ended(
 
 def _what(row: Row) -> tuple[object, ...]:
     return row["subject_id"], row["predicate"], fact_value(row)
-
-
-def _with_doubt(hit: Hit, said: Said | None) -> Hit:
-    """A fact with what was said of it since."""
-    return replace(hit, row={**hit.row, "when": f"{hit.row['when']}; {noted(said.date, said.text)}"}) if said else hit

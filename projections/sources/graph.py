@@ -12,13 +12,16 @@ from mnemolog.domain import hydration
 from mnemolog.domain.asked import AnswerKind, answer_kind, without_periods
 from mnemolog.domain.card import TOP_FACTS, reference
 from mnemolog.domain.direct_question import only_of
+from mnemolog.domain.doubt import noted
 from mnemolog.domain.facts import State
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import NEXT_TRIP, trip_date_of
 from mnemolog.domain.state import Past, state_of
 from mnemolog.domain.text import name_key
 from mnemolog.domain.viewer import Viewer
+from mnemolog.projections import doubts
 from mnemolog.projections.asking import together
+from mnemolog.projections.doubts import Said
 from mnemolog.projections.graph import facts, reader
 from mnemolog.projections.graph.hydration import FactHit, Hydration, hydrate, seeds_of, told_sentence
 from mnemolog.projections.graph.tables import NAME, entities, relations
@@ -87,7 +90,8 @@ async def _find(asked: Asked) -> Found:
     if past:
         told = _past(past, relevant)
     elif relevant or not asked.former:
-        told = [*map(fact_hit, relevant), *await _former(asked, relevant)]
+        said = await doubts.of_critical(*at, relevant)
+        told = [*(fact_hit(one, said.get(one.id)) for one in relevant), *await _former(asked, relevant)]
     else:
         told = await _over(asked, about or {one.entity_id for one in found.seeds}, found)
     hits = [*told, *await _only_named(asked, found)]
@@ -150,9 +154,10 @@ def _where(asked: Asked) -> list[ColumnElement[bool]]:
     return [*found, *([] if filters.metadata is None else [with_metadata(filters, relations.c.metadata)])]
 
 
-def fact_hit(fact: FactHit) -> Hit:
-    """A fact in the result of a search."""
-    return _hit(fact.row, _held(fact.row), fact.score, {**fact.parts, "hops": float(fact.hops)})
+def fact_hit(fact: FactHit, said: Said | None = None) -> Hit:
+    """A fact in the result of a search, with what was said since that may end it."""
+    when = f"{_held(fact.row)}; {noted(said.date, said.text)}" if said else _held(fact.row)
+    return _hit(fact.row, when, fact.score, {**fact.parts, "hops": float(fact.hops)})
 
 
 def former_hit(row: Row) -> Hit:

@@ -277,6 +277,14 @@ async def test_what_may_end_a_medication_stands_beside_it(ana: Teller, said: str
     assert await always(ana) == ["ana takes losartan (since 2026-03-01)"]
 
 
+async def test_a_search_for_a_medication_says_what_may_have_ended_it(ana: Teller) -> None:
+    await hears(ana, "I take losartan.", "The weather is nice.")
+    said = "I'm pausing the losartan for six weeks."
+    await hears(ana, said, occurred_at=day("2026-04-01"))
+    lines = [hit.bullet.replace(ana.user, "ana", 1) for hit in (await ana.asks("Am I on losartan right now?")).hits]
+    assert f'[fact] ana takes losartan (since 2026-03-01; said on 2026-04-01: "{said}")' in lines
+
+
 async def test_what_a_user_says_stands_beside_an_allergy_that_somebody_recorded(ana: Teller) -> None:
     await ana.tells("me", "allergy", "nuts", told_at=day("2026-02-01"))
     await hears(ana, "I'm no longer allergic to nuts.", "I am allergic to nothing!", role="assistant")
