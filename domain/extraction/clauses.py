@@ -57,6 +57,7 @@ def clauses(text: str) -> Iterator[Clause]:
         stated = _RELEASED.sub(r"\g<fact> ", stated)
         stated, replaced = _NOT_BUT.subn(r"\1 \2 ", stated)
         corrects = corrects or bool(replaced)
+        stated = _SHOULD_BE.sub("it's ", stated) if amends else stated
         stated = _since_childhood(stated)
         if not stated or stated.endswith("?") or _SPECULATION.search(stated):
             continue
@@ -377,6 +378,10 @@ _RELEASED = re.compile(
     rf"^{_TREATS}(?: now)? (?:says?|said|confirm(?:s|ed)|told me|tells me)(?: that)?"
     rf"{_AND_THAT} (?P<fact>i (?:no longer need|(?:don't|do not) (?:need|have to take|need to take)(?=.* any ?(?:more|longer)\b))) ",
     re.IGNORECASE,
+)
+# "Sorry, that should be ana@acme.com" does not speculate.
+_SHOULD_BE = re.compile(
+    r"^(?:that|it|this) should (?:be|have been|read|say) (?=[\w.+-]+@[\w-]|\+?\(?\d[\d ()/-]{5,})", re.IGNORECASE
 )
 # How a sentence begins that may correct what was said before.
 _AMENDS = re.compile(

@@ -28,6 +28,7 @@ from mnemolog.domain.extraction.forms import (
     NAME_ALONE,
     OFF_IT,
     ONLY_INTOLERANT,
+    REACHED_AT,
     RULES,
     SO_CALLED,
     SO_IS,
@@ -81,6 +82,7 @@ def extract(
         ]
         made = made or [
             *_flight_changed(clause, at),
+            *_reached_at(clause, stated, last, said_before, at),
             *_off_it(clause, stated, last, said_before, at, same_message=bool(found)),
         ]
         for one in made or (_continued(clause, last, at, same_message=bool(found)) if last else ()):
@@ -199,6 +201,19 @@ def _off_it(
     if not drug or drug.lower() not in said_before.lower():
         return ()
     return [replace(one, rule=f"{EXTRACTOR}/off-it") for one in over_with(Said(found, stated, at), drug)]
+
+
+def _reached_at(
+    clause: Clause, stated: Dated, last: Candidate | None, said_before: str, at: datetime
+) -> Sequence[Candidate]:
+    """Another address or number than the one that was just told: "Sorry, it's ana@acme.com"."""
+    if last is None or not clause.amends or last.predicate not in REACHED_AT or last.action is Action.END:
+        return ()
+    form, make = REACHED_AT[last.predicate]
+    if (last.object or "") not in said_before or (found := form.match(clause.text)) is None:
+        return ()
+    corrected = {"action": Action.CORRECT, "rule": f"{EXTRACTOR}/reached-at"}
+    return [replace(one, **corrected) for one in make(Said(found, stated, at)) if one.object != last.object]  # type: ignore[arg-type]
 
 
 def _taken(last: Candidate | None) -> str:

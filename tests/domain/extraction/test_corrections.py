@@ -45,6 +45,9 @@ def line(one: Candidate) -> str:
         ("Our next trip is to Faro.", "My mistake, the holiday is in Porto.", "next_trip Porto"),
         ("We're flying to Faro on 3 June.", "Sorry, we're flying to Porto.", "porto_trip_date 2026-06-03"),
         ("My dentist is Dr Patel.", "I meant Dr Pattison, not Patel.", "dentist Dr Pattison"),
+        ("My email is gwen@acme.com.", "Sorry, that should be hello@acme.com, not gwen@.", "email hello@acme.com"),
+        ("My email is gwen@acme.com.", "I meant hello@acme.com.", "email hello@acme.com"),
+        ("My number is 07700 900123.", "Oops, it's 07700 900124.", "phone_number 07700 900124"),
     ],
 )
 def test_a_correction_is_about_what_has_the_name(said: str, corrected: str, right: str) -> None:
@@ -60,6 +63,10 @@ def test_a_correction_is_about_what_has_the_name(said: str, corrected: str, righ
         ("I live in Linz with Tomos.", "Correction: Tomasz."),
         ("I live in Linz.", "Lovely weather today.", "Make that Faro."),
         ("I take metformin.", "I tried some herbal tea for my sleep.", "I stopped taking it."),
+        ("My email is gwen@acme.com.", "The shop has one, too.", "Sorry, it's shop@acme.com."),
+        ("My email is gwen@acme.com.", "Anna's is anna@acme.com."),
+        ("My number is 07700 900123.", "Sorry, it should be 20 degrees tomorrow."),
+        ("My number is 07700 900123.", "Wait, 2026-12-24."),
     ],
 )
 def test_a_correction_and_an_end_are_about_what_was_said_last(said: Sequence[str]) -> None:
