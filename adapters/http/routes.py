@@ -131,3 +131,10 @@ def request_without(request: type[BaseModel], without: set[str], name: str) -> t
     made: type[BaseModel] = create_model(name, __config__=request.model_config, **kept)
     made.__doc__ = request.__doc__
     return made
+
+
+async def require_key(request: Request) -> None:
+    """Unauthenticated once the API key of a response that is still being sent was revoked."""
+    if request.state.principal is not None:
+        _, _, key = request.headers.get("authorization", "").partition(" ")
+        await request.app.state.engine.api_keys.principal(key.strip())

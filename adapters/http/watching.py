@@ -10,7 +10,7 @@ from fastapi import Header, Query, Request
 from starlette.responses import StreamingResponse
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.http.routes import PREFIX, TheEngine, api_router
+from mnemolog.adapters.http.routes import PREFIX, TheEngine, api_router, require_key
 from mnemolog.adapters.operations.watching import Changed, Watch, watch
 from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.domain.errors import MnemologError, ServerFailed
@@ -71,7 +71,7 @@ async def _told(
         async with aclosing(watched), engine.reads.held_open():
             yield _frame("ready", first.seq, f'{{"seq":{first.seq}}}')
             async for found in watched:
-                await _require_key(request)
+                await require_key(request)
                 for piece in _pieces(found):
                     yield piece
         if not request.app.state.stopping.is_set():
@@ -81,13 +81,6 @@ async def _told(
     except UNREACHABLE as fault:
         _logger.warning("a stream of changes ends: %s", type(fault).__name__)
         yield _frame("error", None, json.dumps(ServerFailed(fix="connect again").as_dict()))
-
-
-async def _require_key(request: Request) -> None:
-    """Unauthenticated once the API key that opened the stream was revoked."""
-    if request.state.principal is not None:
-        _, _, key = request.headers.get("authorization", "").partition(" ")
-        await request.app.state.engine.api_keys.principal(key.strip())
 
 
 def _pieces(found: Changed) -> list[bytes]:

@@ -1,12 +1,18 @@
 """API keys: who has none is not answered, and a key that no engine made opens nothing."""
 
 import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.export.exporting import lines
+from mnemolog.adapters.http import export
 from mnemolog.commands.writes.api_keys import FRESH_SECONDS
 from mnemolog.domain.errors import NotFound, Unauthenticated
+from mnemolog.domain.principal import Role
 from mnemolog.events.access import API_KEYS
 from tests.adapters.principals.keys import calling, calling_with, other_process, principal
 
@@ -84,3 +90,21 @@ async def test_the_database_contains_no_secret(guarded: Engine) -> None:
     assert stood
     assert not [data for data in stood if secret in data or secret.encode().hex() in data]
     assert secret not in repr(key)
+
+
+async def test_an_export_ends_with_its_key(guarded: Engine, user: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    key, text = await guarded.api_keys.create(principal("leaver", users=[user], roles=[Role.ADMIN]))
+    await guarded.writes.create({"user_id": user, "text": "Drinks tea"})
+
+    async def read_slowly(*of: Any) -> AsyncIterator[tuple[int, bytes]]:
+        async for part in lines(*of):
+            yield part
+            await guarded.api_keys.revoke(key.key_id)
+
+    monkeypatch.setattr(export, "lines", read_slowly)
+    async with calling_with(guarded, text) as leaver:
+        answer = await leaver.get("/v1/user/export", params={"user_id": user})
+
+    head, last = map(json.loads, answer.content.splitlines())
+    assert head["events"] == 1
+    assert last["error"]["code"] == "unauthenticated"
