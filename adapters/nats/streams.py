@@ -41,6 +41,11 @@ TURNS_DEDUPE_SECONDS = 0.1
 # Room in the store of an embedded server beside the streams: for anchors, indexes and messages being written.
 RESERVE_BYTES = 256 * 1024 * 1024
 SET_LAST = "mnemolog_limits"
+# Events are in the log.
+LOST_WITH: Mapping[str, str] = {
+    TURNS: ", without the turns that waited in it: producers that have no receipt for a turn have to send it again",
+    DEAD_LETTERS: ", without the dead letters in it",
+}
 # The limits of a stream without a note.
 FORMER: Mapping[str, Any] = {
     "max_age": 0,
@@ -144,7 +149,9 @@ class Streams:
 
         It keeps its delivery subject, so that subscribers continue without noticing.
         """
-        if not await self._all_stand():
+        if missing := await self._missing():
+            for name in missing:
+                _logger.error("the stream %s was lost and is made again%s", name, LOST_WITH.get(name, ""))
             await self.ensure()
         existing = await self._intake()
         if self._consumer and not existing:
@@ -161,9 +168,9 @@ class Streams:
         else:
             await self._jetstream.update_stream(merged(found, config))
 
-    async def _all_stand(self) -> bool:
+    async def _missing(self) -> list[str]:
         names = {info.config.name for info in await self._jetstream.streams_info()}
-        return names.issuperset(config.name for config in self._limits.configs())
+        return [config.name for config in self._limits.configs() if config.name and config.name not in names]
 
     async def _intake(self) -> ConsumerConfig | None:
         try:

@@ -257,3 +257,20 @@ async def test_after_a_lost_store_streams_and_consumer_stand_again_and_deliver(
     message = await arriving.next_msg(60)
     keeping.cancel()
     assert message.data == b"after"
+
+
+async def test_a_lost_stream_is_reported_with_what_was_in_it(
+    jetstream: JetStreamContext, caplog: pytest.LogCaptureFixture
+) -> None:
+    streams = Streams(jetstream, StreamLimits())
+    await streams.ensure()
+    await streams.look()
+    assert not caplog.messages
+
+    await jetstream.delete_stream(TURNS)
+    await streams.look()
+
+    [said] = caplog.messages
+    assert TURNS in said
+    assert "send it again" in said
+    assert (await jetstream.stream_info(TURNS)).state.messages == 0
