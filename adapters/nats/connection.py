@@ -51,13 +51,6 @@ class Connection(Client):
             return None
         return found
 
-    def _is_control_message(self, data: bytes, header: Mapping[str, str]) -> str | None:
-        """None: our consumers have neither heartbeats nor flow control, and a producer may set the headers of both.
-
-        nats-py would send an empty message to the subject that they name, with the engine's rights.
-        """
-        return None
-
     def _build_message(
         self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: dict[str, str] | None
     ) -> Msg:

@@ -6,6 +6,7 @@ made here, because FastStream's own wait for their time to pass (docs/decisions/
 """
 
 import logging
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -31,11 +32,22 @@ ACK_WAIT_SECONDS = 30.0
 RETRY_SECONDS = 1.0
 
 
+class TurnsConnection(Connection):
+    """A connection for what producers sent."""
+
+    def _is_control_message(self, data: bytes, header: Mapping[str, str]) -> str | None:
+        """None: the consumer of turns has neither heartbeats nor flow control, and a producer may set their headers.
+
+        nats-py would send an empty message to the subject that they name, with the engine's rights.
+        """
+        return None
+
+
 class Broker(NatsBroker):
     """FastStream's, on a connection of ours."""
 
     async def _connect(self) -> Client:
-        connection = Connection()
+        connection = TurnsConnection()
         await connection.connect(**self._connection_kwargs)
         self.config.connect(connection)
         return connection
