@@ -86,7 +86,9 @@ async def rotate(
     async with pool.connection() as holding:
         [row] = await (await holding.execute(query("lead"), {"name": RELAY})).fetchall()
         if not row["leads"]:
-            raise DataDirectoryInUse("an engine runs on this database", fix="stop it first; it may run on another host")
+            raise DataDirectoryInUse(
+                "an engine runs on this database", field="master_key", fix="stop it first; it may run on another host"
+            )
         try:
             if master_key != new_master_key:
                 await _rewrap_roots(pool, await open_roots(pool, master_key, random_bytes), new_master_key)
