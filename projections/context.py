@@ -168,7 +168,6 @@ async def gather(
         profile=ranking.PROFILES[request.profile],
         cutoff=request.cutoff,
         passages=passages,
-        count_tokens=count_tokens,
     )
     # The revision first: a change that the rest does not show yet is reported after it.
     rev, always, spoken_of, found, foundation, latest, collected, todos = await together(
@@ -200,7 +199,7 @@ async def gather(
     left = None if budget is None else budget - sum(map(count_tokens, [header, *(hit.bullet for hit in always)]))
     share = None if left is None else left // CONVERSATION_SHARE
     said = ranking.within_budget(map(summary_hit, latest), share, _line, count_tokens)
-    recent = await _recent(asked, request, share)
+    recent = await _recent(asked, request, share, count_tokens)
     told = {id_: row for id_, row in told.items() if id_ not in {hit.id for hit in recent}}
     shown = {hit.id for hit in (*always, *said)}
     # The user is no entity that a question names; the cards of others are shown already.
@@ -307,7 +306,9 @@ def _is_outside(one: Shown) -> bool:
     )
 
 
-async def _recent(asked: Asked, request: ContextRequest, budget: int | None) -> Sequence[Hit]:
+async def _recent(
+    asked: Asked, request: ContextRequest, budget: int | None, count_tokens: CountTokens
+) -> Sequence[Hit]:
     """The last messages of the thread, the oldest first, each with lines for its artifacts (E §Context Building).
 
     Facts that they stated and that no longer hold are named behind them.
@@ -323,7 +324,7 @@ async def _recent(asked: Asked, request: ContextRequest, budget: int | None) -> 
         told = " ".join([row["text"], *lines.get(row["message_id"], ())])
         shown = {**row, "line": row["line"].replace(row["text"], told)}
         hits.append(replace(hit_of_row(told_former(shown, *over.get(row["message_id"], ((), ())))), score=1.0))
-    return ranking.within_budget(hits[::-1], budget, _line, asked.count_tokens)[::-1]
+    return ranking.within_budget(hits[::-1], budget, _line, count_tokens)[::-1]
 
 
 async def _open(asked: Asked, request: ContextRequest) -> Sequence[Hit]:

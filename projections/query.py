@@ -100,7 +100,6 @@ async def answer(
         cutoff=request.cutoff,
         asked_at=request.asked_at,
         passages=passages,
-        count_tokens=count_tokens,
     )
     able = [one for one in sources if one.category is None or within.may_read(one.category)]
     # The revision first: a change that the hits do not show yet is reported after it.

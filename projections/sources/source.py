@@ -19,7 +19,7 @@ from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.ranking import DEFAULT, Cutoff, Profile
 from mnemolog.domain.slots import Wanted, wanted_slot
 from mnemolog.domain.state import Past, asked_past
-from mnemolog.domain.text import CountTokens, count_tokens, name_key
+from mnemolog.domain.text import name_key
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.memories.filters import Candidates
@@ -46,7 +46,7 @@ class Asked:
     `former`: whether superseded values are wanted. `kinds`: the kinds that are wanted; all if empty.
     `profile`: how hits are ranked; `cutoff`: another one than the profile's. `held`: how much the source
     that is asked said that it holds. `asked_at`: when it is asked, if not at the `point`. `passages`: what a search of
-    the agent's library found. `count_tokens`: how a budget is counted.
+    the agent's library found.
     """
 
     connection: AsyncConnection
@@ -66,7 +66,6 @@ class Asked:
     kinds: frozenset[str] = frozenset()
     asked_at: datetime | None = None
     passages: Sequence[Mapping[str, Any]] = ()
-    count_tokens: CountTokens = count_tokens
 
     def wants(self, kind: str) -> bool:
         return not self.kinds or kind in self.kinds
