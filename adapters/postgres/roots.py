@@ -87,7 +87,7 @@ async def rotate(
         [row] = await (await holding.execute(query("lead"), {"name": RELAY})).fetchall()
         if not row["leads"]:
             raise DataDirectoryInUse(
-                "an engine runs on this database", field="master_key", fix="stop it first; it may run on another host"
+                "an engine runs on this database", field="postgres_url", fix="stop it first; it may run on another host"
             )
         try:
             if master_key != new_master_key:

@@ -396,7 +396,7 @@ async def test_a_rotation_waits_for_no_engine_and_refuses_while_one_leads(empty:
             await rotate(empty, MASTER, bytes(32), os.urandom)
         await connection.execute("SELECT pg_advisory_unlock_all()")
 
-    assert caught.value.field == "master_key"
+    assert caught.value.field == "postgres_url"
     assert await rotate(empty, MASTER, bytes(32), os.urandom) == 0
 
 
