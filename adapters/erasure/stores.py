@@ -1,6 +1,7 @@
 """Searches JetStream, Redis and files for ids and text of erased items (X16)."""
 
 import json
+import os
 from collections.abc import AsyncIterator, Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -164,7 +165,16 @@ def _text(found: Any) -> str:
 
 
 def _regular(directory: Path) -> Iterator[Path]:
-    return (path for path in directory.rglob("*") if path.is_file() and not path.is_symlink())
+    """Every file below it; a directory that disappears meanwhile has none."""
+    for folder, _, names in os.walk(directory, onerror=_unless_gone):
+        for path in map(Path(folder).joinpath, names):
+            if path.is_file() and not path.is_symlink():
+                yield path
+
+
+def _unless_gone(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error
 
 
 def _in_file(path: Path, phrase: str) -> tuple[str, bool]:

@@ -1,8 +1,10 @@
 """The proof of an erasure: a phrase that stood everywhere can be read nowhere, and put back anywhere it is found."""
 
 import json
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -361,6 +363,25 @@ def test_a_file_is_named_with_the_place_in_it(tmp_path: Path) -> None:
 
     assert (place.looked_at, place.readable) == (2, 1)
     assert place.found == (f"{tmp_path / 'log'} at byte {stores.CHUNK - 3:,}",)
+
+
+def test_a_directory_may_disappear_while_its_files_are_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, scandir = tmp_path / "postgres" / "temporary", os.scandir
+    folder.mkdir(parents=True)
+    (tmp_path / "postgres" / "log").write_text("tea")
+
+    def gone(path: str | Path) -> Any:
+        if Path(path) == folder:
+            folder.rmdir()
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", gone)
+    [place] = stores.pages(tmp_path, "tea")
+
+    assert not folder.exists()
+    assert (place.looked_at, place.readable) == (1, 1)
 
 
 @pytest.mark.spec("X16")
