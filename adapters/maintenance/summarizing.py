@@ -8,6 +8,7 @@ in an event: replay asks no model.
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from math import inf
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Table, select, tuple_
@@ -175,16 +176,14 @@ async def _episode(engine: Services, stream: StreamId, agent_id: str, thread_id:
             return
         rows = await conversation.between(connection, *place, episode["first_turn_id"], None, COVERED_AT_MOST)
         chunks = await reader.chunks_since(connection, thread, rows[0]["seq"]) if rows else []
-    about = {"agent_id": agent_id, "thread_id": thread_id, "episode_id": episode["episode_id"]}
     await _chunks(engine, stream, episode)
     new = _new(rows, before)
     if len(new) >= RUNNING_EVERY or sum(len(row["text"]) for row in new) >= PRESSURE:
-        await write(engine, stream, Draft(kind=SummaryKind.RUNNING, rows=rows, chunks=chunks, **about))
+        await write(engine, stream, Draft(kind=SummaryKind.RUNNING, rows=rows, chunks=chunks, **_ids(episode)))
 
 
 async def _chunks(engine: Services, stream: StreamId, episode: Row) -> None:
     """Of an episode, the chunks that are full and have no summary, the oldest first."""
-    about = {name: episode[name] for name in ("agent_id", "thread_id", "episode_id")}
     stretch = conversation.Stretch(
         episode["agent_id"], episode["thread_id"], episode["first_turn_id"], episode["last_turn_id"]
     )
@@ -196,8 +195,13 @@ async def _chunks(engine: Services, stream: StreamId, episode: Row) -> None:
             rows = await conversation.first_after(connection, stream, stretch, after, CHUNK)
         if len(rows) < CHUNK:
             return
-        await write(engine, stream, Draft(kind=SummaryKind.CHUNK, rows=rows, **about))
+        await write(engine, stream, Draft(kind=SummaryKind.CHUNK, rows=rows, **_ids(episode)))
         after = rows[-1]["message_id"]
+
+
+def _ids(episode: Row) -> dict[str, Any]:
+    """What a summary of an episode names."""
+    return {name: episode[name] for name in ("agent_id", "thread_id", "episode_id")}
 
 
 async def _grown(
