@@ -23,8 +23,10 @@ from mnemolog.commands.attention import SetAffect
 from mnemolog.commands.memories import MergeMemories
 from mnemolog.domain.artifact import Extraction
 from mnemolog.domain.errors import EngineError
+from mnemolog.domain.sentence import sentence
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, StreamId
+from mnemolog.projections.graph.facts import fact_value
 from mnemolog.projections.query import Answer
 from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.requests import ContextRequest, MemoryQuery
@@ -121,10 +123,12 @@ async def _questions(story: Story) -> None:
     _title(f"Ana says that her sister Marta arrives on Friday. [italic]{question}[/]")
     known = await story.engine.reads.context(VIEWER, ContextRequest(query=question), Moment())
     _require([one.name for one in known.references] == ["Marta"], "she is Marta")
-    cards = [one.line for one in known.entities]
+    she = [str(one.row["entity_id"]) for one in known.entities]
+    facts = [fact for one in she for fact in await story.engine.reads.facts(VIEWER, one)]
+    told = [sentence(fact["subject"], fact["predicate"], fact_value(fact)) for fact in facts]
     output.line("she:", known.references[0].name)
-    output.bullets(cards)
-    story.results |= {"bullets": bullets, "she": cards}
+    output.bullets(told)
+    story.results |= {"bullets": bullets, "she": told}
 
 
 async def _affect(story: Story) -> None:
