@@ -33,7 +33,7 @@ async def own_threads(connection: AsyncConnection, viewer: Viewer, limit: int, c
         owned(threads, viewer), column.agent_id == viewer.agent_id, column.erased_turns < column.turns
     )
     rows = await fetch(connection, threads, page_of(statement, threads, LATEST_THREADS, limit, cursor))
-    return sliced([_shown(row) for row in rows], LATEST_THREADS, limit)
+    return sliced([_shown_thread(row) for row in rows], LATEST_THREADS, limit)
 
 
 async def own_sessions(
@@ -84,7 +84,7 @@ async def own_thread(connection: AsyncConnection, viewer: Viewer, thread_id: str
             field="thread_id",
             fix="look it up with `mnemolog thread list`",
         )
-    return _shown(row)
+    return _shown_thread(row)
 
 
 async def own_session(connection: AsyncConnection, viewer: Viewer, session_id: UUID) -> Row:
@@ -164,6 +164,11 @@ def _latest(row: Row, thread: Row | None) -> Mapping[str, Any]:
 
 def _owner(viewer: Viewer) -> tuple[str, str, str]:
     return viewer.tenant, "user", viewer.user_id
+
+
+def _shown_thread(row: Row) -> Row:
+    """Without the turns that were erased, before which nothing of a thread is left."""
+    return _shown({**row, "turns": row["turns"] - row["erased_turns"]})
 
 
 def _shown(row: Row) -> Row:

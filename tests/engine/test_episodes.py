@@ -285,6 +285,8 @@ async def test_an_erased_thread_is_not_listed_and_what_follows_begins_anew(engin
     [episode], [session] = await episodes(ana), await sessions(ana)
     assert (episode["starts_by"], episode["previous_id"], episode["turns"]) == ("first", None, 2)
     assert (session["previous_id"], session["carried_turn_ids"]) == (None, [])
+    [thread] = await engine.reads.threads(ana.viewer)
+    assert thread["turns"] == (await engine.reads.thread(ana.viewer, "main"))["turns"] == 2
     await assert_live_equals_replayed(engine, ana.stream)
 
 
