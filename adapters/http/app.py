@@ -87,7 +87,7 @@ def create_app(engine: Engine) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.engine, app.state.readiness, app.state.mcp = engine, ready.Readiness(engine), mcp
-    app.state.stopping = asyncio.Event()
+    app.state.callers, app.state.stopping = callers, asyncio.Event()
     app.add_middleware(JsonBody)
     app.add_middleware(BodyLimit, artifact_max_bytes=engine.settings.artifact_max_bytes)
     app.add_middleware(Methods, routes=ROUTES)

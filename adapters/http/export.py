@@ -10,7 +10,7 @@ from starlette.responses import StreamingResponse
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.export.exporting import head_of, lines
 from mnemolog.adapters.export.form import Failed, Head, written
-from mnemolog.adapters.http.routes import PREFIX, TheEngine, api_router, require_key
+from mnemolog.adapters.http.routes import PREFIX, TheEngine, api_router, require_access
 from mnemolog.domain.errors import MnemologError, ServerFailed
 from mnemolog.domain.identity import identifier
 from mnemolog.events.envelope import StreamId
@@ -42,7 +42,7 @@ async def export_user(user_id: UserInQuery, request: Request, engine: TheEngine)
 async def _pieces(request: Request, engine: Engine, stream: StreamId, head: Head) -> AsyncIterator[bytes]:
     try:
         async for _, piece in lines(engine, stream, head):
-            await require_key(request)
+            await require_access(request)
             yield piece
     except Exception as error:  # noqa: BLE001  The response has begun: its last line has the error.
         _logger.warning("an export failed: %s", type(error).__name__)  # Its text may quote exported data.

@@ -133,8 +133,8 @@ def request_without(request: type[BaseModel], without: set[str], name: str) -> t
     return made
 
 
-async def require_key(request: Request) -> None:
-    """Unauthenticated once the API key of a response that is still being sent was revoked."""
-    if request.state.principal is not None:
-        _, _, key = request.headers.get("authorization", "").partition(" ")
-        await request.app.state.engine.api_keys.principal(key.strip())
+async def require_access(request: Request) -> None:
+    """Unauthenticated once a response that is still being sent would be refused: its API key was revoked, or it was
+    requested without one before the first key was created.
+    """
+    await request.app.state.callers.of(request.scope)

@@ -38,6 +38,12 @@ class Callers:
     def __init__(self, keys: ApiKeys, token: str | None) -> None:
         self.keys, self.token = keys, token
 
+    async def of(self, scope: Scope) -> Principal | None:
+        """Whom the credential of a request stands for."""
+        scheme, _, text = Headers(scope=scope).get("authorization", "").partition(" ")
+        given = text.strip()[: LONGEST + 1] if scheme.lower() == "bearer" else None
+        return await self.principal(given, here=is_here(scope))
+
     async def principal(self, given: str | None, *, here: bool) -> Principal | None:
         """Unauthenticated for a wrong credential; NotPermitted for all rights from another machine."""
         if given is not None:
@@ -68,7 +74,7 @@ class Authenticated:
             return
         state = scope.setdefault("state", {})
         try:
-            state["principal"] = await self._principal(scope)
+            state["principal"] = await self._callers.of(scope)
         except Unauthenticated as refused:
             if scope["path"] not in OPEN:
                 await error_answer(refused, 401, CHALLENGE)(scope, receive, send)
@@ -87,11 +93,6 @@ class Authenticated:
             await error_answer(ServerFailed(fix="try again"), 503, {"Retry-After": "1"})(scope, receive, send)
             return
         await self._app(scope, receive, send)
-
-    async def _principal(self, scope: Scope) -> Principal | None:
-        scheme, _, text = Headers(scope=scope).get("authorization", "").partition(" ")
-        given = text.strip()[: LONGEST + 1] if scheme.lower() == "bearer" else None
-        return await self._callers.principal(given, here=is_here(scope))
 
 
 # A caller without a token or a valid key, who only learns that the server is alive.

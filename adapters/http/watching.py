@@ -1,5 +1,6 @@
 """The route that streams a user's changes as server-sent events."""
 
+import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -10,10 +11,11 @@ from fastapi import Header, Query, Request
 from starlette.responses import StreamingResponse
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.http.routes import PREFIX, TheEngine, api_router, require_key
+from mnemolog.adapters.http.routes import PREFIX, TheEngine, api_router, require_access
 from mnemolog.adapters.operations.watching import Changed, Watch, watch
 from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.domain.errors import MnemologError, ServerFailed
+from mnemolog.events.access import API_KEYS
 from mnemolog.events.envelope import MAX_DIGITS
 
 _logger = logging.getLogger("mnemolog.http")
@@ -70,10 +72,10 @@ async def _told(
     try:
         async with aclosing(watched), engine.reads.held_open():
             yield _frame("ready", first.seq, f'{{"seq":{first.seq}}}')
-            async for found in watched:
-                await require_key(request)
-                for piece in _pieces(found):
-                    yield piece
+            async with aclosing(_permitted(request, engine, watched)) as permitted:
+                async for found in permitted:
+                    for piece in _pieces(found):
+                        yield piece
         if not request.app.state.stopping.is_set():
             yield _frame("end", None, "{}")
     except MnemologError as error:
@@ -81,6 +83,36 @@ async def _told(
     except UNREACHABLE as fault:
         _logger.warning("a stream of changes ends: %s", type(fault).__name__)
         yield _frame("error", None, json.dumps(ServerFailed(fix="connect again").as_dict()))
+
+
+async def _permitted(
+    request: Request, engine: Engine, watched: AsyncGenerator[Changed, None]
+) -> AsyncGenerator[Changed, None]:
+    """What is watched. Unauthenticated as soon as the request would be refused."""
+    with engine.appends.of(API_KEYS) as appended:
+        await engine.appends.listen()
+        coming, keys = asyncio.create_task(_next(watched)), asyncio.create_task(appended.wait())
+        try:
+            while True:
+                await asyncio.wait((coming, keys), return_when=asyncio.FIRST_COMPLETED)
+                if keys.done():
+                    appended.clear()
+                    keys = asyncio.create_task(appended.wait())
+                    await engine.api_keys.refresh()
+                await require_access(request)
+                if coming.done():
+                    if (found := coming.result()) is None:
+                        return
+                    coming = asyncio.create_task(_next(watched))
+                    yield found
+        finally:
+            for task in (coming, keys):
+                task.cancel()
+            await asyncio.gather(coming, keys, return_exceptions=True)
+
+
+async def _next(watched: AsyncGenerator[Changed, None]) -> Changed | None:
+    return await anext(watched, None)
 
 
 def _pieces(found: Changed) -> list[bytes]:

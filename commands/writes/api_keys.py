@@ -120,6 +120,10 @@ class ApiKeys:
         """The names that publish turns, and those that did: what they said is recorded under ids of their own."""
         return frozenset(key.principal.name for key in await self.list() if key.principal.publishes)
 
+    async def refresh(self) -> None:
+        """Read what was written since, whatever was read a moment ago."""
+        await self._latest()
+
     async def take_over(self, rows: Sequence[tuple[ApiKey, bool]]) -> None:
         """Make events of the keys of an older version, once; of those that are genuine."""
         if rows and not (await self._latest()).keys:
