@@ -174,7 +174,7 @@ async def outlived(
     return {id_: (facts, lasting.get(id_, ())) for id_, facts in over.items()}
 
 
-def fact_value(fact: Row) -> str:
+def fact_value(fact: Mapping[str, Any]) -> str:
     """The other end of a fact, or its value, in plain words."""
     return str(fact["object"]) if fact["object"] is not None else value_text(fact["value"])
 
