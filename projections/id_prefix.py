@@ -1,6 +1,6 @@
 """Resolves abbreviated ids."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, Text, Uuid, and_, cast, or_, select, union
@@ -8,20 +8,41 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.errors import AmbiguousId, NotFound
 from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.episodes.tables import sessions
 from mnemolog.projections.history.tables import history
+from mnemolog.projections.profile.reader import require_profile
+from mnemolog.projections.profile.tables import consent
 from mnemolog.projections.shown import SHOWN, Shown
+from mnemolog.projections.summaries import reader as summary_reader
+from mnemolog.projections.summaries.tables import summaries
 from mnemolog.projections.visibility import owned
 
 LISTED_IDS = 5
-EVENT = "event"  # Not a subject, but histories show the ids of events, and an undo takes one.
+# None of these is a subject. Histories show the ids of events, and an undo takes one.
+EVENT, SESSION, SUMMARY, PROPOSAL = "event", "session", "summary", "proposal"
+
+
+def _proposals(viewer: Viewer) -> list[ColumnElement[bool]]:
+    require_profile(viewer)
+    return [owned(consent, viewer)]
+
+
+_LISTED: Mapping[str, Shown] = {
+    SESSION: Shown(
+        sessions.c.session_id,
+        lambda viewer: [owned(sessions, viewer), sessions.c.agent_id == viewer.agent_id, ~sessions.c.erased],
+    ),
+    SUMMARY: Shown(summaries.c.summary_id, lambda viewer: [*summary_reader.visible_to(viewer), summaries.c.text != ""]),
+    PROPOSAL: Shown(consent.c.patch_id, _proposals),
+}
 
 
 async def ids_beginning(
     connection: AsyncConnection, viewer: Viewer, prefix: str, kind: str | None, limit: int
 ) -> Sequence[str]:
-    """Ids that begin with these digits, of subjects that the viewer may see or of their events; at most `limit`.
+    """Ids that begin with these digits, of what the viewer may see; at most `limit`.
 
-    `kind` is a kind of subject, EVENT, or None for any kind of subject.
+    `kind` is a kind of subject, EVENT, SESSION, SUMMARY, PROPOSAL, or None for whatever a search may find.
     """
     if kind == EVENT:
         id_ = cast(history.c.meta["event_id"].astext, Uuid)
@@ -33,7 +54,8 @@ async def ids_beginning(
         events = select(id_).where(owned(history, viewer), or_(*seen))
         places: list[tuple[ColumnElement[Any], Select[Any]]] = [(id_, events)]
     else:
-        places = [(one.id, one.ids(viewer)) for name, one in SHOWN.items() if one and kind in (None, name)]
+        wanted = [SHOWN.get(kind) or _LISTED[kind]] if kind else [*SHOWN.values(), _LISTED[SUMMARY]]
+        places = [(one.id, one.ids(viewer)) for one in wanted if one]
     begin = [
         ids.with_only_columns(text := cast(id_, Text)).where(text.startswith(prefix.lower(), autoescape=True))
         for id_, ids in places

@@ -1,19 +1,16 @@
 """Abbreviated ids: tables show a unique prefix of each id, and commands accept it."""
 
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from pydantic.fields import FieldInfo
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.operations.episodes import list_sessions
 from mnemolog.adapters.operations.operation import Operation
-from mnemolog.adapters.operations.profile import list_consent
-from mnemolog.adapters.operations.summaries import list_summaries
-from mnemolog.adapters.operations.webhooks import list_deliveries, list_webhooks
+from mnemolog.adapters.operations.webhooks import ListWebhooks, OneWebhook, deliveries_beginning, list_webhooks
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.artifacts_fold import ARTIFACT
@@ -25,8 +22,9 @@ from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import MEMORY
 from mnemolog.events.message_fold import MESSAGE
 from mnemolog.events.profile_fold import TODO
-from mnemolog.projections.id_prefix import EVENT, one_of
+from mnemolog.projections.id_prefix import EVENT, LISTED_IDS, PROPOSAL, SESSION, SUMMARY, one_of
 
+R = TypeVar("R", ListWebhooks, OneWebhook)
 BEGINNING = re.compile(r"(?=[0-9a-f-]{6,35}$)[0-9a-f]{1,8}(-[0-9a-f]{0,4}){0,3}(-[0-9a-f]{0,11})?", re.IGNORECASE)
 _KINDS = {
     "memory_id": MEMORY.name,
@@ -40,15 +38,12 @@ _KINDS = {
     "document_id": DOCUMENT.name,
     "entry_id": BEING_ENTRY.name,
     "event_id": EVENT,
+    "session_id": SESSION,
+    "summary_id": SUMMARY,
+    "patch_id": PROPOSAL,
 }
-# Ids of what is no subject, and the operation that lists it.
-_LISTS: Mapping[str, Operation[Any, Any]] = {
-    "session_id": list_sessions,
-    "summary_id": list_summaries,
-    "patch_id": list_consent,
-    "webhook_id": list_webhooks,
-    "delivery_id": list_deliveries,
-}
+# Neither a projection nor a history has these.
+_OF_WEBHOOKS = frozenset({"webhook_id", "delivery_id"})
 # Ids of the command's own kind.
 _SAME_KIND = frozenset({"absorbed_ids", "to_id"})
 # Ids of any kind. `why` also accepts the name of a profile field.
@@ -92,8 +87,8 @@ async def _whole(
 ) -> str:
     if not BEGINNING.fullmatch(text):
         return text
-    if name in _LISTS:
-        ids = [str(getattr(one, name)) async for one in _every(engine, _LISTS[name], asked)]
+    if name in _OF_WEBHOOKS:
+        ids = await _of_webhooks(engine, name, text, asked)
         return one_of([one for one in ids if one.startswith(text.lower())], text, name)
     same = _KINDS[operation.arguments[0]] if name in _SAME_KIND else None
     try:
@@ -104,22 +99,24 @@ async def _whole(
         raise
 
 
-async def _every(engine: Engine, listing: Operation[Any, Any], asked: Mapping[str, Any]) -> AsyncIterator[Any]:
-    """All that an operation lists for the one who asks, whatever its status."""
-    known = listing.request.model_fields
-    fields = {name: value for name, value in asked.items() if name in known}
-    fields |= {"status": "all"} if listing is list_consent else {}
-    cursor = None
-    while True:
-        page = await listing.run(engine, validated(listing.request, fields | ({"cursor": cursor} if cursor else {})))
-        for one in page.items:
-            yield one
-        if not (cursor := page.next_cursor):
-            return
+async def _of_webhooks(engine: Engine, name: str, text: str, asked: Mapping[str, Any]) -> Sequence[str]:
+    """The ids of the webhooks, of which there are few; or those of deliveries of a webhook that begin so."""
+    if name == "webhook_id":
+        return [str(one.webhook_id) for one in (await list_webhooks.run(engine, _request(ListWebhooks, asked))).items]
+    return await deliveries_beginning(engine, _request(OneWebhook, asked), text, LISTED_IDS + 1)
+
+
+def _request(kind: type[R], asked: Mapping[str, Any]) -> R:
+    return validated(kind, {name: value for name, value in asked.items() if name in kind.model_fields})
 
 
 def _takes_ids(name: str, field: FieldInfo) -> bool:
-    return name in _KINDS or name in _LISTS or name in _SAME_KIND or (name == _ANY and field.annotation in (UUID, str))
+    return (
+        name in _KINDS
+        or name in _OF_WEBHOOKS
+        or name in _SAME_KIND
+        or (name == _ANY and field.annotation in (UUID, str))
+    )
 
 
 def _listed(value: Any) -> list[Any]:

@@ -329,6 +329,12 @@ async def redeliver(engine: Engine, request: Redeliver) -> DeliveryView:
     return await _once(engine, request, DeliveryView, send_again, engine.webhooks.hurry)
 
 
+async def deliveries_beginning(engine: Engine, request: OneWebhook, prefix: str, limit: int) -> list[str]:
+    """Ids that begin with these digits, of deliveries of a webhook; at most `limit`."""
+    hook = await _own(engine, request, engine.webhooks.store)
+    return [*await engine.webhooks.store.deliveries_beginning(hook, prefix.lower(), limit)]
+
+
 async def _once(
     engine: Engine,
     request: CreateWebhook | ChangeWebhook,

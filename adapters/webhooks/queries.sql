@@ -181,6 +181,12 @@ WHERE webhook_id = %(webhook_id)s AND (%(status)s::text IS NULL OR status = %(st
 ORDER BY created_at DESC, delivery_id DESC
 LIMIT %(limit)s;
 
+-- deliveries_beginning --
+SELECT delivery_id FROM mnemolog.webhook_deliveries
+WHERE webhook_id = %(webhook_id)s AND starts_with(delivery_id::text, %(prefix)s)
+ORDER BY delivery_id
+LIMIT %(limit)s;
+
 -- delete_webhook --
 WITH deliveries AS (DELETE FROM mnemolog.webhook_deliveries WHERE webhook_id = %(webhook_id)s),
      progress AS (DELETE FROM mnemolog.webhook_progress WHERE webhook_id = %(webhook_id)s)

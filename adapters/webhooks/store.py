@@ -273,6 +273,11 @@ class WebhookStore:
         row = {"webhook_id": hook.webhook_id, "status": status, "limit": limit, "before_at": at, "before_id": id_}
         return [self._delivery(hook, one) for one in await self._rows("list_deliveries", row)]
 
+    async def deliveries_beginning(self, hook: Webhook, prefix: str, limit: int) -> Sequence[str]:
+        """Ids of deliveries that begin with these digits."""
+        row = {"webhook_id": hook.webhook_id, "prefix": prefix, "limit": limit}
+        return [str(one["delivery_id"]) for one in await self._rows("deliveries_beginning", row)]
+
     async def delete(self, hook: Webhook) -> None:
         await self._rows("delete_webhook", {"webhook_id": hook.webhook_id})
 

@@ -301,9 +301,9 @@ class MemoryReads(GraphReads, KnowledgeReads):
         return await self._read(viewer, moment, OF_MESSAGES, ask)
 
     async def id_beginning(self, viewer: Viewer, prefix: str, field: str, kind: str | None = None) -> str:
-        """The id of a subject, of one kind or any, that begins so; NotFound or AmbiguousId if it is not one."""
+        """The id, of one kind or any, that begins so; NotFound or AmbiguousId if it is not one."""
         ask = partial(ids_beginning, prefix=prefix, kind=kind, limit=LISTED_IDS + 1)
-        names = (MEMORIES, CONVERSATION, EPISODES, GRAPH, PROFILE, ARTIFACTS, KNOWLEDGE, BEING, HISTORY)
+        names = (MEMORIES, CONVERSATION, EPISODES, GRAPH, PROFILE, ARTIFACTS, KNOWLEDGE, BEING, SUMMARIES, HISTORY)
         found = await self._read(viewer, Moment(), names, ask)
         return one_of(found, prefix, field)
 

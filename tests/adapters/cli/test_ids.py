@@ -1,11 +1,22 @@
 """Commands take the beginning of an id that only one subject of the user has."""
 
+from typing import Any
 from uuid import UUID
 
+import pytest
+
+from mnemolog.adapters.cli.ids import completed
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.maintenance.segmenting import segment
+from mnemolog.adapters.maintenance.summarizing import summarize
+from mnemolog.adapters.operations import episodes, profile, summaries, webhooks
+from mnemolog.adapters.reads.reads import Reads
+from mnemolog.adapters.webhooks.store import WebhookStore
+from mnemolog.domain.errors import NotFound
 from tests.adapters.cli.command import Ran, mnemolog
 from tests.engine.person import Person
 from tests.engine.teller import Teller
+from tests.testkit.settings import PATIENCE
 
 
 async def run(engine: Engine, user: str, *arguments: str) -> Ran:
@@ -59,6 +70,41 @@ async def test_what_is_no_subject_is_named_by_a_beginning_too(engine: Engine, us
     assert several.value["error"]["code"] == "ambiguous_id"
     assert deleted.value["webhook_id"] == first
     assert (unknown.value["error"]["code"], unknown.value["error"]["field"]) == ("not_found", "summary_id")
+
+
+async def test_no_list_is_read_to_complete_an_id(engine: Engine, user: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ana = Person(engine, user)
+    for text in ("I like tea", "I like hiking", "I have a dog", "I live in Graz"):
+        await ana.says(text)
+    await segment(engine, ana.stream, ana.agent, "main")
+    await engine.settled(PATIENCE)
+    await summarize(engine, ana.stream, ana.agent, "main")
+    [session] = await engine.reads.sessions(ana.viewer)
+    [summary] = await engine.reads.summaries(ana.viewer)
+    proposed = await run(engine, user, "profile", "propose", "city", "Lisbon", "--json")
+    hook = (await run(engine, user, "webhook", "create", "https://hooks.invalid/", "--json")).value["webhook_id"]
+    tested = await run(engine, user, "webhook", "test", hook, "--json")
+    known: list[tuple[Any, str, str]] = [
+        (episodes.get_session, "session_id", str(session["session_id"])),
+        (summaries.get_summary, "summary_id", str(summary["summary_id"])),
+        (profile.grant_consent, "patch_id", proposed.value["patch_id"]),
+        (webhooks.redeliver, "delivery_id", tested.value["delivery_id"]),
+    ]
+
+    async def listed(*_: object, **__: object) -> None:
+        raise AssertionError("a list was read")
+
+    for owner, name in ((Reads, "sessions"), (Reads, "summaries"), (Reads, "consent"), (WebhookStore, "deliveries")):
+        monkeypatch.setattr(owner, name, listed)
+    for operation, name, id_ in known:
+        fields = {"user_id": user, "agent_id": ana.agent, **({"webhook_id": hook} if name == "delivery_id" else {})}
+        assert (await completed(engine, operation, {**fields, name: id_[:30].upper()}))[name] == id_
+        with pytest.raises(NotFound):
+            await completed(engine, operation, {**fields, name: "ffffffff-ff"})
+        if name != "delivery_id":
+            with pytest.raises(NotFound):
+                await completed(engine, operation, {**fields, "user_id": f"{user}-2", name: id_[:30]})
+    assert (await run(engine, user, "why", str(summary["summary_id"])[:30], "-a", ana.agent)).code == 0
 
 
 async def test_a_beginning_of_several_names_them_all(engine: Engine, user: str) -> None:
