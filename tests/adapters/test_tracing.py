@@ -54,6 +54,10 @@ async def test_a_request_its_command_and_its_append_are_in_the_trace_of_the_call
         assert (await http.post("/v1/memories", json=body, headers=headers)).status_code == 201
     await engine.settled()
 
+    async def is_answered() -> bool:  # A span ends after the answer was sent.
+        return bool(named(spans, "POST create"))
+
+    await eventually(is_answered)
     [request] = named(spans, "POST create")
     assert request.context
     # Jobs of other tests may write meanwhile.
