@@ -1,6 +1,7 @@
 """The fast brain: one call from a message to an answer and what is remembered of it (A §7.1, A16)."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import SystemRandom
@@ -18,14 +19,23 @@ from mnemolog.commands.serving import RecordServed
 from mnemolog.domain.authority import names
 from mnemolog.domain.claims import Claim, Known, claims, judged
 from mnemolog.domain.entity import ME, proper_name
-from mnemolog.domain.errors import EngineError, IdempotencyConflict, MnemologError, NotFound
+from mnemolog.domain.errors import (
+    ConcurrencyConflict,
+    Conflict,
+    IdempotencyConflict,
+    InvalidInput,
+    MnemologError,
+    NotFound,
+    NotPermitted,
+)
 from mnemolog.domain.hydration import stems
 from mnemolog.domain.minds.reflection import WRITE_NEEDED
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.prompt import Prompt
+from mnemolog.domain.text import clean
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position, Receipt, StreamId
-from mnemolog.events.fields import validated
+from mnemolog.events.fields import checked_by, validated
 from mnemolog.events.generation import Generation
 from mnemolog.events.serving import Purpose
 from mnemolog.projections.reads.envelopes import Prompted
@@ -36,6 +46,8 @@ from mnemolog.projections.requests import PromptRequest
 ANSWERS = UUID("0c7f6f0e-5c1b-5d0a-9e57-6b0f7a2f4a11")
 MAX_ANSWER_TOKENS = 2000
 MOST_WRITES = 20
+# The fault of a planned write. Anything else fails the request, which is then repeated whole.
+REFUSALS = (InvalidInput, NotPermitted, NotFound, Conflict)
 NO_MODEL = "answer: no chat model is set (chat_model, model_url)"
 
 
@@ -74,7 +86,7 @@ class PlannedFocus(BaseModel):
 class Answer(BaseModel):
     """The model's answer, with its memory-write plan."""
 
-    answer: Annotated[str, Field(min_length=1)]
+    answer: Annotated[str, Field(min_length=1), checked_by(clean)]
     facts: Annotated[list[PlannedFact], Field(max_length=MOST_WRITES)]
     memories: Annotated[list[PlannedMemory], Field(max_length=MOST_WRITES)]
     affect: PlannedAffect | None
@@ -145,12 +157,13 @@ async def respond(
     if engine.models.chat is None:
         shown.skipped.append(NO_MODEL)
         return shown
-    plan, used = await _asked(engine.models.chat, viewer.tenant, prompted.prompt, turn_id)
-    # The answer comes last: a request that ends before it is repeated whole, and what is known then is not doubled.
-    writes = [
-        await _written(one, request.message)
-        for one in _planned(engine, who, request.message, message_id, plan, prompted.origin)
-    ]
+    with _repeatable(turn_id):
+        plan, used = await _asked(engine.models.chat, viewer.tenant, prompted.prompt)
+        # The answer comes last: a request that ends before it is repeated whole, and what is known then is not doubled.
+        writes = [
+            await _written(one, request.message)
+            for one in _planned(engine, who, request.message, message_id, plan, prompted.origin)
+        ]
     answer = {**who, "turn_id": answer_turn, "role": "assistant", "text": plan.answer, "actor": "assistant"}
     metadata = {
         "generation": used.model_dump(mode="json"),
@@ -191,16 +204,22 @@ def _served(who: Mapping[str, Any], prompted: Prompted, message_id: str, answer_
     return validated(RecordServed, fields)
 
 
-async def _asked(chat: ChatModel, tenant: str, prompt: Prompt, turn_id: str) -> tuple[Answer, Generation]:
+@contextmanager
+def _repeatable(turn_id: str) -> Iterator[None]:
+    try:
+        yield
+    except MnemologError as error:
+        again = f"the message is recorded: repeat the request with message_id {turn_id}"
+        error.fix = f"{error.fix}; {again}" if error.fix else again
+        raise
+
+
+async def _asked(chat: ChatModel, tenant: str, prompt: Prompt) -> tuple[Answer, Generation]:
     rules = load("answer")
     instructions = Instructions(rules.name, rules.version, f"{rules.text}\n\n{prompt.system}")
-    try:
-        done = await chat.complete(
-            tenant, instructions, prompt.now, Answer, max_tokens=MAX_ANSWER_TOKENS, before=prompt.opening
-        )
-    except EngineError as error:
-        error.fix = f"{error.fix}; the message is recorded: repeat the request with message_id {turn_id}"
-        raise
+    done = await chat.complete(
+        tenant, instructions, prompt.now, Answer, max_tokens=MAX_ANSWER_TOKENS, before=prompt.opening
+    )
     return done.output, done.generation
 
 
@@ -258,6 +277,8 @@ async def _written(one: _Planned, message: str) -> Write:
         return Write(one.kind, one.statement, refused=f"the message does not say {one.marker!r}")
     try:
         done = await one.write()
-    except MnemologError as error:
+    except ConcurrencyConflict:
+        raise
+    except REFUSALS as error:
         return Write(one.kind, one.statement, refused=str(error))
     return Write(one.kind, one.statement, str(done[0] if isinstance(done, tuple) else done.event_ids[0]))

@@ -1,7 +1,7 @@
 """The fast brain: a message in, an answer and what is remembered of it out, with one call of a model (A16)."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pytest
@@ -9,7 +9,8 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.operations.respond import Respond, Responded, respond
 from mnemolog.adapters.responding import NO_MODEL
-from mnemolog.domain.errors import IdempotencyConflict, ModelUnavailable
+from mnemolog.commands.writes.writes import Writes
+from mnemolog.domain.errors import AppendTimeout, IdempotencyConflict, ModelOutputInvalid, ModelUnavailable
 from mnemolog.events.envelope import Position
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.teller import Teller
@@ -131,3 +132,43 @@ async def test_a_model_that_fails_leaves_the_message_and_can_be_asked_again(
     done = await says(ana, "Where do I live?", message_id="q-1")
     assert (done.answer, done.already) == ("You live in Leipzig.", False)
     assert [role for role, _ in await said(ana)] == ["user", "assistant"]
+
+
+@pytest.mark.spec_part("A16")
+async def test_a_planned_write_that_the_log_does_not_confirm_fails_the_request_and_a_repetition_makes_it(
+    answering: Engine, server: ModelServer, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ana = Teller(answering, user, agent="coach")
+    server.chat = lambda request: json.dumps({**PLAN, "facts": [], "affect": None, "focus": None})
+
+    async def unconfirmed(self: Writes, fields: Mapping[str, Any], idempotency_key: str | None = None) -> None:
+        raise AppendTimeout(fix="send it again")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(Writes, "create", unconfirmed)
+        with pytest.raises(AppendTimeout) as failed:
+            await says(ana, "Where do I live?", message_id="q-2")
+    assert "repeat the request with message_id q-2" in failed.value.fix
+
+    done = await says(ana, "Where do I live?", message_id="q-2")
+
+    [kept] = done.writes
+    assert (done.already, kept.refused) == (False, "")
+    assert kept.id is not None
+
+
+@pytest.mark.spec_part("A16")
+@pytest.mark.parametrize("answer", ["  \n ", "much " * 60_000])
+async def test_an_answer_that_cannot_be_recorded_is_the_models_fault_and_nothing_of_its_plan_is_written(
+    answering: Engine, server: ModelServer, user: str, answer: str
+) -> None:
+    ana = Teller(answering, user, agent="coach")
+    server.chat = lambda request: json.dumps({**PLAN, "answer": answer})
+
+    with pytest.raises(ModelOutputInvalid) as failed:
+        await says(ana, "I am furious!", message_id="q-3")
+
+    assert failed.value.message.startswith("the chat model m-1 gave an answer that does not fit: answer: ")
+    assert "repeat the request with message_id q-3" in failed.value.fix
+    assert await said(ana) == [("user", "I am furious!")]
+    assert await ana.finds("Ana asked where she lives") == ["I am furious!"]
