@@ -11,24 +11,14 @@ LONGEST_SECONDS = 0.05
 
 
 class Batcher(Generic[T]):
-    """A bounded queue that is emptied in batches. `put` waits while it is full, which slows the sender down.
+    """A bounded queue that is emptied in batches. `put` waits while it is full, which slows the sender down."""
 
-    `longest` is the maximum number of seconds that a batch waits for more items.
-    """
-
-    def __init__(self, size: int, limit: int, longest: float = LONGEST_SECONDS) -> None:
-        self._size, self._longest = size, longest
+    def __init__(self, size: int, limit: int) -> None:
+        self._size = size
         self._queue: asyncio.Queue[T] = asyncio.Queue(limit)
 
     async def put(self, item: T) -> None:
         await self._queue.put(item)
-
-    def offer(self, item: T) -> bool:
-        """Put without waiting; returns whether there was room."""
-        if self._queue.full():
-            return False
-        self._queue.put_nowait(item)
-        return True
 
     async def take(self) -> Sequence[T]:
         """At least one item, after a short wait for more: the more are waiting already, the longer it waits.
@@ -37,7 +27,7 @@ class Batcher(Generic[T]):
         ones.
         """
         batch = [await self._queue.get()]
-        await asyncio.sleep(min(self._longest, COLLECT_SECONDS * (1 + self._queue.qsize())))
+        await asyncio.sleep(min(LONGEST_SECONDS, COLLECT_SECONDS * (1 + self._queue.qsize())))
         while len(batch) < self._size and not self._queue.empty():
             batch.append(self._queue.get_nowait())
         return batch

@@ -142,6 +142,10 @@ class Projection:
             progressed(len(events))
         return len(events)
 
+    async def read(self, stream: StreamId, after: int, until: int) -> Sequence[StoredEvent]:
+        """A stream's events with after < seq <= until, from the log; TamperedEvent if it is damaged."""
+        return [event async for batch in self._log.scan(stream, after=after, until=until) for event in batch]
+
     async def read_on(self, stream: StreamId, after: int, until: int) -> int:
         """Apply a stream's events with after < seq <= until from the log, until it stops; returns their number."""
         total = 0
@@ -261,8 +265,8 @@ class Projection:
         await self.read_on(stream, await self.store.progress(stream), await self._log.head(stream))
 
     async def _stored(self, stream: StreamId, seq: int) -> StoredEvent:
-        found = [event async for batch in self._log.scan(stream, after=seq - 1, until=seq) for event in batch]
-        return found[0]
+        [found] = await self.read(stream, seq - 1, seq)
+        return found
 
     def _passed_over(self, event: StoredEvent, reason: str, by: str) -> Skipped:
         header = event.header

@@ -6,8 +6,9 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 
-from mnemolog.adapters.batching import Batcher
 from mnemolog.adapters.nats.subjects import PARTITIONS, partition_of
+from mnemolog.adapters.projecting.queue import Batch, StreamQueue, Unread
+from mnemolog.domain.errors import TamperedEvent
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.projections.projector import Lag
 from mnemolog.projections.rule import Delivered, seq_of, stream_of
@@ -17,6 +18,8 @@ _logger = logging.getLogger("mnemolog.workers")
 
 QUEUE = 2000
 BATCH = 500
+# Events of one stream in a batch. Others wait for them: to embed so many takes a tenth of a second.
+SHARE = 50
 # Readers soon ask for what was written, so a batch waits less for more events than turns do on their way into the log.
 # Under load enough events arrive while the previous batch is applied.
 LONGEST_SECONDS = 0.002
@@ -164,28 +167,43 @@ class ProjectionWorker:
 
     def __init__(self, sweepers: Sequence[Sweeper], deliver: Deliver) -> None:
         self._sweepers, self._deliver = sweepers, deliver
-        self._batches: Batcher[Delivered] = Batcher(BATCH, QUEUE, LONGEST_SECONDS)
+        self._queue = StreamQueue(BATCH, SHARE, QUEUE, LONGEST_SECONDS)
 
     def offer(self, delivery: Delivered) -> None:
-        """Take an event, unless the queue is full: then it is read from the log, and no other worker waits."""
-        if not self._batches.offer(delivery):
-            for sweeper in self._sweepers:
-                sweeper.catch_up()
+        """Take an event, or where to read it in the log once the queue is full: no other worker waits."""
+        if not self._queue.offer(delivery):
+            self._catch_up()
 
     async def run(self) -> None:
         """Apply deliveries until cancelled."""
         while True:
-            batch = await self._batches.take()
+            batch = await self._queue.take()
             began = time.monotonic()
             await self._persist(partial(self._apply, batch))
             if len(batch) >= BURST:
                 await asyncio.sleep(min(LONGEST_REST_SECONDS, time.monotonic() - began))
 
-    async def _apply(self, batch: Sequence[Delivered]) -> None:
+    async def _apply(self, batch: Batch) -> None:
         going = [sweeper for sweeper in self._sweepers if not sweeper.paused]
-        mine = [one for one in batch if going and going[0].mine(stream_of(one))]
+        if not going:
+            return
+        mine = [one for one in batch.events if going[0].mine(stream_of(one))]
+        for one in batch.unread:
+            if going[0].mine(one.stream):
+                mine += await self._read(going[0].projection, one)
         if mine:
             await self._deliver([sweeper.projection for sweeper in going], mine)
+
+    async def _read(self, projection: Projection, unread: Unread) -> Sequence[Delivered]:
+        try:
+            return await projection.read(unread.stream, unread.after, unread.until)
+        except TamperedEvent:
+            self._catch_up()  # Each projection stops its stream before the damage.
+            return []
+
+    def _catch_up(self) -> None:
+        for sweeper in self._sweepers:
+            sweeper.catch_up()
 
     async def _persist(self, step: Callable[[], Awaitable[None]]) -> None:
         """Repeat a step until the store accepts it; an event that cannot be applied has stopped its stream before."""

@@ -18,19 +18,22 @@ from mnemolog.adapters.postgres.roots import open_roots
 from mnemolog.adapters.postgres.tail import LogSecrets
 from mnemolog.adapters.postgres.writing import write
 from mnemolog.adapters.projecting import workers
+from mnemolog.adapters.projecting.queue import Batch, Unread
 from mnemolog.adapters.projecting.workers import ProjectionWorker, Sweeper, Workers
+from mnemolog.domain.errors import TamperedEvent
 from mnemolog.domain.importance import STANDARD
 from mnemolog.domain.memory import Content, Kind
 from mnemolog.domain.scope import Scope
 from mnemolog.events.codec import Codec
-from mnemolog.events.envelope import Header, Meta, NewEvent, Recorded, StoredEvent, StreamId
+from mnemolog.events.envelope import Header, Meta, NewEvent, Position, Recorded, StoredEvent, StreamId
 from mnemolog.events.log import Append
 from mnemolog.events.memory import MemoryCreated
-from mnemolog.projections.rule import Delivered
+from mnemolog.projections.rule import Delivered, seq_of, stream_of
 from mnemolog.projections.runtime import Projection
 from tests.engine.equality import assert_live_equals_rebuilt, assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.testkit.events import created, rows
+from tests.testkit.eventually import eventually
 from tests.testkit.log import MemoryLog
 from tests.testkit.store import MemoryStore
 
@@ -214,12 +217,12 @@ async def test_a_paused_projection_applies_nothing() -> None:
     worker = ProjectionWorker([sweeper], deliver_to_each)
     sweeper.set_paused(True)
 
-    await worker._apply(log.streams[ana])
+    await worker._apply(Batch(log.streams[ana], ()))
     await sweeper._caught_up()
     assert await store.progress(ana) == 0
 
     sweeper.set_paused(False)
-    await worker._apply(log.streams[ana])
+    await worker._apply(Batch(log.streams[ana], ()))
     assert await store.progress(ana) == 1
 
 
@@ -252,6 +255,59 @@ async def test_a_stopped_projection_delays_no_other() -> None:
     )
     for _ in range(workers.QUEUE + 100):  # Nothing takes from the queues: both fill, and nobody waits.
         both.deliver(recorded_event())
+
+
+async def test_a_flood_of_one_stream_lets_another_through_and_is_read_from_the_log_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(workers, "LONGEST_REST_SECONDS", 0)
+    ana, flood = StreamId.of_user("ana"), StreamId.of_user("flood")
+    log, applied, scanned = MemoryLog(), list[list[Position]](), list[int]()
+    log.streams = {flood: rows(flood, [created() for _ in range(5000)]), ana: rows(ana, [created()])}
+
+    class Reading(Projection):
+        async def read(self, stream: StreamId, after: int, until: int) -> Sequence[StoredEvent]:
+            scanned.append(until - after)
+            return await super().read(stream, after, until)
+
+    async def deliver(projections: Sequence[Projection], events: Sequence[Delivered]) -> None:
+        applied.append([Position(stream_of(one), seq_of(one)) for one in events])
+        await deliver_to_each(projections, events)
+
+    projection = Reading(MemoryStore(), log)
+    sweeper = Sweeper(projection)
+    worker = ProjectionWorker([sweeper], deliver)
+    for event in (*log.streams[flood], *log.streams[ana]):
+        worker.offer(event)
+    running = asyncio.create_task(worker.run())
+
+    async def ended() -> bool:
+        return await projection.store.progress(flood) == 5000
+
+    await eventually(ended)
+    running.cancel()
+
+    assert Position(ana, 1) in applied[0], "it waits for none of the 5,000"
+    assert max(map(len, applied)) <= workers.SHARE + 1
+    assert sum(map(len, applied)) == 5001, "each is applied once"
+    assert sum(scanned) == 5001 - workers.QUEUE, "only what the queue did not hold is read"
+    assert not sweeper._due, "so nothing is searched for"
+
+
+async def test_a_stream_whose_log_is_damaged_delays_no_other_in_its_batch() -> None:
+    ana, eve = StreamId.of_user("ana"), StreamId.of_user("eve")
+    log = MemoryLog()
+    log.streams = {one: rows(one, [created()]) for one in (ana, eve)}
+
+    class Damaged(Projection):
+        async def read(self, stream: StreamId, after: int, until: int) -> Sequence[StoredEvent]:
+            raise TamperedEvent(str(stream), until, "made up")
+
+    sweeper = Sweeper(Damaged(MemoryStore(), log))
+    await ProjectionWorker([sweeper], deliver_to_each)._apply(Batch(log.streams[ana], [Unread(eve, 0, 1)]))
+
+    assert await sweeper.projection.store.all_progress() == {ana: 1}
+    assert sweeper._due, "each projection stops its stream at the damage"
 
 
 async def deliver_to_each(projections: Sequence[Projection], events: Sequence[Delivered]) -> None:
