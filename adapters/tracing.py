@@ -6,7 +6,7 @@ tracer provider of its own gets the spans there.
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import mnemolog
 from mnemolog.adapters import telemetry
@@ -59,25 +59,22 @@ def request(headers: Mapping[str, str]) -> Iterator["Span"]:
     from opentelemetry.propagate import extract
     from opentelemetry.trace import SpanKind
 
-    with _tracer().start_as_current_span("HTTP", extract(headers), kind=SpanKind.SERVER) as span:
+    with _span("HTTP", context=extract(headers), kind=SpanKind.SERVER) as span:
         yield span
 
 
 def _step(step: str, attributes: dict[str, Attribute]) -> AbstractContextManager[object]:
-    return _span(step, attributes)
+    return _span(f"mnemolog.{step}", attributes={f"mnemolog.{name}": value for name, value in attributes.items()})
 
 
 @contextmanager
-def _span(step: str, attributes: dict[str, Attribute]) -> Iterator[None]:
+def _span(name: str, **given: Any) -> Iterator["Span"]:
     """An error is recorded by its code, because its message may quote a memory."""
     from opentelemetry.trace import Status, StatusCode
 
-    named = {f"mnemolog.{name}": value for name, value in attributes.items()}
-    with _tracer().start_as_current_span(
-        f"mnemolog.{step}", attributes=named, record_exception=False, set_status_on_exception=False
-    ) as span:
+    with _tracer().start_as_current_span(name, record_exception=False, set_status_on_exception=False, **given) as span:
         try:
-            yield
+            yield span
         except Exception as error:
             code = error.code if isinstance(error, MnemologError) else type(error).__name__
             span.set_status(Status(StatusCode.ERROR, code))

@@ -15,6 +15,7 @@ from mnemolog.adapters import telemetry, tracing
 from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.logs import JsonFormatter
+from mnemolog.adapters.reads.reads import Reads
 from mnemolog.domain.errors import EngineError
 from tests.adapters.principals.keys import calling
 from tests.testkit.eventually import eventually
@@ -87,6 +88,22 @@ async def test_a_refused_command_is_traced_by_its_code(engine: Engine, user: str
 
     [command] = named(spans, "mnemolog.command")
     assert (command.status.is_ok, command.status.description) == (False, "not_found")
+
+
+async def test_an_unforeseen_error_is_traced_without_its_words(
+    engine: Engine, user: str, spans: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(*_: object, **__: object) -> None:
+        raise ValueError("Ana drinks tea")
+
+    monkeypatch.setattr(Reads, "newest", fails)
+    async with calling(traced(engine), None) as http:
+        assert (await http.get("/v1/memories", params={"user_id": user})).status_code == 500
+
+    [request] = [one for one in spans.get_finished_spans() if one.name == "GET list"]
+    assert (request.status.is_ok, request.status.description) == (False, "ValueError")
+    assert not request.events
+    assert "Ana drinks tea" not in request.to_json()
 
 
 def test_a_log_line_names_the_span_under_way(spans: InMemorySpanExporter) -> None:
