@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Literal
@@ -125,15 +126,25 @@ async def _redis_client(stack: AsyncExitStack, redis_url: str) -> RedisClient:
     return redis
 
 
-async def embedder_of(stack: AsyncExitStack, settings: Settings, *, projecting: bool, attached: bool) -> Embedder:
-    """An engine that runs projections embeds for attached clients: over the API, or by MiniLM in its own process."""
+async def embedder_of(
+    stack: AsyncExitStack,
+    settings: Settings,
+    indexed: Callable[[], Awaitable[int | None]],
+    *,
+    projecting: bool,
+    attached: bool,
+) -> Embedder:
+    """An engine that runs projections embeds for attached clients: over the API, or by MiniLM in its own process.
+
+    `indexed` returns the dimensions of the vectors that there are.
+    """
     endpoint = endpoint_of(settings, "embedding")
     if endpoint is None and (settings.embedder == "lexical" or not (projecting or attached)):
         return embedder_named(settings.embedder)
     if endpoint:
         client = ModelClient(endpoint)
         stack.push_async_callback(client.aclose)
-        own: Embedder = OpenAIEmbedder(client)
+        own: Embedder = OpenAIEmbedder(client, indexed)
     elif attached:
         own = embedder_named("minilm")
     else:

@@ -93,7 +93,11 @@ async def wire(
         known=delivery.anchoring.known,
         refused=delivery.incidents.refused,
     )
-    embedder = await embedder_of(stack, settings, projecting=EngineRole.PROJECT in roles, attached=attached)
+
+    async def indexed() -> int | None:
+        return await projections.dimensions()
+
+    embedder = await embedder_of(stack, settings, indexed, projecting=EngineRole.PROJECT in roles, attached=attached)
     mem0 = mem0_store(stack, settings)
     projections = _projections(
         settings,

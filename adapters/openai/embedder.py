@@ -1,6 +1,6 @@
 """Embeddings over the API."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,13 +22,23 @@ MIN_CHARACTERS = 256
 _TOO_MUCH = (400, 413, 422)
 
 
-class OpenAIEmbedder:
-    """Implements `Embedder`. Only the beginning of a long text is embedded, as much as the model accepts."""
+async def none_indexed() -> int | None:
+    """There are no vectors yet, or nobody looks."""
+    return None
 
-    def __init__(self, client: ModelClient) -> None:
+
+class OpenAIEmbedder:
+    """Implements `Embedder`. Only the beginning of a long text is embedded, as much as the model accepts.
+
+    `indexed` returns the dimensions of the vectors that this model gave before: no others can be compared with them.
+    """
+
+    def __init__(self, client: ModelClient, indexed: Callable[[], Awaitable[int | None]] = none_indexed) -> None:
         self.model = client.endpoint.model
         self.calibration = calibration_of(self.model)
         self._client = client
+        self._indexed = indexed
+        self._dimensions: int | None = None
 
     def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
         """Empty: it caches nothing."""
@@ -38,7 +48,18 @@ class OpenAIEmbedder:
         """One row per text, of length 1, in the given order."""
         short = [text[:MAX_CHARACTERS] for text in texts]
         portions = [await self._portion(short[at : at + PORTION]) for at in range(0, len(short), PORTION)]
+        await self._require_comparable({rows.shape[1] for rows in portions})
         return np.concatenate(portions) if portions else np.zeros((0, 0), np.float32)
+
+    async def _require_comparable(self, dimensions: Collection[int]) -> None:
+        """ModelOutputInvalid if another model answers under this name."""
+        self._dimensions = self._dimensions or await self._indexed()
+        found = sorted({*dimensions, *filter(None, [self._dimensions])})
+        if len(found) > 1:
+            what = f"gave vectors of {found[0]} and of {found[1]} numbers, which cannot be compared"
+            invalid = output_invalid(self._client.endpoint, what)
+            invalid.fix = "let the server run the model of before, or set another name in embedding_model"
+            raise invalid
 
     async def _portion(self, texts: Sequence[str]) -> Vectors:
         """A refused request may be too large, so it is repeated in halves."""
@@ -53,7 +74,9 @@ class OpenAIEmbedder:
             if refused.status not in _TOO_MUCH or (not half and len(texts[0]) <= MIN_CHARACTERS):
                 raise
             if half:
-                return np.concatenate([await self._portion(texts[:half]), await self._portion(texts[half:])])
+                halves = [await self._portion(texts[:half]), await self._portion(texts[half:])]
+                await self._require_comparable({rows.shape[1] for rows in halves})
+                return np.concatenate(halves)
             return await self._portion([texts[0][: len(texts[0]) // 2]])
         return self._rows(response, len(texts))
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import numpy as np
 from pgvector import HalfVector
-from sqlalchemy import Column, LargeBinary, MetaData, Table, delete, true, tuple_
+from sqlalchemy import Column, LargeBinary, MetaData, Table, delete, func, select, true, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.pgvector import statements
@@ -97,6 +97,10 @@ class PgVectorIndex:
     ) -> Mapping[UUID, Vectors]:
         rows = await connection.execute(statements.vectors_of(viewer, ids)) if ids else ()
         return {id_: np.asarray(vector, dtype=np.float32) for id_, vector in rows}
+
+    async def dimensions(self, connection: AsyncConnection, model: str) -> int | None:
+        wanted = select(func.vector_dims(vectors.c.embedding)).where(vectors.c.model == model).limit(1)
+        return (await connection.execute(wanted)).scalar()
 
     async def search(
         self,

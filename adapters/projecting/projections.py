@@ -193,6 +193,13 @@ class Projections:
         former = await self._postgres[VECTORS].look()
         return self._embedders[former.variant] if former else self._embedder
 
+    async def dimensions(self) -> int | None:
+        """How many numbers the embedder's vectors in the index have; None if there are none yet."""
+        if await self._postgres[VECTORS].look():
+            return None
+        async with alone(self.live) as connection:
+            return await self.index.dimensions(connection, self._embedder.model)
+
     async def create_missing(self) -> None:
         """Recreate tables that were dropped while the engine runs; the workers fill them."""
         for name in await self.missing():

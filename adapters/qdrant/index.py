@@ -133,6 +133,9 @@ class QdrantIndex:
     ) -> Mapping[UUID, Vectors]:
         return await self._rows.vectors_of(connection, viewer, ids)
 
+    async def dimensions(self, connection: AsyncConnection, model: str) -> int | None:
+        return await self._rows.dimensions(connection, model)
+
     async def search(
         self,
         connection: AsyncConnection,

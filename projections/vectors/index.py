@@ -89,6 +89,10 @@ class VectorIndex(Protocol):
         """The vectors of these subjects of the viewer, as far as the index has them; numbers of half precision."""
         ...
 
+    async def dimensions(self, connection: AsyncConnection, model: str) -> int | None:
+        """How many numbers the vectors of this model have; None if there are none."""
+        ...
+
     async def search(
         self,
         connection: AsyncConnection,

@@ -17,7 +17,7 @@ from tests.bullets import undated
 from tests.engine.person import Person
 from tests.engine.test_model_change import swapped
 from tests.testkit.eventually import eventually
-from tests.testkit.model_server import ModelServer, Reply, error, model_server
+from tests.testkit.model_server import ModelServer, Reply, error, model_server, narrower
 from tests.testkit.settings import settings_in
 
 MODEL = "text-embedding-3-small"
@@ -101,6 +101,25 @@ async def test_while_the_server_is_away_memories_are_written_and_embedded_when_i
         with pytest.raises(ModelUnavailable) as unavailable:
             await ana.asks("how similar is a cat", threshold=0.5)
         assert unavailable.value.field == "model_url"
+
+
+async def test_another_model_under_the_same_name_is_noticed_and_nothing_is_lost(
+    tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_engine(settings_of(tmp_path, server, model_retries=0)) as engine:
+        await Person(engine, "ana").creates("Ana has a cat")
+        await engine.settled(60)
+    async with open_engine(settings_of(tmp_path, server, model_retries=0)) as engine:
+        ana = Person(engine, "ana")
+        with monkeypatch.context() as narrow:
+            narrow.setattr(server, "good", narrower(server, 300))
+            found = await ana.asks("Ana and a cat in the old harbour")
+            assert [(hit.text, hit.similarity) for hit in found.hits] == [("Ana has a cat", None)]
+            assert [*found.skipped] == ["similarity: the embedding model gives no vector (model_output_invalid)"]
+            await ana.creates("Ana drinks tea in the old harbour")
+            assert await engine.projections.stopped() == {}
+        await eventually(lambda: embedded(engine), seconds=90)
+        assert "Ana drinks tea in the old harbour" in await ana.finds("tea in the harbour")
 
 
 async def embedded(engine: Engine) -> bool:

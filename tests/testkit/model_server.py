@@ -136,6 +136,18 @@ def error(status: int, code: str | None = None, *, param: str | None = None, **h
     return Reply({"error": told}, status, {name.replace("_", "-"): value for name, value in headers.items()})
 
 
+def narrower(server: ModelServer, dimensions: int) -> Callable[[Asked], Reply]:
+    """What a server answers to requests for embeddings, with so many numbers for each text."""
+    good = server.good
+
+    def answer(request: Asked) -> Reply:
+        said = good(request).body
+        assert isinstance(said, dict)
+        return Reply({**said, "data": [{**one, "embedding": one["embedding"][:dimensions]} for one in said["data"]]})
+
+    return answer
+
+
 def schema_of(request: Json) -> Json:
     """The schema that an answer is to fit."""
     schema: Json = request["response_format"]["json_schema"]["schema"]

@@ -13,7 +13,7 @@ from mnemolog.domain.calibration import calibration_of
 from mnemolog.domain.errors import ModelOutputInvalid, ModelRequestRefused, ModelUnavailable
 from mnemolog.projections.vectors.projector import variant_of
 from tests.adapters.openai.conftest import Clients
-from tests.testkit.model_server import Asked, Json, ModelServer, Reply, error
+from tests.testkit.model_server import Asked, Json, ModelServer, Reply, error, narrower
 
 TEXTS = ["Ana drinks tea", "Ben swims", "昨日 🎉"]
 
@@ -75,6 +75,34 @@ async def test_vectors_that_are_none_are_an_error(kind: str, embedder: OpenAIEmb
     with pytest.raises(ModelOutputInvalid) as invalid:
         await embedder.embed(["a", "b"])
     assert invalid.value.field == "embedding_model"
+
+
+async def test_portions_of_different_lengths_are_an_error(
+    embedder: OpenAIEmbedder, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good, narrow = server.good, narrower(server, 300)
+    monkeypatch.setattr(server, "good", lambda request: (narrow if server.asked > 1 else good)(request))
+    with pytest.raises(ModelOutputInvalid) as invalid:
+        await embedder.embed([f"goat number {n} swims in the old harbour of the town" for n in range(40)])
+    assert "vectors of 300 and of 384 numbers, which cannot be compared" in invalid.value.message
+    assert (invalid.value.field, "the model of before" in invalid.value.fix) == ("embedding_model", True)
+
+
+async def test_vectors_that_cannot_be_compared_with_those_there_are_an_error(
+    clients: Clients, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there: list[int | None] = [None, 384]
+
+    async def indexed() -> int | None:
+        return there.pop(0)
+
+    embedder = OpenAIEmbedder(clients(feature="embedding", model="text-embedding-3-small"), indexed)
+    monkeypatch.setattr(server, "good", narrower(server, 300))
+    assert (await embedder.embed(["Ana sails in the old harbour of the town"])).shape == (1, 300)
+    for _ in range(2):  # It asks no more once it knows.
+        with pytest.raises(ModelOutputInvalid):
+            await embedder.embed(["Ana sails in the old harbour of the town"])
+    assert there == []
 
 
 @pytest.mark.parametrize(("status", "field"), [(401, "model_api_key"), (404, "embedding_model")])
