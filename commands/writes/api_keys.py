@@ -84,8 +84,8 @@ class ApiKeys:
         """The key with this text; Unauthenticated as for `principal`."""
         prefix, _, rest = text.partition("_")
         key_id, _, secret = rest.partition("_")
-        ring = await self._recent()
-        found = ring.keys.get(key_id) if prefix == PREFIX and len(text) <= LONGEST and text.isascii() else None
+        is_key = prefix == PREFIX and len(text) <= LONGEST and text.isascii()
+        found = await self._found(key_id) if is_key else None
         given = self._secret_mac(key_id, secret)
         fits = hmac.compare_digest(given, found.secret_mac if found else bytes(len(given)))
         if found is None or not fits or not found.valid:
@@ -154,6 +154,16 @@ class ApiKeys:
                 if self._clock() - self._read_at > FRESH_SECONDS:
                     await self._read_on()
         return self._ring
+
+    async def _found(self, key_id: str) -> ApiKey | None:
+        """A key that another process has created since the last look is looked for again, by one query at a time."""
+        asked = self._clock()
+        ring = await self._recent()
+        if key_id not in ring.keys:
+            async with self._reading:
+                if self._read_at <= asked:
+                    await self._read_on()
+        return ring.keys.get(key_id)
 
     async def _latest(self) -> KeyRing:
         async with self._reading:

@@ -92,6 +92,18 @@ async def test_the_database_contains_no_secret(guarded: Engine) -> None:
     assert secret not in repr(key)
 
 
+async def test_a_key_that_another_process_has_just_made_is_known(
+    guarded: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = other_process(guarded)
+    monkeypatch.setattr(here, "_clock", lambda: 0.0)
+    await here.list()
+    _, text = await guarded.api_keys.create(principal("newcomer"))
+    assert (await here.principal(text)).name == "newcomer"
+    with pytest.raises(Unauthenticated):
+        await here.principal("mnk_0123456789abcdef_secret")
+
+
 async def test_an_export_ends_with_its_key(guarded: Engine, user: str, monkeypatch: pytest.MonkeyPatch) -> None:
     key, text = await guarded.api_keys.create(principal("leaver", users=[user], roles=[Role.ADMIN]))
     await guarded.writes.create({"user_id": user, "text": "Drinks tea"})
