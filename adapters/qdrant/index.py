@@ -1,6 +1,8 @@
 """The vector index on Qdrant: it proposes the nearest subjects, and the rows in Postgres decide (ADR 69)."""
 
+import asyncio
 import logging
+import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID, uuid5
@@ -22,6 +24,7 @@ from qdrant_client.models import (
     PayloadSchemaType,
     PointIdsList,
     PointStruct,
+    ScoredPoint,
     VectorParams,
 )
 from sqlalchemy import MetaData, select, tuple_
@@ -44,6 +47,9 @@ from mnemolog.projections.visibility import viewed
 POINTS = UUID("5d0f6a35-7d1f-5c43-9b5e-2f1b8c0d9a17")  # Derives the id of a point from its owner and subject.
 WIDER = 4  # How many more it asks for than are wanted, and again each time that filters leave too few.
 PAGE = 500
+# A search holds a connection of Postgres meanwhile, and Postgres can answer by itself.
+ANSWER_SECONDS = 2.0
+ALONE_SECONDS = 10.0  # After a failure, Postgres searches alone for so long.
 FAILURES = (ApiException, QdrantException, OSError)
 
 _logger = logging.getLogger("mnemolog.projections")
@@ -61,6 +67,7 @@ class QdrantIndex:
     def __init__(self, client: AsyncQdrantClient, prefix: str) -> None:
         self._client, self._prefix, self._rows = client, prefix, PgVectorIndex()
         self._there, self._complete, self._settled = set[str](), set[str](), set[str]()
+        self._alone_until = float("-inf")
         self.tables: MetaData = self._rows.tables
 
     async def put(self, connection: AsyncConnection, model: str, points: Sequence[Point]) -> None:
@@ -146,22 +153,33 @@ class QdrantIndex:
         limit: int,
         only: Collection[UUID] | None = None,
     ) -> Mapping[UUID, float]:
-        name = self._collection(connection)
-        try:
-            if only is not None or not _is_live(connection) or not await self._is_complete(name):
-                return await self._rows.search(connection, viewer, candidates, model, vector, limit, only)
-            wanted = limit
-            while True:
-                wanted *= WIDER
-                near = await self._near(name, viewer, model, vector, wanted)
-                found = await self._rows.search(connection, viewer, candidates, model, vector, limit, near)
-                if len(found) == limit or len(near) < wanted:
-                    return found
-        except FAILURES as error:
-            _logger.warning("Qdrant does not answer (%s): Postgres searches instead", type(error).__name__)
-            return await self._rows.search(connection, viewer, candidates, model, vector, limit)
+        wanted, alone = limit, only is not None or not _is_live(connection)
+        while not alone:
+            wanted *= WIDER
+            near = await self._proposed(self._collection(connection), viewer, model, vector, wanted)
+            if near is None:
+                break
+            found = await self._rows.search(connection, viewer, candidates, model, vector, limit, near)
+            if len(found) == limit or len(near) < wanted:
+                return found
+        return await self._rows.search(connection, viewer, candidates, model, vector, limit, only)
 
-    async def _near(self, name: str, viewer: Viewer, model: str, vector: Vectors, limit: int) -> Sequence[UUID]:
+    async def _proposed(
+        self, name: str, viewer: Viewer, model: str, vector: Vectors, limit: int
+    ) -> Collection[UUID] | None:
+        """The nearest that Qdrant has, some of which may be nobody's; None if Postgres is to search alone."""
+        if time.monotonic() < self._alone_until:
+            return None
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                if await self._is_complete(name):
+                    return await self._near(name, viewer, model, vector, limit)
+        except FAILURES as error:
+            self._alone_until = time.monotonic() + ALONE_SECONDS
+            _logger.warning("Qdrant does not answer (%s): Postgres searches instead", type(error).__name__)
+        return None
+
+    async def _near(self, name: str, viewer: Viewer, model: str, vector: Vectors, limit: int) -> Collection[UUID]:
         """The subjects of one user nearest to a vector, filtered in the index by its payload."""
         asked = await self._client.query_points(
             _alias(name),
@@ -170,7 +188,7 @@ class QdrantIndex:
             limit=limit,
             with_payload=["subject"],
         )
-        return [UUID(one.payload["subject"]) for one in asked.points if one.payload]
+        return [_subject(one) for one in asked.points]
 
     async def _copy(self, connection: AsyncConnection, model: str, found: Mapping[Key, Vectors]) -> None:
         if not found or not _is_live(connection):
@@ -252,6 +270,14 @@ def _stream(owner: Sequence[Any]) -> str:
 def _id(key: Key) -> UUID:
     """Two users may have a subject of the same id, since one may import what the other exported."""
     return uuid5(POINTS, f"{_stream(key[:3])}\n{key[3]}")
+
+
+def _subject(point: ScoredPoint) -> UUID:
+    """One that somebody else wrote may name none; no subject has this id."""
+    try:
+        return UUID((point.payload or {})["subject"])
+    except (KeyError, ValueError, TypeError, AttributeError):
+        return POINTS
 
 
 def _is(name: str, value: str) -> FieldCondition:

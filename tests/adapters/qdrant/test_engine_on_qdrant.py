@@ -1,9 +1,11 @@
 """An engine whose nearest neighbours come from Qdrant: copied, erased, forged and down."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from qdrant_client import AsyncQdrantClient
@@ -12,6 +14,7 @@ from qdrant_client.models import PointStruct, Record
 from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.adapters.qdrant import index
 from mnemolog.commands.erasure import EraseMemory, EraseUser
 from mnemolog.domain.errors import InvalidInput
 from tests.engine.equality import assert_live_equals_rebuilt
@@ -31,12 +34,15 @@ class Server:
 
     def __init__(self) -> None:
         self.local = AsyncQdrantClient(":memory:")
-        self.down, self.asked = False, 0
+        self.down, self.hangs, self.asked, self.tried = False, False, 0, 0
 
     def __call__(self, url: str, **settings: Any) -> "Server":
         return self
 
     def __getattr__(self, name: str) -> Any:
+        self.tried += name == "query_points"
+        if self.hangs:
+            return hang
         if self.down:
             raise ConnectionRefusedError
         self.asked += name == "query_points"
@@ -49,6 +55,10 @@ class Server:
         [one] = (await self.local.get_collections()).collections
         points, _ = await self.local.scroll(one.name, limit=1000, with_vectors=True)
         return [one for one in points if one.payload and one.payload["owner"] == f"default/user:{user}"]
+
+
+async def hang(*_: object, **__: object) -> None:
+    await asyncio.Event().wait()
 
 
 @pytest.fixture
@@ -122,6 +132,44 @@ async def test_points_of_others_are_proposed_in_vain(tmp_path: Path, server: Ser
         near = [float(number) for number in one.vector if isinstance(number, float)]
         await server.local.upsert(collection.name, [PointStruct(id=one.id, vector=near, payload=stolen)])
         assert await ana.finds("secret") == ["Ana grows tomatoes"]
+
+
+@pytest.mark.parametrize("payload", [{"subject": "nobody"}, {"subject": 7}, {"subject": None}])
+async def test_points_that_name_no_subject_are_passed_over(
+    tmp_path: Path, server: Server, payload: dict[str, object]
+) -> None:
+    async with on_qdrant_with_ana(tmp_path, server) as ana:
+        [one] = await server.points("ana")
+        [collection] = (await server.local.get_collections()).collections
+        assert isinstance(one.vector, list)
+        near = [float(number) for number in one.vector if isinstance(number, float)]
+        whose = {name: value for name, value in (one.payload or {}).items() if name != "subject"}
+        forged = PointStruct(id=str(uuid4()), vector=near, payload={**whose, **payload})
+        await server.local.upsert(collection.name, [forged])
+        assert await ana.finds("tomatoes") == ["Ana grows tomatoes"]
+        assert server.asked
+
+
+@pytest.mark.parametrize("fault", ["down", "hangs"])
+async def test_a_server_that_failed_is_left_alone_by_searches_for_a_while(
+    tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    monkeypatch.setattr(index, "ANSWER_SECONDS", 0.05 if fault == "hangs" else 60)
+    async with on_qdrant_with_ana(tmp_path, server) as ana:
+        assert await ana.finds("tomatoes") == ["Ana grows tomatoes"]
+        setattr(server, fault, True)
+        server.tried = 0
+        for _ in range(3):
+            assert await ana.finds("tomatoes") == ["Ana grows tomatoes"]
+        assert server.tried == 1, "each of them would wait for it, with a connection of Postgres"
+        setattr(server, fault, False)
+        monkeypatch.setattr(index, "ALONE_SECONDS", 0)
+        vectors = ana.engine.projections.index
+        assert isinstance(vectors, index.QdrantIndex)
+        vectors._alone_until = 0
+        asked = server.asked
+        assert await ana.finds("tomatoes") == ["Ana grows tomatoes"]
+        assert server.asked > asked
 
 
 async def test_while_the_server_is_down_postgres_searches_and_vectors_are_copied_later(
