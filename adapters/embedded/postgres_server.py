@@ -19,7 +19,7 @@ SETTINGS = {
     "listen_addresses": "",
     "port": str(PORT),
     "unix_socket_permissions": "0700",
-    "max_connections": "300",
+    "max_connections": "500",
     "shared_buffers": "256MB",
     "synchronous_commit": "on",
     # New tables are read at once, and a plan made without statistics can be quadratic.

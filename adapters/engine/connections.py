@@ -35,9 +35,8 @@ from mnemolog.adapters.redis.client import connect as connect_to_redis
 from mnemolog.projections.seal import RowSeal
 from mnemolog.projections.vectors.embedder import Embedder
 
+# Connections that a pool keeps once they were needed: to connect again takes Postgres longer than a search.
 POOL = 10
-# For clients, of which there may be many: few permanent connections, and more on demand.
-KEPT_BY_CLIENTS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +76,16 @@ async def connect(stack: AsyncExitStack, endpoints: Endpoints, master_key: bytes
         stack.push_async_callback(nats.close)  # At once: a cancellation that was lost meanwhile is raised at the end.
     roots = await open_roots(pool, master_key, os.urandom)
     seal = RowSeal(roots.derived("rows"))
-    kept = POOL if migrating else KEPT_BY_CLIENTS
     dsn = endpoints.projections_dsn
-    rows = _sqlalchemy_engine(stack, dsn, seal, kept)
+    rows = _sqlalchemy_engine(stack, dsn, seal)
     beside_log = rows
     if endpoints.split:
-        beside_log = _sqlalchemy_engine(stack, endpoints.postgres_dsn, seal, KEPT_BY_CLIENTS)
+        beside_log = _sqlalchemy_engine(stack, endpoints.postgres_dsn, seal)
         async with reaching("projections", dsn):
             await require_own(rows, roots.log_id)
     role = READER if await may_read_as_reader(rows) else None
-    writing = _sqlalchemy_engine(stack, dsn, seal, kept, projecting=True)
-    reading = _sqlalchemy_engine(stack, dsn, seal, kept, options=READING, role=role, isolation_level="AUTOCOMMIT")
+    writing = _sqlalchemy_engine(stack, dsn, seal, projecting=True)
+    reading = _sqlalchemy_engine(stack, dsn, seal, options=READING, role=role, isolation_level="AUTOCOMMIT")
     verifying = _sqlalchemy_engine(stack, dsn, seal, kept=1)
     replaying = create_engine(dsn, NoSeal(), poolclass=NullPool)
     redis = await _redis_client(stack, endpoints.redis_url)
@@ -163,8 +161,8 @@ def _sqlalchemy_engine(
     stack: AsyncExitStack,
     postgres_dsn: str,
     seal: RowSeal,
-    kept: int,
     *,
+    kept: int = POOL,
     projecting: bool = False,
     options: str = "",
     role: str | None = None,

@@ -3,13 +3,15 @@
 import asyncio
 import os
 import signal
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 
 import psycopg
 import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from mnemolog.adapters import keys
+from mnemolog.adapters.engine import connections
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.postgres import pool, sqlalchemy
 from mnemolog.adapters.postgres.as_of import NoSeal
@@ -25,8 +27,8 @@ async def pid(engine: AsyncEngine) -> int:
         return int((await connection.execute(text("SELECT pg_backend_pid()"))).scalar_one())
 
 
-async def pid_of(connections: Pool) -> int:
-    async with connections.connection() as connection:
+async def pid_of(opened: Pool) -> int:
+    async with opened.connection() as connection:
         return connection.info.backend_pid
 
 
@@ -237,3 +239,18 @@ async def test_who_goes_on_after_the_end_of_a_pool_leaves_no_connection_open(eng
         later = pipelining(connection)
 
     assert later.closed
+
+
+async def test_who_reads_at_the_same_time_again_needs_no_new_connections(engine: Engine) -> None:
+    """A program on an engine that runs elsewhere: to connect takes Postgres longer than to search."""
+    key = keys.from_file(engine.settings.directory / "master.key")
+    async with AsyncExitStack() as stack:
+        reading = (await connections.connect(stack, engine.endpoints, key, migrating=False)).reading
+
+        async def backends() -> set[int]:
+            async with AsyncExitStack() as open_at_once:
+                entered = [await open_at_once.enter_async_context(reading.connect()) for _ in range(8)]
+                asked = [await one.execute(text("SELECT pg_backend_pid()")) for one in entered]
+                return {one.scalar_one() for one in asked}
+
+        assert await backends() == await backends()
