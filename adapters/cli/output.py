@@ -227,7 +227,7 @@ def show(
 def more(cursor: str | None) -> None:
     """How to get the next page, if there is one."""
     if cursor:
-        console.print(f"[dim]more: --cursor {cursor}[/]")
+        console.print(f"[dim]more: --cursor {cursor}[/]", soft_wrap=True)  # So that it can be copied as one line.
 
 
 def shortened(ids: Collection[UUID]) -> Mapping[UUID, str]:

@@ -137,6 +137,13 @@ async def test_on_a_narrow_screen_a_history_tells_old_and_new_and_a_search_shows
     assert "August" not in " ".join(gone)
 
 
+def test_a_cursor_is_copied_as_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.StringIO()
+    monkeypatch.setattr(output, "console", Console(file=shown, width=80))
+    output.more("c" * 120)
+    assert shown.getvalue() == f"more: --cursor {'c' * 120}\n"
+
+
 def test_the_result_of_each_command_can_be_shown() -> None:
     written = {"already", "token"}
     for operation in OPERATIONS:
