@@ -25,7 +25,23 @@ FEMALE = frozenset(
 MALE = frozenset({"m", "male", "masculine", "man", "boy", "he", "he/him", "father", "dad", "brother", "husband", "son"})
 GENDERED = frozenset({"gender", "sex", "pronouns", "relation", "relationship"})
 """The attributes of an entity that tell its gender."""
-OPPOSITE: Mapping[Meant, frozenset[str]] = {Meant.HE: FEMALE, Meant.SHE: MALE}
+
+
+def _kin(*words: str) -> frozenset[str]:
+    return frozenset(f"{before}{word}{after}" for word in words for before in ("", "step") for after in ("", "_in_law"))
+
+
+# What somebody is to another: a predicate, or the word that was said for it. Many write `fiance` of a woman, too.
+WOMEN = _kin("mother", "sister", "daughter") | frozenset(
+    {"wife", "girlfriend", "fiancee", "aunt", "niece", "grandmother", "granddaughter", "landlady"}
+)
+MEN = _kin("father", "brother", "son") | frozenset(
+    {"husband", "boyfriend", "uncle", "nephew", "grandfather", "grandson"}
+)
+TIES = frozenset({*WOMEN, *MEN, "married_to", "engaged_to", "partner_of", "landlord"})
+"""The predicates of relations that may tell the gender of the one they lead to, by themselves or by their word."""
+RELATION = "relation"
+"""The metadata of a fact with the word that was said, such as `husband`, if the predicate does not tell it."""
 
 # The categories that each pronoun may stand for, the best first. A pronoun of a person stands for no other category.
 _KINDS: Mapping[Meant, Sequence[frozenset[str]]] = {
@@ -39,7 +55,10 @@ _READ = 4000
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An entity that may be meant. `ids` are its own and those of entities merged into it; `names` are normalised."""
+    """An entity that may be meant. `ids` are its own and those of entities merged into it; `names` are normalised.
+
+    `ties` are what it is to others, such as `brother`.
+    """
 
     entity_id: UUID
     name: str
@@ -47,21 +66,30 @@ class Candidate:
     names: frozenset[str]
     ids: frozenset[str]
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    ties: frozenset[str] = frozenset()
 
     def rank(self, meant: Meant) -> int | None:
         """How well a pronoun suits it, 0 is best; None if it does not."""
         category = normalize_name(self.category)
         if meant is Meant.IT:
             return None if category in PERSONS else 0
-        if self._traits() & OPPOSITE.get(meant, frozenset()):
+        if meant in (Meant.HE, Meant.SHE) and self.gender not in (None, meant):
             return None
         return next((place for place, kinds in enumerate(_KINDS[meant]) if category in kinds), None)
 
-    def _traits(self) -> frozenset[str]:
-        """Names such as `mom`, and what its attributes say, if they say it of one gender only."""
+    @property
+    def gender(self) -> Meant | None:
+        """`he` or `she` by its attributes, or else by names such as `mom` and by its ties; None if they disagree."""
         told = {normalize_name(str(value)) for name, value in self.attributes.items() if name.lower() in GENDERED}
         known = told or {word for name in self.names for word in name.split()}
-        return frozenset() if known & FEMALE and known & MALE else frozenset(known)
+        ties = frozenset() if told else self.ties
+        she, he = bool(known & FEMALE or ties & WOMEN), bool(known & MALE or ties & MEN)
+        return None if she is he else Meant.SHE if she else Meant.HE
+
+
+def ties_of(predicate: str, metadata: Mapping[str, Any]) -> frozenset[str]:
+    """What a relation says of the one it leads to: its predicate, and the word that was said for it."""
+    return frozenset({predicate, str(metadata.get(RELATION, ""))}) & (WOMEN | MEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +164,20 @@ def _named_before(text: str, pronoun: Pronoun, known: Sequence[Candidate]) -> bo
 
 
 def _referents(meant: Meant, session: Session, known: Sequence[Candidate]) -> Sequence[Candidate]:
-    """The entity that is meant; for `they`, all those of the turn in which it was named last."""
+    """The entity that is meant; for `they`, all those of the turn in which it was named last.
+
+    Of those that a turn named together, it is one that is known to be a `he` or a `she`.
+    """
     active = {entity_id: place for place, entity_id in enumerate(session.active_entity_ids)}
-    speakers = _speakers(session, known)
+    turns, speakers = _first_of_turn(session, active), _speakers(session, known)
+
+    def key(one: Candidate, rank: int) -> tuple[bool, int, int, bool, int]:
+        place = min(active[id_] for id_ in one.ids & active.keys())
+        turn = min(turns[id_] for id_ in one.ids & active.keys())
+        return one.entity_id in speakers, rank, turn, one.gender is not meant, place
+
     ranked = [
-        ((one.entity_id in speakers, rank, min(active[id_] for id_ in one.ids & active.keys())), one)
-        for one in known
-        if (rank := one.rank(meant)) is not None and one.ids & active.keys()
+        (key(one, rank), one) for one in known if (rank := one.rank(meant)) is not None and one.ids & active.keys()
     ]
     if not ranked:
         return ()
@@ -153,6 +188,16 @@ def _referents(meant: Meant, session: Session, known: Sequence[Candidate]) -> Se
     return [one for key, one in sorted(ranked, key=lambda one: one[0]) if key[:2] == best[:2] and one.ids & turn] or (
         first,
     )
+
+
+def _first_of_turn(session: Session, active: Mapping[str, int]) -> Mapping[str, int]:
+    """For each active entity the first place of those that the same turn named last; its own if no turn did."""
+    said = {id_: turn for turn, (_, ids) in enumerate(session.spoken()) for id_ in ids}
+    first: dict[int, int] = {}
+    for id_, place in active.items():
+        if id_ in said:
+            first.setdefault(said[id_], place)
+    return {id_: first[said[id_]] if id_ in said else place for id_, place in active.items()}
 
 
 def _speakers(session: Session, known: Sequence[Candidate]) -> Collection[UUID]:

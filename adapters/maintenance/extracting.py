@@ -17,6 +17,7 @@ from mnemolog.adapters.maintenance.threads import enqueue_threads
 from mnemolog.adapters.services import Services
 from mnemolog.commands.extraction_requests import ACTOR, ExtractTurn
 from mnemolog.commands.facts import Remember
+from mnemolog.domain.anaphora import RELATION
 from mnemolog.domain.calendar_day import end_of_planned
 from mnemolog.domain.entity import ME, PERSON
 from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_WRITES, Action, Candidate
@@ -255,6 +256,7 @@ def fact_of(
     """
     planned = end_of_planned(one.predicate, one.object)
     until = one.until or (planned if planned and planned > said_at else None)
+    told = {name: value for name, value in (("rule", one.rule), (RELATION, one.relation)) if value}
     fields = {
         "subject": one.subject,
         "predicate": one.predicate,
@@ -263,7 +265,7 @@ def fact_of(
         "since": one.since,
         "until": until if one.action not in (Action.END, Action.DENY) else None,
         "confidence": one.confidence,
-        "metadata": {"extractor": extractor, "rule": one.rule} if one.rule else {"extractor": extractor},
+        "metadata": {"extractor": extractor, **told},
         "told_at": said_at,
         "source_turn_ids": tuple(turn_ids),
         "origin": origin,

@@ -48,6 +48,8 @@ class Candidate:
 
     `in_short`: an end may name what holds by its first words, or in the singular: "my walnut allergy".
 
+    `relation`: the word for what somebody is, if it tells more than the predicate: a husband is `married_to`.
+
     `rule`: the rule that it comes from, after the name of the extractor.
     """
 
@@ -71,4 +73,5 @@ class Candidate:
     since: datetime | None = None
     until: datetime | None = None
     confidence: float = field(default=CONFIDENCE)
+    relation: str = ""
     rule: str = ""

@@ -13,6 +13,7 @@ from mnemolog.domain.extraction.rule import Make, Said, form
 from mnemolog.domain.extraction.vocabulary import (
     CARS,
     MODELS,
+    MORE_THAN_ITS_PREDICATE,
     ONE_OF,
     PETS,
     PLURALS,
@@ -461,6 +462,7 @@ def _tie(word: str, name: str) -> Candidate:
         category="Animal" if re.fullmatch(PETS, word) else PERSON,
         single=re.fullmatch(ONE_OF, word) is not None,
         literal=False,
+        relation=word if word in MORE_THAN_ITS_PREDICATE else "",
     )
 
 

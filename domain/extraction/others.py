@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from mnemolog.domain.entity import ME, PERSON
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.rule import Make, Said
-from mnemolog.domain.extraction.vocabulary import COUPLE, KIN_WORDS, ONE_OF, PETS, RELATIONS, TRIPS
+from mnemolog.domain.extraction.vocabulary import (
+    COUPLE,
+    KIN_WORDS,
+    MORE_THAN_ITS_PREDICATE,
+    ONE_OF,
+    PETS,
+    RELATIONS,
+    TRIPS,
+)
 from mnemolog.domain.predicates import NEXT_TRIP
 
 ANIMAL = "Animal"
@@ -23,6 +31,7 @@ class Who:
     single: bool
     category: str
     owner: str | None = None
+    relation: str = ""
 
     @classmethod
     def of(cls, said: Said) -> "Who":
@@ -31,7 +40,8 @@ class Who:
         name = said.named("person") or said.named("alone") or said.named("named")
         animal = re.fullmatch(PETS, word) is not None
         single = re.fullmatch(ONE_OF, word) is not None
-        return cls(RELATIONS.get(word, word), name, single, ANIMAL if animal else PERSON, said.named("owner"))
+        category, relation = ANIMAL if animal else PERSON, _telling(word)
+        return cls(RELATIONS.get(word, word), name, single, category, said.named("owner"), relation)
 
     def told(self, **fields: object) -> Candidate:
         """A candidate about them, who have to be known unless their relation is said as well."""
@@ -44,8 +54,18 @@ class Who:
         """That the one with this name has this relation to the author, or to an owner who is known."""
         if not self.predicate or self.name is None:
             return ()
-        tie = Candidate(predicate=self.predicate, object=self.name, category=self.category, single=self.single)
+        tie = Candidate(
+            predicate=self.predicate,
+            object=self.name,
+            category=self.category,
+            single=self.single,
+            relation=self.relation,
+        )
         return (replace(tie, literal=False, subject=self.owner or ME, known=self.owner is not None),)
+
+
+def _telling(word: str) -> str:
+    return word if word in MORE_THAN_ITS_PREDICATE else ""
 
 
 def their_relative(said: Said) -> Sequence[Candidate]:
@@ -54,7 +74,7 @@ def their_relative(said: Said) -> Sequence[Candidate]:
     single = re.fullmatch(ONE_OF, word) is not None
     tie = {"predicate": RELATIONS.get(word, word), "object": said.named("other"), "literal": False, "single": single}
     category = ANIMAL if re.fullmatch(PETS, word) else PERSON
-    return (*who.tie, who.told(category=category, changes=said.changes, **tie))
+    return (*who.tie, who.told(category=category, changes=said.changes, relation=_telling(word), **tie))
 
 
 def renamed(said: Said) -> Sequence[Candidate]:
@@ -211,7 +231,14 @@ def no_longer_is(said: Said) -> Sequence[Candidate]:
     """Who no longer has a relation to the author, and who has it now, if that is said."""
     word = said.match["role"].lower()
     predicate, single = RELATIONS.get(word, word), re.fullmatch(ONE_OF, word) is not None
-    who = Candidate(predicate=predicate, object=said.named("alone"), changes=True, single=single, literal=False)
+    who = Candidate(
+        predicate=predicate,
+        object=said.named("alone"),
+        changes=True,
+        single=single,
+        literal=False,
+        relation=_telling(word),
+    )
     over = replace(who, action=Action.END, until=said.clause.since)
     if (now := said.named("other")) is None:
         return (over,)

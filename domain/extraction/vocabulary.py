@@ -102,6 +102,8 @@ RELATIONS = {
     "landlady": "landlord",
 }
 """The predicates of relations whose own word is not one."""
+MORE_THAN_ITS_PREDICATE = frozenset({"wife", "husband", "girlfriend", "boyfriend", "fiancee", "landlady"})
+"""The words for relations that tell more than their predicates: whether somebody is a he or a she."""
 KIN_WORDS = (
     "mother father sister brother son daughter cousin aunt uncle niece nephew grandmother grandfather stepsister"
     " stepbrother stepson stepdaughter grandson granddaughter parent_of"

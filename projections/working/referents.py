@@ -4,17 +4,18 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from uuid import UUID
 
-from mnemolog.domain.anaphora import Candidate, resolve
+from mnemolog.domain.anaphora import TIES, Candidate, resolve, ties_of
 from mnemolog.domain.entity import Entity
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.mention import phrases
 from mnemolog.domain.pronouns import Pronouns
+from mnemolog.domain.relation import Relation
 from mnemolog.domain.scope import readable
 from mnemolog.domain.session import Session
 from mnemolog.domain.text import name_key
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded
-from mnemolog.events.graph_fold import ENTITY
+from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.projections.working.projector import SessionPlace, fold, place_of
 
 
@@ -50,13 +51,20 @@ def _referred(text: str, policy: Pronouns, session: Session, candidates: Sequenc
 
 
 class _Known:
-    """The entities so far, and those of each name."""
+    """The entities so far, those of each name, and the relations that may tell their gender, by whom they lead to."""
 
     def __init__(self) -> None:
         self._entities = dict[UUID, Entity]()
         self._named = defaultdict[str, set[UUID]](set)
+        self._relations = dict[UUID, Relation]()
+        self._leading_to = defaultdict[str, set[UUID]](set)
 
     def take(self, event: Recorded) -> None:
+        related = RELATION.evolve(self._relations, event.payload)
+        self._relations |= related
+        for id_, tie in related.items():
+            if tie.predicate in TIES and (end := str(tie.object_id or name_key(tie.name or ""))):
+                self._leading_to[end].add(id_)
         changed = ENTITY.evolve(self._entities, event.payload)
         self._entities |= changed
         for id_, one in changed.items():
@@ -77,8 +85,19 @@ class _Known:
         for id_, own in ids.items():
             one = self._entities[id_]
             if one.status in VISIBLE and one.traits.name and readable(one.scope, one.agent_id, agent_id):
-                traits, all_ids = one.traits, frozenset({str(id_), *own})
-                yield Candidate(id_, traits.name, traits.category, _names(one), all_ids, traits.attributes)
+                traits, all_ids, ties = one.traits, frozenset({str(id_), *own}), self._ties(id_, agent_id)
+                yield Candidate(id_, traits.name, traits.category, _names(one), all_ids, traits.attributes, ties)
+
+    def _ties(self, entity_id: UUID, agent_id: str) -> frozenset[str]:
+        """What an entity is to others by what ever held of it and the agent may see."""
+        own = {str(id_) for id_ in self._entities if self._survivor(id_) == entity_id}
+        ends = own.union(_names(self._entities[entity_id])) & self._leading_to.keys()
+        found = frozenset[str]()
+        for one in (self._relations[id_] for end in ends for id_ in self._leading_to[end]):
+            held = one.status in VISIBLE and one.validity.periods
+            if held and readable(one.scope, one.agent_id, agent_id):
+                found |= ties_of(one.predicate, one.metadata)
+        return found
 
     def _survivor(self, id_: UUID) -> UUID:
         while into := self._entities[id_].merged_into:

@@ -136,6 +136,25 @@ async def test_a_pronoun_of_another_language_refers_to_whom_the_session_is_about
     assert [(one.id, one.now, one.then) for one in done.differences] == [("t2", "no pronoun", "elle: Ana Silva")]
 
 
+async def test_a_pronoun_does_not_refer_to_a_brother_who_was_named_last(engine: Engine, user: str) -> None:
+    bob = Teller(engine, user)
+    await bob.knows_of("Ana")
+    luca = await bob.knows_of("Luca")
+    tie = await bob.tells("me", "brother", str(luca))
+    await engine.settled(60)
+    await bob.says("Ana met Luca", speaker="")
+    await bob.says("Luca called", speaker="")
+    await bob.says("Où est-ce que elle habite ?", speaker="", turn_id="t2")
+    await bob.retires(tie)
+    await bob.says("Où est-ce que elle habite ?", speaker="", turn_id="t3")
+    french = Forms(she=("elle",), questions=("où", "est-ce", "que", "est"))
+    other = replace(engine.policy, pronouns=Pronouns({**engine.policy.pronouns.forms, "fr": french}))
+
+    done = await backtest(engine, bob.stream, other)
+
+    assert [(one.id, one.then) for one in done.differences] == [("t2", "elle: Ana"), ("t3", "elle: Luca")]
+
+
 async def test_what_was_erased_is_not_in_the_shadow(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await says_it_twice(ana)

@@ -1,13 +1,14 @@
 """A pronoun stands for an active entity that it suits, the most recent one (A §6.1, A12)."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 import pytest
 
-from mnemolog.domain.anaphora import Candidate, Resolved, resolve
+from mnemolog.domain.anaphora import Candidate, Resolved, resolve, ties_of
 from mnemolog.domain.pronouns import Pronouns
 from mnemolog.domain.session import Session
 from mnemolog.domain.text import normalize_name
@@ -108,6 +109,37 @@ def test_what_is_known_of_the_gender_decides() -> None:
     assert meant("Does he know her?", session, (ana, bob)) == {"he": "Bob", "her": "Ana"}
     mom = entity(9, "Eva", "Person", "Mom")
     assert not meant("What does he want?", said(("Mom called", [mom])), (mom,))
+
+
+@pytest.mark.parametrize(
+    ("tie", "she"),
+    [
+        *((one, "Ana") for one in ("brother", "husband", "uncle", "stepson", "father_in_law")),
+        *((one, "Bob") for one in ("sister", "girlfriend", "partner_of", "fiance")),
+    ],
+)
+def test_what_somebody_is_to_another_tells_the_gender(tie: str, she: str) -> None:
+    bob = replace(BOB, ties=ties_of(tie, {}))
+    assert ties_of("married_to", {"relation": tie}) == bob.ties
+    session = said(("I met Ana", [ANA]), ("and Bob", [bob]))
+
+    assert meant("Where does she live?", session, (ANA, bob)) == {"she": she}
+
+
+def test_ties_that_disagree_tell_nothing_and_attributes_outweigh_them() -> None:
+    both = replace(BOB, ties=frozenset({"sister", "husband"}))
+    session = said(("I met Bob", [BOB]))
+    assert meant("Where does she live?", session, (both,)) == {"she": "Bob"}
+    told = replace(BOB, ties=frozenset({"husband"}), attributes={"pronouns": "she/her"})
+    assert meant("Where does she live?", session, (told,)) == {"she": "Bob"}
+
+
+def test_of_those_whom_a_turn_names_together_who_is_known_to_be_a_she_is_meant() -> None:
+    eva = replace(MARTA, ties=frozenset({"aunt"}))
+    together = said(("Ana met Marta", [ANA, eva]))
+    assert meant("Where does she live?", together, (ANA, eva)) == {"she": "Marta"}
+    later = said(("Ana called", [ANA]), before=together)
+    assert meant("Where does she live?", later, (ANA, eva)) == {"she": "Ana"}
 
 
 def test_two_pronouns_are_two_people() -> None:

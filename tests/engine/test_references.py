@@ -114,6 +114,36 @@ async def test_as_of_an_earlier_moment_she_is_who_was_meant_then(bob: Teller, en
 
 
 @pytest.mark.spec_part("A12")
+async def test_what_somebody_is_to_the_user_tells_whom_she_means(bob: Teller, engine: Engine) -> None:
+    luca = await bob.knows_of("Luca")
+    tie = await bob.tells("me", "married_to", str(luca), metadata={"relation": "husband"})
+    await engine.settled(60)
+    await bob.says("Ana met Luca", speaker="")
+    husband, question = await engine.log.head(bob.stream), "Where does she live?"
+    await bob.says("Luca called", speaker="")
+
+    assert [one.name for one in (await bob.asks(question)).references] == ["Ana Silva"]
+    assert [one.name for one in (await bob.asks("Where does he live?")).references] == ["Luca"]
+    twin = await bob.knows_of("Luke")
+    await bob.joins(twin, luca)
+    assert [one.name for one in (await bob.asks(question)).references] == ["Ana Silva"]
+    await bob.retires(tie)
+    await engine.settled(60)
+    assert [one.name for one in (await bob.asks(question)).references] == ["Luke"]
+    assert [one.name for one in (await bob.asks(question, Moment(as_of=husband))).references] == ["Ana Silva"]
+
+
+@pytest.mark.spec_part("A12")
+async def test_a_relative_who_is_only_named_is_known_when_somebody_has_the_name(bob: Teller, engine: Engine) -> None:
+    await bob.tells("me", "brother", "Luca")
+    await bob.knows_of("Luca")
+    await engine.settled(60)
+    await bob.says("Luca called", speaker="")
+
+    assert [one.name for one in (await bob.asks("Where does she live?")).references] == ["Ana Silva"]
+
+
+@pytest.mark.spec_part("A12")
 async def test_a_forgotten_entity_is_not_meant(bob: Teller) -> None:
     [ana] = await bob.engine.reads.entities(bob.viewer, await bob.caught_up(), name="Ana")
     await bob.forgets(ana["entity_id"])
