@@ -6,7 +6,7 @@ supersedes or ends it.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Self
 
 from mnemolog.commands.extraction_requests import ExtractTurn
@@ -23,6 +23,8 @@ from mnemolog.domain.relation import Relation
 from mnemolog.events.event import Event
 
 LIVING = ("Person", "Animal")
+_AN_ENGAGEMENT = timedelta(days=365)
+"""How long before it was told an engagement may have begun."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +57,9 @@ class Case:
         None if that is nobody, or several.
         """
         graph, fact = self.state.graph, self.fact
+        if self.candidate.with_partner:
+            partner = self._partner()
+            return self.of(object=partner, literal=False) if partner else None
         if self.candidate.via:
             held = [one for one in self.state.about(self.relation(), self.candidate.via) if holds(one, fact.said.since)]
             ends = {graph.root(one.object_id) for one in held if one.object_id}
@@ -65,6 +70,25 @@ class Case:
             return self
         subject = subject_of(graph, fact)
         return self if subject and subject.traits.category in LIVING else None
+
+    def _partner(self) -> str | None:
+        """The id or the name of the only fiancé, or else the only partner, of somebody of whom no marriage is known.
+
+        A wedding before the engagement was to somebody else.
+        """
+        graph, fact, since = self.state.graph, self.fact, self.candidate.since
+        if self.holding(self.state.about(fact, fact.predicate)):
+            return None
+        for predicate in ("engaged_to", "partner_of"):
+            held = [one for one in self.holding(self.state.about(fact, predicate)) if not self.is_told_later(one)]
+            ends = {str(graph.root(one.object_id)) if one.object_id else one.name for one in held}
+            if held and predicate == "engaged_to" and since:
+                began = min(period.valid_from for one in held for period in one.validity.periods)
+                if since < began - _AN_ENGAGEMENT:
+                    return None
+            if ends:
+                return ends.pop() if len(ends) == 1 else None
+        return None
 
     @property
     def moves_planned(self) -> bool:

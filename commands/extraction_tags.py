@@ -11,6 +11,7 @@ from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.extraction.candidate import Action
 from mnemolog.domain.extraction.vocabulary import (
     ALSO_CALLED,
+    COUPLE,
     FOLLOWED,
     FOLLOWED_BY_OTHER,
     SUCCEEDED,
@@ -24,6 +25,8 @@ def tags_of(case: Case) -> frozenset[str]:
     graph = case.state.graph
     tags = FACTS.tags(graph, case.relation()) if case.candidate.via else frozenset[str]()
     subject = None
+    if case.candidate.with_partner:
+        tags |= _with_partner(case)
     try:
         case = case.resolved() or case
         subject = subject_of(graph, case.fact)
@@ -31,6 +34,18 @@ def tags_of(case: Case) -> frozenset[str]:
         pass  # What is lacking is read next; else the decision leaves it out.
     tags |= FACTS.tags(graph, case.fact)
     return tags | _around(case, subject) if subject else tags
+
+
+def _with_partner(case: Case) -> frozenset[str]:
+    """The tags of whom somebody may be married to after a wedding."""
+    graph, fact = case.state.graph, case.fact
+    tags = FACTS.tags(graph, fact)
+    subject = subject_of(graph, fact)
+    for predicate in COUPLE if subject else ():
+        assert subject
+        tags |= slot_reads(graph, (fact.scope, fact.owner, subject.entity_id, predicate))
+    slots = case.state.about(fact, *COUPLE)
+    return tags | entity_reads(graph, [one.object_id for one in slots if one.object_id])
 
 
 def _around(case: Case, subject: Entity) -> frozenset[str]:

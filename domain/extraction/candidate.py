@@ -44,6 +44,8 @@ class Candidate:
     `wrong`: the value that the sentence says was wrong. Who only states "Graz, not Linz" corrects what was told lately, and
     otherwise tells of a change.
 
+    `with_partner`: its object is the only fiancé, or else the only partner, whom the subject has.
+
     `hired`: it is a job with somebody else, with which one's own business ends.
 
     `in_short`: an end may name what holds by its first words, or in the singular: "my walnut allergy".
@@ -63,6 +65,7 @@ class Candidate:
     planned: bool = False
     again: bool = False
     wrong: str = ""
+    with_partner: bool = False
     hired: bool = False
     in_short: bool = False
     action: Action = Action.STATE

@@ -34,7 +34,7 @@ def clauses(text: str) -> Iterator[Clause]:
     """The clauses of a message that may state something about its author, without what leads up to them."""
     if len(text) > LONGEST:
         text = text[: max(text.rfind(end, 0, LONGEST) for end in ".!?\n") + 1]
-    plain = _QUOTED.sub(' "" ', _capitalised(_apostrophes(text.translate(_TYPOGRAPHY))))
+    plain = _QUOTED.sub(' "" ', _capitalised(_apostrophes(_FIANCE.sub("e", text.translate(_TYPOGRAPHY)))))
     if _JEST.search(plain):
         return
     sentences = sentences_of(plain.replace(" - not ", ", not "))
@@ -164,6 +164,7 @@ def _opened(sentence: str) -> tuple[str, bool]:
 
 
 _TYPOGRAPHY = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "«": '"', "»": '"', "–": "-", "—": "-", "…": "."})
+_FIANCE = re.compile("(?<=fianc)é", re.IGNORECASE)
 # Who writes "i" for "I" writes names in small letters, too.
 _SMALL_I = re.compile(r"(?<![\w'.&/-])i(?:'m|'ve|'ll|'d)?(?= [a-z])")
 _NO_SMALL_NAME = (
@@ -229,6 +230,7 @@ _ELLIPSIS = re.compile(
     r"|switched|changed|graduated|became|turned|went|(?:opened|launched|founded|set up)(?= (?:my|our) own\b)|bought|booked|sold|scrapped|stopped|came off|gave up|(?:put|raised|upped|bumped|lowered)(?= my\b)|been(?= (?:seeing|dating)\b)|had to(?= (?:put|cancel|postpone|move|push|reschedule|call off)\b))\b(?! by\b)"
     r"|(?:(?:just|finally|recently|also|now) )?(?P<doing>moving|renting|sharing(?= an? )|starting|joining|living|working|seeing|dating|leaving|(?:flying|heading|travell?ing) to"
     r"|(?:going to|back from|off to)(?= (?-i:[A-Z])[^,;.]*(?:[,;.]|$))|off(?= (?:the|my) [a-z]{5,}\b)|planning(?= (?:an?|our|my|the) (?:trip|holiday|vacation)))\b"
+    rf"(?! (?:(?:on|in|from) )?{POINT},? (?:i|we)\b)"
     r"(?!(?:(?!, (?:\w+ ){1,3}(?:is|are)\b).)*\b(?:is|isn't|was|wasn't|are|were|has|had|will|can|makes|made|takes|took|feels|felt|means|meant|sounds|seems)\b)",
     re.IGNORECASE,
 )
@@ -263,7 +265,7 @@ _NOW_AT = re.compile(r"now (?:works|lives) (?:at|in|for)\b")
 _JOINT = re.compile(
     r",? (?:and|but|so|because|since|although|though|while|as(?! my\b)) (?=(?:now |then |recently |also |(?:from|since) \w+ )?(?:I|i|we|my|our|We|My|Our|Dr)\b(?!(?:'m|'re| am| are) moving in\b))"
     r"|, (?=(?:I|i|we|my|she|he|they)\b(?!(?:'s| is) (?:called|named)\b))|, (?=(?:the|our) (?:wedding|race|operation|surgery|funeral|exam|interview)\b)"
-    r"|,? (?:and|so) (?=(?:[A-Z][\w'-]+ ){1,2}(?:isn't|is not|is no longer) my\b)|,? and (?=(?:now )?(?:she|he)\b)|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
+    r"|,? (?:and|so) (?=(?:[A-Z][\w'-]+ ){1,2}(?:isn't|is not|is no longer) my\b)|,? and (?=(?:now )?(?:she|he)\b)|,(?: and)? (?=(?:[A-Z][\w'-]+ ){1,4}is (?:now )?my favou?rite\b)|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
     r"|, (?=(?:live|work) (?:in|at|for|as)\b)|,? (?:and|but) (?=now (?:works|lives) (?:at|in|for)\b)|,? and (?:then )?(?=(?:to )?(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)? (?:on|from) (?:the )?\d)"
     r"|(?:,|,? (?:and|but)) (?=(?:(?:allergic|married|engaged) to|based in|studying|living in)\b)"
     r"|, (?=(?:(?:my|the) )?(?:doctor|doc|gp|consultant)(?:'s| has)? (?:just )?(?:stopped|took|taken|put|raised|lowered|cut|switched|changed)\b)"
@@ -408,7 +410,7 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 _SPECULATION = re.compile(
-    r"\b(?:if|unless|whether|suppose|supposing|imagine[ds]?|imagining|pretend(?:s|ing)?|hypothetically|would|could|might"
+    r"\b(?:(?:goes|went|reads|sings|sang)(?=:)|(?:song|lyrics?|poem|motto|slogan|caption|headline|joke|meme|script)(?: \w+){0,3}(?=:)|if|unless|whether|suppose|supposing|imagine[ds]?|imagining|pretend(?:s|ing)?|hypothetically|would|could|might"
     r"|should|maybe|perhaps|probably|possibly|almost|nearly|wish(?:es|ed)?|dream(?:s|ed|t)?|daydream\w*|jok(?:es|ing)|(?<!is a )joke|kidding"
     r"|may (?:be|have|move|go|get|not|well|become|start|try|need)|(?:said|says|told|tells|asked|asks|wrote|writes|claims|claimed)"
     r"|heard|supposedly|allegedly|reportedly|apparently|i (?:think|guess|bet|suspect|doubt|believe|hope)|not sure|as though"

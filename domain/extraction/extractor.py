@@ -20,12 +20,14 @@ from mnemolog.domain.extraction.forms import (
     FLIES_TO,
     GOT_ONE,
     HAS_LEFT,
+    HAS_QUIT,
     I_AM,
     INSTEAD,
     IT_IS,
     MOVED_IN,
     MOVED_IT,
     NAME_ALONE,
+    NOW_AT,
     OFF_IT,
     ONLY_INTOLERANT,
     REACHED_AT,
@@ -42,7 +44,7 @@ from mnemolog.domain.extraction.short_names import is_called
 from mnemolog.domain.extraction.times import Dated, dated, day_of, is_to_come, moment
 from mnemolog.domain.extraction.validation import valid
 from mnemolog.domain.extraction.vocabulary import COUPLE, PETS, SUPERIORS
-from mnemolog.domain.predicates import MEDICATION, NEXT_TRIP, TRIP_DATE, TRIP_TO, trip_date_of
+from mnemolog.domain.predicates import MEDICATION, NEXT_TRIP, TRIP_DATE, TRIP_TO, WORKS_AT, trip_date_of
 from mnemolog.domain.text import name_key
 
 
@@ -69,7 +71,10 @@ def extract(
         if found and not clause.denies and (begun := _begun(clause, found[-1], at)):
             found[-1] = begun
             continue
-        if not _names_a_pet(clause):
+        moved_on = _moved_on(clause, at)
+        if moved_on:
+            clause = replace(clause, text=moved_on[0])
+        elif not _names_a_pet(clause):
             clause = replace(clause, text=named(clause.text, (*sentences_of(previous), *clause.before)))
         stated = dated(clause.text, at)
         said_before = " ".join((previous, *clause.before))
@@ -98,8 +103,10 @@ def extract(
                 one = replace(one, subject=author)
             if one.action is Action.END and _RESUMED.search(text) and one.predicate.endswith((MEDICATION, _DOSE)):
                 continue
+            if moved_on and one.predicate == WORKS_AT:
+                one = replace(one, replaces=moved_on[1])
             if valid(one, at) and not any(replace(each, rule=one.rule) == one for each in found):
-                found.append(one)
+                found.insert(_place_of_new_job(one, found) if moved_on else len(found), one)
     in_order = sorted(found, key=lambda one: _place(one, author)) if len(found) > MOST_WRITES else found
     return in_order[:MOST_CANDIDATES]
 
@@ -170,6 +177,24 @@ def _new_job(clause: Clause, stated: Dated, at: datetime) -> Sequence[Candidate]
     if not (clause.before and _JOB.search(clause.before[-1])) or (found := AT_WORK.match(stated.text)) is None:
         return ()
     return [replace(one, rule=f"{EXTRACTOR}/at-work") for one in they_started_at(Said(found, stated, at))]
+
+
+def _moved_on(clause: Clause, at: datetime) -> tuple[str, str] | None:
+    """Whom a clause means that tells the new job of somebody who left one, and where: "Eva left Acme, she's at Globex".
+
+    What was left may be somebody, of whom the clause then tells: it counts only as the employer that is known.
+    """
+    left, now = HAS_QUIT.match(_before(clause)), NOW_AT.match(clause.text)
+    if left is None or now is None:
+        return None
+    former = Said(left, Dated(clause.text), at).name
+    return f"{left['whose']} now works at {clause.text[now.start('name') :]}", former
+
+
+def _place_of_new_job(job: Candidate, found: Sequence[Candidate]) -> int:
+    """Before the end of the former one, which has to hold until then."""
+    ends = (place for place, one in enumerate(found) if one.action is Action.END and one.predicate == WORKS_AT)
+    return next(ends, len(found)) if job.predicate == WORKS_AT else len(found)
 
 
 def _flight_changed(clause: Clause, at: datetime) -> Sequence[Candidate]:

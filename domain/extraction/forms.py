@@ -71,6 +71,7 @@ from mnemolog.domain.extraction.makers import (
     weekly_now,
     weekly_over,
     works_at,
+    works_from,
 )
 from mnemolog.domain.extraction.others import (
     cancelled,
@@ -96,6 +97,7 @@ from mnemolog.domain.extraction.others import (
     they_work_as,
     they_work_at,
     wed,
+    wed_to_partner,
 )
 from mnemolog.domain.extraction.rule import Rule, form, named, rule
 from mnemolog.domain.extraction.vocabulary import SEVERAL, SUBJECTS, VERBS
@@ -165,6 +167,8 @@ DATES: tuple[Rule, ...] = named(
 
 # What these are about was said before.
 AT_WORK = form(r"{WHO}(?: is|'s|'re| are)(?: now)?(?: working)? (?:at|with|for) {NAME}{END}")
+HAS_QUIT = form(r"(?P<whose>{WHO})" + _HAVE + r" (?:quit|left|leaving|resigned from) {NAME}[.!,]*$")
+NOW_AT = form(r"(?:she|he)(?:'s| is| has)?(?: (?:now|just|already))* (?:(?:works|working)(?: (?:at|for))|started(?: (?:working|a new job))? (?:at|with|for)|joined|at) {NAME}{END}")
 MOVED_IT = form(rf"(?:{{I}}(?: had to)? (?:move|moved|postpone|postponed|reschedule|rescheduled|push|pushed|delay|delayed|change|changed) it|it{_MOVED})(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})")
 ONLY_INTOLERANT = form(r"(?:(?:my|the|that) allergy|it) {INTOLERANCE}(?=$|[,.!])")
 OFF_IT = form(r"(?:{TREATS}(?: has|'s)?(?: just)? (?:took|taken) me off|{I} (?:(?:stopped|quit|no longer) (?:taking|take)|(?P<bare>stopped|quit)|(?:came |come |taken )?off)) (?:it|that|them){FOR_GOOD}")
@@ -249,7 +253,10 @@ RULES: tuple[Rule, ...] = named(
     rule("switched from", r"{I} switched(?: over)? from {FORMER} to (?:(?:their|a) (?:competitor|rival),? )?{NAME}(?=$|[,.!(]| (?:now|and|as|because|since|this|last)\b)", switched),
     rule("moved from", r"{I} moved(?: back)? from {FORMER} to {NAME}{END}", moved_from),
     rule("start", r"{I} (?:started|starting) (?:(?:work )?at|work(?:ing)? (?:at|for|with)) (?!the University(?! Hospital)){PLACE}{NAME}{END}(?:,? as an? {OCCUPATION})?", starts_as),
-    rule("start", r"i start (?:(?:work )?(?:at|with)|(?:my|the|a) (?:new )?(?:job|role|position) (?:at|with)) (?!the University(?! Hospital)){PLACE}{NAME}{END}(?:,? as an? {OCCUPATION})?", starts_at),
+    rule("start|begin", r"i (?:start|begin) (?:(?:work )?(?:at|with)|(?:my|the|a) (?:new )?(?:job|role|position) (?:at|with)) (?!the University(?! Hospital)){PLACE}{NAME}{END}(?:,? as an? {OCCUPATION})?", starts_at),
+    rule("'ll|will|going to", r"i(?:'ll| will|(?:'m| am) going to)(?: (?:now|then|also|finally|officially))* (?:(?:start|begin|be starting|be beginning)(?: (?:work(?:ing)?|teaching))? (?:at|for|with)|(?:start|begin|be starting) (?:my|the|a) (?:new )?(?:job|role|position) (?:at|with)|(?:join|be joining)(?! the\b)) (?!the University(?! Hospital)){PLACE}{NAME}{END}(?:,? as an? {OCCUPATION})?", starts_at),
+    rule("'ll|will|going to", r"i(?:'ll| will|(?:'m| am) going to)(?: (?:now|then|also|finally|officially))* (?:work|be working|teach|be teaching)(?: (?!not\b)[a-z ]{2,30}?)? (?:at|for) {PLACE}{NAME}{END}", works_from),
+    rule("i join", r"i join (?!the ){PLACE}{NAME}{END}(?:,? as an? {OCCUPATION})?", starts_at),
     rule("join", r"{I} (?:joined|joining) (?!the ){PLACE}{NAME}{END}", started_at),
     rule("offer|contract", r"{I} (?:accepted|(?:took|taken|signed)(?= .{0,12}(?:job|contract))) (?:an?|the|their|my)(?: new)?(?: job)? (?:offer|contract) (?:from|at|with) {NAME}{END}", joins),
     rule("let me go|fired me|laid me off|redundant", r"{NAME} (?:has |have )?(?:just )?(?:let me go|fired me|laid me off|made me redundant)(?=$|[,.!;]| (?:and|after|because|in|without|for)\b)", ends("works_at", in_short=True)),
@@ -326,6 +333,7 @@ RULES: tuple[Rule, ...] = named(
     rule("allerg", r"{WHO}(?: is| are|'s)(?: (?:very|severely|extremely|highly|also))* allergic to {FOOD}(?=$|[,.!(]| (?:so|because|since|now|too)\b)", they_are_allergic),
     rule("allerg", r"{WHO}(?:(?: is|'s) (?:no longer|not)| isn't) allergic to (?P<former>{DISH}){NO_MORE}?(?=$|[,.!(])", they_outgrew),
     rule("outgrew|grew out|outgrown|grown out", r"{WHO}(?: has|'s)?(?: just| finally)? (?:outgrew|grew out of|outgrown|grown out of) (?:his|her|their) (?:(?P<former>{DISH}) allergy|allergy to (?P<other_food>{DISH}))(?=$|[,.!(]| (?:as|when|years|a|according)\b)", they_outgrew),
+    rule("is my fav|is our fav|is now my fav", r"(?P<value>(?-i:[A-Z])[\w'&-]+(?: (?-i:[A-Z])[\w'&-]+){0,3}) is (?:now )?(?:my|our)(?: new| current| all-time)? favou?rite (?P<what>[a-z]+(?: (?!now|these|at|right|because|since|and|but|by|in|of|for|so)[a-z]+)?)(?=$|[,.!;]| (?:now|nowadays|currently|these days|right now|at the moment|by far)\b)", favourite),
     # Deaths.
     rule("died|passed", r"{GONE}(?: has| have)?(?: (?:just|sadly|unfortunately|recently|suddenly))* (?:died|passed away|passed on)" + _GONE, died),
     rule("dead|no longer with us|no longer alive", r"{GONE} is (?:dead|no longer (?:with us|alive))" + _GONE, died),
@@ -357,6 +365,10 @@ RULES: tuple[Rule, ...] = named(
     rule("married", r"{WHO} (?:and|&) {OTHER} (?:are|were|got|have got)(?: (?:just|now|finally))? married(?=$|[,.!;(]| (?:at|in|on|now)\b)", they_married),
     rule("married", r"{WHO}" + _HAVE + r"(?: (?:got|getting))?(?: married to| married) {OTHER}{FROM_HERE}", they_married),
     rule("married", r"{OTHER} & i(?: (?:just|finally))? (?:got|were) married" + r"(?=$|[,.!;(]| (?:and|at|with|by|on)\b)", wed),
+    rule("tied the knot", r"(?:{OTHER} & )?{I}(?: finally| actually| really)* tied the knot(?=$|[,.!;(]| (?:and|at|with|by|on)\b)", wed_to_partner),
+    rule("got married", r"{I} got married(?=$|[,.!;(]| (?:and|at|with|by|on)\b| in (?-i:[A-Z]))", wed_to_partner),
+    rule("now married|finally married|officially married", r"we(?:'re| are)(?: (?:now|finally|officially))+ married(?=$|[,.!;(]| (?:now|and)\b)", wed_to_partner),
+    rule("we're married|we are married", r"we(?:'re| are) married(?=$|[.!;(]| now\b)", wed_to_partner),
     rule("married", r"{I}(?: (?:got|getting|were))* married(?: to {OTHER})?(?=$|[,.!;(]| (?:and|at|with|by|on)\b)", wed),
     rule("been married", r"{OTHER} & i(?:'ve| have) been (?:happily )?married(?=$|[,.!;(]| (?:for|since|\d+)\b)", been_married),
     rule("married", r"i married {OTHER}(?=$|[,.!;(])", wed),

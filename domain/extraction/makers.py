@@ -304,6 +304,12 @@ def starts_at(said: Said) -> Sequence[Candidate]:
     return starts_as(said) if said.clause.since else ()
 
 
+def works_from(said: Said) -> Sequence[Candidate]:
+    """ "From September I'll teach at Acme School"; on a single day one may only be there."""
+    to_come = said.clause.since is not None and said.clause.since > said.at
+    return started_at(said) if to_come and said.clause.onward else ()
+
+
 def titled(said: Said) -> Sequence[Candidate]:
     title = said.match["value"].lower()
     return (Candidate(predicate="job_title", object=title, literal=True, since=said.clause.since, changes=True),)

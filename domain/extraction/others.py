@@ -262,4 +262,21 @@ def wed(said: Said) -> Sequence[Candidate]:
         return ()
     date = {"predicate": "wedding_date", "object": clause.stamp, "literal": True, "single": True, "changes": True}
     married = Candidate(predicate="married_to", object=name, category=PERSON, changes=True, since=clause.since)
-    return (*((married,) if name and clause.since <= said.at else ()), Candidate(**date))  # type: ignore[arg-type]
+    return (*((married,) if name and clause.since <= said.at else _to_partner(said)), Candidate(**date))  # type: ignore[arg-type]
+
+
+def wed_to_partner(said: Said) -> Sequence[Candidate]:
+    """A wedding of which only is said that it was: "We tied the knot!"."""
+    return wed(said) if said.clause.since else _to_partner(said)
+
+
+def _to_partner(said: Said) -> Sequence[Candidate]:
+    """A marriage to the fiancé or the partner, which is not over."""
+    since = said.clause.since
+    if (since and since > said.at) or said.clause.until or _OVER.search(said.match.string):
+        return ()
+    married = Candidate(predicate="married_to", object=None, category=PERSON, changes=True, since=since)
+    return (replace(married, with_partner=True, single=True),)
+
+
+_OVER = re.compile(r"\b(?:getting|divorc\w*|separat\w*|split|annul\w*|widow\w*|ex)\b", re.IGNORECASE)

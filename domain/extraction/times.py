@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 _MONTH_NAMES = "january february march april may june july august september october november december"
@@ -71,10 +71,13 @@ _SPAN = re.compile(r"over |(?:earlier )?(?:this|last) (?:week(?:end)?|month)\b",
 _STARTING = re.compile(r"(?:starting|as from)\b", re.IGNORECASE)
 # "She is my boss from June": who speaks of the past says "since".
 _FROM_MONTH = re.compile(rf"from {MONTH}\b", re.IGNORECASE)
+# "As of April I work at Acme" tells of this April or of the next one.
+_AS_OF = re.compile(r"(?:as of|from)\b", re.IGNORECASE)
+_DOES = re.compile(r"\b(?:i|we)(?: (?:now|then|will))* (?:work|teach|live|study)\b", re.IGNORECASE)
 _PRESENT = re.compile(r"(?:\b(?:is|are|am|will)|'s|'re|'m|'ll)\b", re.IGNORECASE)
 _TO_COME = re.compile(
     r"(?:'m|am|'re|are|'s|is)(?: \w+){0,2} (?:starting|joining|moving|relocating|leaving|going|getting|changing|switching|(?:flying|travell?ing|driving|heading|off) to)\b"
-    r"|\b(?:i start|(?:i|we) (?:go|fly|travel|drive|set off) to)\b|(?:'ll|\bwill|\bshall)\b|\bnext (?:trip|holiday|vacation|journey)\b|\bplanning\b|\bnew [\w '-]{2,40}? from\b|(?:'m|am|'re|are|is) to (?:fly|go|travel|start|leave)\b",
+    r"|\b(?:i (?:start|begin|join)|(?:i|we) (?:go|fly|travel|drive|set off) to)\b|(?:'ll|\bwill|\bshall)\b|\bnext (?:trip|holiday|vacation|journey)\b|\bplanning\b|\bnew [\w '-]{2,40}? from\b|(?:'m|am|'re|are|is) to (?:fly|go|travel|start|leave)\b",
     re.IGNORECASE,
 )
 
@@ -84,7 +87,8 @@ class Dated:
     """A clause without its phrases of time, and what these say. `since` may lie in the future.
 
     `brief`: it says for how many days or weeks, as in "for a week". `span`: the days that it names, if something may have
-    lasted for just these, as "over the weekend" or "this week". `stamp` is `since` as exactly as it was said: `2026-03-01`, `2026-03`, `2026`, `the summer of 2025`.
+    lasted for just these, as "over the weekend" or "this week". `onward`: it says from when on, or names a month or a
+    year. `stamp` is `since` as exactly as it was said: `2026-03-01`, `2026-03`, `2026`, `the summer of 2025`.
     """
 
     text: str
@@ -93,6 +97,7 @@ class Dated:
     stamp: str = ""
     brief: bool = False
     span: str = ""
+    onward: bool = field(default=False, repr=False)
 
     @property
     def over(self) -> datetime | None:
@@ -129,7 +134,7 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
     """
     clause = RANGE_OF_DAYS.sub(r"from \g<start> until \g<end>", _RANGE.sub(_from_until, clause))
     since = until = None
-    stamp, brief, span = "", False, ""
+    stamp, brief, span, onward = "", False, "", False
     for found in _PHRASE.finditer(clause):
         phrase = found[0]
         if found["until"]:
@@ -137,6 +142,9 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
         elif found["from"]:
             to_come = _STARTING.match(phrase) or (_FROM_MONTH.match(phrase) and _PRESENT.search(clause))
             since = since or point(found["start"], at, future=future or bool(to_come))
+            if since and _AS_OF.match(phrase) and _DOES.search(clause):
+                since = _nearest(found["start"], since, at)
+            onward = since is not None
         elif found["in"]:
             since = since or shifted(at, phrase.split(maxsplit=1)[1], 1)
         elif found["for"]:
@@ -149,8 +157,15 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
             span = span or (phrase.lower() if _SPAN.match(phrase) else "")
         if since and not stamp:
             stamp = _stamp(phrase.lower(), since)
+            onward = onward or len(stamp) in (4, 7)
     text = " ".join(_PHRASE.sub(" ", clause).split())
-    return Dated(re.sub(r"\s+([,.!;:])", r"\1", text).strip(" ,"), since, until, stamp, brief, span)
+    return Dated(re.sub(r"\s+([,.!;:])", r"\1", text).strip(" ,"), since, until, stamp, brief, span, onward)
+
+
+def _nearest(phrase: str, since: datetime, at: datetime) -> datetime:
+    """Of the last and the next day or month that a phrase names, the one that is nearer to the message."""
+    coming = point(phrase, at, future=True)
+    return coming if coming and abs(coming - at) < abs(since - at) else since
 
 
 def absolute(text: str, at: datetime, *, once: bool = False) -> str:

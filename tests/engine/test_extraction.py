@@ -921,6 +921,52 @@ async def test_a_marriage_ends_what_the_two_were_before(ana: Teller) -> None:
     await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
+@pytest.mark.parametrize("before", ["I'm engaged to Tom.", "My partner is called Tom.", "My boyfriend Tom is a nurse."])
+async def test_who_got_married_is_married_to_the_only_partner(engine: Engine, user: str, before: str) -> None:
+    ana = Teller(engine, user)
+    await hears(ana, before)
+    await hears(ana, "We got married on 2 May!", occurred_at=day("2026-05-04"))
+    facts = await told(ana)
+    assert "ana married_to Tom" in facts
+    assert not {"ana partner_of Tom", "ana engaged_to Tom"} & facts
+    await assert_live_equals_replayed(engine, ana.stream)
+
+
+async def test_a_wedding_long_before_the_engagement_was_to_somebody_else(ana: Teller) -> None:
+    await hears(ana, "I'm engaged to Tom.", "We got married in 2012, far too young.")
+    assert "ana engaged_to Tom" in await told(ana)
+    assert not [one for one in await told(ana) if "married_to" in one]
+
+
+async def test_a_wedding_without_a_partner_who_is_known_or_beside_a_spouse_marries_nobody(ana: Teller) -> None:
+    await hears(ana, "We got married!", "My wife Mia is a baker.", "We tied the knot in Rome.")
+    assert {one for one in await told(ana) if "married_to" in one} == {"ana married_to Mia"}
+
+
+async def test_the_word_for_a_spouse_is_kept_and_tells_whom_she_means(ana: Teller) -> None:
+    await hears(ana, "My sister Eva works at Nokia.", "My husband Tom works at Bosch.")
+    [spouse] = await ana.facts(predicate="married_to")
+    assert spouse["metadata"]["relation"] == "husband"
+    answer = await ana.asks("Where does she work?")
+    assert [one.name for one in answer.references] == ["Eva"]
+    assert answer.hits[0].text == "Eva works at Nokia"
+
+
+async def test_a_new_job_takes_the_place_of_the_one_that_was_left(ana: Teller) -> None:
+    await hears(
+        ana, "My friend Dana works at Acme.", "My sister Eva is fun.", "Dana has left Acme, she's at Globex now."
+    )
+    assert "Dana works_at Globex" in await told(ana)
+    assert "Dana works_at Acme" not in await told(ana)
+    await hears(ana, "Dana left Eva, she works at Umbra now.", occurred_at=day("2026-04-01"))
+    assert "Dana works_at Globex" in await told(ana)
+
+
+async def test_what_names_no_employer_stands_below_the_fact_that_does(ana: Teller) -> None:
+    await hears(ana, "I work at Acme.", "Where do I work well? At my desk at work, I work best at work.")
+    assert await best(ana, "Where do I work?") == (f"{ana.user} works at Acme", True)
+
+
 async def test_an_engagement_that_is_heard_of_later_ended_with_the_marriage(ana: Teller) -> None:
     await hears(ana, "Tom and I got married on 2 May.", occurred_at=day("2026-05-04"))
     await hears(ana, "Tom and I got engaged!", occurred_at=day("2026-01-04"))
