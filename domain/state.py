@@ -17,6 +17,7 @@ from mnemolog.domain.predicates import NEXT_TRIP, TRIP_TO, trip_of
 from mnemolog.domain.text import NOT_A_TITLE, name_key, normalize_name, search_terms
 
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'll|me|my|mine|we|we're|we've|our|us)\b")
+_OF_ANOTHER = re.compile(r"(?:works|lives)\b")
 # Not what is the case now: earlier, later, or only imagined.
 _NOT_NOW = re.compile(
     r"\?|(?<!have )(?<!'ve )\blived in\b"
@@ -210,7 +211,7 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
             return None
     if _NOT_NOW.search(plain):
         return None
-    state = next((state for state, pattern in _STATES.items() if pattern.search(plain)), "")
+    state, said = next(((one, told[0]) for one, form in _STATES.items() if (told := form.search(plain))), ("", ""))
     if not state and (valued := _VALUED.search(plain)):
         state = f"={(valued[1] or valued[2]).split()[-1]}"
     if not state:
@@ -219,6 +220,8 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
         relative = f"{normalize_name(speaker) or ME} {RELATIONS.get(theirs[1], theirs[1])}"
         return Statement(id_, relative, state, plain, at)
     if _FIRST_PERSON.search(plain):
+        if (of_another := _OF_ANOTHER.match(said)) and not plain.startswith(f"i {of_another[0]}"):
+            return None  # "My ex-husband works at Acme." Of indirect speech, `reported` makes "I works".
         return Statement(id_, normalize_name(speaker) or "me", state, plain, at)
     name = re.match(r"[^\W\d_][\w-]*", plain)
     return Statement(id_, name[0], state, plain, at) if name and (text[0].isupper() or name[0] == "the") else None

@@ -97,6 +97,15 @@ def test_what_a_relative_does_is_not_what_the_user_does() -> None:
     assert own.subject == "me"
 
 
+@pytest.mark.parametrize(
+    "other",
+    ["My ex-husband Kai works at Siemens", "our lodger lives in the annex", "The man who sold my bike works at Ikea"],
+)
+def test_what_another_does_whom_the_rules_do_not_know_is_not_what_the_user_does(other: str) -> None:
+    for question, own in (("Where do I work?", "I work at Acme."), ("Where do I live?", "I live in Porto.")):
+        assert current(question, own, other) == [own, other]
+
+
 def test_trips_and_diets_have_a_current_one_as_well() -> None:
     trips = ("I'm planning a trip to Crete.", "Change of plans, the next trip is Malta.")
     assert current("Where does my next trip go?", *trips) == [trips[1]]
