@@ -158,8 +158,7 @@ _IMAGINED = re.compile(
 def answers_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     """A message that tells no place counts less if the question is where, and one that names nobody if it is who.
 
-    So does a fact that is a date, if the question is who: that of a trip may tell where. Such a message stands below a
-    fact that is about what is asked for: `It was late at work again` tells nobody's employer.
+    So does a fact that is a date, if the question is who: that of a trip may tell where.
     """
     question = asked.question.text
     if (tells_it := told_by(question)) is None:
@@ -170,16 +169,8 @@ def answers_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
             return tells_it is not tells_person or not hit.row["details"]["predicate"].endswith("_date")
         return hit.kind != MESSAGE or tells_it(hit.row["text"], question)
 
-    wanted = state.asked_states(question)
-    facts = [hit for hit in hits if hit.kind == FACT and hit.current and may_answer(hit)]
-    about = [hit.score for hit in facts if state.state_of(hit.row["details"]["predicate"]) in wanted]
-    most = max(about, default=None)
-    told = [hit if may_answer(hit) else _at_most(most, _no_answer(hit)) for hit in hits]
-    return sorted(told, key=lambda hit: (-hit.score, hit.kind != FACT))
-
-
-def _at_most(score: float | None, hit: Hit) -> Hit:
-    return hit if score is None or hit.kind != MESSAGE or hit.score < score else replace(hit, score=score)
+    told = [hit if may_answer(hit) else _no_answer(hit) for hit in hits]
+    return sorted(told, key=lambda hit: -hit.score)
 
 
 def _no_answer(hit: Hit) -> Hit:

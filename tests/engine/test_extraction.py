@@ -962,11 +962,6 @@ async def test_a_new_job_takes_the_place_of_the_one_that_was_left(ana: Teller) -
     assert "Dana works_at Globex" in await told(ana)
 
 
-async def test_what_names_no_employer_stands_below_the_fact_that_does(ana: Teller) -> None:
-    await hears(ana, "I work at Acme.", "Where do I work well? At my desk at work, I work best at work.")
-    assert await best(ana, "Where do I work?") == (f"{ana.user} works at Acme", True)
-
-
 async def test_an_engagement_that_is_heard_of_later_ended_with_the_marriage(ana: Teller) -> None:
     await hears(ana, "Tom and I got married on 2 May.", occurred_at=day("2026-05-04"))
     await hears(ana, "Tom and I got engaged!", occurred_at=day("2026-01-04"))
