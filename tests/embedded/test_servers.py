@@ -143,7 +143,8 @@ def test_the_http_url_is_published_later(servers: EmbeddedServers, data_dir: Pat
 def test_a_server_that_cannot_start_says_why_and_leaves_nothing_running(data_dir: Path) -> None:
     with EmbeddedServers(data_dir, durable=False):
         pass
-    (data_dir / "redis" / "appendonly.aof").write_text("this is not redis\n" * 3)
+    [log] = (data_dir / "redis").rglob("*.aof")
+    log.write_text("this is not redis\n" * 3)
     servers = EmbeddedServers(data_dir, durable=False)
 
     with pytest.raises(ServerFailed, match="Bad file format") as failure:

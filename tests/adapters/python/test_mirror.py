@@ -19,7 +19,10 @@ def test_a_verb_has_the_parameters_and_the_docstring_of_its_async_twin(name: str
 
 
 def test_help_shows_the_signature() -> None:
-    assert pydoc.plain(pydoc.render_doc(Memory.search)).splitlines()[2].startswith("search(self, query: 'str'")
+    lines = pydoc.plain(pydoc.render_doc(Memory.search)).splitlines()[2:5]
+
+    # Since Python 3.13, each parameter of a long signature has a line of its own.
+    assert "".join(lines).replace(" ", "").startswith("search(self,query:'str'")
 
 
 def test_a_bound_verb_takes_no_self() -> None:
