@@ -20,7 +20,8 @@ UNKNOWN = frozenset({"thing", ""})
 """The default category, which says nothing."""
 
 FEMALE = frozenset(
-    {"f", "female", "feminine", "woman", "girl", "she", "she/her", "mother", "mom", "mum", "sister", "wife", "daughter"}
+    {"f", "female", "feminine", "woman", "girl", "she", "she/her"}
+    | {"mother", "mom", "mum", "mam", "sister", "wife", "daughter"}
 )
 MALE = frozenset({"m", "male", "masculine", "man", "boy", "he", "he/him", "father", "dad", "brother", "husband", "son"})
 GENDERED = frozenset({"gender", "sex", "pronouns", "relation", "relationship"})

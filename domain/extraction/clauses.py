@@ -35,6 +35,7 @@ def clauses(text: str) -> Iterator[Clause]:
     if len(text) > LONGEST:
         text = text[: max(text.rfind(end, 0, LONGEST) for end in ".!?\n") + 1]
     plain = _QUOTED.sub(' "" ', _capitalised(_apostrophes(_FIANCE.sub("e", text.translate(_TYPOGRAPHY)))))
+    plain = _AGE.sub("", plain)
     if _JEST.search(plain):
         return
     sentences = sentences_of(plain.replace(" - not ", ", not "))
@@ -222,6 +223,8 @@ _CONTRACTED = (
 _QUOTED = re.compile(
     r"```.*?(?:```|$)|`[^`\n]*`|\"[^\"]*(?:\"|$)|(?<![\w])'[^'\n]{3,}?'(?!\w)|^>.*$|^\w+: .*\n", re.S | re.M
 )
+# "Theo (6) and Ada (3)"
+_AGE = re.compile(r"(?<=[^\W\d_]) \((?:aged? )?\d{1,2}(?: (?:years?|months?|weeks?))?(?: old)?\)")
 _OFFSPRING = r"(?:two|three|four|five) (?:boys|girls|kids|children|sons|daughters)(?:,|:| called| named) (?-i:[A-Z])"
 _END = re.compile(NOT_A_TITLE + r"(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
 # A gerund with a verb after it is itself the subject: "Moving to Lisbon was hard".
@@ -250,7 +253,7 @@ _BEING = re.compile(
     re.IGNORECASE,
 )
 _KIN = re.compile(
-    r"^(mum|mom|mummy|mommy|dad|daddy|grandma|grandpa|granny|grandad|granddad|gran|nan|nana)(?: |(?='s (?:moved|gone|quit|retired|left)\b))",
+    r"^(mum|mom|mam|mummy|mommy|dad|daddy|grandma|grandpa|granny|grandad|granddad|gran|nan|nana)(?: |(?='s (?:moved|gone|quit|retired|left)\b))",
     re.IGNORECASE,
 )
 _NEW_ROLE = re.compile(
@@ -263,9 +266,9 @@ _BARE_ROLE = re.compile(
 )
 _NOW_AT = re.compile(r"now (?:works|lives) (?:at|in|for)\b")
 _JOINT = re.compile(
-    r",? (?:and|but|so|because|since|although|though|while|as(?! my\b)) (?=(?:now |then |recently |also |(?:from|since) \w+ )?(?:I|i|we|my|our|We|My|Our|Dr)\b(?!(?:'m|'re| am| are) moving in\b))"
+    r",? (?:and|but|so|because|since|although|though|while|(?<!over )as(?! my\b)) (?=(?:now |then |recently |also |(?:from|since) \w+ )?(?:I|i|we|my|our|We|My|Our|Dr)\b(?!(?:'m|'re| am| are) moving in\b))"
     r"|, (?=(?:I|i|we|my|she|he|they)\b(?!(?:'s| is) (?:called|named)\b))|, (?=(?:the|our) (?:wedding|race|operation|surgery|funeral|exam|interview)\b)"
-    r"|,? (?:and|so) (?=(?:[A-Z][\w'-]+ ){1,2}(?:isn't|is not|is no longer) my\b)|,? and (?=(?:now )?(?:she|he)\b)|,(?: and)? (?=(?:[A-Z][\w'-]+ ){1,4}is (?:now )?my favou?rite\b)|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
+    r"|,? (?:and|so) (?=(?:[A-Z][\w'-]+ ){1,2}(?:isn't|is not|is no longer) my\b)|,(?: and)? (?=(?:[A-Z][\w'-]+ ){1,2}(?:(?:is|will) )?tak(?:es?|ing) over as (?:my|our)\b)|,? and (?=(?:now )?(?:she|he)\b)|,(?: and)? (?=(?:[A-Z][\w'-]+ ){1,4}is (?:now )?my favou?rite\b)|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
     r"|, (?=(?:live|work) (?:in|at|for|as)\b)|,? (?:and|but) (?=now (?:works|lives) (?:at|in|for)\b)|,? and (?:then )?(?=(?:to )?(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)? (?:on|from) (?:the )?\d)"
     r"|(?:,|,? (?:and|but)) (?=(?:(?:allergic|married|engaged) to|based in|studying|living in)\b)"
     r"|, (?=(?:(?:my|the) )?(?:doctor|doc|gp|consultant)(?:'s| has)? (?:just )?(?:stopped|took|taken|put|raised|lowered|cut|switched|changed)\b)"

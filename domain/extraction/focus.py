@@ -15,7 +15,7 @@ _MENTION = form(
 )
 # What follows a word that begins a sentence and is a name.
 _OF_NAME = re.compile(rf"'s\b|,| (?:and|&|is|was|has|had|just|now|still|also|{VERBS})\b")
-_WOMAN = re.compile(r"mother|mum|mom|sister|wife|daughter|aunt|niece|girl|gran|nan|fiancee|landlady")
+_WOMAN = re.compile(r"mother|mum|mom|mam|sister|wife|daughter|aunt|niece|girl|gran|nan|fiancee|landlady")
 _MAN = re.compile(r"father|dad|brother|husband|son\b|uncle|nephew|boy|grandpa|fiance\b|landlord")
 
 

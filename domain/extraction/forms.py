@@ -59,6 +59,7 @@ from mnemolog.domain.extraction.makers import (
     studied,
     studies_instead,
     switched,
+    takes_over,
     titled,
     travels,
     trip,
@@ -86,6 +87,7 @@ from mnemolog.domain.extraction.others import (
     they_are_allergic,
     they_are_engaged,
     they_are_seeing,
+    they_have_a_condition,
     they_live_in,
     they_live_with_me,
     they_married,
@@ -112,6 +114,7 @@ _EVENT = (
 _HAVE = (
     r"(?:'s| has| have| is| was| got)?(?: (?:just|now|finally|recently|since|already|sadly|unfortunately|officially))*"
 )
+_HAS = r"(?:(?: has|'s| have) got| has| have| (?:has )?developed)"
 _COSTS = (
     r"(?:(?: is|'s)(?: now| going| up| down| currently)*(?: to)?| costs(?: me| us)?| will be"
     r"|(?: has| was| were| been| got|'s| just| is)*(?: raised| lifted| bumped| lowered| reduced| cut| gone| went| goes| going| increased| risen| rose| dropped| fallen| fell| come| came)(?: back)?(?: up| down)? to)"
@@ -329,8 +332,11 @@ RULES: tuple[Rule, ...] = named(
     rule(" me on", r"my (?:doctor|dietitian|dietician|nutritionist|gp)(?: has)?(?: just)? (?:put|placed) me on(?: an?| the)? {DIET}", diet),
     rule("my", r"my (?:new |current )?diet is(?: now)?(?: an?)? {DIET}", diet),
     rule("diet", r"{I} (?:on|following|follow|switched to|started) an? (?P<value>(?!(?:new|strict|different|better|special|bad|healthy|balanced|proper)\b)[\w-]+) diet\b", diet),
-    # Allergies of others, who may eat with the author.
+    # Allergies and conditions of others, who may eat with the author.
     rule("allerg", r"{WHO}(?: is| are|'s)(?: (?:very|severely|extremely|highly|also))* allergic to {FOOD}(?=$|[,.!(]| (?:so|because|since|now|too)\b)", they_are_allergic),
+    rule("allerg", r"{WHO}" + _HAS + r" an? (?:(?:severe|serious|bad|mild|strong|life-threatening) )?(?P<value>(?!(?:food|skin|new|seasonal)\b)[a-z]+(?: [a-z]+)?) allergy(?=$|[,.!;(]| (?:and|but|so|too|now)\b)", they_are_allergic),
+    rule("allerg", r"{WHO}" + _HAS + r" an? (?:(?:severe|serious|bad|mild|strong) )?allergy to {FOOD}(?=$|[,.!(])", they_are_allergic),
+    rule("diagnosed|ha|'s got|suffer", r"{WHO}(?:(?: was| has been| got)(?: just)? diagnosed with|" + _HAS + r"| suffers from) {CONDITION}(?=$|[,.!;(]| (?:and|but|so|since|now|in|because|for|too|which|as)\b)", they_have_a_condition),
     rule("allerg", r"{WHO}(?:(?: is|'s) (?:no longer|not)| isn't) allergic to (?P<former>{DISH}){NO_MORE}?(?=$|[,.!(])", they_outgrew),
     rule("outgrew|grew out|outgrown|grown out", r"{WHO}(?: has|'s)?(?: just| finally)? (?:outgrew|grew out of|outgrown|grown out of) (?:his|her|their) (?:(?P<former>{DISH}) allergy|allergy to (?P<other_food>{DISH}))(?=$|[,.!(]| (?:as|when|years|a|according)\b)", they_outgrew),
     rule("is my fav|is our fav|is now my fav", r"(?P<value>(?-i:[A-Z])[\w'&-]+(?: (?-i:[A-Z])[\w'&-]+){0,3}) is (?:now )?(?:my|our)(?: new| current| all-time)? favou?rite (?P<what>[a-z]+(?: (?!now|these|at|right|because|since|and|but|by|in|of|for|so)[a-z]+)?)(?=$|[,.!;]| (?:now|nowadays|currently|these days|right now|at the moment|by far)\b)", favourite),
@@ -339,7 +345,7 @@ RULES: tuple[Rule, ...] = named(
     rule("dead|no longer with us|no longer alive", r"{GONE} is (?:dead|no longer (?:with us|alive))" + _GONE, died),
     rule("down|sleep|euthani", r"{GONE} (?:was|had to be|has been)(?: just)? (?:put down|put to sleep|euthani[sz]ed)" + _GONE, died),
     rule("down|sleep", r"{I}(?: had to| have had to)? put {GONE} (?:down|to sleep)" + _GONE, died),
-    rule("lost", r"{I} lost (?:my|our){SORT} (?P<role>mother|father|mum|mom|dad|grandmother|grandfather|grandma|grandpa|uncle|aunt|brother|sister|husband|wife) (?:to|after) (?:an?|cancer|covid|illness|the|his|her)\b", died),
+    rule("lost", r"{I} lost (?:my|our){SORT} (?P<role>mother|father|mum|mom|mam|dad|grandmother|grandfather|grandma|grandpa|uncle|aunt|brother|sister|husband|wife) (?:to|after) (?:an?|cancer|covid|illness|the|his|her)\b", died),
     # Separations.
     rule(" & i", r"{WHO} & i(?: have|'ve| just| had| finally)* " + _PARTED + r"(?=$|[,.!;]| (?:and|because|after|so|for good)\b)", parted),
     rule("broke up|split up|separated", r"{I} (?:broke up|split up|separated|broken up) (?:with|from) {WHO}" + _GONE, parted),
@@ -429,6 +435,7 @@ RULES: tuple[Rule, ...] = named(
     rule("kids|children|sons|daughters|boys|girls|twins", r"{I} (?:have|got) (?:an? |two |three |four |five )?(?:kids|children|sons|daughters|boys|girls|twins)(?:,|:| called| named) {CHILDREN}", parents),
     rule("baby|son|daughter|boy|girl", r"{I} (?:had|have|welcomed)(?: a| our)(?: (?:second|first|third|little|beautiful|healthy))* (?:baby(?: boy| girl| son| daughter)?|son|daughter)(?:,| called| named|: | and (?:named|called) (?:him|her|them)) {OTHER}(?=$|[,.!;]| (?:on|and|in|last|this)\b)", parents),
     rule("named", r"{I} (?:named|called) (?:the|our) (?:baby|son|daughter|boy|girl) {OTHER}(?=$|[,.!;]| (?:after|because|and)\b)", parents),
+    rule("over as", r"{OTHER}(?:'s| is| has| will(?: be)?|'ll(?: be)?)?(?: just| now)? (?:takes?|taking|taken|took) over as {ROLE}{FROM_HERE}", takes_over),
     rule("replaced|took over|succeeded", r"{OTHER}" + _HAVE + r" (?:replaced|took over from|taken over from|succeeded) (?P<alone>[A-Z][\w-]+) as {ROLE}", no_longer_is),
     rule("left", r"{ALONE} (?:has |have )?(?:just )?left (?:the |our )(?:company|firm|team|business)(?=$|[,.!;]| (?:and|for|to|after)\b)", left_the_company),
     rule("report", r"i(?: now|'ll)? (?:now )?report to {OTHER}{FROM_HERE}", names_other("manager")),

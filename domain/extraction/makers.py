@@ -460,6 +460,11 @@ def in_role(word: str, said: Said) -> Candidate:
     return replace(_tie(word, said.named("other") or ""), changes=True, since=said.clause.since)
 
 
+def takes_over(said: Said) -> Sequence[Candidate]:
+    """Who has a role now, or from a day that is to come."""
+    return (in_role(said.match["role"].lower(), said),)
+
+
 def _tie(word: str, name: str) -> Candidate:
     word = word.lower()
     return Candidate(

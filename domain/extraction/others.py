@@ -175,6 +175,11 @@ def they_are_allergic(said: Said) -> Sequence[Candidate]:
     return (*who.tie, *(who.told(predicate="allergy", object=one, literal=True) for one in said.values))
 
 
+def they_have_a_condition(said: Said) -> Sequence[Candidate]:
+    who = Who.of(said)
+    return (*who.tie, *(who.told(predicate="condition", object=one, literal=True) for one in said.values))
+
+
 def they_outgrew(said: Said) -> Sequence[Candidate]:
     who, groups = Who.of(said), said.match.groupdict()
     food = groups.get("former") or groups.get("other_food")

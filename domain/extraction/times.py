@@ -76,8 +76,8 @@ _AS_OF = re.compile(r"(?:as of|from)\b", re.IGNORECASE)
 _DOES = re.compile(r"\b(?:i|we)(?: (?:now|then|will))* (?:work|teach|live|study)\b", re.IGNORECASE)
 _PRESENT = re.compile(r"(?:\b(?:is|are|am|will)|'s|'re|'m|'ll)\b", re.IGNORECASE)
 _TO_COME = re.compile(
-    r"(?:'m|am|'re|are|'s|is)(?: \w+){0,2} (?:starting|joining|moving|relocating|leaving|going|getting|changing|switching|(?:flying|travell?ing|driving|heading|off) to)\b"
-    r"|\b(?:i (?:start|begin|join)|(?:i|we) (?:go|fly|travel|drive|set off) to)\b|(?:'ll|\bwill|\bshall)\b|\bnext (?:trip|holiday|vacation|journey)\b|\bplanning\b|\bnew [\w '-]{2,40}? from\b|(?:'m|am|'re|are|is) to (?:fly|go|travel|start|leave)\b",
+    r"(?:'m|am|'re|are|'s|is)(?: \w+){0,2} (?:starting|joining|moving|relocating|leaving|taking over|going|getting|changing|switching|(?:flying|travell?ing|driving|heading|off) to)\b"
+    r"|\b(?:i (?:start|begin|join)|(?:i|we) (?:go|fly|travel|drive|set off) to)\b|(?:'ll|\bwill|\bshall)\b|\btakes? over\b|\bnext (?:trip|holiday|vacation|journey)\b|\bplanning\b|\bnew [\w '-]{2,40}? from\b|(?:'m|am|'re|are|is) to (?:fly|go|travel|start|leave)\b",
     re.IGNORECASE,
 )
 
