@@ -77,15 +77,15 @@ async def connect(stack: AsyncExitStack, endpoints: Endpoints, master_key: bytes
     roots = await open_roots(pool, master_key, os.urandom)
     seal = RowSeal(roots.derived("rows"))
     dsn = endpoints.projections_dsn
-    rows = _sqlalchemy_engine(stack, dsn, seal)
+    rows = _sqlalchemy_engine(stack, dsn, seal, POOL)
     beside_log = rows
     if endpoints.split:
-        beside_log = _sqlalchemy_engine(stack, endpoints.postgres_dsn, seal)
+        beside_log = _sqlalchemy_engine(stack, endpoints.postgres_dsn, seal, POOL)
         async with reaching("projections", dsn):
             await require_own(rows, roots.log_id)
     role = READER if await may_read_as_reader(rows) else None
-    writing = _sqlalchemy_engine(stack, dsn, seal, projecting=True)
-    reading = _sqlalchemy_engine(stack, dsn, seal, options=READING, role=role, isolation_level="AUTOCOMMIT")
+    writing = _sqlalchemy_engine(stack, dsn, seal, POOL, projecting=True)
+    reading = _sqlalchemy_engine(stack, dsn, seal, POOL, options=READING, role=role, isolation_level="AUTOCOMMIT")
     verifying = _sqlalchemy_engine(stack, dsn, seal, kept=1)
     replaying = create_engine(dsn, NoSeal(), poolclass=NullPool)
     redis = await _redis_client(stack, endpoints.redis_url)
@@ -161,8 +161,8 @@ def _sqlalchemy_engine(
     stack: AsyncExitStack,
     postgres_dsn: str,
     seal: RowSeal,
+    kept: int,
     *,
-    kept: int = POOL,
     projecting: bool = False,
     options: str = "",
     role: str | None = None,
