@@ -56,6 +56,7 @@ class _Known:
     def __init__(self) -> None:
         self._entities = dict[UUID, Entity]()
         self._named = defaultdict[str, set[UUID]](set)
+        self._merged = defaultdict[UUID, set[UUID]](set)  # Into each, directly.
         self._relations = dict[UUID, Relation]()
         self._leading_to = defaultdict[str, set[UUID]](set)
 
@@ -66,10 +67,14 @@ class _Known:
             if tie.predicate in TIES and (end := str(tie.object_id or name_key(tie.name or ""))):
                 self._leading_to[end].add(id_)
         changed = ENTITY.evolve(self._entities, event.payload)
-        self._entities |= changed
         for id_, one in changed.items():
+            if (former := self._entities.get(id_)) and former.merged_into:
+                self._merged[former.merged_into].discard(id_)
+            if one.merged_into:
+                self._merged[one.merged_into].add(id_)
             for name in _names(one):
                 self._named[name].add(id_)
+        self._entities |= changed
 
     def candidates(self, text: str, session: Session, agent_id: str) -> Sequence[Candidate]:
         """Those that are active in the session, or named in the text or a turn; a merged one as its survivor."""
@@ -90,7 +95,7 @@ class _Known:
 
     def _ties(self, entity_id: UUID, agent_id: str) -> frozenset[str]:
         """What an entity is to others by what ever held of it and the agent may see."""
-        own = {str(id_) for id_ in self._entities if self._survivor(id_) == entity_id}
+        own = {str(id_) for id_ in self._and_merged(entity_id)}
         ends = own.union(_names(self._entities[entity_id])) & self._leading_to.keys()
         found = frozenset[str]()
         for one in (self._relations[id_] for end in ends for id_ in self._leading_to[end]):
@@ -98,6 +103,12 @@ class _Known:
             if held and readable(one.scope, one.agent_id, agent_id):
                 found |= ties_of(one.predicate, one.metadata)
         return found
+
+    def _and_merged(self, id_: UUID) -> Iterator[UUID]:
+        """An entity, and those that were merged into it."""
+        yield id_
+        for one in self._merged.get(id_, ()):
+            yield from self._and_merged(one)
 
     def _survivor(self, id_: UUID) -> UUID:
         while into := self._entities[id_].merged_into:
