@@ -41,9 +41,9 @@ def _with_partner(case: Case) -> frozenset[str]:
     graph, fact = case.state.graph, case.fact
     tags = FACTS.tags(graph, fact)
     subject = subject_of(graph, fact)
-    for predicate in COUPLE if subject else ():
-        assert subject
-        tags |= slot_reads(graph, (fact.scope, fact.owner, subject.entity_id, predicate))
+    if subject:
+        slots_of = ((fact.scope, fact.owner, subject.entity_id, predicate) for predicate in COUPLE)
+        tags = tags.union(*(slot_reads(graph, slot) for slot in slots_of))
     slots = case.state.about(fact, *COUPLE)
     return tags | entity_reads(graph, [one.object_id for one in slots if one.object_id])
 

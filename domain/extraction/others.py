@@ -170,14 +170,14 @@ def they_move(said: Said) -> Sequence[Candidate]:
     return (*(replace(one, since=None) for one in wed), *(told(**to) for told in movers))
 
 
-def they_are_allergic(said: Said) -> Sequence[Candidate]:
-    who = Who.of(said)
-    return (*who.tie, *(who.told(predicate="allergy", object=one, literal=True) for one in said.values))
+def they_have(predicate: str) -> Make:
+    """A fact about somebody else for each value that is enumerated."""
 
+    def make(said: Said) -> Sequence[Candidate]:
+        who = Who.of(said)
+        return (*who.tie, *(who.told(predicate=predicate, object=one, literal=True) for one in said.values))
 
-def they_have_a_condition(said: Said) -> Sequence[Candidate]:
-    who = Who.of(said)
-    return (*who.tie, *(who.told(predicate="condition", object=one, literal=True) for one in said.values))
+    return make
 
 
 def they_outgrew(said: Said) -> Sequence[Candidate]:
@@ -280,8 +280,8 @@ def _to_partner(said: Said) -> Sequence[Candidate]:
     since = said.clause.since
     if (since and since > said.at) or said.clause.until or _OVER.search(said.match.string):
         return ()
-    married = Candidate(predicate="married_to", object=None, category=PERSON, changes=True, since=since)
-    return (replace(married, with_partner=True, single=True),)
+    married = {"predicate": "married_to", "object": None, "category": PERSON, "single": True, "changes": True}
+    return (Candidate(with_partner=True, since=since, **married),)  # type: ignore[arg-type]
 
 
 _OVER = re.compile(r"\b(?:getting|divorc\w*|separat\w*|split|annul\w*|widow\w*|ex)\b", re.IGNORECASE)
