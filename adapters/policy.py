@@ -60,6 +60,12 @@ def load(file: Path | None, unlisted: Unlisted = "all") -> Policy:
     return read(text, path.name, unlisted)
 
 
+def written(content: Mapping[str, Any]) -> Policy:
+    """The policy whose `as_dict` this is."""
+    parts = {name: part for name, part in content.items() if name != "unlisted_agents"}
+    return PolicyFile.model_validate(parts, context=_declared_in(parts)).policy(content["unlisted_agents"])
+
+
 def read(text: str, name: str = "policy.yaml", unlisted: Unlisted = "all") -> Policy:
     """The policy in a file's text; errors refer to the file as `name`."""
     found = tree(text, name)
@@ -194,6 +200,7 @@ class PredicateEntry(_Part):
     critical: Flag = False
     object: ObjectKind | None = None
     category: Id = THING
+    subject: Id = THING
     timeless: Flag = False
 
 

@@ -103,4 +103,6 @@ def _predicate(name: str, rule: Predicate) -> dict[str, Any]:
         "critical": rule.critical,
         "object": rule.object.value if rule.object else None,
         "category": rule.category,
+        "subject": rule.subject,
+        "timeless": rule.timeless,
     }

@@ -2,24 +2,40 @@
 
 from collections.abc import Mapping
 from hashlib import blake2b
+from typing import Any, cast
 
-from mnemolog.adapters import keys
+from mnemolog.adapters import keys, policy
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import Endpoints
 from mnemolog.domain.errors import EngineSettingDiffers
+from mnemolog.domain.policy import Policy
 
 # What a client leaves unset is as the engine has it.
-TAKEN = ("embedder", "embedding_model", "artifacts_url", "vectors_url", "vectors_prefix", "webhook_networks")
+TAKEN = (
+    "embedder",
+    "embedding_model",
+    "artifacts_url",
+    "vectors_url",
+    "vectors_prefix",
+    "webhook_networks",
+    "unlisted_agents",
+)
 MODELS = ("chat_model", "vision_model", "transcription_model")
 PLAIN = (*TAKEN, *MODELS, "durable", "nats_sync", "anchor_file", "projection_strategy", "projection_strategies")
 ADDRESSES = ("postgres_url", "nats_url", "redis_url", "projections_url")
 MASTER_KEY = "master_key"
+POLICY = "policy"
 SECRET = frozenset({*ADDRESSES, MASTER_KEY})
 
 
 def shared_settings(settings: Settings) -> Mapping[str, object]:
-    """Their values for `engine.json`, without the addresses, which are there anyway; the master key as a hash."""
+    """Their values for comparison with the engine's, without the addresses; the master key as a hash."""
     return {**settings.model_dump(mode="json", include=set(PLAIN)), MASTER_KEY: _key_hash(settings)}
+
+
+def published(settings: Settings, policy: Policy) -> Mapping[str, object]:
+    """What `engine.json` says of them, with the whole policy, which clients follow."""
+    return {**shared_settings(settings), POLICY: policy.as_dict()}
 
 
 def as_the_engine(settings: Settings, engine: Endpoints) -> Settings:
@@ -33,6 +49,22 @@ def as_the_engine(settings: Settings, engine: Endpoints) -> Settings:
         if own[name] is not None and own[name] != theirs[name]:
             raise _differs(name, own[name], theirs[name], engine.pid)
     return settings.model_copy(update={name: theirs[name] for name in TAKEN if name in theirs})
+
+
+def policy_of(settings: Settings, engine: Endpoints) -> Policy:
+    """The engine's policy, for a client with the settings that `as_the_engine` returned.
+
+    EngineSettingDiffers if the client's own policy file says otherwise.
+    """
+    theirs = policy.written(cast("Mapping[str, Any]", engine.settings[POLICY]))
+    if settings.policy_file and (own := settings.policy).version != theirs.version:
+        raise EngineSettingDiffers(
+            f"the engine that runs on this data directory (pid {engine.pid}) has the policy {theirs.version}, "
+            f"and {settings.policy_file.name} is {own.version}",
+            field="policy_file",
+            fix="leave it unset to follow the engine's policy, or run `mnemolog down` and start again with this file",
+        )
+    return theirs
 
 
 def _differs(name: str, own: object, theirs: object, pid: int) -> EngineSettingDiffers:

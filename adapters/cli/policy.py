@@ -8,11 +8,14 @@ from typing import Annotated, Any
 import typer
 import yaml  # type: ignore[import-untyped]
 
+from mnemolog.adapters.background.settings import as_the_engine, policy_of
 from mnemolog.adapters.backtest import Backtest
 from mnemolog.adapters.backtest import backtest as tried
 from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Json, User
 from mnemolog.adapters.cli.session import settings_of, with_engine
+from mnemolog.adapters.config import Settings
+from mnemolog.adapters.embedded import running_engine
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.policy import load
 from mnemolog.domain.errors import NotFound, PolicyRefused
@@ -58,9 +61,8 @@ def get(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Print a policy as YAML. An earlier version is read from the database, which needs an engine."""
-    settings = settings_of(context.obj)
-    policy = settings.policy
+    """Print a policy as YAML: by default that of the running engine. An earlier version needs an engine."""
+    policy = _effective(settings_of(context.obj))
     if version is None or version == policy.version:
         version, content = policy.version, policy.as_dict()
     else:
@@ -84,10 +86,11 @@ def backtest(
 ) -> None:
     """Show what another policy would have decided over a user's log, and what readers would see. Nothing is written."""
     settings = settings_of(context.obj)
-    policy = load(file, settings.unlisted_agents)
+    load(file)  # An invalid policy is reported before an engine starts.
 
     async def work(engine: Engine) -> Backtest:
         engine.require_operator()
+        policy = load(file, engine.settings.unlisted_agents)
         await engine.settled()
         return await tried(engine, StreamId.of_user(user, engine.settings.tenant), policy, since)
 
@@ -113,6 +116,13 @@ def _show(done: Backtest) -> None:
         output.line("not decided again:", f"{output.count(count, kind)}")
     if done.untested:
         output.line("differs, and needs a model:", ", ".join(done.untested))
+
+
+def _effective(settings: Settings) -> Policy:
+    """The policy of the running engine; if none runs, that of the settings."""
+    if (running := running_engine(settings.directory)) and running.ready:
+        return policy_of(as_the_engine(settings, running), running)
+    return settings.policy
 
 
 def _kept(context: typer.Context, version: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Self
 
 import mnemolog
 from mnemolog.adapters.background import forks
-from mnemolog.adapters.background.settings import as_the_engine, shared_settings
+from mnemolog.adapters.background.settings import as_the_engine, policy_of, published
 from mnemolog.adapters.cancellation import heeded
 from mnemolog.adapters.clock import new_id, now
 from mnemolog.adapters.config import Settings
@@ -110,14 +110,16 @@ async def open_engine(
             stack, settings, attach=attach, in_background=in_background, kind=kind
         )
         await asyncio.to_thread(forks.part_from, endpoints)
-        settings = settings if servers else as_the_engine(settings, endpoints)
+        if servers is None:
+            settings = as_the_engine(settings, endpoints)
+            policy = policy_of(settings, endpoints)
         roles = EVERY_ROLE if servers and not passive else NO_ROLE
         with heeded():
             services = await wire(stack, settings, policy, endpoints, roles, attached=servers is None)
         engine = Engine(**vars(services), servers=servers)
         if servers and not passive:
             await run(stack, [worker_of(engine).run, partial(_keep_writing, servers)])
-            shared = shared_settings(settings)
+            shared = published(settings, policy)
             engine.endpoints = await asyncio.to_thread(servers.publish_ready, mnemolog.__version__, now(), shared)
         yield engine
 

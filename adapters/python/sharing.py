@@ -13,7 +13,7 @@ from typing import Self
 from weakref import WeakKeyDictionary
 
 from mnemolog.adapters.background import attaching
-from mnemolog.adapters.background.settings import as_the_engine
+from mnemolog.adapters.background.settings import as_the_engine, policy_of
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import running_engine
 from mnemolog.adapters.engine.engine import Engine, open_engine
@@ -108,13 +108,15 @@ class SharedEngine:
         return self._settings.engine == "background" or (running is not None and running.pid == os.getpid())
 
     async def _again(self, engine: Engine) -> Engine:
-        """Replace the engine. Connections are kept if the new one has the same addresses."""
+        """Replace the engine. Connections are kept if the new one has the same addresses and policy."""
         if self._settings.engine == "in-process":
             await self._close()
             return await self._opened()
         found = await asyncio.to_thread(attaching.find_or_start, self._settings)
-        if found.addresses == engine.endpoints.addresses:
-            engine.endpoints, engine.settings = found, as_the_engine(self._settings, found)
+        settings = as_the_engine(self._settings, found)
+        same_policy = policy_of(settings, found).version == engine.policy.version
+        if found.addresses == engine.endpoints.addresses and same_policy:
+            engine.endpoints, engine.settings = found, settings
             await require_kept(engine.projections, engine.settings)
             return engine
         await self._close()

@@ -6,7 +6,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from mnemolog.adapters.config import load as settings
-from mnemolog.adapters.policy import load, read
+from mnemolog.adapters.policy import load, read, written
 from mnemolog.domain.bands import Bands
 from mnemolog.domain.category import Context, ContextMode
 from mnemolog.domain.errors import InvalidInput, PolicyRefused
@@ -63,6 +63,20 @@ def test_a_policy_that_is_written_out_and_read_again_is_the_same() -> None:
     del told["unlisted_agents"]
 
     assert read(yaml.safe_dump(told)).version == policy.version
+
+
+def test_no_rule_is_lost_when_a_policy_is_written_out() -> None:
+    everything = {"single": True, "class": "agent", "critical": True, "object": "entity", "category": "Place"}
+    rules = {**everything, "subject": "Person", "timeless": True}
+    policy = read(yaml.safe_dump({"predicates": [{"name": "coach", **rules}]}))
+
+    assert policy.predicates.rule("coach") == Predicate(
+        "coach", True, PredicateClass.AGENT, True, ENTITY, "Place", "Person", timeless=True
+    )
+    assert written(policy.as_dict()).predicates == policy.predicates
+    assert written(Policy().as_dict()).predicates == Policy().predicates
+    less = read(yaml.safe_dump({"predicates": [{"name": "coach", **rules, "timeless": False}]}))
+    assert less.version != policy.version
 
 
 @pytest.mark.spec("B05")

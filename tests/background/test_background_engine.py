@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 import mnemolog
-from mnemolog import Memory
+from mnemolog import AsyncMemory, Memory
 from mnemolog.adapters.background import attaching
 from mnemolog.adapters.background.clients import clients, entering, hold, others, release
 from mnemolog.adapters.config import load
@@ -23,6 +23,7 @@ from mnemolog.domain.errors import (
     DataDirectoryInUse,
     EngineError,
     EngineSettingDiffers,
+    InvalidInput,
     MnemologError,
     ServerFailed,
 )
@@ -221,6 +222,35 @@ async def test_a_differing_setting_is_named_and_an_unset_one_is_the_engines(
             assert "elsewhere" not in refused.value.message
         async with open_engine(load(data_dir=data_dir, engine="background"), attach=True) as plain:
             assert plain.settings.embedder == "lexical"
+
+
+async def test_every_client_follows_the_policy_of_the_engine(data_dir: Path, tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text("categories: {custom: [{name: wines}]}")
+    ours = {**SETTINGS, "idle_grace": 30}
+    async with open_engine(load(data_dir=data_dir, policy_file=file, **ours), attach=True) as first:
+        async with AsyncMemory(data_dir, **SETTINGS, user_id="ana") as memory:
+            await memory.create("Barolo", category="wines")
+        async with open_engine(load(data_dir=data_dir, policy_file=file, **ours), attach=True) as same:
+            assert same.policy.version == first.policy.version
+        file.write_text("categories: {custom: [{name: teas}]}")
+        for given in {"policy_file": file}, {"unlisted_agents": "none"}:
+            with pytest.raises(EngineSettingDiffers) as refused:
+                async with open_engine(load(data_dir=data_dir, **SETTINGS, **given), attach=True):
+                    pass
+            assert refused.value.field in given
+
+
+async def test_a_client_follows_the_policy_of_the_engine_that_replaces_its_own(data_dir: Path, tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text("categories: {custom: [{name: wines}]}")
+    async with AsyncMemory(data_dir, **SETTINGS, user_id="ana") as memory:
+        with pytest.raises(InvalidInput, match="wines"):
+            await memory.create("Barolo", category="wines")
+        with entering(data_dir):
+            attaching.stop(data_dir)
+        async with open_engine(load(data_dir=data_dir, policy_file=file, **SETTINGS), attach=True):
+            await memory.create("Barolo", category="wines")
 
 
 async def test_an_idle_engine_of_another_version_is_replaced_and_one_in_use_is_named(

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.operations.artifacts import AddArtifact, add_artifact
 from mnemolog.domain.errors import CategoryNotAllowed
 from mnemolog.domain.text import count_tokens
@@ -14,6 +14,7 @@ from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.requests import ContextRequest
 from tests.bullets import undated
 from tests.engine.person import Person
+from tests.engine.policies import under
 from tests.engine.teller import Teller
 from tests.testkit.eventually import eventually
 
@@ -45,12 +46,8 @@ async def test_a_category_in_mode_all_is_complete_pinned_then_important_then_new
 
 
 @pytest.mark.spec("B05")
-async def test_a_category_in_mode_rag_has_matching_memories_up_to_its_length(
-    engine: Engine, user: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    file = tmp_path_factory.mktemp("policy") / "policy.yaml"
-    file.write_text("categories: {custom: [{name: teas, rag_length: 2}]}", encoding="utf-8")
-    async with open_engine(engine.settings.model_copy(update={"policy_file": file}), attach=True) as own:
+async def test_a_category_in_mode_rag_has_matching_memories_up_to_its_length(engine: Engine, user: str) -> None:
+    async with under(engine, "categories: {custom: [{name: teas, rag_length: 2}]}") as own:
         ana = Person(own, user)
         for text in ("green tea in the morning", "a walk at noon", "green tea at night", "a book at night"):
             await ana.creates(text, category="teas")

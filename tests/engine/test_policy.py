@@ -10,6 +10,7 @@ from mnemolog.domain.errors import PolicyRefused
 from mnemolog.domain.policy import Policy, version_of
 from tests.adapters.cli.command import mnemolog
 from tests.engine.person import Person
+from tests.engine.policies import under
 
 
 @pytest.mark.spec("X04")
@@ -27,14 +28,8 @@ async def test_every_event_names_the_policy_in_force_and_its_text_is_kept(engine
 
 
 @pytest.mark.spec("X04")
-async def test_an_engine_with_another_policy_decides_under_another_version(
-    engine: Engine, user: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    file = tmp_path_factory.mktemp("policy") / "policy.yaml"
-    file.write_text("categories: {custom: [{name: wines}]}", encoding="utf-8")
-    settings = engine.settings.model_copy(update={"policy_file": file})
-
-    async with open_engine(settings, attach=True) as other:
+async def test_an_engine_with_another_policy_decides_under_another_version(engine: Engine, user: str) -> None:
+    async with under(engine, "categories: {custom: [{name: wines}]}") as other:
         await Person(other, user).creates("Ana likes Alvarinho", category="wines")
         [event] = await other.log.read(Person(other, user).stream)
 

@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from mnemolog.adapters.backtest import backtest
-from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.maintenance.segmenting import segment
 from mnemolog.commands.backtest.view import NOT_THERE, Change
+from tests.engine.policies import under
 from tests.engine.teller import Teller, sentence
 
 POLICY = """\
@@ -28,12 +28,9 @@ Seen = tuple[str, str, str]
 
 
 @pytest.fixture
-async def other(engine: Engine, tmp_path: Path) -> AsyncIterator[Engine]:
+async def other(engine: Engine) -> AsyncIterator[Engine]:
     """The engine under the other policy."""
-    file = tmp_path / "policy.yaml"
-    file.write_text(POLICY, encoding="utf-8")
-    settings = engine.settings.model_copy(update={"policy_file": file})
-    async with open_engine(settings, attach=True) as opened:
+    async with under(engine, POLICY) as opened:
         yield opened
 
 
