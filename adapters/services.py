@@ -1,5 +1,6 @@
 """The services of an open engine."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from nats.aio.client import Client
@@ -33,7 +34,8 @@ from mnemolog.projections.mem0.item import ItemStore
 class Services:
     """The connected parts of an engine. `reads` and `writes` are restricted to `principal`; None is unrestricted.
 
-    `session_key` signs the sessions of the console. `mem0` holds copies, if the settings name a store.
+    `session_key` signs the sessions of the console. `mem0` holds copies, if the settings name a store. A long operation
+    calls `report` with how far it is, such as "45%".
     """
 
     settings: Settings
@@ -61,3 +63,4 @@ class Services:
     webhooks: Webhooks
     mem0: ItemStore | None = None
     principal: Principal | None = None
+    report: Callable[[str], None] = lambda how_far: None

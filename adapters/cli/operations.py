@@ -126,9 +126,10 @@ def ask(context: typer.Context, operation: Operation[Any, Any], fields: Mapping[
 
     async def run(engine: Engine) -> tuple[Any, Any]:
         request = validated(operation.request, await ids.completed(engine, operation, fields))
+        engine.report = lambda how_far: status.update(f"{operation.summary}: {how_far}")
         return request, await operation.run(engine, request)
 
-    with output.errors.status(operation.summary):
+    with output.errors.status(operation.summary) as status:
         request, result = with_engine(settings_of(context.obj), run)
     if as_json:
         output.as_json(result.model_dump(mode="json", by_alias=True))

@@ -116,6 +116,7 @@ async def _forgotten(engine: Services, steps: Sequence[Step], keyed: Keyed | Non
                 for outcome in await engine.writes.forget_all(hidings, key):
                     if isinstance(outcome, Receipt):  # Otherwise somebody else hid or erased it meanwhile.
                         yield outcome
+        engine.report(f"{place / len(steps):.0%}")
 
 
 def _steps(engine: Services, request: OfScope, found: Extent, batch: UUID) -> Iterator[Step]:

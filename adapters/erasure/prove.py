@@ -1,6 +1,6 @@
 """Checks every place where an erased text could be stored (X16)."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 from mnemolog.adapters.erasure import stores, tables
@@ -35,11 +35,10 @@ async def prove(
     engine: Services,
     subject: ProofSubject,
     phrase: str | None = None,
-    progressed: Callable[[ProofPlace], None] = lambda place: None,
     *,
     agent_id: str | None = None,
 ) -> Proof:
-    """Check every place; `progressed` is called with each. NotFound if nothing of the subject was ever written.
+    """Check every place, and report each by name. NotFound if nothing of the subject was ever written.
 
     With a phrase, every row, value and message of the user is also searched for it, and the files on this machine.
     `agent_id` is the requesting agent, if given. A principal needs the role erase and access to every agent to which
@@ -51,11 +50,10 @@ async def prove(
     target = await target_of(engine.log, subject, _reached(engine, subject, phrase))
     places, unseen = [], _unseen(engine, phrase)
     async for place in _places(engine, target, phrase):
-        progressed(place)
+        engine.report(place.name)
         places.append(place)
     try:
         if copies := await _copies_in_mem0(engine, target, phrase):
-            progressed(copies)
             places.append(copies)
     except ServerFailed as error:
         unseen.append(MEM0.format(error=error))

@@ -352,6 +352,21 @@ async def test_a_retry_finishes_a_forgetting_that_was_interrupted_as_one_batch(
     assert len(await shown(ana)) == 3
 
 
+async def test_a_long_forgetting_reports_how_far_it_is(
+    engine: Engine, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ana = Person(engine, user)
+    for number in range(4):
+        await ana.creates(f"Ana runs race {number}")
+    monkeypatch.setattr(module, "PORTION", 1)
+    reports: list[str] = []
+    monkeypatch.setattr(engine, "report", reports.append)
+
+    await forget(engine, forgetting(ana, Reach.GLOBAL))
+
+    assert reports == ["25%", "50%", "75%", "100%"]
+
+
 @pytest.mark.spec("X07", "X14")
 async def test_a_retry_of_the_erasure_of_a_user_leaves_alone_what_came_since(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
