@@ -1,6 +1,7 @@
 """The one rule for every projector: next seq, apply; older, skip; a gap, read the log (design §4)."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 from mnemolog.events.envelope import Position, StoredEvent, StreamId
@@ -8,6 +9,15 @@ from mnemolog.events.envelope import Position, StoredEvent, StreamId
 # A position stands for an event that was too large for its message or did not fit into a queue: it is read from the
 # log.
 Delivered = StoredEvent | Position
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Events of a stream with after < seq <= until that must be read from the log."""
+
+    stream: StreamId
+    after: int
+    until: int
 
 
 def outstanding(progress: int, delivered: Sequence[Delivered]) -> Sequence[StoredEvent] | None:

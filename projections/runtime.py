@@ -21,7 +21,7 @@ from mnemolog.events.log import EventLog
 from mnemolog.projections.applying import Step, apply, decoded
 from mnemolog.projections.preparing import Lacking, prepared
 from mnemolog.projections.projector import Lag, Session, Skipped, Stop, Store
-from mnemolog.projections.rule import Delivered, by_stream, outstanding, seq_of
+from mnemolog.projections.rule import Delivered, Unread, by_stream, outstanding, seq_of
 from mnemolog.projections.strategy import FAIL, Strategy
 
 _logger = logging.getLogger("mnemolog.projections")
@@ -78,8 +78,10 @@ class Projection:
     def name(self) -> str:
         return self.store.name
 
-    async def deliver(self, events: Sequence[Delivered]) -> None:
+    async def deliver(self, events: Sequence[Delivered], share: int | None = None) -> Sequence[Unread]:
         """Apply what JetStream delivered, in any order and any number of times.
+
+        Of a gap, at most `share` events if given; returns what is left, and must be delivered again.
 
         If the store or the log cannot be reached, one of the `transient` errors is raised, and the delivery must be
         repeated. An event that cannot be applied stops its stream in this projection only, or is skipped, as the
@@ -87,13 +89,15 @@ class Projection:
         """
         streams = by_stream(events)
         try:
-            while not await self._apply(streams):
-                pass
+            while left := await self._apply(streams, share or BATCH):
+                if share:
+                    return left
         except self.transient:
             raise
         except Exception:  # noqa: BLE001  A projector may raise anything: find the stream and continue with the others.
             for stream, delivered in streams.items():
                 await self._apply_alone(stream, max(map(seq_of, delivered)))
+        return ()
 
     async def catch_up(
         self,
@@ -272,16 +276,16 @@ class Projection:
         header = event.header
         return Skipped(header.stream, header.seq, header.event_id, header.type, reason, self._now(), by)
 
-    async def _apply(self, streams: Mapping[StreamId, Sequence[Delivered]]) -> bool:
-        """One step; returns whether it reached the end of the delivery. A long gap takes several, to bound memory."""
+    async def _apply(self, streams: Mapping[StreamId, Sequence[Delivered]], most: int = BATCH) -> Sequence[Unread]:
+        """One step, of at most `most` events of a gap, to bound memory; returns what is left of the delivery."""
 
-        async def step() -> bool:
+        async def step() -> Sequence[Unread]:
             async with self.store.session(sorted(streams)) as session:
-                steps = [await self._wanted(session, stream, streams) for stream in session.progress]
+                steps = [await self._wanted(session, stream, streams, most) for stream in session.progress]
                 wanted = [event for events, _ in steps for event in events]
                 if wanted:
                     await self._tell(session, wanted)
-            return all(ended for _, ended in steps)
+            return [left for _, left in steps if left]
 
         return await prepared(step)
 
@@ -290,17 +294,18 @@ class Projection:
         await apply([Step(self.store, session, events)], await decoded(self._log.decode, [self.store], events))
 
     async def _wanted(
-        self, session: Session, stream: StreamId, streams: Mapping[StreamId, Sequence[Delivered]]
-    ) -> tuple[Sequence[StoredEvent], bool]:
+        self, session: Session, stream: StreamId, streams: Mapping[StreamId, Sequence[Delivered]], most: int
+    ) -> tuple[Sequence[StoredEvent], Unread | None]:
         progress, delivered = session.progress[stream], streams[stream]
         found = outstanding(progress, delivered)
         if found is not None:
-            return found, True
+            return found, None
         last = max(map(seq_of, delivered))
         _logger.info("%s: %s has a gap after seq %d, reading to %d", self.name, stream, progress, last)
-        async for batch in self._log.scan(stream, after=progress, until=last, batch=BATCH):
-            return batch, batch[-1].header.seq == last
-        return [], True
+        async for batch in self._log.scan(stream, after=progress, until=last, batch=most):
+            reached = batch[-1].header.seq
+            return batch, Unread(stream, reached, last) if reached < last else None
+        return [], None
 
     async def _apply_alone(self, stream: StreamId, last: int) -> None:
         """Apply event by event, so that the stream stops at exactly the one that cannot be applied."""

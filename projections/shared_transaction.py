@@ -12,7 +12,7 @@ from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.projections.applying import Step, apply, by_place
 from mnemolog.projections.preparing import Unprepared, prepared
 from mnemolog.projections.projector import Session
-from mnemolog.projections.rule import Delivered, by_stream, outstanding
+from mnemolog.projections.rule import Delivered, Unread, by_stream, outstanding
 from mnemolog.projections.runtime import Projection
 
 Opened = tuple[Sequence[Session], Sequence[Recorded]]
@@ -29,10 +29,13 @@ class SharedTransaction:
     def __init__(self, open_and_decode: Open) -> None:
         self._open = open_and_decode
 
-    async def deliver(self, projections: Sequence[Projection], events: Sequence[Delivered]) -> None:
+    async def deliver(
+        self, projections: Sequence[Projection], events: Sequence[Delivered], share: int | None = None
+    ) -> Sequence[Unread]:
         """Like `Projection.deliver`, for all of them."""
-        if not await prepared(lambda: self._at_once(projections, events)):
-            await each_alone(projections, events)
+        if await prepared(lambda: self._at_once(projections, events)):
+            return ()
+        return await each_alone(projections, events, share)
 
     async def _at_once(self, projections: Sequence[Projection], events: Sequence[Delivered]) -> bool:
         """Whether everything was applied; False if nothing was."""
@@ -57,9 +60,12 @@ class SharedTransaction:
         return True
 
 
-async def each_alone(projections: Sequence[Projection], events: Sequence[Delivered]) -> None:
-    """A delivery to each projection in its own transaction."""
-    await asyncio.gather(*(projection.deliver(events) for projection in projections))
+async def each_alone(
+    projections: Sequence[Projection], events: Sequence[Delivered], share: int | None = None
+) -> Sequence[Unread]:
+    """A delivery to each projection in its own transaction; what any of them left."""
+    left = await asyncio.gather(*(projection.deliver(events, share) for projection in projections))
+    return [one for each in left for one in each]
 
 
 def _wanted(session: Session, streams: Mapping[StreamId, Sequence[Delivered]]) -> list[StoredEvent] | None:

@@ -48,7 +48,7 @@ from mnemolog.projections.profile.projector import ProfileProjector
 from mnemolog.projections.projector import Projector, Session, Skipped, Stop, Store
 from mnemolog.projections.raw_sql import live_key
 from mnemolog.projections.rebuild import Rebuildable, Rebuilt, Target, rebuild_all
-from mnemolog.projections.rule import Delivered
+from mnemolog.projections.rule import Delivered, Unread
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.shared_transaction import Opened, SharedTransaction, each_alone
 from mnemolog.projections.strategy import FAIL, Strategy
@@ -156,13 +156,14 @@ class Projections:
         schemas = {key: store.schema for name, store in self._postgres.items() for key in (name, live_key(name))}
         return engine.execution_options(schema_translate_map=schemas)
 
-    async def deliver(self, projections: Sequence[Projection], events: Sequence[Delivered]) -> None:
-        """Apply a delivery to the projections of a group."""
+    async def deliver(
+        self, projections: Sequence[Projection], events: Sequence[Delivered], share: int | None = None
+    ) -> Sequence[Unread]:
+        """Apply a delivery to the projections of a group, as `Projection.deliver` does."""
         with telemetry.step("project", projections=" ".join(one.name for one in projections), events=len(events)):
             if all(one.name in self._postgres for one in projections):
-                await self._shared_transaction.deliver(projections, events)
-            else:
-                await each_alone(projections, events)
+                return await self._shared_transaction.deliver(projections, events, share)
+            return await each_alone(projections, events, share)
 
     def _opened(
         self, projections: Sequence[Projection], streams: Sequence[StreamId], events: Sequence[StoredEvent]

@@ -7,16 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from mnemolog.events.envelope import StreamId
-from mnemolog.projections.rule import Delivered, seq_of, stream_of
-
-
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """Events of a stream with after < seq <= until that must be read from the log."""
-
-    stream: StreamId
-    after: int
-    until: int
+from mnemolog.projections.rule import Delivered, Unread, seq_of, stream_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +51,15 @@ class StreamQueue:
             return False
         self._waiting.set()
         return True
+
+    def put_back(self, left: Unread) -> None:
+        """Take the rest of a gap, and all that waits of its stream, as a range: it has its turn after the others."""
+        held = self._held.setdefault(left.stream, deque())
+        first, last = self._unread.get(left.stream, (left.after + 1, left.until))
+        self._unread[left.stream] = min(first, left.after + 1), max(last, left.until, *map(seq_of, held))
+        self._count -= len(held)
+        held.clear()
+        self._waiting.set()
 
     async def take(self) -> Batch:
         """At least one event, after a short wait for more."""

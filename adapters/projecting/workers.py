@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 
 from mnemolog.adapters.nats.subjects import PARTITIONS, partition_of
-from mnemolog.adapters.projecting.queue import Batch, StreamQueue, Unread
+from mnemolog.adapters.projecting.queue import Batch, StreamQueue
 from mnemolog.domain.errors import TamperedEvent
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.projections.projector import Lag
-from mnemolog.projections.rule import Delivered, seq_of, stream_of
+from mnemolog.projections.rule import Delivered, Unread, seq_of, stream_of
 from mnemolog.projections.runtime import Projection
 
 _logger = logging.getLogger("mnemolog.workers")
@@ -38,7 +38,8 @@ LEAST_SHARE = 10
 REMEMBERED = 5000
 LOOK_SECONDS = 1.0
 
-Deliver = Callable[[Sequence[Projection], Sequence[Delivered]], Awaitable[None]]
+# Of a gap it applies at most so many events, and returns what is left.
+Deliver = Callable[[Sequence[Projection], Sequence[Delivered], int], Awaitable[Sequence[Unread]]]
 
 EVERY_PARTITION = frozenset(range(PARTITIONS))
 
@@ -192,7 +193,8 @@ class ProjectionWorker:
             if going[0].mine(one.stream):
                 mine += await self._read(going[0].projection, one)
         if mine:
-            await self._deliver([sweeper.projection for sweeper in going], mine)
+            for left in await self._deliver([sweeper.projection for sweeper in going], mine, SHARE):
+                self._queue.put_back(left)
 
     async def _read(self, projection: Projection, unread: Unread) -> Sequence[Delivered]:
         try:

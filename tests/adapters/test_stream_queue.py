@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from mnemolog.adapters.projecting.queue import Batch, StreamQueue, Unread
+from mnemolog.adapters.projecting.queue import Batch, StreamQueue
 from mnemolog.events.envelope import Position, StreamId
-from mnemolog.projections.rule import seq_of
+from mnemolog.projections.rule import Unread, seq_of
 
 ANA, BOB, EVE = (StreamId.of_user(name) for name in ("ana", "bob", "eve"))
 
@@ -74,3 +74,25 @@ async def test_more_streams_than_it_can_name_are_refused(streams: int) -> None:
     offers = [queue.offer(Position(StreamId.of_user(f"user-{number}"), 1)) for number in range(streams)]
 
     assert offers == [True] * 6 + [False] * (streams - 6)
+
+
+async def test_the_rest_of_a_gap_has_its_turn_after_the_others_and_takes_along_what_waits_of_its_stream() -> None:
+    queue = queue_of()
+    offered(queue, EVE, [9, 10, 11])
+    offered(queue, ANA, [1])
+    assert [seq_of(one) for one in (await queue.take()).events] == [9, 10, 1]
+    offered(queue, BOB, [1])
+
+    queue.put_back(Unread(EVE, 2, 10))
+    queue.put_back(Unread(EVE, 4, 10))
+
+    first, *others = await all_of(queue)
+    assert first.unread == [Unread(EVE, 2, 4)]
+    assert [seq_of(one) for one in first.events] == [1]
+    assert [list(batch.unread) for batch in others] == [
+        [Unread(EVE, 4, 6)],
+        [Unread(EVE, 6, 8)],
+        [Unread(EVE, 8, 10)],
+        [Unread(EVE, 10, 11)],
+    ]
+    assert offered(queue, EVE, range(12, 18)) == [True] * 6, "nothing is held any more"

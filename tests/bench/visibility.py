@@ -26,7 +26,7 @@ from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.engine.garbage import collect_rarely
 from mnemolog.adapters.projecting.projections import Projections
 from mnemolog.events.envelope import Receipt, StreamId
-from mnemolog.projections.rule import Delivered, seq_of, stream_of
+from mnemolog.projections.rule import Delivered, Unread, seq_of, stream_of
 from mnemolog.projections.runtime import Projection
 
 WARM_SECONDS = 3.0
@@ -63,10 +63,13 @@ def watch() -> defaultdict[str, Watched]:
     watched: defaultdict[str, Watched] = defaultdict(Watched)
     deliver = Projections.deliver
 
-    async def delivered(self: Projections, projections: Sequence[Projection], events: Sequence[Delivered]) -> None:
-        await deliver(self, projections, events)
+    async def delivered(
+        self: Projections, projections: Sequence[Projection], events: Sequence[Delivered], share: int | None = None
+    ) -> Sequence[Unread]:
+        left = await deliver(self, projections, events, share)
         for projection in projections:
             watched[projection.name].delivered(events)
+        return left
 
     Projections.deliver = delivered  # type: ignore[method-assign]
     return watched

@@ -18,7 +18,7 @@ from mnemolog.adapters.postgres.roots import open_roots
 from mnemolog.adapters.postgres.tail import LogSecrets
 from mnemolog.adapters.postgres.writing import write
 from mnemolog.adapters.projecting import workers
-from mnemolog.adapters.projecting.queue import Batch, Unread
+from mnemolog.adapters.projecting.queue import Batch
 from mnemolog.adapters.projecting.workers import ProjectionWorker, Sweeper, Workers
 from mnemolog.domain.errors import TamperedEvent
 from mnemolog.domain.importance import STANDARD
@@ -28,8 +28,9 @@ from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Header, Meta, NewEvent, Position, Recorded, StoredEvent, StreamId
 from mnemolog.events.log import Append
 from mnemolog.events.memory import MemoryCreated
-from mnemolog.projections.rule import Delivered, seq_of, stream_of
+from mnemolog.projections.rule import Delivered, Unread, seq_of, stream_of
 from mnemolog.projections.runtime import Projection
+from mnemolog.projections.shared_transaction import each_alone
 from tests.engine.equality import assert_live_equals_rebuilt, assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.testkit.events import created, rows
@@ -270,9 +271,9 @@ async def test_a_flood_of_one_stream_lets_another_through_and_is_read_from_the_l
             scanned.append(until - after)
             return await super().read(stream, after, until)
 
-    async def deliver(projections: Sequence[Projection], events: Sequence[Delivered]) -> None:
+    async def deliver(projections: Sequence[Projection], events: Sequence[Delivered], share: int) -> Sequence[Unread]:
         applied.append([Position(stream_of(one), seq_of(one)) for one in events])
-        await deliver_to_each(projections, events)
+        return await deliver_to_each(projections, events, share)
 
     projection = Reading(MemoryStore(), log)
     sweeper = Sweeper(projection)
@@ -294,6 +295,35 @@ async def test_a_flood_of_one_stream_lets_another_through_and_is_read_from_the_l
     assert not sweeper._due, "so nothing is searched for"
 
 
+async def test_the_gap_before_the_last_event_of_an_import_lets_another_stream_through(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(workers, "LONGEST_REST_SECONDS", 0)
+    ana, imported = StreamId.of_user("ana"), StreamId.of_user("imported")
+    log, applied = MemoryLog(), list[StreamId]()
+    log.streams = {imported: rows(imported, [created() for _ in range(3000)]), ana: rows(ana, [created()])}
+    store = MemoryStore(lambda event: applied.append(event.stream))
+    worker = ProjectionWorker([Sweeper(Projection(store, log))], deliver_to_each)
+    for event in log.streams[imported][2500:]:
+        worker.offer(event)
+    running = asyncio.create_task(worker.run())
+
+    async def begun() -> bool:
+        return bool(applied)
+
+    await eventually(begun)
+    worker.offer(log.streams[ana][0])
+
+    async def ended() -> bool:
+        return await store.all_progress() == {imported: 3000, ana: 1}
+
+    await eventually(ended)
+    running.cancel()
+
+    assert applied.index(ana) < 500, "it waits for none of the 2,500 before"
+    assert applied.count(imported) == 3000, "each is applied once"
+
+
 async def test_a_stream_whose_log_is_damaged_delays_no_other_in_its_batch() -> None:
     ana, eve = StreamId.of_user("ana"), StreamId.of_user("eve")
     log = MemoryLog()
@@ -310,9 +340,10 @@ async def test_a_stream_whose_log_is_damaged_delays_no_other_in_its_batch() -> N
     assert sweeper._due, "each projection stops its stream at the damage"
 
 
-async def deliver_to_each(projections: Sequence[Projection], events: Sequence[Delivered]) -> None:
-    for projection in projections:
-        await projection.deliver(events)
+async def deliver_to_each(
+    projections: Sequence[Projection], events: Sequence[Delivered], share: int
+) -> Sequence[Unread]:
+    return await each_alone(projections, events, share)
 
 
 async def no_name() -> list[str]:

@@ -107,7 +107,8 @@ def _cannot_bear_poison(event: Recorded) -> None:
 async def _until_it_answers(projection: Projection, delivery: Sequence[Delivered]) -> None:
     while True:
         try:
-            return await projection.deliver(delivery)
+            await projection.deliver(delivery)
+            return
         except Unreachable:
             continue
 
