@@ -1,7 +1,7 @@
 """Reads how often operations happened, in total or over time."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, select, tuple_
@@ -65,7 +65,7 @@ def _among(viewer: Viewer, wanted: Wanted) -> ColumnElement[bool]:
     if wanted.over is Over.AGENT:
         conditions.append(column.agent_id == viewer.agent_id)
     if wanted.since:
-        conditions.append(column.hour >= wanted.since.replace(minute=0, second=0, microsecond=0))
+        conditions.append(column.hour >= wanted.since.astimezone(UTC).replace(minute=0, second=0, microsecond=0))
     if wanted.until:
         conditions.append(column.hour < wanted.until)
     for name in ("node", "op", "status"):

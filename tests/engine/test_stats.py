@@ -1,7 +1,7 @@
 """Operations are counted by node, op and status over time (B §14)."""
 
 from collections import Counter
-from datetime import timedelta
+from datetime import timedelta, timezone
 
 import pytest
 
@@ -164,6 +164,21 @@ async def test_counts_are_by_hour_and_day_and_between_two_times(engine: Engine, 
     first = await engine.reads.operations(ana.viewer, Wanted(by=Period.HOUR), 1)
     rest = await engine.reads.operations(ana.viewer, Wanted(by=Period.HOUR), cursor=first.next_cursor)
     assert [*first, *rest] == listed
+
+
+@pytest.mark.spec_part("B14")
+@pytest.mark.parametrize("minutes", [330, 345, -210, 60])
+async def test_counts_begin_with_the_hour_of_utc_that_contains_a_time_in_any_time_zone(
+    minutes: int, engine: Engine, user: str
+) -> None:
+    ana = Person(engine, user)
+    await ana.creates("Ana drinks green tea")
+    [event] = await engine.log.read(ana.stream)
+    hour = event.recorded_at.replace(minute=0, second=0, microsecond=0)
+
+    for since, expected in ((hour, 1), (hour + timedelta(minutes=59), 1), (hour + timedelta(minutes=60), 0)):
+        there = since.astimezone(timezone(timedelta(minutes=minutes)))
+        assert sum((await counted(ana, Wanted(since=there, op="create"))).values()) == expected
 
 
 @pytest.mark.spec_part("B14")
