@@ -9,7 +9,7 @@ from typing import Any
 from mnemolog.adapters.openai.endpoint import Endpoint
 from mnemolog.adapters.postgres.pool import Pool
 from mnemolog.adapters.postgres.queries import query
-from mnemolog.domain.errors import ModelBudgetExceeded
+from mnemolog.domain.errors import ModelBudgetExceeded, ModelRequestRefused
 
 SETTING = "model_tokens_per_day"
 _QUERIES = "mnemolog.adapters.openai"
@@ -49,7 +49,9 @@ class TokenBudget:
 
     @asynccontextmanager
     async def reserved(self, tenant: str, endpoint: Endpoint, tokens: int) -> AsyncIterator[Spent]:
-        """Reserve tokens, and record the actual use at the end. ModelBudgetExceeded if fewer are left.
+        """Reserve tokens, and record the actual use at the end.
+
+        ModelBudgetExceeded if fewer are left, ModelRequestRefused if a whole day has fewer: no job waits for that.
 
         A cancelled call may have been charged by the server, so its reservation stays until the end of the day.
         """
@@ -72,6 +74,12 @@ class TokenBudget:
         return [Usage(**row) for row in rows]
 
     async def _reserve(self, whose: Mapping[str, Any], tokens: int, now: datetime) -> None:
+        if 0 < self._per_day < tokens:
+            raise ModelRequestRefused(
+                f"a request may take {tokens:,} tokens, more than the {self._per_day:,} that a tenant has for a day",
+                field=SETTING,
+                fix=f"set {SETTING} to {tokens:,} or more; waiting does not help",
+            )
         values = {**whose, "tokens": tokens, "limit": self._per_day}
         async with self._pool.connection() as connection, connection.transaction():
             await connection.execute(query("lock_model_budget", _QUERIES), values)

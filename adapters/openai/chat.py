@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from mnemolog.adapters.openai.budget import TokenBudget
-from mnemolog.adapters.openai.client import ModelClient, output_invalid
+from mnemolog.adapters.openai.client import ModelClient, count_of, output_invalid
 from mnemolog.commands.models import Completion
 from mnemolog.commands.prompts import Prompt
 from mnemolog.domain.errors import ModelRequestRefused
@@ -24,6 +24,7 @@ Output = TypeVar("Output")
 Json = Mapping[str, Any]
 # What OpenAI's models charge for a picture of common size.
 IMAGE_TOKENS = 1500
+LONGEST_NAME = 200
 
 
 class OpenAIChat:
@@ -75,8 +76,8 @@ class OpenAIChat:
             for last in (False, True):
                 completion = await self._create(messages, response_format, max_tokens, temperature)
                 said, fault = _said(completion)
-                usage = completion.usage
-                spent.add(*(usage.prompt_tokens, usage.completion_tokens) if usage else (sent, count_tokens(said)))
+                usage, answered = getattr(completion, "usage", None), count_tokens(said)
+                spent.add(count_of(usage, "prompt_tokens", sent), count_of(usage, "completion_tokens", answered))
                 if fault:
                     raise output_invalid(endpoint, fault)
                 try:
@@ -87,7 +88,7 @@ class OpenAIChat:
                         raise output_invalid(endpoint, f"gave an answer that does not fit: {_fault(error)}") from None
                     messages += _sent_back(said, _fault(error))
         used = Generation(
-            model=completion.model or self.model,
+            model=_named(completion) or self.model,
             prompt=prompt.name,
             prompt_version=prompt.version,
             input_tokens=spent.input_tokens,
@@ -137,18 +138,31 @@ def _strict(schema: Any) -> Any:
 
 
 def _said(completion: "ChatCompletion") -> tuple[str, str]:
-    """The model's text, and why it cannot be used, if so; servers omit fields that the package expects."""
-    choices = getattr(completion, "choices", None)
-    message = choices[0].message if choices else None
+    """The model's text, and why it cannot be used, if so; the form of an answer is whatever the server gave it."""
+    choices: Any = getattr(completion, "choices", None)
+    first = choices[0] if isinstance(choices, list) and choices else None
+    message, finish = getattr(first, "message", None), getattr(first, "finish_reason", None)
     if message is None:
         return "", "gave no answer"
     if getattr(message, "refusal", None):
         return "", "refused to answer"
-    if choices and choices[0].finish_reason == "content_filter":
+    if finish == "content_filter":
         return "", "gave an answer that the server's content filter held back"
-    if choices and choices[0].finish_reason == "length":
-        return message.content or "", "gave an answer that was cut off at the maximum number of tokens"
-    return message.content or "", ""
+    said = _text(getattr(message, "content", None))
+    return said, "gave an answer that was cut off at the maximum number of tokens" if finish == "length" else ""
+
+
+def _text(content: object) -> str:
+    """Some servers give the parts of a text, among those of another type, such as thoughts."""
+    if isinstance(content, list):
+        return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def _named(completion: "ChatCompletion") -> str:
+    """The model that the server says it ran; "" if that is no name."""
+    name: Any = getattr(completion, "model", None)
+    return name if isinstance(name, str) and len(name) <= LONGEST_NAME and name.isprintable() else ""
 
 
 def _json(said: str) -> object:

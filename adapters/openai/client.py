@@ -5,7 +5,7 @@ The package `openai` takes most of a second to import, so it is imported with th
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -29,6 +29,8 @@ LONGEST_RETRY_AFTER_SECONDS = 20.0
 UNAVAILABLE_SECONDS = 30.0
 QUOTA_SECONDS = 600.0
 QUICK_SECONDS = 10.0
+# No request takes more.
+MOST_TOKENS = 100_000_000
 _TRANSIENT = frozenset({408, 409, 429})
 
 
@@ -71,8 +73,8 @@ class ModelClient:
     async def check(self) -> None:
         """Check that the server answers, accepts the key and lists the model; a server without a list passes."""
 
-        async def models(client: "AsyncOpenAI") -> Collection[str]:
-            return [one.id async for one in client.models.list()]
+        async def models(client: "AsyncOpenAI") -> frozenset[str]:
+            return frozenset([one.id async for one in client.models.list() if isinstance(one.id, str)])
 
         endpoint = self.endpoint
         try:
@@ -107,11 +109,11 @@ class ModelClient:
             self._breaker.failed()
             broken = "closed the connection" if "Protocol" in type(failed.__cause__).__name__ else "cannot be reached"
             raise self._unavailable(broken) from None
-        except (APIError, ValueError):
+        except (APIError, ValueError, TypeError, AttributeError):  # The package trusts that JSON has the right form.
             self._breaker.failed()
             raise self._unavailable("gave an answer that cannot be read") from None
         self._breaker.succeeded()
-        if isinstance(answer, str):  # How the package returns a body of another content type.
+        if answer is None or isinstance(answer, str | int | float | list):  # What the body was, if it was no object.
             raise self._unavailable("gave an answer that cannot be read")
         return answer
 
@@ -172,6 +174,12 @@ def refusal(endpoint: Endpoint, refused: "APIStatusError") -> ModelRequestRefuse
         case _:
             fix = "use a model and a server that support this kind of request"
             return ModelRequestRefused(message, status, param, field=f"{endpoint.feature}_model", fix=fix)
+
+
+def count_of(usage: object, name: str, estimate: int) -> int:
+    """A number of tokens that a server reports, or an estimate: some omit it, and none may give tokens back."""
+    found = getattr(usage, name, None)
+    return found if type(found) is int and 0 <= found <= MOST_TOKENS else estimate
 
 
 def output_invalid(endpoint: Endpoint, what: str) -> ModelOutputInvalid:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from mnemolog.adapters.openai.budget import TokenBudget
 from mnemolog.adapters.openai.chat import storable
-from mnemolog.adapters.openai.client import ModelClient, output_invalid
+from mnemolog.adapters.openai.client import MOST_TOKENS, ModelClient, count_of, output_invalid
 from mnemolog.commands.models import Completion, Transcript
 from mnemolog.domain.text import count_tokens
 from mnemolog.events.generation import Generation
@@ -36,7 +36,7 @@ class OpenAITranscription:
         async with self._budget.reserved(tenant, endpoint, longest * TOKENS_A_SECOND) as spent:
             heard = await self._client.call(ask)
             text = getattr(heard, "text", None)
-            spent.add(*_tokens(heard, longest, text or ""))
+            spent.add(*_tokens(heard, longest, text if isinstance(text, str) else ""))
             if not isinstance(text, str):
                 raise output_invalid(endpoint, "gave no text")
         used = Generation(model=self.model, input_tokens=spent.input_tokens, output_tokens=spent.output_tokens)
@@ -46,8 +46,9 @@ class OpenAITranscription:
 def _tokens(heard: "Transcription", longest: int, text: str) -> tuple[int, int]:
     """The server's count, in tokens or in seconds, or an estimate."""
     usage = getattr(heard, "usage", None)
-    if usage is None:
-        return longest * TOKENS_A_SECOND, count_tokens(text)
-    if usage.type == "tokens":
-        return usage.input_tokens, usage.output_tokens
-    return round(usage.seconds * TOKENS_A_SECOND), 0
+    seconds = getattr(usage, "seconds", None)
+    if isinstance(seconds, int | float) and 0 <= seconds <= MOST_TOKENS / TOKENS_A_SECOND:
+        return round(seconds * TOKENS_A_SECOND), 0
+    estimates = {"input_tokens": longest * TOKENS_A_SECOND, "output_tokens": count_tokens(text)}
+    spent_input, spent_output = (count_of(usage, name, estimate) for name, estimate in estimates.items())
+    return spent_input, spent_output

@@ -117,7 +117,7 @@ class ModelServer:
                 return Reply(completion(self.chat(request.json), request.json["model"]))
 
 
-def completion(content: str | None, model: str = "m-1", *, finish: str = "stop", refusal: str | None = None) -> Json:
+def completion(content: Any, model: str = "m-1", *, finish: str = "stop", refusal: str | None = None) -> Json:
     """A chat completion that took 100 tokens, and 20 for the answer."""
     message = {"role": "assistant", "content": content, "refusal": refusal}
     return {

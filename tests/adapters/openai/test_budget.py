@@ -9,7 +9,7 @@ from mnemolog.adapters.openai.budget import TokenBudget, Usage
 from mnemolog.adapters.openai.chat import OpenAIChat
 from mnemolog.adapters.openai.endpoint import Endpoint
 from mnemolog.adapters.postgres.pool import Pool
-from mnemolog.domain.errors import ModelBudgetExceeded
+from mnemolog.domain.errors import ModelBudgetExceeded, ModelRequestRefused
 from tests.adapters.openai.conftest import Clients
 from tests.adapters.openai.test_chat import ask
 from tests.testkit.eventually import eventually
@@ -99,7 +99,17 @@ async def test_without_a_limit_usage_is_recorded(pool: Pool, tenant: str, endpoi
 async def test_a_model_is_not_asked_without_tokens(
     pool: Pool, tenant: str, endpoint: Endpoint, clients: Clients, server: ModelServer
 ) -> None:
-    chat = OpenAIChat(clients(), TokenBudget(pool, lambda: NOON, 50))
+    budget = TokenBudget(pool, lambda: NOON, 1000)
+    await use(budget, tenant, endpoint, 1000, 990)
     with pytest.raises(ModelBudgetExceeded):
-        await ask(chat, tenant)
+        await ask(OpenAIChat(clients(), budget), tenant)
     assert server.asked == 0
+
+
+async def test_a_request_that_no_day_has_tokens_for_is_refused_instead_of_waiting_for_tomorrow(
+    pool: Pool, tenant: str, clients: Clients, server: ModelServer
+) -> None:
+    chat = OpenAIChat(clients(), TokenBudget(pool, lambda: NOON, 50))
+    with pytest.raises(ModelRequestRefused, match=r"more than the 50 that a tenant has for a day") as refused:
+        await ask(chat, tenant)
+    assert (refused.value.field, server.asked) == ("model_tokens_per_day", 0)

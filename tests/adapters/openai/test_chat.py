@@ -78,6 +78,9 @@ TRANSIENT: Mapping[str, Reply] = {
     "no response": Reply(b"", headers={"content-length": "10"}, sent=0),
     "a body that is not JSON": Reply(b"{broken"),
     "a page instead of JSON": Reply(b"<html>Welcome</html>", content_type="text/html"),
+    "a list instead of an object": Reply(b"[]"),
+    "null instead of an object": Reply(b"null"),
+    "a number instead of an object": Reply(b"5"),
     "slow": Reply(completion("{}"), delay=5.0),
 }
 
@@ -156,6 +159,8 @@ async def test_a_refused_request_names_the_setting_and_is_not_repeated(
         ("I would rather not say", "it is not JSON"),
         ('{"one_liner": "Ana', "it is not JSON"),
         ("", "it is not JSON"),
+        (5, "it is not JSON"),
+        ([{"type": "thinking", "thinking": "Hm."}, None], "it is not JSON"),
         ("[" * 5000 + "]" * 5000, "it is not JSON"),
         ('{"open_loops": []}', "one_liner: field required"),
         ('{"one_liner": 7}', "one_liner: input should be a valid string"),
@@ -163,7 +168,7 @@ async def test_a_refused_request_names_the_setting_and_is_not_repeated(
     ],
 )
 async def test_an_answer_that_does_not_fit_is_sent_back_once_with_the_reason(
-    content: str, fault: str, chat: OpenAIChat, server: ModelServer, budget: TokenBudget, tenant: str
+    content: Any, fault: str, chat: OpenAIChat, server: ModelServer, budget: TokenBudget, tenant: str
 ) -> None:
     server.replies.append(Reply(completion(content)))
     done = await ask(chat, tenant)
@@ -187,6 +192,10 @@ UNUSABLE: Mapping[str, tuple[dict[str, Any], str]] = {
     "filtered": (completion("", finish="content_filter"), "content filter"),
     "no choices": ({"id": "1", "object": "chat.completion", "model": "m", "created": 1, "choices": []}, "no answer"),
     "an empty object": ({}, "no answer"),
+    "choices that are null": ({**completion(""), "choices": None}, "no answer"),
+    "a choice that is null": ({**completion(""), "choices": [None]}, "no answer"),
+    "choices that are a text": ({**completion(""), "choices": "x"}, "no answer"),
+    "a message that is null": ({**completion(""), "choices": [{"message": None}]}, "no answer"),
 }
 
 
@@ -240,6 +249,41 @@ async def test_a_server_that_counts_no_tokens_is_charged_an_estimate(
     assert done.generation.output_tokens > 0
     [usage] = await budget.of_today(tenant)
     assert (usage.input_tokens, usage.output_tokens) == (done.generation.input_tokens, done.generation.output_tokens)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {},
+        "many",
+        {"prompt_tokens": None, "completion_tokens": None},
+        {"prompt_tokens": "100", "completion_tokens": 1.5},
+        {"prompt_tokens": -500, "completion_tokens": -7},
+        {"prompt_tokens": 10**30, "completion_tokens": 10**30},
+    ],
+)
+async def test_a_count_that_is_none_is_estimated_and_gives_no_tokens_back(
+    usage: object, chat: OpenAIChat, server: ModelServer, budget: TokenBudget, tenant: str
+) -> None:
+    server.replies.append(Reply({**completion('{"one_liner": "Ana moved.", "open_loops": []}'), "usage": usage}))
+    done = await ask(chat, tenant)
+    used = (done.generation.input_tokens, done.generation.output_tokens)
+    assert all(0 < one < 1000 for one in used)
+    assert await budget.of_today(tenant) == [Usage("chat", "m-1", 1, *used, 0)]
+
+
+@pytest.mark.parametrize("name", [5, None, "", "m\x00", "m" * 201])
+async def test_a_server_that_gives_its_model_no_name_is_recorded_with_the_name_that_was_asked_for(
+    name: object, chat: OpenAIChat, server: ModelServer
+) -> None:
+    server.replies.append(Reply({**completion('{"one_liner": "Ana moved.", "open_loops": []}'), "model": name}))
+    assert (await ask(chat)).generation.model == "m-1"
+
+
+async def test_the_parts_of_an_answer_are_joined_without_the_thoughts(chat: OpenAIChat, server: ModelServer) -> None:
+    parts: Any = [{"type": "thinking", "thinking": "{"}, {"type": "text", "text": '{"one_liner": "x", '}]
+    server.replies.append(Reply(completion([*parts, {"type": "text", "text": '"open_loops": []}'}])))
+    assert (await ask(chat)).output == Summary("x")
 
 
 async def test_nothing_of_the_environment_is_sent(

@@ -123,7 +123,7 @@ async def test_a_temporary_server_failure_is_retried(embedder: OpenAIEmbedder, s
         await embedder.embed(["a", "b"])
 
 
-@pytest.mark.parametrize("data", [[], None])
+@pytest.mark.parametrize("data", [[], None, [None]])
 async def test_an_answer_without_vectors_is_retried(
     data: object, embedder: OpenAIEmbedder, server: ModelServer
 ) -> None:

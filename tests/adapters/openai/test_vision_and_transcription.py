@@ -50,10 +50,17 @@ async def test_audio_is_transcribed_and_charged_by_its_seconds(
 
 @pytest.mark.parametrize(
     ("usage", "tokens"),
-    [({"type": "tokens", "input_tokens": 14, "output_tokens": 5, "total_tokens": 19}, (14, 5)), (None, (30, 1))],
+    [
+        ({"type": "tokens", "input_tokens": 14, "output_tokens": 5, "total_tokens": 19}, (14, 5)),
+        (None, (30, 1)),
+        ("many", (30, 1)),
+        ({"type": "tokens", "input_tokens": None, "output_tokens": -5}, (30, 1)),
+        ({"type": "duration", "seconds": None}, (30, 1)),
+        ({"type": "duration", "seconds": -3}, (30, 1)),
+    ],
 )
 async def test_audio_is_charged_as_the_server_counts_or_by_an_estimate(
-    usage: dict[str, object] | None, tokens: tuple[int, int], clients: Clients, budget: TokenBudget, server: ModelServer
+    usage: object, tokens: tuple[int, int], clients: Clients, budget: TokenBudget, server: ModelServer
 ) -> None:
     server.replies.append(Reply({"text": "hello", "usage": usage}))
     done = await OpenAITranscription(clients(), budget).transcribe("acme", MP3, "voice.mp3")
@@ -64,8 +71,9 @@ async def test_a_server_without_text_or_answer_is_reported_as_such(
     clients: Clients, budget: TokenBudget, server: ModelServer
 ) -> None:
     transcription = OpenAITranscription(clients(retries=0, feature="transcription"), budget)
-    server.replies.extend([Reply({"duration": 3}), error(500)])
-    with pytest.raises(ModelOutputInvalid, match="gave no text"):
-        await transcription.transcribe("acme", MP3, "voice.mp3")
+    server.replies.extend([Reply({"duration": 3}), Reply({"text": 5}), error(500)])
+    for _ in range(2):
+        with pytest.raises(ModelOutputInvalid, match="gave no text"):
+            await transcription.transcribe("acme", MP3, "voice.mp3")
     with pytest.raises(ModelUnavailable, match="the transcription model"):
         await transcription.transcribe("acme", MP3, "voice.mp3")
