@@ -6,13 +6,14 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from rich.console import Console
+from rich.highlighter import JSONHighlighter
 from rich.markup import escape
 from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from mnemolog.adapters.cli.screen import Screen, as_json_text, printable
 from mnemolog.adapters.operations.results import AnyHit, MemoryHit, MessageHit, Written
 from mnemolog.domain.contradiction import marked
 from mnemolog.domain.errors import AmbiguousEntity, MnemologError
@@ -20,8 +21,8 @@ from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.message import found_id
 from mnemolog.events.envelope import Receipt
 
-console = Console()
-errors = Console(stderr=True)
+console = Screen()
+errors = Screen(stderr=True)
 
 IDS = frozenset({"id", "event id", "policy"})
 # Columns whose cells are not wrapped.
@@ -35,7 +36,8 @@ BROKEN = {"holds": 12, "signals": 12, "status": 12}
 
 def as_json(value: Any) -> None:
     """One JSON value on standard output."""
-    console.print_json(json.dumps(value, default=_plain, ensure_ascii=False), indent=2)
+    document = as_json_text(json.dumps(value, default=_plain, ensure_ascii=False, indent=2))
+    console.print(JSONHighlighter()(document), soft_wrap=True)  # `print_json` would parse it, and undo the escapes.
 
 
 def failed(error: MnemologError, *, json_wanted: bool) -> None:
@@ -220,7 +222,7 @@ def show(
     ids = shortened([cells[-1] for cells in rows if isinstance(cells[-1], UUID)]) if short else {}
     for *others, last in rows:
         cells = (*others, ids.get(last, last) if isinstance(last, UUID) else last)
-        shown.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in cells))
+        shown.add_row(*(cell if isinstance(cell, Text) else Text(printable(str(cell))) for cell in cells))
     console.print(shown)
 
 
