@@ -174,8 +174,17 @@ def attached(artifact: Artifact, turn_ids: Sequence[str]) -> Sequence[Event]:
 
 
 def same_content(state: Artifacts, command: StoreArtifact) -> Artifact | None:
-    """The artifact that has this content already, if the owner is the same."""
-    same = (one for one in state.known.values() if one.sha256 == command.sha256 and one.scope is command.scope)
+    """The artifact that has this content already, if the owner is the same.
+
+    One that was refused under another type is none: whoever sends it again with the right type has it read.
+    """
+    same = (
+        one
+        for one in state.known.values()
+        if one.sha256 == command.sha256
+        and one.scope is command.scope
+        and (one.extraction is not Extraction.REFUSED or one.mime == command.mime)
+    )
     own = command.agent_id
     return next((one for one in same if not one.is_erased and readable(one.scope, one.agent_id, own)), None)
 

@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
+from mnemolog.adapters.artifacts.media_type import detected
 from mnemolog.adapters.artifacts.uploads import discard, keep, upload
 from mnemolog.adapters.blobs.store import blob_name
 from mnemolog.adapters.encryption import KEY_BYTES, unsealed, wrapped
@@ -73,7 +74,7 @@ def _command(engine: Services, content: bytes | None, fields: dict[str, Any]) ->
     if content is not None and len(content) > (limit := engine.settings.artifact_max_bytes):
         message = f"has {len(content):,} bytes, at most {limit:,} are accepted"
         raise InvalidInput(message, field="content", fix="send a smaller file, or raise `artifact_max_bytes`")
-    mime = fields.get("mime") or mimetypes.guess_type(name)[0] or (UNKNOWN if content else "")
+    mime = _mime(fields.get("mime", ""), name, content) if content else fields.get("mime", "")
     own = {
         "artifact_id": engine.writes.new_id(),
         "type": fields.get("type") or (ArtifactType.LINK if url else TYPES.get(mime.split("/")[0], ArtifactType.FILE)),
@@ -82,6 +83,12 @@ def _command(engine: Services, content: bytes | None, fields: dict[str, Any]) ->
         "sha256": sha256(content if content is not None else url.encode()).hexdigest(),
     }
     return engine.writes.admitted(validated(StoreArtifact, {**fields, **own}))
+
+
+def _mime(declared: str, name: str, content: bytes) -> str:
+    """As declared, by the name, or from the content. Clients declare `UNKNOWN` when they know nothing."""
+    told = "" if declared == UNKNOWN else declared
+    return told or mimetypes.guess_type(name)[0] or detected(content) or UNKNOWN
 
 
 async def load(engine: Services, stream: StreamId, artifact_id: UUID) -> bytes:

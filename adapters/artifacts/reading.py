@@ -11,13 +11,17 @@ import resource
 import sys
 import zipfile
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass, field
 from html.parser import HTMLParser
-from typing import Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from mnemolog.adapters.artifacts.chunks import Section, markdown_sections, pieces, without_front_matter
 from mnemolog.domain.artifact import Refusal
+
+if TYPE_CHECKING:
+    from pypdf import PdfReader
 
 MAX_PAGES = 2000
 MAX_CHARACTERS = 5_000_000
@@ -29,6 +33,13 @@ MAX_MEMBERS = 10_000
 SIDE = 2048
 
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+PDF, SVG = "application/pdf", "image/svg+xml"
+WORD = frozenset(
+    {
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        "application/vnd.ms-word.document.macroenabled.12",
+    }
+)
 MARKDOWN = frozenset({"text/markdown", "text/x-markdown"})
 HTML = frozenset({"text/html", "application/xhtml+xml"})
 # The first bytes of recordings, with their offset.
@@ -61,18 +72,29 @@ def read(content: bytes, name: str, mime: str) -> Found:
     ending = name.rpartition(".")[2].lower()
     declared = mime.partition(";")[0].strip().lower()
     if content.startswith(b"%PDF-"):
+        _require_declared(declared, {PDF}, "it is a PDF")
         return _pdf(content)
     if content.startswith(b"PK\x03\x04"):
+        _require_declared(declared, WORD, "it is a Word document or another archive")
         return _docx(content)
     if content.startswith(OLE):
         raise Refused(Refusal.UNSUPPORTED, "an Office file of before 2007")
-    if declared.startswith("image/") and declared != "image/svg+xml":
+    if content.startswith(b"{\\rtf"):
+        raise Refused(Refusal.UNSUPPORTED, "rich text (RTF)")
+    if declared.startswith("image/") and declared != SVG:
         return _image(content, declared)
     if declared.startswith(("audio/", "video/")):
         return _recording(content, declared)
-    if declared in ("application/pdf",) or ending in ("pdf", "docx", "docm"):
+    if declared == PDF or ending in ("pdf", "docx", "docm"):
         raise Refused(Refusal.WRONG_TYPE, "the content does not begin as this type does")
     return _text(content, declared, ending)
+
+
+def _require_declared(declared: str, types: Collection[str], detail: str) -> None:
+    """Refused if the declared type is another one that is read in its own way."""
+    other = declared in {PDF, *WORD} or declared.startswith(("image/", "audio/", "video/", "text/"))
+    if other and declared not in types:
+        raise Refused(Refusal.WRONG_TYPE, detail)
 
 
 def _pdf(content: bytes) -> Found:
@@ -86,13 +108,21 @@ def _pdf(content: bytes) -> Found:
         count = reader.get_num_pages()
         if count > MAX_PAGES:
             raise Refused(Refusal.TOO_MANY_PAGES, f"{count:,} pages, at most {MAX_PAGES:,} are read")
-        sections = _bounded(Section(f"page {n}", page.extract_text()) for n, page in enumerate(reader.pages, start=1))
+        pages = (Section(f"page {n}", page.extract_text()) for n, page in enumerate(reader.pages, start=1))
+        sections = _bounded(chain(pages, _form(reader)))
         title = str(reader.metadata.title or "") if reader.metadata else ""
     except Refused:
         raise
     except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         raise Refused(Refusal.BROKEN, type(error).__name__) from error
     return Found("document", f"pypdf {pypdf.__version__}", title, count, sections)
+
+
+def _form(reader: "PdfReader") -> Iterator[Section]:
+    """What was filled in, which is no text of a page."""
+    fields = (reader.get_fields() or {}).values()
+    filled = ((one.alternate_name or one.name, one.value) for one in fields if isinstance(one.value, str))
+    yield Section("form", "\n\n".join(f"{name}: {value.removeprefix('/')}" for name, value in filled if value))
 
 
 def _docx(content: bytes) -> Found:
@@ -117,7 +147,7 @@ def _docx(content: bytes) -> Found:
         raise Refused(Refusal.BROKEN, type(error).__name__) from error
 
     def sections() -> Iterator[Section]:
-        heading, lines = "", list[str]()
+        heading, lines, count = "", list[str](), 0
         for block in document.iter_inner_content():
             if isinstance(block, Table):
                 lines += [" | ".join(cell.text.strip() for cell in row.cells) for row in block.rows]
@@ -126,6 +156,9 @@ def _docx(content: bytes) -> Found:
                 heading, lines = block.text.strip(), []
             else:
                 lines.append(block.text)
+                count += len(block.text)
+            if count > MAX_CHARACTERS:  # A document without headings is one section.
+                raise _too_much_text()
         yield Section(heading, "\n\n".join(lines))
 
     try:
@@ -144,7 +177,8 @@ def _text(content: bytes, declared: str, ending: str) -> Found:
         known = declared.startswith("text/") or ending in ("txt", "md", "html", "htm", "csv", "json")
         raise Refused(Refusal.WRONG_TYPE if known else Refusal.UNSUPPORTED, "it is not text in UTF-8 or UTF-16")
     begins = text.lstrip()[:100].lower()
-    if declared in HTML or ending in ("html", "htm") or begins.startswith(("<!doctype html", "<html")):
+    page = declared in HTML or declared == SVG or ending in ("html", "htm", "svg")
+    if page or begins.startswith(("<!doctype html", "<html", "<svg")):
         parser = _Page()
         parser.feed(text)
         parser.close()
@@ -160,7 +194,7 @@ class _Page(HTMLParser):
 
     BLOCKS = frozenset(
         {"p", "div", "li", "tr", "br", "section", "article", "header", "footer", "table", "ul", "ol", "pre"}
-        | {"blockquote", "h1", "h2", "h3", "h4", "h5", "h6"}
+        | {"blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "text"}
     )
     HIDDEN = frozenset({"script", "style", "template", "noscript"})
     HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
@@ -176,10 +210,12 @@ class _Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._hidden += tag in self.HIDDEN
         self._in_title |= tag == "title"
-        if tag in self.BLOCKS:
+        if tag in self.BLOCKS and self._in_heading:
+            self._heading += "\n\n"
+        elif tag in self.BLOCKS:
             self._text.append("\n\n")
         if tag in self.HEADINGS:
-            self._found.append(Section(self._place, "".join(self._text)))
+            self._found.append(self._section())
             self._text, self._heading, self._in_heading = [], "", True
 
     def handle_endtag(self, tag: str) -> None:
@@ -199,7 +235,12 @@ class _Page(HTMLParser):
             self._text.append(data)
 
     def sections(self) -> list[Section]:
-        return [*self._found, Section(self._place, "".join(self._text))]
+        return [*self._found, self._section()]
+
+    def _section(self) -> Section:
+        """The text since the last heading, and that of a heading which was never closed."""
+        unclosed = self._heading if self._in_heading else ""
+        return Section(self._place, "".join((*self._text, unclosed)))
 
 
 def _bounded(sections: Iterator[Section]) -> list[Section]:
@@ -213,11 +254,15 @@ def _bounded(sections: Iterator[Section]) -> list[Section]:
             text = _clean(section.text)
             count += len(text)
             if count > MAX_CHARACTERS:
-                raise Refused(Refusal.TOO_MUCH_TEXT, f"more than {MAX_CHARACTERS:,} characters")
+                raise _too_much_text()
             yield Section(_clean(section.place)[:200], text)
 
     found += pieces(counted())
     return found
+
+
+def _too_much_text() -> Refused:
+    return Refused(Refusal.TOO_MUCH_TEXT, f"more than {MAX_CHARACTERS:,} characters")
 
 
 def _clean(text: str) -> str:

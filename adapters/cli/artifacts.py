@@ -46,7 +46,9 @@ def add(
         str | None, typer.Option("--run-id", "--run", help="The run it belongs to, such as an episode.")
     ] = None,
     name: Annotated[str | None, typer.Option("--name", help="The file name. Default: that of the file.")] = None,
-    mime: Annotated[str | None, typer.Option("--mime", help="The media type. Default: from the name.")] = None,
+    mime: Annotated[
+        str | None, typer.Option("--mime", help="The media type. Default: from the name or the content.")
+    ] = None,
     type_: Annotated[
         str | None, typer.Option("--type", help="image, file, audio, video or link. Default: from the media type.")
     ] = None,

@@ -25,7 +25,7 @@ class AddArtifact(Write):
     """A file, whose bytes come beside this, or a link."""
 
     name: Annotated[Label, Field(description="The file name.", examples=["invoice.pdf"])] = ""
-    mime: Annotated[Label, Field(description="The media type. Default: from the name.")] = ""
+    mime: Annotated[Label, Field(description="The media type. Default: from the name or the content.")] = ""
     type: Annotated[ArtifactType | None, Field(description="The type. Default: from the media type.")] = None
     caption: Annotated[Label, Field(description="What the user says about it.")] = ""
     url: Annotated[Label, Field(description="The address, for a link. It is never fetched.")] = ""

@@ -78,6 +78,17 @@ def test_private_or_erased_content_is_stored_again() -> None:
         assert isinstance(stored, events.ArtifactStored)
 
 
+def test_content_that_was_refused_under_another_type_is_stored_again() -> None:
+    as_pdf = STORED.model_copy(update={"mime": "application/pdf"})
+    refused = events.ArtifactRefused(artifact_id=BIKE, reason=Refusal.WRONG_TYPE)
+    [stored] = given(ARTIFACTS, as_pdf, refused).when(store(mime="image/png")).events()
+    assert isinstance(stored, events.ArtifactStored)
+    assert stored.artifact_id == OTHER
+    given(ARTIFACTS, as_pdf, refused).when(store(mime="application/pdf")).then_nothing()
+    given(ARTIFACTS, as_pdf, refused, stored).when(store(mime="image/png")).then_nothing()
+    given(ARTIFACTS, as_pdf).when(store(mime="image/png")).then_nothing()
+
+
 def test_a_text_is_added_once_unless_it_was_undone() -> None:
     given(ARTIFACTS, STORED).when(describe()).then(RED)
     added = new(RED)

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from sqlalchemy import select
 
 import mnemolog
+from mnemolog.adapters.artifacts.content import UNKNOWN
 from mnemolog.adapters.backup.backing_up import back_up
 from mnemolog.adapters.backup.restoring import restore
 from mnemolog.adapters.blobs.store import FileBlobs
@@ -39,6 +40,7 @@ from mnemolog.commands.erasure import EraseKnown, EraseMessages, EraseThread, Er
 from mnemolog.commands.scopes import ForgetScope, Reach
 from mnemolog.domain.errors import Erased, InvalidInput, MnemologError, NotFound
 from mnemolog.events.envelope import StreamId
+from tests.adapters.artifacts import files
 from tests.adapters.backup.test_backup import settings_in, silent
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
@@ -232,6 +234,21 @@ async def test_a_backup_holds_the_files(tmp_path: Path) -> None:
     assert [name async for name in FileBlobs(settings.directory / "artifacts").names(stream)]
     async with open_engine(settings) as engine:
         assert await downloaded(Person(engine, "ana"), artifact_id) == SECRET
+
+
+async def test_the_type_of_a_file_that_nobody_declared_is_taken_from_its_content(ana: Person) -> None:
+    for number, (content, name, mime, kind, type_) in enumerate(
+        (
+            (files.picture(), "", "", "image", "image/png"),
+            (files.picture("JPEG"), "photo", UNKNOWN, "image", "image/jpeg"),
+            (files.pdf("tea"), "", "", "file", "application/pdf"),
+            (b"ID3" + b"\0" * 9, "", "", "audio", "audio/mpeg"),
+            (files.picture("GIF"), "a.gif", UNKNOWN, "image", "image/gif"),
+            (b"tea", "", "", "file", UNKNOWN),
+        )
+    ):
+        found = await read(ana, await added(ana, content, name=name, mime=mime))
+        assert (number, found.type, found.mime) == (number, kind, type_)
 
 
 async def test_a_file_that_is_empty_or_too_large_is_refused(ana: Person) -> None:

@@ -4,10 +4,12 @@ import io
 import struct
 import zipfile
 import zlib
+from collections.abc import Mapping, Sequence
 
 import docx
 from PIL import Image
 from pypdf import PdfWriter
+from pypdf.generic import ArrayObject, DictionaryObject, NameObject, TextStringObject
 
 
 def pdf(*pages: str) -> bytes:
@@ -43,9 +45,22 @@ def blank_pdf(pages: int, password: str = "") -> bytes:
     return out.getvalue()
 
 
-def word() -> bytes:
+def form(filled: Mapping[str, str]) -> bytes:
+    """A PDF with a field for each name."""
+    writer = PdfWriter(io.BytesIO(pdf("Application")))
+    fields = ArrayObject()
+    for name, value in filled.items():
+        field = {"/FT": NameObject("/Tx"), "/T": TextStringObject(name), "/V": TextStringObject(value)}
+        fields.append(writer._add_object(DictionaryObject({NameObject(key): one for key, one in field.items()})))
+    writer.root_object[NameObject("/AcroForm")] = DictionaryObject({NameObject("/Fields"): fields})
+    writer.write(out := io.BytesIO())
+    return out.getvalue()
+
+
+def word(before: Sequence[str] = ("Before any heading.",)) -> bytes:
     document = docx.Document()
-    document.add_paragraph("Before any heading.")
+    for text in before:
+        document.add_paragraph(text)
     document.add_heading("Recipe", 1)
     document.add_paragraph("Boil the water.")
     table = document.add_table(rows=1, cols=2)

@@ -5,9 +5,10 @@ import os
 from base64 import b64decode
 
 import pytest
+from docx.text.paragraph import Paragraph
 from PIL import Image
 
-from mnemolog.adapters.artifacts import sandbox
+from mnemolog.adapters.artifacts import reading, sandbox
 from mnemolog.adapters.artifacts.chunks import PIECE, Section, markdown_sections, pieces
 from mnemolog.adapters.artifacts.reading import Refused, read
 from mnemolog.adapters.artifacts.sandbox import read_apart
@@ -35,6 +36,28 @@ def test_each_kind_of_document_is_read_by_its_structure() -> None:
     ]
     assert read("\ufeffпривет\x07".encode(), "a.txt", "text/plain").chunks == [Section("", "привет")]
     assert read("żółw".encode("utf-16"), "a.txt", "text/plain").chunks == [Section("", "żółw")]
+
+
+def test_what_was_filled_into_a_form_is_read() -> None:
+    found = read(files.form({"Full name": "Ana Duarte", "Allergies": "walnuts", "Left empty": ""}), "a.pdf", "")
+    assert Section("form", "Full name: Ana Duarte\n\nAllergies: walnuts") in found.chunks
+
+
+def test_no_text_of_a_page_is_lost_in_a_heading_that_is_never_closed() -> None:
+    page = "<h1>Jam<p>Boil the oranges.<h2>Store</h2><p>In a cool place.<h3>Keep <b>it</b> dark"
+    assert read(page.encode(), "a.html", "text/html").chunks == [
+        Section("", "Jam\n\nBoil the oranges."),
+        Section("Store", "In a cool place."),
+        Section("Store", "Keep it dark"),
+    ]
+
+
+def test_a_vector_image_is_read_by_its_labels_without_its_scripts() -> None:
+    image = (
+        b'<svg xmlns="http://www.w3.org/2000/svg"><script>steal()</script><text>North</text><text>South</text></svg>'
+    )
+    for mime in ("image/svg+xml", ""):
+        assert read(image, "map.svg", mime).chunks == [Section("", "North\n\nSouth")]
 
 
 def test_pieces_are_bounded_and_lose_no_word() -> None:
@@ -77,6 +100,11 @@ def test_an_image_is_made_small_and_loses_what_its_camera_noted() -> None:
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 99, "a.doc", "application/msword", Refusal.UNSUPPORTED),
         (b"\x7fELF\0\0", "a.out", "application/octet-stream", Refusal.UNSUPPORTED),
         (b"not a song", "a.mp3", "audio/mpeg", Refusal.WRONG_TYPE),
+        (files.pdf("tea"), "a.png", "image/png", Refusal.WRONG_TYPE),
+        (files.pdf("tea"), "a.txt", "text/plain", Refusal.WRONG_TYPE),
+        (files.word(), "a.pdf", "application/pdf", Refusal.WRONG_TYPE),
+        (files.word(), "a.svg", "image/svg+xml", Refusal.WRONG_TYPE),
+        (b"{\\rtf1 The parcel arrives.}", "a.rtf", "application/rtf", Refusal.UNSUPPORTED),
     ],
 )
 def test_what_is_broken_or_another_type_is_refused(content: bytes, name: str, mime: str, reason: Refusal) -> None:
@@ -94,6 +122,22 @@ def test_what_is_too_large_inside_is_refused() -> None:
         with pytest.raises(Refused) as refused:
             read(content, name, "")
         assert refused.value.reason is reason
+
+
+def test_a_word_document_without_headings_is_left_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MAX_CHARACTERS", 1000)
+    taken, text = [], Paragraph.text.fget
+    assert text
+
+    def counted(paragraph: Paragraph) -> str:
+        taken.append(paragraph)
+        return str(text(paragraph))
+
+    monkeypatch.setattr(Paragraph, "text", property(counted))
+    with pytest.raises(Refused) as refused:
+        read(files.word(["x" * 100] * 500), "a.docx", "")
+    assert refused.value.reason is Refusal.TOO_MUCH_TEXT
+    assert len(taken) < 30
 
 
 async def test_a_file_is_read_in_a_process_of_its_own_without_our_environment(monkeypatch: pytest.MonkeyPatch) -> None:
