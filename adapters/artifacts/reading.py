@@ -127,6 +127,8 @@ def _form(reader: "PdfReader") -> Iterator[Section]:
 
 def _docx(content: bytes) -> Found:
     import docx
+    from docx.oxml.table import CT_Tbl
+    from docx.oxml.text.paragraph import CT_P
     from docx.table import Table
 
     try:
@@ -147,16 +149,19 @@ def _docx(content: bytes) -> Found:
         raise Refused(Refusal.BROKEN, type(error).__name__) from error
 
     def sections() -> Iterator[Section]:
+        headings = {one.style_id for one in document.styles if (one.name or "").startswith(("Heading", "Title"))}
         heading, lines, count = "", list[str](), 0
-        for block in document.iter_inner_content():
-            if isinstance(block, Table):
-                lines += [" | ".join(cell.text.strip() for cell in row.cells) for row in block.rows]
-            elif ((block.style and block.style.name) or "").startswith(("Heading", "Title")) and block.text.strip():
+        # The time of `iter_inner_content` and of `Paragraph.style` grows faster than the document.
+        for block in document.element.body:
+            if isinstance(block, CT_Tbl):
+                rows = Table(block, document).rows
+                lines += [" | ".join(cell.text.strip() for cell in row.cells) for row in rows]
+            elif isinstance(block, CT_P) and block.style in headings and block.text.strip():
                 yield Section(heading, "\n\n".join(lines))
                 heading, lines = block.text.strip(), []
-            else:
+            elif isinstance(block, CT_P):
                 lines.append(block.text)
-                count += len(block.text)
+                count += len(lines[-1])
             if count > MAX_CHARACTERS:  # A document without headings is one section.
                 raise _too_much_text()
         yield Section(heading, "\n\n".join(lines))

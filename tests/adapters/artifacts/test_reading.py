@@ -5,7 +5,7 @@ import os
 from base64 import b64decode
 
 import pytest
-from docx.text.paragraph import Paragraph
+from docx.oxml.text.paragraph import CT_P
 from PIL import Image
 
 from mnemolog.adapters.artifacts import reading, sandbox
@@ -126,14 +126,13 @@ def test_what_is_too_large_inside_is_refused() -> None:
 
 def test_a_word_document_without_headings_is_left_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "MAX_CHARACTERS", 1000)
-    taken, text = [], Paragraph.text.fget
-    assert text
+    taken, text = list[CT_P](), vars(CT_P)["text"]
 
-    def counted(paragraph: Paragraph) -> str:
+    def counted(paragraph: CT_P) -> str:
         taken.append(paragraph)
-        return str(text(paragraph))
+        return str(text.fget(paragraph))
 
-    monkeypatch.setattr(Paragraph, "text", property(counted))
+    monkeypatch.setattr(CT_P, "text", property(counted))
     with pytest.raises(Refused) as refused:
         read(files.word(["x" * 100] * 500), "a.docx", "")
     assert refused.value.reason is Refusal.TOO_MUCH_TEXT
