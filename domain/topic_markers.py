@@ -1,7 +1,7 @@
 """Phrases with which a user announces another topic, in several languages (E §Episode Lifecycle)."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -49,6 +49,10 @@ DEFAULT_PHRASES: Mapping[str, Phrases] = {
             "können wir über etwas anderes reden",
             "können wir das thema wechseln",
             "mal was ganz anderes",
+            "themawechsel",
+            "lass uns über etwas anderes sprechen",
+            "lass uns über was anderes sprechen",
+            "reden wir von etwas anderem",
         ),
         aside=("übrigens", "nebenbei", "apropos", "noch etwas", "noch eine frage", "was anderes"),
     ),
@@ -73,6 +77,14 @@ DEFAULT_PHRASES: Mapping[str, Phrases] = {
             "on another note",
             "on a different note",
             "on an unrelated note",
+            "on a completely different note",
+            "let's move on to something else",
+            "i want to change the subject",
+            "i'd like to change the subject",
+            "i want to talk about something else",
+            "i'd like to talk about something else",
+            "switching gears",
+            "switching topics",
         ),
         aside=("by the way", "btw", "incidentally", "another thing", "one more thing", "another question"),
     ),
@@ -85,6 +97,9 @@ DEFAULT_PHRASES: Mapping[str, Phrases] = {
             "cambio de tema",
             "hablemos de otra cosa",
             "vamos a hablar de otra cosa",
+            "hablemos de algo diferente",
+            "quiero hablar de otra cosa",
+            "pasando a otro tema",
             "pasemos a otra cosa",
             "nuevo tema",
             "otro tema",
@@ -92,7 +107,17 @@ DEFAULT_PHRASES: Mapping[str, Phrases] = {
         aside=("por cierto", "a propósito", "otra cosa", "otra pregunta", "una cosa más"),
     ),
     "ja": Phrases(
-        change=("話は変わ", "話が変わ", "話変わ", "話題を変え", "別の話", "違う話", "別件"),
+        change=(
+            "話は変わ",
+            "話が変わ",
+            "話変わ",
+            "話題を変え",
+            "別の話",
+            "違う話",
+            "別件",
+            "全然関係ない",
+            "それはさておき",
+        ),
         aside=("ところで", "そういえば", "ちなみに", "それはそうと"),
     ),
     "pl": Phrases(
@@ -101,6 +126,8 @@ DEFAULT_PHRASES: Mapping[str, Phrases] = {
             "zmiana tematu",
             "zmieniając temat",
             "możemy zmienić temat",
+            "chciałbym zmienić temat",
+            "chciałabym zmienić temat",
             "porozmawiajmy o czymś innym",
             "pogadajmy o czymś innym",
             "możemy porozmawiać o czymś innym",
@@ -123,6 +150,13 @@ DEFAULT_PHRASES: Mapping[str, Phrases] = {
             "давай поговорим про другое",
             "давайте поговорим про другое",
             "можем поговорить о другом",
+            "хочу поговорить о другом",
+            "давай о чем-то другом",
+            "давайте о чем-то другом",
+            "поговорим о чем-нибудь другом",
+            "давай поговорим о чем-нибудь другом",
+            "давайте поговорим о чем-нибудь другом",
+            "перейдем к другой теме",
             "давай сменим тему",
             "давайте сменим тему",
             "сменим тему",
@@ -177,13 +211,24 @@ class TopicMarkers:
     def _patterns(self) -> Mapping[MarkerKind, Mapping[str, re.Pattern[str]]]:
         of: dict[MarkerKind, dict[str, list[str]]] = {kind: {} for kind in MarkerKind}
         for kind, language, phrase in self._each():
-            of[kind].setdefault(language, []).append(_pattern(normalize_name(phrase)))
+            of[kind].setdefault(language, []).append(normalize_name(phrase))
         return {
-            kind: {language: re.compile("|".join(found)) for language, found in languages.items()}
+            kind: {language: _pattern(phrases, LEADS.get(language, _SHORT)) for language, phrases in languages.items()}
             for kind, languages in of.items()
         }
 
 
+LEADS: Mapping[str, str] = {
+    "de": "aber also dann hey ja jetzt mal na nun ok okay so und ganz kurz",
+    "en": "actually also and anyway but hey now ok okay right so then well",
+    "es": "ahora bueno e entonces hey oye ok pero pues y",
+    "pl": "a ale dobra i no ok sluchaj tak to wiec",
+    "ru": "а вот да и но ну ок слушай так",
+}
+"""Words of a language that may come before a phrase, up to two of them, as `normalize_name` leaves them."""
+# Of another language, any of one or two letters.
+_SHORT = r"\w{1,2}"
+INTERJECTIONS = "ach ah aha ay eh er hm oh oj ooh oy uh um а ах о ой ох эх"
 # A marker is at or near the beginning of a message.
 _READ = 2000
 # A comma separates clauses, too: "okay, by the way, ...".
@@ -193,8 +238,11 @@ _LETS, _LETS_WRITTEN = re.compile(r"\blet's\b"), "(?:let's|lets|let us)"
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
 
-def _pattern(phrase: str) -> str:
-    """A phrase at the beginning of a clause, or after an interjection such as "oh"."""
-    if _UNSPACED.search(phrase):
-        return rf"\w{{0,3}}?{re.escape(phrase)}"
-    return rf"(?:\w{{1,2}} )?{_LETS.sub(_LETS_WRITTEN, re.escape(phrase))}(?!\w)"
+def _pattern(phrases: Sequence[str], leads: str) -> re.Pattern[str]:
+    """One of the phrases at the beginning of a clause, or after words that lead up to it, such as "oh" and "and"."""
+    spaced = [_LETS.sub(_LETS_WRITTEN, re.escape(one)) for one in phrases if not _UNSPACED.search(one)]
+    dense = [rf"\w{{0,4}}?{re.escape(one)}" for one in phrases if _UNSPACED.search(one)]
+    if spaced:
+        before = "|".join(f"{leads} {INTERJECTIONS}".split())
+        dense.append(rf"(?:(?:{before}) ){{0,2}}(?:{'|'.join(spaced)})(?!\w)")
+    return re.compile("|".join(dense))

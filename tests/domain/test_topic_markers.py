@@ -32,6 +32,20 @@ CHANGE, ASIDE = MarkerKind.CHANGE, MarkerKind.ASIDE
         ("Lass uns über was anderes reden", CHANGE, "de"),
         ("¿Podemos hablar de otra cosa?", CHANGE, "es"),
         ("Zmieniając temat: co u mamy?", CHANGE, "pl"),
+        ("And by the way I found the keys", ASIDE, "en"),
+        ("But anyway, on a completely different note, we won", CHANGE, "en"),
+        ("Well so changing the subject: lunch?", CHANGE, "en"),
+        ("I'd like to talk about something else now", CHANGE, "en"),
+        ("Ach übrigens, der Zug fällt aus", ASIDE, "de"),
+        ("Und noch etwas: die Miete steigt", ASIDE, "de"),
+        ("Ganz anderes Thema: der Garten", CHANGE, "de"),
+        ("Ну и кстати, мы выиграли", ASIDE, "ru"),
+        ("Давайте поговорим о чём-нибудь другом", CHANGE, "ru"),
+        ("A tak z innej beczki: wygraliśmy", CHANGE, "pl"),
+        ("No to zmieńmy temat", CHANGE, "pl"),
+        ("Pues y por cierto ganamos", ASIDE, "es"),
+        ("Oye, quiero hablar de otra cosa", CHANGE, "es"),
+        ("ちょっと話が変わるけど、昼は？", CHANGE, "ja"),
         ("By the way, that is done. New topic: the garden.", CHANGE, "en"),
     ],
 )
@@ -44,6 +58,10 @@ def test_a_marker_at_the_beginning_of_a_clause_is_found(text: str, kind: MarkerK
     [
         "Thanks, by the way!",
         "Is this a new topic in the course?",
+        "A new topic came up in the course",
+        "My new topic is bees",
+        "Das neue Thema gefällt mir",
+        "Es nuevo tema de examen",
         "Это новая тема для меня",
         "I passed by the wayside inn",
         "We could change the subject of the letter",
@@ -60,6 +78,7 @@ def test_the_same_words_elsewhere_are_no_marker(text: str) -> None:
 def test_configured_phrases_replace_the_built_in_ones_and_are_no_patterns() -> None:
     markers = TopicMarkers({"fr-CA": Phrases(change=("parlons d'autre chose (vite)",), aside=("au fait",))})
     assert markers.found_in("Au fait, tu viens ?") == Marker(ASIDE, "fr-CA")
+    assert markers.found_in("Et au fait, tu viens ?") == Marker(ASIDE, "fr-CA")
     assert markers.found_in("by the way, are you coming?") is None
     assert TopicMarkers({}).found_in("by the way, are you coming?") is None
 
