@@ -33,10 +33,11 @@ from mnemolog.domain.text import NOT_A_TITLE, normalize_name, search_terms
 from mnemolog.domain.topic_markers import TopicMarkers
 from mnemolog.domain.turn import Role
 
-EXTRACTIVE = "extractive-4"
+EXTRACTIVE = "extractive-5"
 """The name of this writer, with the version of its rules."""
 MARK = "Extract:"
 NOTHING = f"{MARK} nothing was said in words."
+NOTHING_ABOUT = f"{MARK} nothing was said about the user."
 
 
 def extract(
@@ -49,7 +50,9 @@ def extract(
             return summary_of(kind, replace(brief, one_liner=brief.one_liner or NOTHING))
         case SummaryKind.SPINE:
             whole = summary_of(kind, extracted_spine(messages, names, before or Spine()))
-            return replace(whole, text=f"{MARK}\n\n{whole.text}" if whole.text else NOTHING)
+            if not whole.text:
+                return replace(whole, text=NOTHING_ABOUT if _sentences(messages) else NOTHING)
+            return replace(whole, text=f"{MARK}\n\n{whole.text}")
     text = extracted(messages, LIMITS[kind]) or NOTHING
     if kind is SummaryKind.RUNNING:
         return summary_of(kind, RunningSummary(text, tuple(map(_named, _open_loops(_sentences(messages))))))
@@ -83,7 +86,7 @@ def extracted_session(messages: Sequence[Message], names: Collection[str] = ()) 
     return SessionSummary(
         one_liner=shortened(f"{MARK} {_dated(best[0])}", ONE_LINE) if best else "",
         what_mattered=tuple(map(_named, best)),
-        open_loops=tuple(map(_named, _unanswered(sentences))),
+        open_loops=tuple(map(_named, _open_loops(sentences))),
         commitments=tuple(map(_named, _matching(sentences, PROMISES))),
         people=_people(speakers, _mentioned(messages, names)),
     )

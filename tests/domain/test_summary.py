@@ -80,7 +80,7 @@ def test_a_session_in_brief_is_made_of_what_was_said() -> None:
             "Ana: We decided to keep the car.",
             "Ana: I need to call the landlord.",
         ),
-        open_loops=("Ana: Do you know a good painter?",),
+        open_loops=("Ana: I need to call the landlord.", "Ana: Do you know a good painter?"),
         commitments=("Ana: I\u2019ll paint it with Marta.",),
         people=("Marta",),
         tone="",
@@ -356,6 +356,27 @@ def test_a_spine_tells_a_profile_from_a_mood_and_projects_of_the_user_from_promi
         "PEOPLE": ["Marta"],
         "OPEN_LOOPS": [],
     }
+
+
+def test_a_spine_of_words_that_are_about_nobody_does_not_say_that_there_were_none() -> None:
+    small_talk = [said("Ana", "Lovely weather in Lisbon."), said("Bot", "It is sunny.", Role.ASSISTANT)]
+    assert extract(SummaryKind.SPINE, small_talk).text == "Extract: nothing was said about the user."
+    assert extract(SummaryKind.SPINE, [said("Ana", "!!!")]).text == "Extract: nothing was said in words."
+
+
+@pytest.mark.parametrize(
+    "todo",
+    [
+        "I need to renew my passport.",
+        "Напомни мне купить билеты.",
+        "Muszę oddać książkę.",
+        "Tengo que pagar el alquiler.",
+        "Ich muss noch den Arzt anrufen.",
+        "明日、銀行に行かなければなりません。",
+    ],
+)
+def test_what_is_still_to_be_done_is_an_open_loop_for_the_next_session(todo: str) -> None:
+    assert extracted_session([said("Ana", todo)]).open_loops == (f"Ana: {todo}",)
 
 
 def test_a_spine_dates_what_was_said_by_its_last_day() -> None:
