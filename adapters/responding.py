@@ -182,10 +182,20 @@ async def respond(
 def _checked(viewer: Viewer, prompted: Prompted, answer: str) -> Sequence[Claim]:
     """What the envelope, and then all else in the prompt, says to each claim of the answer (A03)."""
     stated = {one.text for one in prompted.assembled.known}
-    lines = (line.lstrip("- ") for block in prompted.prompt.blocks[1:] for line in block.text.splitlines())
-    beside = (one for one in lines if not one.startswith("assistant: ") and not any(text in one for text in stated))
+    lines = (line for block in prompted.prompt.blocks[1:] for line in _not_its_own(block.text))
+    beside = (one for one in lines if not any(text in one for text in stated))
     known = [*prompted.assembled.known, *(Known(None, "", one) for one in beside)]
     return [judged(one, known, proper_name(viewer.user_id, ME)) for one in claims(answer)]
+
+
+def _not_its_own(text: str) -> Iterator[str]:
+    """The lines of a block without what the assistant said before: that proves nothing."""
+    its_own = False
+    for line in text.splitlines():
+        if not line.startswith("  "):  # Further lines of an item are indented.
+            its_own = line.startswith("- assistant: ")
+        if not its_own:
+            yield line.lstrip("- ")
 
 
 def _served(who: Mapping[str, Any], prompted: Prompted, message_id: str, answer_id: str) -> RecordServed:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 
-from mnemolog.domain.text import count_tokens
+from mnemolog.domain.text import count_tokens, indented
 
 RECENT_NODES = 5
 RECENT_TURNS = 6
@@ -190,7 +190,8 @@ def _listed(text: str) -> Sequence[str]:
 
 
 def _section(title: str, lines: Sequence[str]) -> str:
-    return "\n".join([f"{title}:", *(f"- {line}" for line in lines)]) if lines else ""
+    """No line of a text begins like a heading or another item, whatever is written in it."""
+    return "\n".join([f"{title}:", *(f"- {indented(line)}" for line in lines)]) if lines else ""
 
 
 def _joined(*parts: str) -> str:

@@ -79,11 +79,13 @@ def search_document(text: str) -> str:
 def indented(text: str) -> str:
     """A text as one item of a list in a prompt: its other lines are indented below the first, and none is blank.
 
+    Lines end as a model may read them: at a carriage return or U+2028, too.
+
     >>> print("- " + indented("PEOPLE\\n\\n- Ana"))
     - PEOPLE
       - Ana
     """
-    return "\n  ".join(line for line in text.split("\n") if line.strip())
+    return "\n  ".join(line for line in text.splitlines() if line.strip())
 
 
 CountTokens = Callable[[str], int]

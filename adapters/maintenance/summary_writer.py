@@ -125,10 +125,10 @@ def _read(draft: Draft) -> str:
     while at < len(draft.rows):
         chunk = stands_for.get(draft.rows[at]["message_id"])
         if chunk is not None:
-            lines.append(f"[summary of {chunk['messages']} messages] {chunk['text']}")
+            lines.append(f"[summary of {chunk['messages']} messages] {' '.join(chunk['text'].split())}")
         else:
             said = message(draft.rows[at], draft.labels)
-            lines.append(f"{said.speaker or said.role}: {said.text}")
+            lines.append(f"{said.speaker or said.role}: {' '.join(said.text.split())}")
         at += chunk["messages"] if chunk is not None else 1
     longest = max(ITEM, READ_CHARACTERS // len(lines))
     told = "\n".join(lines) if sum(map(len, lines)) <= READ_CHARACTERS else "\n".join(_cut(lines, longest))

@@ -117,6 +117,21 @@ async def test_one_call_answers_and_writes_what_was_planned(answering: Engine, s
     await assert_live_equals_replayed(answering, ana.stream)
 
 
+async def test_an_earlier_answer_of_several_lines_proves_no_claim(
+    answering: Engine, server: ModelServer, user: str
+) -> None:
+    ana = Teller(answering, user, agent="coach")
+    answer = "Of course.\nYou work at Acme Corporation."
+    server.chat = lambda request: json.dumps(
+        {**PLAN, "answer": answer, "facts": [], "memories": [], "affect": None, "focus": None}
+    )
+    await says(ana, "Tell me about me")
+
+    done = await says(ana, "Tell me about me again")
+
+    assert [one.support for one in done.claims if "Acme" in one.text] == ["unsupported"]
+
+
 async def test_a_model_that_fails_leaves_the_message_and_can_be_asked_again(
     answering: Engine, server: ModelServer, user: str
 ) -> None:
