@@ -254,15 +254,16 @@ class KeyMissing(TamperedEvent):
 
 
 class TamperedRow(Tampered):
-    """A row of a projection was not written by its projector."""
+    """A row of a projection was not written by its projector, or is missing."""
 
-    def __init__(self, projection: str, table: str, key: Mapping[str, str]) -> None:
+    def __init__(self, projection: str, table: str, key: Mapping[str, str], *, missing: bool = False) -> None:
+        fault = "is missing" if missing else "was not written by its projector"
         super().__init__(
-            f"a row of {projection}.{table} was not written by its projector: {dict(key)}",
+            f"a row of {projection}.{table} {fault}: {dict(key)}",
             field=projection,
             fix="run `mnemolog verify --heal`: projections are rebuilt from the log",
         )
-        self.projection, self.table, self.key = projection, table, key
+        self.projection, self.table, self.key, self.missing = projection, table, key, missing
 
 
 class ReadTimeout(MnemologError):

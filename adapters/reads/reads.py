@@ -223,7 +223,11 @@ class Reads(
 
     async def _session(self, place: SessionPlace, moment: Moment) -> Session | None:
         if moment.as_of is None:
-            return await self._working.read(place)
+            try:
+                return await self._working.read(place)
+            except TamperedRow as damage:
+                await self._heal(damage, place.stream)
+                return await self._working.read(place)
         return await self.replays.session(place, moment.as_of, moment.deadline)
 
     async def _by_meanings(

@@ -1,10 +1,17 @@
 """The atomic updates of working memory, as Lua scripts in Redis."""
 
 # KEYS: progress, quiet, index, total, one per session; a session with an empty blob is deleted. ARGV: number of
-# streams; field, expected and new for each; blob and expiry for each session; now, prefix.
+# streams; field, expected and new for each; blob and expiry for each session; now, prefix. Sessions whose progress was
+# lost, as after an eviction, are of no known moment: they are deleted, so that no turn is applied to them twice.
 SAVE = """
 local streams = tonumber(ARGV[1])
 if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
+if redis.call('EXISTS', KEYS[1]) == 0 then
+  local lost = redis.call('ZRANGE', KEYS[3], 0, -1)
+  for _, name in ipairs(lost) do redis.call('DEL', ARGV[#ARGV] .. name) end
+  redis.call('DEL', KEYS[3], KEYS[4])
+  if #lost > 0 then return 0 end
+end
 for i = 0, streams - 1 do
   if (redis.call('HGET', KEYS[1], ARGV[3 * i + 2]) or '0') ~= ARGV[3 * i + 3] then return 0 end
 end
@@ -27,10 +34,24 @@ redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', ARGV[#ARGV - 1])
 return 1
 """
 
+# KEYS: index, then sessions and affects. ARGV: prefix. Returns the blob of each, and the name of the first that is gone
+# although the index has it.
+READ = """
+local time, found, gone = redis.call('TIME'), {}, false
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+for i = 2, #KEYS do
+  found[i - 1] = redis.call('MGET', KEYS[i])[1]
+  local name = string.sub(KEYS[i], #ARGV[1] + 1)
+  local ends = not found[i - 1] and redis.call('ZSCORE', KEYS[1], name)
+  if not gone and ends and tonumber(ends) > now then gone = name end
+end
+return {found, gone}
+"""
+
 # The sum of all progress, maintained by SAVE after the first call. KEYS: progress, total.
 TOTAL = """
 local total = redis.call('GET', KEYS[2])
-if not total then
+if not total or redis.call('EXISTS', KEYS[1]) == 0 then
   total = 0
   for _, seq in ipairs(redis.call('HVALS', KEYS[1])) do total = total + seq end
   redis.call('SET', KEYS[2], total)

@@ -21,7 +21,7 @@ from mnemolog.adapters.redis import scripts
 from mnemolog.adapters.redis.client import ERRORS, RedisClient
 from mnemolog.adapters.redis.slots import Slot, Slots
 from mnemolog.domain.affect import Affect
-from mnemolog.domain.errors import TamperedEvent
+from mnemolog.domain.errors import TamperedEvent, TamperedRow
 from mnemolog.domain.session import Session
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.log import EventLog, Head
@@ -33,6 +33,12 @@ from mnemolog.projections.working.projector import KINDS, NAME, Kept, SessionPla
 # How much longer a session stays than it can be read, for slow projectors: whether a turn continues it or begins a new
 # one depends on the turn's own time, so that a rebuild in batches ends like the live projection.
 GRACE = timedelta(hours=1)
+
+# The table in the words of incidents.
+SESSIONS = "sessions"
+
+# What reading JSON of another shape may raise.
+UNREADABLE = (ValueError, RecursionError, TypeError, KeyError, AttributeError)
 
 # Prefix for keys of complete sessions, including what was deleted from them.
 WHOLE = "forgotten:"
@@ -103,8 +109,8 @@ class WorkingStore:
     ) -> None:
         self._redis, self.prefix, self._now, self._log_size = redis, prefix, now, log_size
         self.slots = Slots(prefix, self.version, clustered=isinstance(redis, RedisCluster))
-        self._save, self._total, self._skip = (
-            redis.register_script(one) for one in (scripts.SAVE, scripts.TOTAL, scripts.SKIP)
+        self._save, self._read, self._total, self._skip = (
+            redis.register_script(one) for one in (scripts.SAVE, scripts.READ, scripts.TOTAL, scripts.SKIP)
         )
         self.writing = asyncio.Lock()
 
@@ -112,10 +118,12 @@ class WorkingStore:
         return KINDS.need(event_type)
 
     async def read(self, place: SessionPlace) -> Session | None:
-        """The session of a place and its affect, in one round trip; None if missing, expired or deleted."""
-        prefix = self.slots.of(place.stream).prefix
-        blob, affect = await self._redis.mget([prefix + place.key, prefix + place.affect_key])
-        return _session(blob, affect).read_at(self._now()) if blob is not None else None
+        """The session of a place and its affect, in one round trip; None if expired, deleted, or never there.
+
+        TamperedRow if Redis lost one of them, or somebody else wrote it.
+        """
+        blob, affect = await self._blobs_of(self.slots.of(place.stream), [place.key, place.affect_key])
+        return _session(place, blob, affect).read_at(self._now()) if blob is not None else None
 
     async def read_all(self, places: Sequence[SessionPlace]) -> dict[SessionPlace, Session]:
         """Sessions as stored, including deleted ones and those in their grace period."""
@@ -127,9 +135,18 @@ class WorkingStore:
 
     async def _read_part(self, slot: Slot, places: Sequence[SessionPlace]) -> Mapping[SessionPlace, Session]:
         names = [name for place in places for name in (WHOLE + place.key, place.key, place.affect_key)]
-        blobs = await self._redis.mget([slot.prefix + name for name in names])
+        blobs = await self._blobs_of(slot, names)
         found = zip(places, blobs[::3], blobs[1::3], blobs[2::3], strict=True)
-        return {place: _session(blob, affect) for place, whole, shown, affect in found if (blob := whole or shown)}
+        return {
+            place: _session(place, blob, affect) for place, whole, shown, affect in found if (blob := whole or shown)
+        }
+
+    async def _blobs_of(self, slot: Slot, names: Sequence[str]) -> Sequence[bytes | str | None]:
+        found: Any = await self._read(keys=[slot.index, *(slot.prefix + name for name in names)], args=[slot.prefix])
+        blobs, gone = found
+        if gone is not None:
+            raise TamperedRow(NAME, SESSIONS, {"key": _text(gone)}, missing=True)
+        return blobs  # type: ignore[no-any-return]
 
     async def save(
         self,
@@ -295,7 +312,7 @@ class WorkingStore:
             values = await self._redis.mget([slot.prefix + name for name in names]) if names else []
             stored |= {name: _text(value) for name, value in zip(names, values, strict=True) if value is not None}
         now = self._now()
-        return {name: blob for name, blob in stored.items() if not _over(json.loads(blob), now)}
+        return {name: blob for name, blob in stored.items() if not _over(blob, now)}
 
     async def every_key(self, slot: Slot) -> Sequence[str]:
         """The existing keys of sessions and progress in this part."""
@@ -318,16 +335,22 @@ def _sessions(names: Sequence[str]) -> Sequence[str]:
     return sorted({name.removeprefix(WHOLE) for name in names})
 
 
-def _session(blob: bytes | str, affect: bytes | str | None) -> Session:
-    session = Session.from_stored(read_json(blob))
-    return replace(session, affect=Affect.from_dict(read_json(affect))) if affect is not None else session
+def _session(place: SessionPlace, blob: bytes | str, affect: bytes | str | None) -> Session:
+    """TamperedRow if they are not what `_save_part` wrote."""
+    try:
+        session = Session.from_stored(read_json(blob))
+        return replace(session, affect=Affect.from_dict(read_json(affect))) if affect is not None else session
+    except UNREADABLE as error:
+        raise TamperedRow(NAME, SESSIONS, {"key": place.key}) from error
 
 
-def _over(blob: dict[str, Any], now: datetime) -> bool:
-    """Whether a session or an affect has expired."""
-    if "affect" in blob:
-        return Affect.from_dict(blob).decay_at < now
-    return Session.from_stored(blob).expired(now)
+def _over(stored: str, now: datetime) -> bool:
+    """Whether a session or an affect has expired. What cannot be read is shown as it is."""
+    try:
+        blob = read_json(stored)
+        return Affect.from_dict(blob).decay_at < now if "affect" in blob else Session.from_stored(blob).expired(now)
+    except UNREADABLE:
+        return False
 
 
 def _text(value: bytes | str) -> str:

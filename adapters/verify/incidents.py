@@ -119,9 +119,11 @@ class Incidents:
         await self.record(place, found_by, Done.REFUSED)
 
     async def row(self, damage: TamperedRow, stream: StreamId, found_by: By, done: Done) -> None:
-        """A row that its projector did not write."""
-        detail = "it is not a row that its projector wrote"
-        place = Damage(Part.ROW, Kind.CHANGED, stream, detail, 0, "", damage.projection, damage.table, dict(damage.key))
+        """A row that its projector did not write, or that is missing."""
+        kind, detail = Kind.CHANGED, "it is not a row that its projector wrote"
+        if damage.missing:
+            kind, detail = Kind.REMOVED, "it is missing"
+        place = Damage(Part.ROW, kind, stream, detail, 0, "", damage.projection, damage.table, dict(damage.key))
         await self.record(place, found_by, done)
 
     async def healed(self, projection: str, stream: StreamId, damage: Tampered | None) -> None:

@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from unittest.mock import AsyncMock
 
 import pytest
 from redis.asyncio import Redis
@@ -12,13 +13,16 @@ from redis.asyncio import Redis
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.redis.rebuildable import RebuildableWorking
 from mnemolog.adapters.redis.working import OtherWorker, WorkingStore
+from mnemolog.domain.errors import TamperedRow
 from mnemolog.domain.session import LIFETIME
-from mnemolog.events.conversation import SessionForgotten, SessionReverted
+from mnemolog.events.conversation import AffectSet, SessionForgotten, SessionReverted
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.projections.projector import Stop
 from mnemolog.projections.working.projector import SessionPlace
 from tests.engine.person import Person
 from tests.projections.recorded import recorded, turns
+from tests.testkit.events import new, stored
+from tests.testkit.log import MemoryLog
 
 ANA = StreamId.of_user("ana")
 PLACE = SessionPlace("default", "ana", "deanna", "main")
@@ -199,6 +203,73 @@ async def test_a_store_lists_its_own_keys_only(redis: Redis, prefix: str) -> Non
     await shadow.drop()
     assert [await shadow.every_key(slot) for slot in shadow.slots.every] == [[]]
     assert await store.read(PLACE) is not None
+
+
+def felt(seq: int) -> Recorded:
+    at = datetime.now(UTC)
+    mood = {"label": "glad", "confidence": 0.9, "every_n_messages": 3, "decay_at": at + timedelta(minutes=9)}
+    return recorded(AffectSet.model_validate({"agent_id": "deanna", "chat_id": "main", **mood}), seq, at=at)
+
+
+@pytest.mark.spec_part("A04")
+@pytest.mark.parametrize("kind", ["sess", "affect"])
+async def test_what_redis_lost_or_somebody_else_wrote_is_told_from_what_never_was(
+    redis: Redis, prefix: str, kind: str
+) -> None:
+    store, key = WorkingStore(redis, prefix), f"{prefix}{kind}:ana:deanna:main"
+    assert await store.read(PLACE) is None
+    await apply(store, [*lately(turns(2)), felt(3)])
+    later = lately(turns(1, first=4))
+    for damage, missing in (
+        (lambda: redis.delete(key), True),
+        (lambda: redis.lpush(key, "x"), True),
+        (lambda: redis.set(key, "no JSON"), False),
+        (lambda: redis.set(key, '{"slot_contract_version": "1.0"}'), False),
+        (lambda: redis.set(key, "[]"), False),
+    ):
+        await redis.delete(key)
+        await damage()
+        for reached in (store.read(PLACE), apply(store, later)):
+            with pytest.raises(TamperedRow) as tampered:
+                await reached
+            assert tampered.value.missing is missing
+    assert await store.progress(ANA) == 3
+    assert await store.blobs()
+
+
+async def test_no_turn_is_applied_twice_to_sessions_whose_progress_redis_lost(redis: Redis, prefix: str) -> None:
+    events, log = lately(turns(3)), MemoryLog()
+    log.streams[ANA] = [stored(new(event.payload), event.seq, ANA) for event in events]
+    store = WorkingStore(redis, prefix, log_size=AsyncMock(return_value=3))
+    await apply(store, events)
+    assert not await store.lags(log)
+    await redis.delete(f"{prefix}mnemolog:working:1:progress")
+    assert await store.lags(log)
+    with pytest.raises(OtherWorker):
+        await apply(store, events)
+    await apply(store, events)
+    session = await store.read(PLACE)
+    assert session
+    assert session.msg_count == 3
+
+
+@pytest.mark.spec_part("A04")
+async def test_a_reader_gets_a_lost_session_back_from_the_log(engine: Engine, redis: Redis, user: str) -> None:
+    ana = Person(engine, user)
+    place = SessionPlace("default", user, ana.agent, ana.thread)
+    await ana.says("I moved to Lisbon")
+    whole = await engine.reads.session(ana.viewer, ana.thread, await ana.caught_up())
+    for damage in (redis.delete(place.key), redis.set(place.key, "no JSON")):
+        await damage
+        assert await engine.reads.session(ana.viewer, ana.thread, await ana.caught_up()) == whole
+    await redis.delete(place.key)
+    await ana.says("I like it")
+    assert [
+        turn["text"] for turn in (await engine.reads.session(ana.viewer, ana.thread, await ana.caught_up())).turns
+    ] == [
+        "I moved to Lisbon",
+        "I like it",
+    ]
 
 
 @pytest.mark.spec_part("X05")
