@@ -39,7 +39,7 @@ CHUNK = 1 << 20
 async def import_user(user_id: UserInQuery, request: Request, engine: TheEngine) -> StreamingResponse:
     """The body is an export with any number of events. It is checked completely, then written completely or not at all.
 
-    The response has a line `{"written": 500, "events": 4200}` from time to time and `{"receipt": {...}}` at the end; or
+    The response has a line `{"written": 100, "events": 4200}` from time to time and `{"receipt": {...}}` at the end; or
     `{"error": {...}}`, and nothing was written. The same body again changes nothing.
     """
     name = identifier(user_id, "user_id")
