@@ -24,12 +24,12 @@ class Batch:
 class StreamQueue:
     """Holds up to `limit` events; of further ones it keeps only the range of each stream, for up to `limit` streams.
 
-    A batch has at most `share` events of a stream, and `size` in all. `longest` is for how many seconds it waits for
-    more.
+    A batch has at most `size` events: `share` of each stream, or `alone` of the only one. `longest` is for how many
+    seconds it waits for more.
     """
 
-    def __init__(self, size: int, share: int, limit: int, longest: float) -> None:
-        self._size, self._share, self._limit, self._longest = size, share, limit, longest
+    def __init__(self, size: int, share: int, alone: int, limit: int, longest: float) -> None:
+        self._size, self._share, self._alone, self._limit, self._longest = size, share, alone, limit, longest
         self._held: OrderedDict[StreamId, deque[Delivered]] = OrderedDict()  # The next stream comes first.
         self._count = 0
         self._unread: dict[StreamId, tuple[int, int]] = {}  # The first and the last seq; held ones come before.
@@ -66,14 +66,15 @@ class StreamQueue:
         await self._waiting.wait()
         await asyncio.sleep(self._longest)
         events, unread, room = list[Delivered](), list[Unread](), self._size
+        share = self._alone if len(self._held) == 1 else self._share
         for stream in list(islice(self._held, self._size)):
             if room <= 0:
                 break
-            if taken := self._taken(stream, min(self._share, room)):
+            if taken := self._taken(stream, min(share, room)):
                 events += taken
                 room -= len(taken)
             else:
-                unread.append(self._next_unread(stream, min(self._share, room)))
+                unread.append(self._next_unread(stream, min(share, room)))
                 room -= unread[-1].until - unread[-1].after
             if self._held[stream] or stream in self._unread:
                 self._held.move_to_end(stream)

@@ -18,8 +18,10 @@ _logger = logging.getLogger("mnemolog.workers")
 
 QUEUE = 2000
 BATCH = 500
-# Events of one stream in a batch. Others wait for them: to embed so many takes a tenth of a second.
-SHARE = 50
+# Events of one stream in a batch, beside others and alone: what comes meanwhile waits for the batch. To embed a text
+# takes some milliseconds.
+SHARE = 10
+ALONE = 25
 # Readers soon ask for what was written, so a batch waits less for more events than turns do on their way into the log.
 # Under load enough events arrive while the previous batch is applied.
 LONGEST_SECONDS = 0.002
@@ -168,7 +170,7 @@ class ProjectionWorker:
 
     def __init__(self, sweepers: Sequence[Sweeper], deliver: Deliver) -> None:
         self._sweepers, self._deliver = sweepers, deliver
-        self._queue = StreamQueue(BATCH, SHARE, QUEUE, LONGEST_SECONDS)
+        self._queue = StreamQueue(BATCH, SHARE, ALONE, QUEUE, LONGEST_SECONDS)
 
     def offer(self, delivery: Delivered) -> None:
         """Take an event, or where to read it in the log once the queue is full: no other worker waits."""
@@ -193,7 +195,7 @@ class ProjectionWorker:
             if going[0].mine(one.stream):
                 mine += await self._read(going[0].projection, one)
         if mine:
-            for left in await self._deliver([sweeper.projection for sweeper in going], mine, SHARE):
+            for left in await self._deliver([sweeper.projection for sweeper in going], mine, ALONE):
                 self._queue.put_back(left)
 
     async def _read(self, projection: Projection, unread: Unread) -> Sequence[Delivered]:

@@ -22,8 +22,8 @@ async def all_of(queue: StreamQueue) -> list[Batch]:
     return batches
 
 
-def queue_of(*, size: int = 6, share: int = 2, limit: int = 6) -> StreamQueue:
-    return StreamQueue(size, share, limit, 0.0)
+def queue_of(*, size: int = 6, share: int = 2, alone: int | None = None, limit: int = 6) -> StreamQueue:
+    return StreamQueue(size, share, alone or share, limit, 0.0)
 
 
 async def test_streams_take_turns_and_each_stays_in_order() -> None:
@@ -38,6 +38,16 @@ async def test_streams_take_turns_and_each_stays_in_order() -> None:
         [(EVE, 1), (EVE, 2), (ANA, 7), (BOB, 1)],
         [(EVE, 3), (BOB, 2)],
     ]
+
+
+async def test_a_stream_has_more_of_a_batch_while_it_is_alone() -> None:
+    queue = queue_of(alone=4, limit=20)
+    offered(queue, EVE, range(1, 11))
+
+    assert [seq_of(one) for one in (await queue.take()).events] == [1, 2, 3, 4]
+    offered(queue, ANA, [7])
+    assert [seq_of(one) for one in (await queue.take()).events] == [5, 6, 7]
+    assert [seq_of(one) for one in (await queue.take()).events] == [7, 8, 9, 10]
 
 
 async def test_a_full_queue_keeps_ranges_and_a_newcomer_still_has_its_turn() -> None:
