@@ -12,8 +12,9 @@ from mnemolog.commands.extraction_requests import MODEL_ACTOR, ExtractTurn
 from mnemolog.commands.extraction_state import Extraction, evolve
 from mnemolog.commands.extraction_tags import tags_of
 from mnemolog.commands.extraction_trips import called_off, is_planned
-from mnemolog.commands.facts import subject_of
-from mnemolog.commands.naming import bearers
+from mnemolog.commands.facts import first_seen, subject_of
+from mnemolog.commands.naming import bearers, is_same_name
+from mnemolog.domain.entity import ME, PERSON
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.extraction.candidate import Action
 from mnemolog.domain.memory import Status
@@ -45,7 +46,7 @@ def _decide(state: Extraction, command: ExtractTurn) -> Sequence[Event]:
         except MnemologError:
             continue
         if news:
-            writes += 1
+            writes += case.candidate.action is not Action.CALL
             events += news
     return events
 
@@ -218,22 +219,30 @@ def _denied(case: Case) -> Sequence[Event]:
 
 
 def _called(case: Case) -> Sequence[Event]:
-    """Another name of somebody who is known, unless somebody has it; the former name stays an alias."""
+    """Another name of somebody who is known, unless somebody has it; the former name stays an alias.
+
+    The user is known by the user's id, whatever they are called.
+    """
     graph, name = case.state.graph, str(case.fact.object)
-    found = subject_of(graph, case.fact)
+    found, news = subject_of(graph, case.fact), list[Event]()
+    own = is_same_name(case.fact, case.fact.subject, ME)
+    if found is None and own:
+        news = [first_seen(case.fact, case.fact.subject_id, ME, PERSON)]
+        found = subject_of(case.after(news).state.graph, case.fact)
     if found is None or found.traits.category not in LIVING or found.called(name):
         return []
     if bearers(graph, case.fact, name, case.fact.scope):
         return []
-    traits = replace(found.traits, name=name).also_called(found.traits.name)
+    traits = found.traits.also_called(name) if own else replace(found.traits, name=name).also_called(found.traits.name)
     told = Telling(sources=(turn_tag(case.command.turn_id),), names=(name,))
     return [
+        *news,
         EntityUpdated(
             **content(found.entity_id, traits),
-            changed=("aliases", "name"),
+            changed=("aliases",) if own else ("aliases", "name"),
             source_turn_ids=(case.command.turn_id,),
             told=(told,),
-        )
+        ),
     ]
 
 

@@ -138,9 +138,9 @@ def decide(state: Graph, command: Remember) -> Sequence[Event]:
     subject_id = subject.entity_id if subject else command.subject_id
     found = object_of(state, command, subject_id)
     told = _told(state, command, said, (command.scope, command.owner, subject_id, command.predicate), found)
-    news = [] if subject else [_first_seen(command, subject_id, command.subject, command.rule.subject)]
+    news = [] if subject else [first_seen(command, subject_id, command.subject, command.rule.subject)]
     if found.new and found.entity_id:
-        news.append(_first_seen(command, found.entity_id, str(command.object), command.rule.category))
+        news.append(first_seen(command, found.entity_id, str(command.object), command.rule.category))
     return [*news, *told]
 
 
@@ -163,7 +163,7 @@ def object_of(state: Graph, command: Remember, subject_id: UUID) -> Object:
     return Object(found.entity_id) if found else Object(command.object_id, new=True)
 
 
-def _first_seen(command: Remember, entity_id: UUID, name: str, category: str) -> Event:
+def first_seen(command: Remember, entity_id: UUID, name: str, category: str) -> Event:
     """The user is one entity for all agents, whoever tells of them first: else facts of two scopes would not meet."""
     of_user = is_same_name(command, name, ME)
     return events.EntityObserved(

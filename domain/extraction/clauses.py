@@ -1,7 +1,7 @@
 """The clauses in which a user states something: no questions, conditions, quotes or speculation (E06)."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mnemolog.domain.extraction import rule
@@ -43,6 +43,9 @@ def clauses(text: str) -> Iterator[Clause]:
         if meant := correction(sentence.strip()):
             yield Clause(meant.right, corrects=True, before=sentences[:place], wrong=meant.wrong, amends=True)
             continue
+        if place < _GREETED and (found := _IS_HERE.match(sentence)):
+            yield Clause(f"my name is {found['name']}")
+            sentence = sentence[found.end() :]
         stated, corrects = _opened(_certain(_ASIDE.sub("", sentence.strip())))
         amends = corrects or _AMENDS.match(sentence) is not None
         stated, other_time = _NOT_THEN.subn("", stated)
@@ -51,9 +54,9 @@ def clauses(text: str) -> Iterator[Clause]:
         stated, denied = denials(stated)
         if not sentence.endswith("?"):
             yield from (Clause(one.strip(), before=sentences[:place], denies=True) for one in denied)
-        stated = _completed(stated, " ".join(sentences[:place]))
+        stated = _completed(stated, sentences[:place])
         stated = _BARE_ROLE.sub("my ", _NEW_ROLE.sub("my new ", _KIN.sub(r"my \1 ", stated)))
-        stated = _WISHED.sub("call me ", _HEDGED.sub("I'm ", stated))
+        stated = _WISHED.sub("call me ", _SO_I_GUESS.sub(r", I'm \1", _HEDGED.sub("I'm ", stated)))
         stated = _TOLD_TO_STOP.sub("I stopped ", _DIAGNOSED.sub(r"\g<fact> after all", stated))
         stated = _RELEASED.sub(r"\g<fact> ", stated)
         stated, replaced = _NOT_BUT.subn(r"\1 \2 ", stated)
@@ -62,16 +65,16 @@ def clauses(text: str) -> Iterator[Clause]:
         stated = _since_childhood(stated)
         if not stated or stated.endswith("?") or _SPECULATION.search(stated):
             continue
-        if _LAUGHTER.search(stated):
-            if not _IN_EARNEST.search(stated):
-                continue
-            stated = _LAUGHTER.sub("", stated).strip()
+        laughs = _LAUGHTER.search(stated) is not None
+        stated = _LAUGHTER.sub("", stated).strip() if laughs else stated
+        in_earnest = _IN_EARNEST.search(stated) is not None
         led = _LED.match(stated)
         stated = f"{led[1]} {stated[led.end() :]}" if led and is_time(led[1]) else stated
         own = _OWN.match(stated) is not None
         said, being = "", False
         stated = _ME_AND.sub(lambda found: f"{found[1] or found[2].capitalize()} & I ", stated)
-        for part in _JOINT.split(_COUPLE.sub(r"\1 & I ", stated)):
+        parts = _JOINT.split(_COUPLE.sub(r"\1 & I ", stated))
+        for number, part in enumerate(parts, 1):
             before = (*sentences[:place], said)
             said = f"{said}, {part}" if said else part
             clause, again = _opened(part)
@@ -83,7 +86,8 @@ def clauses(text: str) -> Iterator[Clause]:
             clause = f"I'm {clause}" if being and _AM.match(clause) else clause
             clause = f"I have {clause}" if own and _PET.match(clause) else clause
             clause = _NEW_ROLE.sub("my new ", _KIN.sub(r"my \1 ", clause))
-            if clause:
+            in_jest = laughs and number == len(parts) and not in_earnest and not _RELATIVE.match(clause)
+            if clause and not in_jest and not _NEVER.search(clause):
                 yield Clause(clause.strip(" .!,;:"), corrects or again, before, wrong=wrong, amends=amends or again)
 
 
@@ -92,6 +96,7 @@ def _apostrophes(text: str) -> str:
     >>> _apostrophes("im vegan, shes not and theyre sure that we dont mind")
     "i'm vegan, she's not and they're sure that we don't mind"
     """
+    text = _GONNA.sub("going to", text)
     for form in _CONTRACTED:
         text = form.sub(r"\1'\2", text)
     return text
@@ -138,16 +143,19 @@ def _since_childhood(sentence: str) -> str:
     return sentence if _SPECULATION.search(_OF_THE_PAST.sub("", sentence)) else found["fact"]
 
 
-def _completed(sentence: str, before: str) -> str:
+def _completed(sentence: str, sentences: Sequence[str]) -> str:
     """A sentence without its subject, as people write of themselves: "Moved to Lisbon last week".
 
     What one is may be somebody else, of whom the sentence before it speaks.
     """
-    first = not before
-    if first and _OWN_THING.match(sentence):
+    first = not sentences
+    if (first or _MOVED.match(sentences[-1])) and _OWN_THING.match(sentence):
         return f"my {sentence}"
-    if (planned := _PLANNED.match(sentence)) and (first or (planned["moved"] and not _OF_OTHERS.search(before))):
+    of_others = _OF_OTHERS.search(" ".join(sentences)) is not None
+    if (planned := _PLANNED.match(sentence)) and (first or (planned["moved"] and not of_others)):
         return f"the {sentence}"
+    if (first or not of_others) and _CHILDREN.match(sentence):
+        return f"I have {sentence[0].lower()}{sentence[1:]}"
     found = _ELLIPSIS.match(sentence)
     if found is None and not (first and _BEING.match(sentence)):
         return sentence
@@ -214,6 +222,7 @@ _SMALL_SUBJECT = re.compile(
     r"|lives|living|left|quit|retired|joined|married|seeing|dating|allergic|outgrown|outgrew|pregnant|engaged|got run over|was run over|got hit|was hit)\b)"
     r"|(?:^|(?<=[.!?\n] )|(?<=\n))[a-z][a-z'-]{2,}(?=(?:'s| has| is| was| got)(?: (?:been|now))* (?:moved|postponed|pushed|rescheduled|delayed|off|cancell?ed|called off)\b)"
 )
+_GONNA = re.compile(r"\bgonna\b", re.IGNORECASE)
 # "Im" before a capital is German, "Im Sommer".
 _CONTRACTED = (
     re.compile(r"\b(i)(m|ve)(?= (?-i:[a-z]))", re.IGNORECASE),
@@ -225,7 +234,7 @@ _QUOTED = re.compile(
 )
 # "Theo (6) and Ada (3)"
 _AGE = re.compile(r"(?<=[^\W\d_]) \((?:aged? )?\d{1,2}(?: (?:years?|months?|weeks?))?(?: old)?\)")
-_OFFSPRING = r"(?:two|three|four|five) (?:boys|girls|kids|children|sons|daughters)(?:,|:| called| named) (?-i:[A-Z])"
+_OFFSPRING = r"(?:two|three|four|five) (?:boys|girls|kids|children|sons|daughters)(?:,|:| called| named) (?-i:[A-Z])[\w-]+\b(?!')"
 _END = re.compile(NOT_A_TITLE + r"(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
 # A gerund with a verb after it is itself the subject: "Moving to Lisbon was hard".
 _ELLIPSIS = re.compile(
@@ -239,12 +248,23 @@ _ELLIPSIS = re.compile(
 )
 # What is the author's own if no sentence before speaks of another, such as a flat that somebody saw.
 _OWN_THING = re.compile(
-    rf"(?:new )?(?:{COST}(?=(?: here| there)?(?:'s| is| has| went| goes))|(?:van|car|truck)(?=(?:'s| is) an?\b)|(?:first|last) day(?= (?:at|with)\b))",
+    rf"(?:new )?(?:{COST}(?=(?: here| there)?(?:'s| is| has| went| goes))|(?:van|car|truck)(?=(?:'s| is) an?\b)|(?:home )?address(?=(?: is|'s|:) \d)|(?:first|last) day(?= (?:at|with)\b))",
     re.IGNORECASE,
+)
+_CHILDREN = re.compile(_OFFSPRING, re.IGNORECASE)
+# A home of which the next sentence tells what it costs.
+# How a message begins that says who writes: "Daniel here, 34, living in Leeds".
+_GREETED = 2
+_IS_HERE = re.compile(
+    r"(?!(?:Same|New|Back|Still|Right|Not|Nothing|Every|No|Some|All|People|Rain|Snow|Sunny|Over|Up|Down|Mum|Mom|Dad|Sis|Me)"
+    rf"(?:one|body|ing)?\b)(?:(?:it's|this is) )?(?P<name>{rule.PERSON_NAME}) here(?:, [1-9]\d\b)?(?=[,.!]|$)[,.! ]*"
+)
+_MOVED = re.compile(
+    r"\W*(?:(?:i|we)(?:'ve| have)? )?(?:(?:just|finally) )?(?:moved\b|(?:now )?(?:live|rent)\b)", re.IGNORECASE
 )
 _PLANNED = re.compile(
     r"(?:(?!(?:the|my|our|his|her|their|your|this|that|new|first|second|next|last)\b)[a-z]{3,} )?(?:wedding|interview|exam|operation|surgery|flight|driving test|graduation)"
-    r"(?=(?:'s| is| will be| has| got| was)?(?: been)? (?:on|now|(?P<moved>moved|postponed|pushed|put back|shifted|extended|changed|delayed|rescheduled|cancell?ed|off))\b)",
+    r"(?=(?:'s| is| will be| has| got| was)?(?: been| going to be)? (?:on|now|(?P<moved>moved|postponed|pushed|put back|shifted|extended|changed|delayed|rescheduled|cancell?ed|off))\b)",
     re.IGNORECASE,
 )
 _OF_OTHERS = re.compile(r"\b(?:(?i:my|his|her|their|she|he|they)\b|(?<!^)[A-Z][a-z]+)")
@@ -267,6 +287,7 @@ _BARE_ROLE = re.compile(
 _NOW_AT = re.compile(r"now (?:works|lives) (?:at|in|for)\b")
 _JOINT = re.compile(
     r",? (?:and|but|so|because|since|although|though|while|(?<!over )as(?! my\b)) (?=(?:now |then |recently |also |(?:from|since) \w+ )?(?:I|i|we|my|our|We|My|Our|Dr)\b(?!(?:'m|'re| am| are) moving in\b))"
+    r"|,? (?:and |so )?(?:it )?(?:turns|turned) out (?:that )?(?=(?:I|i)(?:'m| am) (?!not\b|no longer\b))"
     r"|, (?=(?:I|i|we|my|she|he|they)\b(?!(?:'s| is) (?:called|named)\b))|, (?=(?:the|our) (?:wedding|race|operation|surgery|funeral|exam|interview)\b)"
     r"|,? (?:and|so) (?=(?:[A-Z][\w'-]+ ){1,2}(?:isn't|is not|is no longer) my\b)|,(?: and)? (?=(?:[A-Z][\w'-]+ ){1,2}(?:(?:is|will) )?tak(?:es?|ing) over as (?:my|our)\b)|,? and (?=(?:now )?(?:she|he)\b)|,(?: and)? (?=(?:[A-Z][\w'-]+ ){1,4}is (?:now )?my favou?rite\b)|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
     r"|, (?=(?:live|work) (?:in|at|for|as)\b)|,? (?:and|but) (?=now (?:works|lives) (?:at|in|for)\b)|,? and (?:then )?(?=(?:to )?(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)? (?:on|from) (?:the )?\d)"
@@ -285,7 +306,7 @@ _ASIDE = re.compile(
 # A second sentence, which has a subject of its own and does not take back the first.
 _SECOND = re.compile(
     r",? (?:and|but|so|though|although) (?=(?:I|i|we|he|she|they|nobody|my \w+)\b)"
-    r"(?!.*\b(?:it|that|this|true|kidding|joking|lying|wish|wished|not)\b)"
+    r"(?!.*\b(?:true|kidding|joking|lying|wish|wished|not)\b)(?!(?:(?!\bwants? to\b).)*\b(?:it|that|this)\b)"
 )
 # What somebody may, would or wants to do, as opposed to what is only imagined.
 _INTENT = re.compile(
@@ -325,6 +346,8 @@ _JEST = re.compile(
 _LAUGHTER = re.compile(
     r"\b(?:(?:ha){2,}h?|(?:he){2,}|lo+l|lmao|rofl|just saying)\W*$|[\U0001f602\U0001f923\U0001f609]", re.IGNORECASE
 )
+# Who somebody is to the author is said in earnest, too: "my sister Orla lives in Cork lol".
+_RELATIVE = rule.form("{ROLE},? {ALONE}")
 # Nobody jokes about these, whatever they end with.
 _IN_EARNEST = re.compile(
     r"\ballergic to (?:\w+ )?(?:(?:pea|wal|hazel|tree )?nuts?|cashews?|almonds?|pistachios?|pecans?|sesame|shellfish|prawns?|shrimps?"
@@ -352,6 +375,9 @@ _NOT_BUT = re.compile(
 # "So I guess I'm vegan now" is how people say it of themselves.
 _HEDGED = re.compile(
     rf"\bi (?:guess|suppose) (?:that makes me|i'm|i am)(?= (?:now )?(?:an? )?(?:{DIETS})\b(?!-))", re.IGNORECASE
+)
+_SO_I_GUESS = re.compile(
+    rf",? (?:and )?so (?:an? )?((?:{DIETS})(?: now)?),? i (?:guess|suppose)(?=\W*$)", re.IGNORECASE
 )
 # "I'd rather you called me Bea" asks for it.
 _WISHED = re.compile(
@@ -412,6 +438,7 @@ _OPENING = re.compile(
     r"\b(?!')(?:[\s,:;.!-]+|$)",
     re.IGNORECASE,
 )
+_NEVER = re.compile(r"\bnever\b", re.IGNORECASE)
 _SPECULATION = re.compile(
     r"\b(?:(?:goes|went|reads|sings|sang)(?=:)|(?:song|lyrics?|poem|motto|slogan|caption|headline|joke|meme|script)(?: \w+){0,3}(?=:)|if|unless|whether|suppose|supposing|imagine[ds]?|imagining|pretend(?:s|ing)?|hypothetically|would|could|might"
     r"|should|maybe|perhaps|probably|possibly|almost|nearly|wish(?:es|ed)?|dream(?:s|ed|t)?|daydream\w*|jok(?:es|ing)|(?<!is a )joke|kidding"
@@ -419,6 +446,6 @@ _SPECULATION = re.compile(
     r"|heard|supposedly|allegedly|reportedly|apparently|i (?:think|guess|bet|suspect|doubt|believe|hope)|not sure|as though"
     r"|thinking (?:of|about)|thought (?:of|about|i)|consider(?:s|ed|ing)?|(?:want|wants|wanted|hope|hopes|hoping|love|like|tempted|supposed) to"
     r"|in (?:my|the|an?|this) (?:[\w-]+ ){0,2}?(?:novel|book|story|film|movie|game|videogame|simulator|play|screenplay|dream|essay)\b(?! (?:shop|club|store|fair))|in (?:minecraft|gta|forza|the sims|animal crossing)|role[- ]?play|(?<![@.-])example(?!\.\w)|for instance"
-    r"|e\.g\.|feels? like|as a (?:child|kid|teenager)|when i was|back when|i'd|we'd|ought to|used by|never)\b",
+    r"|e\.g\.|feels? like|as a (?:child|kid|teenager)|when i was|back when|i'd|we'd|ought to|used by)\b",
     re.IGNORECASE,
 )

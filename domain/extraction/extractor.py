@@ -32,6 +32,7 @@ from mnemolog.domain.extraction.forms import (
     ONLY_INTOLERANT,
     REACHED_AT,
     RULES,
+    SEEING,
     SO_CALLED,
     SO_IS,
     STARTS,
@@ -115,6 +116,8 @@ def _place(one: Candidate, author: str) -> int:
     """The place of a fact among others of its message: one about somebody else comes after who they are."""
     if one.predicate.startswith(_TASTES):
         return 5
+    if one.action is Action.CALL:
+        return 0
     if one.subject != author or one.via:
         return 4
     if one.predicate.endswith(("_dose", "_date")):
@@ -251,12 +254,14 @@ def _taken(last: Candidate | None) -> str:
 
 
 def _called(clause: Clause, at: datetime) -> Sequence[Candidate]:
-    """The name of whom the sentence before tells: "I got a cat. She's called Miso"."""
-    got = GOT_ONE.match(_before(clause))
-    if got is None or (found := SO_CALLED.match(clause.text)) is None:
+    """The name of whom the sentence before tells: "I got a cat. She's called Miso", "I'm seeing someone. He's called Al"."""
+    if (found := SO_CALLED.match(clause.text)) is None:
         return ()
+    before = dated(_before(clause), at).text
+    got = GOT_ONE.match(before)
+    who = got["who"] if got else "partner" if SEEING.match(before) else ""
     said = Said(found, dated(clause.text, at), at)
-    return (replace(in_role(got["who"], said), since=None, rule=f"{EXTRACTOR}/called-so"),)
+    return (replace(in_role(who, said), since=None, rule=f"{EXTRACTOR}/called-so"),) if who else ()
 
 
 def _renamed(clause: Clause, stated: Dated, text: str, at: datetime) -> Sequence[Candidate]:

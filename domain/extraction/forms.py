@@ -39,6 +39,7 @@ from mnemolog.domain.extraction.makers import (
     moved_from,
     moved_to,
     moving,
+    named_so,
     names,
     names_other,
     newly_occupied,
@@ -79,6 +80,7 @@ from mnemolog.domain.extraction.others import (
     died,
     ends_for,
     left_the_company,
+    newborn,
     no_longer_is,
     parted,
     renamed,
@@ -131,11 +133,12 @@ _MOVED = (
 DATES: tuple[Rule, ...] = named(
     rule("birthday", rf"my (?:birthday|date of birth) (?:is|falls)(?: (?:actually|really|in fact))?(?: on)? (?P<value>{times.DAY_AND_MONTH})", born),
     rule("birthday", rf"(?:on )?(?:the )?(?P<value>{times.DAY_AND_MONTH}) (?:is|'s) my (?:birthday|date of birth)(?=$|[,.!;])", born),
+    rule("born", rf"{{WHO}} was born(?: on| at)?(?: the)? (?P<value>{times.DAY_AND_MONTH}|today|yesterday|last night|this (?:morning|afternoon|evening))\b", newborn),
     rule("born on", rf"i was (?:actually |really )?born on (?P<value>{times.DAY_AND_MONTH})", born),
     rule("'m |am |turned", r"{I}(?: turned)? (?P<value>[1-9]\d) (?:years old|today)", age),
     rule("i'm |i am ", r"i(?:'m| am)(?: now)? (?P<value>[1-9]\d)(?=$|[.!,](?! ?\d)| and\b)", age),
     rule("turned", r"{I} turned (?P<value>[1-9]\d)(?=$|[,.!]| (?:yesterday|today|last|this|on|in|two|three|a few)\b)", age),
-    rule("on |for |will be", rf"{_EVENT} (?:is|will be|takes place|is set|is scheduled|is planned)(?: now)?(?: (?:on|for))? (?P<when>{times.POINT})", event),
+    rule("on |for |be ", rf"{_EVENT}(?: takes place|(?:'s| is| will be)(?: going to be| set| scheduled| planned)?)(?: now)?(?: (?:on|for))? (?P<when>{times.POINT})", event),
     rule("appointment", rf"(?:(?:my|the) )?{{PRACTITIONER}}(?:'s)?(?: office)?(?: has| had to)? (?:moved?|postponed?|rescheduled?|pushed|changed|delayed) (?:my|our|the) appointment(?: back)? (?:to|until|for) (?P<when>{times.POINT})\b", appointment),
     rule("on |for ", rf"(?:(?:my|the|our) )?{{PRACTITIONER}}(?:'s)?(?: appointment)?(?: is| is now| has been moved to| got moved to)? (?:on |for )?(?P<when>{times.POINT})(?=$|[,.!]| (?:at|in|from|with|because|now|instead)\b)", appointment),
     rule("last day", rf"my last day (?:at|with) {{NAME}} (?:is|was|will be)(?: on)? (?P<when>{times.POINT})", last_day),
@@ -146,7 +149,7 @@ DATES: tuple[Rule, ...] = named(
     rule("getaway|trip|holiday|vacation|break|weekend", rf"(?:{{I}} (?:got|have|planned) |there's )?an?(?: [a-z-]+){{0,2}} (?:trip|holiday|vacation|break|weekend|getaway) (?:to|in) {{NAME}}(?: with [\w ]{{2,20}}?)?,? (?:on|for|from) (?P<when>{times.POINT})\b", booked),
     rule("to |until|till", rf"(?:{{I}}|they|[\w' -]{{2,30}}?(?: has| have)?(?: just)?(?= \w+ (?:my|our)\b))(?: have)? (?:moved|postponed|rescheduled|pushed|shifted|put|delayed|changed|extended) {_EVENT}(?: back)? (?:to|until|till) (?P<when>{times.POINT})", event_moved),
     # What something costs, and the numbers under which somebody is reached.
-    rule("rent|mortgage|salary|wage|pension|rate|charge|tax|money|insurance|bill|member|fee|tuition|subscr|childcare|deduct", rf"(?:my|our)(?: (?:new|current|monthly|weekly))* (?P<what>{COST})(?: here| there)?{_COSTS} {MONEY}", cost),
+    rule("rent|mortgage|salary|wage|pension|rate|charge|tax|money|insurance|bill|member|fee|tuition|subscr|childcare|deduct", rf"(?:my|our)(?: (?:new|current|monthly|weekly))* (?P<what>{COST})(?: here| there| at (?:the )?(?-i:[A-Z])[\w'-]+)?{_COSTS} {MONEY}", cost),
     rule("put|rais|increas|lower|cut|drop|upp|bump", rf"(?:{{I}}|they|(?:(?:the|my|our) )?(?:landlord|landlady)|{{OTHER}})(?: has| have|'ve|'s| is| are| had to)?(?: just| finally)* (?:put|putting|rais(?:ed?|ing)|increas(?:ed?|ing)|lower(?:ed|ing)?|cut|dropped|upped|bumped) (?:my|our|the) (?P<what>{COST})(?: up| down)?(?: from [^,;]{{2,20}}?)?(?: to|,? (?:so |and )?(?:it's|it is)(?: now)?) {MONEY}", cost),
     rule("pay", rf"{{I}} (?:pay|paying) {SUM} (?:in|for|of)(?: my| our)? (?P<what>{COST})(?=$|[,.!;]| (?:now|and|but)\b)", cost),
     rule("charge", rf"{{I}}(?: now)? charg(?:e|ing)(?: now)? {RATE}", rate),
@@ -170,7 +173,7 @@ DATES: tuple[Rule, ...] = named(
 # What these are about was said before.
 AT_WORK = form(r"{WHO}(?: is|'s|'re| are)(?: now)?(?: working)? (?:at|with|for) {NAME}{END}")
 HAS_QUIT = form(r"(?P<whose>{WHO})" + _HAVE + r" (?:quit|left|leaving|resigned from) {NAME}[.!,]*$")
-NOW_AT = form(r"(?:she|he)(?:'s| is| has)?(?: (?:now|just|already))* (?:(?:works|working)(?: (?:at|for))|started(?: (?:working|a new job))? (?:at|with|for)|joined|at) {NAME}{END}")
+NOW_AT = form(r"(?:she|he)(?:'s| is| has)?(?: (?:now|just|already))* (?:(?:works|working)(?: (?:at|for))|joining|started(?: (?:working|a new job))? (?:at|with|for)|joined|at){FIRM_CALLED} {NAME}{END}")
 MOVED_IT = form(rf"(?:{{I}}(?: had to)? (?:move|moved|postpone|postponed|reschedule|rescheduled|push|pushed|delay|delayed|change|changed) it|it{_MOVED})(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})")
 ONLY_INTOLERANT = form(r"(?:(?:my|the|that) allergy|it) {INTOLERANCE}(?=$|[,.!])")
 OFF_IT = form(r"(?:{TREATS}(?: has|'s)?(?: just)? (?:took|taken) me off|{I} (?:(?:stopped|quit|no longer) (?:taking|take)|(?P<bare>stopped|quit)|(?:came |come |taken )?off)) (?:it|that|them){FOR_GOOD}")
@@ -184,10 +187,11 @@ SO_IS = form(r"(?:so )?is {NAME}(?: too)?$")
 INSTEAD = form(r"(?:{AM} (?:going|flying|travelling|traveling|off)|(?:i|we)(?:'ll| will) (?:go|fly|travel)) to {NAME}(?: (?P<when>(?:in|on|for|next|this) [\w ]{2,20}?))? instead(?=$|[,.!;]| with\b)")
 STARTS = form(rf"i(?:'ll| will|'m going to)? (?:start|started|begin|began)(?: (?:work|there))? (?P<when>(?:(?:on|in|from|this|next|last) )?{times.POINT})(?=$|[,.!])")
 BACK_ON = form(r"(?:(?:the|our|my) )?{PLACE}{NAME}(?: (?:trip|holiday|vacation))?(?: is|'s)(?: now)? (?:back on|on again)(?=$|[,.!;])")
+SEEING = form(r"{I} (?:(?:started|begun|been) )?(?:seeing|dating|going out with) (?:someone|somebody)(?: new)?(?:,? (?:sort of|kind of|now|again|lately))?[\s.!,]*$")
 FLIES_ON = form(rf".*(?:\b(?:{{I}}|and|now)|[,;:]|^) ?(?:now )?(?:go|leave|fly|set off|going|leaving|flying|off)(?: out)?(?: now)? (?:on )?(?P<when>{times.POINT})\b")
 AND_TO = form(rf"(?:(?:and|then|also) )*to {{NAME}}(?: for [\w ]{{2,20}}?)? (?:on|from) (?P<when>{times.POINT})(?=$|[,.!;])")
 AND_THERE = form(rf"(?:and |then |also )*{{NAME}}(?: for [\w ]{{2,20}}?)? (?:on|from) (?P<when>{times.POINT})(?=$|[,.!;])")
-GOT_ONE = form(r"(?:(?:so|well|and|hey|hi|guess what|big news|btw|oh)[,.!]* )*(?:(?:i|we)(?:'ve| have)?(?: just| finally| also)? )?(?:got|adopted|have|rescued|bought|found|hired) (?:an?|another)(?: (?!friend)[a-z-]+){0,2}? {ONE}[\s.!,]*$")
+GOT_ONE = form(r"(?:(?:so|well|and|hey|hi|guess what|big news|btw|oh)[,.!]* )*(?:(?:i|we)(?:'ve| have)?(?: just| finally| also)? )?(?:got|adopted|have|rescued|bought|found|hired) (?:an?|another)(?: (?!friend)[a-z-]+){0,2}? {ONE}(?: (?:too|as well|from [\w ]{3,25}))?[\s.!,]*$")
 SO_CALLED = form(r"(?:(?:he|she|it|they)(?:'s| is| are) (?:called|named)|(?:his|her|its|their) name(?:'s| is)) {OTHER}(?=$|[,.!;]| (?:and|from|who)\b)")
 IT_IS = form(r"(?:.*(?:[,:]|\band|\bso|\bbut) )?(?:now )?it(?:'s| is)(?: now)? {OTHER}(?: now)?(?:, not [^,]+)?$")
 I_AM = form(r"(?:.*[,;:] (?:so |and )?|(?:since|after) (?:the|my|our) [a-z]{4,20},? )?(?:i(?:'m| am)|i go by|it(?:'s| is)|that(?:'s| is))(?: (?:now|officially|legally))* {FULL_NAME}(?: (?:now|again|these days|from now on|today))*(?=$|[,.!;])")
@@ -206,7 +210,7 @@ RULES: tuple[Rule, ...] = named(
     rule("moved", r"{I} moved (?:back )?in with (?:my|our|(?-i:[A-Z]))", ends("lives_in")),
     rule("moving in", r"{AM} moving (?:back )?in with [\w .'-]{2,40}? in {NAME}{END}", moving),
     rule("moved out", r"{I} moved out(?=$|[,.!;])", ends("lives_in")),
-    rule("moved", r"{I} moved (?:in)?to {SOME_HOME} (?:in|near) {NAME}{END}", moved_to),
+    rule("moved", r"{I} moved (?:in)?to {SOME_HOME}(?: (?:with|together) [^,;]{2,40}?)?,? (?:in|near) {NAME}{END}", moved_to),
     rule("moved|live|living", r"{I} (?:moved (?:in)?to|live in|living in) {SOME_HOME} (?:on|at) {NAME}{END}", names("lives_on", category="Location", single=True, changes=True)),
     rule("moved in", r"{I} (?:bought|rented|found|got) {SOME_HOME} in {NAME},? (?:and|&) (?:(?:i|we) )?(?:have |'ve )?(?:just |finally |already )?moved in\b", moved_to),
     rule("moving in", r"{I} (?:bought|rented|found|got) {SOME_HOME} in {NAME},? (?:and|&) (?:we're|we are|i'm|i am) moving in(?=$|[,.!;]| (?:together|soon|with)\b)", moving),
@@ -233,7 +237,7 @@ RULES: tuple[Rule, ...] = named(
     rule(" resident of| resident in", r"{I}(?: became| become)? an?(?: (?:official|permanent|legal|proud|new))* resident (?:of|in) {NAME}{END}", lives_in),
     rule("place|city|town|country|village", r"the (?:place|city|town|country|village)(?: that| where| which)? (?:i|we)(?:'ve| have)?(?: just| now)? (?:live in|live|moved to|moved into|moved|relocated to) (?:is|was) {NAME}{END}", lives_in),
     rule("it is|it's|it was", r"(?:it is|it's|it was) {NAME} (?:(?:that|where) )?(?:i|we) (?:live|moved|relocated)(?: in| to)?$", lives_in),
-    rule("address", r"(?:my|our)(?: (?:new|home|current|postal))* address (?:is|(?:has )?changed(?: again)?(?:,|:)? (?:it's|it is|to))(?: now)?:? (?P<value>\d+\w? (?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+){0,3})(?=$|[,.!;]| now\b)", address),
+    rule("address", r"(?:my|our)(?: (?:new|home|current|postal))* address(?: (?:is|(?:has )?changed(?: again)?(?:,|:)? (?:it's|it is|to)))?(?: now)?:? (?P<value>\d+\w? (?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+){0,3})(?:, {NAME}{END}|(?=$|[,.!;]| now\b))", address),
     # Work.
     rule("work", r"i (?:don't|do not) work (?:at|for) {NAME}(?:{NO_MORE}|(?: at all)?(?=$|[,.!;]))", ends("works_at", in_short=True)),
     rule("longer|not", r"i(?:'m| am)? (?:no longer|not) (?:work|working|employed|with)(?: at| for| by)? {NAME}{NO_MORE}?{END}", ends("works_at", in_short=True)),
@@ -245,7 +249,7 @@ RULES: tuple[Rule, ...] = named(
     rule("fired|sacked|laid off|redundant", r"{I}(?: got| was)? (?:fired|sacked|laid off|made redundant)(?=$|[,.!])", ends("works_at", in_short=True)),
     rule("resigned|unemployed|out of work|between jobs|retired", r"{I} (?:resigned|unemployed|out of work|between jobs|retired)(?=$|[,.!]| now\b)", ends("works_at")),
     rule("work", r"{I} (?:work|working) {AS_A}(?: (?P<link>at|for|with|in) {NAME}{END})?", occupied),
-    rule("work", r"{I} (?:work|working|started working|began working)(?: (?:full[- ]time|part[- ]time|remotely|again))? (?:at|for) {NAME}{END}", works_at),
+    rule("work", r"{I} (?:work|working|started working|began working)(?: (?:full[- ]time|part[- ]time|remotely|again))? (?:at|for){FIRM_CALLED} {NAME}{END}", works_at),
     rule("job|position|role", r"{I} (?:started|starting|began|got|taken|took|accepted|landed|have)(?: (?:a|the|my|an))?(?: (?:new|great|full[- ]time|part[- ]time))* (?:job|position|role) (?:at|with|for) {NAME}{END}", started_at),
     rule("job|position|role", r"{I} (?:started|starting|began|got|taken|took|accepted|landed)(?: (?:a|the|my|an))?(?: (?:new|great|full[- ]time|part[- ]time))* (?:job|position|role) {AS_A}(?: (?:at|for|with) {NAME}{END}|(?=$|[,.!]| (?:and|in|from)\b))", newly_occupied),
     rule("jobs|companies|employers", r"{I} (?:switched|changed|moved) (?:jobs|companies|employers),? from [^,]{2,40}? to {NAME}{END}", started_at),
@@ -317,7 +321,7 @@ RULES: tuple[Rule, ...] = named(
     rule("tak| on |prescribed|switch|restarted|resumed", r"{I} (?:take|taking|(?:(?:gone|went|going) )?(?:back )?on|(?:re)?started (?:taking|on)|restarted|resumed|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUGS}(?:,? (?P<amount>{AMOUNT}))?(?:(?: now)?(?: instead of|, not)(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("switched from", r"{I} switched from (?P<former>[a-z][\w-]{3,}) to(?: {DOSE})? {DRUG}", drug),
     rule(" me from| me to| me onto", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just| now)? (?:switched|changed|moved) me (?:from (?P<former>[a-z][\w-]{3,}) )?(?:to|onto)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?(?:,? (?:as |since )?(?:the )?(?P<spoilt>[a-z][\w-]{3,}) (?:made|gave|was|wasn't|didn't|kept|upset|caused)\b)?", drug),
-    rule("put me on|prescribed|has me on|started me on", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just| now)? (?:prescribed me|prescribed|put me on|me on|started me on)(?: {DOSE})? {DRUGS}(?:,? (?P<amount>{AMOUNT}))?(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
+    rule("put me on|prescribed|has me on|started me on", r"(?:{DOCTOR}|they|she|he|{OTHER})(?: (?!not\b|never\b|n't\b)[\w' -]{2,60}? and)?(?: has| have|'s|'ve)?(?: just| now)? (?:prescribed me|prescribed|put me on|me on|started me on)(?: {DOSE})? {DRUGS}(?:,? (?P<amount>{AMOUNT}))?(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("tak| on ", r"{I} (?:take|taking|on) {DOSE} (?P<value>(?!(?:every|each|with|before|after|daily|when|whenever|from|once|twice|three|because|that|this|these|more|less|today|tonight|about|instead|until|since|while|during|only|just|them|medication|medicine|water|sugar|milk|vitamins?)\b)[a-z][\w-]{3,30})\b", drug),
     rule("rais|increas|upp|doubl|lower|reduc|decreas|cut|chang|adjust|halv", r"(?:{DOCTOR}|they|{OTHER}|{I})(?: has| have)?(?: just)? (?:raised|increased|upped|doubled|lowered|reduced|decreased|cut|changed|adjusted|halved) (?:(?:my|the) )?(?:dose of )?{DRUG}(?: (?:dose|dosage))?(?: from [^,;]{2,20}?)?(?: back)?(?: up| down)? to (?:{DOSE}|(?P<amount>\d+(?:\.\d+)?)(?=$|[,.!;]| (?:now|again|a day|once|twice|and|because|since)\b))", dose),
     rule("mg|mcg|µg|ml|iu|units|pills|tablets", r"(?:(?:my|the) )?{DRUG}(?:(?:(?: is|'s| went|(?: has|'s) gone| goes|(?: was| got| has been| is)? (?:doubled|increased|raised|upped|bumped|reduced|halved|lowered|cut))(?: back| now)*(?: up| down)? to)|(?: is|'s)? now) {DOSE}", dose),
@@ -399,7 +403,7 @@ RULES: tuple[Rule, ...] = named(
     rule("quit|left|lost|resign", r"{WHO}" + _HAVE + r" (?:quit|left|lost|resigned from) (?:his|her|their) (?:job|position)(?: (?:at|with) {NAME})?(?=$|[,.!;]| (?:and|because|to|after|so)\b)", ends_for("works_at")),
     rule("quit|left|resign|fired|laid off|let go", r"{WHO}" + _HAVE + r" (?:quit|left|resigned from|(?:fired|laid off|let go) (?:by|from|at)) {NAME}{END}", ends_for("works_at")),
     rule("retired|fired|laid off", r"{WHO}" + _HAVE + r" (?:retired|fired|laid off|made redundant)(?=$|[,.!;]| (?:and|after|from|now)\b)", ends_for("works_at")),
-    rule("work", r"{WHO}(?: is)?(?: (?:now|currently|still))? (?:works|working) (?:at|for) {NAME}{END}", they_work_at),
+    rule("work", r"{WHO}(?: is)?(?: (?:now|currently|still))? (?:works|working) (?:at|for){FIRM_CALLED} {NAME}{END}", they_work_at),
     rule("join|started|got|hired", r"{WHO}" + _HAVE + r" (?:joined|started(?: (?:working|a new job|his new job|her new job))? (?:at|with|for)|got a (?:new )?job (?:at|with)|hired (?:by|at)) {PLACE}{NAME}{END}", they_started_at),
     rule(" a", r"{WHO}(?:(?: is|'s| became| has become)(?: (?:now|currently|still|also))*|(?: (?:now|currently|still|also))? works as| working as) an? {OCCUPATION}(?: (?P<link>at|for|with|in) {NAME}{END}|(?=$|[,.!]| (?:now|by|and|in|from|these|here|with|at|for)\b))", they_work_as),
     # People and animals.
@@ -419,16 +423,16 @@ RULES: tuple[Rule, ...] = named(
     rule("dating", r"{AM} dating {NAME}{STOP}", names("partner_of", category=PERSON)),
     rule("call|name", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?P<firm>(?-i:[A-Z])[\w'&-]+))))?(?:'s name is|'s called| is called| is named|, whose name is| named| called) {OTHER}{END}", related),
     rule("two|three|four", r"{I} (?:have|got|adopted|bought|rescued|own) (?:two|three|four)(?: [a-z-]+)? (?P<several>dogs|cats|puppies|kittens|rabbits|hamsters|budgies|parrots|horses|guinea pigs)(?:,|:|,? called|,? named) {ALL}(?=$|[,.!;])", several),
-    rule("my|our", r"(?:my|our)(?: (?:new|two|three|four|lovely|older|younger|little|best))* (?P<several>" + SEVERAL + r") are (?:called |named )?{ALL}(?=$|[,.!;])", several),
+    rule("my|our", r"(?:my|our)(?: (?:new|two|three|four|lovely|older|younger|little|best))* (?P<several>" + SEVERAL + r")(?: are(?: called| named)?|,|:) {ALL}(?=$|[,.!;]| (?:are|were|have|go|both|love|live|started|start)\b)", several),
     rule(" by ", r"{WHO}(?:'s| is| has| have| now| been)* (?:goes|go|going|gone) by(?: the name(?: of)?)? {OTHER}{END}", renamed),
     rule("name to", r"{WHO}(?:'s| has| have)?(?: (?:just|legally|officially|now))* changed (?:his|her|their|its) (?:first )?name to {OTHER}{END}", renamed),
     rule("my|our", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?P<firm>(?-i:[A-Z])[\w'&-]+))))?(?:,| is(?: now)?)? {OTHER}(?=$|[,.!]| &| (?:is|was|has|had|and|now|just|will|who|with|always|never|often|ate|waters|feeds|walks|minds|babysits|[a-z]{2,}ed|" + VERBS + r")\b)", related),
-    rule(" is ", r"(?:my|our){SORT} {ONE} is(?: now)?(?: called)? {OTHER}(?= (?:at|from) (?-i:[A-Z]))", related),
-    rule("called|named", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at work))? is(?: now)? (?:an?|this)(?: [a-z-]+){0,2} (?:guy|bloke|man|woman|lady|chap|lad|girl|person) (?:called|named) {OTHER}{END}", related),
+    rule(" is ", r"(?:my|our){SORT} {ONE} is(?: now)?(?: called)? {OTHER}(?= (?:at|from|in) (?:the )?(?-i:[A-Z]))", related),
+    rule("called|named", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at work))?(?: is|'s| will be)(?: now)? (?:(?:an?|this)(?: [a-z-]+){0,2} (?:guy|bloke|man|woman|lady|chap|lad|girl|person)|someone|somebody)(?: new)? (?:called|named) {OTHER}{END}", related),
     rule(" here is", r"the {ONE} here is(?: now)? {OTHER}(?=$|[,.!])", related),
     rule("his|her|'s", r"{THEIR}(?: is(?: now)?(?: called)?)? {OTHER}(?=$|[,.!]| &| (?:is|was|has|had|and|now|just|" + VERBS + r")\b)", their_relative),
     rule("called|named|name|, |: ", r"{I}(?: (?:got|have|adopted|bought|found|switched to|changed to))? (?:an?|one|another){SORT} {ONE}(?:,? (?:called|named|whose name is)|,|:) {OTHER}{END}", related),
-    rule("name is|name's|named|called", r"{I}(?: (?:got|have|adopted|bought|picked up|rescued))? (?:an?|one|another){SORT} {ONE}(?: from (?:the |a )?[\w ]{2,20}?|, [a-z][a-z ]{2,25})?(?:,| and|:)? (?:(?:his|her|its|their) name(?:'s| is)|(?:he|she|it)(?:'s| is) (?:called|named)|(?:named|called) (?:him|her|it)) {OTHER}{END}", related),
+    rule("name is|name's|named|called", r"{I}(?: (?:got|have|adopted|bought|picked up|rescued))? (?:an?|one|another){SORT} {ONE}(?: too| as well| from (?:the |a )?[\w ]{2,20}?|, [a-z][a-z ]{2,25})?(?:,| and|:)? (?:(?:his|her|its|their) name(?:'s| is)|(?:he|she|it)(?:'s| is) (?:called|named)|(?:named|called) (?:him|her|it)) {OTHER}{END}", related),
     rule("name|called", r"(?:{I}(?: (?:got|have|adopted|bought|picked up|rescued))? (?:an?|another)|(?:the|my|our) (?:dog|cat|puppy|kitten), an?)(?: [\w-]+){0,3}? {PET}(?: cross| mix)?(?: from (?:the |a )?[\w ]{2,20}?)?(?:, [a-z][a-z ]{2,25})?(?:,? (?:called|named|by the name of)|,? (?:and )?(?:his|her|its) name(?:'s| is)|,? (?:and )?(?:he|she|it)(?:'s| is) (?:called|named)) {OTHER}{END}", related),
     rule("named|called", r"{I} (?:got|have|adopted|bought|picked up|rescued) (?:an?|the|our){SORT} {ONE}, an? [\w-]+(?: [\w-]+)? (?:named|called) {OTHER}{END}", related),
     rule("kids|children|sons|daughters|boys|girls|twins", r"{I} (?:have|got) (?:an? |two |three |four |five )?(?:kids|children|sons|daughters|boys|girls|twins)(?:,|:| called| named) {CHILDREN}", parents),
@@ -446,7 +450,7 @@ RULES: tuple[Rule, ...] = named(
     rule(" now", r"(?P<alone>(?-i:[A-Z][\w-]+ [A-Z][\w-]+))(?: is|'s) now {OTHER}(?=$|[,.!;])", surname_changed),
     rule(" now", r"(?P<alone>(?-i:[A-Z][\w-]+ [A-Z][\w-]+))(?: is|'s) {OTHER} now(?=$|[,.!;])", surname_changed),
     # Cars.
-    rule("drive", r"{I} drive(?: (?:an?|the|my|our))?(?: (?!(?:to|rental|hired|borrowed|for|with|in|at|on|from|near|through|around|between|past|into|across|over|along|by|via)\b)(?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", names("drives", single=True)),
+    rule("drive", r"{I} drive(?: (?:an?|the|my|our))?(?: (?:19|20)\d\d)?(?: (?!(?:to|rental|hired|borrowed|for|with|in|at|on|from|near|through|around|between|past|into|across|over|along|by|via)\b)(?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", names("drives", single=True)),
     rule(" car", r"{I} (?:bought|got|leased|have|picked up) (?:an?|our|my)(?: [a-z-]+){0,2} car(?:,|:| -)? (?:an?|it's an?)(?: (?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", names("drives", single=True, changes=True)),
     rule("sold|traded|swapped|replaced|scrapped|rid|wrote off", r"{I} (?:sold|traded in|traded|swapped|replaced|scrapped|got rid of|wrote off) (?:the|my|our)(?: old)? {FORMER}(?: in| off)?(?: and| for| with|,)(?: (?:bought|got|ordered|leased))? (?:an?|the)(?: (?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", car_instead),
     rule("car|van|truck|pick", r"(?:my|our)(?: new)? (?:car|van|truck|pick-?up)(?: is|'s)(?: now)? (?:an?|the)(?: (?!{CARS})[a-z-]+){0,2} {CAR}", car),
@@ -456,6 +460,8 @@ RULES: tuple[Rule, ...] = named(
     rule("bought|got|leased|picked up", r"(?:the|my|our)(?: old)? [\w-]+(?:'s| has| is)? (?:died|dead|packed (?:in|up)|given up|gave up|conked out|written off|was written off|broke down|broken down)(?: on (?:me|us))?,? (?:(?:so|and) )?(?:(?:i|we) )?(?:(?:have|'ve) )?(?:just )?(?:bought|got|leased|picked up) (?:an?|another)(?: (?!(?:rental|toy|model|courtesy)\b)[a-z0-9-]+){0,2} {CAR}", car_bought),
     rule("sold|rid|scrapped|wrote off|totalled|totaled", r"{I} (?:sold|got rid of|scrapped|wrote off|totalled|totaled) (?:the|my|our)(?: old)? {NAME}{END}", ends("drives", in_short=True)),
     # Name and birth.
+    rule("i am |i'm ", r"i(?:'m| am) {OTHER}(?=, [1-9]\d\b(?!/))", named_so),
+    rule("name", r"my (?:first |full )?name(?:'s| is) {OTHER}(?=$|[,.!;(]| (?:and|by the way|btw)\b)", named_so),
     rule("call", r"(?:(?:please|you can|just|everyone|everybody|people|friends) )*calls? me {NAME}{STOP}", called),
     rule("go by", r"i go by {NAME}{STOP}", called),
     rule("name to", r"{I} changed my (?:first )?name to {NAME}{STOP}", called),

@@ -188,7 +188,9 @@ def last_day(said: Said) -> Sequence[Candidate]:
 def address(said: Said) -> Sequence[Candidate]:
     place = said.match["value"].strip(" .")
     since = said.clause.since
-    return (Candidate(predicate="address", object=place, literal=True, single=True, changes=True, since=since),)
+    street = Candidate(predicate="address", object=place, literal=True, single=True, changes=True, since=since)
+    in_town = said.name and not re.search(r"\d", said.name)
+    return (*(moved_to(said) if in_town else ()), street)
 
 
 def drug(said: Said) -> Sequence[Candidate]:
@@ -587,6 +589,11 @@ def no_longer(said: Said) -> Sequence[Candidate]:
 
 def called(said: Said) -> Sequence[Candidate]:
     return (Candidate(predicate="preferred_name", object=said.name, action=Action.PROPOSE),)
+
+
+def named_so(said: Said) -> Sequence[Candidate]:
+    """What the author is called, by which questions may name them."""
+    return (Candidate(predicate="called", object=said.named("other"), literal=True, action=Action.CALL),)
 
 
 def born(said: Said) -> Sequence[Candidate]:

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from mnemolog.domain.entity import ME, PERSON
+from mnemolog.domain.extraction import times
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.rule import Make, Said
 from mnemolog.domain.extraction.vocabulary import (
@@ -19,6 +21,7 @@ from mnemolog.domain.extraction.vocabulary import (
 from mnemolog.domain.predicates import NEXT_TRIP
 
 ANIMAL = "Animal"
+_NEWBORN = timedelta(days=62)
 AT_WORK = ("boss", "manager", "supervisor", "colleague")
 
 
@@ -203,6 +206,15 @@ def died(said: Said) -> Sequence[Candidate]:
     death = who.told(predicate="died", object=value, literal=True, single=True, changes=True, since=clause.since)
     kin = who.predicate in KIN_WORDS.split()
     return (*(who.tie if kin else ()), death if kin else replace(death, known=not death.via))
+
+
+def newborn(said: Said) -> Sequence[Candidate]:
+    """The birthday of somebody who was born in the weeks before, and so need not be known."""
+    who, day = Who.of(said), times.point(said.match["value"], said.at)
+    if who.name is None or day is None or not timedelta() <= said.at - day <= _NEWBORN:
+        return ()
+    on = f"{day.day} {day:%B %Y}"
+    return (*who.tie, Candidate(subject=who.name, predicate="birthday", object=on, literal=True))
 
 
 def parted(said: Said) -> Sequence[Candidate]:

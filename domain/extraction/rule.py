@@ -179,7 +179,7 @@ _NAME = (
     rf"(?:(?<!'s) (?:{_SORTS_OF_PLACES})\b)?)(?:(?<='s) (?:{_SORTS_OF_PLACES})\b)?)"
 )
 # A name of one to three words with or without a title, which no `and` or `of` connects.
-_PERSON = (
+PERSON_NAME = (
     rf"(?-i:(?:(?:Dr|Prof|Mrs?|Ms)\.? )?(?!(?:{_NOT_A_NAME})(?![\w'&-]))(?!(?:{_NO_PERSON})(?![\w-]))(?:[DO]')?[A-Z][\w-]+"
     r"(?: (?:(?:de|da|van|von|der) ){0,2}(?:[DO]')?[A-Z][\w-]+){0,2})"
 )
@@ -199,11 +199,11 @@ _FRAGMENTS = {
     # `{THEIRS}` a relation to somebody else, with a name.
     "GONE": rf"(?:{{WHO}}|the (?P<pet>{PETS}))",
     "THEIR": rf"{{WHO}}(?:'s| (?:and|&) (?:his|her)){{SORT}} (?P<whose>{_ROLES})",
-    "WHO": rf"(?:(?:my|our){{SORT}} (?P<role>{_ROLES})(?:,? (?P<person>{_PERSON}),?)?|(?P<alone>{_PERSON}))",
-    "THEIRS": rf"(?P<owner>{_PERSON})'s{{SORT}} (?P<theirs>{_ROLES}),? (?P<named>{_PERSON}),?",
+    "WHO": rf"(?:(?:my|our){{SORT}} (?P<role>{_ROLES})(?:,? (?P<person>{PERSON_NAME}),?)?|(?P<alone>{PERSON_NAME}))",
+    "THEIRS": rf"(?P<owner>{PERSON_NAME})'s{{SORT}} (?P<theirs>{_ROLES}),? (?P<named>{PERSON_NAME}),?",
     "ROLE": rf"(?:my|our){{SORT}} (?P<role>{_ROLES})",
-    "ALONE": rf"(?P<alone>{_PERSON})",
-    "OTHER": rf"(?P<other>{_PERSON})",
+    "ALONE": rf"(?P<alone>{PERSON_NAME})",
+    "OTHER": rf"(?P<other>{PERSON_NAME})",
     # With "have", "am" or "are".
     "I": rf"(?:i|we)(?:'ve| have|'re| are|'m| am)?(?: (?:{_ADVERBS}))*(?: been)?",
     "AM": rf"(?:i|we)(?:'m| am|'re| are)(?: (?:{_ADVERBS}))*",
@@ -229,7 +229,7 @@ _FRAGMENTS = {
         r"(?: (?!(?:at|in|for|and|but|with|last|this|today|yesterday|on|by|from|after|because|so|now|there|here|right)\b)[\w&-]+){0,3})"
     ),
     "SOME_HOME": (
-        r"(?:an?|our|my|the)(?: (?:new|small|tiny|bigger|big|little|lovely|nice|own|shared|rented|old|cosy|cozy|one-bedroom|two-bedroom))*"
+        r"(?:an?|our|my|the)(?: (?:new|small|smaller|tiny|bigger|larger|big|little|lovely|nice|own|shared|rented|old|cosy|cozy|one-bedroom|two-bedroom))*"
         r" (?:flat|house|apartment|place|studio|room|home|cottage|condo|townhouse|bungalow|loft|bedsit"
         r"|(?:\d|one|two|three|four)[- ]?bed(?:room)?(?: (?:flat|house|apartment|terrace|semi))?)"
     ),
@@ -239,9 +239,9 @@ _FRAGMENTS = {
         r"|tinnitus|sleep apnea|sleep apnoea|dyslexia|anemia|anaemia|fibromyalgia|glaucoma|osteoporosis|pcos|parkinson's"
         r"|multiple sclerosis)(?: disease| disorder)?)\b"
     ),
-    "CHILDREN": rf"(?P<children>{_PERSON}(?:, {_PERSON}){{0,4}}(?:,? (?:and|&) {_PERSON})?)",
+    "CHILDREN": rf"(?P<children>{PERSON_NAME}(?:, {PERSON_NAME}){{0,4}}(?:,? (?:and|&) {PERSON_NAME})?)",
     "FORMER": r"(?P<former>(?-i:[A-Z])[\w'&.-]*(?: (?-i:[A-Z])[\w'&.-]*){0,3})",
-    "ALL": rf"(?P<all>{_PERSON}(?:, \d{{1,2}},?)?(?:,? (?:(?:and|&) )?{_PERSON}(?:, \d{{1,2}})?){{1,4}})",
+    "ALL": rf"(?P<all>{PERSON_NAME}(?:, \d{{1,2}},?)?(?:,? (?:(?:and|&) )?{PERSON_NAME}(?:, \d{{1,2}})?){{1,4}})",
     "NO_MORE": r"(?: any ?more| any longer)",
     "NEXT_TRIP": r"(?:next (?:trip|holiday|vacation|journey))",
     "DIET": rf"(?P<value>{DIETS})\b(?!-)(?! at (?:home|work|lunch|lunchtime|dinner|breakfast|weekends)\b)(?! (?!(?:diet|now|again|because|since|and|for|these|so|but|at|too|as|in|from|by|with|myself)\b)\w)",
@@ -256,7 +256,7 @@ _FRAGMENTS = {
     "TREATS": r"(?:{DOCTOR}|(?-i:Dr|Prof)\.? (?-i:[A-Z])[\w'-]+|the (?:hospital|clinic|surgery))",
     "DOCTOR": (
         r"(?:(?:my|the|our) (?:[\w-]+ )?)?(?:doctor|doc|gp|nurse|pharmacist|consultant|psychiatrist|cardiologist|oncologist|neurologist"
-        rf"|specialist|rheumatologist|endocrinologist|dermatologist|gastroenterologist)(?:,? {_PERSON},?)?"
+        rf"|specialist|rheumatologist|endocrinologist|dermatologist|gastroenterologist)(?:,? {PERSON_NAME},?)?"
     ),
     "DRUG": rf"(?P<value>{DRUG})",
     "A_DRUG": DRUG,
@@ -280,6 +280,7 @@ _FRAGMENTS = {
         r"(?:business|company|firm|start-?up|agency|practice|consultancy|shop|store|boutique|bakery|caf[e\u00e9]|restaurant|salon|clinic|brewery|pub"
         r"|food truck|bookshop|dealership|hotel|guesthouse)"
     ),
+    "FIRM_CALLED": r"(?: an? (?:[a-z-]+ ){1,3}(?:called|named))?",
     "WORKROOM": r"(?:studio|workshop|gallery|garage|gym|nursery|bar|farm|surgery|label)",
     "FIRM_END": r"(?=$|[,.!;:(]| (?:now|in|last|this|and|from|since|because|here|with|together|at last|next|a (?:week|month|year)|two|three)\b)",
     # Two names or more of one person, and not what somebody is, such as Team Lead or Roman Catholic.

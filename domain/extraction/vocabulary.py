@@ -117,8 +117,9 @@ TIED_TO = {
     "works_at": ("boss", "manager", "supervisor", "colleague", "works_in"),
     "lives_in": ("roommate", "neighbour", "landlord", "address", "lives_on", "lives_near", "lives_with"),
     "next_trip": ("trip_date", "holiday_date", "vacation_date"),
+    "married_to": ("wedding_date",),
 }
-"""What does not outlast a job, a home or a plan: who leaves a company has no manager there."""
+"""What does not outlast a job, a home, a plan or a marriage: who leaves a company has no manager there."""
 TRIPS = ("trip", "holiday", "vacation")
 COUPLE = ("partner_of", "married_to", "engaged_to")
 SUCCEEDED = {
