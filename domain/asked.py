@@ -49,7 +49,8 @@ _ASKING = (
     (
         AnswerKind.TIME,
         re.compile(
-            r"^\W*when\b|\b(?:what|which) (?:date|day|month|year|time|week)\b|\bsince when\b|\bhow long (?:ago|since)\b"
+            r"^\W*when\b|\b(?:what|which) (?:date|day|month|year|time|week)s?\b|\bsince when\b"
+            r"|\bhow long (?:ago|since)\b"
         ),
     ),
     (

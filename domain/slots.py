@@ -14,7 +14,7 @@ from mnemolog.domain.asked import asks_why
 from mnemolog.domain.direct_question import only_of
 from mnemolog.domain.extraction.rule import DRUG, form
 from mnemolog.domain.extraction.times import DAY, MONTH
-from mnemolog.domain.extraction.vocabulary import CARS, MODELS, ONE_OF, PETS, SOME_OF
+from mnemolog.domain.extraction.vocabulary import CARS, MODELS, ONE_OF, PETS, RELATIONS, SOME_OF
 from mnemolog.domain.state import reported
 from mnemolog.domain.text import normalize_name
 
@@ -40,7 +40,8 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A slot of the user, or of somebody whom the question names; of medication, the one that it names.
+    """A slot of the user, or of somebody whom the question names; of medication, the one that it names, and of
+    pets, the sort.
 
     `kin`: what somebody with a name is to the user, as in "my colleague Marta", who may share it with a sister.
     """
@@ -49,6 +50,7 @@ class Wanted:
     names: tuple[str, ...] = ()
     drug: str = ""
     kin: str = ""
+    animal: str = ""
 
     def by(self, speaker: str) -> "Wanted":
         """The slot in a message of this speaker, who is "I" in it."""
@@ -70,6 +72,8 @@ class Wanted:
     def _is_told(self, sentence: str) -> bool:
         if _UNSETTLED.search(sentence) or not self.slot.also(sentence) or self.drug not in sentence.lower():
             return False
+        if self.animal and self.animal not in {RELATIONS.get(one, one) for one in _WORD.findall(sentence.lower())}:
+            return False
         if self.names:
             named = all(re.search(rf"\b{re.escape(one)}\b", sentence, re.I) for one in self.names)
             return named and self.slot.told.search(sentence) is not None
@@ -90,7 +94,9 @@ def wanted_slot(question: str) -> Wanted | None:
         return None
     drug = form("{DRUG}").search(question) if slot.name == "medication" else None
     kin = _NAMED_KIN.search(question) if names else None
-    return Wanted(slot, names, drug[0].lower() if drug else "", kin[1] if kin else "")
+    pet = _AN_ANIMAL.search(question) if slot.name == "pet" else None
+    animal = RELATIONS.get(pet[1].lower(), pet[1].lower()) if pet else ""
+    return Wanted(slot, names, drug[0].lower() if drug else "", kin[1] if kin else "", animal)
 
 
 def _told_of_others(sentence: str, slot: Slot) -> Iterator[bool]:
@@ -156,12 +162,15 @@ _TIE_OF_OTHERS = re.compile(
     r"(?!.*\b(?:me|us|I)\b)"
 )
 _NOT_RENT = re.compile(
-    r"^(?!.*\b(?:rent|landl)).*\b(?:raise|salary|wages?|earn\w*|paid|i'm on|(?:start|job|offer)\w*|mortgage|insurance|council tax|gym|subscription)\b",
+    r"^(?!.*\b(?:rent|landl)).*\b(?:raise|salary|wages?|earn\w*|paid|i'm on|(?:start|job|offer)\w*|mortgage|insurance|council tax|gym|subscription|sav(?:e|es|ing|ings)"
+    r"|put(?:ting)? (?:away|aside|by)|spend\w*|childcare|nursery|kindergarten|lessons?|membership|donat\w+|loan|pension|phone|broadband)\b",
     re.IGNORECASE,
 )
 _ALLERGIC = re.compile(r"\ballerg", re.IGNORECASE)
 _IN_JEST = form(r"\ballergic to (?:(?:my|the|all) )?{NO_FOOD}\b")
 _ANIMALS = f"(?:{PETS}|puppies|kittens|bunny|gerbil|canary|donkeys?|hens?|chickens|gecko|lizard)"
+_AN_ANIMAL = re.compile(rf"\ban? ({PETS})\b", re.IGNORECASE)
+_WORD = re.compile(r"[a-z]+")
 _MONEY = r"[£$€]?\d{1,3}(?:[,.]?\d{3}){0,3}(?:\.\d\d)?k?"
 _MONTHLY = r"[£$€]?(?:\d{3,4}|\d{1,2}[,.]\d{3})\b"
 _DWELLING = (

@@ -127,6 +127,7 @@ class Statement:
     """What was said: by or about whom (normalised), of which state, and when. `ended`: whatever it says is over.
 
     `gives_way`: it may be so beside another, so that it supersedes nothing, as a trip that need not be the next one.
+    `unnamed`: it does not say of whom, as "We're married!".
     """
 
     id: str
@@ -136,6 +137,7 @@ class Statement:
     at: datetime
     ended: tuple[str, ...] | None = None
     gives_way: bool = False
+    unnamed: bool = False
 
 
 def asked_states(question: str) -> frozenset[str]:
@@ -198,6 +200,8 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
         found = extract(text, at, normalize_name(speaker) or ME)
         for one in found:
             beside = one.predicate == TRIP_TO and "=next" in asked
+            if one.predicate == "partner_of" and asks_of_marriage(asked):
+                continue
             # Of what takes the place of another, that is not known here.
             state = "" if one.replaces else state_of(NEXT_TRIP) if beside else _extracted_state(one)
             over_by_then = one.action not in _OVER and one.until is not None and one.until <= at
@@ -206,7 +210,9 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
                 named = tuple(normalize_name(each.object or "") for each in over)
                 ended = named if one.action in _OVER else None
                 subject = f"{one.subject} {one.via}" if one.via else one.subject
-                return Statement(id_, normalize_name(subject), state, plain, at, ended, gives_way=beside)
+                return Statement(
+                    id_, normalize_name(subject), state, plain, at, ended, gives_way=beside, unnamed=one.with_partner
+                )
         if found:  # The rules know what it says, and it is something else.
             return None
     if _NOT_NOW.search(plain):
@@ -225,6 +231,11 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
         return Statement(id_, normalize_name(speaker) or "me", state, plain, at)
     name = re.match(r"[^\W\d_][\w-]*", plain)
     return Statement(id_, name[0], state, plain, at) if name and (text[0].isupper() or name[0] == "the") else None
+
+
+def asks_of_marriage(asked: frozenset[str]) -> bool:
+    """Whether a marriage is asked for, which somebody whom the user is seeing neither is nor ends."""
+    return not asked.isdisjoint(("=married", "=husband", "=wife", "=divorced"))
 
 
 def _may_date_a_trip(plain: str, asked: frozenset[str]) -> bool:
@@ -260,7 +271,7 @@ def superseded(statements: Sequence[Statement], asked: frozenset[str]) -> Mappin
     about = [one for one in statements if one.state in asked]
     for one in sorted(about, key=lambda one: (not one.gives_way, one.at)):
         before = latest.get((one.subject, one.state))
-        if one.ended is None or before is None or any(each in before.text for each in one.ended):
+        if one.ended is None or before is None or before.unnamed or any(each in before.text for each in one.ended):
             latest[one.subject, one.state] = one
     by = {one.id: latest[one.subject, one.state] for one in about}
     return {

@@ -92,6 +92,8 @@ async def _find(asked: Asked) -> Found:
     elif relevant or not asked.former:
         said = await doubts.of_critical(*at, relevant)
         told = [*(fact_hit(one, said.get(one.id)) for one in relevant), *await _former(asked, relevant)]
+        if ended := await _no_longer(asked, about, found, relevant):
+            told = [*ended, *(replace(hit, score=ELSEWHERE * hit.score) for hit in told)]
     else:
         told = await _over(asked, about or {one.entity_id for one in found.seeds}, found)
     hits = [*told, *await _only_named(asked, found)]
@@ -256,6 +258,23 @@ async def _former(asked: Asked, relevant: Sequence[FactHit]) -> Sequence[Hit]:
     return found
 
 
+async def _no_longer(
+    asked: Asked, about: Collection[UUID] | None, found: Hydration, relevant: Sequence[FactHit]
+) -> Sequence[Hit]:
+    """What has ended of just what is asked, though other facts are alike: `Am I married?` of whom I see now."""
+    if not _WHETHER.match(asked.question.text) or any(_is_named(asked, one.row["predicate"]) for one in relevant):
+        return []
+    over = await _over(asked, about or {one.entity_id for one in found.seeds}, found)
+    return [hit for hit in over if _is_named(asked, hit.row["details"]["predicate"])]
+
+
+def _is_named(asked: Asked, predicate: str) -> bool:
+    return not asked.stems.isdisjoint(hydration.stems(predicate.replace("_", " ")))
+
+
+_WHETHER = re.compile(r"\W*(?:am|is|are|do|does|have|has)\b", re.IGNORECASE)
+
+
 async def _over(asked: Asked, about: Collection[UUID], holding: Hydration) -> Sequence[Hit]:
     """What a question about the present asks for, if it has ended and nothing took its place: the last of each."""
     if not about:
@@ -269,8 +288,11 @@ async def _over(asked: Asked, about: Collection[UUID], holding: Hydration) -> Se
     at = (asked.connection, asked.viewer, asked.question.text)
     found = await hydrate(*at, holding.seeds, asked.predicates, point, known=ended, where=where)
     last = {_slot(one): one for one in sorted(found.facts, key=lambda one: one.until or one.since)}
-    answering = (replace(one, score=FORMER * one.score) for one in last.values() if one.hops and one.score > RELEVANT)
-    return [replace(fact_hit(one), current=False) for one in answering]
+    answering = [one for one in last.values() if one.hops and one.score > RELEVANT]
+    whether = _WHETHER.match(asked.question.text)
+    weights = [1.0 if whether and _is_named(asked, one.row["predicate"]) else FORMER for one in answering]
+    weighed = (replace(one, score=weight * one.score) for one, weight in zip(answering, weights, strict=True))
+    return [replace(fact_hit(one), current=False) for one in weighed]
 
 
 async def _only_named(asked: Asked, found: Hydration) -> Sequence[Hit]:

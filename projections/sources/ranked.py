@@ -10,6 +10,7 @@ from sqlalchemy import Select, select
 
 from mnemolog.domain import direct_question, hydration, ranking, state
 from mnemolog.domain.entity import ME
+from mnemolog.domain.first_person import in_first_person
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.predicates import trip_of
 from mnemolog.domain.ranking import DEFAULT
@@ -57,6 +58,7 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     """The best hits of all sources."""
     if not sources:
         return Ranked([])
+    asked = await _in_first_person(asked)
     fewest = FEWEST if asked.profile is DEFAULT and not asked.slot and not asked.ahead else CANDIDATES
     asked = replace(asked, limit=max(limit, fewest))
     # Memories and messages are searched while the others are: their statements share round trips.
@@ -88,6 +90,17 @@ def _in_tense(hit: Hit) -> Hit:
         return hit
     text = former_sentence(hit.row["details"])
     return replace(hit, text=text, row={**hit.row, "text": text})
+
+
+async def _in_first_person(asked: Asked) -> Asked:
+    """As the user would ask, if the question calls them by a name that they said is theirs."""
+    if asked.about_user:
+        return asked
+    own = await entities.bearers(asked.connection, asked.viewer, {asked.own_name})
+    names = [name for row in own.get(asked.own_name, ()) for name in (row["name"], *row["aliases"])]
+    called = [name for name in names if name_key(name) != asked.own_name]
+    text = in_first_person(asked.question.text, called)
+    return replace(asked, question=replace(asked.question, text=text)) if text != asked.question.text else asked
 
 
 async def nothing() -> Found:
@@ -345,6 +358,8 @@ async def _superseded(asked: Asked, hits: Sequence[Hit]) -> Mapping[str, str]:
     for fact in held:
         row = fact.row["details"]
         of = state.state_of(row["predicate"])
+        if row["predicate"] == "partner_of" and state.asks_of_marriage(states):
+            continue
         if of in states:
             value, subjects = str(row["object"] or row["value"]), {normalize_name(row["subject"])} - {""}
             if row["subject_id"] in user:

@@ -1225,3 +1225,45 @@ async def test_a_corrected_allergy_leaves_the_right_one_in_every_context(ana: Te
 async def test_who_left_at_five_still_works_there(ana: Teller) -> None:
     await hears(ana, "My father Karl works at Siemens.", "My dad left Siemens at 5pm.")
     assert "Karl works_at Siemens" in await told(ana)
+
+
+async def test_who_said_their_name_is_asked_about_by_it(ana: Teller) -> None:
+    await hears(ana, "Hi! I'm Zelda, 34, and I live in Turin.", "Zelda's is a bar in Milan where Eva works.")
+
+    assert await best(ana, "Where does Zelda live?") == (f"{ana.user} lives in Turin", True)
+    [me] = await ana.entities(ana.user)
+    assert (me["name"], list(me["aliases"])) == (ana.user, ["Zelda"])
+
+
+async def test_a_name_of_the_user_that_somebody_else_has_stays_theirs(ana: Teller) -> None:
+    await hears(ana, "My sister Nora lives in Graz.", "My name is Nora, too. I live in Linz.")
+
+    assert "Graz" in (await best(ana, "Where does Nora live?"))[0]
+    assert not [row for row in await ana.entities(ana.user) if row["aliases"]]
+
+
+async def test_whether_the_user_is_married_is_told_by_the_separation(ana: Teller) -> None:
+    await hears(ana, "My partner is Sam.", "We're married!", "Sam and I have separated.")
+    await hears(ana, "I'm seeing someone. His name is Leo.", occurred_at=day("2026-05-01"))
+
+    assert await best(ana, "Am I married?") == ("Sam and I have separated.", True)
+
+
+async def test_whether_there_still_is_a_dog_is_told_by_its_death(ana: Teller) -> None:
+    await hears(ana, "We got a whippet. His name is Otto.", "Otto died on Friday.", "I got a kitten, she's called Mau.")
+
+    assert await best(ana, "Do I have a dog?") == ("Otto died on Friday.", True)
+
+
+async def test_what_is_saved_each_month_is_no_rent(ana: Teller) -> None:
+    await hears(ana, "Our rent is 700 euros and they want to raise it.", "We're saving 150 a month for a trip.")
+
+    text, current = await best(ana, "How much rent do I pay?")
+    assert ("700" in text, current) == (True, True)
+
+
+async def test_a_wedding_date_does_not_outlast_the_marriage(ana: Teller) -> None:
+    await hears(ana, "I'm married to Sam.", "The wedding was lovely.", "Our wedding is on 3 April.")
+    await hears(ana, "Sam and I have separated.", occurred_at=day("2026-05-01"))
+
+    assert await told(ana) == set()

@@ -1,0 +1,32 @@
+"""A question that calls the user by name, as the user would ask it."""
+
+import re
+from collections.abc import Collection
+
+_SUBJECT = {"does": "do", "has": "have", "is": "am", "was": "was", "did": "did"}
+_POSSESSIVE = re.compile(r"\b(?:his|her|their)\b(?= [a-z])", re.IGNORECASE)
+
+
+def in_first_person(question: str, names: Collection[str]) -> str:
+    """The question with "I", "me" and "my" for each of the user's names.
+
+    >>> in_first_person("Where does Nina work, and what's Nina's job?", ["Nina"])
+    "Where do I work, and what's my job?"
+    >>> in_first_person("What did Anna tell Nina?", ["Nina"])
+    'What did Anna tell me?'
+    >>> in_first_person("What does nina do in her free time?", ["Nina"])
+    'What do I do in my free time?'
+    """
+    said = question
+    for name in sorted(names, key=len, reverse=True):
+        called = rf"(?<![\w-]){re.escape(name)}(?![\w-])"
+        said = re.sub(rf"{called}['\u2019]s\b(?! (?:still|now|been|got|\w+ing)\b)", "my", said, flags=re.IGNORECASE)
+        said = re.sub(rf"\b({'|'.join(_SUBJECT)}) {called}", _asking, said, flags=re.IGNORECASE)
+        said = re.sub(rf"\b(will|can|could|would|should|might|must|are) {called}", r"\1 I", said, flags=re.IGNORECASE)
+        said = re.sub(called, "me", said, flags=re.IGNORECASE)
+    return _POSSESSIVE.sub("my", said) if said != question and not re.search(r"[a-z,] [A-Z]\w", said) else said
+
+
+def _asking(found: re.Match[str]) -> str:
+    verb = _SUBJECT[found[1].lower()]
+    return f"{verb.capitalize() if found[1][0].isupper() else verb} I"
