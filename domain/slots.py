@@ -72,7 +72,8 @@ class Wanted:
     def _is_told(self, sentence: str) -> bool:
         if _UNSETTLED.search(sentence) or not self.slot.also(sentence) or self.drug not in sentence.lower():
             return False
-        if self.animal and self.animal not in {RELATIONS.get(one, one) for one in _WORD.findall(sentence.lower())}:
+        animals = {RELATIONS.get(one, one) for one in _ANIMAL.findall(sentence.lower())} if self.animal else ()
+        if animals and self.animal not in animals:
             return False
         if self.names:
             named = all(re.search(rf"\b{re.escape(one)}\b", sentence, re.I) for one in self.names)
@@ -170,7 +171,7 @@ _ALLERGIC = re.compile(r"\ballerg", re.IGNORECASE)
 _IN_JEST = form(r"\ballergic to (?:(?:my|the|all) )?{NO_FOOD}\b")
 _ANIMALS = f"(?:{PETS}|puppies|kittens|bunny|gerbil|canary|donkeys?|hens?|chickens|gecko|lizard)"
 _AN_ANIMAL = re.compile(rf"\ban? ({PETS})\b", re.IGNORECASE)
-_WORD = re.compile(r"[a-z]+")
+_ANIMAL = re.compile(rf"\b({PETS})s?\b")
 _MONEY = r"[£$€]?\d{1,3}(?:[,.]?\d{3}){0,3}(?:\.\d\d)?k?"
 _MONTHLY = r"[£$€]?(?:\d{3,4}|\d{1,2}[,.]\d{3})\b"
 _DWELLING = (

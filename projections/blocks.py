@@ -11,6 +11,7 @@ from mnemolog.domain.authority import Slot
 from mnemolog.domain.being import NoteType, Store
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.origin import Origin, lowest, quoted
+from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.profile import CATEGORY as PROFILE
 from mnemolog.domain.prompt import DIARY_DAYS, RECENT_NODES, RECENT_TURNS, Contents
 from mnemolog.domain.scene_note import PARSE_FAILED
@@ -23,6 +24,9 @@ from mnemolog.events.serving import ServedItem
 from mnemolog.projections.being import reader as being
 from mnemolog.projections.being.scenes import last_activated
 from mnemolog.projections.changes import reader as changes
+from mnemolog.projections.graph import facts
+from mnemolog.projections.graph.facts import Point
+from mnemolog.projections.graph.hydration import with_former
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.filters import active, retrievable, unasked, visible_to
 from mnemolog.projections.memories.tables import memories as table
@@ -128,8 +132,13 @@ async def contents(
     envelope: Envelope,
     session: Session,
     now: datetime,
+    predicates: PredicatePolicy,
+    point: Point,
 ) -> tuple[Contents, Sequence[ServedItem], Origin]:
-    """The contents of the prompt for a message, what they show beside the envelope, and the origin of it all."""
+    """The contents of the prompt for a message, what they show beside the envelope, and the origin of it all.
+
+    What the diary, the summary and the last turns say that no longer holds is named behind it.
+    """
     shown, beside, least = await opening(connection, viewer, request, now)
     mood = envelope.AFFECT.affect
     hits = [(f"[{one.date:%Y-%m-%d}] {told(one.text, one.origin)}", one.overruled_by) for one in envelope.EPISODE.hits]
@@ -141,17 +150,19 @@ async def contents(
         *(hit.origin for hit in envelope.EPISODE.hits),
         *(Origin.of_role(Role(turn["role"])) for turn in _before(session, request.message)),
     )
+    over = await facts.over(connection, viewer, point, predicates)
     whole = replace(
         shown,
+        diary=[with_former(one, over) for one in shown.diary],
         graph=[_line(one.dated(told(one.text, one.origin)), one.overruled_by) for one in envelope.GRAPH.relations],
         knowledge=[
             _line(told(f"{one.source} {one.text}", one.origin), one.overruled_by) for one in envelope.KNOWLEDGE.hits
         ],
         episodes=[_line(*one) for one in hits],
         affect=f"{mood.label} ({mood.confidence:.2f})" if mood.confidence else "",
-        summary=session.summary,
+        summary=with_former(session.summary, over),
         turns=[
-            f"{turn['role']}: {told(turn['text'], Origin.of_role(Role(turn['role'])))}"
+            f"{turn['role']}: {with_former(told(turn['text'], Origin.of_role(Role(turn['role']))), over)}"
             for turn in _before(session, request.message)
         ],
         message=request.message,

@@ -32,7 +32,8 @@ from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.critical import critical
 from mnemolog.projections.graph import reader as entities
-from mnemolog.projections.graph.facts import Point, entity_card, facts, outlived
+from mnemolog.projections.graph.facts import Point, entity_card, facts, outlived, over
+from mnemolog.projections.graph.hydration import with_former
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.memories.filters import Candidates, active, unasked, visible_to
@@ -185,7 +186,7 @@ async def gather(
     facts_found = [hit for hit in found.hits if hit.kind == FACT]
     in_sections = await together(*(_section(asked, one, facts_found) for one in collected))
     sections = [one for one, _ in in_sections]
-    outdated = frozenset[str]().union(*(over for _, over in in_sections))
+    outdated = frozenset[str]().union(*(ids for _, ids in in_sections))
     found = replace(found, hits=[hit for hit in found.hits if hit.id not in outdated])
     told = {found_id(row): row for rows in (foundation, *(one.rows for one in sections)) for row in rows}
     answers = [row for one in sections if one.mode.context is not Context.ALL for row in one.rows]
@@ -198,7 +199,9 @@ async def gather(
     budget = request.budget_tokens
     left = None if budget is None else budget - sum(map(count_tokens, [header, *(hit.bullet for hit in always)]))
     share = None if left is None else left // CONVERSATION_SHARE
-    said = ranking.within_budget(map(summary_hit, latest), share, _line, count_tokens)
+    ended = await over(connection, viewer, point, predicates) if latest else []
+    summed_up = [summary_hit({**row, "text": with_former(row["text"], ended)}) for row in latest]
+    said = ranking.within_budget(summed_up, share, _line, count_tokens)
     recent = await _recent(asked, request, share, count_tokens)
     told = {id_: row for id_, row in told.items() if id_ not in {hit.id for hit in recent}}
     shown = {hit.id for hit in (*always, *said)}

@@ -156,6 +156,17 @@ async def ended(
     return sorted((_fact(row, predicates, None) for row in over), key=_in_time)
 
 
+async def over(connection: AsyncConnection, viewer: Viewer, point: Point, predicates: PredicatePolicy) -> Sequence[Row]:
+    """The facts about anybody of which there is one at a time, such as homes, and that have ended; the last first."""
+    single = [name for name, rule in predicates.predicates.items() if rule.single]
+    read = _Reading(connection, viewer, replace(point, always=True), predicates)
+    told = [_fact(row, predicates, None) for row in await read.rows(_Narrowed().by(_with_predicate, predicates=single))]
+    held = {(one["subject_id"], one["predicate"], fact_value(one)) for one in told if one["state"] is State.ACTIVE}
+    ended = [one for one in told if one["state"] is State.ENDED]
+    ended = [one for one in ended if (one["subject_id"], one["predicate"], fact_value(one)) not in held]
+    return sorted(ended, key=lambda one: one["valid_to"], reverse=True)
+
+
 async def outlived(
     connection: AsyncConnection,
     viewer: Viewer,

@@ -1,5 +1,6 @@
 """The facts that a question calls for, found through the entities that it names and up to two hops from them (A15)."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -17,6 +18,7 @@ from mnemolog.domain.hydration import Match
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.mention import longest, phrases
 from mnemolog.domain.predicates import MEDICATION, PredicatePolicy, dose_of
+from mnemolog.domain.ranking import FORMER
 from mnemolog.domain.sentence import sentence, verb_phrase
 from mnemolog.domain.text import name_key, search_terms
 from mnemolog.domain.viewer import Viewer
@@ -145,6 +147,21 @@ def told_sentence(row: Row) -> str:
 def former_sentence(row: Row) -> str:
     """A fact in the past."""
     return sentence(row["subject"], row["predicate"], fact_value(row), over=True)
+
+
+MOST_FORMER = 8
+_WORDS = re.compile(r"\w+")
+
+
+def with_former(text: str, over: Sequence[Row]) -> str:
+    """A text that repeats what was said, with those facts behind it that it names and that are `over`."""
+    words = _spaced(text)
+    told = dict.fromkeys(former_sentence(fact) for fact in over if _spaced(fact_value(fact)) in words)
+    return f"{text} ({FORMER}: {'; '.join(list(told)[:MOST_FORMER])})" if told else text
+
+
+def _spaced(text: str) -> str:
+    return f" {' '.join(_WORDS.findall(name_key(text)))} "
 
 
 async def seeds_of(

@@ -184,8 +184,16 @@ class EnvelopeReads(MemoryReads, BeingReads):
         session = await self._session_or_new(viewer, request.thread_id, moment)
         shown = {*blocks.shown_turns(session), message_id}
         assembled = await self._assembled(viewer, request, session, now, moment, shown)
-        gather = partial(blocks.contents, request=request, envelope=assembled.envelope, session=session, now=now)
-        contents, beside, origin = await self._read(viewer, moment, _OPENING, gather)
+        gather = partial(
+            blocks.contents,
+            request=request,
+            envelope=assembled.envelope,
+            session=session,
+            now=now,
+            predicates=self._predicates,
+            point=await self._point(viewer, When(), moment),
+        )
+        contents, beside, origin = await self._read(viewer, moment, (*_OPENING, GRAPH), gather)
         scenes = await self._recalled(viewer, request, moment)
         contents = replace(contents, recalled=recall_block(fragments_of(scenes, random)))
         items = {one.id: one for one in (*map(blocks.item_of, scenes), *beside, *assembled.items)}

@@ -97,7 +97,9 @@ async def _find(asked: Asked) -> Found:
     else:
         told = await _over(asked, about or {one.entity_id for one in found.seeds}, found)
     hits = [*told, *await _only_named(asked, found)]
-    return Found(hits=hits, named=[one.said for one in found.seeds if one.said], unborne=found.unborne)
+    named = [one for one in found.seeds if one.said]
+    own = [one.said for one in named if name_key(one.name) == asked.own_name != one.said]
+    return Found(hits=hits, named=[one.said for one in named], unborne=found.unborne, called=own)
 
 
 def _is_read_whole(asked: Asked) -> bool:

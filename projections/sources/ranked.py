@@ -58,15 +58,11 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     """The best hits of all sources."""
     if not sources:
         return Ranked([])
-    asked = await _in_first_person(asked)
     fewest = FEWEST if asked.profile is DEFAULT and not asked.slot and not asked.ahead else CANDIDATES
     asked = replace(asked, limit=max(limit, fewest))
-    # Memories and messages are searched while the others are: their statements share round trips.
-    recorded, others = await together(
-        RECORDED.find(asked) if RECORDED in sources else nothing(),
-        _of_those_that_hold(asked, tuple(one for one in sources if one is not RECORDED)),
-    )
-    answers: Mapping[Source, Found] = {RECORDED: recorded, **others}
+    answers = await _found(asked, sources)
+    if (own := _in_first_person(asked, answers)) is not asked:
+        asked, answers = own, await _found(own, sources)
     found = [answers[source] for source in sources if source in answers]
     wanted = [hit for one in found for hit in one.hits if asked.wants(hit.kind)]
     hits = best_first(asked, weighed(asked, wanted))
@@ -92,15 +88,20 @@ def _in_tense(hit: Hit) -> Hit:
     return replace(hit, text=text, row={**hit.row, "text": text})
 
 
-async def _in_first_person(asked: Asked) -> Asked:
+async def _found(asked: Asked, sources: Sequence[Source]) -> Mapping[Source, Found]:
+    # Memories and messages are searched while the others are: their statements share round trips.
+    recorded, others = await together(
+        RECORDED.find(asked) if RECORDED in sources else nothing(),
+        _of_those_that_hold(asked, tuple(one for one in sources if one is not RECORDED)),
+    )
+    return {RECORDED: recorded, **others}
+
+
+def _in_first_person(asked: Asked, answers: Mapping[Source, Found]) -> Asked:
     """As the user would ask, if the question calls them by a name that they said is theirs."""
-    if asked.about_user:
-        return asked
-    own = await entities.bearers(asked.connection, asked.viewer, {asked.own_name})
-    names = [name for row in own.get(asked.own_name, ()) for name in (row["name"], *row["aliases"])]
-    called = [name for name in names if name_key(name) != asked.own_name]
+    called = {name for one in answers.values() for name in one.called}
     text = in_first_person(asked.question.text, called)
-    return replace(asked, question=replace(asked.question, text=text)) if text != asked.question.text else asked
+    return replace(asked, question=replace(asked.question, text=text)) if called else asked
 
 
 async def nothing() -> Found:

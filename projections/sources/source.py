@@ -116,11 +116,15 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Hits in any order. A source that knows entities tells those that the question names, and the other names."""
+    """Hits in any order. A source that knows entities tells those that the question names, and the other names.
+
+    `called`: the names by which the question calls the user.
+    """
 
     hits: Sequence[Hit] = ()
     named: Sequence[str] = ()
     unborne: Sequence[str] | None = None
+    called: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

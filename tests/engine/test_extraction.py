@@ -1267,3 +1267,26 @@ async def test_a_wedding_date_does_not_outlast_the_marriage(ana: Teller) -> None
     await hears(ana, "Sam and I have separated.", occurred_at=day("2026-05-01"))
 
     assert await told(ana) == set()
+
+
+async def test_what_the_last_turns_of_a_prompt_say_and_no_longer_holds_is_named_behind_it(ana: Teller) -> None:
+    await hears(ana, "I live in Graz, near the park.", "I moved to Linz.")
+    request = PromptRequest.model_validate({"message": "Where do I live?"})
+
+    found = await ana.engine.reads.prompt(ana.viewer, request, now(), await ana.caught_up(), "asked", Random(1))
+
+    turns = found.prompt.user.partition("The conversation:\n")[2].partition("\n\n")[0].splitlines()
+    assert turns == [
+        f"- user: I live in Graz, near the park. (former: {ana.user} lived in Graz)",
+        "- user: I moved to Linz.",
+    ]
+
+
+async def test_a_home_to_which_somebody_returned_is_no_former_one(ana: Teller) -> None:
+    await hears(ana, "I live in Graz.", "I moved to Linz.", "I moved back to Graz.")
+    request = PromptRequest.model_validate({"message": "Where do I live?"})
+
+    found = await ana.engine.reads.prompt(ana.viewer, request, now(), await ana.caught_up(), "asked", Random(1))
+
+    assert f"Linz. (former: {ana.user} lived in Linz)" in found.prompt.user
+    assert "lived in Graz" not in found.prompt.user
