@@ -55,7 +55,7 @@ def clauses(text: str) -> Iterator[Clause]:
         if not sentence.endswith("?"):
             yield from (Clause(one.strip(), before=sentences[:place], denies=True) for one in denied)
         stated = _completed(stated, sentences[:place])
-        stated = _BARE_ROLE.sub("my ", _NEW_ROLE.sub("my new ", _KIN.sub(r"my \1 ", stated)))
+        stated = _BARE_ROLE.sub("my ", _NEW_ROLE.sub("my new ", _KIN.sub(r"my \1\2", stated)))
         stated = _WISHED.sub("call me ", _SO_I_GUESS.sub(r", I'm \1", _HEDGED.sub("I'm ", stated)))
         stated = _TOLD_TO_STOP.sub("I stopped ", _DIAGNOSED.sub(r"\g<fact> after all", stated))
         stated = _RELEASED.sub(r"\g<fact> ", stated)
@@ -85,7 +85,7 @@ def clauses(text: str) -> Iterator[Clause]:
             being = _BEING_ONE.match(clause) is not None or (being and _AM.match(clause) is not None)
             clause = f"I'm {clause}" if being and _AM.match(clause) else clause
             clause = f"I have {clause}" if own and _PET.match(clause) else clause
-            clause = _NEW_ROLE.sub("my new ", _KIN.sub(r"my \1 ", clause))
+            clause = _NEW_ROLE.sub("my new ", _KIN.sub(r"my \1\2", clause))
             in_jest = laughs and number == len(parts) and not in_earnest and not _RELATIVE.match(clause)
             if clause and not in_jest and not _NEVER.search(clause):
                 yield Clause(clause.strip(" .!,;:"), corrects or again, before, wrong=wrong, amends=amends or again)
@@ -273,11 +273,11 @@ _BEING = re.compile(
     re.IGNORECASE,
 )
 _KIN = re.compile(
-    r"^(mum|mom|mam|mummy|mommy|dad|daddy|grandma|grandpa|granny|grandad|granddad|gran|nan|nana)(?: |(?='s (?:moved|gone|quit|retired|left)\b))",
+    r"^(mum|mom|mam|mummy|mommy|dad|daddy|grandma|grandpa|granny|grandad|granddad|gran|nan|nana)( |(?='s (?:moved|moving|gone|quit|retired|left)\b))",
     re.IGNORECASE,
 )
 _NEW_ROLE = re.compile(
-    rf"^new (?=(?:{ROLE_WORDS} )?(?:{ONE_OF}|(?:flat|house|room)mate)(?: from [\w ]{{3,20}})?(?: is|'s)\b)",
+    rf"^(?:the new (?=(?:boss|manager|supervisor|landlord|landlady|dentist|gp)(?: is|'s)\b)|new )(?=(?:{ROLE_WORDS} )?(?:{ONE_OF}|(?:flat|house|room)mate)(?: from [\w ]{{3,20}})?(?: is|'s)\b)",
     re.IGNORECASE,
 )
 # In short, one's own: "Solicitor is Anneka".
@@ -287,6 +287,7 @@ _BARE_ROLE = re.compile(
 _NOW_AT = re.compile(r"now (?:works|lives) (?:at|in|for)\b")
 _JOINT = re.compile(
     r",? (?:and|but|so|because|since|although|though|while|(?<!over )as(?! my\b)) (?=(?:now |then |recently |also |(?:from|since) \w+ )?(?:I|i|we|my|our|We|My|Our|Dr)\b(?!(?:'m|'re| am| are) moving in\b))"
+    r"|,? (?:and|so|but) (?=(?:the|my|our) (?i:doctor|doc|gp|nurse|consultant|specialist|midwife|cardiologist|hospital|clinic|surgery)\b)"
     r"|,? (?:and |so )?(?:it )?(?:turns|turned) out (?:that )?(?=(?:I|i)(?:'m| am) (?!not\b|no longer\b))"
     r"|, (?=(?:I|i|we|my|she|he|they)\b(?!(?:'s| is) (?:called|named)\b))|, (?=(?:the|our) (?:wedding|race|operation|surgery|funeral|exam|interview)\b)"
     r"|,? (?:and|so) (?=(?:[A-Z][\w'-]+ ){1,2}(?:isn't|is not|is no longer) my\b)|,(?: and)? (?=(?:[A-Z][\w'-]+ ){1,2}(?:(?:is|will) )?tak(?:es?|ing) over as (?:my|our)\b)|,? and (?=(?:now )?(?:she|he)\b)|,(?: and)? (?=(?:[A-Z][\w'-]+ ){1,4}is (?:now )?my favou?rite\b)|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
@@ -434,7 +435,7 @@ _OPENING = re.compile(
     r"|please (?:note|remember)(?: that)?|note that|remember(?: that)?|don't forget(?: that)?|change of plans?"
     r"|(?:we|i) (?:have )?changed (?:our|my) (?:plans?|minds?)|i (?:forgot|wanted|should) to (?:say|mention)(?: that)?"
     r"|(?:it )?turns out(?! (?:that )?i(?:'m| am) (?:not|no longer) (?:actually |really )?allergic to )(?: that)?|from now on|these days|nowadays|right now|currently|at the moment|at present"
-    r"|now|wait|hang on|hold on|lately|recently|as it happens|long story short|unfortunately|luckily|sadly|happily|instead|no(?! (?:more|longer)\b)|sorry|apologies|oops|my mistake|my bad|today)"
+    r"|now|wait|hang on|hold on|lately|recently|(?:i|we)(?:'ve)? (?:just |recently )?(?:found out|discovered|learn(?:t|ed))(?: that)?(?= (?:i|we)\b)|as it happens|long story short|unfortunately|luckily|sadly|happily|instead|no(?! (?:more|longer)\b)|sorry|apologies|oops|my mistake|my bad|today)"
     r"\b(?!')(?:[\s,:;.!-]+|$)",
     re.IGNORECASE,
 )

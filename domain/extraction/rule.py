@@ -280,7 +280,7 @@ _FRAGMENTS = {
         r"(?:business|company|firm|start-?up|agency|practice|consultancy|shop|store|boutique|bakery|caf[e\u00e9]|restaurant|salon|clinic|brewery|pub"
         r"|food truck|bookshop|dealership|hotel|guesthouse)"
     ),
-    "FIRM_CALLED": r"(?: an? (?:[a-z-]+ ){1,3}(?:called|named))?",
+    "FIRM_CALLED": r"(?: an? (?-i:[a-z-]+ ){1,3}(?:called|named)|(?<=at) an? (?-i:[a-z-]+ ){0,2}(?-i:[a-z-]+),)?",
     "WORKROOM": r"(?:studio|workshop|gallery|garage|gym|nursery|bar|farm|surgery|label)",
     "FIRM_END": r"(?=$|[,.!;:(]| (?:now|in|last|this|and|from|since|because|here|with|together|at last|next|a (?:week|month|year)|two|three)\b)",
     # Two names or more of one person, and not what somebody is, such as Team Lead or Roman Catholic.
@@ -299,6 +299,7 @@ _FRAGMENTS = {
     "NO_FOOD": f"(?:{_NO_FOOD})",
     # One food, as in "allergic to peanuts after all".
     "DISH": r"[a-z][\w'-]*(?: (?!(?:after|any|and|or|so|but|not|turned|is|was|has|at|too|either|really|actually)\b)[\w'-]+)?",
+    "INTOLERED": r"(?P<value>gluten|dairy|lactose|wheat|peanuts|nuts|shellfish|eggs|soy|fructose|sesame|histamine)(?=$|[,.!]| (?:any ?more|at all|because|and|so|or|btw|though)\b)",
     "INTOLERANCE": r"(?:(?:has )?turned out to be|(?:is|was)(?: actually| really)?) (?:only |just |actually )*an? intolerance",
     "LIKED": (
         r"(?P<value>(?!(?:it|its|it's|that|this|these|those|them|you|your|yours|him|her|his|their|how|what|when|where|who"

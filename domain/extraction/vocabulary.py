@@ -147,6 +147,8 @@ PLURALS = {
     "sons": "son",
     "daughters": "daughter",
     "twins": "parent_of",
+    "girls": "parent_of",
+    "boys": "parent_of",
     "sisters": "sister",
     "brothers": "brother",
     "cats": "cat",
