@@ -95,7 +95,7 @@ def ties_of(predicate: str, metadata: Mapping[str, Any]) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What words of a question refer to: an entity for a pronoun, a topic for an elliptic question."""
+    """What words of a question refer to: an entity, or a topic."""
 
     text: str
     entity_id: UUID | None = None
@@ -119,17 +119,21 @@ class Resolved:
 def resolve(text: str, found: Found, session: Session, known: Sequence[Candidate]) -> Resolved:
     """The question with names instead of its pronouns, and with its topic if it is elliptic.
 
+    A pronoun that suits no active entity is about the topic that was set, if there is one.
+
     `known` are the active entities, those that the turns of the session name, and those that the question itself names:
     a pronoun after a suitable name is about that name. Of equally suitable entities the most recently active one is
     meant. Whoever speaks is meant last.
     """
     session = _with_introduced(session, known)
     meant: dict[Meant, Sequence[Candidate]] = {}
+    open_: list[Pronoun] = []
     for pronoun in found.pronouns:
         if pronoun.meant not in meant:
             others = [one for one in known if not any(one in taken for taken in meant.values())]
             named = _named_before(text, pronoun, known)
             meant[pronoun.meant] = () if named else _referents(pronoun.meant, session, others)
+            open_ += [] if named or meant[pronoun.meant] else [pronoun]
     replaced = [one for one in found.pronouns if meant.get(one.meant)]
     references = [
         Reference(one.text, entity.entity_id, entity.name)
@@ -143,6 +147,8 @@ def resolve(text: str, found: Found, session: Session, known: Sequence[Candidate
     resolved += text[end:]
     if found.opening and (topic := _topic(text, session)):
         return Resolved(f"{resolved} ({topic})", (*references, Reference(found.opening, topic=topic)))
+    if open_ and (focus := _focus(session)):
+        return Resolved(f"{resolved} ({focus})", (*references, *(Reference(one.text, topic=focus) for one in open_)))
     return Resolved(resolved, tuple(references))
 
 
@@ -209,9 +215,11 @@ def _speakers(session: Session, known: Sequence[Candidate]) -> Collection[UUID]:
 
 def _topic(text: str, session: Session) -> str:
     """The topic that was set; else the last question of the user, which this one continues."""
-    if focus := session.scratch.get("topic_focus"):
-        return str(focus)
-    return next(_questions(text, session), "")
+    return _focus(session) or next(_questions(text, session), "")
+
+
+def _focus(session: Session) -> str:
+    return str(session.scratch.get("topic_focus", ""))
 
 
 def _questions(text: str, session: Session) -> Iterator[str]:

@@ -321,7 +321,7 @@ def _common(hit: Hit) -> dict[str, Any]:
 
 
 class ReferenceView(Result):
-    """What words of a query refer to: the entity that a pronoun stands for, or the topic of an elliptic question."""
+    """What words of a query refer to: the entity that a pronoun stands for, or the topic of the conversation."""
 
     text: str = Field(examples=["she"])
     entity_id: UUID | None = None

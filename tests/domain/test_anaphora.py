@@ -190,6 +190,22 @@ def test_an_elliptic_question_continues_the_topic(text: str) -> None:
     assert [one.topic for one in found.references] == ["flights"]
 
 
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [("When did it open?", "it"), ("Who teaches there?", "there")],
+)
+def test_a_pronoun_that_suits_nothing_active_is_about_the_topic_that_was_set(text: str, word: str) -> None:
+    session = said(("I met Marta", [MARTA])).focused({"topic_focus": "the flight school"}, None, AT)
+
+    found = asked(text, session)
+
+    assert found.text == f"{text} (the flight school)"
+    assert [(one.text, one.entity_id, one.topic) for one in found.references] == [(word, None, "the flight school")]
+    assert asked(text, said(("I met Marta", [MARTA]))) == Resolved(text)
+    assert asked("Where does she live?", session).text == "Where does Marta live?"
+    assert asked("When did Apollo start, and is it over?", session).references == ()
+
+
 def test_without_a_topic_it_continues_the_last_question() -> None:
     session = said(("How long is the flight to Lisbon?", [LISBON]), ("Thanks.", []))
     session = said(("Shall I book it?", []), before=session, role="assistant")
