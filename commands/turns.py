@@ -100,13 +100,18 @@ def decide(state: Conversation, turn: RecordTurn) -> Sequence[Event]:
                 fix="send the same turn again, or use a new id",
             )
         return []
-    known = bearers(state.people, turn, turn.speaker, Scope.GLOBAL, PERSON) if turn.speaker else []
-    if turn.speaker and not known:
+    known = bearers(state.people, turn, turn.speaker, Scope.GLOBAL, PERSON) if _by_somebody(turn) else []
+    if _by_somebody(turn) and not known:
         new = turn.entity_id
         return [_person(turn, new), _recorded(turn, new)]
     # An ambiguous speaker resolves to no entity.
     speaker = known[0].entity_id if len(known) == 1 else None
     return [_recorded(turn, speaker)]
+
+
+def _by_somebody(turn: RecordTurn) -> bool:
+    """Whether the speaker is a person or an agent: chat APIs name a tool by its function."""
+    return bool(turn.speaker) and turn.role in (Role.USER, Role.ASSISTANT)
 
 
 def _person(turn: RecordTurn, entity_id: UUID) -> EntityObserved:
@@ -144,7 +149,7 @@ def _written(turn: RecordTurn, placed: Sequence[Placed]) -> Sequence[Placed]:
 def _tags(state: Conversation, turn: RecordTurn) -> frozenset[str]:
     """The tags of the turn and of the speaker's name."""
     own = frozenset({turn_tag(turn.turn_id)})
-    if not turn.speaker:
+    if not _by_somebody(turn):
         return own
     return own | entity_reads(state.people) | spelling_tags(name_of(turn, turn.speaker)) | {ENTITIES}
 

@@ -66,19 +66,25 @@ def receipt(sentence: str, written: Receipt | Written) -> None:
 
 
 def memories(rows: Sequence[Mapping[str, Any]], *, title: str = "") -> None:
-    """Memories and messages as a table."""
+    """Memories as a table."""
     scored = any(row.get("score") is not None for row in rows)
     cells = [
         (
             *([f"{row['score']:.2f}"] if scored else []),
             day(row["occurred_at"]),
-            row["kind"] if row["kind"] == MESSAGE else row["category"],
-            row["line"] if row["kind"] == MESSAGE else marked(row),
+            row["category"],
+            marked(row),
             _id(row),
         )
         for row in rows
     ]
     show((*(["score"] if scored else []), "date", "category", "text", "id"), cells, title=title, short=True)
+
+
+def messages(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Messages as a table."""
+    cells = [(day(row["occurred_at"]), row["role"], row["line"], _id(row)) for row in rows]
+    show(("date", "role", "text", "id"), cells, short=True)
 
 
 def hits(found: Sequence[AnyHit], nothing: str) -> None:

@@ -67,8 +67,13 @@ def show(operation: Operation[Any, Any], request: AnyRequest, result: Any) -> No
             output.line("possible duplicate:", f"{one.name} ({one.entity_id}); `mnemolog entity merge` combines them")
 
 
-def _memories(page: Page[MemoryView] | Page[MessageView]) -> None:
+def _memories(page: Page[MemoryView]) -> None:
     output.memories([one.model_dump() for one in page.items])
+    output.more(page.next_cursor)
+
+
+def _messages(page: Page[MessageView]) -> None:
+    output.messages([one.model_dump() for one in page.items])
     output.more(page.next_cursor)
 
 
@@ -533,7 +538,7 @@ def _stats(page: Page[OperationCount]) -> None:
 SHOWN: Mapping[type, Callable[[Any], None]] = {
     MemoryView: _one_memory,
     Page[MemoryView]: _memories,
-    Page[MessageView]: _memories,
+    Page[MessageView]: _messages,
     MessageView: _one_memory,
     Page[SummaryView]: _summaries,
     SummaryView: _one_memory,

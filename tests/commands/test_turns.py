@@ -65,6 +65,13 @@ def test_a_speaker_is_seen_the_first_time_only() -> None:
     )
 
 
+@pytest.mark.parametrize("role", [Role.TOOL, Role.SYSTEM])
+def test_a_tool_or_an_instruction_is_nobody_though_it_has_a_name(role: Role) -> None:
+    given(TURNS).when(turn(speaker="crm", role=role)).then(recorded(speaker="crm", role=role))
+    known = given(TURNS).after(turn(speaker="Ana"))
+    known.when(turn("msg-2", speaker="Ana", role=role)).then(recorded("msg-2", speaker="Ana", role=role))
+
+
 def test_a_turn_keeps_its_attachments() -> None:
     given(TURNS).when(turn(attachments=[PICTURE])).then(recorded(attachments=(Attachment.model_validate(PICTURE),)))
 

@@ -53,7 +53,7 @@ async def test_messages_are_listed_and_deleted_by_the_beginning_of_an_id(engine:
     [first, second] = (await run(engine, user, "add", "I moved to Lisbon", "It rains"))["message_ids"]
 
     listed = await mnemolog(engine.settings.directory, "message", "list", "--user", user)
-    assert [line.split()[1] for line in listed.out.splitlines()[1:]] == ["message", "message"]
+    assert [line.split()[1] for line in listed.out.splitlines()] == ["role", "user", "user"]
     shortest = next(length for length in range(6, 37) if first[:length] != second[:length])
     await run(engine, user, "message", "delete", first[: max(shortest, 8)])
 
