@@ -154,10 +154,14 @@ _WORDS = re.compile(r"\w+")
 
 
 def with_former(text: str, over: Sequence[Row]) -> str:
-    """A text that repeats what was said, with those facts behind it that it names and that are `over`."""
-    words = _spaced(text)
+    """A text that repeats what was said, with those facts behind each line that it names and that are `over`."""
+    return "\n".join(_marked(line, over) for line in text.split("\n")) if over else text
+
+
+def _marked(line: str, over: Sequence[Row]) -> str:
+    words = _spaced(line)
     told = dict.fromkeys(former_sentence(fact) for fact in over if _spaced(fact_value(fact)) in words)
-    return f"{text} ({FORMER}: {'; '.join(list(told)[:MOST_FORMER])})" if told else text
+    return f"{line} ({FORMER}: {'; '.join(list(told)[:MOST_FORMER])})" if told else line
 
 
 def _spaced(text: str) -> str:

@@ -23,6 +23,7 @@ from mnemolog.domain.extraction.candidate import EXTRACTOR
 from mnemolog.domain.extraction.extractor import extract
 from mnemolog.domain.extraction.policy import ExtractionPolicy
 from mnemolog.events.fields import validated
+from mnemolog.projections.graph.hydration import with_former
 from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.requests import ContextRequest, PromptRequest
 from tests.engine.equality import assert_live_equals_replayed
@@ -1290,3 +1291,11 @@ async def test_a_home_to_which_somebody_returned_is_no_former_one(ana: Teller) -
 
     assert f"Linz. (former: {ana.user} lived in Linz)" in found.prompt.user
     assert "lived in Graz" not in found.prompt.user
+
+
+def test_each_line_of_a_summary_has_what_it_says_and_no_longer_holds_behind_it() -> None:
+    over = [{"subject": "Lars", "predicate": "works_at", "object": "Equinor", "value": None}]
+
+    marked = with_former("- Lars works for Equinor.\n- The equinox was on 20 March.", over)
+
+    assert marked == "- Lars works for Equinor. (former: Lars worked at Equinor)\n- The equinox was on 20 March."
