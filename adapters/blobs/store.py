@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
-from mnemolog.domain.errors import MalformedEvent
+from mnemolog.domain.errors import MalformedEvent, ServerFailed
 from mnemolog.events.envelope import StreamId
 
 
@@ -53,7 +53,14 @@ class FileBlobs:
         self._directory = directory
 
     async def put(self, name: str, content: bytes) -> None:
-        await asyncio.to_thread(self._put, self._directory / name, content)
+        try:
+            await asyncio.to_thread(self._put, self._directory / name, content)
+        except OSError as error:
+            raise ServerFailed(
+                f"the file cannot be stored: {error.strerror}",
+                field="artifacts_url",
+                fix="free space on the disk of the data directory, or let the engine write to it, and try again",
+            ) from error
 
     async def get(self, name: str) -> bytes | None:
         try:

@@ -1,5 +1,6 @@
 """What every blob store owes: a directory, and a bucket of an S3-compatible server."""
 
+import errno
 import os
 import stat
 import urllib.request
@@ -69,6 +70,19 @@ async def test_files_are_their_owners_alone_and_no_name_leads_elsewhere(tmp_path
     for blob in ("", "..", f"../{TEA}", "/etc/passwd", TEA.upper()):
         with pytest.raises(MalformedEvent):
             blob_name(ANA, blob)
+
+
+async def test_a_disk_that_takes_no_file_is_reported_and_keeps_no_draft(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ServerFailed, match="No space left on device") as failed:
+        await FileBlobs(tmp_path).put(blob_name(StreamId.of_user("ana"), "ab" * 32), b"a red bicycle")
+    assert failed.value.fix
+    assert not any(files for _, _, files in os.walk(tmp_path))
 
 
 async def test_a_server_that_is_down_or_a_wrong_address_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
