@@ -25,6 +25,8 @@ Json = Mapping[str, Any]
 # What OpenAI's models charge for a picture of common size.
 IMAGE_TOKENS = 1500
 LONGEST_NAME = 200
+# Servers of reasoning models may leave the thoughts in the text; some leave out the tag that begins them.
+END_OF_THOUGHTS = "</think>"
 
 
 class OpenAIChat:
@@ -166,7 +168,10 @@ def _named(completion: "ChatCompletion") -> str:
 
 
 def _json(said: str) -> object:
-    """The JSON object in a model's text, without the code fence that some add."""
+    """The JSON object in a model's text, without the thoughts before it and the code fence that some add."""
+    thoughts, end, answer = said.partition(END_OF_THOUGHTS)
+    if end and not thoughts.lstrip().startswith("{"):
+        said = answer
     return _all_storable(json.loads(said[max(0, said.find("{")) : said.rfind("}") + 1]))
 
 

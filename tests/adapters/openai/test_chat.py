@@ -227,6 +227,24 @@ async def test_fences_and_characters_that_cannot_be_stored_are_left_out(chat: Op
     assert (await ask(chat)).output.one_liner == "Ana 😀 moved\n"
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        '<think>It could be {"one_liner": "Ana left"}.</think>\n{"one_liner": "Ana moved"}',
+        'It could be {"one_liner": "Ana left"}.\n</think>```json\n{"one_liner": "Ana moved"}\n```',
+    ],
+)
+async def test_thoughts_before_an_answer_are_left_out(chat: OpenAIChat, server: ModelServer, said: str) -> None:
+    server.chat = lambda request: said
+    assert (await ask(chat)).output.one_liner == "Ana moved"
+    assert server.asked == 1
+
+
+async def test_an_answer_may_name_the_end_of_thoughts(chat: OpenAIChat, server: ModelServer) -> None:
+    server.chat = lambda request: '{"one_liner": "Ana asked what </think> is"}'
+    assert (await ask(chat)).output.one_liner == "Ana asked what </think> is"
+
+
 async def test_a_model_that_takes_no_temperature_is_asked_without_from_then_on(
     chat: OpenAIChat, server: ModelServer
 ) -> None:
