@@ -167,13 +167,14 @@ async def test_without_redis_the_answer_says_that_pronouns_are_not_resolved(
 
 
 @pytest.fixture
-def asked(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The chats whose session was read."""
+def asked(engine: Engine, bob: Teller, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Bob's chats whose session was read: jobs for users of other tests read theirs."""
     seen: list[str] = []
     read = engine.projections.working.read
 
     async def told(place: SessionPlace) -> Session | None:
-        seen.append(place.chat_id)
+        if place.stream == bob.stream:
+            seen.append(place.chat_id)
         return await read(place)
 
     monkeypatch.setattr(engine.projections.working, "read", told)
