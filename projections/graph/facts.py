@@ -6,7 +6,7 @@ now: names, confidence, which entities were merged, and for which entity a text 
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from operator import itemgetter
 from types import NoneType
 from typing import Any
@@ -46,6 +46,9 @@ from mnemolog.projections.graph.hiding import hidden_at
 from mnemolog.projections.graph.tables import periods, relations
 from mnemolog.projections.rows import Row, genuine, stored
 from mnemolog.projections.visibility import owned, shared
+
+LATELY = timedelta(days=365)
+"""What has ended longer ago is hardly repeated in a diary, a summary or the last turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +160,19 @@ async def ended(
 
 
 async def over(connection: AsyncConnection, viewer: Viewer, point: Point, predicates: PredicatePolicy) -> Sequence[Row]:
-    """The facts about anybody of which there is one at a time, such as homes, and that have ended; the last first."""
+    """The facts about anybody of which there is one at a time, such as homes, and that ended lately; the last first."""
     single = [name for name, rule in predicates.predicates.items() if rule.single]
     read = _Reading(connection, viewer, replace(point, always=True), predicates)
-    told = [_fact(row, predicates, None) for row in await read.rows(_Narrowed().by(_with_predicate, predicates=single))]
-    held = {(one["subject_id"], one["predicate"], fact_value(one)) for one in told if one["state"] is State.ACTIVE}
-    ended = [one for one in told if one["state"] is State.ENDED]
-    ended = [one for one in ended if (one["subject_id"], one["predicate"], fact_value(one)) not in held]
-    return sorted(ended, key=lambda one: one["valid_to"], reverse=True)
+    lately = _Narrowed().by(_with_predicate, predicates=single).by(_ended, valid_at=point.valid_at)
+    rows = await read.rows(lately.by(_ended_since, since=point.valid_at - LATELY))
+    ended = [row for row in rows if row["state"] is State.ENDED]
+    held = {_said(_fact(row, predicates, None)) for row in await read.slots_of(ended) if row["state"] is State.ACTIVE}
+    gone = (fact for row in ended if _said(fact := _fact(row, predicates, None)) not in held)
+    return sorted(gone, key=itemgetter("valid_to"), reverse=True)
+
+
+def _said(fact: Row) -> tuple[object, ...]:
+    return fact["subject_id"], fact["predicate"], fact_value(fact)
 
 
 async def outlived(
@@ -239,6 +247,10 @@ def _told() -> ColumnElement[bool]:
 
 def _ended() -> ColumnElement[bool]:
     return periods.c.valid_to <= given("valid_at", DateTime(timezone=True))
+
+
+def _ended_since() -> ColumnElement[bool]:
+    return periods.c.valid_to > given("since", DateTime(timezone=True))
 
 
 def _recorded(known: type) -> list[ColumnElement[bool]]:

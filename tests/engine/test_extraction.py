@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,8 +24,11 @@ from mnemolog.domain.extraction.candidate import EXTRACTOR
 from mnemolog.domain.extraction.extractor import extract
 from mnemolog.domain.extraction.policy import ExtractionPolicy
 from mnemolog.events.fields import validated
-from mnemolog.projections.graph.hydration import with_former
+from mnemolog.projections.graph import facts
+from mnemolog.projections.graph.hydration import former_sentence, with_former
+from mnemolog.projections.reads.graph import When
 from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.reads.reading import GRAPH
 from mnemolog.projections.requests import ContextRequest, PromptRequest
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.teller import Teller, sentence
@@ -1271,7 +1275,8 @@ async def test_a_wedding_date_does_not_outlast_the_marriage(ana: Teller) -> None
 
 
 async def test_what_the_last_turns_of_a_prompt_say_and_no_longer_holds_is_named_behind_it(ana: Teller) -> None:
-    await hears(ana, "I live in Graz, near the park.", "I moved to Linz.")
+    await hears(ana, "I live in Graz, near the park.", occurred_at=now() - timedelta(days=2))
+    await hears(ana, "I moved to Linz.", occurred_at=now() - timedelta(days=1))
     request = PromptRequest.model_validate({"message": "Where do I live?"})
 
     found = await ana.engine.reads.prompt(ana.viewer, request, now(), await ana.caught_up(), "asked", Random(1))
@@ -1284,13 +1289,26 @@ async def test_what_the_last_turns_of_a_prompt_say_and_no_longer_holds_is_named_
 
 
 async def test_a_home_to_which_somebody_returned_is_no_former_one(ana: Teller) -> None:
-    await hears(ana, "I live in Graz.", "I moved to Linz.", "I moved back to Graz.")
+    for days, said in (3, "I live in Graz."), (2, "I moved to Linz."), (1, "I moved back to Graz."):
+        await hears(ana, said, occurred_at=now() - timedelta(days=days))
     request = PromptRequest.model_validate({"message": "Where do I live?"})
 
     found = await ana.engine.reads.prompt(ana.viewer, request, now(), await ana.caught_up(), "asked", Random(1))
 
     assert f"Linz. (former: {ana.user} lived in Linz)" in found.prompt.user
     assert "lived in Graz" not in found.prompt.user
+
+
+async def test_what_ended_more_than_a_year_ago_is_not_read_for_a_prompt(ana: Teller) -> None:
+    for days, said in (900, "I live in Graz."), (800, "I moved to Linz."), (100, "I moved to Bonn."):
+        await hears(ana, said, occurred_at=now() - timedelta(days=days))
+    reads, moment = ana.engine.reads, await ana.caught_up()
+    point = await reads._point(ana.viewer, When(), moment)
+    over = partial(facts.over, point=point, predicates=ana.engine.policy.predicates)
+
+    found = await reads._read(ana.viewer, moment, (GRAPH,), over)
+
+    assert [former_sentence(one) for one in found] == [f"{ana.user} lived in Linz"]
 
 
 def test_each_line_of_a_summary_has_what_it_says_and_no_longer_holds_behind_it() -> None:
