@@ -1,7 +1,7 @@
 """The extractor: the facts that a message states about its author (B13)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -108,26 +108,36 @@ def extract(
                 one = replace(one, replaces=moved_on[1])
             if valid(one, at) and not any(replace(each, rule=one.rule) == one for each in found):
                 found.insert(_place_of_new_job(one, found) if moved_on else len(found), one)
-    in_order = sorted(found, key=lambda one: _place(one, author)) if len(found) > MOST_WRITES else found
-    return in_order[:MOST_CANDIDATES]
+    if len(found) > MOST_WRITES:
+        at_risk = {one.subject for one in found if one.predicate in _CRITICAL}
+        found.sort(key=lambda one: _place(one, author, at_risk))
+    return found[:MOST_CANDIDATES]
 
 
-def _place(one: Candidate, author: str) -> int:
-    """The place of a fact among others of its message: one about somebody else comes after who they are."""
+def _place(one: Candidate, author: str, at_risk: Collection[str]) -> int:
+    """The place of a fact among others of its message: one about somebody else comes after who they are.
+
+    What an agent must not lack comes first, of others with who they are.
+    """
+    own = one.subject == author and not one.via
+    if one.predicate in _CRITICAL:
+        return 0 if own else 1
+    if one.object in at_risk:
+        return 1
     if one.predicate.startswith(_TASTES):
-        return 5
+        return 6
     if one.action is Action.CALL:
         return 0
-    if one.subject != author or one.via:
-        return 4
+    if not own:
+        return 5
     if one.predicate.endswith(("_dose", "_date")):
-        return 0 if one.predicate.endswith("_dose") else 2
-    return next((place for place, names in enumerate(_FIRST) if one.predicate in names), 3)
+        return 0 if one.predicate.endswith("_dose") else 3
+    return next((place for place, names in enumerate(_FIRST, start=2) if one.predicate in names), 4)
 
 
-# What an agent must not lack, where somebody belongs, and with whom they deal.
+_CRITICAL = ("allergy", "intolerance", MEDICATION, "condition")
+# Where somebody belongs, and with whom they deal.
 _FIRST = (
-    ("allergy", "intolerance", MEDICATION, "condition"),
     ("lives_in", "works_at", *COUPLE, "diet_plan"),
     ("parent_of", *SUPERIORS, "colleague", "job_title", "studies", "employment"),
 )

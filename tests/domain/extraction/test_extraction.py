@@ -1253,6 +1253,31 @@ def test_a_turn_gives_at_most_five_candidates() -> None:
     assert len(extract(text, AT)) == MOST_CANDIDATES
 
 
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        (
+            "I moved to Leeds, I work at Acme now and I married Tom in May. My son Leo is allergic to eggs.",
+            ["son Leo", "Leo allergy eggs"],
+        ),
+        (
+            "I live in Utrecht with my wife Lotte and our two girls, Noor and Fien. Fien is allergic to nuts.",
+            ["parent_of Fien", "known Fien allergy nuts"],
+        ),
+        (
+            "My son Leo is allergic to eggs. I moved to Bath, I work at Acme now and I'm allergic to kiwi.",
+            ["allergy kiwi", "son Leo", "Leo allergy eggs"],
+        ),
+        (
+            "I moved to Leeds, I work at Acme now and I married Tom. My mum can't eat gluten.",
+            ["my mother intolerance gluten"],
+        ),
+    ],
+)
+def test_of_many_facts_what_must_not_be_lacking_comes_first(text: str, first: list[str]) -> None:
+    assert found(text)[: len(first)] == first
+
+
 def test_the_author_of_a_message_is_its_speaker() -> None:
     [one] = extract("I live in Oslo.", AT, "Caroline")
     assert (one.subject, one.object) == ("Caroline", "Oslo")
