@@ -74,7 +74,7 @@ def _command(engine: Services, content: bytes | None, fields: dict[str, Any]) ->
     if content is not None and len(content) > (limit := engine.settings.artifact_max_bytes):
         message = f"has {len(content):,} bytes, at most {limit:,} are accepted"
         raise InvalidInput(message, field="content", fix="send a smaller file, or raise `artifact_max_bytes`")
-    mime = _mime(fields.get("mime", ""), name, content) if content else fields.get("mime", "")
+    mime = _mime(fields.get("mime", ""), name, content)
     own = {
         "artifact_id": engine.writes.new_id(),
         "type": fields.get("type") or (ArtifactType.LINK if url else TYPES.get(mime.split("/")[0], ArtifactType.FILE)),
@@ -85,10 +85,13 @@ def _command(engine: Services, content: bytes | None, fields: dict[str, Any]) ->
     return engine.writes.admitted(validated(StoreArtifact, {**fields, **own}))
 
 
-def _mime(declared: str, name: str, content: bytes) -> str:
+def _mime(declared: str, name: str, content: bytes | None) -> str:
     """As declared, by the name, or from the content. Clients declare `UNKNOWN` when they know nothing."""
-    told = "" if declared == UNKNOWN else declared
-    return told or mimetypes.guess_type(name)[0] or detected(content) or UNKNOWN
+    if declared not in ("", UNKNOWN):
+        return declared
+    if by_name := mimetypes.guess_type(name)[0]:
+        return by_name
+    return declared if content is None else detected(content) or UNKNOWN
 
 
 async def load(engine: Services, stream: StreamId, artifact_id: UUID) -> bytes:

@@ -251,6 +251,12 @@ async def test_the_type_of_a_file_that_nobody_declared_is_taken_from_its_content
         assert (number, found.type, found.mime) == (number, kind, type_)
 
 
+async def test_the_type_of_a_link_that_nobody_declared_is_taken_from_its_name(ana: Person) -> None:
+    for name, mime in (("plan.pdf", "application/pdf"), ("plan", "")):
+        found = await read(ana, await added(ana, None, url=f"https://a.example/{name}", name=name))
+        assert (found.type, found.mime) == ("link", mime)
+
+
 async def test_a_file_that_is_empty_or_too_large_is_refused(ana: Person) -> None:
     for content in (b"", b"x" * (ana.engine.settings.artifact_max_bytes + 1)):
         with pytest.raises(InvalidInput):
