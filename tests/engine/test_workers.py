@@ -215,7 +215,7 @@ async def test_a_paused_projection_applies_nothing() -> None:
     log.streams = {ana: rows(ana, [created()])}
     store = MemoryStore()
     sweeper = Sweeper(Projection(store, log))
-    worker = ProjectionWorker([sweeper], deliver_to_each)
+    worker = ProjectionWorker([sweeper], each_alone)
     sweeper.set_paused(True)
 
     await worker._apply(Batch(log.streams[ana], ()))
@@ -245,15 +245,13 @@ class Stubborn:
 async def test_a_worker_continues_once_its_store_accepts_writes_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "RETRY_SECONDS", 0.01)
     stubborn = Stubborn(refusals=3)
-    worker = ProjectionWorker([], deliver_to_each)
+    worker = ProjectionWorker([], each_alone)
     await worker._persist(partial(stubborn.deliver, [recorded_event()]))
     assert stubborn.applied == 1
 
 
 async def test_a_stopped_projection_delays_no_other() -> None:
-    both = Workers(
-        [[cast(Projection, Stubborn(0))], [cast(Projection, Stubborn(0))]], deliver_to_each, no_name, no_name
-    )
+    both = Workers([[cast(Projection, Stubborn(0))], [cast(Projection, Stubborn(0))]], each_alone, no_name, no_name)
     for _ in range(workers.QUEUE + 100):  # Nothing takes from the queues: both fill, and nobody waits.
         both.deliver(recorded_event())
 
@@ -273,7 +271,7 @@ async def test_a_flood_of_one_stream_lets_another_through_and_is_read_from_the_l
 
     async def deliver(projections: Sequence[Projection], events: Sequence[Delivered], share: int) -> Sequence[Unread]:
         applied.append([Position(stream_of(one), seq_of(one)) for one in events])
-        return await deliver_to_each(projections, events, share)
+        return await each_alone(projections, events, share)
 
     projection = Reading(MemoryStore(), log)
     sweeper = Sweeper(projection)
@@ -304,7 +302,7 @@ async def test_the_gap_before_the_last_event_of_an_import_lets_another_stream_th
     log, applied = MemoryLog(), list[StreamId]()
     log.streams = {imported: rows(imported, [created() for _ in range(3000)]), ana: rows(ana, [created()])}
     store = MemoryStore(lambda event: applied.append(event.stream))
-    worker = ProjectionWorker([Sweeper(Projection(store, log))], deliver_to_each)
+    worker = ProjectionWorker([Sweeper(Projection(store, log))], each_alone)
     for event in log.streams[imported][2500:]:
         worker.offer(event)
     running = asyncio.create_task(worker.run())
@@ -335,16 +333,10 @@ async def test_a_stream_whose_log_is_damaged_delays_no_other_in_its_batch() -> N
             raise TamperedEvent(str(stream), until, "made up")
 
     sweeper = Sweeper(Damaged(MemoryStore(), log))
-    await ProjectionWorker([sweeper], deliver_to_each)._apply(Batch(log.streams[ana], [Unread(eve, 0, 1)]))
+    await ProjectionWorker([sweeper], each_alone)._apply(Batch(log.streams[ana], [Unread(eve, 0, 1)]))
 
     assert await sweeper.projection.store.all_progress() == {ana: 1}
     assert sweeper._due, "each projection stops its stream at the damage"
-
-
-async def deliver_to_each(
-    projections: Sequence[Projection], events: Sequence[Delivered], share: int
-) -> Sequence[Unread]:
-    return await each_alone(projections, events, share)
 
 
 async def no_name() -> list[str]:
