@@ -60,7 +60,7 @@ def load(file: Path | None, unlisted: Unlisted = "all") -> Policy:
     return read(text, path.name, unlisted)
 
 
-def written(content: Mapping[str, Any]) -> Policy:
+def from_dict(content: Mapping[str, Any]) -> Policy:
     """The policy whose `as_dict` this is."""
     parts = {name: part for name, part in content.items() if name != "unlisted_agents"}
     return PolicyFile.model_validate(parts, context=_declared_in(parts)).policy(content["unlisted_agents"])

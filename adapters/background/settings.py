@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any, cast
 
-from mnemolog.adapters import keys, policy
+from mnemolog.adapters import keys
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import Endpoints
+from mnemolog.adapters.policy import from_dict
 from mnemolog.domain.errors import EngineSettingDiffers
 from mnemolog.domain.policy import Policy
 
@@ -56,7 +57,7 @@ def policy_of(settings: Settings, engine: Endpoints) -> Policy:
 
     EngineSettingDiffers if the client's own policy file says otherwise.
     """
-    theirs = policy.written(cast("Mapping[str, Any]", engine.settings[POLICY]))
+    theirs = from_dict(cast("Mapping[str, Any]", engine.settings[POLICY]))
     if settings.policy_file and (own := settings.policy).version != theirs.version:
         raise EngineSettingDiffers(
             f"the engine that runs on this data directory (pid {engine.pid}) has the policy {theirs.version}, "

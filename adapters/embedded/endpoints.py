@@ -13,7 +13,8 @@ EngineKind = Literal["background", "up", "in-process"]
 class Endpoints:
     """The addresses of one engine; they contain the NATS token, so do not log them.
 
-    `ready` is false while the engine starts. `settings` are those that all its clients share, for comparison.
+    `ready` is false while the engine starts. `settings` are those that all its clients share, for comparison, and the
+    engine's policy.
     `projections_url` is the database of the projections, if it is not the log's.
     """
 

@@ -6,7 +6,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from mnemolog.adapters.config import load as settings
-from mnemolog.adapters.policy import load, read, written
+from mnemolog.adapters.policy import from_dict, load, read
 from mnemolog.domain.bands import Bands
 from mnemolog.domain.category import Context, ContextMode
 from mnemolog.domain.errors import InvalidInput, PolicyRefused
@@ -73,8 +73,8 @@ def test_no_rule_is_lost_when_a_policy_is_written_out() -> None:
     assert policy.predicates.rule("coach") == Predicate(
         "coach", True, PredicateClass.AGENT, True, ENTITY, "Place", "Person", timeless=True
     )
-    assert written(policy.as_dict()).predicates == policy.predicates
-    assert written(Policy().as_dict()).predicates == Policy().predicates
+    assert from_dict(policy.as_dict()).predicates == policy.predicates
+    assert from_dict(Policy().as_dict()).predicates == Policy().predicates
     less = read(yaml.safe_dump({"predicates": [{"name": "coach", **rules, "timeless": False}]}))
     assert less.version != policy.version
 
