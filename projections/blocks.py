@@ -137,7 +137,7 @@ async def contents(
 ) -> tuple[Contents, Sequence[ServedItem], Origin]:
     """The contents of the prompt for a message, what they show beside the envelope, and the origin of it all.
 
-    What the diary, the summary and the last turns say that no longer holds is named behind it.
+    Ended facts that the diary, the summary or the last turns mention are named behind them.
     """
     shown, beside, least = await opening(connection, viewer, request, now)
     mood = envelope.AFFECT.affect
@@ -150,19 +150,19 @@ async def contents(
         *(hit.origin for hit in envelope.EPISODE.hits),
         *(Origin.of_role(Role(turn["role"])) for turn in _before(session, request.message)),
     )
-    over = await facts.over(connection, viewer, point, predicates)
+    ended = await facts.ended_lately(connection, viewer, point, predicates)
     whole = replace(
         shown,
-        diary=[with_former(one, over) for one in shown.diary],
+        diary=[with_former(one, ended) for one in shown.diary],
         graph=[_line(one.dated(told(one.text, one.origin)), one.overruled_by) for one in envelope.GRAPH.relations],
         knowledge=[
             _line(told(f"{one.source} {one.text}", one.origin), one.overruled_by) for one in envelope.KNOWLEDGE.hits
         ],
         episodes=[_line(*one) for one in hits],
         affect=f"{mood.label} ({mood.confidence:.2f})" if mood.confidence else "",
-        summary=with_former(session.summary, over),
+        summary=with_former(session.summary, ended),
         turns=[
-            f"{turn['role']}: {with_former(told(turn['text'], Origin.of_role(Role(turn['role']))), over)}"
+            f"{turn['role']}: {with_former(told(turn['text'], Origin.of_role(Role(turn['role']))), ended)}"
             for turn in _before(session, request.message)
         ],
         message=request.message,

@@ -32,7 +32,7 @@ from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.critical import critical
 from mnemolog.projections.graph import reader as entities
-from mnemolog.projections.graph.facts import Point, entity_card, facts, outlived, over
+from mnemolog.projections.graph.facts import Point, ended_lately, entity_card, facts, outlived
 from mnemolog.projections.graph.hydration import with_former
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
@@ -199,7 +199,7 @@ async def gather(
     budget = request.budget_tokens
     left = None if budget is None else budget - sum(map(count_tokens, [header, *(hit.bullet for hit in always)]))
     share = None if left is None else left // CONVERSATION_SHARE
-    ended = await over(connection, viewer, point, predicates) if latest else []
+    ended = await ended_lately(connection, viewer, point, predicates) if latest else []
     summed_up = [summary_hit({**row, "text": with_former(row["text"], ended)}) for row in latest]
     said = ranking.within_budget(summed_up, share, _line, count_tokens)
     recent = await _recent(asked, request, share, count_tokens)

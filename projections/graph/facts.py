@@ -48,7 +48,7 @@ from mnemolog.projections.rows import Row, genuine, stored
 from mnemolog.projections.visibility import owned, shared
 
 LATELY = timedelta(days=365)
-"""What has ended longer ago is hardly repeated in a diary, a summary or the last turns."""
+"""What ended longer ago is hardly ever repeated in a diary, a summary or the last turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +159,13 @@ async def ended(
     return sorted((_fact(row, predicates, None) for row in over), key=_in_time)
 
 
-async def over(connection: AsyncConnection, viewer: Viewer, point: Point, predicates: PredicatePolicy) -> Sequence[Row]:
-    """The facts about anybody of which there is one at a time, such as homes, and that ended lately; the last first."""
+async def ended_lately(
+    connection: AsyncConnection, viewer: Viewer, point: Point, predicates: PredicatePolicy
+) -> Sequence[Row]:
+    """What ended within `LATELY`, and does not hold again: facts of which one holds at a time, such as a home.
+
+    They are about anybody, the last first.
+    """
     single = [name for name, rule in predicates.predicates.items() if rule.single]
     read = _Reading(connection, viewer, replace(point, always=True), predicates)
     lately = _Narrowed().by(_with_predicate, predicates=single).by(_ended, valid_at=point.valid_at)

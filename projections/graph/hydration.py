@@ -153,14 +153,14 @@ MOST_FORMER = 8
 _WORDS = re.compile(r"\w+")
 
 
-def with_former(text: str, over: Sequence[Row]) -> str:
-    """A text that repeats what was said, with those facts behind each line that it names and that are `over`."""
-    return "\n".join(_marked(line, over) for line in text.split("\n")) if over else text
+def with_former(text: str, ended: Sequence[Row]) -> str:
+    """A text with the ended facts that a line mentions named behind that line."""
+    return "\n".join(_marked(line, ended) for line in text.split("\n")) if ended else text
 
 
-def _marked(line: str, over: Sequence[Row]) -> str:
+def _marked(line: str, ended: Sequence[Row]) -> str:
     words = _spaced(line)
-    told = dict.fromkeys(former_sentence(fact) for fact in over if _spaced(fact_value(fact)) in words)
+    told = dict.fromkeys(former_sentence(fact) for fact in ended if _spaced(fact_value(fact)) in words)
     return f"{line} ({FORMER}: {'; '.join(list(told)[:MOST_FORMER])})" if told else line
 
 

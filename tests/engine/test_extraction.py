@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,11 +23,8 @@ from mnemolog.domain.extraction.candidate import EXTRACTOR
 from mnemolog.domain.extraction.extractor import extract
 from mnemolog.domain.extraction.policy import ExtractionPolicy
 from mnemolog.events.fields import validated
-from mnemolog.projections.graph import facts
-from mnemolog.projections.graph.hydration import former_sentence, with_former
-from mnemolog.projections.reads.graph import When
+from mnemolog.projections.graph.hydration import with_former
 from mnemolog.projections.reads.moment import Moment
-from mnemolog.projections.reads.reading import GRAPH
 from mnemolog.projections.requests import ContextRequest, PromptRequest
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.teller import Teller, sentence
@@ -1299,21 +1295,20 @@ async def test_a_home_to_which_somebody_returned_is_no_former_one(ana: Teller) -
     assert "lived in Graz" not in found.prompt.user
 
 
-async def test_what_ended_more_than_a_year_ago_is_not_read_for_a_prompt(ana: Teller) -> None:
+async def test_a_turn_that_mentions_two_former_homes_is_marked_with_the_one_left_within_a_year(ana: Teller) -> None:
     for days, said in (900, "I live in Graz."), (800, "I moved to Linz."), (100, "I moved to Bonn."):
         await hears(ana, said, occurred_at=now() - timedelta(days=days))
-    reads, moment = ana.engine.reads, await ana.caught_up()
-    point = await reads._point(ana.viewer, When(), moment)
-    over = partial(facts.over, point=point, predicates=ana.engine.policy.predicates)
+    await hears(ana, "Graz and Linz are lovely.", occurred_at=now() - timedelta(hours=1))
+    request = PromptRequest.model_validate({"message": "Where do I live?"})
 
-    found = await reads._read(ana.viewer, moment, (GRAPH,), over)
+    found = await ana.engine.reads.prompt(ana.viewer, request, now(), await ana.caught_up(), "asked", Random(1))
 
-    assert [former_sentence(one) for one in found] == [f"{ana.user} lived in Linz"]
+    assert f"- user: Graz and Linz are lovely. (former: {ana.user} lived in Linz)\n" in found.prompt.user
 
 
 def test_each_line_of_a_summary_has_what_it_says_and_no_longer_holds_behind_it() -> None:
-    over = [{"subject": "Lars", "predicate": "works_at", "object": "Equinor", "value": None}]
+    ended = [{"subject": "Lars", "predicate": "works_at", "object": "Equinor", "value": None}]
 
-    marked = with_former("- Lars works for Equinor.\n- The equinox was on 20 March.", over)
+    marked = with_former("- Lars works for Equinor.\n- The equinox was on 20 March.", ended)
 
     assert marked == "- Lars works for Equinor. (former: Lars worked at Equinor)\n- The equinox was on 20 March."
