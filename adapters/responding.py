@@ -182,19 +182,19 @@ async def respond(
 def _checked(viewer: Viewer, prompted: Prompted, answer: str) -> Sequence[Claim]:
     """What the envelope, and then all else in the prompt, says to each claim of the answer (A03)."""
     stated = {one.text for one in prompted.assembled.known}
-    lines = (line for block in prompted.prompt.blocks[1:] for line in _not_its_own(block.text))
+    lines = (line for block in prompted.prompt.blocks[1:] for line in _evidence(block.text))
     beside = (one for one in lines if not any(text in one for text in stated))
     known = [*prompted.assembled.known, *(Known(None, "", one) for one in beside)]
     return [judged(one, known, proper_name(viewer.user_id, ME)) for one in claims(answer)]
 
 
-def _not_its_own(text: str) -> Iterator[str]:
-    """The lines of a block without what the assistant said before: that proves nothing."""
-    its_own = False
+def _evidence(text: str) -> Iterator[str]:
+    """The lines of a block that may support a claim: an earlier answer of the assistant proves nothing."""
+    by_assistant = False
     for line in text.splitlines():
         if not line.startswith("  "):  # Further lines of an item are indented.
-            its_own = line.startswith("- assistant: ")
-        if not its_own:
+            by_assistant = line.startswith("- assistant: ")
+        if not by_assistant:
             yield line.lstrip("- ")
 
 

@@ -176,7 +176,7 @@ def attached(artifact: Artifact, turn_ids: Sequence[str]) -> Sequence[Event]:
 def same_content(state: Artifacts, command: StoreArtifact) -> Artifact | None:
     """The artifact that has this content already, if the owner is the same.
 
-    One that was refused under another type is none: whoever sends it again with the right type has it read.
+    One that was refused under another type does not count, so that the file is read once it comes with the right one.
     """
     same = (
         one

@@ -127,13 +127,14 @@ def resolve(text: str, found: Found, session: Session, known: Sequence[Candidate
     """
     session = _with_introduced(session, known)
     meant: dict[Meant, Sequence[Candidate]] = {}
-    open_: list[Pronoun] = []
+    unresolved: list[Pronoun] = []
     for pronoun in found.pronouns:
         if pronoun.meant not in meant:
             others = [one for one in known if not any(one in taken for taken in meant.values())]
             named = _named_before(text, pronoun, known)
             meant[pronoun.meant] = () if named else _referents(pronoun.meant, session, others)
-            open_ += [] if named or meant[pronoun.meant] else [pronoun]
+            if not named and not meant[pronoun.meant]:
+                unresolved.append(pronoun)
     replaced = [one for one in found.pronouns if meant.get(one.meant)]
     references = [
         Reference(one.text, entity.entity_id, entity.name)
@@ -147,8 +148,9 @@ def resolve(text: str, found: Found, session: Session, known: Sequence[Candidate
     resolved += text[end:]
     if found.opening and (topic := _topic(text, session)):
         return Resolved(f"{resolved} ({topic})", (*references, Reference(found.opening, topic=topic)))
-    if open_ and (focus := _focus(session)):
-        return Resolved(f"{resolved} ({focus})", (*references, *(Reference(one.text, topic=focus) for one in open_)))
+    if unresolved and (focus := _focus(session)):
+        about = (Reference(one.text, topic=focus) for one in unresolved)
+        return Resolved(f"{resolved} ({focus})", (*references, *about))
     return Resolved(resolved, tuple(references))
 
 

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Collection
 
-_SUBJECT = {"does": "do", "has": "have", "is": "am", "was": "was", "did": "did"}
+_VERBS = {"does": "do", "has": "have", "is": "am", "was": "was", "did": "did"}
 _POSSESSIVE = re.compile(r"\b(?:his|her|their)\b(?= [a-z])", re.IGNORECASE)
+# Somebody else, whose "his" or "her" it may be.
+_OTHER_NAME = re.compile(r"[a-z,] [A-Z]\w")
 
 
 def in_first_person(question: str, names: Collection[str]) -> str:
@@ -21,12 +23,14 @@ def in_first_person(question: str, names: Collection[str]) -> str:
     for name in sorted(names, key=len, reverse=True):
         called = rf"(?<![\w-]){re.escape(name)}(?![\w-])"
         said = re.sub(rf"{called}['\u2019]s\b(?! (?:still|now|been|got|\w+ing)\b)", "my", said, flags=re.IGNORECASE)
-        said = re.sub(rf"\b({'|'.join(_SUBJECT)}) {called}", _asking, said, flags=re.IGNORECASE)
+        said = re.sub(rf"\b({'|'.join(_VERBS)}) {called}", _conjugated, said, flags=re.IGNORECASE)
         said = re.sub(rf"\b(will|can|could|would|should|might|must|are) {called}", r"\1 I", said, flags=re.IGNORECASE)
         said = re.sub(called, "me", said, flags=re.IGNORECASE)
-    return _POSSESSIVE.sub("my", said) if said != question and not re.search(r"[a-z,] [A-Z]\w", said) else said
+    if said == question or _OTHER_NAME.search(said):
+        return said
+    return _POSSESSIVE.sub("my", said)
 
 
-def _asking(found: re.Match[str]) -> str:
-    verb = _SUBJECT[found[1].lower()]
+def _conjugated(found: re.Match[str]) -> str:
+    verb = _VERBS[found[1].lower()]
     return f"{verb.capitalize() if found[1][0].isupper() else verb} I"

@@ -97,7 +97,7 @@ def wanted_slot(question: str) -> Wanted | None:
     kin = _NAMED_KIN.search(question) if names else None
     pet = _AN_ANIMAL.search(question) if slot.name == "pet" else None
     animal = RELATIONS.get(pet[1].lower(), pet[1].lower()) if pet else ""
-    return Wanted(slot, names, drug[0].lower() if drug else "", kin[1] if kin else "", animal)
+    return Wanted(slot, names, drug=drug[0].lower() if drug else "", kin=kin[1] if kin else "", animal=animal)
 
 
 def _told_of_others(sentence: str, slot: Slot) -> Iterator[bool]:

@@ -234,7 +234,7 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
 
 
 def asks_of_marriage(asked: frozenset[str]) -> bool:
-    """Whether a marriage is asked for, which somebody whom the user is seeing neither is nor ends."""
+    """Whether the question is about a marriage: a new partner is none, and ends none."""
     return not asked.isdisjoint(("=married", "=husband", "=wife", "=divorced"))
 
 

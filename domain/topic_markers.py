@@ -226,7 +226,7 @@ LEADS: Mapping[str, str] = {
     "ru": "а вот да и но ну ок слушай так",
 }
 """Words of a language that may come before a phrase, up to two of them, as `normalize_name` leaves them."""
-# Of another language, any of one or two letters.
+# In other languages, any word of one or two letters.
 _SHORT = r"\w{1,2}"
 INTERJECTIONS = "ach ah aha ay eh er hm oh oj ooh oy uh um а ах о ой ох эх"
 # A marker is at or near the beginning of a message.
@@ -241,8 +241,8 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 def _pattern(phrases: Sequence[str], leads: str) -> re.Pattern[str]:
     """One of the phrases at the beginning of a clause, or after words that lead up to it, such as "oh" and "and"."""
     spaced = [_LETS.sub(_LETS_WRITTEN, re.escape(one)) for one in phrases if not _UNSPACED.search(one)]
-    dense = [rf"\w{{0,4}}?{re.escape(one)}" for one in phrases if _UNSPACED.search(one)]
+    alternatives = [rf"\w{{0,4}}?{re.escape(one)}" for one in phrases if _UNSPACED.search(one)]
     if spaced:
         before = "|".join(f"{leads} {INTERJECTIONS}".split())
-        dense.append(rf"(?:(?:{before}) ){{0,2}}(?:{'|'.join(spaced)})(?!\w)")
-    return re.compile("|".join(dense))
+        alternatives.append(rf"(?:(?:{before}) ){{0,2}}(?:{'|'.join(spaced)})(?!\w)")
+    return re.compile("|".join(alternatives))

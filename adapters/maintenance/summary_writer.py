@@ -118,6 +118,10 @@ def message(row: Row, labels: Mapping[str, Sequence[str]]) -> Message:
     return Message(Role(row["role"]), row["speaker"], text, row["occurred_at"])
 
 
+def _in_a_line(whose: str, text: str) -> str:
+    return " ".join([*whose.split(), *text.split()])
+
+
 def _read(draft: Draft) -> str:
     """What the model reads, each message or summary of a chunk in a line."""
     stands_for = _chunks(draft) if len(draft.rows) > IN_FULL else {}
@@ -125,10 +129,10 @@ def _read(draft: Draft) -> str:
     while at < len(draft.rows):
         chunk = stands_for.get(draft.rows[at]["message_id"])
         if chunk is not None:
-            lines.append(f"[summary of {chunk['messages']} messages] {' '.join(chunk['text'].split())}")
+            lines.append(_in_a_line(f"[summary of {chunk['messages']} messages]", chunk["text"]))
         else:
             said = message(draft.rows[at], draft.labels)
-            lines.append(f"{said.speaker or said.role}: {' '.join(said.text.split())}")
+            lines.append(_in_a_line(f"{said.speaker or said.role}:", said.text))
         at += chunk["messages"] if chunk is not None else 1
     longest = max(ITEM, READ_CHARACTERS // len(lines))
     told = "\n".join(lines) if sum(map(len, lines)) <= READ_CHARACTERS else "\n".join(_cut(lines, longest))

@@ -49,6 +49,5 @@ def _tokens(heard: "Transcription", longest: int, text: str) -> tuple[int, int]:
     seconds = getattr(usage, "seconds", None)
     if isinstance(seconds, int | float) and 0 <= seconds <= MOST_TOKENS / TOKENS_A_SECOND:
         return round(seconds * TOKENS_A_SECOND), 0
-    estimates = {"input_tokens": longest * TOKENS_A_SECOND, "output_tokens": count_tokens(text)}
-    spent_input, spent_output = (count_of(usage, name, estimate) for name, estimate in estimates.items())
-    return spent_input, spent_output
+    heard_tokens = count_of(usage, "input_tokens", longest * TOKENS_A_SECOND)
+    return heard_tokens, count_of(usage, "output_tokens", count_tokens(text))

@@ -35,7 +35,7 @@ return 1
 """
 
 # KEYS: index, then sessions and affects. ARGV: prefix. Returns the blob of each, and the name of the first that is gone
-# although the index has it.
+# although the index has it. MGET finds nothing under a key of another type, where GET would fail.
 READ = """
 local time, found, gone = redis.call('TIME'), {}, false
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -34,7 +34,7 @@ from mnemolog.projections.working.projector import KINDS, NAME, Kept, SessionPla
 # one depends on the turn's own time, so that a rebuild in batches ends like the live projection.
 GRACE = timedelta(hours=1)
 
-# The table in the words of incidents.
+# What incidents call them, in place of a table.
 SESSIONS = "sessions"
 
 # What reading JSON of another shape may raise.

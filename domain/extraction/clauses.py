@@ -143,15 +143,15 @@ def _since_childhood(sentence: str) -> str:
     return sentence if _SPECULATION.search(_OF_THE_PAST.sub("", sentence)) else found["fact"]
 
 
-def _completed(sentence: str, sentences: Sequence[str]) -> str:
+def _completed(sentence: str, before: Sequence[str]) -> str:
     """A sentence without its subject, as people write of themselves: "Moved to Lisbon last week".
 
     What one is may be somebody else, of whom the sentence before it speaks.
     """
-    first = not sentences
-    if (first or _MOVED.match(sentences[-1])) and _OWN_THING.match(sentence):
+    first = not before
+    if (first or _MOVED.match(before[-1])) and _OWN_THING.match(sentence):
         return f"my {sentence}"
-    of_others = _OF_OTHERS.search(" ".join(sentences)) is not None
+    of_others = _OF_OTHERS.search(" ".join(before)) is not None
     if (planned := _PLANNED.match(sentence)) and (first or (planned["moved"] and not of_others)):
         return f"the {sentence}"
     if (first or not of_others) and _CHILDREN.match(sentence):
@@ -252,13 +252,13 @@ _OWN_THING = re.compile(
     re.IGNORECASE,
 )
 _CHILDREN = re.compile(_OFFSPRING, re.IGNORECASE)
-# A home of which the next sentence tells what it costs.
 # How a message begins that says who writes: "Daniel here, 34, living in Leeds".
 _GREETED = 2
 _IS_HERE = re.compile(
     r"(?!(?:Same|New|Back|Still|Right|Not|Nothing|Every|No|Some|All|People|Rain|Snow|Sunny|Over|Up|Down|Mum|Mom|Dad|Sis|Me)"
     rf"(?:one|body|ing)?\b)(?:(?:it's|this is) )?(?P<name>{rule.PERSON_NAME}) here(?:, [1-9]\d\b)?(?=[,.!]|$)[,.! ]*"
 )
+# A home, whose cost or address the next sentence may tell.
 _MOVED = re.compile(
     r"\W*(?:(?:i|we)(?:'ve| have)? )?(?:(?:just|finally) )?(?:moved\b|(?:now )?(?:live|rent)\b)", re.IGNORECASE
 )

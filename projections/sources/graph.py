@@ -98,7 +98,7 @@ async def _find(asked: Asked) -> Found:
         told = await _over(asked, about or {one.entity_id for one in found.seeds}, found)
     hits = [*told, *await _only_named(asked, found)]
     named = [one for one in found.seeds if one.said]
-    own = [one.said for one in named if name_key(one.name) == asked.own_name != one.said]
+    own = [one.said for one in named if name_key(one.name) == asked.own_name and one.said != asked.own_name]
     return Found(hits=hits, named=[one.said for one in named], unborne=found.unborne, called=own)
 
 
@@ -263,7 +263,7 @@ async def _former(asked: Asked, relevant: Sequence[FactHit]) -> Sequence[Hit]:
 async def _no_longer(
     asked: Asked, about: Collection[UUID] | None, found: Hydration, relevant: Sequence[FactHit]
 ) -> Sequence[Hit]:
-    """What has ended of just what is asked, though other facts are alike: `Am I married?` of whom I see now."""
+    """What has ended of exactly what is asked, though something similar holds: `Am I married?` of a new partner."""
     if not _WHETHER.match(asked.question.text) or any(_is_named(asked, one.row["predicate"]) for one in relevant):
         return []
     over = await _over(asked, about or {one.entity_id for one in found.seeds}, found)
@@ -290,11 +290,13 @@ async def _over(asked: Asked, about: Collection[UUID], holding: Hydration) -> Se
     at = (asked.connection, asked.viewer, asked.question.text)
     found = await hydrate(*at, holding.seeds, asked.predicates, point, known=ended, where=where)
     last = {_slot(one): one for one in sorted(found.facts, key=lambda one: one.until or one.since)}
-    answering = [one for one in last.values() if one.hops and one.score > RELEVANT]
-    whether = _WHETHER.match(asked.question.text)
-    weights = [1.0 if whether and _is_named(asked, one.row["predicate"]) else FORMER for one in answering]
-    weighed = (replace(one, score=weight * one.score) for one, weight in zip(answering, weights, strict=True))
-    return [replace(fact_hit(one), current=False) for one in weighed]
+    asks_whether = _WHETHER.match(asked.question.text) is not None
+
+    def weight(one: FactHit) -> float:
+        return 1.0 if asks_whether and _is_named(asked, one.row["predicate"]) else FORMER
+
+    answering = (one for one in last.values() if one.hops and one.score > RELEVANT)
+    return [replace(fact_hit(one), score=weight(one) * one.score, current=False) for one in answering]
 
 
 async def _only_named(asked: Asked, found: Hydration) -> Sequence[Hit]:
