@@ -11,6 +11,7 @@ from mnemolog.domain.delta import shortened
 from mnemolog.domain.extraction.candidate import Action
 from mnemolog.domain.extraction.clauses import LONGEST, sentences_of
 from mnemolog.domain.extraction.extractor import extract
+from mnemolog.domain.extraction.rule import DRUG
 from mnemolog.domain.hydration import stems
 from mnemolog.domain.predicates import MEDICATION
 from mnemolog.domain.text import normalize_name
@@ -27,10 +28,12 @@ def doubt(text: str, predicate: str, value: str) -> str:
     >>> doubt("I took my losartan this morning.", "medication", "losartan")
     ''
     """
-    if not _ENDING.search(text):
+    if not _ENDING.search(text) and not _SWITCHED.search(text):
         return ""
     sentences = sentences_of(text[:LONGEST])
     for one, following in zip(sentences, (*sentences[1:], ""), strict=True):
+        if _names_another(one, predicate, value):
+            return shortened(one, SHOWN)
         if _names(one, predicate, value):
             # The next sentence may go on with it: "I asked about the losartan. They said I may stop it."
             said = f"{one} {following}" if _OF_IT.search(following) else one
@@ -69,12 +72,23 @@ def _names(sentence: str, predicate: str, value: str) -> bool:
     )
 
 
+def _names_another(sentence: str, predicate: str, value: str) -> bool:
+    """Whether a sentence says that somebody takes another medication from now on, whatever it takes the place of."""
+    found = _SWITCHED.search(sentence) if predicate == MEDICATION and not sentence.rstrip().endswith("?") else None
+    return found is not None and stems(found["to"] or found["on"]).isdisjoint(stems(value))
+
+
 # What people call it without its name.
 _NOUNS = {
     MEDICATION: "medication medications medicine medicines meds tablets tablet pills pill",
     "allergy": "allergy allergies",
     "intolerance": "intolerance intolerances",
 }
+_SWITCHED = re.compile(
+    rf"\b(?:switch|swap|chang|mov)(?:e|es|ed|ped|ing|ping)?(?: me)?(?: over)? (?:on)?to (?P<to>{DRUG})"
+    rf"|\bon (?P<on>{DRUG}) instead\b",
+    re.IGNORECASE,
+)
 _OF_IT = re.compile(r"\b(?:it|that|this|them|those)\b", re.IGNORECASE)
 _ENDING = re.compile(
     r"\b(?:stop(?:s|ped|ping)?|quit(?:ting)?|off|no (?:longer|more|need)|(?:not|n't) need|any ?more|any longer"
