@@ -89,6 +89,9 @@ class PgVectorIndex:
         await connection.execute(statements.duplicates(_live(connection)))
         await connection.commit()
 
+    async def is_settled(self, connection: AsyncConnection) -> bool:
+        return True
+
     async def maintain(self, connection: AsyncConnection) -> int:
         return len(await self._owners.maintain(connection))
 

@@ -280,6 +280,13 @@ class Projections:
         async with self.live.connect() as connection:
             await self.index.settle(connection, rebuilt=rebuilt)
 
+    async def resettle_vectors(self) -> None:
+        """Copy the vectors again to an index outside Postgres that lost them while the engine runs."""
+        async with alone(self.live) as connection:
+            settled = await self.index.is_settled(connection)
+        if not settled:
+            await self.settle_vectors()
+
     async def index_vectors(self) -> int:
         """Make searches of users fast whose vectors became many; returns how many users.
 

@@ -19,6 +19,7 @@ async def keep(projections: Projections) -> None:
         try:
             await projections.create_missing()
             await projections.gather_statistics()
+            await projections.resettle_vectors()
         except Exception as error:  # noqa: BLE001  A database that is down comes back.
             _logger.warning("the tables of projections cannot be looked at: %s", type(error).__name__)
         await asyncio.sleep(LOOK_SECONDS)

@@ -3,7 +3,9 @@
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http import HTTPStatus
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -27,7 +29,7 @@ from qdrant_client.models import (
     ScoredPoint,
     VectorParams,
 )
-from sqlalchemy import MetaData, select, tuple_
+from sqlalchemy import MetaData, Row, Select, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.pgvector import PgVectorIndex
@@ -50,6 +52,8 @@ PAGE = 500
 # A search holds a connection of Postgres meanwhile, and Postgres can answer by itself.
 ANSWER_SECONDS = 2.0
 ALONE_SECONDS = 10.0  # After a failure, Postgres searches alone for so long.
+KEY = (*indexed(vectors), vectors.c.subject_id)
+Hashed = tuple[bytes, Vectors]  # The hash of a text, and its vector.
 FAILURES = (ApiException, QdrantException, OSError)
 
 _logger = logging.getLogger("mnemolog.projections")
@@ -72,67 +76,96 @@ class QdrantIndex:
 
     async def put(self, connection: AsyncConnection, model: str, points: Sequence[Point]) -> None:
         await self._rows.put(connection, model, points)
-        await self._copy(connection, model, {one.key: one.vector for one in points})
+        await self._copy(connection, model, {one.key: (one.content_hash, one.vector) for one in points})
 
     async def put_kept(self, connection: AsyncConnection, model: str, wanted: Sequence[Text]) -> Collection[Key]:
         keys = await self._rows.put_kept(connection, model, wanted)
         if keys and _is_live(connection):
-            key = (*indexed(vectors), vectors.c.subject_id)
-            found = select(*key, vectors.c.embedding).where(tuple_(*key).in_(sorted(keys)))
-            rows = (await connection.execute(found)).all()
-            await self._copy(connection, model, {tuple(row[:-1]): row[-1] for row in rows})
+            rows = (await connection.execute(_of(keys))).all()
+            await self._copy(connection, model, _copied(rows, model))
         return keys
 
     async def remove(self, connection: AsyncConnection, keys: Collection[Key]) -> None:
         await self._rows.remove(connection, keys)
         if keys and _is_live(connection):
-            await self._delete(self._collection(connection), PointIdsList(points=[str(_id(key)) for key in keys]))
+            await self._delete(PointIdsList(points=[str(_id(key)) for key in keys]))
 
     async def forget(self, connection: AsyncConnection, owner: Owner, before: int) -> None:
         await self._rows.forget(connection, owner, before)
         if _is_live(connection):
-            await self._delete(self._collection(connection), Filter(must=[_is("owner", _stream(owner))]))
+            await self._delete(Filter(must=[_is("owner", _stream(owner))]))
 
     async def settle(self, connection: AsyncConnection, *, rebuilt: bool) -> None:
-        """Copy every live vector, unless that was done; an alias of the collection says so. A crash repeats it."""
+        """Copy every live vector that the collection lacks; an alias says that this was done. A crash repeats it.
+
+        An alias from before says little: the setting may have been off meanwhile, or a backup restored on either side.
+        """
         await self._rows.settle(connection, rebuilt=rebuilt)
         name = self._collection(connection)
         try:
             if rebuilt:
-                self._there.discard(name)
-                self._complete.discard(name)
+                self._lose(name)
                 await self._client.delete_collection(name)
-            if not await self._is_complete(name):
-                await self._copy_all(connection, name)
+            await self._copy_lacking(connection, name)
         except FAILURES as error:
             raise _unavailable(error) from error
+
+    async def is_settled(self, connection: AsyncConnection) -> bool:
+        name = self._collection(connection)
+        try:
+            if name not in self._settled:
+                return False
+            self._complete.discard(name)
+            return await self._is_complete(name) or not await self._rows_are_there(connection)
+        except FAILURES:  # It is asked again.
+            return True
 
     async def maintain(self, connection: AsyncConnection) -> int:
         """Nothing: the collection has an index for each owner."""
         return 0
 
-    async def _copy_all(self, connection: AsyncConnection, name: str) -> None:
-        """Each page is locked until it is copied: a vector that is replaced meanwhile is copied after it."""
-        key = [*indexed(vectors), vectors.c.subject_id]
-        page = select(*key, vectors.c.model, vectors.c.embedding).order_by(*key).limit(PAGE).with_for_update()
-        last: tuple[Any, ...] | None = None
+    async def _copy_lacking(self, connection: AsyncConnection, name: str) -> None:
+        """Vectors are locked until they are copied: one that is replaced meanwhile is copied after it."""
+        page = select(*KEY, vectors.c.model, vectors.c.content_hash).order_by(*KEY).limit(PAGE)
+        last: Key | None = None
         while True:
-            beyond = page if last is None else page.where(tuple_(*key) > last)
+            beyond = page if last is None else page.where(tuple_(*KEY) > last)
             rows = (await connection.execute(beyond)).all()
-            for model in {row.model for row in rows}:
-                found = {tuple(row[: len(key)]): row.embedding for row in rows if row.model == model}
-                await self._copy(connection, model, found)
+            wanted = {tuple(row[: len(KEY)]): (row.model, row.content_hash.hex()) for row in rows}
+            there = await self._held(name, list(wanted))
+            lacking = [one for one, text in wanted.items() if there.get(str(_id(one))) != text]
+            if lacking:
+                found = (await connection.execute(_of(lacking).with_for_update())).all()
+                for model in {row.model for row in found}:
+                    await self._copy(connection, model, _copied(found, model))
             await connection.commit()
             if len(rows) < PAGE:
                 break
-            last = tuple(rows[-1][: len(key)])
+            last = tuple(rows[-1][: len(KEY)])
         self._settled.add(name)
-        if name in self._there:
+        if name in self._there or await self._client.collection_exists(name):
             await self._name_complete(name)
+
+    async def _held(self, name: str, keys: Sequence[Key]) -> Mapping[str, tuple[Any, Any]]:
+        """The model and the hash of the text of each of these points that the collection has."""
+        if not keys or not await self._client.collection_exists(name):
+            return {}
+        ids = [str(_id(key)) for key in keys]
+        points = await self._client.retrieve(name, ids, with_payload=["model", "hash"])
+        payloads = {str(one.id): one.payload or {} for one in points}
+        return {id_: (payload.get("model"), payload.get("hash")) for id_, payload in payloads.items()}
+
+    async def _rows_are_there(self, connection: AsyncConnection) -> bool:
+        return (await connection.execute(select(vectors.c.subject_id).limit(1))).first() is not None
+
+    def _lose(self, name: str) -> None:
+        for known in (self._there, self._complete, self._settled):
+            known.discard(name)
 
     async def _name_complete(self, name: str) -> None:
         alias = CreateAliasOperation(create_alias=CreateAlias(collection_name=name, alias_name=_alias(name)))
         await self._client.update_collection_aliases([alias])
+        self._there.add(name)
         self._complete.add(name)
 
     async def vectors_of(
@@ -160,8 +193,10 @@ class QdrantIndex:
             if near is None:
                 break
             found = await self._rows.search(connection, viewer, candidates, model, vector, limit, near)
-            if len(found) == limit or len(near) < wanted:
+            if len(found) == limit:
                 return found
+            if len(near) < wanted:  # So few are cheap to look at, and some may be lacking there.
+                break
         return await self._rows.search(connection, viewer, candidates, model, vector, limit, only)
 
     async def _proposed(
@@ -175,6 +210,9 @@ class QdrantIndex:
                 if await self._is_complete(name):
                     return await self._near(name, viewer, model, vector, limit)
         except FAILURES as error:
+            if _is_gone(error):
+                self._complete.discard(name)
+                return None
             self._alone_until = time.monotonic() + ALONE_SECONDS
             _logger.warning("Qdrant does not answer (%s): Postgres searches instead", type(error).__name__)
         return None
@@ -190,7 +228,7 @@ class QdrantIndex:
         )
         return [_subject(one) for one in asked.points]
 
-    async def _copy(self, connection: AsyncConnection, model: str, found: Mapping[Key, Vectors]) -> None:
+    async def _copy(self, connection: AsyncConnection, model: str, found: Mapping[Key, Hashed]) -> None:
         if not found or not _is_live(connection):
             return
         name = self._collection(connection)
@@ -198,14 +236,17 @@ class QdrantIndex:
             PointStruct(
                 id=str(_id(key)),
                 vector=np.asarray(vector, dtype=np.float32).tolist(),
-                payload={"owner": _stream(key[:3]), "model": model, "subject": str(key[3])},
+                payload={"owner": _stream(key[:3]), "model": model, "subject": str(key[3]), "hash": digest.hex()},
             )
-            for key, vector in found.items()
+            for key, (digest, vector) in found.items()
         ]
         try:
-            await self._create(name, len(next(iter(found.values()))))
+            _, first = next(iter(found.values()))
+            await self._create(name, len(first))
             await self._client.upsert(name, points, wait=True)
         except FAILURES as error:
+            if _is_gone(error):  # The server lost its data: what is tried again finds out.
+                self._lose(name)
             raise _unavailable(error) from error
 
     async def _create(self, name: str, dimensions: int) -> None:
@@ -234,18 +275,49 @@ class QdrantIndex:
             aliases = (await self._client.get_aliases()).aliases
             if not any((one.alias_name, one.collection_name) == (_alias(name), name) for one in aliases):
                 return False
+            self._there.add(name)
             self._complete.add(name)
         return True
 
     def _collection(self, connection: AsyncConnection) -> str:
         return f"{self._prefix}-{_live(connection)}"
 
-    async def _delete(self, name: str, which: PointIdsList | Filter) -> None:
+    async def _delete(self, which: PointIdsList | Filter) -> None:
+        """From the collections of former models and versions as well, which stay."""
         try:
-            if name in self._there or await self._client.collection_exists(name):
-                await self._client.delete(name, which, wait=True)
+            for name in await self._collections():
+                with _or_gone():
+                    await self._client.delete(name, which, wait=True)
         except FAILURES as error:
             raise _unavailable(error) from error
+
+    async def _collections(self) -> Sequence[str]:
+        found = (await self._client.get_collections()).collections
+        return [one.name for one in found if one.name.startswith(f"{self._prefix}-")]
+
+
+def _of(keys: Collection[Key]) -> Select[Any]:
+    wanted = tuple_(*KEY).in_(sorted(keys))
+    return select(*KEY, vectors.c.model, vectors.c.content_hash, vectors.c.embedding).where(wanted)
+
+
+def _copied(rows: Sequence[Row[Any]], model: str) -> Mapping[Key, Hashed]:
+    return {tuple(row[: len(KEY)]): (row.content_hash, row.embedding) for row in rows if row.model == model}
+
+
+@contextmanager
+def _or_gone() -> Iterator[None]:
+    """What is deleted from a collection that another process deleted is gone."""
+    try:
+        yield
+    except FAILURES as error:
+        if not _is_gone(error):
+            raise
+
+
+def _is_gone(error: Exception) -> bool:
+    """Whether the server answered that it has no such collection, or alias of one."""
+    return isinstance(error, UnexpectedResponse) and error.status_code == HTTPStatus.NOT_FOUND
 
 
 def _live(connection: AsyncConnection) -> str:

@@ -75,6 +75,10 @@ class VectorIndex(Protocol):
         """
         ...
 
+    async def is_settled(self, connection: AsyncConnection) -> bool:
+        """Whether this process settled it, and it still has what it was given, as far as one question shows."""
+        ...
+
     async def maintain(self, connection: AsyncConnection) -> int:
         """Make searches of owners fast that became large; returns how many. It may take minutes.
 

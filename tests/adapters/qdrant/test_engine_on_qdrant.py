@@ -1,22 +1,28 @@
 """An engine whose nearest neighbours come from Qdrant: copied, erased, forged and down."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from httpx import Headers
 from qdrant_client import AsyncQdrantClient
-from qdrant_client.models import PointStruct, Record
+from qdrant_client.http.exceptions import UnexpectedResponse
+from qdrant_client.models import Distance, PointStruct, Record, VectorParams
 
 from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.adapters.projecting import upgrading
 from mnemolog.adapters.qdrant import index
 from mnemolog.commands.erasure import EraseMemory, EraseUser
 from mnemolog.domain.errors import InvalidInput
+from mnemolog.projections.memories.filters import Candidates
 from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.person import Person
 from tests.testkit.eventually import eventually
@@ -46,7 +52,20 @@ class Server:
         if self.down:
             raise ConnectionRefusedError
         self.asked += name == "query_points"
-        return getattr(self.local, name)
+        return partial(self._answered, name)
+
+    async def _answered(self, name: str, *args: Any, **named: Any) -> Any:
+        """A server answers with a status where the local one raises a ValueError."""
+        try:
+            return await getattr(self.local, name)(*args, **named)
+        except ValueError as error:
+            if re.fullmatch("Collection .* not found", str(error)):
+                raise UnexpectedResponse(404, "Not Found", str(error).encode(), Headers()) from error
+            raise
+
+    async def loses_its_data(self) -> None:
+        for one in (await self.local.get_collections()).collections:
+            await self.local.delete_collection(one.name)
 
     async def close(self) -> None:
         """Outlives its clients."""
@@ -118,6 +137,79 @@ async def test_what_is_erased_leaves_no_point(tmp_path: Path, server: Server) ->
         assert [one.id for one in await server.points("ana")] == [kept.id]
         await erase(ana.engine, EraseUser(user_id="ana"))
         assert await server.points("ana") == []
+
+
+@pytest.mark.spec_part("X07")
+async def test_an_erasure_reaches_the_collection_of_a_former_model_and_none_of_another_prefix(
+    tmp_path: Path, server: Server
+) -> None:
+    async with on_qdrant_with_ana(tmp_path, server) as ana:
+        memory_id = await ana.creates("Ana is afraid of spiders")
+        await ana.finds("spiders")
+        points = [PointStruct(id=one.id, vector=[1.0], payload=one.payload) for one in await server.points("ana")]
+        former = ("mnemolog-vectors_v2_former", "mnemolog_b-vectors_v2_former")
+        for name in former:
+            await server.local.create_collection(name, VectorParams(size=1, distance=Distance.COSINE))
+            await server.local.upsert(name, points)
+        await erase(ana.engine, EraseMemory(user_id="ana", memory_id=memory_id, keep_turns=False))
+        assert [(await server.local.count(name)).count for name in former] == [1, 2]
+        await erase(ana.engine, EraseUser(user_id="ana"))
+        assert [(await server.local.count(name)).count for name in former] == [0, 2]
+
+
+async def test_what_was_written_without_qdrant_is_copied_once_it_is_set_again(tmp_path: Path, server: Server) -> None:
+    async with on_qdrant_with_ana(tmp_path, server) as ana:
+        changed = await ana.creates("Ana plays the violin")
+        await ana.finds("violin")
+        before = {str(one.id): one.vector for one in await server.points("ana")}
+    async with open_engine(settings_in(tmp_path)) as engine:
+        ana = Person(engine, "ana")
+        await ana.updates(changed, text="Ana plays the cello")
+        await ana.creates("Ana has a dog")
+        await ana.finds("dog")
+    async with on_qdrant(tmp_path, server) as engine:
+
+        async def copied() -> bool:
+            now = {str(one.id): one.vector for one in await server.points("ana")}
+            return len(now) == 3 and sum(now[id_] != vector for id_, vector in before.items()) == 1
+
+        await eventually(copied)
+
+
+async def test_a_server_that_lost_its_data_is_filled_again_while_the_engine_runs(
+    tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upgrading, "LOOK_SECONDS", 0.1)
+    async with on_qdrant_with_ana(tmp_path, server) as ana:
+        assert await ana.finds("tomatoes") == ["Ana grows tomatoes"]
+        await server.loses_its_data()
+        assert await ana.finds("tomatoes") == ["Ana grows tomatoes"]
+        memory_id = await ana.creates("Ana plays the violin")
+        assert "Ana plays the violin" in await ana.finds("violin")
+
+        async def filled() -> bool:
+            there = (await server.local.get_aliases()).aliases and await server.points("ana")
+            return len(there) == 2
+
+        await eventually(filled)
+        await server.loses_its_data()
+        await erase(ana.engine, EraseMemory(user_id="ana", memory_id=memory_id, keep_turns=False))
+        assert await ana.finds("violin") == ["Ana grows tomatoes"]
+
+
+async def test_a_memory_whose_point_is_gone_is_found_in_postgres(tmp_path: Path, server: Server) -> None:
+    async with on_qdrant_with_ana(tmp_path, server) as ana:
+        assert await ana.finds("What is grown?") == ["Ana grows tomatoes"]
+        [one] = await server.points("ana")
+        [collection] = (await server.local.get_collections()).collections
+        await server.local.delete(collection.name, [one.id])
+        embedder = await ana.engine.projections.embedder()
+        [vector] = await embedder.embed(["tomatoes"])
+        async with ana.engine.projections.live.connect() as connection:
+            found = await ana.engine.projections.index.search(
+                connection, ana.viewer, Candidates(), embedder.model, vector, limit=5
+            )
+        assert len(found) == 1
 
 
 async def test_points_of_others_are_proposed_in_vain(tmp_path: Path, server: Server) -> None:
