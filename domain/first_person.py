@@ -3,6 +3,8 @@
 import re
 from collections.abc import Collection
 
+from mnemolog.domain.mention import spellings
+
 _VERBS = {"does": "do", "has": "have", "is": "am", "was": "was", "did": "did"}
 _POSSESSIVE = re.compile(r"\b(?:his|her|their)\b(?= [a-z])", re.IGNORECASE)
 # Somebody else, whose "his" or "her" it may be.
@@ -18,9 +20,11 @@ def in_first_person(question: str, names: Collection[str]) -> str:
     'What did Anna tell me?'
     >>> in_first_person("What does nina do in her free time?", ["Nina"])
     'What do I do in my free time?'
+    >>> in_first_person("Is Zoë with Anna-Maria's boss?", ["zoe", "anna maria"])
+    'Am I with my boss?'
     """
     said = question
-    for name in sorted(names, key=len, reverse=True):
+    for name in sorted(spellings(question, names), key=len, reverse=True):
         called = rf"(?<![\w-]){re.escape(name)}(?![\w-])"
         said = re.sub(rf"{called}['\u2019]s\b(?! (?:still|now|been|got|\w+ing)\b)", "my", said, flags=re.IGNORECASE)
         said = re.sub(rf"\b({'|'.join(_VERBS)}) {called}", _conjugated, said, flags=re.IGNORECASE)

@@ -42,6 +42,22 @@ def _runs(words: Sequence[str]) -> set[str]:
     }
 
 
+def spellings(text: str, names: Collection[str]) -> frozenset[str]:
+    """The names as the text spells them.
+
+    >>> sorted(spellings("Does Zoë know ZOE's and Anna-Maria's plans?", ["zoe", "anna maria"]))
+    ['Anna-Maria', 'ZOE', 'Zoë']
+    """
+    keys = frozenset(map(name_key, names))
+    words = list(islice(_WORD.finditer(text), WORDS_READ))
+    runs = (
+        _POSSESSIVE.sub("", text[first.start() : last.end()])
+        for place, first in enumerate(words)
+        for last in words[place : place + LONGEST_NAME]
+    )
+    return frozenset(one for one in runs if name_key(one) in keys)
+
+
 def longest(names: Collection[str]) -> Set[str]:
     """The names that are part of no longer one: `new york` and not `york`."""
     return {name for name in names if not any(_within(name, other) for other in names if other != name)}
