@@ -12,6 +12,7 @@ from mnemolog.adapters.services import Services
 from mnemolog.domain.errors import ServerFailed
 from mnemolog.domain.principal import Role
 from mnemolog.events.envelope import AGENT, USER
+from mnemolog.projections.owner import owner_of
 
 BACKUPS = (
     "backups that were made before the erasure: they hold the wrapped keys. `mnemolog master-key rotate`, and then "
@@ -85,6 +86,8 @@ async def _places(engine: Services, target: Target, phrase: str | None) -> Async
         async with database.connect() as connection:
             async for place in tables.look_through(connection, name, target, phrase):
                 yield place
+    if points := await _points(engine, target):
+        yield points
     if phrase:
         yield await _checkpoints(engine, target, phrase)
     jetstream = engine.nats.jetstream()
@@ -100,6 +103,14 @@ async def _places(engine: Services, target: Target, phrase: str | None) -> Async
     yield await _blobs(engine, target)
     for place in stores.files(engine.settings.directory, phrase if engine.principal is None else None):
         yield place
+
+
+async def _points(engine: Services, target: Target) -> ProofPlace | None:
+    """The user's vectors on a server beside Postgres, of which each names its subject and holds no text."""
+    held = await engine.projections.index.held_outside(owner_of(target.subject.stream))
+    if held is None:
+        return None
+    return tallied("qdrant", ((f"{subject} in {place}", subject in target.ids) for place, subject in held))
 
 
 async def _checkpoints(engine: Services, target: Target, phrase: str) -> ProofPlace:

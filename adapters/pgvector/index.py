@@ -85,6 +85,9 @@ class PgVectorIndex:
             of_owner = tuple_(*indexed(table)) == tuple_(*owner)
             await connection.execute(delete(table).where(of_owner & which))
 
+    async def held_outside(self, owner: Owner) -> None:
+        """Nothing: all of it is in Postgres."""
+
     async def settle(self, connection: AsyncConnection, *, rebuilt: bool) -> None:
         await connection.execute(statements.duplicates(_live(connection)))
         await connection.commit()

@@ -26,6 +26,7 @@ from qdrant_client.models import (
     PayloadSchemaType,
     PointIdsList,
     PointStruct,
+    Record,
     ScoredPoint,
     VectorParams,
 )
@@ -94,6 +95,18 @@ class QdrantIndex:
         await self._rows.forget(connection, owner, before)
         if _is_live(connection):
             await self._delete(Filter(must=[_is("owner", _stream(owner))]))
+
+    async def held_outside(self, owner: Owner) -> Sequence[tuple[str, UUID]]:
+        """In the collections of former models and versions as well."""
+        of_owner = Filter(must=[_is("owner", _stream(owner))])
+        found = list[tuple[str, UUID]]()
+        try:
+            for name in await self._collections():
+                with _or_gone():
+                    found += [(name, _subject(one)) for one in await self._points(name, of_owner)]
+        except FAILURES as error:
+            raise _unavailable(error) from error
+        return found
 
     async def settle(self, connection: AsyncConnection, *, rebuilt: bool) -> None:
         """Copy every live vector that the collection lacks; an alias says that this was done. A crash repeats it.
@@ -291,6 +304,13 @@ class QdrantIndex:
         except FAILURES as error:
             raise _unavailable(error) from error
 
+    async def _points(self, name: str, which: Filter) -> Sequence[Record]:
+        found, more = await self._client.scroll(name, which, PAGE, with_payload=["subject"])
+        while more is not None:
+            page, more = await self._client.scroll(name, which, PAGE, offset=more, with_payload=["subject"])
+            found += page
+        return found
+
     async def _collections(self) -> Sequence[str]:
         found = (await self._client.get_collections()).collections
         return [one.name for one in found if one.name.startswith(f"{self._prefix}-")]
@@ -307,7 +327,7 @@ def _copied(rows: Sequence[Row[Any]], model: str) -> Mapping[Key, Hashed]:
 
 @contextmanager
 def _or_gone() -> Iterator[None]:
-    """What is deleted from a collection that another process deleted is gone."""
+    """What was in a collection that another process deleted is gone."""
     try:
         yield
     except FAILURES as error:
@@ -344,7 +364,7 @@ def _id(key: Key) -> UUID:
     return uuid5(POINTS, f"{_stream(key[:3])}\n{key[3]}")
 
 
-def _subject(point: ScoredPoint) -> UUID:
+def _subject(point: ScoredPoint | Record) -> UUID:
     """One that somebody else wrote may name none; no subject has this id."""
     try:
         return UUID((point.payload or {})["subject"])

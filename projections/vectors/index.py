@@ -67,6 +67,10 @@ class VectorIndex(Protocol):
         """Delete all vectors of this owner, and kept embeddings of texts from events before this seq."""
         ...
 
+    async def held_outside(self, owner: Owner) -> Sequence[tuple[str, UUID]] | None:
+        """The subjects of an owner that it has outside Postgres, each after its place; None if it has nothing there."""
+        ...
+
     async def settle(self, connection: AsyncConnection, *, rebuilt: bool) -> None:
         """Once the tables are there, and after they were `rebuilt`; in transactions of its own.
 

@@ -18,6 +18,8 @@ from qdrant_client.models import Distance, PointStruct, Record, VectorParams
 from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.adapters.erasure.prove import prove
+from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.adapters.projecting import upgrading
 from mnemolog.adapters.qdrant import index
 from mnemolog.commands.erasure import EraseMemory, EraseUser
@@ -155,6 +157,34 @@ async def test_an_erasure_reaches_the_collection_of_a_former_model_and_none_of_a
         assert [(await server.local.count(name)).count for name in former] == [1, 2]
         await erase(ana.engine, EraseUser(user_id="ana"))
         assert [(await server.local.count(name)).count for name in former] == [0, 2]
+
+
+@pytest.mark.spec_part("X16")
+@pytest.mark.parametrize("everything", [False, True])
+async def test_the_proof_shows_points_of_what_was_erased_without_qdrant_until_it_is_erased_once_more(
+    tmp_path: Path, server: Server, everything: bool
+) -> None:
+    async with on_qdrant_with_ana(tmp_path, server) as ana:
+        memory_id = await ana.creates("Ana is afraid of spiders")
+        await ana.finds("spiders")
+        subject = ProofSubject(ana.stream) if everything else ProofSubject(ana.stream, memory_id)
+        erasing = (
+            EraseUser(user_id="ana")
+            if everything
+            else EraseMemory(user_id="ana", memory_id=memory_id, keep_turns=False)
+        )
+    async with open_engine(settings_in(tmp_path)) as engine:
+        await erase(engine, erasing)
+        assert (await prove(engine, subject)).holds
+    async with on_qdrant(tmp_path, server) as engine:
+        [shown] = [one for one in (await prove(engine, subject)).places if one.readable]
+        assert (shown.name, shown.looked_at, shown.readable) == ("qdrant", 2, 2 if everything else 1)
+        assert everything or shown.found[0].startswith(f"{memory_id} in mnemolog-")
+        assert await Person(engine, "ana").finds("spiders") == ([] if everything else ["Ana grows tomatoes"])
+        await erase(engine, erasing)
+        proof = await prove(engine, subject)
+        assert proof.holds
+        assert "qdrant" in [one.name for one in proof.places]
 
 
 async def test_what_was_written_without_qdrant_is_copied_once_it_is_set_again(tmp_path: Path, server: Server) -> None:
