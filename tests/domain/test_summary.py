@@ -1,6 +1,5 @@
 """Summaries without a model: sentences that were said, chosen by rule, and marked as an extract."""
 
-import doctest
 import json
 import re
 import sys
@@ -13,8 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemolog.domain import extract as extract_module
-from mnemolog.domain import summary
 from mnemolog.domain.extract import (
     DECISIONS,
     MARK,
@@ -410,7 +407,3 @@ def test_what_users_say_of_themselves_is_known_in_six_languages(text: str) -> No
 )
 def test_a_mood_or_a_moment_is_nothing_that_users_say_of_themselves(text: str) -> None:
     assert not OF_ONESELF.search(normalize_name(text))
-
-
-def test_the_examples_are_true() -> None:
-    assert [doctest.testmod(one).failed for one in (extract_module, summary)] == [0, 0]
