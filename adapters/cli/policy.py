@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 import yaml  # type: ignore[import-untyped]
 
+import mnemolog
 from mnemolog.adapters.background.settings import as_the_engine, policy_of
 from mnemolog.adapters.backtest import Backtest
 from mnemolog.adapters.backtest import backtest as tried
@@ -119,8 +120,9 @@ def _show(done: Backtest) -> None:
 
 
 def _effective(settings: Settings) -> Policy:
-    """The policy of the running engine; if none runs, that of the settings."""
-    if (running := running_engine(settings.directory)) and running.ready:
+    """The policy of the running engine; if none of this version runs, that of the settings."""
+    running = running_engine(settings.directory)
+    if running and running.ready and running.version == mnemolog.__version__:
         return policy_of(as_the_engine(settings, running), running)
     return settings.policy
 

@@ -1,10 +1,14 @@
 """Each event names the policy that it was decided under, and that policy's text is kept (X04)."""
 
+import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from mnemolog.adapters.cli.app import app
 from mnemolog.adapters.config import load
+from mnemolog.adapters.embedded import Endpoints
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.domain.errors import PolicyRefused
 from mnemolog.domain.policy import Policy, version_of
@@ -38,6 +42,15 @@ async def test_an_engine_with_another_policy_decides_under_another_version(engin
     assert '"wines"' in (await engine.policies.kept([version]))[version]
     shown = await mnemolog(engine.settings.directory, "policy", "get", version, "--json")
     assert {"name": "wines", "context": "rag", "rag_length": 30} in shown.value["policy"]["categories"]["custom"]
+
+
+def test_beside_an_engine_of_another_version_the_policy_of_the_settings_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Endpoints(1, "", "", "", version="0.0.1", ready=True)  # Its settings have no policy.
+    monkeypatch.setattr("mnemolog.adapters.cli.policy.running_engine", lambda directory: other)
+    shown = CliRunner().invoke(app, ["--data-dir", str(tmp_path), "policy", "get", "--json"])
+    assert json.loads(shown.output)["version"] == Policy().version
 
 
 @pytest.mark.spec("B05")
