@@ -73,7 +73,7 @@ def memories(rows: Sequence[Mapping[str, Any]], *, title: str = "") -> None:
             *([f"{row['score']:.2f}"] if scored else []),
             day(row["occurred_at"]),
             row["category"],
-            marked(row),
+            _marked(row),
             _id(row),
         )
         for row in rows
@@ -104,8 +104,14 @@ def hits(found: Sequence[AnyHit], nothing: str) -> None:
 
 def _text(hit: AnyHit) -> str:
     if isinstance(hit, MemoryHit):
-        return marked(hit.model_dump())
+        return _marked(hit.model_dump())
     return hit.line if isinstance(hit, MessageHit) else hit.text
+
+
+def _marked(memory: Mapping[str, Any]) -> str:
+    """The text of a memory, with the beginning of the id of a newer one that contradicts it."""
+    newer = memory.get("contradicted_by")
+    return marked({**memory, "contradicted_by": str(newer)[: LENGTHS[0]]} if newer else memory)
 
 
 def _id(row: Mapping[str, Any]) -> UUID | str:

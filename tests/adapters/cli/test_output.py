@@ -58,6 +58,17 @@ def test_ids_and_words_are_not_cut(table: Any, width: int, ids: list[UUID], text
     assert set(text.split()) <= words
 
 
+def test_a_memory_that_is_contradicted_names_the_newer_one_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Console(file=io.StringIO(), width=80)
+    monkeypatch.setattr(output, "console", screen)
+    old, new = UUID("01a2201b-f815-7b22-9a6f-0bd3fd080c56"), UUID("01a2201b-fe2d-732b-a350-21cfdb0b7902")
+
+    output.memories([{**row(old, "Ana drinks tea", None), "contradicted_by": new, "contradicted_at": THEN}])
+
+    shown = screen.file.getvalue().split()  # type: ignore[attr-defined]
+    assert {"01a2201b-f815", "01a2201b-fe2d"} <= set(shown)
+
+
 def test_an_actor_may_look_like_markup(capsys: pytest.CaptureFixture[str]) -> None:
     output.history([row(UUID(int=1), "[red]coach", None)])
 
