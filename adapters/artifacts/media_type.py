@@ -9,11 +9,14 @@ _BEGINNINGS = (
     (8, b"WEBP", "image/webp"),
     (0, b"%PDF-", "application/pdf"),
     (0, b"ID3", "audio/mpeg"),
+    # MP3 without tags. UTF-16 begins with \xff\xfe.
+    *((0, begin, "audio/mpeg") for begin in (b"\xff\xfb", b"\xff\xf3", b"\xff\xf2")),
     (0, b"OggS", "audio/ogg"),
     (0, b"fLaC", "audio/flac"),
     (8, b"WAVE", "audio/wav"),
     (4, b"ftypM4A", "audio/mp4"),
     (4, b"ftyp", "video/mp4"),
+    (0, b"\x1aE\xdf\xa3", "video/webm"),
 )
 
 
