@@ -281,7 +281,12 @@ class Projections:
             await self.index.settle(connection, rebuilt=rebuilt)
 
     async def resettle_vectors(self) -> None:
-        """Copy the vectors again to an index outside Postgres that lost them while the engine runs."""
+        """Copy the vectors again to an index outside Postgres that lost them while the engine runs.
+
+        Not while readers see a previous version, whose vectors are not copied.
+        """
+        if await self._postgres[VECTORS].look():
+            return
         async with alone(self.live) as connection:
             settled = await self.index.is_settled(connection)
         if not settled:

@@ -38,6 +38,7 @@ from mnemolog.adapters.pgvector.tables import vectors
 from mnemolog.domain.errors import ServerFailed
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
+from mnemolog.projections.former import FormerSchema
 from mnemolog.projections.full_text import Searchable
 from mnemolog.projections.owner import Owner, indexed
 from mnemolog.projections.raw_sql import live_key, options_of, schema_of
@@ -81,7 +82,7 @@ class QdrantIndex:
 
     async def put_kept(self, connection: AsyncConnection, model: str, wanted: Sequence[Text]) -> Collection[Key]:
         keys = await self._rows.put_kept(connection, model, wanted)
-        if keys and _is_live(connection):
+        if keys and _is_copied(connection):
             rows = (await connection.execute(_of(keys))).all()
             await self._copy(connection, model, _copied(rows, model))
         return keys
@@ -242,7 +243,7 @@ class QdrantIndex:
         return [_subject(one) for one in asked.points]
 
     async def _copy(self, connection: AsyncConnection, model: str, found: Mapping[Key, Hashed]) -> None:
-        if not found or not _is_live(connection):
+        if not found or not _is_copied(connection):
             return
         name = self._collection(connection)
         points = [
@@ -347,6 +348,12 @@ def _live(connection: AsyncConnection) -> str:
 def _is_live(connection: AsyncConnection) -> bool:
     """Neither a shadow, nor a replay's tables, nor those of another model or version."""
     return schema_of(connection, vectors) == _live(connection)
+
+
+def _is_copied(connection: AsyncConnection) -> bool:
+    """Not while the live schema shows those of a former model or version, whose vectors may have another length."""
+    place = options_of(connection)["schema_translate_map"][NAME]
+    return _is_live(connection) and not isinstance(place, FormerSchema)
 
 
 def _alias(collection: str) -> str:

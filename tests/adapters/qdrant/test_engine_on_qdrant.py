@@ -16,11 +16,13 @@ from qdrant_client.http.exceptions import UnexpectedResponse
 from qdrant_client.models import Distance, PointStruct, Record, VectorParams
 
 from mnemolog.adapters.config import load
-from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import ProofSubject
+from mnemolog.adapters.minilm import Lexical
 from mnemolog.adapters.projecting import upgrading
+from mnemolog.adapters.projecting.projections import Projections
 from mnemolog.adapters.qdrant import index
 from mnemolog.commands.erasure import EraseMemory, EraseUser
 from mnemolog.domain.errors import InvalidInput
@@ -204,6 +206,37 @@ async def test_what_was_written_without_qdrant_is_copied_once_it_is_set_again(tm
             return len(now) == 3 and sum(now[id_] != vector for id_, vector in before.items()) == 1
 
         await eventually(copied)
+
+
+async def test_a_write_during_a_change_of_the_model_leaves_room_for_vectors_of_another_length(
+    tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mnemolog.adapters.postgres.store.FAR_BEHIND", 0)
+    async with open_engine(settings_in(tmp_path, embedder="minilm")) as engine:
+        await Person(engine, "ana").creates("Ana grows tomatoes")
+        await engine.settled()
+    opened, upgrade = asyncio.Event(), Projections.upgrade
+
+    async def held(projections: Projections, *args: Any) -> Any:
+        await opened.wait()
+        return await upgrade(projections, *args)
+
+    monkeypatch.setattr(Projections, "upgrade", held)
+    monkeypatch.setattr(Lexical, "dimensions", 8)
+    async with open_engine(settings_in(tmp_path, embedder="lexical", vectors_url=URL)) as engine:
+        ana = Person(engine, "ana")
+        assert await engine.projections.upgrading(now())
+        await ana.creates("Ana plays the violin")
+        assert "Ana plays the violin" in await ana.finds("violin")
+        opened.set()
+
+        async def complete() -> bool:
+            return bool((await server.local.get_aliases()).aliases) and len(await server.points("ana")) == 2
+
+        await eventually(complete)
+        await ana.creates("Ana has a dog")
+        await ana.finds("dog")
+        assert [len(one.vector) for one in await server.points("ana") if isinstance(one.vector, list)] == [8, 8, 8]
 
 
 async def test_a_server_that_lost_its_data_is_filled_again_while_the_engine_runs(
