@@ -30,7 +30,7 @@ from qdrant_client.models import (
     ScoredPoint,
     VectorParams,
 )
-from sqlalchemy import MetaData, Row, Select, select, tuple_
+from sqlalchemy import MetaData, Row, Select, select, true, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.pgvector import PgVectorIndex
@@ -78,6 +78,8 @@ class QdrantIndex:
 
     async def put(self, connection: AsyncConnection, model: str, points: Sequence[Point]) -> None:
         await self._rows.put(connection, model, points)
+        if _is_copied(connection):
+            await connection.execute(select(true()))  # Sends the deferred rows: their locks come before the points.
         await self._copy(connection, model, {one.key: (one.content_hash, one.vector) for one in points})
 
     async def put_kept(self, connection: AsyncConnection, model: str, wanted: Sequence[Text]) -> Collection[Key]:

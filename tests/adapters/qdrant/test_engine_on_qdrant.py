@@ -14,6 +14,7 @@ from httpx import Headers
 from qdrant_client import AsyncQdrantClient
 from qdrant_client.http.exceptions import UnexpectedResponse
 from qdrant_client.models import Distance, PointStruct, Record, VectorParams
+from sqlalchemy import select
 
 from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
@@ -21,6 +22,7 @@ from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.adapters.minilm import Lexical
+from mnemolog.adapters.pgvector.tables import vectors
 from mnemolog.adapters.projecting import upgrading
 from mnemolog.adapters.projecting.projections import Projections
 from mnemolog.adapters.qdrant import index
@@ -258,6 +260,28 @@ async def test_a_server_that_lost_its_data_is_filled_again_while_the_engine_runs
         await server.loses_its_data()
         await erase(ana.engine, EraseMemory(user_id="ana", memory_id=memory_id, keep_turns=False))
         assert await ana.finds("violin") == ["Ana grows tomatoes"]
+
+
+async def test_the_row_of_a_vector_is_locked_before_its_point_is_written(
+    tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise what copies lacking vectors meanwhile puts the former one in its place."""
+    async with on_qdrant_with_ana(tmp_path, server) as ana:
+        memory_id = await ana.creates("Ana plays the violin")
+        await ana.finds("violin")
+        locked, upsert = list[bool](), server.local.upsert
+        row = select(vectors.c.subject_id).where(vectors.c.subject_id == memory_id)
+
+        async def watched(*args: Any, **named: Any) -> Any:
+            async with ana.engine.projections.live.begin() as connection:
+                free = await connection.execute(row.with_for_update(skip_locked=True))
+                locked.append(free.first() is None)
+            return await upsert(*args, **named)
+
+        monkeypatch.setattr(server.local, "upsert", watched)
+        await ana.updates(memory_id, text="Ana plays the cello")
+        await ana.finds("cello")
+        assert locked == [True]
 
 
 async def test_a_memory_whose_point_is_gone_is_found_in_postgres(tmp_path: Path, server: Server) -> None:
