@@ -12,7 +12,7 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.projections import doubts
 from mnemolog.projections.asking import together
 from mnemolog.projections.graph import hydration
-from mnemolog.projections.graph.facts import Point, fact_value, facts
+from mnemolog.projections.graph.facts import Point, facts, stated
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.rows import Row
 from mnemolog.projections.sources.graph import fact_hit, former_hit
@@ -30,8 +30,8 @@ async def critical(
         hydration.critical(connection, viewer, predicates, point), _ended(connection, viewer, predicates, point)
     )
     said = await doubts.of_critical(connection, viewer, holding)
-    held = {_what(one.row) for one in holding}
-    ended = [row for row in over if _what(row) not in held]
+    held = {stated(one.row) for one in holding}
+    ended = [row for row in over if stated(row) not in held]
     shown = [fact_hit(one, said.get(one.id)) for one in holding]
     return [*shown, *map(former_hit, ended[:MOST_ENDED])]
 
@@ -45,7 +45,3 @@ async def _ended(
     late = [row for row in rows if row["critical"] and row["state"] is State.ENDED]
     late = [row for row in late if row["valid_to"] > point.valid_at - ENDED_FOR]
     return sorted(late, key=lambda row: (row["valid_to"], row["relation_id"]), reverse=True)
-
-
-def _what(row: Row) -> tuple[object, ...]:
-    return row["subject_id"], row["predicate"], fact_value(row)

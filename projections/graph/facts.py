@@ -171,12 +171,13 @@ async def ended_lately(
     lately = _Narrowed().by(_with_predicate, predicates=single).by(_ended, valid_at=point.valid_at)
     rows = await read.rows(lately.by(_ended_since, since=point.valid_at - LATELY))
     ended = [row for row in rows if row["state"] is State.ENDED]
-    held = {_said(_fact(row, predicates, None)) for row in await read.slots_of(ended) if row["state"] is State.ACTIVE}
-    gone = (fact for row in ended if _said(fact := _fact(row, predicates, None)) not in held)
+    held = {stated(_fact(row, predicates, None)) for row in await read.slots_of(ended) if row["state"] is State.ACTIVE}
+    gone = (fact for row in ended if stated(fact := _fact(row, predicates, None)) not in held)
     return sorted(gone, key=itemgetter("valid_to"), reverse=True)
 
 
-def _said(fact: Row) -> tuple[object, ...]:
+def stated(fact: Row) -> tuple[object, ...]:
+    """What a fact states, whenever it held."""
     return fact["subject_id"], fact["predicate"], fact_value(fact)
 
 

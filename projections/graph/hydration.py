@@ -155,12 +155,15 @@ _WORDS = re.compile(r"\w+")
 
 def with_former(text: str, ended: Sequence[Row]) -> str:
     """A text with the ended facts that a line mentions named behind that line."""
-    return "\n".join(_marked(line, ended) for line in text.split("\n")) if ended else text
+    if not ended:
+        return text
+    values = [(_spaced(fact_value(fact)), former_sentence(fact)) for fact in ended]
+    return "\n".join(_marked(line, values) for line in text.split("\n"))
 
 
-def _marked(line: str, ended: Sequence[Row]) -> str:
+def _marked(line: str, values: Sequence[tuple[str, str]]) -> str:
     words = _spaced(line)
-    told = dict.fromkeys(former_sentence(fact) for fact in ended if _spaced(fact_value(fact)) in words)
+    told = dict.fromkeys(former for value, former in values if value in words)
     return f"{line} ({FORMER}: {'; '.join(list(told)[:MOST_FORMER])})" if told else line
 
 
