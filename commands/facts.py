@@ -22,7 +22,7 @@ from mnemolog.domain.json_value import checked_json
 from mnemolog.domain.memory import Status
 from mnemolog.domain.origin import Origin, require_inside, restated
 from mnemolog.domain.predicates import MAX_PREDICATE, ObjectKind, Predicate, predicate_name
-from mnemolog.domain.relation import Relation, value_key
+from mnemolog.domain.relation import Relation, object_key
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.text import clean, name_key
 from mnemolog.events import graph as events
@@ -120,7 +120,7 @@ class Object:
         if relation.object_id is not None:
             return state.root(relation.object_id) == self.entity_id
         if relation.name is None or self.literal:
-            return self.entity_id is None and value_key(relation.value) == value_key(value)
+            return self.entity_id is None and object_key(relation.value) == object_key(value)
         entity = state.entities.get(self.entity_id) if self.entity_id else None
         return entity.called(relation.name) if entity else name_key(relation.name) == name_key(value)
 

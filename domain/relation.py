@@ -12,6 +12,7 @@ from mnemolog.domain.facts import Fact, Validity
 from mnemolog.domain.memory import Status
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.scope import Scope
+from mnemolog.domain.text import same_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,17 @@ class Relation:
         return replace(self, validity=Validity(self.relation_id))
 
 
+def object_key(value: Any) -> str:
+    """The form in which the values of facts are compared: a text in any case and spacing, and a number as its text.
+
+    >>> object_key("Penicillin") == object_key("penicillin "), object_key("34") == object_key(34.0)
+    (True, True)
+    """
+    return same_text(value) if isinstance(value, str) else value_key(value)
+
+
 def value_key(value: Any) -> str:
-    """The form in which literal values are compared: canonical JSON, in which 1.0 is 1."""
+    """A value as canonical JSON, in which 1.0 is 1."""
     return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 

@@ -14,7 +14,7 @@ from mnemolog.domain.facts import Validity
 from mnemolog.domain.link import Ends, Link
 from mnemolog.domain.memory import Memory, Status
 from mnemolog.domain.predicates import PredicatePolicy
-from mnemolog.domain.relation import Relation, value_key
+from mnemolog.domain.relation import Relation, object_key
 from mnemolog.domain.scope_merge import ScopedFact, overridden
 from mnemolog.domain.sentence import value_text
 from mnemolog.events.profile_fold import ProfileField
@@ -117,7 +117,7 @@ def _overridden(
     scoped = defaultdict[str | None, list[ScopedFact]](list)
     for one in known:
         if one.status is Status.ACTIVE and any(period.holds_at(at) for period in one.validity.periods):
-            value = root_of(entities, one.object_id) if one.object_id else value_key(one.value)
+            value = root_of(entities, one.object_id) if one.object_id else object_key(one.value)
             subject = root_of(entities, one.subject_id)
             fact = ScopedFact(one.relation_id, one.scope, subject, one.predicate, value, one.origin.external)
             scoped[one.agent_id].append(fact)

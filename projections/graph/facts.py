@@ -34,7 +34,7 @@ from mnemolog.domain.facts import Period, State
 from mnemolog.domain.memory import VISIBLE, Status
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import ObjectKind, Predicate, PredicatePolicy
-from mnemolog.domain.relation import value_key
+from mnemolog.domain.relation import object_key
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.scope_merge import ScopedFact, overridden
 from mnemolog.domain.sentence import value_text
@@ -468,7 +468,7 @@ def _distinct(rows: Iterable[Row]) -> Sequence[tuple[ScopedFact, Row]]:
 
 
 def _scoped(row: Row) -> ScopedFact:
-    value = row["object"]["entity_id"] if row["object"] else value_key(row["value"])
+    value = row["object"]["entity_id"] if row["object"] else object_key(row["value"])
     return ScopedFact(
         row["relation_id"],
         Scope(row["scope"]),

@@ -70,6 +70,19 @@ def test_repeating_a_value_is_an_observation_that_makes_it_surer() -> None:
     assert observed.confidence == pytest.approx(0.65)
 
 
+@pytest.mark.spec("X13")
+@pytest.mark.parametrize(
+    ("one", "other"), [("Penicillin", "penicillin"), ("ward sister", "Ward  Sister."), ("34", 34), ("B-", "b-")]
+)
+def test_a_value_in_another_spelling_is_a_repetition(one: str, other: str | int) -> None:
+    told = Told()
+    first = told.remember("Alice", "has", one, literal=True)
+
+    assert told.remember("Alice", "has", other, literal=True) == first
+    assert isinstance(told.payloads()[-1], RelationObserved)
+    assert told.remember("Alice", "has", "B", literal=True) != first
+
+
 @pytest.mark.spec("X14")
 def test_the_same_turn_is_no_second_observation() -> None:
     told = Told()
