@@ -16,3 +16,8 @@ class Generation(BaseModel):
     prompt_version: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+
+    @property
+    def writer(self) -> str:
+        """The model and the prompt with its version, as the metadata of a memory names them."""
+        return f"{self.model} {self.prompt}-{self.prompt_version}"

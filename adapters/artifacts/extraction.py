@@ -125,7 +125,7 @@ async def _extract(engine: Services, attempt: Attempt) -> None:
 
 
 def _subject(job: Job) -> tuple[StreamId, UUID]:
-    return StreamId(job.tenant, job.stream), UUID(str(job.payload["artifact_id"]))
+    return job.owner, UUID(str(job.payload["artifact_id"]))
 
 
 async def _read(

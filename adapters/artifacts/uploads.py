@@ -54,7 +54,7 @@ async def discard(engine: Services, uploaded: Upload) -> None:
 
 async def _delete_orphan(engine: Services, attempt: Attempt) -> None:
     """Delete the blob, unless an event names it, or it was uploaded again since, as by a repeated import."""
-    stream, blob = StreamId(attempt.job.tenant, attempt.job.stream), str(attempt.job.payload["blob"])
+    stream, blob = attempt.job.owner, str(attempt.job.payload["blob"])
     await engine.projections.require_whole_log()
     async with _locked(engine, stream, blob):
         if await engine.jobs.has_later(attempt.job):

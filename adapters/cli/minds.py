@@ -18,7 +18,6 @@ from mnemolog.adapters.maintenance.running import JOBS, run_mind
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.minds.mind import REFLECTING, WITHOUT_MODEL, Mind
-from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, Position, StreamId
 from mnemolog.events.memory import MemoriesLinked, MemoriesMerged, MemoryCreated, MemoryObserved, MemoryStatusChanged
 from mnemolog.projections.reads.moment import Moment
@@ -122,10 +121,9 @@ def resume(
 
 async def _texts(run: Run, ran: Ran) -> Mapping[UUID, str]:
     """The texts of the memories that the changes name by their ids alone."""
-    viewer = Viewer(run.stream.tenant, run.stream.owner, run.agent_id)
     named = {one for change in ran.changes for one in _named(change)}
     moment = Moment(after=Position(run.stream, await run.engine.log.head(run.stream)))
-    return {id_: row["text"] for id_, row in (await run.engine.reads.memories(viewer, named, moment)).items()}
+    return {id_: row["text"] for id_, row in (await run.engine.reads.memories(run.viewer, named, moment)).items()}
 
 
 def _named(change: Mapping[str, Any]) -> Sequence[UUID]:

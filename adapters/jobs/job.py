@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from mnemolog.domain.identity import identifier
+from mnemolog.events.envelope import StreamId
 
 MAX_ATTEMPTS = 8
 TIMEOUT_SECONDS = 3600.0
@@ -54,6 +55,11 @@ class Job:
     cancel_requested: bool
     progress: Mapping[str, Any]
     error: str | None
+
+    @property
+    def owner(self) -> StreamId:
+        """The stream of its owner."""
+        return StreamId(self.tenant, self.stream)
 
     def as_dict(self) -> dict[str, Any]:
         return {**asdict(self), "job_id": str(self.job_id), "status": self.status.value}

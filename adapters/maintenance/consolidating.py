@@ -7,6 +7,7 @@ a model is asked about the rest, in requests of 5 to 10 pairs. A pair that was c
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, func, or_, select, tuple_
@@ -14,7 +15,7 @@ from sqlalchemy import ColumnElement, func, or_, select, tuple_
 from mnemolog.adapters.jobs.job import Attempt, Kind
 from mnemolog.adapters.maintenance import curating
 from mnemolog.adapters.maintenance.extracting import start_of_day
-from mnemolog.adapters.maintenance.minds import RULES, Ran, Run
+from mnemolog.adapters.maintenance.minds import RULES, Ran, Run, answer_of, run_job
 from mnemolog.adapters.reads.neighbours import Neighbours
 from mnemolog.adapters.services import Services
 from mnemolog.commands.memories import LinkMemories, MergeMemories, Similar, UpdateMemory
@@ -22,7 +23,6 @@ from mnemolog.commands.minds import Change
 from mnemolog.commands.models import ChatModel
 from mnemolog.commands.prompts import load
 from mnemolog.domain.contradiction import CONTRADICTS
-from mnemolog.domain.errors import ModelOutputInvalid
 from mnemolog.domain.importance import from_five
 from mnemolog.domain.memory import Memory, Status
 from mnemolog.domain.minds.consolidation import (
@@ -40,8 +40,8 @@ from mnemolog.domain.minds.consolidation import (
     candidates,
     is_numeric_step,
 )
-from mnemolog.domain.minds.mind import WITHOUT_MODEL, Mind
-from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, USER, StreamId
+from mnemolog.domain.minds.mind import Mind
+from mnemolog.events.envelope import USER
 from mnemolog.events.fields import validated
 from mnemolog.events.generation import Generation
 from mnemolog.events.minds import MindRan, Pair, mind_tag
@@ -54,27 +54,16 @@ SWEEP, JOB = "sweep-consolidation", "consolidate"
 EVERY_SECONDS = 3600.0
 QUIET = timedelta(hours=1)
 PROMPT, TOKENS = "consolidation", 400
-ANSWERS = 3
 
 
 def consolidating(engine: Services) -> list[Kind]:
-    """The sweep, and the job of one user, which decides again under the guard of the log."""
+    """The sweep, and the job of one user."""
 
     async def sweep(attempt: Attempt) -> None:
         await attempt.save({"enqueued": await enqueue_due(engine, engine.writes.now())})
 
-    async def work(attempt: Attempt) -> None:
-        job = attempt.job
-        stream = StreamId(job.tenant, job.stream)
-        run_id = f"consolidation-{job.job_id}"
-        run = Run(engine, Mind.CONSOLIDATION, stream, DEFAULT_AGENT, DEFAULT_THREAD, run_id)
-        ran = await consolidate(run, last_attempt=job.attempts >= ANSWERS)
-        await attempt.save({"changes": len(ran.changes), **ran.figures})
-
-    return [
-        Kind(name=SWEEP, every=EVERY_SECONDS, run=sweep),
-        Kind(name=JOB, run=work, mind=Mind.CONSOLIDATION),
-    ]
+    work = partial(run_job, engine, Mind.CONSOLIDATION, consolidate)
+    return [Kind(name=SWEEP, every=EVERY_SECONDS, run=sweep), Kind(name=JOB, run=work, mind=Mind.CONSOLIDATION)]
 
 
 async def enqueue_due(engine: Services, now: datetime) -> int:
@@ -114,9 +103,7 @@ async def consolidate(run: Run, *, last_attempt: bool = True) -> Ran:
         changes = tuple(_change(run, one) for one in plain)
         await run.record(ran, Generation(model=RULES), changes=changes)
         ran.figures["merged"] = _merged(ran)
-    chat = run.engine.models.chat
-    if chat is None:
-        ran.skipped.append(f"no chat model: {WITHOUT_MODEL[run.mind]}")
+    if (chat := run.chat(ran)) is None:
         return ran
     for batch in batches(doubtful):
         await _ask(run, ran, chat, batch, last_attempt=last_attempt)
@@ -131,18 +118,12 @@ def _merged(ran: Ran) -> int:
 
 async def _ask(run: Run, ran: Ran, chat: ChatModel, batch: Sequence[Candidates], *, last_attempt: bool) -> None:
     """Ask about some pairs, and record the verdicts: a merge, a newer value of the same thing, or neither."""
-    prompt = load(PROMPT)
-    generation, same = Generation(model=chat.model, prompt=prompt.name, prompt_version=prompt.version), set[int]()
-    lines = [f"[{number}]\nolder: {_line(one.older)}\nnewer: {_line(one.newer)}" for number, one in enumerate(batch, 1)]
-    try:
-        done = await chat.complete(run.stream.tenant, prompt, "\n\n".join(lines), Verdicts, max_tokens=TOKENS)
-    except ModelOutputInvalid:
-        if not last_attempt:
-            raise
-    else:
-        generation = done.generation
-        same = {one.number for one in done.output.pairs if one.same}
     numbered = list(enumerate(batch, 1))
+    text = "\n\n".join(f"[{number}]\nolder: {_line(one.older)}\nnewer: {_line(one.newer)}" for number, one in numbered)
+    answer, generation = await answer_of(
+        chat, run.stream.tenant, load(PROMPT), text, Verdicts, max_tokens=TOKENS, last_attempt=last_attempt
+    )
+    same = {one.number for one in answer.pairs if one.same} if answer else set()
     changes = tuple(_change(run, one) for number, one in numbered if number in same)
     pairs = tuple(_pair(one) for number, one in numbered if number not in same)
     await run.record(ran, generation, changes=changes, pairs=pairs)

@@ -6,28 +6,27 @@ they are hidden, and an undo brings them back. Without a model, only trivial mem
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from uuid import UUID, uuid5
 
 from sqlalchemy import func, select, tuple_
 
-from mnemolog.adapters.jobs.job import Attempt, Kind
+from mnemolog.adapters.jobs.job import Kind
 from mnemolog.adapters.maintenance.extracting import start_of_day
-from mnemolog.adapters.maintenance.minds import RULES, Ran, Run
+from mnemolog.adapters.maintenance.minds import RULES, Ran, Run, answer_of, run_job
 from mnemolog.adapters.services import Services
 from mnemolog.commands.memories import ChangeStatus, CreateMemory, MergeMemories
 from mnemolog.commands.minds import Change
 from mnemolog.commands.models import ChatModel
 from mnemolog.commands.prompts import load
-from mnemolog.domain.errors import ModelOutputInvalid
 from mnemolog.domain.extraction.validation import Fault
 from mnemolog.domain.importance import from_level
 from mnemolog.domain.memory import Cause, Memory, Status
 from mnemolog.domain.memory import Kind as MemoryKind
 from mnemolog.domain.memory_key import Source
 from mnemolog.domain.minds.curation import FOLDS_A_DAY, UNUSED, Fold, groups, is_trivial, judge
-from mnemolog.domain.minds.mind import WITHOUT_MODEL, Mind
+from mnemolog.domain.minds.mind import Mind
 from mnemolog.domain.origin import Origin, lowest
-from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, StreamId
 from mnemolog.events.fields import validated
 from mnemolog.events.generation import Generation
 from mnemolog.events.minds import MindRan, mind_tag
@@ -38,22 +37,13 @@ from mnemolog.projections.rows import Row, fetch, stored
 
 JOB = "curate"
 PROMPT, TOKENS = "curator", 300
-ANSWERS = 3
 MOST_ARCHIVED, MOST_SOURCES, MOST_READ = 50, 50, 5000
 _IDS = UUID("1f7f2f5e-9a0d-5d2f-9a55-3c4cbb0f6a54")
 
 
 def curating(engine: Services) -> Kind:
-    """The job of one user, which decides again under the guard of the log."""
-
-    async def work(attempt: Attempt) -> None:
-        job = attempt.job
-        stream = StreamId(job.tenant, job.stream)
-        run = Run(engine, Mind.CURATOR, stream, DEFAULT_AGENT, DEFAULT_THREAD, f"curator-{job.job_id}")
-        ran = await curate(run, last_attempt=job.attempts >= ANSWERS)
-        await attempt.save({"changes": len(ran.changes), **ran.figures})
-
-    return Kind(name=JOB, run=work, mind=Mind.CURATOR)
+    """The job of one user."""
+    return Kind(name=JOB, run=partial(run_job, engine, Mind.CURATOR, curate), mind=Mind.CURATOR)
 
 
 async def curate(run: Run, *, last_attempt: bool = True) -> Ran:
@@ -62,8 +52,7 @@ async def curate(run: Run, *, last_attempt: bool = True) -> Ran:
     ModelUnavailable and ModelBudgetExceeded: the job is tried again later. ModelOutputInvalid unless it is the
     `last_attempt`: then the group is left alone.
     """
-    ran, engine = run.begun(), run.engine
-    now, rows = engine.writes.now(), await _rows(run)
+    ran, now, rows = run.begun(), run.engine.writes.now(), await _rows(run)
     known = {row["memory_id"]: row for row in rows}
     asked, today, archived = await _before(run, now)
     trivial = [row for row in rows if row["memory_id"] not in archived and _is_unused(row, now)][:MOST_ARCHIVED]
@@ -74,31 +63,23 @@ async def curate(run: Run, *, last_attempt: bool = True) -> Ran:
     found = groups([(as_memory(row), row["updated_at"]) for row in rows], now)
     due = [group for group in found if frozenset(one.memory_id for one in group) not in asked]
     ran.figures = {"archived": len(trivial), "groups": len(due)}
-    if engine.models.chat is None:
-        ran.skipped.append(f"no chat model: {WITHOUT_MODEL[run.mind]}")
+    if (chat := run.chat(ran)) is None:
         return ran
     for group in due[: max(0, FOLDS_A_DAY - today)]:
         sources = {turn for one in group for turn in known[one.memory_id]["source_turn_ids"]}
         if len(sources) <= MOST_SOURCES:
-            await _fold(run, ran, engine.models.chat, group, sorted(sources), last_attempt=last_attempt)
+            await _fold(run, ran, chat, group, sorted(sources), last_attempt=last_attempt)
     return ran
 
 
 async def _fold(
     run: Run, ran: Ran, chat: ChatModel, group: Sequence[Memory], sources: Sequence[str], *, last_attempt: bool
 ) -> None:
-    prompt = load(PROMPT)
-    generation = Generation(model=chat.model, prompt=prompt.name, prompt_version=prompt.version)
-    text: str | Fault = Fault.UNREADABLE
     lines = "\n".join(f"- {' '.join(one.content.text.split())}" for one in group)
-    try:
-        done = await chat.complete(run.stream.tenant, prompt, lines, Fold, max_tokens=TOKENS)
-    except ModelOutputInvalid:
-        if not last_attempt:
-            raise
-    else:
-        generation = done.generation
-        text = judge(done.output, group)
+    answer, generation = await answer_of(
+        chat, run.stream.tenant, load(PROMPT), lines, Fold, max_tokens=TOKENS, last_attempt=last_attempt
+    )
+    text = judge(answer, group) if answer else Fault.UNREADABLE
     ids = tuple(one.memory_id for one in group)
     changes = () if isinstance(text, Fault) else (_folded(run, group, text, sources, generation),)
     faults = (text,) if isinstance(text, Fault) else ()
@@ -123,7 +104,7 @@ def _folded(run: Run, group: Sequence[Memory], text: str, sources: Sequence[str]
         "entity_refs": tuple(dict.fromkeys(ref for one in group for ref in one.identity.entity_refs)),
         "entity_label": first.identity.entity_label,
         "source_turn_ids": tuple(sources),
-        "metadata": {"mind": f"{generation.model} {generation.prompt}-{generation.prompt_version}"},
+        "metadata": {"mind": generation.writer},
     }
     merge = {"memory_id": memory_id, "absorbed_ids": tuple(one.memory_id for one in group)}
     return Change(commands=(validated(CreateMemory, {**who, **fields}), validated(MergeMemories, {**who, **merge})))

@@ -74,7 +74,7 @@ async def enqueue_due(engine: Services, now: datetime) -> int:
 async def extract_thread(engine: Services, attempt: Attempt) -> None:
     """Record what the messages of a thread state, from where the last job ended; then the model may read them."""
     job = attempt.job
-    stream, payload = StreamId(job.tenant, job.stream), dict(job.payload)
+    stream, payload = job.owner, dict(job.payload)
     now = engine.writes.now()
     before, written_today = await engine.jobs.sum_up((THREAD, WINDOWS), stream, payload, start_of_day(now))
     through, written = max(before, job.progress.get("through", 0)), job.progress.get("written", 0)

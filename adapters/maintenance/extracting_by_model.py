@@ -26,10 +26,12 @@ from mnemolog.adapters.maintenance.extracting import (
     propose,
     start_of_day,
 )
+from mnemolog.adapters.maintenance.messages import line_of, said
+from mnemolog.adapters.maintenance.minds import ANSWERS, answer_of
 from mnemolog.adapters.services import Services
 from mnemolog.commands.extraction_requests import MODEL_ACTOR, ExtractTurn
 from mnemolog.commands.memories import CreateMemory
-from mnemolog.commands.models import ChatModel, Completion
+from mnemolog.commands.models import ChatModel
 from mnemolog.commands.prompts import Prompt, load
 from mnemolog.commands.todos import OpenTodo
 from mnemolog.commands.windows import ExtractWindow, Proposed
@@ -46,22 +48,19 @@ from mnemolog.domain.memory_key import Source
 from mnemolog.domain.minds.mind import Mind
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import PredicatePolicy
-from mnemolog.domain.summary import FactCandidate, SummaryKind, shortened
+from mnemolog.domain.summary import FactCandidate, SummaryKind
 from mnemolog.domain.text import same_text
 from mnemolog.domain.turn import Role
 from mnemolog.events.conversation import TurnRecorded, divided_tag, summaries_tag, thread_tag, turn_tag
-from mnemolog.events.envelope import Recorded, StreamId
+from mnemolog.events.envelope import StreamId
 from mnemolog.events.episodes import EpisodeClosed
 from mnemolog.events.extraction import MessagesExtracted, read_tag
 from mnemolog.events.fields import validated
 from mnemolog.events.generation import Generation
-from mnemolog.events.message_fold import MESSAGE
 from mnemolog.events.summaries import SummaryWritten
 
 PROMPT = "extraction"
-TOKENS, MESSAGE_CHARACTERS, MESSAGES_BEFORE = 2000, 2000, 4
-# After so many answers that cannot be used, a window is passed over.
-ANSWERS = 3
+TOKENS, MESSAGES_BEFORE = 2000, 4
 KINDS = {Sort.EVENT: MemoryKind.EPISODE, Sort.PROCEDURE: MemoryKind.PROCEDURE}
 _TODOS = UUID("5b0f4f0c-0c0e-5d39-8f5b-1c7f1e7f0f52")
 
@@ -86,7 +85,7 @@ async def extract_windows(engine: Services, chat: ChatModel, attempt: Attempt) -
     read it again. Returns the progress: how far it got, since when, and how many events were written.
     """
     job = attempt.job
-    stream = StreamId(job.tenant, job.stream)
+    stream = job.owner
     place = {name: job.payload[name] for name in ("agent_id", "thread_id")}
     head, _ = await engine.jobs.sum_up((THREAD,), stream, place, engine.writes.now())
     before, _ = await engine.jobs.sum_up((WINDOWS,), stream, place, engine.writes.now())
@@ -104,7 +103,7 @@ async def _read_windows(
     engine: Services, chat: ChatModel, attempt: Attempt, place: Payload, head: int, progress: Mapping[str, int]
 ) -> dict[str, int]:
     job, now = attempt.job, engine.writes.now()
-    stream, agent_id, thread_id = StreamId(job.tenant, job.stream), str(place["agent_id"]), str(place["thread_id"])
+    stream, agent_id, thread_id = job.owner, str(place["agent_id"]), str(place["thread_id"])
     through, since, written = progress["through"], progress["since"], job.progress.get("written", 0)
     unusable = job.progress.get("unusable", 0)  # Of the first window that is read now.
     left = await _left(engine, stream, place)
@@ -114,15 +113,15 @@ async def _read_windows(
         after = max(0, through - WINDOW_BEFORE)
         events = await engine.log.read(stream, after=after, until=until, tags=[thread_tag(thread_id)])
         divided = await engine.log.read(stream, after=after, tags=[divided_tag(agent_id, thread_id)])
-        said = _said(events, agent_id, now - READ_FOR)
-        new = [one for one in said if one.seq > through and one.turn_id not in read]
+        spoken = said(events, agent_id, now - READ_FOR)
+        new = [one for one in spoken if one.seq > through and one.turn_id not in read]
         ends = {one.payload.last_turn_ids[-1] for one in divided if isinstance(one.payload, EpisodeClosed)}
         quiet = until < head or not new or now - new[-1].at >= QUIET
         for window in windows(new, ends, engine.policy.extraction, quiet=quiet):
             if window.trigger:
                 if left <= 0:  # What is left waits for another day, and costs no tokens.
                     return {"through": through, "since": since, "written": written}
-                earlier = [one for one in said if one.seq < window.messages[0].seq][-MESSAGES_BEFORE:]
+                earlier = [one for one in spoken if one.seq < window.messages[0].seq][-MESSAGES_BEFORE:]
                 try:
                     recorded = await _extract(engine, chat, attempt, stream, window, earlier, left, unusable)
                 except ModelOutputInvalid:
@@ -144,7 +143,7 @@ async def extract_summary(engine: Services, attempt: Attempt) -> int:
     Returns how many events were written.
     """
     job = attempt.job
-    stream, agent_id, thread_id = StreamId(job.tenant, job.stream), job.payload["agent_id"], job.payload["thread_id"]
+    stream, agent_id, thread_id = job.owner, job.payload["agent_id"], job.payload["thread_id"]
     written = await engine.log.read(stream, tags=[summaries_tag(thread_id)])
     summaries = [(one.event_id, one.payload) for one in written if isinstance(one.payload, SummaryWritten)]
     of_episode = [
@@ -159,7 +158,7 @@ async def extract_summary(engine: Services, attempt: Attempt) -> int:
     ends = await engine.log.read(stream, tags=[turn_tag(summary.first_turn_id), turn_tag(summary.last_turn_id)])
     turns = [one.seq for one in ends if isinstance(one.payload, TurnRecorded)]
     events = await engine.log.read(stream, after=turns[0] - 1, tags=[thread_tag(thread_id)])
-    messages = [one for one in _said(events, agent_id, datetime.min.replace(tzinfo=UTC)) if one.seq <= turns[-1]]
+    messages = [one for one in said(events, agent_id, datetime.min.replace(tzinfo=UTC)) if one.seq <= turns[-1]]
     proposed = TypeAdapter(tuple[FactCandidate, ...]).validate_python(summary.summary_json["facts_candidates"])
     judged = judge_summary(proposed, messages)
     cited = {message for one in judged.accepted for message in one.said_by}
@@ -176,7 +175,7 @@ async def _left(engine: Services, stream: StreamId, payload: Payload) -> int:
 
 def _who(attempt: Attempt) -> Mapping[str, Any]:
     job = attempt.job
-    stream = StreamId(job.tenant, job.stream)
+    stream = job.owner
     return {
         "tenant": stream.tenant,
         "user_id": stream.owner,
@@ -191,23 +190,6 @@ async def _read(engine: Services, stream: StreamId, agent_id: str, thread_id: st
     events = await engine.log.read(stream, tags=[read_tag(agent_id, thread_id)])
     found = (one.payload for one in events)
     return {id_ for one in found if isinstance(one, MessagesExtracted) and not one.summary_id for id_ in one.turn_ids}
-
-
-def _said(events: Sequence[Recorded], agent_id: str, since: datetime) -> Sequence[Utterance]:
-    """What the user and the agent said to each other, without what was hidden or erased."""
-    messages: dict[str, Any] = {}
-    for event in events:
-        messages |= MESSAGE.evolve(messages, event.payload)
-    return [
-        Utterance(event.seq, turn.turn_id, turn.role, turn.speaker, turn.text, event.occurred_at)
-        for event in events
-        if isinstance(turn := event.payload, TurnRecorded)
-        and turn.role in (Role.USER, Role.ASSISTANT)
-        and turn.text
-        and event.meta.agent_id == agent_id
-        and event.recorded_at >= since
-        and messages[turn.turn_id].visible
-    ]
 
 
 async def _extract(
@@ -225,37 +207,23 @@ async def _extract(
     `unusable` is how many of its answers about this window could not be used so far.
     """
     prompt = prompt_of(engine.policy.categories, engine.policy.predicates)
-    generation = Generation(model=chat.model, prompt=prompt.name, prompt_version=prompt.version)
+    earlier = [f"- {line_of(one)}" for one in before]
+    lead = ["Before, only to understand the rest:", *earlier, "", "Messages:"] if earlier else ["Messages:"]
+    text = "\n".join([*lead, *(f"[{number}] {line_of(one)}" for number, one in enumerate(window.messages, 1))])
+    last = unusable + 1 >= ANSWERS
+    answer, generation = await answer_of(
+        chat, stream.tenant, prompt, text, Extracted, max_tokens=TOKENS, last_attempt=last
+    )
     judged = Judged((), (Fault.UNREADABLE,))
-    try:
-        done = await _ask(chat, stream, prompt, window, before)
-    except ModelOutputInvalid:
-        if unusable + 1 < ANSWERS:
-            raise
-    else:
-        generation = done.generation
+    if answer:
         judged = judge(
-            done.output.candidates,
+            answer.candidates,
             window.messages,
             before,
             categories=engine.policy.categories.categories,
             profile_fields=engine.policy.profile.sensitive | engine.policy.profile.benign,
         )
     return await record(engine, stream, _who(attempt), window, judged, generation, left)
-
-
-async def _ask(
-    chat: ChatModel, stream: StreamId, prompt: Prompt, window: Window, before: Sequence[Utterance]
-) -> Completion[Extracted]:
-    earlier = [f"- {_line(one)}" for one in before]
-    asked = [f"[{number}] {_line(one)}" for number, one in enumerate(window.messages, 1)]
-    lead = ["Before, only to understand the rest:", *earlier, "", "Messages:"] if earlier else ["Messages:"]
-    return await chat.complete(stream.tenant, prompt, "\n".join([*lead, *asked]), Extracted, max_tokens=TOKENS)
-
-
-def _line(one: Utterance) -> str:
-    text = shortened(" ".join(one.text.split()), MESSAGE_CHARACTERS)
-    return f"{one.at:%A %Y-%m-%d} {one.speaker or one.role}: {text}"
 
 
 def prompt_of(categories: CategoryPolicy, predicates: PredicatePolicy) -> Prompt:
@@ -277,7 +245,7 @@ async def record(
     summary_id: UUID | None = None,
 ) -> int:
     """Record what passed, in one append; how many events that took."""
-    extractor = f"{generation.model} {generation.prompt}-{generation.prompt_version}"
+    extractor = generation.writer
     proposed, faults, written = list[Proposed](), list(judged.faults), 0
     for one in judged.accepted:
         try:

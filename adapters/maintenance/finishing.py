@@ -23,7 +23,7 @@ def finishing(engine: Services) -> Kind:
 
 async def _finish(engine: Services, attempt: Attempt) -> None:
     job = attempt.job
-    stream = StreamId(job.tenant, job.stream)
+    stream = job.owner
     events = await engine.log.read(stream, after=int(job.payload["after"]), unread=True)
     erasures = [one for one in events if one.payload.shreds()]
     await attempt.save({"erasures": len(erasures)})  # The erasure of a user takes this job along.

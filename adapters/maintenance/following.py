@@ -27,7 +27,7 @@ def following(engine: Services) -> Kind:
 
 async def _follow(engine: Services, attempt: Attempt) -> None:
     job = attempt.job
-    stream, run_id = StreamId(job.tenant, job.stream), f"withdrawal-{job.job_id}"
+    stream, run_id = job.owner, f"withdrawal-{job.job_id}"
     events = await engine.log.read(stream, after=int(job.payload["after"]))
     turn_ids = dict.fromkeys([id_ for event in events for id_ in await _changed(engine, event)])
     for start in range(0, len(turn_ids), MOST):

@@ -2,15 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
+from mnemolog.adapters.jobs.job import Attempt
 from mnemolog.adapters.services import Services
 from mnemolog.commands.minds import RunMind
-from mnemolog.domain.minds.mind import Mind
+from mnemolog.commands.models import ChatModel
+from mnemolog.commands.prompts import Prompt
+from mnemolog.domain.errors import ModelOutputInvalid
+from mnemolog.domain.minds.mind import WITHOUT_MODEL, Mind
 from mnemolog.domain.scope import Scope
+from mnemolog.domain.viewer import Viewer
 from mnemolog.events import memory as events
-from mnemolog.events.envelope import DEFAULT_AGENT, StreamId
+from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, StreamId
 from mnemolog.events.event import Event
 from mnemolog.events.fields import validated
 from mnemolog.events.generation import Generation
@@ -18,6 +23,10 @@ from mnemolog.events.minds import MindRan
 
 RULES = "rules-1"
 """The model that a run without one names."""
+ANSWERS = 3
+"""After so many answers that cannot be used, what the model was asked about is passed over."""
+
+Output = TypeVar("Output")
 
 
 @dataclass(slots=True)
@@ -82,12 +91,22 @@ class Run:
         }
 
     @property
+    def viewer(self) -> Viewer:
+        return Viewer(self.stream.tenant, self.stream.owner, self.agent_id)
+
+    @property
     def scope(self) -> Scope:
         """Whose memories it makes: the agent's own, unless no agent is named."""
         return Scope.GLOBAL if self.agent_id == DEFAULT_AGENT else Scope.AGENT
 
     def begun(self) -> Ran:
         return Ran(self.mind, self.run_id, self.dry_run)
+
+    def chat(self, ran: Ran) -> ChatModel | None:
+        """The chat model. Without one, the run says what it leaves out."""
+        if self.engine.models.chat is None:
+            ran.skipped.append(f"no chat model: {WITHOUT_MODEL[self.mind]}")
+        return self.engine.models.chat
 
     async def record(self, ran: Ran, generation: Generation, **fields: Any) -> None:
         """Record what the mind read and proposes, in one append, or plan it."""
@@ -103,6 +122,45 @@ class Run:
         written = await self.engine.log.read(self.stream, after=receipt.first_seq - 1, until=receipt.last_seq)
         own = set(receipt.event_ids)
         ran.add([one.payload for one in written if one.event_id in own])
+
+
+class Work(Protocol):
+    """What a mind does in one run."""
+
+    async def __call__(self, run: Run, *, last_attempt: bool) -> Ran: ...
+
+
+async def run_job(engine: Services, mind: Mind, work: Work, attempt: Attempt) -> None:
+    """Let a mind work as a job, which decides again under the guard of the log."""
+    job = attempt.job
+    place = job.payload.get("agent_id", DEFAULT_AGENT), job.payload.get("thread_id", DEFAULT_THREAD)
+    run = Run(engine, mind, job.owner, *place, f"{mind}-{job.job_id}")
+    ran = await work(run, last_attempt=job.attempts >= ANSWERS)
+    await attempt.save({"changes": len(ran.changes), **ran.figures})
+
+
+async def answer_of(
+    chat: ChatModel,
+    tenant: str,
+    prompt: Prompt,
+    text: str,
+    form: type[Output],
+    *,
+    max_tokens: int,
+    last_attempt: bool,
+) -> tuple[Output | None, Generation]:
+    """What a model answers, and how that was generated; None for an answer that cannot be used.
+
+    ModelOutputInvalid for that unless it is the `last_attempt`. ModelUnavailable and ModelBudgetExceeded: the job is
+    tried again later.
+    """
+    try:
+        done = await chat.complete(tenant, prompt, text, form, max_tokens=max_tokens)
+    except ModelOutputInvalid:
+        if not last_attempt:
+            raise
+        return None, Generation(model=chat.model, prompt=prompt.name, prompt_version=prompt.version)
+    return done.output, done.generation
 
 
 def _change(event: Event) -> Mapping[str, Any]:

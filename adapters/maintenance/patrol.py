@@ -40,8 +40,7 @@ def patrols(engine: Services) -> list[Kind]:
 
 async def run_patrol(run: Run) -> Ran:
     """A patrol of one being, as a run of a mind. NotFound if it has neither scenes nor scene notes."""
-    being = Viewer(run.stream.tenant, run.stream.owner, run.agent_id)
-    done = await patrol(run.engine, being, run.run_id, dry_run=run.dry_run)
+    done = await patrol(run.engine, run.viewer, run.run_id, dry_run=run.dry_run)
     return _as_ran(run, done)
 
 
@@ -63,7 +62,7 @@ def _as_ran(run: Run, done: Patrolled) -> Ran:
 async def patrol_due(engine: Services, attempt: Attempt) -> None:
     """The patrol of a being after its session, unless another one has closed its cycle; raises a model's error last."""
     job, run_id = attempt.job, f"patrol-{attempt.job.job_id}"
-    stream = StreamId(job.tenant, job.stream)
+    stream = job.owner
     being = Viewer(job.tenant, stream.owner, str(job.payload["agent_id"]))
     turn = await last_turn(engine, being)
     begun = await engine.log.read(stream, tags=[run_tag(run_id)])

@@ -8,14 +8,14 @@ message is reflected on once. Without a model, only unsure memories that a newer
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy import or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.jobs.job import Attempt, Kind
-from mnemolog.adapters.maintenance.minds import RULES, Ran, Run
+from mnemolog.adapters.maintenance.messages import line_of, said
+from mnemolog.adapters.maintenance.minds import RULES, Ran, Run, answer_of, run_job
 from mnemolog.adapters.maintenance.seeking_insights import enqueue_insights
 from mnemolog.adapters.maintenance.threads import enqueue_threads
 from mnemolog.adapters.services import Services
@@ -24,14 +24,13 @@ from mnemolog.commands.minds import Change
 from mnemolog.commands.models import ChatModel
 from mnemolog.commands.prompts import load
 from mnemolog.domain.contradiction import CONTRADICTS
-from mnemolog.domain.errors import ModelOutputInvalid
 from mnemolog.domain.extraction.validation import Fault
 from mnemolog.domain.extraction.windows import Utterance
 from mnemolog.domain.memory import SEMANTIC, Cause, Status
 from mnemolog.domain.memory import Kind as MemoryKind
 from mnemolog.domain.memory_key import MAX_REFS, Source
 from mnemolog.domain.mention import phrases
-from mnemolog.domain.minds.mind import WITHOUT_MODEL, Mind
+from mnemolog.domain.minds.mind import Mind
 from mnemolog.domain.minds.reflection import (
     MOST_MESSAGES,
     WRITE_NEEDED,
@@ -42,14 +41,10 @@ from mnemolog.domain.minds.reflection import (
 )
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.scope import Scope
-from mnemolog.domain.summary import shortened
-from mnemolog.domain.turn import Role
-from mnemolog.domain.viewer import Viewer
 from mnemolog.events.conversation import TurnRecorded, thread_tag, turn_tag
-from mnemolog.events.envelope import Recorded, StreamId
+from mnemolog.events.envelope import StreamId
 from mnemolog.events.fields import validated
 from mnemolog.events.generation import Generation
-from mnemolog.events.message_fold import MESSAGE
 from mnemolog.events.minds import MindRan, Pair, mind_tag
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.graph.tables import entities
@@ -59,9 +54,7 @@ from mnemolog.projections.rows import Key, Row, fetch, stored
 
 SWEEP, THREAD = "sweep-reflection", "reflect-thread"
 EVERY_SECONDS = 60.0
-PROMPT, TOKENS, MESSAGE_CHARACTERS = "reflection", 1000, 2000
-# After so many answers that cannot be used, the messages are passed over.
-ANSWERS = 3
+PROMPT, TOKENS = "reflection", 1000
 CATEGORY = "activity"
 # Older messages are not reflected on, such as after an upgrade.
 READ_FOR = timedelta(days=7)
@@ -70,18 +63,14 @@ MOST_ARCHIVED = 20
 
 
 def reflecting(engine: Services) -> list[Kind]:
-    """The sweep, and the job of one thread, which decides again under the guard of the log."""
+    """The sweep, and the job of one thread."""
 
     async def sweep(attempt: Attempt) -> None:
         await attempt.save({"enqueued": await enqueue_due(engine, engine.writes.now())})
 
     async def thread(attempt: Attempt) -> None:
-        job = attempt.job
-        place = (StreamId(job.tenant, job.stream), job.payload["agent_id"], job.payload["thread_id"])
-        run = Run(engine, Mind.REFLECTION, *place, run_id=f"reflection-{job.job_id}")
-        ran = await reflect(run, last_attempt=job.attempts >= ANSWERS)
-        await attempt.save({"changes": len(ran.changes)})
-        await enqueue_insights(engine, place[0], job.payload)
+        await run_job(engine, Mind.REFLECTION, reflect, attempt)
+        await enqueue_insights(engine, attempt.job.owner, attempt.job.payload)
 
     return [
         Kind(name=SWEEP, every=EVERY_SECONDS, run=sweep),
@@ -132,10 +121,8 @@ async def reflect(run: Run, *, last_attempt: bool = True) -> Ran:
     ModelUnavailable and ModelBudgetExceeded: the job is tried again later. ModelOutputInvalid unless it is the
     `last_attempt`: then the messages are passed over.
     """
-    ran, chat = run.begun(), run.engine.models.chat
-    if chat is None:
-        ran.skipped.append(f"no chat model: {WITHOUT_MODEL[run.mind]}")
-    else:
+    ran = run.begun()
+    if chat := run.chat(ran):
         for part in await _unread(run):
             await _reflect_on(run, ran, chat, part, last_attempt=last_attempt)
     if outdated := await _outdated(run):
@@ -146,22 +133,14 @@ async def reflect(run: Run, *, last_attempt: bool = True) -> Ran:
 async def _reflect_on(
     run: Run, ran: Ran, chat: ChatModel, messages: Sequence[Utterance], *, last_attempt: bool
 ) -> None:
-    prompt = load(PROMPT)
-    generation = Generation(model=chat.model, prompt=prompt.name, prompt_version=prompt.version)
-    reflection: Reflection | None = None
-    faults: Sequence[Fault] = (Fault.UNREADABLE,)
+    generation, reflection = Generation(model=RULES), None
+    faults: Sequence[Fault] = (Fault.FILLER,)
     if worth_reflecting(messages):
-        text = "\n".join(map(_line, messages))
-        try:
-            done = await chat.complete(run.stream.tenant, prompt, text, Reflected, max_tokens=TOKENS)
-        except ModelOutputInvalid:
-            if not last_attempt:
-                raise
-        else:
-            generation = done.generation
-            reflection, faults = judge(done.output, messages)
-    else:
-        generation, faults = Generation(model=RULES), (Fault.FILLER,)
+        text = "\n".join(map(line_of, messages))
+        answer, generation = await answer_of(
+            chat, run.stream.tenant, load(PROMPT), text, Reflected, max_tokens=TOKENS, last_attempt=last_attempt
+        )
+        reflection, faults = judge(answer, messages) if answer else (None, (Fault.UNREADABLE,))
     changes: tuple[Change, ...] = ()
     if reflection is not None:
         about = await _entities(run, messages, reflection)
@@ -174,8 +153,7 @@ async def _entities(run: Run, messages: Sequence[Utterance], reflection: Reflect
     """The users who spoke and whoever the reflection names, as far as they are known in its scope."""
     speakers = {one.speaker: None for one in messages if one.of_user}
     named = frozenset(phrase for text in (*speakers, reflection.text) for phrase in phrases(text))
-    viewer = Viewer(run.stream.tenant, run.stream.owner, run.agent_id)
-    [found] = await run.engine.reads.named_in([(viewer, named)])
+    [found] = await run.engine.reads.named_in([(run.viewer, named)])
     whose = tuple_(*indexed(entities)) == tuple_(*owner_of(run.stream))
     statement = select(*stored(entities)).where(whose, entities.c.entity_id.in_(sorted(found)))
     async with run.engine.projections.live.connect() as connection:
@@ -187,7 +165,6 @@ def _memory(
     run: Run, messages: Sequence[Utterance], reflection: Reflection, generation: Generation, about: Sequence[UUID]
 ) -> CreateMemory:
     """The agent's own memory of the conversation (A §4.3)."""
-    made_by = f"{generation.model} {generation.prompt}-{generation.prompt_version}"
     fields = {
         "memory_id": run.engine.writes.new_id(),
         "text": reflection.text,
@@ -199,14 +176,9 @@ def _memory(
         "source_turn_ids": tuple(one.turn_id for one in messages),
         "entity_ids": tuple(about[:MAX_REFS]),
         "topics": reflection.tags,
-        "metadata": {"mind": made_by, "reflection": reflection.metadata},
+        "metadata": {"mind": generation.writer, "reflection": reflection.metadata},
     }
     return validated(CreateMemory, {**run.who, **fields})
-
-
-def _line(one: Utterance) -> str:
-    text = shortened(" ".join(one.text.split()), MESSAGE_CHARACTERS)
-    return f"{one.at:%A %Y-%m-%d} {one.speaker or one.role}: {text}"
 
 
 async def _unread(run: Run) -> Sequence[Sequence[Utterance]]:
@@ -220,25 +192,8 @@ async def _unread(run: Run) -> Sequence[Sequence[Utterance]]:
     after = max((one.seq for one in found if isinstance(one.payload, TurnRecorded)), default=0)
     events = await log.read(stream, after=after, tags=[thread_tag(run.thread_id)])
     since = run.engine.writes.now() - READ_FOR
-    said = _said([one for one in events if one.recorded_at >= since], run.agent_id, read)
-    return [said[at : at + MOST_MESSAGES] for at in range(0, len(said), MOST_MESSAGES)]
-
-
-def _said(events: Sequence[Recorded], agent_id: str, read: Collection[str]) -> Sequence[Utterance]:
-    """What was said between a user and an agent, without what was hidden, erased, or read before."""
-    messages: dict[str, Any] = {}
-    for event in events:
-        messages |= MESSAGE.evolve(messages, event.payload)
-    return [
-        Utterance(event.seq, turn.turn_id, turn.role, turn.speaker, turn.text, event.occurred_at)
-        for event in events
-        if isinstance(turn := event.payload, TurnRecorded)
-        and turn.role in (Role.USER, Role.ASSISTANT)
-        and turn.text
-        and event.meta.agent_id == agent_id
-        and turn.turn_id not in read
-        and messages[turn.turn_id].visible
-    ]
+    new = [one for one in said(events, run.agent_id, since) if one.turn_id not in read]
+    return [new[at : at + MOST_MESSAGES] for at in range(0, len(new), MOST_MESSAGES)]
 
 
 async def _outdated(run: Run) -> Sequence[Change]:

@@ -5,15 +5,15 @@ of the last run, or if there is nothing to read.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from uuid import UUID, uuid5
 
-from mnemolog.adapters.jobs.job import Attempt, Kind, Payload
-from mnemolog.adapters.maintenance.minds import Ran, Run
+from mnemolog.adapters.jobs.job import Kind, Payload
+from mnemolog.adapters.maintenance.minds import Ran, Run, answer_of, run_job
 from mnemolog.adapters.services import Services
 from mnemolog.commands.memories import CreateMemory
 from mnemolog.commands.minds import Change
 from mnemolog.commands.prompts import load
-from mnemolog.domain.errors import ModelOutputInvalid
 from mnemolog.domain.extraction.validation import Fault
 from mnemolog.domain.importance import Scale
 from mnemolog.domain.memory import SEMANTIC
@@ -30,10 +30,9 @@ from mnemolog.domain.minds.insight import (
     Insights,
     judge,
 )
-from mnemolog.domain.minds.mind import WITHOUT_MODEL, Mind
+from mnemolog.domain.minds.mind import Mind
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.turn import Role
-from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.fields import validated
 from mnemolog.events.generation import Generation
@@ -43,7 +42,6 @@ from mnemolog.projections.rows import Row
 
 JOB = "seek-insights"
 PROMPT = "insights"
-ANSWERS = 3
 # Of the newest memories and messages, those that are read.
 LOOKED_THROUGH, MESSAGES, MOST_SOURCES = 100, 20, 50
 DONE = frozenset({"activity", "recent_activity", "event"})
@@ -51,16 +49,8 @@ _IDS = UUID("c0a5b6ce-3f64-5a5e-8f7e-6f3f5c2a9d10")
 
 
 def seeking_insights(engine: Services) -> Kind:
-    """The job of one agent of a user, which decides again under the guard of the log."""
-
-    async def seek(attempt: Attempt) -> None:
-        job = attempt.job
-        place = (StreamId(job.tenant, job.stream), job.payload["agent_id"], job.payload["thread_id"])
-        run = Run(engine, Mind.INSIGHTS, *place, run_id=f"insights-{job.job_id}")
-        ran = await seek_insights(run, last_attempt=job.attempts >= ANSWERS)
-        await attempt.save({"changes": len(ran.changes)})
-
-    return Kind(name=JOB, run=seek, mind=Mind.INSIGHTS)
+    """The job of one agent of a user."""
+    return Kind(name=JOB, run=partial(run_job, engine, Mind.INSIGHTS, seek_insights), mind=Mind.INSIGHTS)
 
 
 async def enqueue_insights(engine: Services, stream: StreamId, place: Payload) -> None:
@@ -76,9 +66,8 @@ async def seek_insights(run: Run, *, last_attempt: bool = True) -> Ran:
     ModelUnavailable and ModelBudgetExceeded: the job is tried again later. ModelOutputInvalid unless it is the
     `last_attempt`.
     """
-    ran, chat, engine = run.begun(), run.engine.models.chat, run.engine
-    if chat is None:
-        ran.skipped.append(f"no chat model: {WITHOUT_MODEL[run.mind]}")
+    ran, engine = run.begun(), run.engine
+    if (chat := run.chat(ran)) is None:
         return ran
     before = await engine.log.read(run.stream, tags=[mind_tag(run.mind, run.agent_id)])
     last = max((one.occurred_at for one in before if isinstance(one.payload, MindRan)), default=None)
@@ -90,20 +79,14 @@ async def seek_insights(run: Run, *, last_attempt: bool = True) -> Ran:
     if not (activities or messages):
         ran.skipped.append("there is nothing to read")
         return ran
-    prompt = load(PROMPT)
-    generation = Generation(model=chat.model, prompt=prompt.name, prompt_version=prompt.version)
+    text = _text(activities, known, messages)
+    answer, generation = await answer_of(
+        chat, run.stream.tenant, load(PROMPT), text, Insights, max_tokens=TOKENS, last_attempt=last_attempt
+    )
     kept: Sequence[Insight] = ()
     faults: Sequence[Fault] = (Fault.UNREADABLE,)
-    heard = [row["text"] for row in (*activities, *known, *messages)]
-    try:
-        text = _text(activities, known, messages)
-        done = await chat.complete(run.stream.tenant, prompt, text, Insights, max_tokens=TOKENS)
-    except ModelOutputInvalid:
-        if not last_attempt:
-            raise
-    else:
-        generation = done.generation
-        kept, faults = judge(done.output, heard)
+    if answer:
+        kept, faults = judge(answer, [row["text"] for row in (*activities, *known, *messages)])
     read = (*activities, *known)
     turn_ids = tuple(row["message_id"] for row in messages)
     sources = tuple(dict.fromkeys([*turn_ids, *(one for row in read for one in row["source_turn_ids"])]))
@@ -119,7 +102,6 @@ async def seek_insights(run: Run, *, last_attempt: bool = True) -> Ran:
 
 
 def _memory(run: Run, one: Insight, sources: Sequence[str], generation: Generation) -> CreateMemory:
-    made_by = f"{generation.model} {generation.prompt}-{generation.prompt_version}"
     fields = {
         "memory_id": uuid5(_IDS, f"{run.run_id} {run.stream} {one.summary}"),
         "text": one.summary,
@@ -133,15 +115,14 @@ def _memory(run: Run, one: Insight, sources: Sequence[str], generation: Generati
         "topics": tuple(dict.fromkeys(tag.strip() for tag in one.tags if tag.strip())),
         "source_turn_ids": tuple(sources[:MOST_SOURCES]),
         "merge_similar": True,
-        "metadata": {"mind": made_by},
+        "metadata": {"mind": generation.writer},
     }
     return validated(CreateMemory, {**run.who, **fields})
 
 
 async def _memories(run: Run) -> tuple[Sequence[Row], Sequence[Row]]:
     """The latest activities, and the latest knowledge that is no insight; nothing from outside."""
-    viewer = Viewer(run.stream.tenant, run.stream.owner, run.agent_id)
-    newest = await run.engine.reads.newest(viewer, LOOKED_THROUGH)
+    newest = await run.engine.reads.newest(run.viewer, LOOKED_THROUGH)
     inside = [row for row in newest if not Origin(row["origin"]).external and row["kind"] != MemoryKind.INSIGHT]
     activities = [row for row in inside if row["category"] in DONE][:ACTIVITIES]
     known = [row for row in inside if row["kind"] in SEMANTIC and row["category"] not in DONE][:SEMANTIC_ITEMS]

@@ -60,7 +60,7 @@ def summarizing(engine: Services) -> list[Kind]:
         await attempt.save({"enqueued": await enqueue_ended(engine, engine.writes.now())})
 
     async def ended(attempt: Attempt) -> None:
-        stream, payload = StreamId(attempt.job.tenant, attempt.job.stream), attempt.job.payload
+        stream, payload = attempt.job.owner, attempt.job.payload
         await summarize_ended(engine, stream, SummaryKind(payload["kind"]), UUID(payload["id"]))
 
     return [

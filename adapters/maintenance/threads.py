@@ -33,7 +33,7 @@ def of_threads(
         await attempt.save({"enqueued": await enqueue_due(engine, engine.writes.now())})
 
     async def thread(attempt: Attempt) -> None:
-        stream, payload = StreamId(attempt.job.tenant, attempt.job.stream), attempt.job.payload
+        stream, payload = attempt.job.owner, attempt.job.payload
         await work(engine, stream, payload["agent_id"], payload["thread_id"])
 
     return [Kind(name=sweep_name, every=every, run=sweep), Kind(name=job_name, run=thread, mind=mind)]
