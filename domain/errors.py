@@ -43,6 +43,7 @@
          │   └─ ModelUnavailable
          ├─ ModelMissing
          ├─ ModelRequestRefused
+         │   └─ ModelNotAccessible    until a setting or the server is corrected
          ├─ ModelOutputInvalid
          └─ ModelBudgetExceeded
 
@@ -332,6 +333,12 @@ class ModelRequestRefused(EngineError):
     def __init__(self, message: str = "", status: int = 0, param: str = "", *, field: str = "", fix: str = "") -> None:
         super().__init__(message, field=field, fix=fix)
         self.status, self.param = status, param
+
+
+class ModelNotAccessible(ModelRequestRefused):
+    """The model's server does not accept the key, or does not have the model."""
+
+    retry_after = 300.0
 
 
 class ModelOutputInvalid(EngineError):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any, NoReturn
 
@@ -12,6 +13,8 @@ MAX_DEPTH = 64
 MAX_DOCUMENT_DEPTH = MAX_DEPTH + 8
 """Maximum nesting of a container of such values: a request body, a turn, a line of an export."""
 MAX_JSON_BYTES = 32 * 1024
+MAX_DIGITS = 4300
+"""Of a whole number. Python converts no more, since that takes time that grows with their square."""
 FIX = f"flatten it: lists and objects may be nested at most {MAX_DEPTH} levels deep"
 
 
@@ -22,7 +25,7 @@ def parsed_json(text: bytes | str, field: str) -> Any:
     If an object has a duplicate name, the last one counts.
     """
     try:
-        document = json.loads(text, parse_constant=_refuse_constant)
+        document = json.loads(text, parse_int=partial(_whole_number, field=field), parse_constant=_refuse_constant)
     except RecursionError as error:
         raise NestedTooDeep("is nested too deeply", field=field, fix=FIX) from error
     except ValueError as error:
@@ -91,6 +94,14 @@ def _texts(value: Any) -> Iterator[Any]:
             yield from _texts(part)
     else:
         yield value
+
+
+def _whole_number(text: str, field: str) -> int:
+    digits = len(text.removeprefix("-"))
+    if digits > MAX_DIGITS:
+        what = f"has a whole number of {digits:,} digits, at most {MAX_DIGITS:,} are accepted"
+        raise InvalidInput(what, field=field, fix="send it as text")
+    return int(text)
 
 
 def _refuse_constant(name: str) -> NoReturn:

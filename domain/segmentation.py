@@ -140,10 +140,9 @@ def sessions(
 
 
 def _session(run: "_Run", before: Before | None, policy: SegmentationPolicy, *, ended: bool) -> Stretch:
-    first = run.turns[0].place
-    silence = _since(before, first)
+    silence = _since(before, run.turns[0].place)
     return Stretch(
-        first,
+        run.start(),
         run.end(),
         starts_by=Boundary.TIME_GAP if before else Boundary.FIRST,
         ends_by=Boundary.TIME_GAP if ended else None,
@@ -276,10 +275,9 @@ class _Chapter:
     def stretch(self, policy: SegmentationPolicy, ends_by: Boundary | None) -> Stretch:
         if ends_by is not Boundary.TOPIC_SHIFT:
             self._settle()
-        first = self.run.turns[0].place
-        silence = _since(self.before, first)
+        silence = _since(self.before, self.run.turns[0].place)
         return Stretch(
-            first,
+            self.run.start(),
             self.run.end(),
             self.starts_by,
             ends_by,
@@ -320,6 +318,10 @@ class _Run:
         self._latest: datetime | None = None
 
     @property
+    def earliest(self) -> datetime:
+        return self._earliest or self.turns[0].place.at
+
+    @property
     def latest(self) -> datetime:
         return self._latest or self.turns[0].place.at
 
@@ -333,8 +335,12 @@ class _Run:
 
         One may only be late.
         """
-        earliest = self._earliest or self.turns[0].place.at
-        return len(turns) > 1 and all(earliest - one.place.at > policy.episode_silence for one in turns)
+        return len(turns) > 1 and all(self.earliest - one.place.at > policy.episode_silence for one in turns)
+
+    def start(self) -> Place:
+        """The first turn, at the time of the earliest."""
+        first = self.turns[0].place
+        return Place(first.turn_id, first.number, self.earliest)
 
     def end(self) -> Place:
         """The last turn, at the time of the latest."""

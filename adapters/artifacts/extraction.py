@@ -16,7 +16,7 @@ from mnemolog.adapters.artifacts.chunks import Section, pieces
 from mnemolog.adapters.artifacts.content import load
 from mnemolog.adapters.artifacts.reading import Found, Refused
 from mnemolog.adapters.artifacts.sandbox import read_apart, run
-from mnemolog.adapters.jobs.job import Attempt, Job, Kind
+from mnemolog.adapters.jobs.job import LATER, Attempt, Job, Kind
 from mnemolog.adapters.services import Services
 from mnemolog.commands.artifacts import ARTIFACTS, ExtractedText, RecordExtraction
 from mnemolog.commands.models import Completion, ImageDescription
@@ -131,7 +131,7 @@ def _subject(job: Job) -> tuple[StreamId, UUID]:
 async def _read(
     engine: Services, tenant: str, artifact: Artifact, found: Found, content: bytes, result: _Result
 ) -> None:
-    """The texts of what was found. ModelUnavailable and ModelBudgetExceeded are raised, so that the job is retried."""
+    """The texts of what was found. What ends by itself is raised, such as ModelUnavailable: the job is retried."""
     match found.kind:
         case "document":
             await _document(engine, tenant, found, result)
@@ -228,7 +228,7 @@ async def _completed(
     try:
         return await ask()
     except (ModelRequestRefused, ModelOutputInvalid, ModelUnavailable, ModelBudgetExceeded) as error:
-        if isinstance(error, ModelUnavailable | ModelBudgetExceeded) and not result.last:
+        if isinstance(error, LATER) and not result.last:
             raise
         result.skip(f"the model gave nothing ({error.code})", kind)
         return None

@@ -20,7 +20,7 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http import artifacts, export, health, importing, knowledge, metrics, ready, watching
 from mnemolog.adapters.http.body_limit import BodyLimit
 from mnemolog.adapters.http.console.app import console_routes
-from mnemolog.adapters.http.errors import SCHEMAS, ErrorAnswer, answer_errors
+from mnemolog.adapters.http.errors import SCHEMAS, ErrorAnswer, Unforeseen, answer_errors
 from mnemolog.adapters.http.json_body import JsonBody
 from mnemolog.adapters.http.known_hosts import KnownHosts
 from mnemolog.adapters.http.local_token import local_token
@@ -92,6 +92,7 @@ def create_app(engine: Engine) -> FastAPI:
     app.add_middleware(BodyLimit, artifact_max_bytes=engine.settings.artifact_max_bytes)
     app.add_middleware(Methods, routes=ROUTES)
     app.add_middleware(Authenticated, callers=callers)
+    app.add_middleware(Unforeseen)
     if engine.settings.cors_origins:
         app.add_middleware(CORSMiddleware, allow_origins=engine.settings.cors_origins, **CORS)
     app.add_middleware(KnownHosts, hosts=[*engine.settings.http_hosts, engine.settings.http_host])

@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.domain import errors
@@ -97,6 +98,31 @@ def answer_errors(app: FastAPI) -> None:
         app.add_exception_handler(unreachable, _on_unreachable)
 
 
+class Unforeseen:
+    """Answers what nobody foresaw, inside the other layers, which may add their headers.
+
+    Starlette's own answer is given outside of all layers; a page of another origin could not read it.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def noticed(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noticed)
+        except Exception:
+            if scope["type"] == "http" and not begun:
+                await _unforeseen()(scope, receive, send)
+            raise  # The traceback goes to the server's log.
+
+
 def status_of(error: MnemologError) -> int:
     return next(status for kind, status in STATUS if isinstance(error, kind))
 
@@ -163,7 +189,11 @@ async def _on_unreachable(request: Request, error: Exception) -> Response:
 
 
 async def _on_unforeseen(request: Request, error: Exception) -> Response:
-    """The traceback goes to the server's log: Starlette raises the error again after the response."""
+    """Of a layer around the routes. Starlette raises the error again after the response."""
+    return _unforeseen()
+
+
+def _unforeseen() -> Response:
     return error_answer(MnemologError(fix="this is a bug: report it with the server's log"), 500)
 
 

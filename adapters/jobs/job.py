@@ -10,11 +10,14 @@ from hashlib import sha256
 from typing import Any, Protocol
 from uuid import UUID
 
+from mnemolog.domain.errors import ModelBudgetExceeded, ModelNotAccessible, ModelUnavailable
 from mnemolog.domain.identity import identifier
 from mnemolog.events.envelope import StreamId
 
 MAX_ATTEMPTS = 8
 TIMEOUT_SECONDS = 3600.0
+# What ends by itself, or when an operator corrects a setting: the job waits, and the attempt does not count.
+LATER = (ModelUnavailable, ModelBudgetExceeded, ModelNotAccessible)
 
 
 class Status(StrEnum):

@@ -10,12 +10,12 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from mnemolog.adapters.jobs.job import Job, Kind, Payload, Status, ids_only
+from mnemolog.adapters.jobs.job import LATER, Job, Kind, Payload, Status, ids_only
 from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.adapters.jobs.session import WorkerSession
 from mnemolog.adapters.postgres.lease import lease_session
 from mnemolog.adapters.unreachable import own_words
-from mnemolog.domain.errors import EngineError, ModelBudgetExceeded, ModelUnavailable
+from mnemolog.domain.errors import EngineError
 
 _logger = logging.getLogger("mnemolog.jobs")
 
@@ -156,7 +156,7 @@ class Worker:
             interrupted = True
         except Exception as failure:  # noqa: BLE001  Any error: it is retried and reported.
             error, interrupted = reason(failure), running.cancelled or running.stopped
-            if isinstance(failure, (ModelUnavailable, ModelBudgetExceeded)):
+            if isinstance(failure, LATER):
                 wait = failure.retry_after
         running.ending = True
         try:

@@ -8,7 +8,7 @@ from uuid import UUID
 from mnemolog.adapters.services import Services
 from mnemolog.commands.prompts import load
 from mnemolog.commands.summaries import SUMMARIES, WriteSummary
-from mnemolog.domain.errors import ModelOutputInvalid, ModelRequestRefused
+from mnemolog.domain.errors import ModelNotAccessible, ModelOutputInvalid, ModelRequestRefused
 from mnemolog.domain.extract import EXTRACTIVE, extract
 from mnemolog.domain.message import full_text
 from mnemolog.domain.origin import Origin
@@ -62,7 +62,8 @@ class Draft:
 async def write(engine: Services, stream: StreamId, draft: Draft) -> None:
     """Write and record a summary, unless there is one of the same messages.
 
-    ModelUnavailable and ModelBudgetExceeded: the job is tried again later. NotFound if a message was erased meanwhile.
+    ModelUnavailable, ModelBudgetExceeded and ModelNotAccessible: the job is tried again later. NotFound if a message
+    was erased meanwhile.
     """
     command = validated(
         WriteSummary,
@@ -95,6 +96,8 @@ async def _made(engine: Services, tenant: str, draft: Draft) -> tuple[Summary, G
         prompt = load(f"{draft.kind}_summary", limit=LIMITS.get(draft.kind, 0), item=ITEM, items=ITEMS)
         try:
             done = await chat.complete(tenant, prompt, _read(draft), FORMS[draft.kind], max_tokens=TOKENS)
+        except ModelNotAccessible:  # Or all that is said until a key is corrected would stay an extract.
+            raise
         except (ModelRequestRefused, ModelOutputInvalid):
             pass
         else:

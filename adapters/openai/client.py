@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from mnemolog.adapters import telemetry
 from mnemolog.adapters.openai.breaker import CircuitBreaker
 from mnemolog.adapters.openai.endpoint import Endpoint
-from mnemolog.domain.errors import ModelOutputInvalid, ModelRequestRefused, ModelUnavailable
+from mnemolog.domain.errors import ModelNotAccessible, ModelOutputInvalid, ModelRequestRefused, ModelUnavailable
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI
@@ -97,6 +97,9 @@ class ModelClient:
         """One request, within the timeout however slowly the answer arrives."""
         from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError
 
+        from mnemolog.adapters.openai.http import AnswerRefused, answered
+
+        answered.set(False)
         try:
             async with asyncio.timeout(seconds):
                 answer = await ask(client)
@@ -109,7 +112,12 @@ class ModelClient:
             self._breaker.failed()
             broken = "closed the connection" if "Protocol" in type(failed.__cause__).__name__ else "cannot be reached"
             raise self._unavailable(broken) from None
+        except AnswerRefused as refused_answer:
+            self._breaker.failed()
+            raise self._unavailable(str(refused_answer)) from None
         except (APIError, ValueError, TypeError, AttributeError):  # The package trusts that JSON has the right form.
+            if not answered.get():
+                raise
             self._breaker.failed()
             raise self._unavailable("gave an answer that cannot be read") from None
         self._breaker.succeeded()
@@ -150,9 +158,15 @@ class ModelClient:
 def _open(endpoint: Endpoint) -> "AsyncOpenAI":
     from openai import AsyncOpenAI
 
+    from mnemolog.adapters.openai.http import http_client
+
     # A key is always sent, which servers without keys ignore, but never the one in the environment.
     client = AsyncOpenAI(
-        base_url=endpoint.url, api_key=endpoint.api_key or "none", max_retries=0, timeout=endpoint.timeout
+        base_url=endpoint.url,
+        api_key=endpoint.api_key or "none",
+        max_retries=0,
+        timeout=endpoint.timeout,
+        http_client=http_client(endpoint.timeout),
     )
     client.organization = client.project = None  # Those in the environment belong to another key.
     return client
@@ -165,12 +179,11 @@ def refusal(endpoint: Endpoint, refused: "APIStatusError") -> ModelRequestRefuse
     param = refused.param or ""
     match status:
         case 401 | 403:
-            return ModelRequestRefused(
-                message, status, param, field=endpoint.key_setting, fix="set a key that may use this model"
-            )
+            kind = ModelNotAccessible if status == 401 else ModelRequestRefused  # 403 may be about the text.
+            return kind(message, status, param, field=endpoint.key_setting, fix="set a key that may use this model")
         case 404:
             fix = f"check that the server has the model {endpoint.model!r}, and {endpoint.url_setting}"
-            return ModelRequestRefused(message, status, param, field=f"{endpoint.feature}_model", fix=fix)
+            return ModelNotAccessible(message, status, param, field=f"{endpoint.feature}_model", fix=fix)
         case _:
             fix = "use a model and a server that support this kind of request"
             return ModelRequestRefused(message, status, param, field=f"{endpoint.feature}_model", fix=fix)

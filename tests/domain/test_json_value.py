@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemolog.domain.errors import InvalidInput, NestedTooDeep
-from mnemolog.domain.json_value import MAX_DEPTH, MAX_DOCUMENT_DEPTH, checked_json, parsed_json
+from mnemolog.domain.json_value import MAX_DEPTH, MAX_DIGITS, MAX_DOCUMENT_DEPTH, checked_json, parsed_json
 from tests.testkit.json_values import json_values, nested
 
 
@@ -49,6 +49,17 @@ def test_what_is_no_json_is_refused(text: str | bytes) -> None:
         parsed_json(text, "body")
 
     assert (refused.value.code, refused.value.field) == ("invalid_input", "body")
+
+
+@pytest.mark.parametrize("number", ["9" * MAX_DIGITS, "-" + "9" * MAX_DIGITS])
+def test_a_whole_number_is_accepted_up_to_the_limit_of_digits_and_no_longer(number: str) -> None:
+    assert parsed_json(f'{{"score": {number}}}', "body") == {"score": int(number)}
+
+    with pytest.raises(InvalidInput) as refused:
+        parsed_json(f'{{"score": {number}0}}', "body")
+
+    assert refused.value.message == "has a whole number of 4,301 digits, at most 4,300 are accepted"
+    assert (refused.value.field, refused.value.fix) == ("body", "send it as text")
 
 
 def test_the_last_of_two_equal_names_counts() -> None:

@@ -70,6 +70,18 @@ def test_one_topic_is_one_episode() -> None:
     assert starts(Talk().about(COOKING, 20)) == [(1, Boundary.FIRST)]
 
 
+def test_what_was_imported_in_reverse_starts_with_the_earliest_turn_and_ends_with_the_latest() -> None:
+    talk = Talk().about(COOKING)
+    said = talk.turns[::-1]
+
+    [session] = sessions(said, POLICY, talk.now)
+    [episode] = episodes(said, POLICY, LEAST, talk.now)
+
+    for one in (session, episode):
+        assert (one.first.turn_id, one.last.turn_id) == ("t6", "t1")
+        assert (one.first.at, one.last.at) == (START + timedelta(minutes=1), START + timedelta(minutes=6))
+
+
 def test_two_user_turns_about_something_else_start_an_episode_at_the_first_of_them() -> None:
     [cooking, travel] = divided(Talk().about(COOKING).about(TRAVEL))
     assert (cooking.last.number, cooking.ends_by) == (6, Boundary.TOPIC_SHIFT)

@@ -22,7 +22,7 @@ from mnemolog.adapters.operations.artifacts import ArtifactDetail
 from mnemolog.commands.erasure import EraseKnown
 from mnemolog.commands.models import Completion, ImageDescription, Transcript
 from mnemolog.domain.artifact import Extraction, Refusal, TextKind
-from mnemolog.domain.errors import ModelOutputInvalid, ModelUnavailable
+from mnemolog.domain.errors import ModelNotAccessible, ModelOutputInvalid, ModelUnavailable
 from mnemolog.events.generation import Generation
 from mnemolog.projections.artifacts.reader import TextCandidates
 from tests.adapters.artifacts import files
@@ -219,6 +219,13 @@ async def test_an_unavailable_model_is_retried_and_finally_skipped(ana: Person) 
     other = await stored(ana, files.picture(size=(9, 9)), "b.png")
     await _extract(with_models(ana.engine, Vision(ModelOutputInvalid())), tried(ana, other))
     assert (await read(ana, other)).extraction is Extraction.DONE
+
+
+async def test_a_wrong_key_leaves_the_file_pending_until_it_is_corrected(ana: Person) -> None:
+    image = await stored(ana, files.picture(size=(7, 7)), "c.png")
+    with pytest.raises(ModelNotAccessible):
+        await _extract(with_models(ana.engine, Vision(ModelNotAccessible())), tried(ana, image))
+    assert (await read(ana, image)).extraction is Extraction.PENDING
 
 
 async def test_tesseract_reads_images_where_it_is_installed(

@@ -1,6 +1,8 @@
 """Rolling summaries: written by jobs every four messages, shown in the session, and erased with what they cover."""
 
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack
+from copy import copy
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,9 +14,10 @@ from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.maintenance import summarizing, summary_writer
 from mnemolog.adapters.maintenance.summarizing import THREAD, enqueue_due, summarize
 from mnemolog.adapters.maintenance.summary_writer import Draft
+from mnemolog.adapters.openai.models import models_of
 from mnemolog.commands.erasure import Erase, EraseMessages, EraseThread
 from mnemolog.commands.sessions import SESSIONS, ForgetSession
-from mnemolog.domain.errors import Erased, NotFound
+from mnemolog.domain.errors import Erased, ModelNotAccessible, NotFound
 from mnemolog.domain.extract import EXTRACTIVE
 from mnemolog.domain.memory import Cause
 from mnemolog.domain.summary import ROLLING_LIMIT, SummaryKind
@@ -218,6 +221,29 @@ async def test_a_model_that_is_away_delays_the_summary(tmp_path: Path) -> None:
             await summarized(ana)
             assert (server.asked, len(await listed(ana))) == (asked, 1)
             assert not await enqueue_due(engine, now())
+
+
+async def test_a_wrong_key_makes_no_extract_and_the_summary_is_written_once_it_is_corrected(ana: Person) -> None:
+    async with model_server() as server:
+        settings = ana.engine.settings.model_copy(
+            update={"model_url": server.url, "model_api_key": "sk-1", "chat_model": "m-1"}
+        )
+        async with AsyncExitStack() as stack:
+            engine = copy(ana.engine)
+            engine.models = models_of(stack, settings, ana.engine.models.budget)
+            await talks(ana, *SAID)
+            await ana.engine.settled(60)
+            for wrong in (error(401), error(404)):
+                server.replies.append(wrong)
+                with pytest.raises(ModelNotAccessible):
+                    await summarize(engine, ana.stream, ana.agent, ana.thread)
+            assert await listed(ana) == []
+            server.chat = lambda request: '{"summary": "Ana lives in Lisbon now."}'
+
+            await summarize(engine, ana.stream, ana.agent, ana.thread)
+
+            [summary] = await listed(ana)
+            assert (summary["text"], summary["mechanical"]) == ("Ana lives in Lisbon now.", False)
 
 
 async def _asked(server: ModelServer) -> bool:

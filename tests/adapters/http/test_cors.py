@@ -2,10 +2,14 @@
 
 from copy import copy
 
+import httpx
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
 from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.http.app import create_app
+from mnemolog.adapters.http.errors import Unforeseen
 from mnemolog.domain.errors import InvalidInput
 from tests.adapters.http.test_local_token import with_token
 from tests.adapters.principals.keys import calling_with
@@ -46,6 +50,41 @@ async def test_a_named_page_asks_before_it_sends_the_token(engine: Engine, user:
     assert (answer.status_code, answer.headers[ALLOWED]) == (200, APP)
     assert (without.status_code, without.headers[ALLOWED]) == (401, APP), "the page can read why"
     assert ALLOWED not in other.headers
+
+
+@pytest.mark.parametrize(("fault", "status"), [(ZeroDivisionError("secret"), 500), (TimeoutError("secret"), 503)])
+async def test_a_named_page_can_read_that_a_request_failed(engine: Engine, fault: Exception, status: int) -> None:
+    app = create_app(for_pages(engine, APP))
+
+    @app.get("/broken")
+    async def broken() -> None:
+        raise fault
+
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        answer = await http.get("/broken", headers={"Origin": APP})
+    assert (answer.status_code, answer.headers[ALLOWED]) == (status, APP)
+    assert "secret" not in answer.text
+
+
+@pytest.mark.parametrize("begins", [True, False])
+async def test_what_fails_in_the_middle_of_an_answer_gets_no_second_one(begins: bool) -> None:
+    async def broken(scope: Scope, receive: Receive, send: Send) -> None:
+        if begins:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise ZeroDivisionError
+
+    sent = list[Message]()
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def receive() -> Message:
+        return {"type": "http.request"}
+
+    with pytest.raises(ZeroDivisionError):
+        await Unforeseen(broken)({"type": "http"}, receive, send)
+    assert [one["status"] for one in sent if one["type"] == "http.response.start"] == [200 if begins else 500]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,14 @@ from mnemolog.adapters.jobs import worker as workers
 from mnemolog.adapters.jobs.job import Attempt, Job, Kind, Status
 from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.adapters.jobs.worker import Worker, delay
-from mnemolog.domain.errors import LeaseLost, MnemologError, ModelBudgetExceeded, ModelUnavailable, ServerFailed
+from mnemolog.domain.errors import (
+    LeaseLost,
+    MnemologError,
+    ModelBudgetExceeded,
+    ModelNotAccessible,
+    ModelUnavailable,
+    ServerFailed,
+)
 from mnemolog.events.envelope import StreamId
 from tests.engine.person import Person
 from tests.testkit import warm
@@ -123,7 +130,13 @@ async def test_what_fails_is_tried_again_and_then_failed(engine: Engine, queue: 
         await came_to(queue, again, Status.FAILED)
 
 
-@pytest.mark.parametrize("error", [ModelUnavailable("away", 0.01), ModelBudgetExceeded("used up", 0.01)])
+class WrongKey(ModelNotAccessible):
+    retry_after = 0.01
+
+
+@pytest.mark.parametrize(
+    "error", [ModelUnavailable("away", 0.01), ModelBudgetExceeded("used up", 0.01), WrongKey("wrong key")]
+)
 async def test_a_job_waits_for_its_model_without_using_up_attempts(
     engine: Engine, queue: JobQueue, kind: str, error: MnemologError
 ) -> None:

@@ -13,7 +13,7 @@ from mnemolog.adapters.openai.chat import OpenAIChat
 from mnemolog.adapters.openai.client import ModelClient
 from mnemolog.commands.models import Completion
 from mnemolog.commands.prompts import Prompt
-from mnemolog.domain.errors import ModelOutputInvalid, ModelRequestRefused, ModelUnavailable
+from mnemolog.domain.errors import ModelNotAccessible, ModelOutputInvalid, ModelRequestRefused, ModelUnavailable
 from mnemolog.domain.summary import EpisodeSummary, FactCandidate
 from mnemolog.events.generation import Generation
 from tests.adapters.openai.conftest import Clients
@@ -148,6 +148,7 @@ async def test_a_refused_request_names_the_setting_and_is_not_repeated(
         await ask(chat)
     assert refused.value.field == field
     assert refused.value.fix
+    assert isinstance(refused.value, ModelNotAccessible) is (status in (401, 404)), "a setting makes all requests fail"
     assert f"{status} (some_code)" in refused.value.message
     assert "secret" not in str(refused.value)
     assert server.asked == 1
