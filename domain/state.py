@@ -127,7 +127,7 @@ class Statement:
     """What was said: by or about whom (normalised), of which state, and when. `ended`: whatever it says is over.
 
     `gives_way`: it may be so beside another, so that it supersedes nothing, as a trip that need not be the next one.
-    `unnamed`: it does not say of whom, as "We're married!".
+    `unnamed`: it does not say of whom, as "We're married!". `value`: what it says the state is, where that is known.
     """
 
     id: str
@@ -138,6 +138,7 @@ class Statement:
     ended: tuple[str, ...] | None = None
     gives_way: bool = False
     unnamed: bool = False
+    value: str = ""
 
 
 def asked_states(question: str) -> frozenset[str]:
@@ -211,7 +212,15 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
                 ended = named if one.action in _OVER else None
                 subject = f"{one.subject} {one.via}" if one.via else one.subject
                 return Statement(
-                    id_, normalize_name(subject), state, plain, at, ended, gives_way=beside, unnamed=one.with_partner
+                    id_,
+                    normalize_name(subject),
+                    state,
+                    plain,
+                    at,
+                    ended,
+                    gives_way=beside,
+                    unnamed=one.with_partner,
+                    value="" if ended else name_key(one.object or ""),
                 )
         if found:  # The rules know what it says, and it is something else.
             return None
@@ -266,7 +275,10 @@ def _extracted_state(one: Candidate) -> str:
 
 
 def superseded(statements: Sequence[Statement], asked: frozenset[str]) -> Mapping[str, str]:
-    """Of the statements about one state of one subject that is asked for, the earlier ones, each with the latest."""
+    """Of the statements about one state of one subject that is asked for, the earlier ones, each with the latest.
+
+    An earlier one that gives the state the value that it has now still holds.
+    """
     latest: dict[tuple[str, str], Statement] = {}
     about = [one for one in statements if one.state in asked]
     for one in sorted(about, key=lambda one: (not one.gives_way, one.at)):
@@ -277,7 +289,10 @@ def superseded(statements: Sequence[Statement], asked: frozenset[str]) -> Mappin
     return {
         one.id: by[one.id].id
         for one in about
-        if by[one.id] is not one and (by[one.id].at > one.at or any(one.ended or ())) and by[one.id].text != one.text
+        if by[one.id] is not one
+        and (by[one.id].at > one.at or any(one.ended or ()))
+        and by[one.id].text != one.text
+        and not (one.value and by[one.id].value == one.value)
     }
 
 

@@ -24,6 +24,15 @@ def test_the_latest_statement_about_a_state_is_current() -> None:
     assert current("Where do I work?", *said) == list(said)
 
 
+def test_what_is_said_again_in_other_words_still_holds() -> None:
+    said = ("I moved to Porto.", "I live in Porto.", "I joined Acme on Monday.", "I work for Acme as a welder.")
+    assert current("Where do I live?", *said) == list(said)
+    assert current("Where do I work?", *said) == list(said)
+    there_and_back = ("I moved to Porto.", "I live in Ghent now.", "I've moved back to Porto.")
+    assert current("Where do I live?", *there_and_back) == [there_and_back[0], there_and_back[2]]
+    assert current("Where do I work?", "I work at Acme.", "I joined Acme.", "I left Acme.") == ["I left Acme."]
+
+
 def test_an_end_supersedes_what_ended_and_nothing_else() -> None:
     left, joined, quit_ = "I left Acme last month.", "I joined Globex.", "I quit my job."
     assert current("Where do I work?", "I work at Acme.", left) == [left]
