@@ -158,8 +158,17 @@ def fault_of(complaint: Mapping[str, Any], model: type[BaseModel] | None = None)
     if complaint["type"] == "extra_forbidden":
         field = meant(model, complaint["loc"]) if model else None
         return path, "is not known here", f"use {field!r}" if field else "remove it, or correct its name"
+    if complaint["type"] in ("too_short", "too_long"):
+        return path, *_length(complaint["ctx"])
     expected = _MEMBER.sub(r"\1", clause(complaint["msg"]))
     return path, f"{expected}, not {complaint['input']!r:.80}", _fix(complaint["type"])
+
+
+def _length(limits: Mapping[str, Any]) -> tuple[str, str]:
+    """A list or the like with too few or too many entries: message and fix."""
+    least, most, there = limits.get("min_length"), limits.get("max_length"), limits["actual_length"]
+    given = "is empty" if there == 0 else f"has {there} entries" if there else "has too many entries"
+    return given, f"give at least {least}" if least is not None else f"give at most {most}"
 
 
 # An enum member as shown in pydantic's messages for literals.

@@ -14,10 +14,10 @@ def main() -> None:
 
     try:
         code = forwarded(sys.argv[1:])
+        if code is None:
+            from mnemolog.adapters.cli.app import run  # It takes most of a second.
     except KeyboardInterrupt:  # Before the signal could be passed on. Whoever runs the command notices the end.
         code = 130
     if code is not None:
         sys.exit(code)
-    from mnemolog.adapters.cli.app import run
-
     run()

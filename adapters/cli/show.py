@@ -62,7 +62,11 @@ def show(operation: Operation[Any, Any], request: AnyRequest, result: Any) -> No
         ids = [name for name in type(result).model_fields if name.endswith("_id")]
         named = [name for name in operation.arguments if name.endswith("_id")]
         id_ = getattr(result, ids[0]) if ids else getattr(request, named[0]) if named else None
-        output.receipt(operation.done + (f" [cyan]{id_}[/]" if id_ else ""), result)
+        sentence = operation.done + (f" [cyan]{id_}[/]" if id_ else "")
+        if isinstance(result, WebhookView):
+            output.done(sentence)
+        else:
+            output.receipt(sentence, result)
         for one in getattr(result, "variants", ()):
             output.line("possible duplicate:", f"{one.name} ({one.entity_id}); `mnemolog entity merge` combines them")
 
@@ -492,12 +496,9 @@ def _clusters(page: Page[ClusterView]) -> None:
     output.show(("cluster", "active", "dying", "dead", "id"), rows, short=True)
 
 
-def _webhook(hook: WebhookView) -> None:
-    if isinstance(hook, WebhookCreated):
-        output.done(f"webhook {hook.webhook_id}: keep its secret now, it is not shown again")
-        output.console.print(Text(hook.secret), soft_wrap=True)
-    else:
-        output.done(f"{hook.state} webhook {hook.webhook_id} to {hook.url}")
+def _webhook(hook: WebhookCreated) -> None:
+    output.done(f"webhook {hook.webhook_id}: keep its secret now, it is not shown again")
+    output.console.print(Text(hook.secret), soft_wrap=True)
 
 
 def _webhooks(page: Page[WebhookView]) -> None:
@@ -579,7 +580,6 @@ SHOWN: Mapping[type, Callable[[Any], None]] = {
     EntityDetail: _entity,
     Page[FactView]: _facts,
     Page[OperationCount]: _stats,
-    WebhookView: _webhook,
     WebhookCreated: _webhook,
     Page[WebhookView]: _webhooks,
     DeliveryView: _delivery,

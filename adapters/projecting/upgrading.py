@@ -37,5 +37,5 @@ async def upgrade(projections: Projections) -> None:
             _logger.error("%s: %s", error.message, error.fix)
             return
         except Exception as error:  # noqa: BLE001  Any error, such as a server failure: it continues from there.
-            _logger.warning("the upgrade of projections is put off: %s", type(error).__name__)
+            _logger.warning("the upgrade of projections is postponed: %s", type(error).__name__)
             await asyncio.sleep(LOOK_SECONDS)

@@ -82,7 +82,7 @@ class AsyncClient(Verbs):
         Asking.__init__(self, user_id, agent_id, thread_id)
         if not base_url.startswith(("http://", "https://")):
             raise InvalidInput(
-                f"{base_url!r} is no URL", field="base_url", fix="give one such as http://127.0.0.1:8765"
+                f"{base_url!r} is not a URL", field="base_url", fix="give one such as http://127.0.0.1:8765"
             )
         key = None if api_key is None else api_key.strip()  # Read from a file, it ends with a line break.
         if key is not None and not (key.isascii() and key.isprintable() and key):

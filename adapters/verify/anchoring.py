@@ -182,14 +182,19 @@ class Anchoring:
                 yield anchor
 
     async def run(self) -> None:
-        """Write what changed every `seconds`, until cancelled."""
+        """Write what changed every `seconds`, until cancelled.
+
+        A client's engine may have been stopped while nothing uses it, and anchors what the client wrote when it relays
+        it: no warning in somebody else's program.
+        """
+        level = logging.WARNING if self._file else logging.INFO
         while True:
             await asyncio.sleep(self._seconds)
             try:
                 await self.keep()
                 await self.hear()
             except Exception as error:  # noqa: BLE001  Any error: the heads wait for the next anchor.
-                _logger.warning("an anchor is put off: %r", error)
+                _logger.log(level, "an anchor is postponed: %r", error)
 
     async def keep(self) -> None:
         """Anchor what changed, and compact the file once it has grown."""

@@ -69,7 +69,7 @@ class Audit:
             try:
                 await self.walk()
             except Exception as error:  # noqa: BLE001  Any error: the next pass covers what this one left out.
-                _logger.warning("the audit is put off: %r", error)
+                _logger.warning("the audit is postponed: %r", error)
             await asyncio.sleep(REST_SECONDS)
 
     async def walk(self) -> None:

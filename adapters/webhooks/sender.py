@@ -79,7 +79,8 @@ class Sender:
             OSError,
             ValueError,
         ) as fault:
-            return Answer(None, f"cannot be reached: {type(fault).__name__}")
+            unknown = isinstance(fault, socket.gaierror)
+            return Answer(None, f"cannot be reached: {'its name is not found' if unknown else type(fault).__name__}")
         if 200 <= status < 300:
             return Answer(status)
         error = f"HTTP {status}" + (": redirects are not followed" if 300 <= status < 400 else "")

@@ -1,9 +1,9 @@
 """An unknown field is refused with the name that is meant."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mnemolog.adapters.nats.turn_message import TurnMessage
 from mnemolog.adapters.operations.conversation import Add
@@ -49,6 +49,19 @@ def test_a_name_that_resembles_no_field_gets_no_suggestion() -> None:
     with pytest.raises(InvalidInput) as refused:
         validated(Filters, {"colour": "red"})
     assert refused.value.fix == "remove it, or correct its name"
+
+
+def test_a_list_of_a_wrong_length_is_told_in_plain_words() -> None:
+    class Request(BaseModel):
+        ids: Annotated[tuple[int, ...], Field(min_length=1, max_length=3)]
+
+    for ids, told in (
+        ([], ("ids", "is empty", "give at least 1")),
+        ([1, 2, 3, 4], ("ids", "has 4 entries", "give at most 3")),
+    ):
+        with pytest.raises(InvalidInput) as refused:
+            validated(Request, {"ids": ids})
+        assert (refused.value.field, refused.value.message, refused.value.fix) == told
 
 
 def test_many_unknown_fields_are_looked_for_in_one_schema() -> None:

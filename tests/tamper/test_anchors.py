@@ -143,12 +143,37 @@ async def test_anchors_are_written_as_time_goes_by(victim: Engine, tmp_path: Pat
     assert heads_in(file) == [("ana", 1)]
 
 
-def alone(engine: Engine, file: AnchorFile, seconds: float = 10) -> Anchoring:
+async def test_a_client_whose_engine_was_stopped_warns_of_nothing(
+    victim: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = asyncio.Event()
+
+    async def unanswered() -> None:
+        asked.set()
+        raise TimeoutError
+
+    caplog.set_level("INFO", "mnemolog.anchors")
+    for file, level in ((None, "INFO"), (AnchorFile(tmp_path / "anchors.jsonl"), "WARNING")):
+        own = alone(victim, file, seconds=0.01)
+        monkeypatch.setattr(own, "hear", unanswered)
+        asked.clear()
+        caplog.clear()
+        task = asyncio.create_task(own.run())
+        await asyncio.wait_for(asked.wait(), 60)
+        await asyncio.sleep(0)
+        task.cancel()
+        assert (level, "an anchor is postponed: TimeoutError()") in [
+            (one.levelname, one.getMessage()) for one in caplog.records
+        ]
+
+
+def alone(engine: Engine, file: AnchorFile | None, seconds: float = 10) -> Anchoring:
     """An anchoring of its own key and node beside the engine's."""
     clock = Clock()
     clock.move(timedelta(seconds=1))
     stream = AnchorStream(engine.nats.jetstream())
-    return Anchoring(file, stream, engine.verifier.pool, KEY, clock, f"test-{file.path.parent.name}", seconds)
+    node = f"test-{file.path.parent.name if file else 'client'}"
+    return Anchoring(file, stream, engine.verifier.pool, KEY, clock, node, seconds)
 
 
 def events(user: str, last: int) -> Sequence[StoredEvent]:

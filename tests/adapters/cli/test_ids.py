@@ -61,6 +61,8 @@ async def test_what_is_no_subject_is_named_by_a_beginning_too(engine: Engine, us
     granted = await run(engine, user, "consent", "grant", patch[:23].upper())
     several = await run(engine, user, "webhook", "delete", ids[0][:6], "--json")
     deleted = await run(engine, user, "webhook", "delete", short, "--json")
+    resumed = await run(engine, user, "webhook", "resume", ids[1])
+    told = await run(engine, user, "webhook", "delete", ids[1])
     unknown = await run(engine, user, "summary", "get", "0123456", "--json")
 
     assert first not in shown
@@ -69,6 +71,10 @@ async def test_what_is_no_subject_is_named_by_a_beginning_too(engine: Engine, us
     assert granted.code == 0, granted
     assert several.value["error"]["code"] == "ambiguous_id"
     assert deleted.value["webhook_id"] == first
+    assert (resumed.out.split(), told.out.split()) == (
+        ["✓", "Resumed", "webhook", ids[1]],
+        ["✓", "Deleted", "webhook", ids[1]],
+    )
     assert (unknown.value["error"]["code"], unknown.value["error"]["field"]) == ("not_found", "summary_id")
 
 

@@ -1,6 +1,7 @@
 """Webhooks on real servers and a real receiver: signed, at least once, never twice by id, to nobody who may not see."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -245,6 +246,17 @@ async def test_an_inner_address_is_never_called(ana: Person, receiver: Receiver,
             with pytest.raises(InvalidInput):
                 await create(_unallowed(ana.engine), url, ana.user)
     assert not receiver.received
+
+
+async def test_a_name_that_is_not_found_is_said_to_be(ana: Person, receiver: Receiver) -> None:
+    hook = await stored(ana.engine, await create(ana.engine, receiver.url, ana.user))
+    delivery = await ana.engine.webhooks.store.add(hook, "webhook.test", lambda id_: b"{}")
+
+    async def unknown(host: str, port: int) -> list[Any]:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    answer = await Sender([], now, unknown).send(_to(hook, "https://hooks.example/x"), delivery)
+    assert answer.error == "cannot be reached: its name is not found"
 
 
 def _to(hook: Webhook, url: str) -> Webhook:
