@@ -1,7 +1,7 @@
 """Configuration of predicates (X13, A09, A §6.4). Names are compared as slugs: ALLERGY is `allergy`."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
@@ -115,6 +115,16 @@ class PredicatePolicy:
     def of(cls, predicates: Iterable[Predicate]) -> "PredicatePolicy":
         """These, plus the built-in ones that they do not override."""
         return cls(_by_name((*BUILT_IN, *predicates)))
+
+    @property
+    def critical(self) -> Sequence[str]:
+        """The names of those that are in every context."""
+        return sorted(name for name, rule in self.predicates.items() if rule.critical)
+
+    @property
+    def single(self) -> Sequence[str]:
+        """The names of those that have one value at a time."""
+        return sorted(name for name, rule in self.predicates.items() if rule.single)
 
     def rule(self, name: str) -> Predicate:
         """The configuration of a predicate, in any spelling."""

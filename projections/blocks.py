@@ -150,7 +150,7 @@ async def contents(
         *(hit.origin for hit in envelope.EPISODE.hits),
         *(Origin.of_role(Role(turn["role"])) for turn in _before(session, request.message)),
     )
-    ended = await facts.ended_lately(connection, viewer, point, predicates)
+    ended = await facts.ended_lately(connection, viewer, point, predicates, predicates.single)
     whole = replace(
         shown,
         diary=[with_former(one, ended) for one in shown.diary],

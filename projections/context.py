@@ -199,7 +199,7 @@ async def gather(
     budget = request.budget_tokens
     left = None if budget is None else budget - sum(map(count_tokens, [header, *(hit.bullet for hit in always)]))
     share = None if left is None else left // CONVERSATION_SHARE
-    ended = await ended_lately(connection, viewer, point, predicates) if latest else []
+    ended = await ended_lately(connection, viewer, point, predicates, predicates.single) if latest else []
     summed_up = [summary_hit({**row, "text": with_former(row["text"], ended)}) for row in latest]
     said = ranking.within_budget(summed_up, share, _line, count_tokens)
     recent = await _recent(asked, request, share, count_tokens)

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from mnemolog.domain.entity import ME, THING
 
-EXTRACTOR = "rules-12"
+EXTRACTOR = "rules-13"
 """The name of the extractor, with the version of its rules."""
 CONFIDENCE = 0.8
 MOST_CANDIDATES = 5  # B13: of one turn.

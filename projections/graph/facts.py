@@ -160,20 +160,21 @@ async def ended(
 
 
 async def ended_lately(
-    connection: AsyncConnection, viewer: Viewer, point: Point, predicates: PredicatePolicy
+    connection: AsyncConnection,
+    viewer: Viewer,
+    point: Point,
+    predicates: PredicatePolicy,
+    names: Collection[str],
+    within: timedelta = LATELY,
 ) -> Sequence[Row]:
-    """What ended within `LATELY`, and does not hold again: facts of which one holds at a time, such as a home.
-
-    They are about anybody, the last first.
-    """
-    single = [name for name, rule in predicates.predicates.items() if rule.single]
+    """The facts about anybody, with one of these predicates, that have ended and do not hold again, the last first."""
     read = _Reading(connection, viewer, replace(point, always=True), predicates)
-    lately = _Narrowed().by(_with_predicate, predicates=single).by(_ended, valid_at=point.valid_at)
-    rows = await read.rows(lately.by(_ended_since, since=point.valid_at - LATELY))
+    narrowed = _Narrowed().by(_with_predicate, predicates=list(names)).by(_ended, valid_at=point.valid_at)
+    rows = await read.rows(narrowed.by(_ended_since, since=point.valid_at - within))
     ended = [row for row in rows if row["state"] is State.ENDED]
     held = {stated(_fact(row, predicates, None)) for row in await read.slots_of(ended) if row["state"] is State.ACTIVE}
-    gone = (fact for row in ended if stated(fact := _fact(row, predicates, None)) not in held)
-    return sorted(gone, key=itemgetter("valid_to"), reverse=True)
+    gone = [fact for row in ended if stated(fact := _fact(row, predicates, None)) not in held]
+    return sorted(gone, key=itemgetter("valid_to", "relation_id"), reverse=True)
 
 
 def stated(fact: Row) -> tuple[object, ...]:

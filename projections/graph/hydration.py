@@ -122,9 +122,10 @@ async def critical(
 
     A medication comes with its dose.
     """
-    wanted = sorted(name for name, rule in predicates.predicates.items() if rule.critical)
     rows = [
-        row for row in await facts.facts(connection, viewer, point, predicates, predicate=wanted) if row["critical"]
+        row
+        for row in await facts.facts(connection, viewer, point, predicates, predicate=predicates.critical)
+        if row["critical"]
     ]
     taken = {(row["subject_id"], dose_of(fact_value(row))) for row in rows if row["predicate"] == MEDICATION}
     if taken:
