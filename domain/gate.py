@@ -39,7 +39,10 @@ class Signals:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A signal, and what it was found by: a phrase of a language, the name of an entity, or a word of the library."""
+    """A signal, and what it was found by: a phrase, the name of an entity, or a word of the library.
+
+    `language`: the languages that have the phrase, such as `de, en`.
+    """
 
     signal: Signal
     found: str
@@ -70,9 +73,10 @@ DEFAULT_SIGNALS: Mapping[str, Signals] = {
     "de": Signals(
         continuity=(
             "erinner*", "weißt du noch", "letztes mal", "letzte woche", "neulich", "wieder", "nochmal", "noch einmal",
-            "wie besprochen", "früher", "damals", "zuletzt", "stehen geblieben",
+            "wie besprochen", "früher", "damals", "zuletzt", "gestern", "stehen geblieben", "dir erzählt", "dir gesagt",
+            "ich gesagt", "hast du gesagt", "haben wir besprochen", "vergessen",
         ),
-        progress=("plan", "pläne", "fortschritt*", "ziel", "ziele", "wie läuft", "nächster schritt"),
+        progress=("plan", "pläne", "fortschritt*", "ziel", "ziele", "wie läuft", "wie steht", "nächster schritt"),
         reflection=("ich fühle mich", "ich frage mich", "nachdenk*", "warum mache ich", "hilf mir zu verstehen"),
         logging=("ich habe gegessen", "ich hatte zum", "gefrühstückt", "kalorien", "ich wiege", "trag ein", "notier*"),
         asking=(
@@ -83,12 +87,16 @@ DEFAULT_SIGNALS: Mapping[str, Signals] = {
     "en": Signals(
         continuity=(
             "remember*", "last time", "last week", "last month", "again", "as before", "like before", "as usual",
-            "previously", "earlier", "we talked about", "we discussed", "you said", "you told me", "i told you",
-            "i mentioned", "remind me", "left off", "where were we", "pick up where",
+            "last night", "last weekend", "last year", "yesterday", "the other day", "back then", "previously",
+            "earlier", "recall*", "i forgot", "we talked about", "we spoke about", "we discussed", "we said",
+            "we agreed", "we decided", "you said", "did you say", "you told me", "did you tell me", "i said",
+            "did i say", "i told you", "did i tell", "have i told", "i mentioned", "did i mention", "remind me",
+            "left off", "where were we", "pick up where",
         ),
         progress=(
             "plan", "plans", "progress", "goal", "goals", "milestone*", "on track", "next step", "next steps",
-            "how far", "how am i doing", "to-do", "todo*", "do next", "what's next", "what is next",
+            "how far", "so far", "coming along", "how is my", "how's my", "how are my", "how did my", "how am i doing",
+            "to-do", "todo*", "do next", "what's next", "what is next",
         ),
         reflection=(
             "i feel", "i'm feeling", "i felt", "reflect*", "help me understand", "why do i", "i keep thinking",
@@ -96,8 +104,8 @@ DEFAULT_SIGNALS: Mapping[str, Signals] = {
         ),
         logging=(
             "i ate", "i had for breakfast", "i had for lunch", "i had for dinner", "for breakfast", "for lunch",
-            "for dinner", "calories", "i weigh", "i weighed", "log my", "log this", "log that", "track this",
-            "i drank", "i ran", "i slept",
+            "for dinner", "i have eaten", "i've eaten", "i just had", "calories", "i weigh", "i weighed", "log my",
+            "log this", "log that", "log a", "log an", "track this", "i drank", "i ran", "i slept",
         ),
         asking=(
             "tell me", "explain*", "describe", "show me", "how", "what", "which", "why", "when",
@@ -107,7 +115,7 @@ DEFAULT_SIGNALS: Mapping[str, Signals] = {
     "es": Signals(
         continuity=(
             "recuerda*", "recuerdas", "te acuerdas", "la última vez", "la semana pasada", "otra vez", "de nuevo",
-            "como antes", "te dije", "hablamos de", "donde lo dejamos",
+            "como antes", "ayer", "te dije", "te conté", "dijiste", "mencioné", "hablamos de", "donde lo dejamos",
         ),
         progress=("plan", "planes", "progreso", "avance*", "meta", "metas", "objetivo*", "próximo paso", "cómo voy"),
         reflection=("me siento", "me pregunto", "reflexion*", "ayúdame a entender", "por qué siempre"),
@@ -118,7 +126,7 @@ DEFAULT_SIGNALS: Mapping[str, Signals] = {
         ),
     ),
     "ja": Signals(
-        continuity=("覚えて", "前回", "この前", "先週", "また", "もう一度", "前に話", "いつもの"),
+        continuity=("覚えて", "前回", "この前", "先週", "昨日", "また", "もう一度", "前に話", "前に言", "いつもの"),
         progress=("計画", "予定", "進捗", "目標", "次のステップ", "どこまで"),
         reflection=("気持ち", "感じて", "振り返", "なぜ私は", "悩んで"),
         logging=("食べた", "食べまし", "飲んだ", "飲みまし", "カロリー", "体重", "記録して"),
@@ -127,7 +135,7 @@ DEFAULT_SIGNALS: Mapping[str, Signals] = {
     "pl": Signals(
         continuity=(
             "pamięta*", "przypomn*", "ostatnim razem", "ostatnio", "w zeszłym tygodniu", "znowu", "jeszcze raz",
-            "jak wcześniej", "mówił*", "rozmawialiśmy", "skończyliśmy",
+            "jak wcześniej", "wczoraj", "mówił*", "powiedział*", "rozmawialiśmy", "skończyliśmy",
         ),
         progress=("plan", "plany", "planie", "planu", "postęp*", "cel", "cele", "następny krok", "jak mi idzie"),
         reflection=("czuję", "czuje się", "zastanawiam się", "refleksj*", "pomóż mi zrozumieć", "dlaczego ja"),
@@ -140,7 +148,8 @@ DEFAULT_SIGNALS: Mapping[str, Signals] = {
     "ru": Signals(
         continuity=(
             "помни*", "вспомн*", "напомни*", "в прошлый раз", "прошлый раз", "на прошлой неделе", "снова", "опять",
-            "ещё раз", "как раньше", "ты говорил*", "мы говорили", "мы обсуждали", "я говорил*", "остановились",
+            "ещё раз", "как раньше", "вчера", "ты говорил*", "ты сказал*", "мы говорили", "мы обсуждали", "я говорил*",
+            "я рассказывал*", "остановились",
         ),
         progress=("план", "планы", "плану", "плана", "прогресс*", "цель", "цели", "следующий шаг", "как у меня дела"),
         reflection=("я чувствую", "чувствую себя", "рефлекси*", "помоги понять", "почему я", "мне кажется, что я"),
@@ -173,9 +182,11 @@ class Gate:
         names = dict.fromkeys([*mentioned, *(one.name for one in meant if one.name)])
         reasons = [Reason(Signal.ENTITY, name) for name in names]
         reasons += [Reason(Signal.CONTINUITY, one.text) for one in meant if one.topic]
+        phrases: dict[tuple[Signal, str], list[str]] = {}
         for (signal, language), pattern in self._patterns.items():
             if signal is not Signal.ASKING and (found := pattern.search(plain)):
-                reasons.append(Reason(signal, found[0], language))
+                phrases.setdefault((signal, found[0]), []).append(language)
+        reasons += [Reason(*said, ", ".join(languages)) for said, languages in phrases.items()]
         order = list(Signal)
         return Decision(tuple(sorted(reasons, key=lambda one: order.index(one.signal))))
 

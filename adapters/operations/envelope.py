@@ -39,7 +39,7 @@ class GateReason(Result):
 
     signal: Signal
     found: str = Field(description="The phrase, or the name of the entity.")
-    language: str = Field(description="The language of the phrase.")
+    language: str = Field(description="The languages that have the phrase, such as `de, en`.")
 
 
 class GateView(Result):

@@ -15,13 +15,21 @@ CONTINUITY, PROGRESS, REFLECTION, LOGGING = Signal.CONTINUITY, Signal.PROGRESS, 
         ("What did we cook LAST  TIME?", CONTINUITY, "en"),
         ("My back hurts again.", CONTINUITY, "en"),
         ("Let's go on where we left off", CONTINUITY, "en"),
+        ("Do you recall which dentist it was?", CONTINUITY, "en"),
+        ("Did I tell you about the leak?", CONTINUITY, "en"),
+        ("Where did we go yesterday?", CONTINUITY, "en"),
         ("How is my plan going?", PROGRESS, "en"),
+        ("How’s my training going?", PROGRESS, "en"),
+        ("Is the thesis coming along?", PROGRESS, "en"),
         ("What should I do next?", PROGRESS, "en"),
         ("Why do I always say yes?", REFLECTION, "en"),
         ("I ate two eggs", LOGGING, "en"),
+        ("I've eaten a banana", LOGGING, "en"),
         ("Erinnerst du dich an Marta?", CONTINUITY, "de"),
+        ("Was hatte ich dir erzählt?", CONTINUITY, "de"),
         ("Ich habe gegessen: zwei Eier", LOGGING, "de"),
         ("¿Te acuerdas de Marta?", CONTINUITY, "es"),
+        ("¿Qué te conté de Marta?", CONTINUITY, "es"),
         ("Me siento cansada", REFLECTION, "es"),
         ("Pamiętasz Martę?", CONTINUITY, "pl"),
         ("Zjadłam dwa jajka", LOGGING, "pl"),
@@ -40,12 +48,28 @@ def test_a_signal_opens_the_gate_and_is_the_reason(text: str, signal: Signal, la
 
 
 @pytest.mark.parametrize(
-    "text", ["Hello!", "What is the capital of France?", "Against the wind", "I explained it", "", "???", "ok"]
+    "text",
+    [
+        "Hello!",
+        "How are you?",
+        "How's it going?",
+        "What is the capital of France?",
+        "Against the wind",
+        "I explained it",
+        "",
+        "???",
+        "ok",
+    ],
 )
 @pytest.mark.spec("A13")
 def test_small_talk_leaves_the_gate_shut(text: str) -> None:
     assert Gate().decide(text) == Decision()
     assert not Gate().decide(text).search
+
+
+@pytest.mark.spec("A13")
+def test_a_word_of_several_languages_is_one_reason() -> None:
+    assert Gate().decide("What is the plan?").reasons == (Reason(PROGRESS, "plan", "de, en, es, pl"),)
 
 
 @pytest.mark.spec("A13")
