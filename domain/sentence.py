@@ -48,6 +48,13 @@ _PRESENT = frozenset(one for one in _VERBS if one.endswith("s") and one not in {
 _PREPOSITIONS_WORDS = "about as at by for from in into near of on over to under until with"
 _PREPOSITIONS = frozenset(_PREPOSITIONS_WORDS.split())
 _SINGULAR = ("ss", "us", "is", "news")
+# Before `in`, `at` and the like: what somebody or something has there.
+_PLACES_WORDS = (
+    "apartment base branch desk factory farm flat garden headquarters home hometown house office room school shop site"
+    " store studio warehouse workplace workshop"
+)
+_PLACES = frozenset(_PLACES_WORDS.split())
+_VERB_OF_NOUN = re.compile(rf"\b(?:is|include)(?=(?: (?:{'|'.join(sorted(_PREPOSITIONS))}))?$)")
 
 
 def sentence(subject: str, predicate: str, thing: str, *, over: bool = False) -> str:
@@ -71,6 +78,8 @@ def verb_phrase(predicate: str) -> str:
     said = " ".join(words)
     if words[0] in _VERBS:
         return said
+    if len(words) > 1 and words[-1] in _PREPOSITIONS and words[-2] in _PLACES:
+        return f"'s {' '.join(words[:-1])} is {words[-1]}"
     if words[-1] in _PREPOSITIONS and len(words) > 1:
         # `reports_to` and `comes_from` are verbs, `sister_of` and `interested_in` are not.
         return said if words[0].endswith("s") and not words[0].endswith(_SINGULAR) else f"is {said}"
@@ -85,8 +94,7 @@ def past(phrase: str) -> str:
     ('took', 'carried', "'s dose was", 'was born in')
     """
     if phrase.startswith("'s "):
-        noun, _, verb = phrase.rpartition(" ")
-        return f"{noun} {_past_of(verb)}"
+        return _VERB_OF_NOUN.sub(lambda verb: _PAST[verb[0]], phrase)
     verb, *rest = phrase.split(" ")
     return " ".join([_past_of(verb), *rest])
 

@@ -21,6 +21,9 @@ from mnemolog.domain.sentence import past, sentence, value_text, verb_phrase
         ("interested_in", "chess", "Ana is interested in chess"),
         ("allergy", "peanuts", "Ana is allergic to peanuts"),
         ("born_in", "Porto", "Ana was born in Porto"),
+        ("office_in", "Graz", "Ana's office is in Graz"),
+        ("holiday_home_near", "Graz", "Ana's holiday home is near Graz"),
+        ("active_in", "politics", "Ana is active in politics"),
     ],
 )
 def test_a_fact_reads_as_a_sentence(predicate: str, thing: str, said: str) -> None:
@@ -41,6 +44,7 @@ def test_a_fact_reads_as_a_sentence(predicate: str, thing: str, said: str) -> No
         ("interested_in", "chess", "Ana was interested in chess"),
         ("born_in", "Porto", "Ana was born in Porto"),
         ("moved_to", "Porto", "Ana moved to Porto"),
+        ("office_in", "Graz", "Ana's office was in Graz"),
     ],
 )
 def test_what_is_over_is_told_in_the_past(predicate: str, thing: str, said: str) -> None:
