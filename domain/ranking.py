@@ -155,7 +155,7 @@ def dated(found: Mapping[str, Any], *, former: bool = False) -> str:
     note = contradiction_of(found) or found.get("former") or (FORMER if former else "")
     origin = Origin(found["origin"])
     when = "; ".join(filter(None, (found.get("when") or f"{found['occurred_at']:%Y-%m-%d}", note, origin.label)))
-    text = found["line" if found["kind"] == message.KIND else "text"]
+    text = found.get("line") or found["text"]
     first, *rest = (quoted(text) if origin.external else text).strip().split("\n")
     heading = ":" if rest and first.endswith(":") else ""
     return "\n".join([f"{first.removesuffix(heading)} ({when}){heading}", *rest])

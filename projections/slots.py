@@ -173,6 +173,11 @@ class KnowledgeHit(Part):
     similarity: float | None
     overruled_by: Overruled | None = None
 
+    @property
+    def headed(self) -> str:
+        """Its document and the place in it, which often names what it is about."""
+        return ", ".join(filter(None, (self.source, self.place)))
+
 
 class KnowledgeSlot(Part):
     """What documents say."""

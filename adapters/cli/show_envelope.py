@@ -29,6 +29,7 @@ def _envelope(envelope: Envelope) -> None:
     output.line("affect:", f"{mood.label} ({mood.confidence:.2f})")
     dated = {str(one.relation_id): one.dated(one.text) for one in envelope.GRAPH.relations}
     dated |= {one.id: f"{one.text} ({one.date:%Y-%m-%d})" for one in envelope.EPISODE.hits}
+    dated |= {one.id: f"{one.headed}: {one.text}" for one in envelope.KNOWLEDGE.hits}
     rows = [
         (slot, dated.get(id_, text), by.statement or by.id if by else "") for slot, id_, text, by in envelope.statements
     ]

@@ -51,6 +51,7 @@ def _hit(row: Mapping[str, Any]) -> Hit:
         text_rank=row["text_rank"],
         origin=Origin.DOCUMENT,
         label=row["source"],
+        line=f"{row['place']}: {row['text']}" if row["place"] else "",
     )
 
 

@@ -166,8 +166,11 @@ def hit_of(
     text_rank: float | None = None,
     origin: Origin = Origin.USER,
     label: str = "",
+    line: str = "",
 ) -> Hit:
-    """A hit that is neither a memory nor a message. In its bullet `when` replaces the date, `label` the category."""
+    """A hit that is neither a memory nor a message. In its bullet `when` replaces the date, `label` the category, and
+    `line` the text.
+    """
     row = {"kind": kind, "category": category, "text": text, "occurred_at": date, "when": when, "details": details}
-    row |= {"origin": origin, "label": label}
+    row |= {"origin": origin, "label": label, "line": line}
     return Hit(id_, kind, category, text, score, similarity, text_rank, row, parts=parts or {})

@@ -97,6 +97,7 @@ async def test_a_question_that_documents_tell_of_searches_them_alone(engine: Eng
     assert [(one.signal, one.found) for one in found.gate.reasons] == [(Signal.ASKING, "bed")]
     [passage] = found.envelope.KNOWLEDGE.hits
     assert (passage.place, passage.domain, passage.source) == ("Sleep > Caffeine", "health", "docs/sleep.md")
+    assert passage.headed == "docs/sleep.md, Sleep > Caffeine"
     assert found.envelope.EPISODE.hits == []
     for message in ("Ana drinks coffee before bed.", "Which hat fits?"):
         assert not (await asked(coach, message)).gate.search

@@ -320,7 +320,7 @@ async def test_a_search_and_a_context_of_any_user_find_passages_of_the_agents_li
 
     [hit] = await passages()
     assert (hit.text, hit.origin, hit.row["details"]["document_id"]) == (answer, Origin.DOCUMENT, added.document_id)
-    assert hit.bullet.startswith("[docs/sleep.md] ")
+    assert hit.bullet.startswith(f'[docs/sleep.md] "Sleep > Caffeine: {answer}" (')
     assert (await engine.reads.why(ana, hit.id)).kind == hit.kind
     assert [one.id for one in await passages(kinds=("passage",))] == [hit.id]
     for fields in ({"agent": "planner"}, {"trusted_only": True}, {"categories": ("history",)}, {"kinds": ("todo",)}):
