@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.authority import Slot
 from mnemolog.domain.being import NoteType, Store
+from mnemolog.domain.contradiction import contradiction_of
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.origin import Origin, lowest, quoted
 from mnemolog.domain.predicates import PredicatePolicy
@@ -55,7 +56,7 @@ async def opening(
     shown = Contents(
         instructions=request.instructions,
         profile=[f"{one['field']}: {_value(one['value'])}" for one in fields],
-        pinned=[_of_row(row) for row in pinned],
+        pinned=list(map(_noted, pinned)),
         todos=[row["text"] for row in todos],
         header=header,
         today=now.date(),
@@ -70,7 +71,7 @@ async def opening(
     else:
         diary = _inside(await _diary(connection, viewer, request.thread_id, now), request)
         recent = _inside(await _recent(connection, viewer), request)
-        shown = replace(shown, diary=[f"[{_at(row):%Y-%m-%d}] {_of_row(row)}" for row in diary])
+        shown = replace(shown, diary=list(map(_dated, diary)))
     items = [
         *(ServedItem(kind="profile", id=one["field"], seq=one["seq"]) for one in fields),
         *(ServedItem(kind="todo", id=str(one["todo_id"]), seq=one["seq"]) for one in todos),
@@ -78,7 +79,7 @@ async def opening(
         *(item_of(row) for row in (*diary, *pinned, *recent)),
     ]
     origin = lowest(Origin.AGENT, *(origin_of(row) for row in (*diary, *pinned, *recent, *entries)))
-    return replace(shown, recent=[_of_row(row) for row in recent]), items, origin
+    return replace(shown, recent=list(map(_noted, recent))), items, origin
 
 
 def _inside(rows: Sequence[Row], request: BlocksRequest | PromptRequest) -> Sequence[Row]:
@@ -137,7 +138,7 @@ async def contents(
 ) -> tuple[Contents, Sequence[ServedItem], Origin]:
     """The contents of the prompt for a message, what they show beside the envelope, and the origin of it all.
 
-    Ended facts that the diary, the summary or the last turns mention are named behind them.
+    Ended facts that memories, the diary, the summary or the last turns mention are named behind them.
     """
     shown, beside, least = await opening(connection, viewer, request, now)
     mood = envelope.AFFECT.affect
@@ -153,10 +154,12 @@ async def contents(
     ended = await facts.ended_lately(connection, viewer, point, predicates, predicates.single)
     whole = replace(
         shown,
+        pinned=[with_former(one, ended) for one in shown.pinned],
         diary=[with_former(one, ended) for one in shown.diary],
+        recent=[with_former(one, ended) for one in shown.recent],
         graph=[_line(one.dated(told(one.text, one.origin)), one.overruled_by) for one in envelope.GRAPH.relations],
         knowledge=[
-            _line(told(f"{one.source} {one.text}", one.origin), one.overruled_by) for one in envelope.KNOWLEDGE.hits
+            _line(told(f"{one.headed}: {one.text}", one.origin), one.overruled_by) for one in envelope.KNOWLEDGE.hits
         ],
         episodes=[_line(*one) for one in hits],
         affect=f"{mood.label} ({mood.confidence:.2f})" if mood.confidence else "",
@@ -201,11 +204,11 @@ async def _diary(connection: AsyncConnection, viewer: Viewer, thread_id: str, no
 
 
 async def _recent(connection: AsyncConnection, viewer: Viewer) -> Sequence[Row]:
-    """The scenes, or else the memories, that were activated last."""
+    """The scenes, or else the memories, that were activated last, without those that a newer memory contradicts."""
     column = table.c
     statement = (
         select(*stored(table))
-        .where(*visible_to(viewer), active(), unasked(), retrievable())
+        .where(*visible_to(viewer), active(), unasked(), retrievable(), *memories.uncontradicted(viewer))
         .order_by((column.kind == Kind.SCENE).desc(), column.last_accessed.desc(), column.memory_id)
         .limit(RECENT_NODES)
     )
@@ -230,8 +233,17 @@ def told(text: str, origin: Origin) -> str:
     return f"(from outside, {origin.label}) {quoted(text)}" if origin.external else text
 
 
-def _of_row(row: Row) -> str:
-    return told(row["text"], origin_of(row))
+def _dated(row: Row) -> str:
+    """A memory or a summary with its day."""
+    return f"[{_at(row):%Y-%m-%d}] {told(row['text'], origin_of(row))}"
+
+
+def _noted(row: Row) -> str:
+    """A memory with its day, and with what contradicts it. A scene tells its days itself."""
+    if row["kind"] == Kind.SCENE:
+        return told(row["text"], origin_of(row))
+    note = contradiction_of(row)
+    return f"{_dated(row)} ({note})" if note else _dated(row)
 
 
 def origin_of(row: Row) -> Origin:

@@ -235,13 +235,13 @@ def _most_related(viewer: Viewer, among: Candidates) -> Select[Any]:
         .subquery()
     )
     edge = select(strongest).order_by(strongest.c.strength.desc(), strongest.c.far).offset(_NOTHING).subquery().c
-    candidates = select(*stored(memories)).where(*among.conditions(viewer), *_uncontradicted(viewer))
+    candidates = select(*stored(memories)).where(*among.conditions(viewer), *uncontradicted(viewer))
     found = _by_key(candidates, edge.far, "found")
     shown = select(*(edge[one.name] for one in stored(links)), *found.c).join(found, true())
     return shown.order_by(edge.strength.desc(), edge.far).limit(MOST_RELATED)
 
 
-def _uncontradicted(viewer: Viewer) -> list[ColumnElement[bool]]:
+def uncontradicted(viewer: Viewer) -> list[ColumnElement[bool]]:
     """Whether nothing contradicts a memory that was said later and may."""
     column, found = memories.c, []
     for end, other in permutations((links.c.from_id, links.c.to_id)):

@@ -77,6 +77,29 @@ async def test_two_successive_prompts_share_their_stable_prefix(engine: Engine, 
     assert "Ana prefers short answers" in prefixes[0][0][1]
 
 
+@pytest.mark.spec("C14")
+async def test_memories_in_a_prompt_say_when_and_what_no_longer_holds(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user, agent="coach")
+    await ana.tells("me", "lives_in", "Graz", since="2025-01-01")
+    await ana.tells("me", "lives_in", "Leipzig", since="2026-01-01")
+    await ana.creates("The team meeting is on Monday", pinned=True)
+    newer = await ana.creates("The team meeting is on Wednesday")
+    await ana.creates("Ana has a bike in Graz")
+
+    shown = (await says(ana, "Hello there")).prompt
+    assert shown is not None
+    lines = {block.name: block.text.splitlines() for block in shown.blocks}
+
+    today = f"{engine.writes.now():%Y-%m-%d}"
+    note = f"(contradicted by {newer} of {today}, which is newer)"
+    assert lines["1-A system_prompt"][-1] == f"- [{today}] The team meeting is on Monday {note}"
+    assert lines["2-B recent_nodes"] == [
+        "On your mind:",
+        f"- [{today}] Ana has a bike in Graz (former: {user} lived in Graz)",
+        f"- [{today}] The team meeting is on Wednesday",
+    ]
+
+
 @pytest.mark.spec_part("A16")
 async def test_one_call_answers_and_writes_what_was_planned(answering: Engine, server: ModelServer, user: str) -> None:
     ana = Teller(answering, user, agent="coach")
