@@ -128,7 +128,9 @@ class Searching(BaseModel):
         FailFast(),
         Field(description="Only these categories; by default all that the agent may read."),
     ] = ()
-    filters: Annotated[Filters, Field(description="Only memories with these properties.")] = Filters()
+    filters: Annotated[Filters, Field(description="Only what has these properties; other kinds are left out.")] = (
+        Filters()
+    )
     top_k: Annotated[int, Strict(), Field(ge=1, le=100, description="The maximum number of results."), WHOLE] = 5
     returns: Annotated[
         Literal["bullets", "full"],

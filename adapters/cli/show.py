@@ -100,7 +100,7 @@ def _search(found: SearchResult) -> None:
 def _unknown(found: SearchResult | Bullets, *, listed: bool) -> None:
     """What is not known. An empty list says itself that it is nothing."""
     if found.nothing and listed:
-        output.line("nothing:", found.nothing)
+        output.bullets([], found.nothing)
     for name in found.unknown:
         output.line("unknown:", name)
 
@@ -129,7 +129,7 @@ def _context(found: Context) -> None:
         output.header(found.header)
     output.bullets(found.lines[len(found.header.splitlines()) :], found.nothing)
     if found.nothing and found.lines:
-        output.line("nothing:", found.nothing)
+        output.bullets([], found.nothing)
     _made_with(found)
 
 
