@@ -67,12 +67,20 @@ class Relation:
 
 
 def object_key(value: Any) -> str:
-    """The form in which the values of facts are compared: a text in any case and spacing, and a number as its text.
+    """The form in which the values of facts are compared: words in any case and spacing, and a number as its text.
+
+    Where a text is no plain words, case may be what it says: a code, a password, a unit.
 
     >>> object_key("Penicillin") == object_key("penicillin "), object_key("34") == object_key(34.0)
     (True, True)
+    >>> object_key("Hunter2") == object_key("hunter2"), object_key("mW") == object_key("MW")
+    (False, False)
     """
-    return same_text(value) if isinstance(value, str) else value_key(value)
+    if not isinstance(value, str):
+        return value_key(value)
+    words = value.split()
+    plain = not any(char.isdigit() or (char.isupper() and place) for word in words for place, char in enumerate(word))
+    return same_text(value) if plain else " ".join(words)
 
 
 def value_key(value: Any) -> str:

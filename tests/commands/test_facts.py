@@ -83,6 +83,15 @@ def test_a_value_in_another_spelling_is_a_repetition(one: str, other: str | int)
     assert told.remember("Alice", "has", "B", literal=True) != first
 
 
+@pytest.mark.spec("X13")
+@pytest.mark.parametrize(("one", "other"), [("hunter2", "Hunter2"), ("12 mW", "12 MW"), ("iphone", "iPhone")])
+def test_a_value_whose_case_says_something_is_corrected(one: str, other: str) -> None:
+    told = Told()
+    first = told.remember("Alice", "password", one, literal=True)
+
+    assert told.remember("Alice", "password", other, literal=True) != first
+
+
 @pytest.mark.spec("X14")
 def test_the_same_turn_is_no_second_observation() -> None:
     told = Told()
