@@ -10,12 +10,12 @@ from pydantic import Field, JsonValue, WithJsonSchema
 
 from mnemolog.commands.decider import Decider, Placed
 from mnemolog.commands.graph import Graph, GraphCommand, SlotKey, entity_reads, evolve, facts_of, slot_reads
-from mnemolog.commands.naming import Name, Seen, bearers, is_same_name, meant, name_of, name_reads
+from mnemolog.commands.naming import Name, Seen, bearers, checked_name, is_same_name, meant, name_of, name_reads
 from mnemolog.commands.scoped import Scoped
 from mnemolog.commands.sourced import Sourced
 from mnemolog.domain import corroboration, facts, identity
 from mnemolog.domain.calendar_day import require_possible_day
-from mnemolog.domain.entity import ME, PERSON, Entity, id_in
+from mnemolog.domain.entity import MAX_NAME, ME, PERSON, Entity, id_in
 from mnemolog.domain.errors import InvalidInput, MnemologError
 from mnemolog.domain.facts import Fact, Said, Validity
 from mnemolog.domain.json_value import checked_json
@@ -99,10 +99,15 @@ class Remember(GraphCommand, Scoped, Sourced):
 
     @property
     def kind(self) -> ObjectKind | None:
-        """The type of the object according to the caller or the configuration; None if neither says."""
+        """The type of the object according to the caller or the configuration; None if neither says.
+
+        A text that is too long for a name is a value, unless one of them says that it is an entity.
+        """
         if self.literal is not None:
             return ObjectKind.LITERAL if self.literal else ObjectKind.ENTITY
-        return self.rule.object if isinstance(self.object, str) else ObjectKind.LITERAL
+        if not isinstance(self.object, str) or (self.rule.object is None and len(self.object) > MAX_NAME):
+            return ObjectKind.LITERAL
+        return self.rule.object
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +160,11 @@ def object_of(state: Graph, command: Remember, subject_id: UUID) -> Object:
     if not isinstance(command.object, str):
         raise InvalidInput("is not a name", field="object", fix="give an entity, or set `literal`")
     name, rule = command.object, command.rule
+    if command.kind is ObjectKind.ENTITY:
+        try:
+            checked_name(name, "object")
+        except InvalidInput as error:
+            raise InvalidInput(error.message, field=error.field, fix=f"{error.fix}, or set `literal`") from error
     if command.kind is None and not id_in(name) and not bearers(state, command, name, command.scope, rule.category):
         return Object()
     if is_same_name(command, name, command.subject):

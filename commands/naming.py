@@ -19,7 +19,8 @@ from mnemolog.events.graph_tags import entity_tag, spelling_tags
 from mnemolog.events.shapes import text_shape
 
 
-def _name(value: object, field: str) -> str:
+def checked_name(value: object, field: str) -> str:
+    """The name of an entity; raises InvalidInput for a text that can be none."""
     name = clean(value, field)
     if len(name) > MAX_NAME:
         message = f"has {len(name):,} characters, at most {MAX_NAME} are accepted"
@@ -29,7 +30,7 @@ def _name(value: object, field: str) -> str:
     return name
 
 
-Name = Annotated[str, checked_by(_name), WithJsonSchema(text_shape(MAX_NAME))]
+Name = Annotated[str, checked_by(checked_name), WithJsonSchema(text_shape(MAX_NAME))]
 
 
 class Seen(BaseModel):

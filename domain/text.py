@@ -40,17 +40,26 @@ def clean(text: object, field: str, *, max_bytes: int = MAX_TEXT_BYTES) -> str:
     """The stripped text; raises InvalidInput if it cannot be stored unchanged."""
     if not isinstance(text, str):
         raise InvalidInput(f"must be text, not {type(text).__name__}", field=field, fix="send a string")
-    if control := CONTROL.search(text):
-        found = "a NUL character" if control[0] == "\0" else f"the control character U+{ord(control[0]):04X}"
-        raise InvalidInput(f"contains {found}", field=field, fix="remove it; tabs and line breaks are allowed")
+    require_no_control(text, field)
     text = text.strip()
     if not text:
         raise InvalidInput("is empty", field=field, fix="send at least one visible character")
+    require_short(text, field, max_bytes)
+    return text
+
+
+def require_no_control(text: str, field: str) -> None:
+    if control := CONTROL.search(text):
+        found = "a NUL character" if control[0] == "\0" else f"the control character U+{ord(control[0]):04X}"
+        raise InvalidInput(f"contains {found}", field=field, fix="remove it; tabs and line breaks are allowed")
+
+
+def require_short(text: str, field: str, max_bytes: int = MAX_TEXT_BYTES) -> None:
+    """InvalidInput if the text has more bytes in UTF-8, or none."""
     size = _utf8_size(text, field)
     if size > max_bytes:
         message = f"has {size:,} bytes of UTF-8, at most {max_bytes:,} are accepted"
         raise InvalidInput(message, field=field, fix="shorten the text or split it")
-    return text
 
 
 def same_text(text: str) -> str:

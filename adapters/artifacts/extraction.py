@@ -30,6 +30,7 @@ from mnemolog.domain.errors import (
     ModelUnavailable,
     NotFound,
 )
+from mnemolog.domain.text import MAX_TEXT_BYTES
 from mnemolog.events.artifacts import Passage, Skipped
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.fields import validated
@@ -63,8 +64,8 @@ class _Result:
     pages: int | None = None
 
     def add(self, kind: TextKind, text: str, generation: Generation, confidence: float | None = None) -> None:
-        if text.strip():
-            passages = (Passage(text=text.strip()),)
+        if text := text.encode()[:MAX_TEXT_BYTES].decode(errors="ignore").strip():
+            passages = (Passage(text=text),)
             self.texts.append(
                 ExtractedText(text_kind=kind, generation=generation, passages=passages, confidence=confidence)
             )

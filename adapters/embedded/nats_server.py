@@ -1,6 +1,7 @@
 """The embedded nats-server: JetStream, on a loopback port, for the engine and its producers."""
 
 import json
+import secrets
 import signal
 import socket
 from pathlib import Path
@@ -32,7 +33,7 @@ class NatsServer:
         self.binary = require("nats")
         self._token = token
         self._sync, self._store_bytes = sync, store_bytes
-        self._port = self._former_port()
+        self._port, self._name = self._former_port(), ""
         self._attempted = self._answered = False
 
     @property
@@ -46,6 +47,7 @@ class NatsServer:
         if not self._port or (self._attempted and not self._answered):
             self._port = _free_port()
         self._attempted = True
+        self._name = f"mnemolog-{secrets.token_hex(8)}"
         # Data from before there were accounts becomes the engine's.
         store = self.directory / "jetstream"
         if (store / "$G").exists() and not (store / ENGINE_ACCOUNT).exists():
@@ -57,7 +59,10 @@ class NatsServer:
         return Launch([self.binary, "-c", CONFIG])
 
     def answers(self) -> bool:
-        """Whether a server that knows our password, and hence is ours, runs with JetStream."""
+        """Whether our server runs with JetStream.
+
+        That of a copied data directory knows our password and may have our former port, but not the name of this start.
+        """
         try:
             self._answered = self._greets()
         except (OSError, ValueError):  # not up yet, or another program on that port
@@ -69,7 +74,8 @@ class NatsServer:
         with socket.create_connection((HOST, self._port), timeout=2) as link, link.makefile("rb") as lines:
             info = json.loads(lines.readline().removeprefix(b"INFO ") or "{}")
             link.sendall(f"CONNECT {connect}\r\nPING\r\n".encode())
-            return bool(info.get("jetstream")) and lines.readline() == b"PONG\r\n"
+            ours = bool(info.get("jetstream")) and info.get("server_name") == self._name
+            return ours and lines.readline() == b"PONG\r\n"
 
     def _config(self) -> dict[str, object]:
         jetstream: dict[str, object] = {"store_dir": str(self.directory)}
@@ -78,7 +84,7 @@ class NatsServer:
         if self._sync == "always":
             jetstream["sync_interval"] = "always"
         return {
-            "server_name": "mnemolog",
+            "server_name": self._name,
             "host": HOST,
             "port": self._port,
             "accounts": accounts(self._token, Producers(self.directory.parent).all()),

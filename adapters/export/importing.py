@@ -13,6 +13,7 @@ from uuid import UUID
 from mnemolog.adapters.artifacts.uploads import Upload, discard, keep, upload
 from mnemolog.adapters.checkpoints.transfer import Check, Part, Started, take_in
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.export.admission import require_admitted
 from mnemolog.adapters.export.exporting import require_admin
 from mnemolog.adapters.export.form import (
     BLOB,
@@ -32,6 +33,7 @@ from mnemolog.adapters.fairness import EVENTS_AT_ONCE
 from mnemolog.adapters.postgres.writing import has_events
 from mnemolog.domain.errors import IdempotencyConflict, InvalidInput, MnemologError
 from mnemolog.domain.policy import version_of
+from mnemolog.domain.text import require_no_control
 from mnemolog.events.artifacts import ArtifactStored
 from mnemolog.events.envelope import NewEvent, Receipt, StreamId
 from mnemolog.events.erasure import UserErased
@@ -67,6 +69,8 @@ class Checked:
 def checked(source: Source, now: datetime, progressed: Callable[[int], None] = lambda count: None) -> Checked:
     """Read the whole file once; InvalidInput names the first invalid line. Nothing is written."""
     head = head_of(source)
+    for text in head.policies.values():
+        require_no_control(text, "line 1 policies")
     last: NewEvent | None = None
     stored, started = set[str](), Started()
     for event in _events(source, head):
@@ -230,9 +234,11 @@ def _parts(source: Source, head: Head) -> Iterator[tuple[int, Part]]:
 
 def _event(line: EventLine, number: int) -> NewEvent:
     try:
-        return line.event()
+        event = line.event()
+        require_admitted(event)
     except MnemologError as error:
         raise at_line(number, error) from error
+    return event
 
 
 def _counted(batches: Iterator[Sequence[NewEvent]], progressed: Callable[[int], None]) -> Iterator[Sequence[NewEvent]]:

@@ -1,6 +1,7 @@
 """Chat with structured output: an answer is JSON that fits a schema, or an error."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,6 +26,9 @@ Json = Mapping[str, Any]
 # What OpenAI's models charge for a picture of common size.
 IMAGE_TOKENS = 1500
 LONGEST_NAME = 200
+# In characters: many times what any request asks for. To read more would hold up the engine.
+LONGEST_ANSWER = 1_000_000
+TOO_LONG = "gave an answer that is far longer than it was asked for"
 # Servers of reasoning models may leave the thoughts in the text; some leave out the tag that begins them.
 END_OF_THOUGHTS = "</think>"
 
@@ -151,6 +155,8 @@ def _said(completion: "ChatCompletion") -> tuple[str, str]:
     if finish == "content_filter":
         return "", "gave an answer that the server's content filter held back"
     said = _text(getattr(message, "content", None))
+    if len(said) > LONGEST_ANSWER:
+        return "", TOO_LONG
     return said, "gave an answer that was cut off at the maximum number of tokens" if finish == "length" else ""
 
 
@@ -189,7 +195,10 @@ def _all_storable(value: Any) -> object:
 
 def storable(text: str) -> str:
     """The text without control characters and halves of surrogate pairs."""
-    return "".join(one for one in text if (one >= " " or one in "\n\t") and not "\ud800" <= one <= "\udfff")
+    return _UNSTORABLE.sub("", text)
+
+
+_UNSTORABLE = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff]")
 
 
 def _fault(error: Exception) -> str:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from mnemolog.adapters.openai.budget import TokenBudget
-from mnemolog.adapters.openai.chat import storable
+from mnemolog.adapters.openai.chat import LONGEST_ANSWER, TOO_LONG, storable
 from mnemolog.adapters.openai.client import MOST_TOKENS, ModelClient, count_of, output_invalid
 from mnemolog.commands.models import Completion, Transcript
 from mnemolog.domain.text import count_tokens
@@ -36,6 +36,8 @@ class OpenAITranscription:
         async with self._budget.reserved(tenant, endpoint, longest * TOKENS_A_SECOND) as spent:
             heard = await self._client.call(ask)
             text = getattr(heard, "text", None)
+            if isinstance(text, str) and len(text) > LONGEST_ANSWER:
+                raise output_invalid(endpoint, TOO_LONG)
             spent.add(*_tokens(heard, longest, text if isinstance(text, str) else ""))
             if not isinstance(text, str):
                 raise output_invalid(endpoint, "gave no text")

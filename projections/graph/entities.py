@@ -6,7 +6,7 @@ from uuid import UUID
 from mnemolog.domain.entity import Entity, Traits
 from mnemolog.domain.memory import Status
 from mnemolog.domain.scope import Scope
-from mnemolog.domain.text import name_key, normalize_name
+from mnemolog.domain.text import normalize_name
 from mnemolog.events import graph, memory
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded
@@ -14,6 +14,7 @@ from mnemolog.events.event import Event, sources_of
 from mnemolog.events.graph_fold import ENTITY
 from mnemolog.projections.forgetting import NOT_FORGOTTEN, forgotten
 from mnemolog.projections.graph import hiding
+from mnemolog.projections.graph.names import indexed_name
 from mnemolog.projections.owner import owner_row
 from mnemolog.projections.rows import Row
 
@@ -60,7 +61,7 @@ def after(rows: Rows, event: Recorded) -> dict[UUID, Row]:
 
 def names(row: Row) -> dict[str, str]:
     """The names an entity is found by: each name and alias as written, by the form in which names are compared."""
-    return {key: name for name in (*row["aliases"], row["name"]) if (key := name_key(name))}
+    return {key: name for name in (*row["aliases"], row["name"]) if (key := indexed_name(name))}
 
 
 def _row(entity: Entity, event: Recorded, before: Row) -> Row:

@@ -15,10 +15,10 @@ from mnemolog.domain.memory import VISIBLE, Status
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.relation import Relation
 from mnemolog.domain.scope import Scope
-from mnemolog.domain.text import name_key
 from mnemolog.events import graph
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.graph_fold import RELATION
+from mnemolog.projections.graph.names import indexed_name
 from mnemolog.projections.owner import OWNER, owner_row
 from mnemolog.projections.rows import Row
 
@@ -70,7 +70,7 @@ def _of_relation(relation: Relation) -> Row:
     """The columns that follow the domain relation."""
     return {
         "predicate": relation.predicate,
-        "named": name_key(relation.name) if relation.name else None,
+        "named": (indexed_name(relation.name) or None) if relation.name else None,
         "value": relation.value,
         "metadata": dict(relation.metadata),
         "confidence": relation.confidence,

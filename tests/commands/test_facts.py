@@ -70,6 +70,26 @@ def test_repeating_a_value_is_an_observation_that_makes_it_surer() -> None:
     assert observed.confidence == pytest.approx(0.65)
 
 
+@pytest.mark.parametrize(("predicate", "literal"), [("lives_in", None), ("has", False)])
+def test_an_object_that_is_too_long_for_a_name_is_no_entity(predicate: str, literal: bool | None) -> None:
+    told = Told()
+    told.remember("Alice", predicate, "a" * 255, literal=literal)
+
+    with pytest.raises(InvalidInput) as refused:
+        told.remember("Alice", predicate, "a" * 256, literal=literal)
+
+    assert (refused.value.field, refused.value.fix) == ("object", "use a shorter name, or set `literal`")
+
+
+def test_a_text_that_is_too_long_for_a_name_is_a_value_where_nobody_says_what_it_is() -> None:
+    told = Told()
+    told.remember("Alice", "wrote", "b" * 255)
+    told.remember("Alice", "wrote", "a" * 256)
+
+    stated = [one for one in told.payloads() if isinstance(one, RelationAsserted)]
+    assert [(one.literal, one.value) for one in stated] == [(False, "b" * 255), (True, "a" * 256)]
+
+
 @pytest.mark.spec("X13")
 @pytest.mark.parametrize(
     ("one", "other"), [("Penicillin", "penicillin"), ("ward sister", "Ward  Sister."), ("34", 34), ("B-", "b-")]

@@ -1,6 +1,7 @@
 """The three servers of an engine: they start, answer, stop, and can be replaced."""
 
 import os
+import shutil
 import signal
 import socket
 from pathlib import Path
@@ -179,3 +180,17 @@ def test_versions_of_everything_are_known() -> None:
 def test_endpoints_before_the_start_are_an_error(data_dir: Path) -> None:
     with pytest.raises(EngineError, match="not started"):
         _ = EmbeddedServers(data_dir).endpoints
+
+
+def test_a_copy_of_a_running_data_directory_gets_servers_of_its_own(servers: EmbeddedServers, data_dir: Path) -> None:
+    """It has the password and the former port of the other NATS, whose messages it must not take."""
+    copy = data_dir.with_name("copy")
+    copy.mkdir(mode=0o700)
+    shutil.copy2(data_dir / "nats.token", copy)
+    shutil.copytree(data_dir / "nats", copy / "nats")
+
+    with EmbeddedServers(copy, durable=False) as others:
+        ports = [urlsplit(one.endpoints.nats_url).port for one in (servers, others)]
+        assert ports[0] != ports[1]
+        assert len({one.pids["nats"] for one in (servers, others)}) == 2
+        assert all(server.running for one in (servers, others) for server in one.health())

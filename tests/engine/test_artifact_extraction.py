@@ -14,7 +14,7 @@ from uuid import UUID
 import pytest
 
 from mnemolog.adapters.artifacts import content as contents
-from mnemolog.adapters.artifacts.extraction import EXTRACT, _extract, _find
+from mnemolog.adapters.artifacts.extraction import EXTRACT, _extract, _find, _Result
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.jobs.job import Attempt, Payload
@@ -219,6 +219,13 @@ async def test_an_unavailable_model_is_retried_and_finally_skipped(ana: Person) 
     other = await stored(ana, files.picture(size=(9, 9)), "b.png")
     await _extract(with_models(ana.engine, Vision(ModelOutputInvalid())), tried(ana, other))
     assert (await read(ana, other)).extraction is Extraction.DONE
+
+
+def test_of_a_text_without_end_as_much_is_kept_as_one_message_may_have() -> None:
+    result = _Result(last=False)
+    result.add(TextKind.OCR, "é" * 200_000, Generation(model="eye"))
+    [[passage]] = [one.passages for one in result.texts]
+    assert passage.text == "é" * 131_072
 
 
 async def test_a_wrong_key_leaves_the_file_pending_until_it_is_corrected(ana: Person) -> None:

@@ -138,7 +138,8 @@ async def test_what_no_store_could_keep_is_refused_and_nothing_is_written(
 
     error = (await api.call("POST", "/v1/user/import", 422, params={"user_id": f"{api.user}-2"}, content=body))["error"]
 
-    assert error["code"] == "unstorable"
+    assert error["code"] == "invalid_input"
+    assert error["field"].startswith(f"line 2 {part}.{name}")
     assert await engine.log.head(StreamId.of_user(f"{api.user}-2")) == 0
 
 

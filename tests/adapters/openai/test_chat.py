@@ -191,6 +191,7 @@ UNUSABLE: Mapping[str, tuple[dict[str, Any], str]] = {
     "refusal": (completion(None, refusal="I cannot help with Ana"), "refused to answer"),
     "cut off": (completion('{"one_liner": "x', finish="length"), "cut off"),
     "filtered": (completion("", finish="content_filter"), "content filter"),
+    "endless": (completion("x" * 1_000_001), "far longer"),
     "no choices": ({"id": "1", "object": "chat.completion", "model": "m", "created": 1, "choices": []}, "no answer"),
     "an empty object": ({}, "no answer"),
     "choices that are null": ({**completion(""), "choices": None}, "no answer"),
