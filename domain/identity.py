@@ -51,6 +51,9 @@ def aware(value: object, field: str) -> datetime:
     """The instant in UTC, from a datetime or ISO 8601 text with an offset."""
     moment = _moment(value, field)
     if moment.utcoffset() is None:
+        if isinstance(value, str) and _DAY.fullmatch(value):
+            fix = f"send a time of that day, as in {value}T00:00:00Z"
+            raise InvalidInput(f"{_shown(value)} is a day, not a time", field=field, fix=fix)
         raise InvalidInput(f"{moment.isoformat()} has no UTC offset", field=field, fix=f"add one, as in {_SAMPLE_TIME}")
     try:
         return moment.astimezone(UTC)

@@ -111,14 +111,17 @@ def replay(
 ) -> None:
     """Rebuild projections from the log next to the live ones, compare, and swap."""
 
-    async def rebuild(engine: Engine) -> list[Rebuilt]:
-        return await replaying.rebuild_all(engine, projections or [], drop_former=drop_former)
+    async def rebuild(engine: Engine) -> tuple[list[Rebuilt], list[str]]:
+        rebuilt = await replaying.rebuild_all(engine, projections or [])
+        return rebuilt, await engine.projections.drop_former(projections or []) if drop_former else []
 
-    rebuilt = with_engine(settings_of(context.obj), rebuild)
+    rebuilt, dropped = with_engine(settings_of(context.obj), rebuild)
     if json:
         output.as_json([{"name": one.name, "events": one.events, "differences": one.differences} for one in rebuilt])
     else:
         replaying.show(rebuilt)
+        if drop_former:
+            output.done(f"dropped {', '.join(dropped)}" if dropped else "there were no tables of other versions")
 
 
 def doctor(context: typer.Context, json: Json = False) -> None:

@@ -8,16 +8,13 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.projections.rebuild import Rebuilt
 
 
-async def rebuild_all(engine: Engine, names: Sequence[str] = (), *, drop_former: bool = False) -> list[Rebuilt]:
+async def rebuild_all(engine: Engine, names: Sequence[str] = ()) -> list[Rebuilt]:
     """Rebuild these projections, or all, in one pass, with a progress bar over their events."""
     wanted = list(dict.fromkeys(names or engine.projections.running))
     for name in wanted:
         engine.projections.require(name)
     with bar("replaying the log", await engine.projections.size() * len(wanted)) as progressed:
-        rebuilt = await engine.projections.rebuild_all(wanted, progressed)
-    if drop_former:
-        await engine.projections.drop_former(wanted)
-    return rebuilt
+        return await engine.projections.rebuild_all(wanted, progressed)
 
 
 def show(rebuilt: Sequence[Rebuilt]) -> None:

@@ -83,9 +83,12 @@ class BatchWrites:
 
     async def _events_of(self, command: Rollback) -> Sequence[Recorded]:
         """The events of a change, a run, a batch or a stretch of a thread, oldest first; of one of them."""
-        if [getattr(command, name) for name in NAMED].count(None) != len(NAMED) - 1:
+        named = len(NAMED) - [getattr(command, name) for name in NAMED].count(None)
+        if named != 1:
             raise InvalidInput(
-                "only one of these can be rolled back at a time",
+                "only one of these can be rolled back at a time"
+                if named
+                else "nothing is named that can be rolled back",
                 field="of_run",
                 fix="give one of of_run, of_batch and of_thread",
             )

@@ -19,9 +19,10 @@ from mnemolog.adapters.qdrant.index import QdrantUnavailable
 from mnemolog.domain.errors import MnemologError
 from mnemolog.events.event import Event
 from mnemolog.events.registry import REGISTRY
-from tests.docs.pages import ROOT, blocks, section
+from tests.docs.pages import PAGES, ROOT, blocks, called, section
 
 REFERENCE = ROOT / "docs" / "reference"
+NONSENSE = "nonsense"  # The page of bad input shows a command that does not exist.
 
 
 def read(name: str) -> str:
@@ -90,6 +91,18 @@ def test_every_other_command_is_listed_with_its_options(name: str) -> None:
 def test_no_command_is_described_that_does_not_exist() -> None:
     described = {heading for heading in headings("cli.md") if heading.startswith("mnemolog ")}
     assert described == {f"mnemolog {name}" for name in OPERATING}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=called)
+def test_every_command_that_the_page_names_exists(page: Path) -> None:
+    for named in re.findall(r"`mnemolog\s+([^`]+)`", page.read_text(encoding="utf-8")):
+        command: object = cli.parser()
+        for word in named.split():
+            commands = getattr(command, "commands", {})
+            if not commands or not re.fullmatch(r"[a-z][a-z-]*", word) or word == NONSENSE:
+                break
+            assert word in commands, f"mnemolog {named}"
+            command = commands[word]
 
 
 assert issubclass(QdrantUnavailable, MnemologError), "only errors that were imported are found"

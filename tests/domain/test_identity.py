@@ -147,13 +147,23 @@ def test_instants_are_read_into_utc(value: object) -> None:
     assert moment.tzinfo is UTC
 
 
-@pytest.mark.parametrize("value", ["2026-01-03T01:02:10", "2026-01-03", datetime(2026, 1, 3)])  # noqa: DTZ001
+@pytest.mark.parametrize("value", ["2026-01-03T01:02:10", datetime(2026, 1, 3)])  # noqa: DTZ001
 def test_an_instant_without_offset_is_refused(value: object) -> None:
     with pytest.raises(InvalidInput, match="no UTC offset") as refused:
         aware(value, "occurred_at")
 
     assert refused.value.field == "occurred_at"
     assert refused.value.fix == "add one, as in 2026-01-03T01:02:10Z"
+
+
+def test_a_day_where_an_instant_is_needed_is_refused_with_one_of_its_times() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        aware("2026-02-10", "since")
+
+    assert (refused.value.message, refused.value.fix) == (
+        "'2026-02-10' is a day, not a time",
+        "send a time of that day, as in 2026-02-10T00:00:00Z",
+    )
 
 
 @pytest.mark.parametrize("value", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-01:00"])

@@ -15,6 +15,7 @@ import psycopg
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.schema import CreateSchema
 from typer.testing import CliRunner
 
 from mnemolog.adapters.cli import app, output
@@ -116,6 +117,25 @@ async def test_ingest_reports_a_bad_line_and_takes_the_others_once(engine: Engin
     assert "0 turns recorded, 3 were there already" in again.out
     assert "line 2" in again.out
     assert (await run(engine, "session", "-u", user))["msg_count"] == 3
+
+
+async def test_a_replay_names_the_tables_that_it_dropped(engine: Engine) -> None:
+    async with engine.projections.live.begin() as connection:
+        await connection.execute(CreateSchema("mnemolog_changes_v0"))
+    said = []
+    for _ in range(2):
+        ran = await mnemolog(engine.settings.directory, "replay", "changes", "--drop-former")
+        assert ran.code == 0, ran
+        said.append(ran.out.splitlines()[-1])
+    assert said == ["✓ dropped mnemolog_changes_v0", "✓ there were no tables of other versions"]
+
+
+async def test_a_rollback_of_nothing_is_not_told_that_it_names_too_much(engine: Engine, user: str) -> None:
+    told = [
+        (await mnemolog(engine.settings.directory, "rollback", "-u", user, *named, "--json")).value["error"]["message"]
+        for named in ((), ("--of-run", "a", "--of-thread", "b"))
+    ]
+    assert told == ["nothing is named that can be rolled back", "only one of these can be rolled back at a time"]
 
 
 BAD_INPUT = [
