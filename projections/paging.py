@@ -1,15 +1,23 @@
-"""Pages of a list. A cursor is the sort key of the last row, so concurrent changes do not shift pages."""
+"""Pages of a list. A cursor is the sort key of the last row, so concurrent changes do not shift pages.
+
+Jobs read whole tables in pages too, by `in_pages`.
+"""
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, FromClause, Select, and_, or_
+from sqlalchemy import Column, ColumnElement, FromClause, Select, Table, and_, or_, select, tuple_
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.viewer import Viewer
+from mnemolog.events.envelope import USER
+from mnemolog.projections.owner import indexed
+from mnemolog.projections.rows import Row
 
 S = TypeVar("S", bound=Select[Any])
 
@@ -58,6 +66,35 @@ def slice_of(rows: Sequence[Mapping[str, Any]], id_: str, limit: int | None, cur
     if end < len(rows):
         page.next_cursor = _written([key(page[-1])])
     return page
+
+
+async def in_pages(
+    read: Callable[[Select[Any]], Awaitable[Sequence[Row]]],
+    statement: Select[Any],
+    key: Sequence[Column[Any]],
+    size: int = 1000,
+) -> AsyncIterator[Sequence[Row]]:
+    """All rows of a statement in the order of their key, each once, even if earlier ones change meanwhile."""
+    left = statement
+    while rows := await read(left.order_by(*key).limit(size)):
+        yield rows
+        if len(rows) < size:
+            return
+        left = statement.where(tuple_(*key) > tuple(rows[-1][column.name] for column in key))
+
+
+async def beings(
+    connection: AsyncConnection, table: Table, *conditions: ColumnElement[bool]
+) -> AsyncIterator[Sequence[Viewer]]:
+    """The agents of all users that have such rows, in pages, each as a viewer of its own."""
+    key = (*indexed(table), table.c.agent_id)
+
+    async def read(statement: Select[Any]) -> Sequence[Row]:
+        return [dict(row) for row in (await connection.execute(statement)).mappings()]
+
+    statement = select(*key).where(table.c.stream_kind == USER, *conditions).distinct()
+    async for rows in in_pages(read, statement, key):
+        yield [Viewer(row["tenant"], row["user_id"], row["agent_id"]) for row in rows]
 
 
 def written_place(at: datetime, id_: UUID) -> str:

@@ -16,7 +16,7 @@ from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Header, StreamId, run_tag
 from mnemolog.events.patrol import cycle_tag
 from mnemolog.projections.being.reader import with_notes
-from mnemolog.projections.memories.nodes import beings
+from mnemolog.projections.memories.nodes import with_scenes
 
 _logger = logging.getLogger("mnemolog.patrol")
 
@@ -108,7 +108,7 @@ class Sweep:
         """The beings of all users with scenes or unread notes, each once."""
         seen = set[Viewer]()
         async with self._engine.projections.live.connect() as connection:
-            for listed in (beings, with_notes):
+            for listed in (with_scenes, with_notes):
                 async for page in listed(connection):
                     await connection.commit()  # No transaction stays open meanwhile.
                     for being in page:

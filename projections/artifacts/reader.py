@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, ColumnElement, Select, Text, and_, cast, func, literal, or_, select, true, tuple_
+from sqlalchemy import ARRAY, ColumnElement, Select, Text, and_, cast, func, literal, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import ranking
@@ -25,7 +26,7 @@ from mnemolog.events.envelope import USER, StreamId
 from mnemolog.projections import full_text
 from mnemolog.projections.artifacts.tables import artifact_texts, artifacts
 from mnemolog.projections.owner import OWNER, stream_of
-from mnemolog.projections.paging import Slice, page_of, sliced
+from mnemolog.projections.paging import Slice, in_pages, page_of, sliced
 from mnemolog.projections.rows import Row, fetch, stored
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
@@ -129,18 +130,11 @@ async def of_turns(connection: AsyncConnection, viewer: Viewer, turn_ids: Set[st
 
 async def pending(connection: AsyncConnection) -> AsyncIterator[Sequence[tuple[StreamId, UUID]]]:
     """Artifacts of any user whose text is not extracted yet, page by page. For jobs only."""
+    waiting = (artifacts.c.extraction == Extraction.PENDING) & (artifacts.c.status != Status.PURGED)
+    statement = select(*stored(artifacts)).where(artifacts.c.stream_kind == USER, waiting)
     key = list(artifacts.primary_key.columns)
-    last: tuple[object, ...] | None = None
-    while True:
-        waiting = (artifacts.c.extraction == Extraction.PENDING) & (artifacts.c.status != Status.PURGED)
-        beyond = true() if last is None else tuple_(*key) > last
-        statement = select(*stored(artifacts)).where(artifacts.c.stream_kind == USER, waiting, beyond)
-        rows = await fetch(connection, artifacts, statement.order_by(*key).limit(PAGE))
-        if rows:
-            yield [(stream_of(row), row["artifact_id"]) for row in rows]
-        if len(rows) < PAGE:
-            return
-        last = tuple(rows[-1][one.name] for one in key)
+    async for rows in in_pages(partial(fetch, connection, artifacts), statement, key, PAGE):
+        yield [(stream_of(row), row["artifact_id"]) for row in rows]
 
 
 def _same_artifact() -> ColumnElement[bool]:

@@ -4,19 +4,17 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import date
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, or_, select, tuple_
+from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.being import INSTRUCTING, Store
 from mnemolog.domain.viewer import Viewer
-from mnemolog.events.envelope import USER
 from mnemolog.projections.being.tables import entries
-from mnemolog.projections.owner import OWNER, indexed
-from mnemolog.projections.paging import Slice, page_of, sliced
+from mnemolog.projections.owner import OWNER
+from mnemolog.projections.paging import Slice, beings, page_of, sliced
 from mnemolog.projections.rows import Row, fetch, stored
 from mnemolog.projections.visibility import owned
 
-PAGE = 1000
 SHOWN = 500
 OLDEST = ("created_at", "entry_id")
 _INTERNAL = frozenset({*OWNER, "removed"})
@@ -74,20 +72,10 @@ async def in_blocks(connection: AsyncConnection, viewer: Viewer, diary_from: dat
     return sorted(rows, key=lambda row: (row["created_at"], row["entry_id"]))
 
 
-async def with_notes(connection: AsyncConnection) -> AsyncIterator[Sequence[Viewer]]:
+def with_notes(connection: AsyncConnection) -> AsyncIterator[Sequence[Viewer]]:
     """All beings that have unread notes, in pages."""
-    column, last = entries.c, None
-    being = (*indexed(entries), column.agent_id)
-    unread = (column.store == Store.NOTE, ~column.read, ~column.removed, column.stream_kind == USER)
-    while True:
-        beyond: list[ColumnElement[bool]] = [] if last is None else [tuple_(*being) > last]
-        statement = select(*being).where(*unread, *beyond).distinct().order_by(*being).limit(PAGE)
-        rows = (await connection.execute(statement)).mappings().all()
-        if rows:
-            yield [Viewer(row["tenant"], row["user_id"], row["agent_id"]) for row in rows]
-        if len(rows) < PAGE:
-            return
-        last = tuple(rows[-1].values())
+    column = entries.c
+    return beings(connection, entries, column.store == Store.NOTE, ~column.read, ~column.removed)
 
 
 async def not_erased(connection: AsyncConnection, viewer: Viewer) -> Sequence[UUID]:

@@ -107,10 +107,9 @@ async def own_episode(connection: AsyncConnection, viewer: Viewer, episode_id: U
     return row
 
 
-async def due(connection: AsyncConnection) -> AsyncIterator[Sequence[Row]]:
+def due(connection: AsyncConnection) -> AsyncIterator[Sequence[Row]]:
     """The threads of all users that have an open session or episode, or turns that are in none, page by page."""
-    async for page in pages(connection, unfinished, threads):
-        yield page
+    return pages(connection, unfinished, threads)
 
 
 async def _own(

@@ -2,8 +2,9 @@
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
-from sqlalchemy import ColumnElement, Table, false, select, tuple_
+from sqlalchemy import ColumnElement, Table, false, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.corroboration import USES
@@ -13,6 +14,7 @@ from mnemolog.events.envelope import USER
 from mnemolog.events.message import MessagesErased
 from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.memories.tables import memories
+from mnemolog.projections.paging import in_pages
 from mnemolog.projections.rows import Row, fetch, stored
 
 PAGE = MessagesErased.MAX  # One erasure takes all messages of a page.
@@ -49,19 +51,9 @@ def used() -> ColumnElement[bool]:
     return memories.c.status.in_(sorted(VISIBLE)) & (memories.c.recalls >= USES)
 
 
-async def pages(
+def pages(
     connection: AsyncConnection, due: ColumnElement[bool], table: Table = memories, kind: str = USER
 ) -> AsyncIterator[Sequence[Row]]:
     """The rows of all users, or of all agents, in pages; each row once, even if earlier rows change meanwhile."""
-    key = list(table.primary_key.columns)
-    last: tuple[object, ...] | None = None
-    while True:
-        beyond = [] if last is None else [tuple_(*key) > last]
-        owners = table.c.stream_kind == kind
-        statement = select(*stored(table)).where(owners, due, *beyond).order_by(*key).limit(PAGE)
-        rows = await fetch(connection, table, statement)
-        if rows:
-            yield rows
-        if len(rows) < PAGE:
-            return
-        last = tuple(rows[-1][column.name] for column in key)
+    statement = select(*stored(table)).where(table.c.stream_kind == kind, due)
+    return in_pages(partial(fetch, connection, table), statement, list(table.primary_key.columns), PAGE)

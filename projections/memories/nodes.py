@@ -10,13 +10,12 @@ from mnemolog.domain.memory import VISIBLE, Kind
 from mnemolog.domain.patrol import Node
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.viewer import Viewer
-from mnemolog.events.envelope import USER, StreamId
+from mnemolog.events.envelope import StreamId
 from mnemolog.projections.memories.stored import as_memory
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.owner import indexed, owner_of
+from mnemolog.projections.paging import beings
 from mnemolog.projections.rows import Key, fetch, stored
-
-PAGE = 1000
 
 
 def _is_node() -> ColumnElement[bool]:
@@ -29,20 +28,9 @@ def nodes_of(beings: Collection[Key]) -> ColumnElement[bool]:
     return _is_node() & tuple_(*indexed(memories), memories.c.agent_id).in_(sorted(beings))
 
 
-async def beings(connection: AsyncConnection) -> AsyncIterator[Sequence[Viewer]]:
-    """All beings that have scenes, in pages, each as a viewer of its own scenes."""
-    being = (*indexed(memories), memories.c.agent_id)
-    last: tuple[object, ...] | None = None
-    while True:
-        beyond = [] if last is None else [tuple_(*being) > last]
-        users = memories.c.stream_kind == USER
-        statement = select(*being).where(_is_node(), users, *beyond).distinct().order_by(*being).limit(PAGE)
-        rows = (await connection.execute(statement)).mappings().all()
-        if rows:
-            yield [Viewer(row["tenant"], row["user_id"], row["agent_id"]) for row in rows]
-        if len(rows) < PAGE:
-            return
-        last = tuple(rows[-1].values())
+def with_scenes(connection: AsyncConnection) -> AsyncIterator[Sequence[Viewer]]:
+    """All beings that have scenes, in pages."""
+    return beings(connection, memories, _is_node())
 
 
 async def of_being(connection: AsyncConnection, viewer: Viewer) -> dict[UUID, Node]:

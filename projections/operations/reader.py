@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, select, tuple_
+from sqlalchemy import ColumnElement, and_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.operations.counted import Over, Period, Wanted
 from mnemolog.projections.operations.tables import operations
-from mnemolog.projections.rows import fetch, primary_key, stored
+from mnemolog.projections.paging import in_pages
+from mnemolog.projections.rows import fetch, stored
 from mnemolog.projections.visibility import owned
 
 PAGE = 5000
@@ -22,19 +24,14 @@ async def counts(connection: AsyncConnection, viewer: Viewer, wanted: Wanted) ->
     """The latest period first, and in each the most frequent operation."""
     found: dict[tuple[Any, ...], list[int]] = {}
     numbers = ("count", "compared", "similarity_sum")
-    last: tuple[Any, ...] | None = None
-    while True:
-        key = tuple(operations.primary_key.columns)
-        statement = select(*stored(operations)).where(_among(viewer, wanted)).order_by(*key).limit(PAGE)
-        rows = await fetch(connection, operations, statement if last is None else statement.where(tuple_(*key) > last))
+    statement = select(*stored(operations)).where(_among(viewer, wanted))
+    key = list(operations.primary_key.columns)
+    async for rows in in_pages(partial(fetch, connection, operations), statement, key, PAGE):
         for row in rows:
             group = (_period(row["hour"], wanted.by), *(row[name] for name in _GROUP))
             sums = found.setdefault(group, [0, 0, 0])
             for place, name in enumerate(numbers):
                 sums[place] += row[name]
-        if len(rows) < PAGE:
-            break
-        last = primary_key(operations)(rows[-1])
     counted = [_count(group, sums) for group, sums in found.items()]
     counted.sort(key=lambda one: (-one["count"], *(one[name] for name in _GROUP)))
     counted.sort(key=lambda one: one["period"] or "", reverse=True)

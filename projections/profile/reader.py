@@ -1,11 +1,12 @@
 """Reads the profile and proposals, of the category `profile`; and each agent's own todos."""
 
 from collections.abc import AsyncIterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, select, tuple_
+from sqlalchemy import ColumnElement, Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.consent import PatchStatus
@@ -16,13 +17,12 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import USER, StreamId
 from mnemolog.projections.asking import fetch_asked
 from mnemolog.projections.owner import OWNER, stream_of
-from mnemolog.projections.paging import Slice, page_of, slice_of, sliced
+from mnemolog.projections.paging import Slice, in_pages, page_of, slice_of, sliced
 from mnemolog.projections.profile.tables import consent, profile_fields, todos
 from mnemolog.projections.rows import Row, fetch, stored
 from mnemolog.projections.visibility import owned
 
 PAGE = 500
-_EARLIEST = datetime.min.replace(tzinfo=UTC)
 _INTERNAL = frozenset(OWNER)
 NEWEST = ("-seq", "patch_id")
 
@@ -87,16 +87,11 @@ def _own_todos(viewer: Viewer, status: TodoStatus | None, kind: TodoKind | None)
 
 async def overdue(connection: AsyncConnection, now: datetime) -> AsyncIterator[Sequence[tuple[StreamId, UUID]]]:
     """Expired proposals of all users, page by page. For the scheduled job only, which shows them to nobody."""
-    column, last = consent.c, (_EARLIEST, UUID(int=0))
-    while True:
-        waiting = (column.status == PatchStatus.PROPOSED) & (column.expires_at <= now)
-        place = tuple_(column.expires_at, column.patch_id)
-        users = column.stream_kind == USER
-        statement = select(*stored(consent)).where(users, waiting, place > last).order_by(place).limit(PAGE)
-        rows = await fetch(connection, consent, statement)
-        if not rows:
-            return
-        last = (rows[-1]["expires_at"], rows[-1]["patch_id"])
+    column = consent.c
+    waiting = (column.status == PatchStatus.PROPOSED) & (column.expires_at <= now)
+    statement = select(*stored(consent)).where(column.stream_kind == USER, waiting)
+    key = (column.expires_at, column.patch_id)
+    async for rows in in_pages(partial(fetch, connection, consent), statement, key, PAGE):
         yield [(stream_of(row), row["patch_id"]) for row in rows]
 
 
