@@ -6,19 +6,16 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from pydantic import BaseModel
 from rich.highlighter import JSONHighlighter
 from rich.markup import escape
-from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
 from mnemolog.adapters.cli.screen import Screen, as_json_text, printable
-from mnemolog.adapters.operations.results import AnyHit, MemoryHit, MessageHit, Written
-from mnemolog.domain.contradiction import marked
+from mnemolog.adapters.operations.results import Written
 from mnemolog.domain.errors import AmbiguousEntity, MnemologError
-from mnemolog.domain.message import KIND as MESSAGE
-from mnemolog.domain.message import found_id
 from mnemolog.events.envelope import Receipt
 
 console = Screen()
@@ -65,59 +62,6 @@ def receipt(sentence: str, written: Receipt | Written) -> None:
     console.print(f"  [dim]{written.token}[/]")
 
 
-def memories(rows: Sequence[Mapping[str, Any]], *, title: str = "") -> None:
-    """Memories as a table."""
-    scored = any(row.get("score") is not None for row in rows)
-    cells = [
-        (
-            *([f"{row['score']:.2f}"] if scored else []),
-            day(row["occurred_at"]),
-            row["category"],
-            _marked(row),
-            _id(row),
-        )
-        for row in rows
-    ]
-    show((*(["score"] if scored else []), "date", "category", "text", "id"), cells, title=title, short=True)
-
-
-def messages(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Messages as a table."""
-    cells = [(day(row["occurred_at"]), row["role"], row["line"], _id(row)) for row in rows]
-    show(("date", "role", "text", "id"), cells, short=True)
-
-
-def hits(found: Sequence[AnyHit], nothing: str) -> None:
-    """The result of a search as a table, the best first, or `nothing`."""
-    told = [
-        (
-            f"{hit.score:.2f}",
-            day(hit.date),
-            hit.kind if hit.kind == MESSAGE else hit.category,
-            f"{_text(hit)}{'' if hit.current else ' (former)'}",
-            id_of(hit.id),
-        )
-        for hit in found
-    ]
-    show(("score", "date", "category", "text", "id"), told, nothing=nothing, short=True)
-
-
-def _text(hit: AnyHit) -> str:
-    if isinstance(hit, MemoryHit):
-        return _marked(hit.model_dump())
-    return hit.line if isinstance(hit, MessageHit) else hit.text
-
-
-def _marked(memory: Mapping[str, Any]) -> str:
-    """The text of a memory, with the beginning of the id of a newer one that contradicts it."""
-    newer = memory.get("contradicted_by")
-    return marked({**memory, "contradicted_by": str(newer)[: LENGTHS[0]]} if newer else memory)
-
-
-def _id(row: Mapping[str, Any]) -> UUID | str:
-    return id_of(found_id(row))
-
-
 def id_of(text: str) -> UUID | str:
     """An id, as a UUID where it is one: only these are abbreviated."""
     try:
@@ -126,49 +70,26 @@ def id_of(text: str) -> UUID | str:
         return text
 
 
-def links(rows: Sequence[Mapping[str, Any]]) -> None:
-    """The links of a memory as a table, strongest first."""
-    sign = {"out": "→", "in": "←"}
-    cells = [
-        (f"{row['strength']:.2f}", sign[row["direction"]], row["relation_type"], row["text"], row["memory_id"])
-        for row in rows
-    ]
-    show(("strength", "", "type", "text", "id"), cells, nothing="no links", short=True)
-
-
-def history(rows: Sequence[Mapping[str, Any]]) -> None:
-    """The history of a subject, newest first: a line for each write, and below it what the write changed."""
-    ids = shortened([UUID(str(row["meta"]["event_id"])) for row in rows])
-    for row in rows:
-        event_id = ids[UUID(str(row["meta"]["event_id"]))]
-        by = f" @{row['seq']} by {row['actor'] or 'nobody'} "
-        head = Text.assemble(when(row["ts"]), "  ", (row["event"].ljust(7), "cyan"), by, (event_id, "dim"))
-        told = [(name, row.get(name)) for name in ("rule", "run_id") if row.get(name)]
-        below = [Text("its words were erased", "dim")] if row["erased"] or row["meta"].get("erased") else []
-        if not row["changes"] and not below:
-            below = [Text.assemble((f"{name}: ", "dim"), _value(value)) for name, value in _besides(row["meta"])]
-        for one in row["changes"]:
-            old = () if one["old"] is None else (_value(one["old"]), (" → ", "dim"))
-            below.append(Text.assemble((f"{one['field']}: ", "dim"), *old, _value(one["new"])))
-        below += [Text(f"{name.removesuffix('_id')} {value}", "dim") for name, value in told]
-        console.print(head, *(Padding(text, (0, 0, 0, 2), expand=False) for text in below), sep="\n", highlight=False)
-
-
-def _besides(meta: Mapping[str, Any]) -> Iterable[tuple[str, object]]:
-    """What an entry says of itself where no field changed: what was linked, merged or proposed."""
-    return ((name, value) for name, value in meta.items() if name not in ("event_id", "type") and value not in ("", []))
-
-
-def _value(value: object) -> str:
-    """As a person reads it: a text as it is, a number short, a list or an object as JSON."""
-    if value is None or isinstance(value, str):
-        return value or "–"
-    return f"{value:.2f}" if isinstance(value, float) else json.dumps(value, default=_plain, ensure_ascii=False)
-
-
 def line(label: str, text: str) -> None:
     """A label and an arbitrary text."""
     console.print(Text.assemble((label, "cyan"), " ", text), highlight=False)
+
+
+def fields(found: BaseModel, names: Iterable[str]) -> None:
+    """A line for each of these fields that has a value."""
+    for name in names:
+        value = getattr(found, name)
+        if isinstance(value, datetime):
+            line(name, when(value))
+        elif value not in (None, "", [], {}):
+            line(name, ", ".join(map(str, value)) if isinstance(value, list) else str(value))
+
+
+def value(one: object) -> str:
+    """As a person reads it: a text as it is, a number short, a list or an object as JSON."""
+    if one is None or isinstance(one, str):
+        return one or "–"
+    return f"{one:.2f}" if isinstance(one, float) else json.dumps(one, default=_plain, ensure_ascii=False)
 
 
 def bullets(lines: Sequence[str], nothing: str = "") -> None:

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from mnemolog.adapters.cli import output, show_envelope, show_episodes
+from mnemolog.adapters.cli import output, show_envelope, show_episodes, show_memories
 from mnemolog.adapters.operations.artifacts import ArtifactDetail, ArtifactHit, ArtifactText, ArtifactView
 from mnemolog.adapters.operations.attention import AffectView
 from mnemolog.adapters.operations.batches import Forgotten
@@ -24,22 +24,13 @@ from mnemolog.adapters.operations.patrol import ClusterView, PatrolResult
 from mnemolog.adapters.operations.profile import Profile, Proposal, Proposed, SeededView
 from mnemolog.adapters.operations.requests import AnyRequest
 from mnemolog.adapters.operations.results import (
-    Bullets,
-    CardView,
     CauseView,
     Changes,
-    Context,
-    HistoryEntry,
-    LinkView,
-    MemoryView,
-    MessageView,
     Page,
-    SearchResult,
     Undone,
     WhyView,
 )
 from mnemolog.adapters.operations.stats import OperationCount
-from mnemolog.adapters.operations.summaries import SummaryView
 from mnemolog.adapters.operations.todos import Todo
 from mnemolog.adapters.operations.webhooks import DeliveryView, WebhookCreated, WebhookView
 from mnemolog.domain.consent import APPLIED
@@ -57,6 +48,8 @@ def show(operation: Operation[Any, Any], request: AnyRequest, result: Any) -> No
     kind = type(result)
     if kind in SHOWN:
         SHOWN[kind](result)
+        if isinstance(result, Page):
+            output.more(result.next_cursor)
     else:
         # What was done and the id concerned: from the receipt, or else from the request.
         ids = [name for name in type(result).model_fields if name.endswith("_id")]
@@ -69,81 +62,6 @@ def show(operation: Operation[Any, Any], request: AnyRequest, result: Any) -> No
             output.receipt(sentence, result)
         for one in getattr(result, "variants", ()):
             output.line("possible duplicate:", f"{one.name} ({one.entity_id}); `mnemolog entity merge` combines them")
-
-
-def _memories(page: Page[MemoryView]) -> None:
-    output.memories([one.model_dump() for one in page.items])
-    output.more(page.next_cursor)
-
-
-def _messages(page: Page[MessageView]) -> None:
-    output.messages([one.model_dump() for one in page.items])
-    output.more(page.next_cursor)
-
-
-def _summaries(page: Page[SummaryView]) -> None:
-    rows = [(one.text, one.kind, one.thread_id, output.when(one.created_at), one.summary_id) for one in page]
-    output.show(("summary", "kind", "thread", "written", "id"), rows, nothing="no summaries", short=True)
-    output.more(page.next_cursor)
-
-
-def _search(found: SearchResult) -> None:
-    if found.header:
-        output.header(found.header)
-    output.hits(found.hits, found.nothing)
-    for hit in found.related:
-        output.line("related:", hit.text)
-    _unknown(found, listed=bool(found.hits))
-    _made_with(found)
-
-
-def _unknown(found: SearchResult | Bullets, *, listed: bool) -> None:
-    """What is not known. An empty list says itself that it is nothing."""
-    if found.nothing and listed:
-        output.bullets([], found.nothing)
-    for name in found.unknown:
-        output.line("unknown:", name)
-
-
-def _made_with(found: SearchResult | Bullets | Context) -> None:
-    """What pronouns were taken to mean, and what was left out."""
-    for one in found.references:
-        output.line(f"{one.text}:", one.name or one.topic)
-    for reason in found.skipped:
-        output.line("skipped:", reason)
-
-
-def _bullets(found: Bullets) -> None:
-    if found.header:
-        output.header(found.header)
-    lines = [(one.text, output.id_of(one.id)) for one in found.bullets]
-    output.show(("text", "id"), lines, nothing=found.nothing, short=True)
-    for one in found.related:
-        output.line("related:", one.text)
-    _unknown(found, listed=bool(found.bullets))
-    _made_with(found)
-
-
-def _context(found: Context) -> None:
-    if found.header:
-        output.header(found.header)
-    output.bullets(found.lines[len(found.header.splitlines()) :], found.nothing)
-    if found.nothing and found.lines:
-        output.bullets([], found.nothing)
-    _made_with(found)
-
-
-def _cards(page: Page[CardView]) -> None:
-    output.bullets([one.line for one in page.items])
-
-
-def _links(page: Page[LinkView]) -> None:
-    output.links([one.model_dump() for one in page.items])
-
-
-def _history(page: Page[HistoryEntry]) -> None:
-    output.history([one.model_dump() for one in page.items])
-    output.more(page.next_cursor)
 
 
 def _changes(found: Changes) -> None:
@@ -259,15 +177,6 @@ def _how(event: CauseView, seqs: Mapping[UUID, str]) -> Sequence[str]:
     return [part for part in parts if part]
 
 
-def _one_memory(found: MemoryView | MessageView | SummaryView) -> None:
-    for name in dict.fromkeys(["text", *type(found).model_fields]):
-        value = getattr(found, name)
-        if isinstance(value, datetime):
-            output.line(name, output.when(value))
-        elif value not in (None, "", [], {}):
-            output.line(name, ", ".join(map(str, value)) if isinstance(value, list) else str(value))
-
-
 def _added(found: Added) -> None:
     ids = [output.id_of(one) for one in found.message_ids]
     short = output.shortened([one for one in ids if isinstance(one, UUID)])
@@ -312,7 +221,6 @@ def _proposals(page: Page[Proposal]) -> None:
         for one in page
     ]
     output.show(("change", "signals", "status", "id"), rows, nothing="no proposals", short=True)
-    output.more(page.next_cursor)
 
 
 def _status(one: Proposal) -> str:
@@ -343,13 +251,11 @@ def _todos(page: Page[Todo]) -> None:
     ]
     columns = ("kind", "text", *(["status"] if mixed else []), "due", "id")
     output.show(columns, rows, nothing="no todos", short=True)
-    output.more(page.next_cursor)
 
 
 def _entries(page: Page[Entry]) -> None:
     rows = [(one.store, one.key, one.line, "read" if one.read else "", one.entry_id) for one in page]
     output.show(("store", "key", "content", "", "id"), rows, nothing="no entries", short=True)
-    output.more(page.next_cursor)
 
 
 def _recollection(found: Recollection) -> None:
@@ -374,7 +280,6 @@ def _artifacts(page: Page[ArtifactView]) -> None:
         for one in page
     ]
     output.show(("artifact", "name", "text", "added", "id"), rows, nothing="no artifacts", short=True)
-    output.more(page.next_cursor)
 
 
 def _extraction(one: ArtifactView) -> str:
@@ -382,12 +287,7 @@ def _extraction(one: ArtifactView) -> str:
 
 
 def _artifact(found: ArtifactDetail) -> None:
-    for name in ArtifactView.model_fields:
-        value = getattr(found, name)
-        if isinstance(value, datetime):
-            output.line(name, output.when(value))
-        elif name != "skipped" and value not in (None, "", []):
-            output.line(name, ", ".join(map(str, value)) if isinstance(value, list) else str(value))
+    output.fields(found, [name for name in ArtifactView.model_fields if name != "skipped"])
     for one in found.skipped:
         output.line("skipped", f"{one.text_kind}: {one.reason}")
     _artifact_texts(found.texts)
@@ -405,20 +305,15 @@ def _artifact_hits(page: Page[ArtifactHit]) -> None:
 
 def _texts(page: Page[ArtifactText]) -> None:
     _artifact_texts(page.items)
-    output.more(page.next_cursor)
 
 
 def _documents(page: Page[DocumentView]) -> None:
     rows = [(one.source, one.domain, one.chunks, output.when(one.updated_at), one.document_id) for one in page]
     output.show(("source", "domain", "chunks", "updated", "id"), rows, nothing="no documents", short=True)
-    output.more(page.next_cursor)
 
 
 def _document(found: DocumentDetail) -> None:
-    for name in DocumentView.model_fields:
-        value = getattr(found, name)
-        if value not in (None, ""):
-            output.line(name, output.when(value) if isinstance(value, datetime) else str(value))
+    output.fields(found, DocumentView.model_fields)
     output.show(("place", "text"), [(one.place, one.text) for one in found.content], nothing="no chunks")
 
 
@@ -429,7 +324,6 @@ def _chunk_hits(page: Page[ChunkHit]) -> None:
 
 def _entities(page: Page[EntityView]) -> None:
     _entity_table(page.items)
-    output.more(page.next_cursor)
 
 
 def _entity_table(found: Sequence[EntityView]) -> None:
@@ -451,7 +345,6 @@ def _entity(found: EntityDetail) -> None:
 
 def _facts(page: Page[FactView]) -> None:
     _fact_table(page.items)
-    output.more(page.next_cursor)
 
 
 def _fact_table(found: Sequence[FactView]) -> None:
@@ -516,7 +409,6 @@ def _deliveries(page: Page[DeliveryView]) -> None:
         for one in page
     ]
     output.show(("type", "status", "attempts", "created", "error", "id"), rows, nothing="no deliveries", short=True)
-    output.more(page.next_cursor)
 
 
 def _stats(page: Page[OperationCount]) -> None:
@@ -533,22 +425,9 @@ def _stats(page: Page[OperationCount]) -> None:
         for one in page.items
     ]
     output.show(("period (UTC)", "node", "op", "subject", "status", "count", "similarity"), rows)
-    output.more(page.next_cursor)
 
 
 SHOWN: Mapping[type, Callable[[Any], None]] = {
-    MemoryView: _one_memory,
-    Page[MemoryView]: _memories,
-    Page[MessageView]: _messages,
-    MessageView: _one_memory,
-    Page[SummaryView]: _summaries,
-    SummaryView: _one_memory,
-    SearchResult: _search,
-    Bullets: _bullets,
-    Context: _context,
-    Page[CardView]: _cards,
-    Page[LinkView]: _links,
-    Page[HistoryEntry]: _history,
     Changes: _changes,
     WhyView: _why,
     Undone: _undone,
@@ -584,6 +463,7 @@ SHOWN: Mapping[type, Callable[[Any], None]] = {
     Page[WebhookView]: _webhooks,
     DeliveryView: _delivery,
     Page[DeliveryView]: _deliveries,
+    **show_memories.SHOWN,
     **show_episodes.SHOWN,
     **show_envelope.SHOWN,
 }

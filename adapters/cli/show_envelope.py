@@ -68,7 +68,6 @@ def _served(page: Page[Serving]) -> None:
         items = page.items[0].items
         shown = [(one.kind, one.slot or "", f"@{one.seq}" if one.seq else "", output.id_of(one.id)) for one in items]
         output.show(("kind", "slot", "as of", "id"), shown, nothing="it was shown nothing")
-    output.more(page.next_cursor)
 
 
 def _responded(found: Responded) -> None:

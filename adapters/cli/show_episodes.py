@@ -20,7 +20,6 @@ from mnemolog.domain.episode import EpisodeStatus
 def _threads(page: Page[Thread]) -> None:
     rows = [(one.thread_id, one.turns, output.when(one.last_activity_at), one.active_episode_id or "–") for one in page]
     output.show(("thread", "turns", "latest turn", "open episode"), rows, nothing="no threads", short=True)
-    output.more(page.next_cursor)
 
 
 def _thread(one: Thread) -> None:
@@ -34,7 +33,6 @@ def _thread(one: Thread) -> None:
 def _sessions(page: Page[ThreadSession]) -> None:
     rows = [(one.thread_id, one.turns, output.when(one.started_at), _ended(one), one.session_id) for one in page]
     output.show(("thread", "turns", "began", "ended", "id"), rows, nothing="no sessions", short=True)
-    output.more(page.next_cursor)
 
 
 def _session(one: ThreadSessionFound) -> None:
@@ -56,7 +54,6 @@ def _episodes(page: Page[Episode]) -> None:
     ]
     columns = ("topic", "thread", "turns", "began", "because", "ended", "id")
     output.show(columns, rows, nothing="no episodes", short=True)
-    output.more(page.next_cursor)
 
 
 def _episode(one: EpisodeFound) -> None:

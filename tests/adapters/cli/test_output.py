@@ -3,19 +3,22 @@
 import io
 import re
 from datetime import UTC, datetime
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 from rich.console import Console
 
-from mnemolog.adapters.cli import output
-from mnemolog.adapters.cli.show import SHOWN
+from mnemolog.adapters.cli import output, show_memories
+from mnemolog.adapters.cli.show import SHOWN, show
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.registry import OPERATIONS
+from mnemolog.adapters.operations.results import FieldChange, HistoryEntry, LinkView, MemoryView, Page
 from mnemolog.commands.erasure import EraseMemory
 from tests.adapters.cli.command import mnemolog
 from tests.engine.person import Person
@@ -23,31 +26,37 @@ from tests.engine.teller import Teller
 
 WIDTHS = st.integers(80, 160)
 TEXTS = st.lists(st.text("aeimnost", min_size=1, max_size=13), min_size=1, max_size=30).map(" ".join)
-ROW = {"kind": "fact", "category": "preferences", "direction": "out", "strength": 0.5, "relation_type": "related_to"}
 THEN = datetime(2026, 1, 3, 1, 2, 10, 123456, tzinfo=UTC)
+ROW = {"kind": "fact", "category": "preferences", "direction": "out", "strength": 0.5, "relation_type": "related_to"}
+ROW |= {"ts": THEN, "occurred_at": THEN, "event": "RESTORE", "seq": 1234}
+T = TypeVar("T", bound=BaseModel)
 
 
-def row(id_: UUID, text: str, score: float | None) -> dict[str, Any]:
-    told = {"ts": THEN, "event": "RESTORE", "actor": text, "seq": 1234, "occurred_at": THEN, "erased": False}
-    told["changes"] = [{"field": "text", "old": text, "new": "[red]coffee"}]
-    return {
+def page(view: type[T], *told: tuple[UUID, str], **fields: Any) -> Page[T]:
+    """A page of such items with this id and text, and of the other fields only those that are shown."""
+    shown = {
         **ROW,
-        **told,
-        "kind": "fact",
-        "memory_id": id_,
-        "text": text,
-        "score": score,
-        "meta": {"event_id": str(id_)},
+        **dict.fromkeys(["rule", "run_id", "contradicted_by", "contradicted_at"]),
+        "erased": False,
+        **fields,
     }
+    items = [
+        view.model_construct(
+            **{**shown, "memory_id": id_, "text": text, "actor": text, "meta": {"event_id": str(id_)}},
+            changes=[FieldChange(field="text", old=text, new="[red]coffee")],
+        )
+        for id_, text in told
+    ]
+    return Page[T].model_construct(items=items, next_cursor=None)
 
 
-@given(width=WIDTHS, ids=st.lists(st.uuids(), min_size=1, max_size=3), text=TEXTS, score=st.none() | st.floats(0, 1))
-@pytest.mark.parametrize("table", [output.memories, output.links, output.history])
-def test_ids_and_words_are_not_cut(table: Any, width: int, ids: list[UUID], text: str, score: float | None) -> None:
+@given(width=WIDTHS, ids=st.lists(st.uuids(), min_size=1, max_size=3), text=TEXTS)
+@pytest.mark.parametrize("view", [MemoryView, LinkView, HistoryEntry])
+def test_ids_and_words_are_not_cut(view: type[BaseModel], width: int, ids: list[UUID], text: str) -> None:
     screen = Console(file=io.StringIO(), width=width)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(output, "console", screen)
-        table([row(id_, text, score) for id_ in ids])
+        SHOWN[Page[view]](page(view, *((id_, text) for id_ in ids)))  # type: ignore[valid-type]
 
     lines = screen.file.getvalue().splitlines()  # type: ignore[attr-defined]
     words = {word for line in lines for word in line.split()}
@@ -63,14 +72,23 @@ def test_a_memory_that_is_contradicted_names_the_newer_one_in_short(monkeypatch:
     monkeypatch.setattr(output, "console", screen)
     old, new = UUID("01a2201b-f815-7b22-9a6f-0bd3fd080c56"), UUID("01a2201b-fe2d-732b-a350-21cfdb0b7902")
 
-    output.memories([{**row(old, "Ana drinks tea", None), "contradicted_by": new, "contradicted_at": THEN}])
+    show_memories.memories(page(MemoryView, (old, "Ana drinks tea"), contradicted_by=new, contradicted_at=THEN))
 
     shown = screen.file.getvalue().split()  # type: ignore[attr-defined]
     assert {"01a2201b-f815", "01a2201b-fe2d"} <= set(shown)
 
 
+@pytest.mark.parametrize(
+    "operation", [one for one in OPERATIONS if "cursor" in one.request.model_fields], ids=lambda one: one.name
+)
+def test_a_list_that_goes_on_shows_the_cursor_of_its_next_page(operation: Operation[Any, Any], capsys: Any) -> None:
+    show(operation, operation.request.model_construct(), operation.result.model_construct(items=[], next_cursor="f00"))
+
+    assert "--cursor f00" in capsys.readouterr().out
+
+
 def test_an_actor_may_look_like_markup(capsys: pytest.CaptureFixture[str]) -> None:
-    output.history([row(UUID(int=1), "[red]coach", None)])
+    show_memories.history(page(HistoryEntry, (UUID(int=1), "[red]coach")))
 
     assert "[red]coach" in capsys.readouterr().out
 
