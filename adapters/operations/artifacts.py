@@ -161,7 +161,7 @@ async def download_artifact(engine: Engine, request: ArtifactRead) -> tuple[Arti
     return found, await contents.load(engine, stream_of(engine, request), request.artifact_id)
 
 
-@operation("artifact get", "GET /artifacts/{artifact_id}", tag="artifacts", arguments=("artifact_id",))
+@operation("artifact get", "GET /artifacts/{artifact_id}", tag="artifacts")
 async def get_artifact(engine: Engine, request: ArtifactRead) -> ArtifactDetail:
     """Read an artifact: what it is, and its short texts.
 
@@ -181,12 +181,7 @@ async def list_artifacts(engine: Engine, request: ArtifactsRead) -> Page[Artifac
     return Page[ArtifactView].of(rows)
 
 
-@operation(
-    "artifact texts",
-    "GET /artifacts/{artifact_id}/texts",
-    tag="artifacts",
-    arguments=("artifact_id",),
-)
+@operation("artifact texts", "GET /artifacts/{artifact_id}/texts", tag="artifacts")
 async def list_artifact_texts(engine: Engine, request: ArtifactTextsRead) -> Page[ArtifactText]:
     """List the texts of an artifact: captions, descriptions, and what was extracted from it."""
     viewer, moment = viewer_of(engine, request), request.moment()
@@ -219,7 +214,7 @@ async def search_artifacts(engine: Engine, request: ArtifactSearch) -> Page[Arti
     "POST /artifacts/{artifact_id}/texts",
     DescribeArtifact,
     tag="artifacts",
-    arguments=("artifact_id", "text"),
+    arguments=("text",),
     done="Described",
     status=201,
     example={"user_id": "ana", "text": "My new bicycle"},
@@ -229,14 +224,7 @@ async def describe_artifact(engine: Engine, request: Write) -> Written:
     return Written.of(await engine.writes.describe_artifact(fields_of(engine, request), request.idempotency_key))
 
 
-@operation(
-    "artifact delete",
-    "DELETE /artifacts/{artifact_id}",
-    DeleteArtifact,
-    tag="artifacts",
-    arguments=("artifact_id",),
-    done="Deleted",
-)
+@operation("artifact delete", "DELETE /artifacts/{artifact_id}", DeleteArtifact, tag="artifacts", done="Deleted")
 async def delete_artifact(engine: Engine, request: Write) -> Written:
     """Delete an artifact. It can be restored for 30 days, then it is erased."""
     return Written.of(await engine.writes.delete_artifact(fields_of(engine, request), request.idempotency_key))
@@ -247,7 +235,6 @@ async def delete_artifact(engine: Engine, request: Write) -> Written:
     "POST /artifacts/{artifact_id}/restore",
     RestoreArtifact,
     tag="artifacts",
-    arguments=("artifact_id",),
     done="Restored",
     example={"user_id": "ana"},
 )

@@ -11,7 +11,6 @@ from mnemolog.adapters.operations.requests import Rehearsed, command_of, request
 from mnemolog.adapters.operations.results import Result, Undone, Written
 from mnemolog.commands.rollback import Rollback
 from mnemolog.commands.scopes import EraseScope, ForgetScope, OfScope
-from mnemolog.domain.principal import Role
 
 if TYPE_CHECKING:
     from mnemolog.adapters.erasure import forgetting
@@ -92,7 +91,6 @@ async def forget(engine: Engine, request: Rehearsed) -> Forgotten:
     tag="erasure",
     arguments=("scope",),
     done="Erased",
-    role=Role.ERASE,
     destroys=True,
 )
 async def erase_scope(engine: Engine, request: Rehearsed) -> Forgotten:

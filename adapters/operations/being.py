@@ -102,7 +102,6 @@ async def list_being_entries(engine: Engine, request: EntriesRead) -> Page[Entry
     "PUT /being/entries/{entry_id}/read",
     MarkEntry,
     tag="being",
-    arguments=("entry_id",),
     done="Marked",
     example={"user_id": "ana", "agent_id": "mika", "read": True},
 )
@@ -119,7 +118,6 @@ async def mark_note(engine: Engine, request: Write) -> Written:
     "DELETE /being/entries/{entry_id}",
     RemoveEntry,
     tag="being",
-    arguments=("entry_id",),
     done="Removed",
     example={"user_id": "ana", "agent_id": "mika"},
 )
@@ -265,7 +263,7 @@ async def search_memory(engine: Engine, request: SceneSearch) -> Scenes:
     return Scenes.model_validate({"items": rows})
 
 
-@operation("being history", "GET /being/entries/{entry_id}/history", tag="being", arguments=("entry_id",))
+@operation("being history", "GET /being/entries/{entry_id}/history", tag="being")
 async def being_entry_history(engine: Engine, request: EntryHistoryRead) -> Page[HistoryEntry]:
     """Read the history of an entry, newest first.
 

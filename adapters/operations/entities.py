@@ -85,7 +85,7 @@ async def list_entities(engine: Engine, request: EntityList) -> Page[EntityView]
     )
 
 
-@operation("entity get", "GET /entities/{entity_id}", tag="graph", arguments=("entity_id",))
+@operation("entity get", "GET /entities/{entity_id}", tag="graph")
 async def get_entity(engine: Engine, request: EntityRead) -> EntityDetail:
     """Read one entity, and the facts about it.
 
@@ -103,7 +103,6 @@ async def get_entity(engine: Engine, request: EntityRead) -> EntityDetail:
     "PATCH /entities/{entity_id}",
     UpdateEntity,
     tag="graph",
-    arguments=("entity_id",),
     done="Updated",
     example={"user_id": "ana", "category": "Person"},
 )
@@ -121,7 +120,7 @@ async def update_entity(engine: Engine, request: Write) -> EntityUpdated:
     "POST /entities/{entity_id}/aliases",
     AddAlias,
     tag="graph",
-    arguments=("entity_id", "alias"),
+    arguments=("alias",),
     done="Added the alias to",
 )
 async def add_alias(engine: Engine, request: Write) -> Written:
@@ -137,7 +136,7 @@ async def add_alias(engine: Engine, request: Write) -> Written:
     "POST /entities/{entity_id}/merge",
     MergeEntities,
     tag="graph",
-    arguments=("entity_id", "absorbed_ids"),
+    arguments=("absorbed_ids",),
     done="Merged",
 )
 async def merge_entities(engine: Engine, request: Write) -> Written:
@@ -148,14 +147,7 @@ async def merge_entities(engine: Engine, request: Write) -> Written:
     return await _change_entity(MergeEntities, engine, request)
 
 
-@operation(
-    "entity delete",
-    "DELETE /entities/{entity_id}",
-    ForgetEntity,
-    tag="graph",
-    arguments=("entity_id",),
-    done="Deleted",
-)
+@operation("entity delete", "DELETE /entities/{entity_id}", ForgetEntity, tag="graph", done="Deleted")
 async def delete_entity(engine: Engine, request: Write) -> Written:
     """Delete an entity and the facts about it: hidden at once, restorable until purged.
 
@@ -164,20 +156,13 @@ async def delete_entity(engine: Engine, request: Write) -> Written:
     return await _change_entity(ForgetEntity, engine, request)
 
 
-@operation(
-    "entity restore",
-    "POST /entities/{entity_id}/restore",
-    RestoreEntity,
-    tag="graph",
-    arguments=("entity_id",),
-    done="Restored",
-)
+@operation("entity restore", "POST /entities/{entity_id}/restore", RestoreEntity, tag="graph", done="Restored")
 async def restore_entity(engine: Engine, request: Write) -> Written:
     """Restore a deleted entity and the facts about it."""
     return await _change_entity(RestoreEntity, engine, request)
 
 
-@operation("entity variants", "GET /entities/{entity_id}/variants", tag="graph", arguments=("entity_id",))
+@operation("entity variants", "GET /entities/{entity_id}/variants", tag="graph")
 async def list_variants(engine: Engine, request: VariantsRead) -> Page[EntityView]:
     """List the entities that may be the same as this one.
 

@@ -161,7 +161,7 @@ async def list_sessions(engine: Engine, request: SessionsRead) -> Page[ThreadSes
     )
 
 
-@operation("thread session", "GET /sessions/{session_id}", tag="conversation", arguments=("session_id",))
+@operation("thread session", "GET /sessions/{session_id}", tag="conversation")
 async def get_session(engine: Engine, request: ThreadSessionRead) -> ThreadSessionFound:
     """Read one of this agent's sessions.
 
@@ -184,7 +184,7 @@ async def list_episodes(engine: Engine, request: EpisodesRead) -> Page[Episode]:
     )
 
 
-@operation("episode get", "GET /episodes/{episode_id}", tag="conversation", arguments=("episode_id",))
+@operation("episode get", "GET /episodes/{episode_id}", tag="conversation")
 async def get_episode(engine: Engine, request: EpisodeRead) -> EpisodeFound:
     """Read one of this agent's episodes.
 

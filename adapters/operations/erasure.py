@@ -150,9 +150,7 @@ class ProveErased(Request):
     "erase",
     "POST /memories/{memory_id}/erase",
     request_of(EraseMemory, "due", "cause", base=Rehearsed),
-    arguments=("memory_id",),
     tag="erasure",
-    role=Role.ERASE,
     done="Erased",
     destroys=True,
 )
@@ -171,7 +169,6 @@ async def erase(engine: Engine, request: Rehearsed) -> Erased:
     request_of(EraseThread, "due", base=OfThread),
     arguments=("thread_id",),
     tag="erasure",
-    role=Role.ERASE,
     done="Erased",
     destroys=True,
 )
@@ -184,13 +181,7 @@ async def erase_thread(engine: Engine, request: Rehearsed) -> Erased:
 
 
 @operation(
-    "user erase",
-    "POST /user/erase",
-    request_of(EraseUser, base=Rehearsed),
-    tag="erasure",
-    role=Role.ERASE,
-    done="Erased",
-    destroys=True,
+    "user erase", "POST /user/erase", request_of(EraseUser, base=Rehearsed), tag="erasure", done="Erased", destroys=True
 )
 async def erase_user(engine: Engine, request: Rehearsed) -> Erased:
     """Erase everything about a user permanently.
@@ -200,15 +191,7 @@ async def erase_user(engine: Engine, request: Rehearsed) -> Erased:
     return await carried_out(engine, command_of(EraseUser, engine, request), request)
 
 
-@operation(
-    "entity erase",
-    "POST /entities/{entity_id}/erase",
-    arguments=("entity_id",),
-    tag="erasure",
-    role=Role.ERASE,
-    done="Erased",
-    destroys=True,
-)
+@operation("entity erase", "POST /entities/{entity_id}/erase", tag="erasure", done="Erased", destroys=True)
 async def erase_entity(engine: Engine, request: EraseEntity) -> Erased:
     """Erase an entity permanently.
 
@@ -217,15 +200,7 @@ async def erase_entity(engine: Engine, request: EraseEntity) -> Erased:
     return await _erase_known(engine, request, "entity", request.entity_id)
 
 
-@operation(
-    "fact erase",
-    "POST /facts/{relation_id}/erase",
-    arguments=("relation_id",),
-    tag="erasure",
-    role=Role.ERASE,
-    done="Erased",
-    destroys=True,
-)
+@operation("fact erase", "POST /facts/{relation_id}/erase", tag="erasure", done="Erased", destroys=True)
 async def erase_fact(engine: Engine, request: EraseFact) -> Erased:
     """Erase a fact permanently.
 
@@ -234,15 +209,7 @@ async def erase_fact(engine: Engine, request: EraseFact) -> Erased:
     return await _erase_known(engine, request, "relation", request.relation_id)
 
 
-@operation(
-    "profile erase",
-    "POST /profile/{field}/erase",
-    arguments=("field",),
-    tag="erasure",
-    role=Role.ERASE,
-    done="Erased",
-    destroys=True,
-)
+@operation("profile erase", "POST /profile/{field}/erase", tag="erasure", done="Erased", destroys=True)
 async def erase_profile(engine: Engine, request: EraseField) -> Erased:
     """Erase a profile field permanently.
 
@@ -251,15 +218,7 @@ async def erase_profile(engine: Engine, request: EraseField) -> Erased:
     return await _erase_known(engine, request, "profile", request.field)
 
 
-@operation(
-    "todo erase",
-    "POST /todos/{todo_id}/erase",
-    arguments=("todo_id",),
-    tag="erasure",
-    role=Role.ERASE,
-    done="Erased",
-    destroys=True,
-)
+@operation("todo erase", "POST /todos/{todo_id}/erase", tag="erasure", done="Erased", destroys=True)
 async def erase_todo(engine: Engine, request: EraseTodo) -> Erased:
     """Erase a todo permanently.
 
@@ -268,15 +227,7 @@ async def erase_todo(engine: Engine, request: EraseTodo) -> Erased:
     return await _erase_known(engine, request, "todo", request.todo_id)
 
 
-@operation(
-    "being erase",
-    "POST /being/entries/{entry_id}/erase",
-    arguments=("entry_id",),
-    tag="erasure",
-    role=Role.ERASE,
-    done="Erased",
-    destroys=True,
-)
+@operation("being erase", "POST /being/entries/{entry_id}/erase", tag="erasure", done="Erased", destroys=True)
 async def erase_being_entry(engine: Engine, request: EraseEntry) -> Erased:
     """Erase an entry of a being permanently.
 
@@ -285,15 +236,7 @@ async def erase_being_entry(engine: Engine, request: EraseEntry) -> Erased:
     return await _erase_known(engine, request, "being_entry", request.entry_id)
 
 
-@operation(
-    "artifact erase",
-    "POST /artifacts/{artifact_id}/erase",
-    arguments=("artifact_id",),
-    tag="erasure",
-    role=Role.ERASE,
-    done="Erased",
-    destroys=True,
-)
+@operation("artifact erase", "POST /artifacts/{artifact_id}/erase", tag="erasure", done="Erased", destroys=True)
 async def erase_artifact(engine: Engine, request: EraseArtifact) -> Erased:
     """Erase an artifact permanently.
 

@@ -68,27 +68,13 @@ async def list_facts(engine: Engine, request: FactList) -> Page[FactView]:
     return Page[FactView].of(slice_of(rows, "relation_id", request.limit, request.cursor, "valid_from"))
 
 
-@operation(
-    "fact end",
-    "POST /facts/{relation_id}/end",
-    EndFact,
-    tag="graph",
-    arguments=("relation_id",),
-    done="Ended",
-)
+@operation("fact end", "POST /facts/{relation_id}/end", EndFact, tag="graph", done="Ended")
 async def end_fact(engine: Engine, request: Write) -> Written:
     """End a fact: it held until then."""
     return await _change_fact(EndFact, engine, request)
 
 
-@operation(
-    "fact retire",
-    "POST /facts/{relation_id}/retire",
-    RetireFact,
-    tag="graph",
-    arguments=("relation_id",),
-    done="Retired",
-)
+@operation("fact retire", "POST /facts/{relation_id}/retire", RetireFact, tag="graph", done="Retired")
 async def retire_fact(engine: Engine, request: Write) -> Written:
     """Retire a fact: it never held.
 
@@ -97,14 +83,7 @@ async def retire_fact(engine: Engine, request: Write) -> Written:
     return await _change_fact(RetireFact, engine, request)
 
 
-@operation(
-    "fact delete",
-    "DELETE /facts/{relation_id}",
-    ForgetFact,
-    tag="graph",
-    arguments=("relation_id",),
-    done="Deleted",
-)
+@operation("fact delete", "DELETE /facts/{relation_id}", ForgetFact, tag="graph", done="Deleted")
 async def delete_fact(engine: Engine, request: Write) -> Written:
     """Delete a fact: hidden at once, restorable until purged.
 
@@ -113,27 +92,13 @@ async def delete_fact(engine: Engine, request: Write) -> Written:
     return await _change_fact(ForgetFact, engine, request)
 
 
-@operation(
-    "fact restore",
-    "POST /facts/{relation_id}/restore",
-    RestoreFact,
-    tag="graph",
-    arguments=("relation_id",),
-    done="Restored",
-)
+@operation("fact restore", "POST /facts/{relation_id}/restore", RestoreFact, tag="graph", done="Restored")
 async def restore_fact(engine: Engine, request: Write) -> Written:
     """Restore a deleted fact."""
     return await _change_fact(RestoreFact, engine, request)
 
 
-@operation(
-    "fact confirm",
-    "POST /facts/{relation_id}/confirm",
-    ConfirmFact,
-    tag="graph",
-    arguments=("relation_id",),
-    done="Confirmed",
-)
+@operation("fact confirm", "POST /facts/{relation_id}/confirm", ConfirmFact, tag="graph", done="Confirmed")
 async def confirm_fact(engine: Engine, request: Write) -> Written:
     """Confirm a fact in the user's name, such as one from a tool.
 

@@ -209,7 +209,7 @@ async def list_documents(engine: Engine, request: DocumentsRead) -> Page[Documen
     return Page[DocumentView].of(rows)
 
 
-@operation("knowledge get", "GET /knowledge/{document_id}", tag="knowledge", arguments=("document_id",))
+@operation("knowledge get", "GET /knowledge/{document_id}", tag="knowledge")
 async def get_document(engine: Engine, request: DocumentRead) -> DocumentDetail:
     """Read a document with its chunks, in order.
 
@@ -219,7 +219,7 @@ async def get_document(engine: Engine, request: DocumentRead) -> DocumentDetail:
     return DocumentDetail.model_validate(found)
 
 
-@operation("knowledge history", "GET /knowledge/{document_id}/history", tag="knowledge", arguments=("document_id",))
+@operation("knowledge history", "GET /knowledge/{document_id}/history", tag="knowledge")
 async def document_history(engine: Engine, request: DocumentHistory) -> Page[HistoryEntry]:
     """Read the history of a document, newest first."""
     viewer, moment = library_of(engine, request), request.moment()
@@ -229,13 +229,7 @@ async def document_history(engine: Engine, request: DocumentHistory) -> Page[His
     return Page[HistoryEntry].of(rows)
 
 
-@operation(
-    "knowledge delete",
-    "DELETE /knowledge/{document_id}",
-    tag="knowledge",
-    arguments=("document_id",),
-    done="Deleted",
-)
+@operation("knowledge delete", "DELETE /knowledge/{document_id}", tag="knowledge", done="Deleted")
 async def delete_document(engine: Engine, request: DeleteDocument) -> Written:
     """Delete a document. It can be restored for 30 days, then it is erased."""
     return Written.of(await engine.writes.delete_document(fields_of(engine, request), request.idempotency_key))
@@ -245,7 +239,6 @@ async def delete_document(engine: Engine, request: DeleteDocument) -> Written:
     "knowledge restore",
     "POST /knowledge/{document_id}/restore",
     tag="knowledge",
-    arguments=("document_id",),
     done="Restored",
     example={"agent_id": "coach"},
 )
@@ -258,7 +251,6 @@ async def restore_document(engine: Engine, request: DocumentWrite) -> Written:
     "knowledge undo",
     "POST /knowledge/{document_id}/undo",
     tag="knowledge",
-    arguments=("document_id",),
     done="Undone",
     example={"agent_id": "coach"},
 )
@@ -270,15 +262,7 @@ async def undo_document(engine: Engine, request: UndoDocument) -> Written:
     return Written.of(await engine.writes.undo_document(fields_of(engine, request), request.idempotency_key))
 
 
-@operation(
-    "knowledge erase",
-    "POST /knowledge/{document_id}/erase",
-    tag="knowledge",
-    role=Role.ERASE,
-    arguments=("document_id",),
-    done="Erased",
-    destroys=True,
-)
+@operation("knowledge erase", "POST /knowledge/{document_id}/erase", tag="knowledge", done="Erased", destroys=True)
 async def erase_document(engine: Engine, request: EraseDocumentRequest) -> Erased:
     """Erase a document permanently, with all chunks that it ever had.
 
@@ -292,7 +276,6 @@ async def erase_document(engine: Engine, request: EraseDocumentRequest) -> Erase
     "POST /knowledge/{document_id}/prove-erased",
     tag="knowledge",
     role=Role.ERASE,
-    arguments=("document_id",),
     example={"agent_id": "coach"},
 )
 async def prove_document_erased(engine: Engine, request: ProveDocumentErased) -> Proof:

@@ -174,7 +174,7 @@ async def create(engine: Engine, request: Write) -> Created:
     return Created.of(receipt, memory_id=memory_id)
 
 
-@operation("get", "GET /memories/{memory_id}", tag="memories", arguments=("memory_id",))
+@operation("get", "GET /memories/{memory_id}", tag="memories")
 async def get(engine: Engine, request: MemoryRead) -> MemoryView:
     """Read one memory.
 
@@ -263,7 +263,7 @@ async def cards(engine: Engine, request: CardsRead) -> Page[CardView]:
     return Page[CardView](items=[CardView.of(card) for card in found])
 
 
-@operation("links", "GET /memories/{memory_id}/links", tag="memories", arguments=("memory_id",))
+@operation("links", "GET /memories/{memory_id}/links", tag="memories")
 async def links(engine: Engine, request: LinksRead) -> Page[LinkView]:
     """List the links of a memory, strongest first.
 
@@ -275,7 +275,7 @@ async def links(engine: Engine, request: LinksRead) -> Page[LinkView]:
     return Page[LinkView].of(slice_of(rows, "memory_id", request.limit, request.cursor, "direction", "relation_type"))
 
 
-@operation("history", "GET /history/{id}", tag="recall", arguments=("id",), also="/memories/{id}/history")
+@operation("history", "GET /history/{id}", tag="recall", also="/memories/{id}/history")
 async def history(engine: Engine, request: HistoryRead) -> Page[HistoryEntry]:
     """Read the history of a memory, an entity or a fact, newest first.
 
@@ -287,7 +287,7 @@ async def history(engine: Engine, request: HistoryRead) -> Page[HistoryEntry]:
     return Page[HistoryEntry].of(rows)
 
 
-@operation("why", "GET /why/{id}", tag="recall", arguments=("id",))
+@operation("why", "GET /why/{id}", tag="recall")
 async def why(engine: Engine, request: WhyRead) -> WhyView:
     """Explain the origin of anything that a search finds, of a profile field, or of a passage of a document.
 
@@ -312,7 +312,6 @@ async def changes(engine: Engine, request: ChangesRead) -> Changes:
     "PATCH /memories/{memory_id}",
     UpdateMemory,
     tag="memories",
-    arguments=("memory_id",),
     done="Updated",
     example={"user_id": "ana", "text": "Ship v1 by September"},
 )
@@ -329,7 +328,7 @@ async def update(engine: Engine, request: Write) -> Written:
     "POST /memories/{memory_id}/merge",
     MergeMemories,
     tag="memories",
-    arguments=("memory_id", "absorbed_ids"),
+    arguments=("absorbed_ids",),
     done="Merged",
 )
 async def merge(engine: Engine, request: Write) -> Written:
@@ -340,14 +339,7 @@ async def merge(engine: Engine, request: Write) -> Written:
     return await _execute(MergeMemories, engine, request)
 
 
-@operation(
-    "link",
-    "POST /memories/{memory_id}/link",
-    LinkMemories,
-    tag="memories",
-    arguments=("memory_id", "to_id"),
-    done="Linked",
-)
+@operation("link", "POST /memories/{memory_id}/link", LinkMemories, tag="memories", arguments=("to_id",), done="Linked")
 async def link(engine: Engine, request: Write) -> Written:
     """Link this memory to another.
 
@@ -356,14 +348,7 @@ async def link(engine: Engine, request: Write) -> Written:
     return await _execute(LinkMemories, engine, request)
 
 
-@operation(
-    "archive",
-    "POST /memories/{memory_id}/archive",
-    RestoreMemory,
-    tag="memories",
-    arguments=("memory_id",),
-    done="Archived",
-)
+@operation("archive", "POST /memories/{memory_id}/archive", RestoreMemory, tag="memories", done="Archived")
 async def archive(engine: Engine, request: Write) -> Written:
     """Archive a memory: kept and hidden, until it is restored.
 
@@ -372,7 +357,7 @@ async def archive(engine: Engine, request: Write) -> Written:
     return await _execute(ChangeStatus, engine, request, status=Status.DORMANT)
 
 
-@operation("delete", "DELETE /memories/{memory_id}", tag="memories", arguments=("memory_id",), done="Deleted")
+@operation("delete", "DELETE /memories/{memory_id}", tag="memories", done="Deleted")
 async def delete(engine: Engine, request: Delete) -> Written:
     """Delete a memory: hidden at once, and restorable until it is purged.
 
@@ -381,14 +366,7 @@ async def delete(engine: Engine, request: Delete) -> Written:
     return await _execute(SoftDeleteMemory, engine, request)
 
 
-@operation(
-    "restore",
-    "POST /memories/{memory_id}/restore",
-    RestoreMemory,
-    tag="memories",
-    arguments=("memory_id",),
-    done="Restored",
-)
+@operation("restore", "POST /memories/{memory_id}/restore", RestoreMemory, tag="memories", done="Restored")
 async def restore(engine: Engine, request: Write) -> Written:
     """Restore a deleted or archived memory.
 
@@ -397,14 +375,7 @@ async def restore(engine: Engine, request: Write) -> Written:
     return await _execute(RestoreMemory, engine, request)
 
 
-@operation(
-    "confirm",
-    "POST /memories/{memory_id}/confirm",
-    ConfirmMemory,
-    tag="memories",
-    arguments=("memory_id",),
-    done="Confirmed",
-)
+@operation("confirm", "POST /memories/{memory_id}/confirm", ConfirmMemory, tag="memories", done="Confirmed")
 async def confirm(engine: Engine, request: Write) -> Written:
     """Confirm a memory in the user's name, such as one from a document.
 

@@ -20,7 +20,6 @@ from mnemolog.adapters.operations.requests import (
 from mnemolog.adapters.operations.results import MessageView, Page, Written
 from mnemolog.commands.erasure import EraseMessages
 from mnemolog.commands.messages import DeleteMessage, MessageCommand, RestoreMessage
-from mnemolog.domain.principal import Role
 from mnemolog.events.fields import Id
 
 MESSAGE_ID = Annotated[Id, Field(description="The message's id: that of its producer, or the one that `add` returned.")]
@@ -107,7 +106,6 @@ async def restore_message(engine: Engine, request: OfMessage) -> Written:
     request_of(EraseMessages, "due", "cause", "message_ids", base=EraseMessage),
     tag="erasure",
     arguments=("message_id",),
-    role=Role.ERASE,
     done="Erased",
     destroys=True,
 )

@@ -4,6 +4,7 @@ Decided in docs/decisions/0049-operations-are-defined-once.md.
 """
 
 import inspect
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
@@ -17,6 +18,8 @@ from mnemolog.domain.principal import Role
 
 Q = TypeVar("Q", bound=AnyRequest)
 R = TypeVar("R")
+# A field in the path of a route.
+PLACE = re.compile(r"{(\w+)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,14 +88,15 @@ def operation(
 ) -> Callable[[Callable[[Engine, Q], Awaitable[R]]], Operation[Q, R]]:
     """Turns the decorated function into an operation, with its name, help, request and result.
 
-    `asks` is the request if it is not the annotated one, or the command from which the request is made. The default
-    role is `read` or `write`.
+    `asks` is the request if it is not the annotated one, or the command from which the request is made. `arguments`
+    come after the fields that are in the path. The default role is `read` or `write`, or `erase` if it `destroys`.
     """
 
     def defined(run: Callable[[Engine, Q], Awaitable[R]]) -> Operation[Q, R]:
         hints = get_type_hints(run, include_extras=True)
         of: Any = asks or next(hint for name, hint in hints.items() if name not in ("engine", "return"))
         request: Any = request_of(of) if issubclass(of, Command) else of
+        usual = Role.ERASE if destroys else Role.WRITE if issubclass(request, Keyed) else Role.READ
         return Operation(
             name=run.__name__.removesuffix("_"),
             command=command,
@@ -100,9 +104,9 @@ def operation(
             request=request,
             result=hints["return"],
             run=run,
-            role=role or (Role.WRITE if issubclass(request, Keyed) else Role.READ),
+            role=role or usual,
             tag=tag,
-            arguments=arguments,
+            arguments=(*PLACE.findall(route), *arguments),
             done=done,
             status=status,
             example=example,

@@ -12,7 +12,6 @@ from mnemolog.adapters.operations.results import Page, Result
 from mnemolog.domain.cluster import Root, cluster_id, is_root, name_of, root_of
 from mnemolog.domain.nodes import clusters, vector_of
 from mnemolog.domain.patrol import Step, What
-from mnemolog.domain.principal import Role
 from mnemolog.events.fields import Flag, Id
 
 _RUNS = UUID("5b0c2a4e-8d5f-5c07-9a53-0d5b1f7e6c94")
@@ -78,7 +77,7 @@ class ClusterView(Result):
     vector: list[float] = Field(description="The mean of the vectors of its active scenes; empty without any.")
 
 
-@operation("patrol run", "POST /patrol", tag="being", role=Role.WRITE, done="Patrolled")
+@operation("patrol run", "POST /patrol", tag="being", done="Patrolled")
 async def run_patrol(engine: Engine, request: RunPatrol) -> PatrolResult:
     """Run a patrol over the scenes of one agent of a user.
 

@@ -151,7 +151,7 @@ async def propose_profile(engine: Engine, request: Write) -> Proposed:
     return Proposed.of(found.receipt, patch_id=found.patch_id, field=field, status=found.status)
 
 
-@operation("profile history", "GET /profile/{field}/history", tag="profile", arguments=("field",))
+@operation("profile history", "GET /profile/{field}/history", tag="profile")
 async def profile_history(engine: Engine, request: ProfileHistoryRead) -> Page[HistoryEntry]:
     """Read the history of a profile field, newest first.
 
@@ -174,13 +174,7 @@ async def list_consent(engine: Engine, request: ConsentRead) -> Page[Proposal]:
 
 
 @operation(
-    "consent grant",
-    "POST /consent/{patch_id}/grant",
-    PatchCommand,
-    tag="profile",
-    arguments=("patch_id",),
-    done="Granted",
-    role=Role.CONSENT,
+    "consent grant", "POST /consent/{patch_id}/grant", PatchCommand, tag="profile", done="Granted", role=Role.CONSENT
 )
 async def grant_consent(engine: Engine, request: Write) -> Written:
     """Grant a proposed change, in the user's name.
@@ -191,13 +185,7 @@ async def grant_consent(engine: Engine, request: Write) -> Written:
 
 
 @operation(
-    "consent refuse",
-    "POST /consent/{patch_id}/refuse",
-    PatchCommand,
-    tag="profile",
-    arguments=("patch_id",),
-    done="Refused",
-    role=Role.CONSENT,
+    "consent refuse", "POST /consent/{patch_id}/refuse", PatchCommand, tag="profile", done="Refused", role=Role.CONSENT
 )
 async def refuse_consent(engine: Engine, request: Write) -> Written:
     """Refuse a proposed change, in the user's name.

@@ -87,7 +87,6 @@ async def list_todos(engine: Engine, request: TodosRead) -> Page[Todo]:
     "PATCH /todos/{todo_id}",
     ChangeTodo,
     tag="todos",
-    arguments=("todo_id",),
     done="Updated",
     example={"user_id": "ana", "agent_id": "coach", "status": "done"},
 )
@@ -99,7 +98,7 @@ async def update_todo(engine: Engine, request: Write) -> Written:
     return Written.of(await engine.writes.change_todo(fields_of(engine, request), request.idempotency_key))
 
 
-@operation("todo history", "GET /todos/{todo_id}/history", tag="todos", arguments=("todo_id",))
+@operation("todo history", "GET /todos/{todo_id}/history", tag="todos")
 async def todo_history(engine: Engine, request: TodoHistoryRead) -> Page[HistoryEntry]:
     """Read the history of a todo, newest first.
 

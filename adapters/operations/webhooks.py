@@ -167,7 +167,6 @@ class DeliveryView(Result):
     "webhook create",
     "POST /webhooks",
     tag="webhooks",
-    role=Role.WRITE,
     arguments=("url",),
     status=201,
     example={"user_id": "ana", "url": "https://example.com/changes"},
@@ -200,14 +199,7 @@ async def list_webhooks(engine: Engine, request: ListWebhooks) -> Page[WebhookVi
     return Page[WebhookView](items=[WebhookView.of(one) for one in found])
 
 
-@operation(
-    "webhook delete",
-    "DELETE /webhooks/{webhook_id}",
-    tag="webhooks",
-    role=Role.WRITE,
-    arguments=("webhook_id",),
-    done="Deleted webhook",
-)
+@operation("webhook delete", "DELETE /webhooks/{webhook_id}", tag="webhooks", done="Deleted webhook")
 async def delete_webhook(engine: Engine, request: DeleteWebhook) -> WebhookView:
     """Delete a webhook, with its deliveries.
 
@@ -222,14 +214,7 @@ async def delete_webhook(engine: Engine, request: DeleteWebhook) -> WebhookView:
     return await _once(engine, request, WebhookView, delete)
 
 
-@operation(
-    "webhook resume",
-    "POST /webhooks/{webhook_id}/resume",
-    tag="webhooks",
-    role=Role.WRITE,
-    arguments=("webhook_id",),
-    done="Resumed webhook",
-)
+@operation("webhook resume", "POST /webhooks/{webhook_id}/resume", tag="webhooks", done="Resumed webhook")
 async def resume_webhook(engine: Engine, request: ResumeWebhook) -> WebhookView:
     """Send the changes of a paused webhook again, from where it was paused.
 
@@ -249,13 +234,7 @@ async def resume_webhook(engine: Engine, request: ResumeWebhook) -> WebhookView:
     return await _once(engine, request, WebhookView, resume, resumed)
 
 
-@operation(
-    "webhook rotate",
-    "POST /webhooks/{webhook_id}/rotate",
-    tag="webhooks",
-    role=Role.WRITE,
-    arguments=("webhook_id",),
-)
+@operation("webhook rotate", "POST /webhooks/{webhook_id}/rotate", tag="webhooks")
 async def rotate_secret(engine: Engine, request: RotateSecret) -> WebhookCreated:
     """Replace the secret of a webhook. The new one is shown once.
 
@@ -270,13 +249,7 @@ async def rotate_secret(engine: Engine, request: RotateSecret) -> WebhookCreated
     return await _once(engine, request, WebhookCreated, rotate)
 
 
-@operation(
-    "webhook test",
-    "POST /webhooks/{webhook_id}/test",
-    tag="webhooks",
-    role=Role.WRITE,
-    arguments=("webhook_id",),
-)
+@operation("webhook test", "POST /webhooks/{webhook_id}/test", tag="webhooks")
 async def test_webhook(engine: Engine, request: TryWebhook) -> DeliveryView:
     """Send a message of type `webhook.test` to a webhook.
 
@@ -291,12 +264,7 @@ async def test_webhook(engine: Engine, request: TryWebhook) -> DeliveryView:
     return await _once(engine, request, DeliveryView, add, engine.webhooks.hurry)
 
 
-@operation(
-    "webhook deliveries",
-    "GET /webhooks/{webhook_id}/deliveries",
-    tag="webhooks",
-    arguments=("webhook_id",),
-)
+@operation("webhook deliveries", "GET /webhooks/{webhook_id}/deliveries", tag="webhooks")
 async def list_deliveries(engine: Engine, request: ListDeliveries) -> Page[DeliveryView]:
     """List the deliveries of a webhook, newest first.
 
@@ -312,13 +280,7 @@ async def list_deliveries(engine: Engine, request: ListDeliveries) -> Page[Deliv
     return Page[DeliveryView](items=[DeliveryView.of(one) for one in page], next_cursor=next_cursor)
 
 
-@operation(
-    "webhook redeliver",
-    "POST /webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver",
-    tag="webhooks",
-    role=Role.WRITE,
-    arguments=("webhook_id", "delivery_id"),
-)
+@operation("webhook redeliver", "POST /webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver", tag="webhooks")
 async def redeliver(engine: Engine, request: Redeliver) -> DeliveryView:
     """Send a delivery again, whatever its status, under the same id."""
 
