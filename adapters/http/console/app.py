@@ -5,7 +5,7 @@ token of its form, so that no other site can send it.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -38,6 +38,8 @@ from mnemolog.domain.errors import MnemologError, NotFound, NotPermitted, Server
 
 _logger = logging.getLogger("mnemolog.console")
 
+# Of static files: a browser keeps them, and asks each time whether they changed.
+REVALIDATED = {"Cache-Control": "private, no-cache"}
 View = Callable[[Visit], Awaitable[Response]]
 VIEWS: Sequence[tuple[str, str, View]] = (
     ("GET", "/", memories.home),
@@ -95,7 +97,7 @@ def console_routes(engine: Engine, callers: Callers) -> Sequence[BaseRoute]:
         Named(CONSOLE, front, name="console"),
         Named(f"{CONSOLE}/login", show_login, methods=["GET"], name="console_login"),
         Named(f"{CONSOLE}/login", sign_in, methods=["POST"], name="console_login"),
-        Mount(f"{CONSOLE}/static", Revalidated(StaticFiles(directory=STATIC))),
+        Mount(f"{CONSOLE}/static", WithHeaders(StaticFiles(directory=STATIC), REVALIDATED)),
         *(
             Named(CONSOLE + path, _endpoint(entrance, view), methods=[method], name=f"console_{view.__name__}")
             for method, path, view in VIEWS
@@ -103,7 +105,7 @@ def console_routes(engine: Engine, callers: Callers) -> Sequence[BaseRoute]:
     ]
     handlers: dict[Any, Any] = {MnemologError: _on_error, HTTPException: _on_http, SignedOut: _on_signed_out}
     handlers |= dict.fromkeys(UNREACHABLE, _on_unreachable) | {Exception: _on_unforeseen}
-    app = WithHeaders(Starlette(routes=routes, exception_handlers=handlers))
+    app = WithHeaders(Starlette(routes=routes, exception_handlers=handlers), HEADERS)
     return [Route(CONSOLE, app), Route(f"{CONSOLE}/{{rest:path}}", app)]
 
 
@@ -131,32 +133,18 @@ def require_own_origin(request: Request) -> None:
 
 
 class WithHeaders:
-    """Adds the headers of every answer, errors included."""
+    """Adds these headers to every answer, errors included, unless it has them."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
         self._app = app
+        self._headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def adding(message: Message) -> None:
             if message["type"] == "http.response.start":
                 known = {name for name, _ in message["headers"]}
-                more = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
-                message["headers"] = [*message["headers"], *(one for one in more if one[0] not in known)]
-            await send(message)
-
-        await self._app(scope, receive, adding)
-
-
-class Revalidated:
-    """Static files: a browser keeps them, and asks each time whether they changed."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def adding(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], (b"cache-control", b"private, no-cache")]
+                more = (one for one in self._headers if one[0] not in known)
+                message["headers"] = [*message["headers"], *more]
             await send(message)
 
         await self._app(scope, receive, adding)
