@@ -1,7 +1,7 @@
 """What a search finds."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, cast
 
@@ -44,3 +44,12 @@ class Hit:
     @property
     def bullet(self) -> str:
         return ranking.bullet(self.row, former=not self.current)
+
+    def lowered(self, why: str, weight: float) -> "Hit":
+        """With so much of its score; `parts` say why."""
+        return replace(self, score=weight * self.score, parts={**self.parts, why: weight})
+
+
+def by_score(hits: Iterable[Hit]) -> Sequence[Hit]:
+    """The best first; those with the same score stay as they are."""
+    return sorted(hits, key=lambda hit: -hit.score)

@@ -26,7 +26,7 @@ from mnemolog.projections.graph.hydration import former_sentence
 from mnemolog.projections.graph.tables import NAME as GRAPH
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.requests import UNFILTERED
-from mnemolog.projections.retrieval import CANDIDATES, Hit
+from mnemolog.projections.retrieval import CANDIDATES, Hit, by_score
 from mnemolog.projections.rows import Row
 from mnemolog.projections.sources.graph import ENTITY, FACT
 from mnemolog.projections.sources.profile import TODO
@@ -169,8 +169,7 @@ async def hits_that_tell(asked: Asked, hits: Sequence[Hit]) -> tuple[Sequence[Hi
     if telling and asked.profile is not DEFAULT:
         return hits, ()
     if telling:
-        told = [hit if hit.id in telling else _beside(hit) for hit in hits]
-        return sorted(told, key=lambda hit: -hit.score), ()
+        return by_score(hit if hit.id in telling else hit.lowered("beside", BESIDE) for hit in hits), ()
     if not question.asks:
         kin = await full_text.search(asked.connection, asked.among, asked.viewer, " ".join(question.kin), FEWEST)
         said = await conversation.found(asked.connection, asked.viewer, kin.scores.keys())
@@ -207,10 +206,6 @@ async def _untold_thing(asked: Asked, hits: Sequence[Hit]) -> tuple[str, ...]:
     if max(nearest.values(), default=0.0) >= asked.question.calibration.question_floor:
         return ()
     return (thing.said,)
-
-
-def _beside(hit: Hit) -> Hit:
-    return replace(hit, score=BESIDE * hit.score, parts={**hit.parts, "beside": BESIDE})
 
 
 async def _called(asked: Asked, name: str) -> tuple[bool, frozenset[str]]:
@@ -260,7 +255,7 @@ async def _outlived(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
             about[hit.id] = ended
         elif hit.kind == FACT and not hit.current:
             about[hit.id] = [hit.row["details"]]
-    return _news_first(marked, about) if now else sorted(marked, key=lambda hit: -hit.score)
+    return _news_first(marked, about) if now else by_score(marked)
 
 
 def _tell_any(told: Sequence[Row], stems: frozenset[str]) -> bool:
@@ -280,7 +275,7 @@ def _news_first(hits: Sequence[Hit], about: Mapping[str, Sequence[Row]]) -> Sequ
 
     Such as `The cat died` above `I have a cat`, rather than `The cat is ill`.
     """
-    in_order = {hit.id: hit for hit in sorted(hits, key=lambda hit: -hit.score)}
+    in_order = {hit.id: hit for hit in by_score(hits)}
     for former in [hit for hit in in_order.values() if hit.id in about]:
         ended = about[former.id]
         words = [frozenset(search_terms(value)) for fact in ended for value in _values(fact)]

@@ -18,7 +18,7 @@ from mnemolog.domain.ranking import OUTSIDE, Signals
 from mnemolog.domain.slots import Wanted
 from mnemolog.domain.text import normalize_name
 from mnemolog.domain.turn import Role
-from mnemolog.projections.retrieval import Hit
+from mnemolog.projections.retrieval import Hit, by_score
 from mnemolog.projections.sources.graph import FACT
 from mnemolog.projections.sources.source import ENOUGH, Asked
 
@@ -82,11 +82,9 @@ def weighed(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
             links=hit.parts.get("links", 0.0),
             insight=hit.kind == Kind.INSIGHT,
         )
-        score, parts = profile.score(signals), {**hit.parts, **profile.parts(signals)}
-        if hit.origin.external:
-            score, parts = OUTSIDE * score, {**parts, "outside": OUTSIDE}
-        found.append(replace(hit, score=score, parts=parts))
-    return sorted(found, key=lambda hit: -hit.score)
+        one = replace(hit, score=profile.score(signals), parts={**hit.parts, **profile.parts(signals)})
+        found.append(one.lowered("outside", OUTSIDE) if hit.origin.external else one)
+    return by_score(found)
 
 
 def best_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -105,28 +103,29 @@ def users_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     """
     if not asked.about_user or _SAID_BY_AGENT.search(asked.question.text):
         return hits
-    told = [_said_to_user(hit) if hit.row.get("role") == Role.ASSISTANT else hit for hit in hits]
-    return sorted(told, key=lambda hit: -hit.score)
 
+    def is_by_agent(hit: Hit) -> bool:
+        return hit.row.get("role") == Role.ASSISTANT
 
-def _said_to_user(hit: Hit) -> Hit:
-    return replace(hit, score=SAID_TO_USER * hit.score, parts={**hit.parts, "assistant": SAID_TO_USER})
+    return by_score(hit.lowered("assistant", SAID_TO_USER) if is_by_agent(hit) else hit for hit in hits)
 
 
 def earnest_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     """What is only imagined counts less, unless the question asks for that: `If I won I would buy a Jaguar`."""
     if _IMAGINED_QUESTION.search(asked.question.text):
         return hits
-    told = [_imagined(hit) if hit.kind == MESSAGE and _IMAGINED.match(hit.row["text"]) else hit for hit in hits]
-    return sorted(told, key=lambda hit: -hit.score)
+
+    def is_imagined(hit: Hit) -> bool:
+        return hit.kind == MESSAGE and _IMAGINED.match(hit.row["text"]) is not None
+
+    return by_score(hit.lowered("imagined", IMAGINED) if is_imagined(hit) else hit for hit in hits)
 
 
 def tellings_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     """What the user asked counts less, unless the question is about that: `Is it too late to change my topic?`"""
     if _OF_ASKING.search(asked.question.text):
         return hits
-    told = [_asking(hit) if _only_asks(hit) else hit for hit in hits]
-    return sorted(told, key=lambda hit: -hit.score)
+    return by_score(hit.lowered("asks", ASKING) if _only_asks(hit) else hit for hit in hits)
 
 
 def _only_asks(hit: Hit) -> bool:
@@ -134,16 +133,8 @@ def _only_asks(hit: Hit) -> bool:
     return hit.kind == MESSAGE and _QUESTION.fullmatch(hit.row["text"]) is not None
 
 
-def _asking(hit: Hit) -> Hit:
-    return replace(hit, score=ASKING * hit.score, parts={**hit.parts, "asks": ASKING})
-
-
 _OF_ASKING = re.compile(r"\b(?:ask\w*|question\w*|wonder\w*|want to know|idea|advice|help)\b", re.IGNORECASE)
 _QUESTION = re.compile(r"[^.!?\n]+\?+\s*")
-
-
-def _imagined(hit: Hit) -> Hit:
-    return replace(hit, score=IMAGINED * hit.score, parts={**hit.parts, "imagined": IMAGINED})
 
 
 _IMAGINED_QUESTION = re.compile(r"\b(?:if|would|could|imagine|wish|dream)\b", re.IGNORECASE)
@@ -169,12 +160,11 @@ def answers_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
             return tells_it is not tells_person or not hit.row["details"]["predicate"].endswith("_date")
         return hit.kind != MESSAGE or tells_it(hit.row["text"], question)
 
-    told = [hit if may_answer(hit) else _no_answer(hit) for hit in hits]
-    return sorted(told, key=lambda hit: -hit.score)
+    return by_score(hit if may_answer(hit) else _no_answer(hit) for hit in hits)
 
 
 def _no_answer(hit: Hit) -> Hit:
-    return replace(hit, score=NO_ANSWER * hit.score, parts={**hit.parts, "no_answer": NO_ANSWER})
+    return hit.lowered("no_answer", NO_ANSWER)
 
 
 def newest_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -238,7 +228,7 @@ def ahead_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
         coming.sort(key=lambda hit: lasts_until(hit.row["text"], hit.date) or asked.now)
     ids = {hit.id for hit in coming}
     others = [hit for hit in in_time if hit.id not in ids]
-    return sorted([*(replace(hit, score=best) for hit in coming), *others], key=lambda hit: -hit.score)
+    return by_score([*(replace(hit, score=best) for hit in coming), *others])
 
 
 def is_ahead(asked: Asked, hit: Hit) -> bool:
@@ -258,7 +248,7 @@ def _by_now(asked: Asked, hit: Hit) -> Hit:
         return hit
     until = lasts_until(hit.row["text"], hit.date)
     if until is not None and until <= asked.now:
-        return replace(hit, score=OVER * hit.score, parts={**hit.parts, "over": OVER}, current=False)
+        return replace(hit.lowered("over", OVER), current=False)
     return hit if is_ahead(asked, hit) else _no_answer(hit)
 
 
@@ -347,7 +337,7 @@ def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
             one = replace(one, current=False, superseded_by=first.id)
         found.append(one)
     found = [replace(first, score=best), *(hit for hit in found if hit.id != first.id)]
-    return sorted(found, key=lambda hit: -hit.score)
+    return by_score(found)
 
 
 _SINCE = re.compile(r"\b(?:since when|how long|when did)\b", re.IGNORECASE)
