@@ -161,36 +161,6 @@ async def download_artifact(engine: Engine, request: ArtifactRead) -> tuple[Arti
     return found, await contents.load(engine, stream_of(engine, request), request.artifact_id)
 
 
-@operation("artifact get", "GET /artifacts/{artifact_id}", tag="artifacts")
-async def get_artifact(engine: Engine, request: ArtifactRead) -> ArtifactDetail:
-    """Read an artifact: what it is, and its short texts.
-
-    Deleted artifacts can be read too.
-    """
-    found = await engine.reads.artifact(viewer_of(engine, request), request.artifact_id, request.moment())
-    return ArtifactDetail.model_validate(found)
-
-
-@operation("artifact list", "GET /artifacts", tag="artifacts")
-async def list_artifacts(engine: Engine, request: ArtifactsRead) -> Page[ArtifactView]:
-    """List artifacts, the most recently changed first."""
-    viewer, moment, status = viewer_of(engine, request), request.moment(), Status(request.status)
-    rows = await engine.reads.artifacts(
-        viewer, request.type, status, request.label, request.limit, moment, request.cursor
-    )
-    return Page[ArtifactView].of(rows)
-
-
-@operation("artifact texts", "GET /artifacts/{artifact_id}/texts", tag="artifacts")
-async def list_artifact_texts(engine: Engine, request: ArtifactTextsRead) -> Page[ArtifactText]:
-    """List the texts of an artifact: captions, descriptions, and what was extracted from it."""
-    viewer, moment = viewer_of(engine, request), request.moment()
-    rows = await engine.reads.artifact_texts(
-        viewer, request.artifact_id, request.text_kind, request.limit, moment, request.cursor
-    )
-    return Page[ArtifactText].of(rows)
-
-
 @operation(
     "artifact search",
     "POST /artifacts/search",
@@ -207,6 +177,36 @@ async def search_artifacts(engine: Engine, request: ArtifactSearch) -> Page[Arti
         viewer_of(engine, request), request.query, among, request.top_k, request.moment()
     )
     return Page[ArtifactHit].model_validate({"items": found})
+
+
+@operation("artifact list", "GET /artifacts", tag="artifacts")
+async def list_artifacts(engine: Engine, request: ArtifactsRead) -> Page[ArtifactView]:
+    """List artifacts, the most recently changed first."""
+    viewer, moment, status = viewer_of(engine, request), request.moment(), Status(request.status)
+    rows = await engine.reads.artifacts(
+        viewer, request.type, status, request.label, request.limit, moment, request.cursor
+    )
+    return Page[ArtifactView].of(rows)
+
+
+@operation("artifact get", "GET /artifacts/{artifact_id}", tag="artifacts")
+async def get_artifact(engine: Engine, request: ArtifactRead) -> ArtifactDetail:
+    """Read an artifact: what it is, and its short texts.
+
+    Deleted artifacts can be read too.
+    """
+    found = await engine.reads.artifact(viewer_of(engine, request), request.artifact_id, request.moment())
+    return ArtifactDetail.model_validate(found)
+
+
+@operation("artifact texts", "GET /artifacts/{artifact_id}/texts", tag="artifacts")
+async def list_artifact_texts(engine: Engine, request: ArtifactTextsRead) -> Page[ArtifactText]:
+    """List the texts of an artifact: captions, descriptions, and what was extracted from it."""
+    viewer, moment = viewer_of(engine, request), request.moment()
+    rows = await engine.reads.artifact_texts(
+        viewer, request.artifact_id, request.text_kind, request.limit, moment, request.cursor
+    )
+    return Page[ArtifactText].of(rows)
 
 
 @operation(
@@ -241,14 +241,3 @@ async def delete_artifact(engine: Engine, request: Write) -> Written:
 async def restore_artifact(engine: Engine, request: Write) -> Written:
     """Restore a deleted artifact."""
     return Written.of(await engine.writes.restore_artifact(fields_of(engine, request), request.idempotency_key))
-
-
-ARTIFACTS = (
-    search_artifacts,
-    list_artifacts,
-    get_artifact,
-    list_artifact_texts,
-    describe_artifact,
-    delete_artifact,
-    restore_artifact,
-)

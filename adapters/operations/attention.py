@@ -54,6 +54,3 @@ async def set_focus(engine: Engine, request: Write) -> Written:
     The session shows it in `scratch` and `active_entity_ids`. Omitted fields stay the same.
     """
     return Written.of(await engine.writes.set_focus(command_of(SetFocus, engine, request), request.idempotency_key))
-
-
-ATTENTION = (set_affect, get_affect, set_focus)

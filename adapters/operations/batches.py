@@ -111,6 +111,3 @@ async def _forgotten(kind: type[OfScope], engine: Engine, request: Rehearsed) ->
         return Forgotten.of(await forgetting.extent(engine, command))
     async with followed(engine, command.stream()):
         return Forgotten.of_batch(await forgetting.forget(engine, command, request.idempotency_key))
-
-
-BATCHES = (rollback, forget, erase_scope)

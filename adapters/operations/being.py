@@ -182,6 +182,17 @@ class Scenes(Result):
     items: list[MemoryView]
 
 
+@operation("being history", "GET /being/entries/{entry_id}/history", tag="being")
+async def being_entry_history(engine: Engine, request: EntryHistoryRead) -> Page[HistoryEntry]:
+    """Read the history of an entry, newest first.
+
+    Returns what it contained, and when it was read and removed.
+    """
+    viewer, moment = viewer_of(engine, request), request.moment()
+    rows = await engine.reads.entry_history(viewer, request.entry_id, request.limit, moment, request.cursor)
+    return Page[HistoryEntry].of(rows)
+
+
 @operation(
     "being context",
     "POST /being/context",
@@ -261,27 +272,3 @@ async def search_memory(engine: Engine, request: SceneSearch) -> Scenes:
     viewer = viewer_of(engine, request)
     rows = await engine.reads.search_memory(viewer, request.query, request.mode, request.limit, request.moment())
     return Scenes.model_validate({"items": rows})
-
-
-@operation("being history", "GET /being/entries/{entry_id}/history", tag="being")
-async def being_entry_history(engine: Engine, request: EntryHistoryRead) -> Page[HistoryEntry]:
-    """Read the history of an entry, newest first.
-
-    Returns what it contained, and when it was read and removed.
-    """
-    viewer, moment = viewer_of(engine, request), request.moment()
-    rows = await engine.reads.entry_history(viewer, request.entry_id, request.limit, moment, request.cursor)
-    return Page[HistoryEntry].of(rows)
-
-
-BEING = (
-    put_being_entry,
-    list_being_entries,
-    mark_note,
-    remove_being_entry,
-    being_entry_history,
-    being_context,
-    recall,
-    recall_memory,
-    search_memory,
-)

@@ -199,6 +199,3 @@ async def session(engine: Engine, request: SessionRead) -> Session:
     """
     found = await engine.reads.shown_session(viewer_of(engine, request), request.thread_id, request.moment())
     return Session.model_validate(found.as_dict())
-
-
-CONVERSATION = (add, session)

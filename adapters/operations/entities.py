@@ -176,16 +176,3 @@ async def list_variants(engine: Engine, request: VariantsRead) -> Page[EntityVie
 
 async def _change_entity(kind: type[EntityCommand], engine: Engine, request: Write) -> Written:
     return Written.of(await engine.writes.change_entity(command_of(kind, engine, request), request.idempotency_key))
-
-
-ENTITIES = (
-    add_entity,
-    list_entities,
-    get_entity,
-    update_entity,
-    add_alias,
-    merge_entities,
-    delete_entity,
-    restore_entity,
-    list_variants,
-)

@@ -145,6 +145,3 @@ async def check_claims(engine: Engine, request: ClaimsRead) -> Checked:
     wanted = ClaimsRequest(text=request.text, thread_id=request.thread_id)
     found = await engine.reads.claims(viewer_of(engine, request), wanted, engine.writes.now(), request.moment())
     return Checked(claims=[ClaimView.of(one) for one in found])
-
-
-ENVELOPE = (envelope, validate_envelope, check_claims)

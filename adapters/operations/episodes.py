@@ -192,6 +192,3 @@ async def get_episode(engine: Engine, request: EpisodeRead) -> EpisodeFound:
     """
     found = await engine.reads.episode(viewer_of(engine, request), request.episode_id, request.moment())
     return EpisodeFound.model_validate(found)
-
-
-EPISODES = (list_threads, get_thread, list_sessions, get_session, list_episodes, get_episode)

@@ -271,17 +271,3 @@ async def carried_out(engine: Engine, command: Erase | EraseUser, request: Rehea
     if request.dry_run:
         return Erased.of(await erasing.extent(engine, command))
     return Erased.of_erasure(await erasing.erase(engine, command, request.idempotency_key))
-
-
-ERASURE = (
-    erase,
-    erase_thread,
-    erase_user,
-    erase_entity,
-    erase_fact,
-    erase_profile,
-    erase_todo,
-    erase_being_entry,
-    erase_artifact,
-    prove_erased,
-)

@@ -109,14 +109,3 @@ async def confirm_fact(engine: Engine, request: Write) -> Written:
 
 async def _change_fact(kind: type[FactCommand], engine: Engine, request: Write) -> Written:
     return Written.of(await engine.writes.change_fact(command_of(kind, engine, request), request.idempotency_key))
-
-
-FACTS = (
-    add_fact,
-    list_facts,
-    end_fact,
-    retire_fact,
-    delete_fact,
-    restore_fact,
-    confirm_fact,
-)

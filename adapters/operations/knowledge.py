@@ -288,16 +288,3 @@ async def prove_document_erased(engine: Engine, request: ProveDocumentErased) ->
     async with engine.reads.long_read():
         proof = await prove(engine, subject, agent_id=request.agent_id)
     return Proof.model_validate(proof.as_dict())
-
-
-KNOWLEDGE = (
-    search_knowledge,
-    list_documents,
-    get_document,
-    document_history,
-    delete_document,
-    restore_document,
-    undo_document,
-    erase_document,
-    prove_document_erased,
-)

@@ -412,25 +412,3 @@ async def undo(engine: Engine, request: Undo) -> Undone:
 
 async def _execute(kind: type[MemoryCommand], engine: Engine, request: Write, **more: object) -> Written:
     return Written.of(await engine.writes.execute(command_of(kind, engine, request, **more), request.idempotency_key))
-
-
-MEMORIES = (
-    create,
-    get,
-    list_,
-    search,
-    context,
-    cards,
-    links,
-    history,
-    why,
-    changes,
-    update,
-    merge,
-    link,
-    archive,
-    delete,
-    restore,
-    confirm,
-    undo,
-)

@@ -124,6 +124,3 @@ async def _changed(kind: type[MessageCommand], engine: Engine, request: OfMessag
     async with followed(engine, stream_of(engine, request)):
         receipt = await engine.writes.change_message(command_of(kind, engine, request), request.idempotency_key)
     return Written.of(receipt)
-
-
-MESSAGES = (list_messages, get_message, delete_message, restore_message, erase_message)

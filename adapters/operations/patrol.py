@@ -130,6 +130,3 @@ def _id_of(engine: Engine, request: RunPatrol) -> UUID:
         return uuid4()
     principal = engine.principal.name if engine.principal else ""
     return uuid5(_RUNS, "\n".join((principal, request.user_id, request.agent_id, request.idempotency_key)))
-
-
-PATROL = (run_patrol, list_clusters)

@@ -229,14 +229,3 @@ async def seed(engine: Engine, request: Write) -> SeededView:
         memory_ids=found.memory_ids,
         facts=found.facts,
     )
-
-
-PROFILE = (
-    get_profile,
-    propose_profile,
-    profile_history,
-    list_consent,
-    grant_consent,
-    refuse_consent,
-    seed,
-)

@@ -3,49 +3,55 @@
 from collections.abc import Sequence
 from typing import Any
 
-from mnemolog.adapters.operations.artifacts import ARTIFACTS
-from mnemolog.adapters.operations.attention import ATTENTION
-from mnemolog.adapters.operations.batches import BATCHES
-from mnemolog.adapters.operations.being import BEING
-from mnemolog.adapters.operations.conversation import CONVERSATION
-from mnemolog.adapters.operations.entities import ENTITIES
-from mnemolog.adapters.operations.envelope import ENVELOPE
-from mnemolog.adapters.operations.episodes import EPISODES
-from mnemolog.adapters.operations.erasure import ERASURE
-from mnemolog.adapters.operations.facts import FACTS
-from mnemolog.adapters.operations.knowledge import KNOWLEDGE
-from mnemolog.adapters.operations.memories import MEMORIES
-from mnemolog.adapters.operations.messages import MESSAGES
+from mnemolog.adapters.operations import (
+    artifacts,
+    attention,
+    batches,
+    being,
+    conversation,
+    entities,
+    envelope,
+    episodes,
+    erasure,
+    facts,
+    knowledge,
+    memories,
+    messages,
+    patrol,
+    profile,
+    respond,
+    serving,
+    stats,
+    summaries,
+    todos,
+    webhooks,
+)
 from mnemolog.adapters.operations.operation import Operation
-from mnemolog.adapters.operations.patrol import PATROL
-from mnemolog.adapters.operations.profile import PROFILE
-from mnemolog.adapters.operations.respond import RESPOND
-from mnemolog.adapters.operations.serving import SERVING
-from mnemolog.adapters.operations.stats import STATS
-from mnemolog.adapters.operations.summaries import SUMMARIES
-from mnemolog.adapters.operations.todos import TODOS
-from mnemolog.adapters.operations.webhooks import WEBHOOKS
 
-OPERATIONS: Sequence[Operation[Any, Any]] = (
-    *MEMORIES,
-    *ENVELOPE,
-    *RESPOND,
-    *SERVING,
-    *CONVERSATION,
-    *MESSAGES,
-    *SUMMARIES,
-    *EPISODES,
-    *ATTENTION,
-    *ENTITIES,
-    *FACTS,
-    *PROFILE,
-    *TODOS,
-    *BEING,
-    *PATROL,
-    *ARTIFACTS,
-    *KNOWLEDGE,
-    *ERASURE,
-    *BATCHES,
-    *STATS,
-    *WEBHOOKS,
+# The interfaces list the operations in this order, and those of a module as they stand in it.
+_MODULES = (
+    memories,
+    envelope,
+    respond,
+    serving,
+    conversation,
+    messages,
+    summaries,
+    episodes,
+    attention,
+    entities,
+    facts,
+    profile,
+    todos,
+    being,
+    patrol,
+    artifacts,
+    knowledge,
+    erasure,
+    batches,
+    stats,
+    webhooks,
+)
+OPERATIONS: Sequence[Operation[Any, Any]] = tuple(
+    one for module in _MODULES for one in vars(module).values() if isinstance(one, Operation)
 )

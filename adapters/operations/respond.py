@@ -120,6 +120,3 @@ async def respond(engine: Engine, request: Respond) -> Responded:
             "skipped": done.skipped,
         }
     )
-
-
-RESPOND = (respond,)

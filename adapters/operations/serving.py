@@ -76,6 +76,3 @@ async def recorded(
     """Record what was served; returns the event's id."""
     given = command_of(RecordServed, engine, request, purpose=purpose, items=tuple(items), tokens=tokens, **more)
     return (await engine.writes.record_served(given)).event_ids[0]
-
-
-SERVING = (served,)

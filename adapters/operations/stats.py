@@ -60,6 +60,3 @@ async def stats(engine: Engine, request: StatsRead) -> Page[OperationCount]:
     wanted = Wanted(**request.model_dump(include=set(Wanted.__slots__)))
     viewer, moment = viewer_of(engine, request), request.moment()
     return Page[OperationCount].of(await engine.reads.operations(viewer, wanted, request.limit, moment, request.cursor))
-
-
-STATS = (stats,)

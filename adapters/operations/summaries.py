@@ -71,6 +71,3 @@ async def get_summary(engine: Engine, request: SummaryRead) -> SummaryView:
     """Read one summary, of any version."""
     found = await engine.reads.summary(viewer_of(engine, request), request.summary_id, request.moment())
     return SummaryView.model_validate(found)
-
-
-SUMMARIES = (list_summaries, get_summary)

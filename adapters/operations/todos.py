@@ -107,6 +107,3 @@ async def todo_history(engine: Engine, request: TodoHistoryRead) -> Page[History
     viewer, moment = viewer_of(engine, request), request.moment()
     rows = await engine.reads.todo_history(viewer, request.todo_id, request.limit, moment, request.cursor)
     return Page[HistoryEntry].of(rows)
-
-
-TODOS = (add_todo, list_todos, update_todo, todo_history)

@@ -356,15 +356,3 @@ def _paused(hook: Webhook) -> Conflict:
     return Conflict(
         f"the webhook is paused: {hook.error}", field="webhook_id", fix="resume it with `mnemolog webhook resume`"
     )
-
-
-WEBHOOKS = (
-    create_webhook,
-    list_webhooks,
-    delete_webhook,
-    resume_webhook,
-    rotate_secret,
-    test_webhook,
-    list_deliveries,
-    redeliver,
-)
