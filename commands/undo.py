@@ -1,12 +1,13 @@
 """How each kind of subject undoes one of its changes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from mnemolog.commands.artifacts import ARTIFACTS, UndoArtifact
 from mnemolog.commands.attention import ATTENTION_UNDO, UndoAttention
 from mnemolog.commands.being import BEING, UndoEntry
+from mnemolog.commands.decider import Command
 from mnemolog.commands.documents import DOCUMENTS, UndoDocument
 from mnemolog.commands.episodes import EPISODE_UNDO, UndoEpisode
 from mnemolog.commands.graph_undo import GRAPH_UNDO, UndoGraph
@@ -24,6 +25,7 @@ from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import LINK, MEMORY
 from mnemolog.events.message_fold import MESSAGE
 from mnemolog.events.profile_fold import FIELD, TODO
+from mnemolog.events.subject import Subject
 from mnemolog.events.subjects import of_each
 
 Who = Mapping[str, Any]
@@ -33,62 +35,33 @@ def _memory(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoChange
     return UndoChange(**context, event_id=event_id, memory_id=ends(subjects)[0])
 
 
-def _message(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoMessage:
-    return UndoMessage(**context, event_id=event_id, message_id=MESSAGE.id_of(subjects[0]))
-
-
 def _graph(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoGraph:
     return UndoGraph(**context, event_id=event_id, about=subjects[0])
 
 
-def _profile(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoProfile:
-    return UndoProfile(**_without_time(context), event_id=event_id, field=FIELD.id_of(subjects[0]))
+def _undo(command: type[Command], **ids: Subject[Any, Any]) -> Callable[[Who, UUID, Sequence[str]], Command]:
+    """How a command undoes an event: it may take the id of the subject, under this name, and the time."""
 
+    def undo(context: Who, event_id: UUID, subjects: Sequence[str]) -> Command:
+        who = {name: value for name, value in context.items() if name != "at" or name in command.model_fields}
+        of = {name: kind.id_of(subjects[0]) for name, kind in ids.items()}
+        return command.model_validate({**who, **of, "event_id": event_id})
 
-def _todo(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoTodo:
-    return UndoTodo(**_without_time(context), event_id=event_id, todo_id=TODO.id_of(subjects[0]))
-
-
-def _artifact(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoArtifact:
-    return UndoArtifact(**_without_time(context), event_id=event_id, artifact_id=ARTIFACT.id_of(subjects[0]))
-
-
-def _document(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoDocument:
-    return UndoDocument(**_without_time(context), event_id=event_id, document_id=DOCUMENT.id_of(subjects[0]))
-
-
-def _being(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoEntry:
-    return UndoEntry(**_without_time(context), event_id=event_id, entry_id=BEING_ENTRY.id_of(subjects[0]))
-
-
-def _session(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoSession:
-    return UndoSession(**_without_time(context), event_id=event_id)
-
-
-def _attention(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoAttention:
-    return UndoAttention(**_without_time(context), event_id=event_id)
-
-
-def _episode(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoEpisode:
-    return UndoEpisode(**context, event_id=event_id)
-
-
-def _without_time(context: Who) -> Who:
-    return {name: value for name, value in context.items() if name != "at"}
+    return undo
 
 
 UNDOABLE: Mapping[str, Undoable[Any]] = {
     "memories": Undoable(MEMORIES, _memory, (MEMORY, LINK)),
-    "messages": Undoable(MESSAGES, _message, (MESSAGE,)),
+    "messages": Undoable(MESSAGES, _undo(UndoMessage, message_id=MESSAGE), (MESSAGE,)),
     "graph": Undoable(GRAPH_UNDO, _graph, (ENTITY, RELATION)),
-    "profile": Undoable(PROFILE, _profile, (FIELD,)),
-    "todos": Undoable(TODOS, _todo, (TODO,)),
-    "artifacts": Undoable(ARTIFACTS, _artifact, (ARTIFACT,)),
-    "documents": Undoable(DOCUMENTS, _document, (DOCUMENT,)),
-    "being": Undoable(BEING, _being, (BEING_ENTRY,)),
-    "sessions": Undoable(SESSION_UNDO, _session),
-    "attention": Undoable(ATTENTION_UNDO, _attention),
-    "episodes": Undoable(EPISODE_UNDO, _episode, (EPISODE,)),
+    "profile": Undoable(PROFILE, _undo(UndoProfile, field=FIELD), (FIELD,)),
+    "todos": Undoable(TODOS, _undo(UndoTodo, todo_id=TODO), (TODO,)),
+    "artifacts": Undoable(ARTIFACTS, _undo(UndoArtifact, artifact_id=ARTIFACT), (ARTIFACT,)),
+    "documents": Undoable(DOCUMENTS, _undo(UndoDocument, document_id=DOCUMENT), (DOCUMENT,)),
+    "being": Undoable(BEING, _undo(UndoEntry, entry_id=BEING_ENTRY), (BEING_ENTRY,)),
+    "sessions": Undoable(SESSION_UNDO, _undo(UndoSession)),
+    "attention": Undoable(ATTENTION_UNDO, _undo(UndoAttention)),
+    "episodes": Undoable(EPISODE_UNDO, _undo(UndoEpisode), (EPISODE,)),
 }
 of_each("UNDOABLE in commands/undo.py", {kind.name: one for one in UNDOABLE.values() for kind in one.kinds})
 ROLLBACKS = Rollbacks(UNDOABLE)

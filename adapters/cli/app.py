@@ -62,7 +62,6 @@ for module in (
     dead_letters,
     scrubbing,
     keys,
-    knowledge,
     operating,
     background,
     roles,
