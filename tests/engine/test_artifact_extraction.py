@@ -118,8 +118,8 @@ class Tried:
 
 def tried(ana: Person, artifact_id: UUID, attempts: int = 1) -> Attempt:
     payload: Mapping[str, str] = {"artifact_id": str(artifact_id)}
-    own = {"tenant": ana.tenant, "stream": ana.stream.name, "attempts": attempts, "max_attempts": 8}
-    return cast(Attempt, Tried(SimpleNamespace(payload=payload, **own)))
+    job = SimpleNamespace(payload=payload, owner=ana.stream, attempts=attempts, max_attempts=8)
+    return cast(Attempt, Tried(job))
 
 
 def with_models(engine: Engine, vision: Vision) -> Engine:
