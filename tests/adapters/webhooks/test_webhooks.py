@@ -62,7 +62,7 @@ async def create(engine: Engine, url: str, user: str, **more: Any) -> WebhookCre
 
 
 async def call(engine: Engine, name: str, hook: WebhookCreated, **more: Any) -> Any:
-    operation: Any = {one.name: one for one in operations.WEBHOOKS}[name]
+    operation: Any = getattr(operations, name)
     fields = {"user_id": hook.user_id, "agent_id": hook.agent_id, "webhook_id": str(hook.webhook_id), **more}
     return await operation.run(engine, validated(operation.request, fields))
 
