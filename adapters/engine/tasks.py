@@ -26,12 +26,20 @@ async def run(stack: AsyncExitStack, steps: list[Callable[[], Awaitable[None]]])
 
 
 async def _cancel(tasks: Sequence[asyncio.Future[None]]) -> None:
-    """Cancel until each has ended: a driver in the middle of a query may turn a cancellation into an error."""
-    pending = set(tasks)
+    """Cancel until each has ended: a driver in the middle of a query may turn a cancellation into an error.
+
+    A cancellation of the caller is raised then. Left alone, a task that lost one would run on after the engine.
+    """
+    pending, cancelled = set(tasks), False
     while pending:
         for task in pending:
             task.cancel()
-        _, pending = await asyncio.wait(pending, timeout=CANCEL_SECONDS)
+        try:
+            _, pending = await asyncio.wait(pending, timeout=CANCEL_SECONDS)
+        except asyncio.CancelledError:
+            cancelled = True
+    if cancelled:
+        raise asyncio.CancelledError
 
 
 async def _reported(step: Callable[[], Awaitable[None]]) -> None:
