@@ -47,7 +47,7 @@ _PAST = {now: was.replace("_", " ") for now, was in (pair.split(":") for pair in
 _PRESENT = frozenset(one for one in _VERBS if one.endswith("s") and one not in {"was", *_PAST})
 _PREPOSITIONS_WORDS = "about as at by for from in into near of on over to under until with"
 _PREPOSITIONS = frozenset(_PREPOSITIONS_WORDS.split())
-_SINGULAR = ("ss", "us", "is", "news")
+_SINGULAR = ("ss", "us", "is", "news", "headquarters", "series")
 # Before `in`, `at` and the like: what somebody or something has there.
 _PLACES_WORDS = (
     "apartment base branch desk factory farm flat garden headquarters home hometown house office room school shop site"

@@ -24,6 +24,7 @@ from mnemolog.domain.sentence import past, sentence, value_text, verb_phrase
         ("office_in", "Graz", "Ana's office is in Graz"),
         ("holiday_home_near", "Graz", "Ana's holiday home is near Graz"),
         ("active_in", "politics", "Ana is active in politics"),
+        ("headquarters", "Oslo", "Ana's headquarters is Oslo"),
     ],
 )
 def test_a_fact_reads_as_a_sentence(predicate: str, thing: str, said: str) -> None:
