@@ -6,7 +6,7 @@ The specifications give no figures: they depend on the embedding model and are p
 from dataclasses import dataclass
 from enum import StrEnum
 
-from mnemolog.domain.contradiction import adds_to, contradict, difference, one_frame, opposed
+from mnemolog.domain.contradiction import adds_to, another_value, contradict, difference, one_frame, opposed
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.memory import Memory
 from mnemolog.domain.memory_key import Identity
@@ -74,9 +74,11 @@ def one_subject(known: Memory, identity: Identity) -> bool:
 
 def conflicting(bands: Bands, similarity: float, one: str, other: str) -> bool:
     """Whether two statements are similar and contradict each other; those with the same frame may be less similar."""
-    if similarity < bands.fallback_low or not contradict(one, other):
+    if similarity < bands.fallback_low:
         return False
-    return one_frame(one, other) or (similarity >= bands.check_low and opposed(one, other))
+    if another_value(one, other):
+        return True
+    return contradict(one, other) and (one_frame(one, other) or (similarity >= bands.check_low and opposed(one, other)))
 
 
 def same_words(one: str, other: str) -> bool:

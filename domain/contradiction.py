@@ -80,6 +80,21 @@ def one_frame(one: str, other: str) -> bool:
     return bool(frame) and marked and frame == [token for token in second if token not in apart]
 
 
+def another_value(one: str, other: str) -> bool:
+    """Whether two statements give another value to what has only one, in whatever words.
+
+    >>> another_value("Ana's favourite colour is green", "Ana's favourite colour is blue")
+    True
+    >>> another_value("Ana's favourite colour is green", "Ana's favourite colour is a green like the sea's")
+    False
+    """
+    first, second = _ONE_VALUE.fullmatch(one), _ONE_VALUE.fullmatch(other)
+    if not first or not second or _tokens(first["of"]) != _tokens(second["of"]):
+        return False
+    left, right = ({token.plain for token in _tokens(found["value"])} for found in (first, second))
+    return not left <= right and not right <= left
+
+
 def adds_to(old: str, new: str) -> bool:
     """Whether a new statement is the old one with something appended."""
     if max(len(old), len(new)) > MOST_COMPARED:
@@ -125,6 +140,10 @@ _TOKEN = re.compile(
     rf"|(?P<word>(?:(?![{DENSE}])[^\W\d_][\u0300-\u036f]*)+)"
     r"|(?P<end>[.!:;\n])"
     r"|(?P<sign>[^\w\s,()\[\]{}\"'`\u2018-\u201f\u00ab\u00bb\u2026/\u2010-\u2015\u3001\u3002\u300c\u300d-])"
+)
+_ONE_VALUE = re.compile(
+    r"(?!.*\b(?:one|some|two|three) of\b)(?P<of>.*\b(?:favou?rite|preferred)(?: \w+){1,3}) is (?P<value>.+)",
+    re.IGNORECASE,
 )
 _CONTRACTED = re.compile(r"(?<=\w)n[’']t\b", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"(?<=\w)[’']s\b", re.IGNORECASE)

@@ -7,7 +7,7 @@ from uuid import UUID
 from mnemolog.adapters.reads.reads import Reads
 from mnemolog.commands.memories import CreateMemory, Near, Similar, UpdateMemory
 from mnemolog.domain.bands import Bands
-from mnemolog.domain.contradiction import contradict, one_frame
+from mnemolog.domain.contradiction import another_value, contradict, one_frame
 from mnemolog.domain.errors import EngineError
 from mnemolog.domain.memory import SEMANTIC
 from mnemolog.domain.viewer import Viewer
@@ -61,7 +61,9 @@ class Neighbours:
 
         The model is only asked for what contradicts `text`: the vectors of most others are cached since their write.
         """
-        against = [one for one in said.values() if one_frame(one, text) and contradict(one, text)]
+        against = [
+            one for one in said.values() if another_value(one, text) or (one_frame(one, text) and contradict(one, text))
+        ]
         found = await self._reads.similarities(question, against)
         found = {**await self._reads.known_similarities(question, list(said.values())), **found}
         recent = {id_: found[one] for id_, one in said.items() if one in found}
