@@ -79,7 +79,7 @@ async def opening(
         *(item_of(row) for row in (*diary, *pinned, *recent)),
     ]
     origin = lowest(Origin.AGENT, *(origin_of(row) for row in (*diary, *pinned, *recent, *entries)))
-    return replace(shown, recent=list(map(_noted, recent))), items, origin
+    return replace(shown, recent=list(dict.fromkeys(map(_noted, recent)))), items, origin
 
 
 def _inside(rows: Sequence[Row], request: BlocksRequest | PromptRequest) -> Sequence[Row]:

@@ -14,7 +14,7 @@ from mnemolog.domain.first_person import in_first_person
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.predicates import trip_of
 from mnemolog.domain.ranking import DEFAULT
-from mnemolog.domain.text import name_key, normalize_name, search_terms
+from mnemolog.domain.text import name_key, normalize_name, same_text, search_terms
 from mnemolog.domain.todo import asks_for_todos
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections import full_text
@@ -75,9 +75,15 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     named = any(one.named for one in found) or not words.isdisjoint(hydration.capitalised_words(asked.question.text))
     if unknown and not named and _tells_people_apart(asked, found):
         return Ranked([], unknown)
-    in_order = await settled(asked, hits)
+    in_order = _told_once(await settled(asked, hits))
     kept = in_order if asked.former else [hit for hit in in_order if hit.current]
     return Ranked([*map(_in_tense, kept[:limit])], unknown, untold)
+
+
+def _told_once(hits: Sequence[Hit]) -> Sequence[Hit]:
+    """Without the memories that say the same as one above them."""
+    first = {same_text(hit.text): hit.id for hit in reversed(hits) if "memory_id" in hit.row}
+    return [hit for hit in hits if "memory_id" not in hit.row or first[same_text(hit.text)] == hit.id]
 
 
 def _in_tense(hit: Hit) -> Hit:

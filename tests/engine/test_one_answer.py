@@ -104,6 +104,22 @@ async def test_what_is_said_of_one_person_says_nothing_of_another(engine: Engine
     assert "Graz" in (await first("Where does Eva live?")).text
 
 
+@pytest.mark.spec_part("E07")
+async def test_what_was_noted_twice_is_told_once(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    for text in ("Ana drinks oat milk", "ana drinks oat milk.", "Ana drinks tea with milk"):
+        await ana.creates(text)
+    question = "Which milk does Ana drink?"
+
+    answer = await ana.asks(question)
+    context = await engine.reads.context(ana.viewer, ContextRequest(query=question), await ana.caught_up())
+
+    found = sorted(hit.text.lower().strip(".") for hit in answer.hits)
+    assert found == ["ana drinks oat milk", "ana drinks tea with milk"]
+    assert context.text.lower().count("oat milk") == 1
+    assert len(context.rows) == 2
+
+
 async def test_what_is_told_as_a_fact_is_found_by_its_value(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("Tom", "hobby", "chess")
