@@ -4,7 +4,7 @@ By rules, which know English; a question in another language has neither.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -12,7 +12,7 @@ from itertools import islice
 
 from mnemolog.domain.extraction.times import COUNT, DAY, DAY_AND_MONTH, MONTH, SEASON, moved, point
 
-_DAY_LONG = timedelta(days=1)
+_DAY_LONG, _WEEK_LONG = timedelta(days=1), timedelta(days=7)
 _MOST = 10
 """The phrases of one question that are considered."""
 _BACK = 10
@@ -27,7 +27,13 @@ _BARE = rf"{MONTH}(?:,? (?:19|20)\d\d)?|(?:19|20)\d\d|{DAY}|{SEASON}(?: of)?(?: 
 _WHEN = "in|on|during|of|by|as of"
 _PERIOD = re.compile(
     rf"\b(?:(?:(?:{_WHEN}|(?P<since>since)|before|after) )?(?:the )?(?P<sure>{_SURE})"
-    rf"|(?:{_WHEN}|(?P<ever>since)) (?:the )?(?P<bare>{_BARE}))\b"
+    rf"|(?:(?:{_WHEN}|(?P<ever>since)) (?:the )?(?:(?:early|mid|late)[ -])?|(?:early|mid|late)[ -])(?P<bare>{_BARE}))\b"
+)
+# Which part of a month or of more is meant: a quarter, or the half between.
+_PARTS = (
+    (re.compile(r"\b(?:(?:beginning|start) of|early(?: in)?)[ -](?:the )?$"), 0, 1),
+    (re.compile(r"\b(?:middle of|mid)[ -](?:the )?$"), 1, 3),
+    (re.compile(r"\b(?:end of|late(?: in)?)[ -](?:the )?$"), 3, 4),
 )
 
 
@@ -102,11 +108,23 @@ def periods(question: str, asked_at: datetime) -> Sequence[Span]:
     spans = list[Span]()
     for one in islice(_PERIOD.finditer(plain), _MOST):
         said = (one["sure"] or one["bare"]).removeprefix("the ")
-        begun = [span for span in _spans(said, asked_at) if span.start <= asked_at]
+        part = _part(plain[: one.start("sure" if one["sure"] else "bare")])
+        begun = [span for span in map(part, _spans(said, asked_at)) if span.start <= asked_at]
         if begun and (one["since"] or one["ever"]):
             begun = [Span(max(span.start for span in begun), asked_at + _DAY_LONG)]
         spans += begun
     return spans
+
+
+def _part(before: str) -> Callable[[Span], Span]:
+    """The part of a period that is meant by what stands before it: "at the beginning of", "late"."""
+    begins, ends = next(((begins, ends) for form, begins, ends in _PARTS if form.search(before)), (0, 4))
+
+    def part(of: Span) -> Span:
+        quarter = (of.end - of.start) / 4
+        return Span(of.start + begins * quarter, of.start + ends * quarter) if quarter >= _WEEK_LONG else of
+
+    return part
 
 
 def without_periods(question: str) -> str:

@@ -11,25 +11,26 @@ from mnemolog.domain import hydration
 from mnemolog.domain.extraction.vocabulary import OCCUPATIONS, RELATIONS
 from mnemolog.domain.text import name_key
 
-_KIN = (
+KIN = (
     "wife|husband|fiancée?|fiancee?|girlfriend|boyfriend|(?:grand|god|step)?(?:mother|father|mum|mom|dad|son|daughter)"
     "|grandma|grandpa|granny|gran|nan|nana|grandd?ad|(?:step|half[- ])?(?:sister|brother)|cousin|aunt|uncle|niece"
     "|nephew"
     "|(?:mother|father|sister|brother|son|daughter)-in-law"
 )
 _MY = r"(?:[Mm]y|[Oo]ur) (?:(?:older|younger|elder|eldest|youngest|big|little|twin|late|only|own)[- ])?"
-_RELATIVE = re.compile(rf"\b{_MY}(?P<kin>{_KIN})\b(?!-| [A-Z])")
+_RELATIVE = re.compile(rf"\b{_MY}(?P<kin>{KIN})\b(?!-| [A-Z])")
 # Who has a role; of a question that only mentions one, such as "Should I ask my boss?", nothing is said to be unknown.
 _ROLE = re.compile(
     r"\W*(?:who|what)(?: is|'s) my (?P<kin>boss|manager|dentist|landlord|landlady|hairdresser)(?: called|'s name)?"
     r"(?: now| currently| at the moment)?\W*",
     re.IGNORECASE,
 )
-_WHOSE = re.compile(rf"\b{_MY}(?:{_KIN}|friend|colleague|neighbou?r),? (?=[A-Z])")
+_WHOSE = re.compile(rf"\b{_MY}(?:{KIN}|friend|colleague|neighbou?r),? (?=[A-Z])")
 _NAME = r"(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?(?P<name>(?!I\b)[A-Z][\w-]*(?: [A-Z][\w-]*){0,3})"
-_WHO = rf"(?:{_NAME}|{_MY}(?P<kin>{_KIN}))"
+_WHO = rf"(?:{_NAME}|{_MY}(?P<kin>{KIN}))"
 _NOW = "(?: now| today| these days| currently| at the moment)?"
 _HOME = "live lives home house flat apartment address city town country location based moved move stays"
+_SURNAME = "surname"
 _JOB = f"work job employer company firm office profession career position role title hired joined {OCCUPATIONS}"
 # What is asked for, the words that tell of it, and the forms of the question.
 _ASKED = tuple(
@@ -60,6 +61,8 @@ _ASKED = tuple(
             "birthday born birth age old",
             (rf"[Ww](?:hen|hat)(?: is|'s) {_WHO}'s birthday", rf"[Ww]hen was {_WHO} born"),
         ),
+        ("birthplace", "born birth birthplace native grew hail", (rf"[Ww]here was {_WHO} born",)),
+        (_SURNAME, "surname", (rf"[Ww]hat(?: is|'s) {_WHO}'s (?:surname|last name|family name)",)),
         ("phone number", "phone number mobile", (rf"[Ww]hat(?: is|'s) {_WHO}'s (?:phone|mobile)(?: number)?",)),
         ("email address", "email mail address", (rf"[Ww]hat(?: is|'s) {_WHO}'s e-?mail(?: address)?",)),
     )
@@ -72,7 +75,7 @@ _NO_NAME = (
     "|any(?:one|body)|some(?:one|body)|nobody|people|the|an?|my|our|your|his|her|its|their|most|all|both|each|other"
 )
 _UNCAPITALISED = tuple(
-    (what, words, re.compile(pattern.pattern.replace(_NAME, rf"(?P<name>(?!(?:{_NO_NAME}|{_KIN})\b)[^\W\d_][\w-]*)")))
+    (what, words, re.compile(pattern.pattern.replace(_NAME, rf"(?P<name>(?!(?:{_NO_NAME}|{KIN})\b)[^\W\d_][\w-]*)")))
     for what, words, pattern in _ASKED
     if not pattern.fullmatch("What does Ana do")  # `what does caching do` asks of nobody.
 )
@@ -89,6 +92,11 @@ _OWN = {
     ),
     "email address": re.compile(r"\b(?:my|your) (?:\w+ )?e-?mail\b|@|^(?:[\w ]+: )?e-?mail\b", re.IGNORECASE),
 }
+# Who is somebody's relative.
+_KIN_OF = re.compile(
+    rf"\W*(?:[Ww]ho|[Ww]hat)(?: is|'s) (?:the name of )?{_NAME}'s (?P<kin>{KIN}|partner|boss|manager)"
+    rf"(?: called|'s name)?{_NOW}\W*"
+)
 _ASKED_OF_ONESELF = tuple(
     (what, re.compile(rf"\W*{form}{_NOW}\W*", re.IGNORECASE))
     for what, form in (
@@ -146,6 +154,8 @@ class Direct:
             return _OWN[self.asks].search(text) is not None or self._is_of(text, {*names, "the user"})
         if not self.asks:
             return self.speaks_of(text, names)
+        if self.asks == _SURNAME and any(re.search(rf"\b{re.escape(one)} [A-Z]", text) for one in names):
+            return True
         goes_on = _GOES_ON.match(text.rpartition(": ")[2]) is not None
         return (goes_on or self.speaks_of(text, names)) and not self.words.isdisjoint(hydration.stems(text))
 
@@ -176,6 +186,9 @@ def direct(question: str) -> Direct | None:
     for what, pattern in _ASKED_OF_ONESELF:
         if pattern.fullmatch(plain):
             return Direct(own=True, asks=what)
+    if found := _KIN_OF.fullmatch(plain):
+        kin = hydration.stems(found["kin"])
+        return Direct(found["name"], asks=found["kin"], words=kin | hydration.alike(kin))
     related = _ROLE.fullmatch(plain) or _RELATIVE.search(plain)
     return Direct(relative=related["kin"].lower()) if related else None
 
@@ -208,12 +221,12 @@ def thing(question: str) -> Thing | None:
 
 
 _NOUN = (
-    rf"(?P<thing>(?!(?:next|plan|plans|problem|opinion|name|{_KIN})\b)[a-z][\w-]*"
+    rf"(?P<thing>(?!(?:next|plan|plans|problem|opinion|name|{KIN})\b)[a-z][\w-]*"
     r"(?: (?!now\b|today\b|currently\b|at\b|called\b)[a-z][\w-]*){0,2})"
 )
 _THING = re.compile(
     r"\W*(?:[Ww]hat|[Ww]ho|[Ww]hen|[Ww]hich)(?: is| are|'s) (?:the name of )?"
-    rf"(?P<whose>(?:my|our) (?:{_KIN})'s|my|our|[A-Z][\w-]*'s) {_NOUN}{_NOW}\W*"
+    rf"(?P<whose>(?:my|our) (?:{KIN})'s|my|our|[A-Z][\w-]*'s) {_NOUN}{_NOW}\W*"
 )
 _MINE = re.compile(rf"\W*(?:[Ww]hat|[Ww]hich) {_NOUN} (?:am I|are we) (?:with|at){_NOW}\W*")
 
@@ -233,7 +246,7 @@ def only_of(question: str) -> frozenset[str]:
 
 _THEIRS = re.compile(
     rf"\b{_MY}(?:best |old |new |former |late |ex-?)?"
-    rf"(?P<who>{_KIN}|partner|friend|colleague|neighbou?r|boss|manager)\b(?!-)"
+    rf"(?P<who>{KIN}|partner|friend|colleague|neighbou?r|boss|manager)\b(?!-)"
 )
 # What may mean another relative.
 _ANY = frozenset({"family", "relative", "parent"})

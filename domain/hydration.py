@@ -103,7 +103,9 @@ family relative: mother father parent child son daughter sibling brother sister 
 pet animal: dog cat budgie parrot hamster rabbit tortoise
 puppy dog
 kitten cat
-eat food diet meal vegetarian vegan avoid allergy allergic intolerance intolerant
+eat food diet meal vegetarian vegan avoid
+eat food diet meal avoid: allergy allergic intolerance intolerant
+allergy allergic intolerance intolerant
 medication medicine drug pill takes
 health medical condition: medication medicine drug pill takes allergy allergic intolerance intolerant
 birthday born birth age old aged

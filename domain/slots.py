@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from mnemolog.domain import hydration
 from mnemolog.domain.answers import tells_person
 from mnemolog.domain.asked import asks_why
-from mnemolog.domain.direct_question import only_of
+from mnemolog.domain.direct_question import KIN, only_of
 from mnemolog.domain.extraction.rule import DRUG, form
 from mnemolog.domain.extraction.times import DAY, MONTH
 from mnemolog.domain.extraction.vocabulary import CARS, MODELS, ONE_OF, PETS, RELATIONS, SOME_OF
@@ -93,6 +93,8 @@ def wanted_slot(question: str) -> Wanted | None:
         return None
     if not names and _OF_OTHERS.search(question):
         return None
+    if names and slot.name != "partner" and _OF_THEIR_KIN.search(question):
+        return None
     drug = form("{DRUG}").search(question) if slot.name == "medication" else None
     kin = _NAMED_KIN.search(question) if names else None
     pet = _AN_ANIMAL.search(question) if slot.name == "pet" else None
@@ -133,6 +135,7 @@ def _tells_home(sentence: str) -> bool:
 _BESIDE = 8
 _LONGEST = 4_000  # Characters of a message that are looked at.
 _OF_OTHERS = re.compile(r"\b(?:he|she|they|his|her|their|him|them|you|your)\b", re.IGNORECASE)
+_OF_THEIR_KIN = re.compile(rf"\b[A-Z][\w-]*'s (?:[a-z]+ )?(?:{KIN})\b(?!-)")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _NAMED_KIN = re.compile(r"\b(?:[Mm]y|[Oo]ur) (?:[a-z]+ )?([a-z]{3,}) (?=[A-Z])")
 _RELATIVE = f"(?:{ONE_OF}|{SOME_OF}|{PETS}|mate|kids?|son|parents?|ex)"
@@ -215,7 +218,7 @@ SLOTS = (
         "employer",
         r"\bwho\b.*\bwork(?:s|ing)? for\b|\b(?:where|since when|how long)\b.*\bwork(?:s|ed|ing)?\b|\bsince when (?:am|are|is) .* at\b|\b(?:employer|company)\b",
         r"\bwork(?:s|ing|ed)? (?:at|for|with)\b|\b(?:start(?:s|ed|ing)?|join(?:s|ed|ing)|sign(?:ed|ing) (?:on|up)|employed|hired|transferr\w+) (?:\w+ )?(?:at|with|by)\b"
-        r"|\b(?:job|contract|post|position|role|shifts?|{OCCUPATION}|first (?:day|week|month|shift)) (?:at|with|for|in)\b|\bjoined (?:\w+ ){1,3}as\b|\b(?:took|taken|hired) (?:me|us)\b|\b(?:driv|teach|cook|nurs)(?:e|es|ing) (?:\w+ ){1,2}(?:for|at)\b",
+        r"|\b(?:job|contract|post|position|role|shifts?|{OCCUPATION}|first (?:day|week|month|shift)) (?:at|with|for|in)\b|\bjoined (?:\w+ ){1,3}as\b|\bhired (?:me|us)\b|\b(?:took|taken) (?:me|us) on\b|\b(?:driv|teach|cook|nurs)(?:e|es|ing) (?:\w+ ){1,2}(?:for|at)\b",
         "work started joined job hired employed contract company",
         "works_at",
     ),

@@ -12,7 +12,7 @@ from mnemolog.domain.asked import Span, periods
 from mnemolog.domain.entity import ME
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.extractor import extract
-from mnemolog.domain.extraction.vocabulary import ONE_OF, RELATIONS, SOME_OF
+from mnemolog.domain.extraction.vocabulary import ONE_OF, PARENTS, RELATIONS, SOME_OF
 from mnemolog.domain.predicates import NEXT_TRIP, TRIP_TO, trip_of
 from mnemolog.domain.text import NOT_A_TITLE, name_key, normalize_name, search_terms
 
@@ -78,9 +78,16 @@ _VALUED = re.compile(
 )
 # "My brother Dave got a new job" says nothing about one's own.
 _OF_RELATIVE = re.compile(
-    rf"\W*(?:(?:and|but|so|also|oh|btw) )?(?:my|our) (?:(?:big|little|older|younger|twin) )?"
-    rf"({ONE_OF}|{SOME_OF}|pal|mate|buddy|workmate)\b"
-    r"(?!.*\b(?:i|i'm|i've|we|we're|we've)\b)"
+    rf"\W*(?:(?:and|but|so|also|oh|btw) )?(?:(?:my|our) (?:(?:big|little|older|younger|twin) )?"
+    rf"({ONE_OF}|{SOME_OF}|pal|mate|buddy|workmate)|({PARENTS}))\b"
+    r"(?!.*\b(?:i|i'm|i've|we|we're|we've|and me)\b)"
+)
+_SENTENCE_END = re.compile(r"[.!?:;] |, | - |\b(?:and|but|so) (?=i\b|we\b)")
+_IS_OBJECT = re.compile(r" (?:me|us)\b")
+# What a sentence without a subject begins with, which is one's own.
+_NO_SUBJECT = re.compile(
+    r"\W*(?:\w+ly|just|now|then|today|yesterday|tonight|last|this|next|so|and|but|also|well|oh|ok|okay|yes|no|not|been|got|getting"
+    r"|back|newly|still|again|big|great|good|best|new|first|after|since|at|in|on|by|from|for|with|to|starting|started|the|an?|there|here|it|that)\b"
 )
 _ONE_AT_A_TIME = frozenset({"lives_in", "works_at", "diet_plan", "married_to", "partner_of"})
 _STATE_OF = {
@@ -226,20 +233,38 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
             return None
     if _NOT_NOW.search(plain):
         return None
-    state, said = next(((one, told[0]) for one, form in _STATES.items() if (told := form.search(plain))), ("", ""))
+    state, told = _state_in(plain)
     if not state and (valued := _VALUED.search(plain)):
         state = f"={(valued[1] or valued[2]).split()[-1]}"
     if not state:
         return None
     if (theirs := _OF_RELATIVE.match(plain)) and not state.startswith("="):
-        relative = f"{normalize_name(speaker) or ME} {RELATIONS.get(theirs[1], theirs[1])}"
+        kin = theirs[1] or theirs[2]
+        relative = f"{normalize_name(speaker) or ME} {RELATIONS.get(kin, kin)}"
         return Statement(id_, relative, state, plain, at)
-    if _FIRST_PERSON.search(plain):
-        if (of_another := _OF_ANOTHER.match(said)) and not plain.startswith(f"i {of_another[0]}"):
+    if _FIRST_PERSON.search(plain) and not (told and _has_another_subject(plain, told)):
+        if told and (of_another := _OF_ANOTHER.match(told[0])) and not plain.startswith(f"i {of_another[0]}"):
             return None  # "My ex-husband works at Acme." Of indirect speech, `reported` makes "I works".
         return Statement(id_, normalize_name(speaker) or "me", state, plain, at)
     name = re.match(r"[^\W\d_][\w-]*", plain)
     return Statement(id_, name[0], state, plain, at) if name and (text[0].isupper() or name[0] == "the") else None
+
+
+def _state_in(plain: str) -> tuple[str, re.Match[str] | None]:
+    """The first state that a sentence speaks of, of the author if of several, and where."""
+    for state, form in _STATES.items():
+        if found := list(form.finditer(plain)):
+            return state, next((one for one in found if not _has_another_subject(plain, one)), found[0])
+    return "", None
+
+
+def _has_another_subject(plain: str, told: re.Match[str]) -> bool:
+    """Whether a sentence tells a state of somebody else, whatever it says of "me" behind that: "Mia joined my team"."""
+    start = max((one.end() for one in _SENTENCE_END.finditer(plain, 0, told.start())), default=0)
+    before = plain[start : told.start()]
+    if _FIRST_PERSON.search(before + told[0]) or _IS_OBJECT.match(plain, told.end()):
+        return False
+    return bool(before.strip()) and _NO_SUBJECT.match(before) is None
 
 
 def asks_of_marriage(asked: frozenset[str]) -> bool:

@@ -9,7 +9,7 @@ from mnemolog.domain.extraction.corrections import contrasted, correction
 from mnemolog.domain.extraction.denials import denials
 from mnemolog.domain.extraction.figures import COST
 from mnemolog.domain.extraction.times import POINT, is_time
-from mnemolog.domain.extraction.vocabulary import DIETS, ONE_OF, PETS, ROLE_WORDS, SOME_OF
+from mnemolog.domain.extraction.vocabulary import DIETS, ONE_OF, PARENTS, PETS, ROLE_WORDS, SOME_OF
 from mnemolog.domain.text import NOT_A_TITLE
 
 LONGEST = 2000
@@ -46,7 +46,7 @@ def clauses(text: str) -> Iterator[Clause]:
         if place < _GREETED and (found := _IS_HERE.match(sentence)):
             yield Clause(f"my name is {found['name']}")
             sentence = sentence[found.end() :]
-        stated, corrects = _opened(_certain(_ASIDE.sub("", sentence.strip())))
+        stated, corrects = _opened(_certain(_for_reader(_ASIDE.sub("", sentence.strip()))))
         amends = corrects or _AMENDS.match(sentence) is not None
         stated, other_time = _NOT_THEN.subn("", stated)
         corrects = corrects or bool(other_time)
@@ -134,6 +134,14 @@ def _certain(sentence: str) -> str:
     if not found or _SPECULATION.search(sentence[: found.start()]) or not _INTENT.search(sentence[found.start() :]):
         return sentence
     return sentence[: found.start()]
+
+
+def _for_reader(sentence: str) -> str:
+    """What a sentence says of what one cannot have, without when the reader should think of it: "If you cook, I can't
+    have nuts" is so whether anybody cooks or not.
+    """
+    sentence = _IF_READER.sub("", sentence)
+    return found["fact"] if (found := _IF_READER_DOES.match(sentence)) else sentence
 
 
 def _since_childhood(sentence: str) -> str:
@@ -273,7 +281,7 @@ _BEING = re.compile(
     re.IGNORECASE,
 )
 _KIN = re.compile(
-    r"^(mum|mom|mam|mummy|mommy|dad|daddy|grandma|grandpa|granny|grandad|granddad|gran|nan|nana)( |(?='s (?:moved|moving|gone|quit|retired|left)\b))",
+    rf"^({PARENTS})( |(?='s (?:moved|moving|gone|quit|retired|left)\b))",
     re.IGNORECASE,
 )
 _NEW_ROLE = re.compile(
@@ -362,6 +370,21 @@ _OF_THE_PAST = re.compile(_PAST, re.IGNORECASE)
 _ALLERGIC_SINCE = re.compile(
     r"(?P<fact>(?:i(?:'m| am)|(?:my|our) [\w ]{2,30}?(?: is|'s)|(?-i:[A-Z])[\w-]+(?: is|'s)) (?:\w+ )?allergic to [^.;:?!]{3,80}?)"
     rf"(?P<rest>(?:,| -|;|:| \() ?(?:[^,;]*?){_PAST}.*)$",
+    re.IGNORECASE,
+)
+# What nobody can have or bear, however the reader comes to ask.
+_MUST_NOT = (
+    r"(?:i(?:'m| am) (?:\w+ ){0,2}?(?:allergic to|\w+[- ]intolerant)|i (?:can't|cannot) (?:eat|have|drink|tolerate)"
+    r"|i(?:'ve got| have|'ve) an? (?:\w+ ){0,3}?allergy)\b"
+)
+_IF_YOU = r"(?:if|in case|when|whenever|before) you (?!(?:were|was|are me|say|said|ask|believe|think|want)\b)"
+_NOT_IF_I = r"(?!\b(?:if|would|could|might|pretend|imagine) (?:i|we|he|she|they)\b)"
+_IF_READER = re.compile(
+    rf"^(?:{_NOT_IF_I}[^:.!?])*?\b{_IF_YOU}(?:{_NOT_IF_I}[^:.!?])*[:,] (?={_MUST_NOT})", re.IGNORECASE
+)
+# Not what may be had in some way: "I can't have eggs, if you bake them it's fine".
+_IF_READER_DOES = re.compile(
+    rf"(?P<fact>{_MUST_NOT}[^,.:;!?]*),? (?:so |just )?{_IF_YOU}(?!.*\b(?:it|it's|them|they|that|those|this|fine|ok|okay)\b).*$",
     re.IGNORECASE,
 )
 _TAKEN_BACK = re.compile(

@@ -110,8 +110,33 @@ def extract(
                 found.insert(_place_of_new_job(one, found) if moved_on else len(found), one)
     if len(found) > MOST_WRITES:
         at_risk = {one.subject for one in found if one.predicate in _CRITICAL}
-        found.sort(key=lambda one: _place(one, author, at_risk))
+        found = sorted(_together(found, at_risk), key=lambda one: _place(one, author, at_risk))
     return found[:MOST_CANDIDATES]
+
+
+def _together(found: Sequence[Candidate], at_risk: Collection[str]) -> Sequence[Candidate]:
+    """The facts, of those that an agent must not lack no more than may be recorded: their last values are one value.
+
+    Of "allergic to nuts, eggs, milk and sesame" the third is "milk and sesame".
+    """
+    while sum(_must_be_known(one) or one.object in at_risk for one in found) > MOST_WRITES:
+        alike = [[one for one in found if _differs_by_value(one, other)] for other in filter(_must_be_known, found)]
+        *_, most = sorted(alike, key=len)
+        if len(most) < 2:
+            break
+        first, second = most[-2:]
+        link = ", " if " and " in (second.object or "") else " and "
+        both = replace(first, object=f"{first.object}{link}{second.object}")
+        found = [both if one is first else one for one in found if one is not second]
+    return found
+
+
+def _must_be_known(one: Candidate) -> bool:
+    return one.predicate in _CRITICAL and one.action is Action.STATE
+
+
+def _differs_by_value(one: Candidate, other: Candidate) -> bool:
+    return replace(one, object=other.object) == other
 
 
 def _place(one: Candidate, author: str, at_risk: Collection[str]) -> int:

@@ -50,9 +50,10 @@ class Said:
     @property
     def values(self) -> Sequence[str]:
         """The value, or several that are enumerated."""
-        parts = re.split(r",? and |, | or ", self.match["value"])
+        first, *others = re.split(r",? and |, | or ", self.match["value"])
+        parts = (first, *(one for one in others if not _REMARK.match(one)))
         plain = (_COMMENT.sub("", part).strip(" .'") for part in parts)
-        return tuple(dict.fromkeys(one for one in plain if one))[:3]
+        return tuple(dict.fromkeys(one for one in plain if one))
 
     @property
     def by_the_clock(self) -> bool:
@@ -113,12 +114,18 @@ def form(text: str) -> re.Pattern[str]:
 
 
 # What somebody adds to what they say is no part of it: "peanuts, badly".
+_ADVERB = r"(?!(?:jelly|lily|holly|family|\w*fly)\b)\w{3,}ly"
 _COMMENT = re.compile(
-    r"^(?:(?:and|also|apparently|unfortunately|sadly|luckily|probably|maybe)[, ]+)*"
-    r"(?:(?:though|tho|badly|unfortunately|apparently|sadly|luckily|however|too|actually|really|honestly|obviously"
-    r"|basically|severely|mildly|slightly|very much|a lot|as well|of course|you know|i think|i guess|by the way|btw|fyi"
-    r"|please|thanks|thank you|ugh|alas|sorry|again|now|these days)[, ]*)*$"
-    r"|^(?:apparently|unfortunately|sadly|also|probably) ",
+    rf"^(?:(?:and|also|{_ADVERB}|maybe)[, ]+)*"
+    rf"(?:(?:though|tho|{_ADVERB}|however|too|very much|a lot|as well|of course|you know|i think|i guess|by the way|btw|fyi"
+    r"|please|thanks|thank you|ugh|alas|sorry|again|now|these days|enough)[, ]*)*$"
+    rf"|^(?:{_ADVERB}|also) ",
+    re.IGNORECASE,
+)
+# Behind a value: "penicillin, like properly".
+_REMARK = re.compile(
+    r"(?:like|as|no|not|very|really|so|such|same|always|ever|never|even|unlike|big (?:time|problem|deal)|full (?:on|stop)|mum|mom|dad"
+    r"|i|we|he|she|they|you|it|that|this|my|his|her|our|their|who|what)\b",
     re.IGNORECASE,
 )
 _NEW = re.compile(r"\b(?:now|these days|again|instead|new|since|started)\b", re.IGNORECASE)
@@ -234,10 +241,15 @@ _FRAGMENTS = {
         r"|(?:\d|one|two|three|four)[- ]?bed(?:room)?(?: (?:flat|house|apartment|terrace|semi))?)"
     ),
     "CONDITION": (
-        r"(?P<value>(?:(?:mild|severe|chronic|early-stage|type [12]|stage [1-4]) )*(?:diabetes|asthma|coeliac|celiac|epilepsy|adhd"
+        r"(?P<value>(?:(?:mild|severe|early-stage|type [12]|stage [1-4]|[a-z]+(?:al|oid|ile|lar|ic)) )*(?:diabetes|asthma|coeliac|celiac|epilepsy|adhd"
         r"|migraines?|arthritis|eczema|psoriasis|endometriosis|crohn's|ibs|lupus|hypothyroidism|hypertension|high blood pressure"
         r"|tinnitus|sleep apnea|sleep apnoea|dyslexia|anemia|anaemia|fibromyalgia|glaucoma|osteoporosis|pcos|parkinson's"
         r"|multiple sclerosis)(?: disease| disorder)?)\b"
+    ),
+    # What a doctor found, whatever it is called.
+    "DIAGNOSED": (
+        r"diagnosed with (?:an? )?(?P<value>(?!(?:the|an?|it|this|that|these|those|my|his|her|some|something|nothing|no|being|having)\b)[a-z][\w'-]*"
+        r"(?: (?!(?:and|but|or|so|since|now|in|on|at|by|as|because|for|too|which|who|when|while|after|before|last|this|two|three|years|just|or|if)\b)[a-z1-4][\w'-]*){0,3})"
     ),
     "CHILDREN": rf"(?P<children>{PERSON_NAME}(?:, {PERSON_NAME}){{0,4}}(?:,? (?:and|&) {PERSON_NAME})?)",
     "FORMER": r"(?P<former>(?-i:[A-Z])[\w'&.-]*(?: (?-i:[A-Z])[\w'&.-]*){0,3})",
@@ -293,7 +305,7 @@ _FRAGMENTS = {
     "ONE": f"(?P<who>{ONE_OF}|{SOME_OF}|{PETS})",
     "SORT": rf"(?: (?:{ROLE_WORDS}|new|older|younger|big|little|elder|best|eldest|youngest|good|old|close|dear|twin|baby|lovely|cute|second|third))*",
     "FOOD": (
-        rf"(?P<value>(?!(?:the|this|that|it|any|some|my|your|anything|everything|{_NO_FOOD})\b)[a-z][\w'-]*(?: (?!{_NO_DISH})[\w'-]+)?"
+        rf"(?P<value>(?!(?:the|this|that|it|any|some|my|your|anything|everything|nothing|{_NO_FOOD})\b)[a-z][\w'-]*(?: (?!{_NO_DISH})[\w'-]+)?"
         rf"(?:(?:, and |, | and | or )(?!not\b)[a-z][\w'-]*(?: (?!{_NO_DISH})[\w'-]+)?)*)"
     ),
     "NO_FOOD": f"(?:{_NO_FOOD})",

@@ -39,6 +39,8 @@ SOME_OF = (
     "|grandmother|grandfather|grandma|grandpa|granny|gran|nan|nana|grandad|granddad|grandson|granddaughter|friend"
     "|colleague|coworker|neighbour|neighbor|roommate|flatmate|housemate|stepsister|stepbrother|stepson|stepdaughter"
 )
+PARENTS = "mum|mom|mam|mummy|mommy|dad|daddy|grandma|grandpa|granny|grandad|granddad|gran|nan|nana"
+"""Whom one calls by the word alone: "Mum moved to York"."""
 _DOG_WORDS = (
     "spaniel terrier labrador retriever collie whippet greyhound poodle dachshund beagle corgi lurcher husky alsatian"
     " cockapoo labradoodle chihuahua schnauzer rottweiler sheepdog bulldog dalmatian"

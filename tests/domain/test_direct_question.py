@@ -26,6 +26,10 @@ from mnemolog.domain.direct_question import direct, thing
         ("where does zoltan live", "zoltan's home"),
         ("Where does josé work now?", "josé's job"),
         ("what's tara's phone number", "tara's phone number"),
+        ("What is the name of Otto's sister?", "Otto's sister"),
+        ("Who is Otto's boss now?", "Otto's boss"),
+        ("Where was Otto born?", "Otto's birthplace"),
+        ("What's my aunt's last name?", "my aunt's surname"),
     ],
 )
 def test_what_is_asked_is_said_in_few_words(question: str, said: str) -> None:
@@ -73,6 +77,12 @@ def test_other_questions_ask_nothing_directly(question: str) -> None:
         ("What is my mum called?", "My mother is called Ida.", True),
         ("What is my father called?", "Ana is a parent of Mia", False),
         ("What is my uncle called?", "He is called Paul.", False),
+        ("Who is Otto's sister?", "Otto: I had soup", False),
+        ("Who is Otto's sister?", "Otto: my sister Ines had soup", True),
+        ("Who is Otto's mother?", "Otto's mum is ill", True),
+        ("Where was Otto born?", "Otto: I live in Graz", False),
+        ("What is Otto's surname?", "Otto wrote to me", False),
+        ("What is Otto's surname?", "Otto Lang wrote to me", True),
     ],
 )
 def test_a_text_tells_it_if_it_speaks_of_the_person_and_of_what_is_asked(question: str, text: str, tells: bool) -> None:

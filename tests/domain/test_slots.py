@@ -164,3 +164,22 @@ def test_a_long_sentence_is_looked_through_once_for_whose_it_is(monkeypatch: pyt
     assert wanted
     assert not wanted.told_in("Tom is 89 kg " * 20_000)
     assert [len(text) for text in looked] == [slots._LONGEST]
+
+
+@pytest.mark.parametrize(("text", "told"), [("Acme took me on in May", True), ("Felix took me up the hill", False)])
+def test_who_is_taken_on_has_a_job_and_who_is_taken_somewhere_has_not(text: str, told: bool) -> None:
+    wanted = wanted_slot("Where do I work?")
+    assert wanted
+    assert wanted.told_in(text) is told
+
+
+@pytest.mark.parametrize("question", ["Where does Ana's mother live?", "What does Tom's older brother do?"])
+def test_what_is_asked_of_a_relative_is_no_slot_of_whose_relative_it_is(question: str) -> None:
+    assert wanted_slot(question) is None
+
+
+@pytest.mark.parametrize("question", ["Who is Ana's boss?", "Who is Ana's husband?", "Where does Ana live?"])
+def test_who_somebody_deals_with_is_a_slot_of_theirs(question: str) -> None:
+    wanted = wanted_slot(question)
+    assert wanted
+    assert wanted.names == ("Ana",)

@@ -167,3 +167,35 @@ def test_who_quotes_themselves_speaks_of_themselves(said: str) -> None:
 )
 def test_a_message_says_only_what_facts_with_these_values_tell(text: str, values: list[str], only: bool) -> None:
     assert state.says_only(text, values) is only
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "Gran left the farm and is moving to Bath, close to my cousin.",
+        "Nina lives in Hull, next door to my brother",
+        "Omar moved in with me for a month, he is in Leeds on a course.",
+        "I like Ghent. Petra moved to Liege with my bike.",
+    ],
+)
+def test_where_somebody_else_lives_is_no_news_of_the_speaker(other: str) -> None:
+    said = ("I live in Porto.", other)
+    assert current("Where do I live?", *said) == list(said)
+
+
+@pytest.mark.parametrize(
+    "own",
+    ["Nan and me are living in Ghent now.", "Tom left and I moved to Ghent.", "Finally moved to Ghent, my back!"],
+)
+def test_where_the_speaker_lives_is_news_whoever_else_is_named(own: str) -> None:
+    assert current("Where do I live?", "I live in Porto.", own) == [own]
+
+
+def test_a_new_colleague_is_no_news_of_the_job_of_the_speaker() -> None:
+    said = ("I was promoted today.", "Mia joined my team.")
+    assert current("Where do I work?", *said) == list(said)
+
+
+def test_who_hired_the_speaker_tells_a_job_of_theirs() -> None:
+    said = ("I quit my job.", "Globex hired me.")
+    assert current("Where do I work?", *said) == [said[1]]
