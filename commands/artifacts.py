@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import singledispatch
 from typing import Annotated, ClassVar
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from mnemolog.commands.change_history import ChangeHistory
-from mnemolog.commands.decider import Command, Decider
+from mnemolog.commands.decider import Command, Decider, Decisions
 from mnemolog.commands.scoped import Scoped
 from mnemolog.domain import memory
 from mnemolog.domain.artifact import (
@@ -143,9 +142,7 @@ def evolve(state: Artifacts, event: Happened) -> Artifacts:
     return replace(state, known=updated(state.known, changed))
 
 
-@singledispatch
-def _decide(command: ArtifactCommand, state: Artifacts) -> Sequence[Event]:
-    raise TypeError(f"no decision for {type(command).__name__}")
+_decide = Decisions[ArtifactCommand, Artifacts]()
 
 
 @_decide.register
@@ -334,5 +331,5 @@ ARTIFACTS: Decider[ArtifactCommand, Artifacts] = Decider(
     subject=_subject,
     tags=_tags,
     evolve=evolve,
-    decide=lambda state, command: _decide(command, state),
+    decide=_decide,
 )

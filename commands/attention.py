@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import singledispatch
 from typing import Annotated, ClassVar
 from uuid import UUID
 
 from pydantic import Field
 
 from mnemolog.commands.change_history import ChangeHistory, no_such_change
-from mnemolog.commands.decider import Command, Decider
+from mnemolog.commands.decider import Command, Decider, Decisions
 from mnemolog.commands.naming import Name
 from mnemolog.domain.affect import DEFAULT_MODE, LIFETIME, PULSE_EVERY
 from mnemolog.domain.errors import InvalidInput
@@ -91,9 +90,7 @@ def _evolve(state: Attention, event: Happened) -> Attention:
     return state
 
 
-@singledispatch
-def _decide(command: Command, state: Attention) -> Sequence[Event]:
-    raise TypeError(f"no decision for {type(command).__name__}")
+_decide = Decisions[Command, Attention]()
 
 
 @_decide.register
@@ -152,7 +149,7 @@ ATTENTION: Decider[SetAffect | SetFocus, Attention] = Decider(
     subject=lambda command: session_tag(command.agent_id, command.thread_id),
     tags=lambda state, command: frozenset({session_tag(command.agent_id, command.thread_id)}),
     evolve=_evolve,
-    decide=lambda state, command: _decide(command, state),
+    decide=_decide,
 )
 
 ATTENTION_UNDO: Decider[UndoAttention, Attention] = Decider(
@@ -162,5 +159,5 @@ ATTENTION_UNDO: Decider[UndoAttention, Attention] = Decider(
         {USER, *(session_tag(one.agent_id, one.chat_id) for one in state.known.values())}
     ),
     evolve=_evolve,
-    decide=lambda state, command: _decide(command, state),
+    decide=_decide,
 )

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import singledispatch
 from typing import Annotated, Any, ClassVar, Self
 from uuid import UUID
 
 from pydantic import Field, JsonValue, model_validator
 
 from mnemolog.commands.change_history import ChangeHistory
-from mnemolog.commands.decider import Command, Decider
+from mnemolog.commands.decider import Command, Decider, Decisions
 from mnemolog.commands.sourced import Sourced
 from mnemolog.domain.being import INSTRUCTING, BeingEntry, Store, erased_entry, no_such_entry
 from mnemolog.domain.errors import InvalidInput
@@ -103,9 +102,7 @@ def evolve(state: Entries, event: Happened) -> Entries:
     return replace(state, known=updated(state.known, changed))
 
 
-@singledispatch
-def _decide(command: EntryCommand, state: Entries) -> Sequence[Event]:
-    raise TypeError(f"no decision for {type(command).__name__}")
+_decide = Decisions[EntryCommand, Entries]()
 
 
 @_decide.register
@@ -200,5 +197,5 @@ BEING: Decider[EntryCommand, Entries] = Decider(
     subject=_subject,
     tags=_tags,
     evolve=evolve,
-    decide=lambda state, command: _decide(command, state),
+    decide=_decide,
 )

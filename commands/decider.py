@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -79,6 +80,26 @@ Evolve = Callable[[Any, Happened], Any]
 
 C = TypeVar("C", bound=Command)
 S = TypeVar("S")
+D = TypeVar("D", bound=Callable[..., Sequence[Event]])
+
+
+class Decisions(Generic[C, S]):
+    """The `decide` of a decider with a function for each type of command: that of its first parameter."""
+
+    def __init__(self) -> None:
+        self._of: Any = singledispatch(_undecided)
+
+    def register(self, decision: D) -> D:
+        self._of.register(decision)
+        return decision
+
+    def __call__(self, state: S, command: C) -> Sequence[Event]:
+        decided: Sequence[Event] = self._of(command, state)
+        return decided
+
+
+def _undecided(command: Command, state: object) -> Sequence[Event]:
+    raise TypeError(f"no decision for {type(command).__name__}")
 
 
 @dataclass(frozen=True, slots=True)

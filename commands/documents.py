@@ -3,14 +3,13 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import singledispatch
 from typing import Annotated, Any, ClassVar
 from uuid import UUID, uuid5
 
 from pydantic import Field, WithJsonSchema
 
 from mnemolog.commands.change_history import ChangeHistory
-from mnemolog.commands.decider import Command, Decider
+from mnemolog.commands.decider import Command, Decider, Decisions
 from mnemolog.commands.erasure_requests import EraseKnown
 from mnemolog.domain import memory
 from mnemolog.domain.document import Document, Reordering, Revision, erased_document, no_such_document, reordered
@@ -132,9 +131,7 @@ def evolve(state: Library, event: Happened) -> Library:
     return replace(state, known=updated(state.known, changed))
 
 
-@singledispatch
-def _decide(command: DocumentCommand, state: Library) -> Sequence[Event]:
-    raise TypeError(f"no decision for {type(command).__name__}")
+_decide = Decisions[DocumentCommand, Library]()
 
 
 @_decide.register
@@ -277,5 +274,5 @@ DOCUMENTS: Decider[DocumentCommand, Library] = Decider(
     subject=_subject,
     tags=_tags,
     evolve=evolve,
-    decide=lambda state, command: _decide(command, state),
+    decide=_decide,
 )

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import singledispatch
 from typing import Any
 from uuid import UUID
 
-from mnemolog.commands.decider import Decider
+from mnemolog.commands.decider import Decider, Decisions
 from mnemolog.commands.entity_requests import (
     AddAlias,
     EntityCommand,
@@ -53,17 +52,10 @@ __all__ = [
 ]
 
 
-@singledispatch
-def _decide(command: GraphCommand, state: Graph) -> Sequence[Event]:
-    raise TypeError(f"no decision for {type(command).__name__}")
+decide = Decisions[GraphCommand, Graph]()
 
 
-def decide(state: Graph, command: GraphCommand) -> Sequence[Event]:
-    """The events of a command; none if it would change nothing."""
-    return _decide(command, state)
-
-
-@_decide.register
+@decide.register
 def _observe(command: ObserveEntity, state: Graph) -> Sequence[Event]:
     found = None if command.another else known_as(state, command)
     if found is not None:
@@ -115,7 +107,7 @@ def _changed(found: Entity, traits: Traits) -> tuple[str, ...]:
     return tuple(name for name in fields if getattr(traits, name) != getattr(found.traits, name))
 
 
-@_decide.register
+@decide.register
 def _update(command: UpdateEntity, state: Graph) -> Sequence[Event]:
     found = _active(state, command, "updated")
     fields_given = command.model_dump(
@@ -126,7 +118,7 @@ def _update(command: UpdateEntity, state: Graph) -> Sequence[Event]:
     return [events.EntityUpdated(**content(found.entity_id, traits), changed=changed)] if changed else []
 
 
-@_decide.register
+@decide.register
 def _alias(command: AddAlias, state: Graph) -> Sequence[Event]:
     found = _active(state, command, "named")
     traits = found.traits.also_called(command.alias)
@@ -136,7 +128,7 @@ def _alias(command: AddAlias, state: Graph) -> Sequence[Event]:
     return [events.EntityAliased(**fields, alias=command.alias, question=command.question)]
 
 
-@_decide.register
+@decide.register
 def _merge(command: MergeEntities, state: Graph) -> Sequence[Event]:
     survivor = entity_of(state, command.entity_id, command)
     absorbed = [entity_of(state, id_, command, f"absorbed_ids[{i}]") for i, id_ in enumerate(command.absorbed_ids)]
@@ -165,7 +157,7 @@ def _together(survivor: Entity, absorbed: Sequence[Entity]) -> Traits:
     return traits
 
 
-@_decide.register
+@decide.register
 def _forget(command: ForgetEntity, state: Graph) -> Sequence[Event]:
     found = entity_of(state, command.entity_id, command)
     if found.status is Status.SOFT_DELETED:
@@ -175,7 +167,7 @@ def _forget(command: ForgetEntity, state: Graph) -> Sequence[Event]:
     return [events.EntityForgotten(entity_id=command.entity_id, purge_at=purge_at, reason=command.reason)]
 
 
-@_decide.register
+@decide.register
 def _restore(command: RestoreEntity, state: Graph) -> Sequence[Event]:
     found = entity_of(state, command.entity_id, command)
     if found.active:

@@ -1,12 +1,11 @@
 """Commands that end, retire, delete and restore a fact (X13, A19)."""
 
 from collections.abc import Sequence
-from functools import singledispatch
 from typing import ClassVar
 
 from pydantic import Field
 
-from mnemolog.commands.decider import Decider
+from mnemolog.commands.decider import Decider, Decisions
 from mnemolog.commands.facts import Day, own_first
 from mnemolog.commands.graph import Graph, GraphCommand, evolve, facts_of, relation_of, relation_reads
 from mnemolog.commands.sourced import Sourced
@@ -67,17 +66,10 @@ class ConfirmFact(FactCommand):
     """Confirms a fact in the user's name: it is then trusted like the user's own words."""
 
 
-@singledispatch
-def _decide(command: FactCommand, state: Graph) -> Sequence[Event]:
-    raise TypeError(f"no decision for {type(command).__name__}")
+decide = Decisions[FactCommand, Graph]()
 
 
-def decide(state: Graph, command: FactCommand) -> Sequence[Event]:
-    """The events of a command; none if it would change nothing."""
-    return _decide(command, state)
-
-
-@_decide.register
+@decide.register
 def _end(command: EndFact, state: Graph) -> Sequence[Event]:
     found = relation_of(state, command.relation_id, command)
     require_shown(found, "ended")
@@ -103,7 +95,7 @@ def _end(command: EndFact, state: Graph) -> Sequence[Event]:
     ]
 
 
-@_decide.register
+@decide.register
 def _retire(command: RetireFact, state: Graph) -> Sequence[Event]:
     found = relation_of(state, command.relation_id, command)
     require_shown(found, "retired")
@@ -123,7 +115,7 @@ def _retire(command: RetireFact, state: Graph) -> Sequence[Event]:
     ]
 
 
-@_decide.register
+@decide.register
 def _forget(command: ForgetFact, state: Graph) -> Sequence[Event]:
     found = relation_of(state, command.relation_id, command)
     if found.status is Status.SOFT_DELETED:
@@ -133,7 +125,7 @@ def _forget(command: ForgetFact, state: Graph) -> Sequence[Event]:
     return [events.RelationForgotten(relation_id=command.relation_id, purge_at=purge_at, reason=command.reason)]
 
 
-@_decide.register
+@decide.register
 def _restore(command: RestoreFact, state: Graph) -> Sequence[Event]:
     found = relation_of(state, command.relation_id, command)
     if found.status is Status.ACTIVE:
@@ -141,7 +133,7 @@ def _restore(command: RestoreFact, state: Graph) -> Sequence[Event]:
     return [events.RelationRestored(relation_id=command.relation_id)]
 
 
-@_decide.register
+@decide.register
 def _confirm(command: ConfirmFact, state: Graph) -> Sequence[Event]:
     found = relation_of(state, command.relation_id, command)
     require_shown(found, "confirmed")

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import singledispatch
 from typing import Annotated, ClassVar
 from uuid import UUID
 
 from pydantic import Field
 
 from mnemolog.commands.change_history import ChangeHistory
-from mnemolog.commands.decider import Command, Decider
+from mnemolog.commands.decider import Command, Decider, Decisions
 from mnemolog.domain.memory import PURGE_AFTER, Cause
 from mnemolog.domain.message import Message, erased_message, no_such_message
 from mnemolog.domain.updated import updated
@@ -64,9 +63,7 @@ def evolve(state: Messages, event: Happened) -> Messages:
     return replace(state, known=updated(state.known, MESSAGE.evolve(state.known, payload)), changes=changes)
 
 
-@singledispatch
-def _decide(command: MessageCommand, state: Messages) -> Sequence[Event]:
-    raise TypeError(f"no decision for {type(command).__name__}")
+_decide = Decisions[MessageCommand, Messages]()
 
 
 @_decide.register
@@ -131,5 +128,5 @@ MESSAGES: Decider[MessageCommand, Messages] = Decider(
     subject=lambda command: turn_tag(command.message_id),
     tags=lambda state, command: frozenset({turn_tag(command.message_id), USER}),
     evolve=evolve,
-    decide=lambda state, command: _decide(command, state),
+    decide=_decide,
 )

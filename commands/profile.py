@@ -5,10 +5,9 @@ confidence.
 """
 
 from collections.abc import Sequence
-from functools import singledispatch
 from uuid import UUID
 
-from mnemolog.commands.decider import Decider
+from mnemolog.commands.decider import Decider, Decisions
 from mnemolog.commands.profile_requests import (
     SIGNAL,
     DecidePatch,
@@ -48,9 +47,7 @@ __all__ = [
 ]
 
 
-@singledispatch
-def _decide(command: ProfileCommand, state: Profile) -> Sequence[Event]:
-    raise TypeError(f"no decision for {type(command).__name__}")
+_decide = Decisions[ProfileCommand, Profile]()
 
 
 @_decide.register
@@ -240,5 +237,5 @@ PROFILE: Decider[ProfileCommand, Profile] = Decider(
     subject=lambda command: command.subject(),
     tags=_tags,
     evolve=evolve,
-    decide=lambda state, command: _decide(command, state),
+    decide=_decide,
 )

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import singledispatch
 from typing import Annotated, ClassVar
 from uuid import UUID
 
 from pydantic import Field
 
 from mnemolog.commands.change_history import ChangeHistory
-from mnemolog.commands.decider import Command, Decider
+from mnemolog.commands.decider import Command, Decider, Decisions
 from mnemolog.domain.errors import IdempotencyConflict, InvalidInput
 from mnemolog.domain.todo import Todo, TodoKind, TodoStatus, erased_todo, no_such_todo
 from mnemolog.domain.updated import updated
@@ -73,9 +72,7 @@ def evolve(state: Todos, event: Happened) -> Todos:
     return replace(state, known=updated(state.known, changed))
 
 
-@singledispatch
-def _decide(command: TodoCommand, state: Todos) -> Sequence[Event]:
-    raise TypeError(f"no decision for {type(command).__name__}")
+_decide = Decisions[TodoCommand, Todos]()
 
 
 @_decide.register
@@ -146,5 +143,5 @@ TODOS: Decider[TodoCommand, Todos] = Decider(
     subject=lambda command: todo_tag(command.todo_id),
     tags=lambda state, command: frozenset({USER, todo_tag(command.todo_id)}),
     evolve=evolve,
-    decide=lambda state, command: _decide(command, state),
+    decide=_decide,
 )
