@@ -5,6 +5,7 @@ import getpass
 import json as json_module
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -73,6 +74,8 @@ def install(
     json: Json = False,
 ) -> None:
     """Print a client's configuration, or write it. Other entries of the file are kept."""
+    if find_spec("mcp") is None:
+        raise EngineError("MCP is not installed, so no client could start the server", field="mcp", fix=INSTALL)
     known = clients.known_clients(Path.home(), Path.cwd())
     if client not in known:
         raise InvalidInput(f"{client!r:.60} is unknown", field="client", fix=f"use one of {', '.join(known)}")

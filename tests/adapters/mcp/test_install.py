@@ -4,9 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from mnemolog.adapters.cli import app
 from mnemolog.adapters.mcp.install import entry_of, known_clients, write
-from mnemolog.domain.errors import Conflict
+from mnemolog.adapters.mcp.tools import INSTALL
+from mnemolog.domain.errors import Conflict, EngineError
 from tests.adapters.cli.command import mnemolog
 
 
@@ -53,6 +56,16 @@ def test_a_file_that_is_not_understood_is_left_as_it_is(tmp_path: Path, text: st
 
     assert refused.value.field == "client"
     assert client.file.read_text(encoding="latin-1") == text
+
+
+def test_no_client_is_told_of_a_server_that_is_not_installed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mnemolog.adapters.cli.mcp.find_spec", {}.get)
+
+    ran = CliRunner().invoke(app.app, ["-d", str(home / "data"), "mcp", "install", "cursor", "--write"])
+
+    assert isinstance(ran.exception, EngineError)
+    assert ran.exception.fix == INSTALL
+    assert not (home / ".cursor").exists()
 
 
 async def test_an_unknown_client_is_refused_with_the_known_ones(home: Path) -> None:
