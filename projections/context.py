@@ -21,7 +21,7 @@ from mnemolog.domain.origin import EXTERNAL, Origin
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.ranking import DEFAULT, FORMER
 from mnemolog.domain.state import asked_past
-from mnemolog.domain.text import CountTokens, indented, normalize_name, same_text
+from mnemolog.domain.text import CountTokens, indented, normalize_name
 from mnemolog.domain.todo import TodoStatus
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections import full_text
@@ -41,7 +41,7 @@ from mnemolog.projections.memories.reader import Row
 from mnemolog.projections.memories.tables import memories as table
 from mnemolog.projections.profile.reader import own_todos
 from mnemolog.projections.requests import ContextRequest
-from mnemolog.projections.retrieval import CANDIDATES, Hit
+from mnemolog.projections.retrieval import CANDIDATES, Hit, told_once
 from mnemolog.projections.sources.every import SOURCES
 from mnemolog.projections.sources.graph import ENTITY, FACT
 from mnemolog.projections.sources.profile import todo_hit
@@ -209,8 +209,8 @@ async def gather(
     carded = {str(one.row["entity_id"]) for one in spoken_of}
     known = [hit for hit in found.hits if hit.id not in shown and not (hit.kind == ENTITY and hit.id in carded)]
     known += [hit for hit in todos if hit.id not in {one.id for one in known}]
-    once = {same_text(row["text"]): row for row in reversed(told.values()) if "memory_id" in row}
-    told = {id_: row for id_, row in told.items() if "memory_id" not in row or once[same_text(row["text"])] is row}
+    once = told_once((row, not row.get("contradicted_by")) for row in told.values() if "memory_id" in row)
+    told = {id_: row for id_, row in told.items() if "memory_id" not in row or id_ in once}
     block: list[Shown] = [*said, *recent, *(one for one in spoken_of if one.line), *about, *known, *told.values()]
     block.sort(key=_is_outside)
     within = ranking.within_budget(block, left, _line, count_tokens)

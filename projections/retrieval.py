@@ -6,7 +6,9 @@ from datetime import datetime
 from typing import Any, cast
 
 from mnemolog.domain import ranking
+from mnemolog.domain.memory import SEMANTIC
 from mnemolog.domain.origin import Origin
+from mnemolog.domain.text import same_text
 
 CANDIDATES = 50  # D: the top 50 by cosine and by full text; more if requested.
 
@@ -53,3 +55,15 @@ class Hit:
 def by_score(hits: Iterable[Hit]) -> Sequence[Hit]:
     """The best first; those with the same score stay as they are."""
     return sorted(hits, key=lambda hit: -hit.score)
+
+
+def told_once(memories: Iterable[tuple[Mapping[str, Any], bool]]) -> frozenset[str]:
+    """Of memories in order, each with whether it is current, the ids of those that no other one above says already.
+
+    What held twice, or happened on two days, is not the same.
+    """
+    first = dict[object, str]()
+    for row, current in memories:
+        day = None if row["kind"] in SEMANTIC else row["occurred_at"].date()
+        first.setdefault((same_text(row["text"]), current, day), str(row["memory_id"]))
+    return frozenset(first.values())

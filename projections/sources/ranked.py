@@ -14,7 +14,7 @@ from mnemolog.domain.first_person import in_first_person
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.predicates import trip_of
 from mnemolog.domain.ranking import DEFAULT
-from mnemolog.domain.text import name_key, normalize_name, same_text, search_terms
+from mnemolog.domain.text import name_key, normalize_name, search_terms
 from mnemolog.domain.todo import asks_for_todos
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections import full_text
@@ -26,7 +26,7 @@ from mnemolog.projections.graph.hydration import former_sentence
 from mnemolog.projections.graph.tables import NAME as GRAPH
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.requests import UNFILTERED
-from mnemolog.projections.retrieval import CANDIDATES, Hit, by_score
+from mnemolog.projections.retrieval import CANDIDATES, Hit, by_score, told_once
 from mnemolog.projections.rows import Row
 from mnemolog.projections.sources.graph import ENTITY, FACT
 from mnemolog.projections.sources.profile import TODO
@@ -82,8 +82,8 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
 
 def _told_once(hits: Sequence[Hit]) -> Sequence[Hit]:
     """Without the memories that say the same as one above them."""
-    first = {same_text(hit.text): hit.id for hit in reversed(hits) if "memory_id" in hit.row}
-    return [hit for hit in hits if "memory_id" not in hit.row or first[same_text(hit.text)] == hit.id]
+    shown = told_once((hit.row, hit.current) for hit in hits if "memory_id" in hit.row)
+    return [hit for hit in hits if "memory_id" not in hit.row or hit.id in shown]
 
 
 def _in_tense(hit: Hit) -> Hit:
