@@ -69,9 +69,7 @@ class Sweeper:
         self._paused = False
 
     def own(self, partitions: frozenset[int]) -> None:
-        """From now on apply the events of these partitions; new ones are caught up."""
-        if partitions - self._own:
-            self.catch_up()
+        """From now on apply the events of these partitions."""
         self._to_retry |= partitions - self._retried
         self._retried |= partitions
         self._own = partitions
@@ -238,6 +236,7 @@ class Workers:
         self._workers = [ProjectionWorker(sweepers, deliver) for sweepers in grouped]
         self._sweepers = [sweeper for sweepers in grouped for sweeper in sweepers]
         self._paused, self._behind = paused, behind
+        self._own, self._gained = frozenset[int](), asyncio.Event()
         self._delivered: dict[StreamId, int] = {}
 
     def deliver(self, delivery: Delivered) -> None:
@@ -260,9 +259,12 @@ class Workers:
         return place.seq <= self._delivered.get(place.stream, 0)
 
     def own(self, partitions: frozenset[int]) -> None:
-        """Set the partitions that this process applies from now on."""
+        """Set the partitions that this process applies from now on; new ones are caught up."""
         for sweeper in self._sweepers:
             sweeper.own(partitions)
+        if partitions - self._own:
+            self._gained.set()
+        self._own = partitions
 
     async def watch(self, losses: Callable[[], int]) -> None:
         """Follow pauses, and catch up whenever `losses` grew, since messages may be lost. Until cancelled."""
@@ -281,10 +283,14 @@ class Workers:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def look(self) -> None:
-        """Have each projection that is behind checked for lost events, again and again until cancelled."""
+        """Have each projection that is behind checked for lost events, again and again until cancelled.
+
+        When partitions were gained, those that are behind catch up. If each looked for itself, an engine would begin
+        with a connection for each of them.
+        """
         pause, pauses = SWEEP_SECONDS, Pauses()
         while True:
-            await asyncio.sleep(pause)
+            gained = await self._gained_within(pause)
             began = time.monotonic()
             try:
                 behind = await self._behind()
@@ -294,7 +300,19 @@ class Workers:
             pause = pauses.after(time.monotonic() - began)
             for sweeper in self._sweepers:
                 if sweeper.projection.name in behind:
-                    sweeper.look()
+                    if gained:
+                        sweeper.catch_up()
+                    else:
+                        sweeper.look()
+
+    async def _gained_within(self, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._gained.wait()
+        except TimeoutError:
+            return False
+        self._gained.clear()
+        return True
 
     def steps(self) -> Sequence[Callable[[], Awaitable[None]]]:
         """Coroutines that run until cancelled, each in its own task."""

@@ -28,6 +28,7 @@ from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Header, Meta, NewEvent, Position, Recorded, StoredEvent, StreamId
 from mnemolog.events.log import Append
 from mnemolog.events.memory import MemoryCreated
+from mnemolog.projections.projector import Stop
 from mnemolog.projections.rule import Delivered, Unread, seq_of, stream_of
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.shared_transaction import each_alone
@@ -207,6 +208,50 @@ async def test_a_stopped_stream_is_tried_once_when_its_partition_is_first_taken(
     another.own(own)
     await another._caught_up()
     assert len(tried) == 4, "another process, which may be newer, tries it once more"
+
+
+async def test_with_new_partitions_all_are_looked_at_once_and_only_those_that_are_behind_catch_up() -> None:
+    """Each that looked for itself would open a connection of its own when an engine starts."""
+    ana, bob = StreamId.of_user("ana"), StreamId.of_user("bob")
+    log, looked, failures = MemoryLog(), list[str](), 0
+    log.streams = {ana: rows(ana, [created()])}
+
+    class Named(MemoryStore):
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+        async def stopped(self) -> Mapping[StreamId, Stop]:
+            looked.append(self.name)
+            return await super().stopped()
+
+    async def behind() -> list[str]:
+        nonlocal failures
+        if failures:
+            failures -= 1
+            raise ConnectionError
+        return ["behind"]
+
+    stores = {name: Named(name) for name in ("behind", "level")}
+    both = Workers([[Projection(store, log) for store in stores.values()]], each_alone, no_name, behind)
+    running = [asyncio.ensure_future(step()) for step in both.steps()]
+    try:
+        both.own(frozenset({partition_of(ana)}))
+        await eventually(lambda: applied(stores["behind"], ana))
+        assert looked == ["behind"]
+
+        failures = 1
+        both.own(frozenset({partition_of(ana), partition_of(bob)}))
+        await eventually(lambda: applied(stores["level"], ana))
+        assert sorted(looked) == ["behind", "behind", "level"], "what cannot be told is looked at by each"
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+async def applied(store: MemoryStore, stream: StreamId) -> bool:
+    return await store.progress(stream) == 1
 
 
 async def test_a_paused_projection_applies_nothing() -> None:
