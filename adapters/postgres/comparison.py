@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection
 
-from sqlalchemy import FromClause, Table, and_, case, func, or_, select, text
+from sqlalchemy import FromClause, Table, and_, case, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.postgres.sqlalchemy import in_schema
@@ -16,9 +16,10 @@ async def differing_rows(
     connection: AsyncConnection, one: PostgresStore, other: PostgresStore, owners: Collection[Owner] | None = None
 ) -> dict[str, Counter[Owner]]:
     """By table and owner, how many rows are in only one of the stores; for these owners, or all."""
-    # Both sides come in primary key order, so that nothing is sorted or kept in memory.
-    await connection.execute(text("SET LOCAL enable_hashjoin = off"))
-    await connection.execute(text("SET LOCAL enable_sort = off"))
+    # Of whole tables both sides come in primary key order, so that nothing is sorted or kept in memory. Rows of some
+    # owners are found by hashing these: otherwise each row would be compared with each owner.
+    for name in ("enable_hashjoin", "enable_sort"):
+        await connection.execute(select(func.set_config(name, "off" if owners is None else "on", True)))
     return {
         table.name: await _differing(connection, table, (one.schema, other.schema), owners)
         for table in one.projector.tables.sorted_tables

@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 import psutil  # type: ignore[import-untyped]
 import pytest
-from sqlalchemy import func, select, text
+from sqlalchemy import event, func, select, text
+from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.schema import CreateSchema, DropSchema
 
 from mnemolog.adapters.engine.engine import Engine
@@ -344,10 +346,26 @@ async def test_more_users_may_write_during_the_comparison_than_a_statement_takes
     moved = [owner_of(ana.stream), *((ana.tenant, USER, f"nobody-{place}") for place in range(65_535 // len(OWNER)))]
 
     async with live.engine.begin() as connection:
-        found = await differing_rows(connection, live, beside.place, moved)
+        asked = list[tuple[str, Any]]()
 
+        @event.listens_for(connection.sync_connection, "before_cursor_execute")
+        def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
+            asked.append((statement, parameters))
+
+        found = await differing_rows(connection, live, beside.place, moved)
+        assert connection.sync_connection
+        event.remove(connection.sync_connection, "before_cursor_execute", note)
+        of_tables = [one for one in asked if "FULL OUTER JOIN" in one[0]]
+        plans = [await _planned(connection, *one) for one in of_tables]
+
+    assert len(plans) == len(found)
+    assert not [plan for plan in plans if "Nested Loop" in plan], "each row would be compared with each user"
     assert {table: dict(rows) for table, rows in found.items() if rows} == {"memories": {owner_of(ana.stream): 2}}
     assert not (await engine.projections.rebuild("memories")).equal
+
+
+async def _planned(connection: AsyncConnection, statement: str, parameters: Any) -> str:
+    return "\n".join((await connection.exec_driver_sql(f"EXPLAIN {statement}", parameters)).scalars())
 
 
 @pytest.mark.spec_part("X05", "X11")
