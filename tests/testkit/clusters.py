@@ -35,6 +35,8 @@ from tests import FOLDER
 PLACE = FOLDER / "cluster"
 # In each copy, a database with every table but those of vectors, whose names have that of the model.
 WITH_TABLES = f"{DATABASE}_with_tables"
+# Maps of free space and of pages that every transaction sees: Postgres makes them when it needs them.
+MAPS = ("*_fsm", "*_vm")
 # Most of a cluster is zeros, and a test run has hundreds of them.
 COPY = ("cp", "-R", "--preserve=mode,ownership", "--sparse=always") if sys.platform == "linux" else ("cp", "-a")
 NOWHERE = "redis://127.0.0.1:1"
@@ -77,6 +79,10 @@ def _template(binary: Path, account: Account | None) -> Path:
             (PLACE / "draft").rename(cluster)
             with ThreadPoolExecutor(1) as apart:
                 apart.submit(asyncio.run, _fill()).result()
+            # A copy takes the longer, the more files there are.
+            for kind in MAPS:
+                for file in cluster.glob(f"base/*/{kind}"):
+                    file.unlink()
     return cluster
 
 
