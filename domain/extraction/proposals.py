@@ -133,7 +133,7 @@ def _judged(
     text = one.text.strip() if one.sort is Sort.PROCEDURE else checked(one.text, episodic=one.sort is Sort.EVENT)
     if isinstance(text, Fault):
         return text
-    if not LEAST_CONFIDENCE <= one.confidence <= 1 or is_speculation(text):
+    if not LEAST_CONFIDENCE <= one.confidence <= 1 or is_speculation(text) or _only_imagined(one.object, of_user):
         return Fault.SPECULATION
     if is_small_talk(text) or _is_chatter(one):
         return Fault.FILLER
@@ -207,7 +207,17 @@ def _is_chatter(one: Proposal) -> bool:
 
 def _is_to_come(phrase: str, text: str) -> bool:
     """Whether the sentence with a phrase of time tells of what is to come: "she's changing schools in January"."""
-    return any(phrase.lower() in one.lower() and is_to_come(one) for one in re.split(r"(?<=[.!?])\s+|\n+", text))
+    told = (one for one in _SENTENCE_END.split(text) if phrase.lower() in one.lower())
+    return any(is_to_come(one) or (_BEGINS.search(one) and not _PAST.search(one)) for one in told)
+
+
+def _only_imagined(thing: str, said: Sequence[Utterance]) -> bool:
+    """Whether each sentence that names a thing is about what is not so: "if I won the lottery I'd buy a farm in Wales"."""
+    name = normalize_name(thing)
+    naming = [
+        one for message in said for one in _SENTENCE_END.split(message.text) if name and name in normalize_name(one)
+    ]
+    return bool(naming) and all(map(_IMAGINED.search, naming))
 
 
 def judge_summary(candidates: Sequence[FactCandidate], messages: Sequence[Utterance]) -> Judged:
@@ -264,6 +274,17 @@ def names_said(text: str, heard: Sequence[str]) -> bool:
     return all(normalize_name(name) in said for name in _NAME_OR_NUMBER.findall(rest))
 
 
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_BEGINS = re.compile(
+    r"\b(?:starts?|starting|begins?|beginning|(?:first|last|start) (?:day|date)(?: is|'s|:))\b", re.IGNORECASE
+)
+_PAST = re.compile(r"\b(?:did|didn't|used to|was|were|would|had)\b", re.IGNORECASE)
+_IMAGINED = re.compile(
+    r"\bif (?:i|we) (?:ever |only |just )?(?:won|win|were|was|had|could|got)\b|\bi wish\b|\b(?:as|for) a joke\b"
+    r"|(?<!not )(?<!n't )\bjoking\b|(?<!no )(?<!not )\bkidding\b|\bpretend(?:ed|ing|s)?\b|\bhypothetical(?:ly)?\b"
+    r"|\b(?:dream(?:t|ed|ing)|dreams?) (?:that|of|about)\b|\bimagin(?:e|ing) (?:if|being|having|living)\b",
+    re.IGNORECASE,
+)
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 _DATE = re.compile(
     rf"\b\d{{4}}(?:-\d\d(?:-\d\d)?)?\b|\b\d{{1,2}} (?:{_MONTHS})\b|\b(?:{_MONTHS})(?: \d{{1,2}})?\b"

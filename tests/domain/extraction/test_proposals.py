@@ -192,6 +192,9 @@ def test_the_object_of_a_fact_was_said_even_if_its_sentence_has_other_words() ->
     [
         ("Leila is changing schools in January, she'll be at the Oboe College.", "2027-01-01"),
         ("Leila changed schools in January, she is at the Oboe College.", "2026-01-01"),
+        ("Leila signed with the Oboe College! Starts in January.", "2027-01-01"),
+        ("The Oboe College took Leila, first day is in January", "2027-01-01"),
+        ("Leila was to start at the Oboe College in January.", "2026-01-01"),
     ],
 )
 def test_a_month_is_the_next_one_in_a_sentence_about_what_is_to_come(text: str, began: str) -> None:
@@ -200,6 +203,28 @@ def test_a_month_is_the_next_one_in_a_sentence_about_what_is_to_come(text: str, 
     assert one.fact is not None
     assert one.fact.since is not None
     assert one.fact.since.date().isoformat() == began
+
+
+@pytest.mark.spec_part("E06")
+@pytest.mark.parametrize(
+    ("text", "imagined"),
+    [
+        ("If I won the lottery I'd buy a farm in Wales.", True),
+        ("I told Mia I live in Wales, as a joke.", True),
+        ("I keep dreaming of a house in Wales", True),
+        ("Hypothetically, say I live in Wales.", True),
+        ("If I were rich I'd have a farm in Wales. Anyway, I moved to Wales in May.", False),
+        ("No kidding, I live in Wales now!", False),
+        ("I'm not joking: I've moved to Wales.", False),
+        ("My dream job at the library in Wales came through, I live in Wales now.", False),
+        ("If you visit, I live in Wales now.", False),
+    ],
+)
+def test_what_is_only_imagined_is_no_fact(text: str, imagined: bool) -> None:
+    lives = proposal("The user lives in Wales.", predicate="lives_in", object="Wales")
+    found = judged(lives, text)
+    assert (found.faults == (Fault.SPECULATION,)) is imagined
+    assert bool(found.accepted) is not imagined
 
 
 @pytest.mark.parametrize(
