@@ -271,6 +271,7 @@ _MOVED = re.compile(
     r"\W*(?:(?:i|we)(?:'ve| have)? )?(?:(?:just|finally) )?(?:moved\b|(?:now )?(?:live|rent)\b)", re.IGNORECASE
 )
 _PLANNED = re.compile(
+    r"(?!\w+s (?:wedding|graduation|operation|surgery)\b)"  # "Anas wedding" is hers.
     r"(?:(?!(?:the|my|our|his|her|their|your|this|that|new|first|second|next|last)\b)[a-z]{3,} )?(?:wedding|interview|exam|operation|surgery|flight|driving test|graduation)"
     r"(?=(?:'s| is| will be| has| got| was)?(?: been| going to be)? (?:on|now|(?P<moved>moved|postponed|pushed|put back|shifted|extended|changed|delayed|rescheduled|cancell?ed|off))\b)",
     re.IGNORECASE,

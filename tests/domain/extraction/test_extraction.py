@@ -1236,6 +1236,8 @@ def test_plain_statements_become_candidates(text: str, expected: list[str]) -> N
         "We've moved in!",
         "My brother lives with his girlfriend.",
         "word " * 400 + "I live in Berlingen",
+        "Zaras wedding is on 2 June",
+        "dads operation is on 2 June",
     ],
 )
 def test_other_sentences_become_nothing(text: str) -> None:
