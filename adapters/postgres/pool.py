@@ -1,5 +1,6 @@
 """The connection pool of the log, using the role that may not change events if it exists."""
 
+import logging
 import select
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -17,6 +18,9 @@ from pydantic_core import from_json
 T = TypeVar("T")
 Connection = AsyncConnection[DictRow]
 Pool = AsyncConnectionPool[Connection]
+
+# Lost connections are replaced, and errors are raised: the driver's warnings are only for programs that have logging.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 UNREACHABLE = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, OSError)
 # Class 54, such as an index entry that is too long: an operational error that retrying does not fix.

@@ -3,6 +3,8 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 from contextlib import AsyncExitStack, suppress
 
 import psycopg
@@ -254,3 +256,20 @@ async def test_who_reads_at_the_same_time_again_needs_no_new_connections(engine:
                 return {one.scalar_one() for one in asked}
 
         assert await backends() == await backends()
+
+
+WARNS = """
+import logging
+from mnemolog.adapters.postgres import pool
+{configured}
+logging.getLogger("psycopg.pool").warning("discarding closed connection")
+"""
+
+
+@pytest.mark.parametrize(("configured", "shown"), [("", b""), ("logging.basicConfig()", b"discarding")])
+def test_only_programs_with_logging_are_told_of_lost_connections(configured: str, shown: bytes) -> None:
+    program = WARNS.format(configured=configured)
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, timeout=120)
+
+    assert shown in ran.stderr
+    assert bool(ran.stderr) is bool(shown)
