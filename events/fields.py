@@ -167,7 +167,8 @@ def fault_of(complaint: Mapping[str, Any], model: type[BaseModel] | None = None)
 def _length(limits: Mapping[str, Any]) -> tuple[str, str]:
     """A list or the like with too few or too many entries: message and fix."""
     least, most, there = limits.get("min_length"), limits.get("max_length"), limits["actual_length"]
-    given = "is empty" if there == 0 else f"has {there} entries" if there else "has too many entries"
+    counted = "too many" if there is None else f"{there:,}"  # Of one that is not read to its end.
+    given = "is empty" if there == 0 else f"has {counted} {'entry' if there == 1 else 'entries'}"
     return given, f"give at least {least}" if least is not None else f"give at most {most}"
 
 

@@ -91,7 +91,7 @@ async def test_context_prints_a_bullet_for_each_memory(engine: Engine, user: str
 
     bullet, *nothing = told.out.strip().splitlines()
     assert bullet == f"• [profile] Ana is lactose intolerant ({now():%Y-%m-%d})"
-    assert " ".join(nothing).startswith('nothing: Nothing is known about "where to eat?"')
+    assert " ".join(nothing).startswith('Nothing is known about "where to eat?"')
     assert [(one["category"], one["context"]) for one in value["categories"]] == [("profile", "all")]
 
 
