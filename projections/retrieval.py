@@ -60,10 +60,10 @@ def by_score(hits: Iterable[Hit]) -> Sequence[Hit]:
 def told_once(memories: Iterable[tuple[Mapping[str, Any], bool]]) -> frozenset[str]:
     """Of memories in order, each with whether it is current, the ids of those that no other one above says already.
 
-    What held twice, or happened on two days, is not the same.
+    What held twice, or happened on two days, is not the same; nor is an insight and a fact.
     """
     first = dict[object, str]()
     for row, current in memories:
         day = None if row["kind"] in SEMANTIC else row["occurred_at"].date()
-        first.setdefault((same_text(row["text"]), current, day), str(row["memory_id"]))
+        first.setdefault((same_text(row["text"]), row["kind"], current, day), str(row["memory_id"]))
     return frozenset(first.values())

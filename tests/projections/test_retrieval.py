@@ -25,4 +25,5 @@ def test_what_held_twice_or_happened_twice_is_not_the_same() -> None:
     swims = [said(str(day), "Ana swam in the lake", kind=Kind.EPISODE, day=day) for day in (3, 10)]
 
     assert told_once(home) == {"a", "b"}
+    assert told_once([home[0], (said("c", "Ana lives in Porto", kind=Kind.INSIGHT), True)]) == {"a", "c"}
     assert told_once((row, True) for row in swims) == {"3", "10"}

@@ -130,13 +130,13 @@ async def test_what_fails_is_tried_again_and_then_failed(engine: Engine, queue: 
         await came_to(queue, again, Status.FAILED)
 
 
-class WrongKey(ModelNotAccessible):
-    retry_after = 0.01
+def wrong_key() -> ModelNotAccessible:
+    error = ModelNotAccessible("wrong key")
+    error.retry_after = 0.01
+    return error
 
 
-@pytest.mark.parametrize(
-    "error", [ModelUnavailable("away", 0.01), ModelBudgetExceeded("used up", 0.01), WrongKey("wrong key")]
-)
+@pytest.mark.parametrize("error", [ModelUnavailable("away", 0.01), ModelBudgetExceeded("used up", 0.01), wrong_key()])
 async def test_a_job_waits_for_its_model_without_using_up_attempts(
     engine: Engine, queue: JobQueue, kind: str, error: MnemologError
 ) -> None:
