@@ -81,15 +81,28 @@ class Engine(Services):
         return self.servers is None
 
     async def settled(self, deadline: float = 600.0) -> None:
-        """Wait until everything appended is delivered and every projection has caught up."""
+        """Wait until everything appended is delivered and every projection has caught up.
+
+        TimeoutError after `deadline` seconds, with what is missing.
+        """
         began = time.monotonic()
-        async with asyncio.timeout(deadline):
-            while True:  # Polls, because another process may do the work.
-                with suppress(*UNREACHABLE):  # A killed server is being restarted.
-                    if not await self.outbox.size() and await self.projections.settled():
-                        return
-                # Each look takes processor time from what it waits for.
-                await asyncio.sleep(max(SETTLE_SECONDS, SETTLE_SHARE * (time.monotonic() - began)))
+        try:
+            async with asyncio.timeout(deadline):
+                while True:  # Polls, because another process may do the work.
+                    with suppress(*UNREACHABLE):  # A killed server is being restarted.
+                        if not await self.outbox.size() and await self.projections.settled():
+                            return
+                    # Each look takes processor time from what it waits for.
+                    await asyncio.sleep(max(SETTLE_SECONDS, SETTLE_SHARE * (time.monotonic() - began)))
+        except TimeoutError:
+            raise TimeoutError(f"not settled within {deadline:g} s: {await self._unsettled()}") from None
+
+    async def _unsettled(self) -> str:
+        try:
+            undelivered, behind = await self.outbox.size(), await self.projections.behind()
+        except UNREACHABLE as error:
+            return f"a server cannot be reached ({type(error).__name__})"
+        return f"{undelivered} appends wait for delivery, and {', '.join(behind) or 'no projection'} may lack events"
 
 
 @asynccontextmanager
