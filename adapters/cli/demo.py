@@ -125,7 +125,10 @@ async def _questions(story: Story) -> None:
     _require([one.name for one in known.references] == ["Marta"], "she is Marta")
     she = [str(one.row["entity_id"]) for one in known.entities]
     facts = [fact for one in she for fact in await story.engine.reads.facts(VIEWER, one)]
-    told = [sentence(fact["subject"], fact["predicate"], fact_value(fact)) for fact in facts]
+    told = [
+        f"{sentence(fact['subject'], fact['predicate'], fact_value(fact))} (since {output.day(fact['valid_from'])})"
+        for fact in facts
+    ]
     output.line("she:", known.references[0].name)
     output.bullets(told)
     story.results |= {"bullets": bullets, "she": told}
