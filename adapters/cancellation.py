@@ -24,6 +24,15 @@ def heeded() -> Iterator[None]:
         raise asyncio.CancelledError
 
 
+async def set_within(event: asyncio.Event, seconds: float) -> bool:
+    """Whether an event is set within so many seconds."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await event.wait()
+    except TimeoutError:
+        return False
+
+
 def carried_through(work: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
     """Once begun it goes on to its end. If its caller is cancelled meanwhile, that is raised then."""
 

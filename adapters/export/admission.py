@@ -9,9 +9,8 @@ from typing import Any, get_args
 
 from pydantic import JsonValue
 
-from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import identifier
-from mnemolog.domain.json_value import checked_json
+from mnemolog.domain.json_value import checked_json, require_no_nul
 from mnemolog.domain.memory_key import MAX_KEY_BYTES
 from mnemolog.domain.text import MAX_TEXT_BYTES, require_no_control, require_short
 from mnemolog.events.envelope import NewEvent
@@ -78,7 +77,6 @@ def _require(text: str, path: str, name: str, limit: int) -> None:
 
 
 def _require_plain(text: str, path: str, limit: int) -> None:
-    """A text in JSON may have any control character but NUL."""
-    if "\0" in text:
-        raise InvalidInput("contains a NUL character", field=path, fix="remove it")
+    """A text in JSON."""
+    require_no_nul(text, path)
     require_short(text, path, limit)

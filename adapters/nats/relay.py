@@ -12,6 +12,7 @@ from nats.aio.client import Client
 from nats.js.api import Header
 from nats.js.errors import NoStreamResponseError
 
+from mnemolog.adapters.cancellation import set_within
 from mnemolog.adapters.nats import wire
 from mnemolog.adapters.nats.pipeline import Answer, Pipeline, acknowledged
 from mnemolog.adapters.nats.streams import Streams
@@ -91,12 +92,7 @@ class Relay:
             except NoStreamResponseError:
                 _logger.warning("relay: the stream of events was lost, and is made again")
                 await self._streams.ensure()
-            try:
-                # Not wait_for: in Python 3.11 it swallows a cancellation that coincides with the wake-up.
-                async with asyncio.timeout(IDLE_SECONDS):
-                    await self._work.wait()
-            except TimeoutError:
-                pass
+            await set_within(self._work, IDLE_SECONDS)
 
     async def _publish(self, pipeline: Pipeline, events: Sequence[StoredEvent], lease: Lease) -> None:
         """Publish all and wait for all; TimeoutError if JetStream does not answer for five seconds.

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from mnemolog.adapters.cancellation import set_within
 from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.requests import Request, viewer_of
 from mnemolog.adapters.operations.results import Result
@@ -98,7 +99,7 @@ async def watch(
             left = heartbeat if request.wait is None else min(heartbeat, moved + request.wait - monotonic())
             if left <= 0:
                 return
-            if not await _woken(appended, left) and left == heartbeat:
+            if not await set_within(appended, left) and left == heartbeat:
                 yield Changed(seq=seq, changes=[])
 
 
@@ -107,11 +108,3 @@ async def _changes_after(engine: Engine, request: Watch, seq: int) -> "Watched":
     while True:
         with suppress(ReadTimeout):  # A projection is behind, and a watcher has time.
             return await engine.reads.changes_after(viewer, seq)
-
-
-async def _woken(appended: asyncio.Event, seconds: float) -> bool:
-    try:
-        async with asyncio.timeout(seconds):
-            return await appended.wait()
-    except TimeoutError:
-        return False

@@ -11,7 +11,7 @@ from uuid import UUID
 import numpy as np
 from pgvector import HalfVector
 from sqlalchemy import Column, LargeBinary, MetaData, Table, delete, func, select, true, tuple_
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from mnemolog.adapters.pgvector import statements
 from mnemolog.adapters.pgvector.large import LARGE, LargeOwners, Part
@@ -92,7 +92,7 @@ class PgVectorIndex:
         await connection.execute(statements.duplicates(_live(connection)))
         await connection.commit()
 
-    async def is_settled(self, connection: AsyncConnection) -> bool:
+    async def is_settled(self, engine: AsyncEngine) -> bool:
         return True
 
     async def maintain(self, connection: AsyncConnection) -> int:

@@ -285,11 +285,7 @@ class Projections:
 
         Not while readers see a previous version, whose vectors are not copied.
         """
-        if await self._postgres[VECTORS].look():
-            return
-        async with alone(self.live) as connection:
-            settled = await self.index.is_settled(connection)
-        if not settled:
+        if not await self.index.is_settled(self.live) and not await self._postgres[VECTORS].look():
             await self.settle_vectors()
 
     async def index_vectors(self) -> int:

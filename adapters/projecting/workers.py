@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 
+from mnemolog.adapters.cancellation import set_within
 from mnemolog.adapters.nats.subjects import PARTITIONS, partition_of
 from mnemolog.adapters.projecting.queue import Batch, StreamQueue
 from mnemolog.domain.errors import TamperedEvent
@@ -290,7 +291,8 @@ class Workers:
         """
         pause, pauses = SWEEP_SECONDS, Pauses()
         while True:
-            gained = await self._gained_within(pause)
+            if gained := await set_within(self._gained, pause):
+                self._gained.clear()
             began = time.monotonic()
             try:
                 behind = await self._behind()
@@ -304,15 +306,6 @@ class Workers:
                         sweeper.catch_up()
                     else:
                         sweeper.look()
-
-    async def _gained_within(self, seconds: float) -> bool:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._gained.wait()
-        except TimeoutError:
-            return False
-        self._gained.clear()
-        return True
 
     def steps(self) -> Sequence[Callable[[], Awaitable[None]]]:
         """Coroutines that run until cancelled, each in its own task."""

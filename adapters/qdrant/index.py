@@ -31,10 +31,11 @@ from qdrant_client.models import (
     VectorParams,
 )
 from sqlalchemy import MetaData, Row, Select, select, true, tuple_
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from mnemolog.adapters.pgvector import PgVectorIndex
 from mnemolog.adapters.pgvector.tables import vectors
+from mnemolog.adapters.postgres.sqlalchemy import alone
 from mnemolog.domain.errors import ServerFailed
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
@@ -126,15 +127,16 @@ class QdrantIndex:
         except FAILURES as error:
             raise _unavailable(error) from error
 
-    async def is_settled(self, connection: AsyncConnection) -> bool:
-        name = self._collection(connection)
-        try:
-            if name not in self._settled:
-                return False
-            self._complete.discard(name)
-            return await self._is_complete(name) or not await self._rows_are_there(connection)
-        except FAILURES:  # It is asked again.
-            return True
+    async def is_settled(self, engine: AsyncEngine) -> bool:
+        async with alone(engine) as connection:
+            name = self._collection(connection)
+            try:
+                if name not in self._settled:
+                    return False
+                self._complete.discard(name)
+                return await self._is_complete(name) or not await self._rows_are_there(connection)
+            except FAILURES:  # It is asked again.
+                return True
 
     async def maintain(self, connection: AsyncConnection) -> int:
         """Nothing: the collection has an index for each owner."""

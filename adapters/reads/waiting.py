@@ -7,12 +7,12 @@ waited for, in one query at a time, however many wait; each other store has a lo
 import asyncio
 import time
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from math import ceil
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from mnemolog.adapters.cancellation import set_within
 from mnemolog.adapters.postgres.pauses import paused
 from mnemolog.adapters.postgres.store import PostgresStore, progress_in
 from mnemolog.domain.errors import MnemologError, ProjectionPaused, ProjectionPoisoned, ReadTimeout
@@ -197,9 +197,7 @@ class Watch:
                         wait.future.set_exception(error)
             pending = [wait.due for wait in self._waits if not wait.future.done()]
             pause = max(POLL_SECONDS, min(pending, default=now) - time.monotonic())
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await self._changed.wait()
+            await set_within(self._changed, pause)
 
     async def _ask(self, due: Sequence[Wait]) -> None:
         """One query for all that are due, and occasionally one for what could be stuck."""

@@ -19,6 +19,7 @@ from nats.js import JetStreamContext
 from nats.js.api import ConsumerConfig, DeliverPolicy
 from nats.js.errors import NotFoundError
 
+from mnemolog.adapters.cancellation import set_within
 from mnemolog.adapters.nats import wire
 from mnemolog.adapters.nats.subjects import ALL_EVENTS, EVENTS, WEBHOOKS, WEBHOOKS_CHANGED
 from mnemolog.adapters.reads.reads import Reads
@@ -123,9 +124,7 @@ class WebhookFeed:
             self._changed.clear()
             if await self._store.any():
                 return
-            with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_SECONDS):
-                    await self._changed.wait()
+            await set_within(self._changed, LOOK_SECONDS)
 
     async def _follow(self, jetstream: JetStreamContext) -> None:
         """Until there are no webhooks, or the consumer is lost with the server's store."""

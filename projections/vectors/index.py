@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from sqlalchemy import MetaData
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.full_text import Searchable
@@ -79,8 +79,11 @@ class VectorIndex(Protocol):
         """
         ...
 
-    async def is_settled(self, connection: AsyncConnection) -> bool:
-        """Whether this process settled it, and it still has what it was given, as far as one question shows."""
+    async def is_settled(self, engine: AsyncEngine) -> bool:
+        """Whether this process settled it, and it still has what it was given, as far as one question shows.
+
+        It takes a connection only if it must ask.
+        """
         ...
 
     async def maintain(self, connection: AsyncConnection) -> int:
