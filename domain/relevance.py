@@ -22,25 +22,33 @@ K1, B = 1.5, 0.75  # Robertson and Zaragoza, The Probabilistic Relevance Framewo
 MEANING = 2.0
 WORDS = 0.7
 WINDOW = 0.7
-"""The words of a message together with those of the messages before and after it."""
+"""The words of a message together with those of the messages before and after it; alone, what itself is worth."""
 ANSWER = 0.5
 """The relevance of a question that somebody else has just asked."""
 SUBSTANCE = 0.6
 SPEAKER = 0.2
 """A speaker whom the question names, if it names no other."""
 ASKS = -0.2
-"""A message that ends as a question tells little."""
+"""A message of at most `BRIEF` different words that ends as a question tells little."""
 SESSION = 0.2
 """The best of the same session."""
 KIND = {AnswerKind.TIME: 0.9, AnswerKind.NUMBER: 0.3}
 """A text that tells a time or a number, if the question asks for one."""
+RECENT = 0.3
+"""The part of its score that the newest of the best few gains, if the question is about the present.
+
+Half as much for each `HALF_AS_RECENT` before it.
+"""
 PERIOD = 2.0
 """A text of a period that the question names; less after it, as much is told afterwards, and much less before it."""
 
+FEW, BRIEF = 5, 10
+CLOSE = 0.7
 PERFECT = (1 + SESSION) * (MEANING + WORDS + WINDOW + 2 * ANSWER + SUBSTANCE + SPEAKER)
 HALF_SUBSTANCE = 6  # different words
 SILENCE = timedelta(hours=8)  # As between episodes (E §Episode Lifecycle).
 HALF_BEFORE, HALF_AFTER = timedelta(days=2), timedelta(days=7)
+HALF_AS_RECENT = timedelta(days=90)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +121,12 @@ class Found(Generic[Id]):
 
 
 def relevance(
-    question: str, found: Found[Id], among: Iterable[Id], asked_at: datetime | None = None
+    question: str, found: Found[Id], among: Iterable[Id], asked_at: datetime | None = None, *, present: bool = False
 ) -> dict[Id, float]:
     """The relevance of each, in [0, 1]. It compares the answers to one question, not those to two.
 
-    Periods that the question names count from `asked_at`; without it they are ignored.
+    Periods that the question names count from `asked_at`; without it they are ignored. `present`: whether it asks for
+    what is so now.
     """
     said = {one.id: one for run in found.runs for one in run}
     before, after = _neighbours(found.runs)
@@ -134,10 +143,12 @@ def relevance(
     of_kind = KIND[kind] if kind else 0.0
     scores = dict[Id, float]()
     for id_, document in pool:
-        score = MEANING * meaning.get(id_, 0.0) + WORDS * words[id_] + WINDOW * window[id_]
+        score = MEANING * meaning.get(id_, 0.0) + WORDS * words[id_]
+        alone = id_ not in before and id_ not in after
+        score += WINDOW * (score / (MEANING + WORDS) if alone else window[id_])
         score += SUBSTANCE * document.length / (document.length + HALF_SUBSTANCE) + of_kind * document.of_kind
         if message := said.get(id_):
-            score += ASKS * message.asks + SPEAKER * (named == {message.speaker})
+            score += ASKS * (message.asks and document.length <= BRIEF) + SPEAKER * (named == {message.speaker})
             asked = said.get(before[id_]) if id_ in before else None
             if asked is not None and asked.asks and asked.speaker != message.speaker:
                 score += ANSWER * (meaning.get(asked.id, 0.0) + words.get(asked.id, 0.0))
@@ -145,8 +156,27 @@ def relevance(
     scores = _with_session(scores, said)
     if spans:
         scores = {id_: score + PERIOD * _in_period(spans, found.documents[id_].at) for id_, score in scores.items()}
+    if present:
+        scores = _newest_first(scores, found.documents)
     perfect = PERFECT + (1 + SESSION) * of_kind + (PERIOD if spans else 0.0)
     return {id_: min(1.0, max(0.0, score / perfect)) for id_, score in scores.items()}
+
+
+def _newest_first(scores: Mapping[Id, float], documents: Mapping[Id, Document]) -> dict[Id, float]:
+    """With the best few in another order, in which it counts to be new: they exchange their scores."""
+    dated = [(scores[id_], at, id_) for id_ in scores if (at := documents[id_].at)]
+    best = sorted(dated, key=lambda one: (-one[0], one[1], str(one[2])))[:FEW]
+    close = [one for one in best if one[0] >= CLOSE * best[0][0]]
+    latest = max((at for _, at, _ in close), default=None)
+    if latest is None:
+        return dict(scores)
+
+    def worth(one: tuple[float, datetime, Id]) -> float:
+        score, at, _ = one
+        return score * (1 + RECENT * float(0.5 ** ((latest - at) / HALF_AS_RECENT)))
+
+    newest = sorted(close, key=worth, reverse=True)
+    return {**scores, **{one[2]: place[0] for one, place in zip(newest, close, strict=True)}}
 
 
 def _in_period(spans: Sequence[Span], at: datetime | None) -> float:

@@ -151,10 +151,19 @@ class Statement:
 def asked_states(question: str) -> frozenset[str]:
     """The states that a question asks for as they are now; a noun such as `manager` is a state too."""
     plain = normalize_name(question)
-    if _PAST_QUESTION.search(plain):
+    if not asks_of_present(question):
         return frozenset()
     named = {state for state, pattern in _ASKED.items() if pattern.search(plain)}
     return frozenset(named | {f"={word}" for word in re.findall(r"\w+", plain)})
+
+
+def asks_of_present(question: str) -> bool:
+    """Whether it asks for what is so now, or does not say of which time.
+
+    >>> asks_of_present("Where do I live?"), asks_of_present("Where did I live before?")
+    (True, False)
+    """
+    return _PAST_QUESTION.search(normalize_name(question)) is None
 
 
 @dataclass(frozen=True, slots=True)

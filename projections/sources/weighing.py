@@ -34,7 +34,7 @@ NO_ANSWER = 0.8
 OVER = 0.5
 """The weight of what was to come when it was said, and is over, if the question asks for what is to come."""
 
-ASKING = 0.7
+ASKING = 0.6
 """The weight of a message that only asks."""
 
 SAID_TO_USER = 0.6

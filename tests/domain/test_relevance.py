@@ -121,3 +121,50 @@ def test_the_best_of_what_is_hardly_similar_is_no_good_match() -> None:
     assert relevance("tea", Found(good, COLLECTION, texts, similar=0.45), texts) == relevance(
         "tea", Found(good, COLLECTION, texts), texts
     )
+
+
+def dated(**days: int) -> dict[str, Document]:
+    return {id_: Document(8, {"tea": 1}, NOON + timedelta(days=n)) for id_, n in days.items()}
+
+
+def in_order(found: Found[str], *, present: bool) -> list[str]:
+    scores = relevance("tea", found, found.documents, present=present)
+    return sorted(scores, key=lambda id_: -scores[id_])
+
+
+def test_of_texts_that_are_about_as_good_the_newest_is_first_if_the_question_is_about_the_present() -> None:
+    found = Found({"old": 0.6, "new": 0.55, "weak": 0.1}, COLLECTION, dated(old=0, new=200, weak=300))
+
+    assert in_order(found, present=True) == ["new", "old", "weak"]
+    assert in_order(found, present=False) == ["old", "new", "weak"]
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 900)), min_size=1, max_size=12))
+def test_to_be_new_changes_the_order_of_the_best_and_nothing_else(told: list[tuple[float, int]]) -> None:
+    texts = dated(**{f"id{n}": day for n, (_, day) in enumerate(told)})
+    found = Found({f"id{n}": near for n, (near, _) in enumerate(told)}, COLLECTION, texts)
+
+    before = relevance("tea", found, texts)
+    after = relevance("tea", found, texts, present=True)
+
+    changed = {id_ for id_ in texts if before[id_] != after[id_]}
+    assert sorted(before.values()) == sorted(after.values())
+    assert len(changed) <= 5
+    assert all(before[id_] >= 0.69 * max(before.values()) for id_ in changed)
+
+
+def test_the_words_of_a_message_that_stands_alone_count_once() -> None:
+    texts = documents(similar={}, worded={"pot": 1})
+    found = Found({"similar": 0.6, "worded": 0.4}, COLLECTION, texts)
+
+    assert best("tea pot", found) == "worded"
+    assert best("tea pot", Found({"similar": 0.6, "worded": 0.3}, COLLECTION, texts)) == "similar"
+
+
+def test_a_long_message_that_ends_as_a_question_tells_as_much_as_any() -> None:
+    def score(length: int, *, asks: bool) -> float:
+        found = Found({}, COLLECTION, {"a": Document(length, {"tea": 1})}, [[said("a", 1, asks=asks)]])
+        return relevance("tea", found, found.documents)["a"]
+
+    assert score(30, asks=True) == score(30, asks=False)
+    assert score(4, asks=True) < score(4, asks=False)

@@ -31,8 +31,8 @@ FOUND: dict[str, tuple[str, ...]] = {
         "Ana bought a used bicycle for the river path",
     ),
     "What happened with the tomatoes on the balcony?": (
-        "Ana: The new flat has a balcony full of tomatoes.",
         "The balcony tomatoes get water every evening",
+        "Ana: The new flat has a balcony full of tomatoes.",
         "Ana: I started working at a school clinic, it is calmer than the hospital.",
     ),
     "Who is my dentist?": (
@@ -47,7 +47,7 @@ FOUND: dict[str, tuple[str, ...]] = {
     ),
     "Which city is the office of my manager in?": (
         "Priya's office city is Halle",
-        "ranking-ana's manager is Priya",
+        "Ana is afraid of thunderstorms",
         "Ana: Miso broke a vase.",
     ),
     "When is the wedding of my sister?": (
