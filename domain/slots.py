@@ -145,6 +145,7 @@ _WHOSE = re.compile(
     r"\b(?P<own>(?i:i|i'm|i've|i'd|i'll|im|ive|we|we're|we've|we'll|me|us)\b"
     rf"|(?i:my|our)\b(?! (?:\w+ )?{_RELATIVE}\b))"
     rf"|\b(?P<other>(?i:he|she|they|his|her|their|he's|she's|they're|hes|shes)\b|(?<!with )(?i:my|our) (?:\w+ )?{_RELATIVE}\b"
+    r"|(?i:an?|the|that) \w+ (?:who|that)\b"
     rf"|(?!{_NO_NAME}\b)[A-Z][\w-]+(?='s (?!my |our |the |an? ))|(?<![\w.,;] )(?<![\w'-])(?!{_NO_NAME}\b)[a-z]{{3,}}(?={_IS}|'s \w))"
     rf"|\b(?P<acts>(?!{_NO_NAME}\b)[A-Z][\w-]+(?={_IS}))|^(?P<both>[A-Z][\w-]+ and (?!I\b)[A-Z])"
 )
@@ -218,7 +219,7 @@ SLOTS = (
         "employer",
         r"\bwho\b.*\bwork(?:s|ing)? for\b|\b(?:where|since when|how long)\b.*\bwork(?:s|ed|ing)?\b|\bsince when (?:am|are|is) .* at\b|\b(?:employer|company)\b",
         r"\bwork(?:s|ing|ed)? (?:at|for|with)\b|\b(?:start(?:s|ed|ing)?|join(?:s|ed|ing)|sign(?:ed|ing) (?:on|up)|employed|hired|transferr\w+) (?:\w+ )?(?:at|with|by)\b"
-        r"|\b(?:job|contract|post|position|role|shifts?|{OCCUPATION}|first (?:day|week|month|shift)) (?:at|with|for|in)\b|\bjoined (?:\w+ ){1,3}as\b|\bhired (?:me|us)\b|\b(?:took|taken) (?:me|us) on\b|\b(?:driv|teach|cook|nurs)(?:e|es|ing) (?:\w+ ){1,2}(?:for|at)\b",
+        r"|\b(?:job|contract|post|position|role|shifts?|(?<!\b[Mm]y )(?<!\b[Oo]ur )(?!(?:[Mm]y|[Oo]ur) ){OCCUPATION}|first (?:day|week|month|shift)) (?:at|with|for|in)\b|\bjoined (?:\w+ ){1,3}as\b|\bhired (?:me|us)\b|\b(?:took|taken) (?:me|us) on\b|\b(?:driv|teach|cook|nurs)(?:e|es|ing) (?:\w+ ){1,2}(?:for|at)\b",
         "work started joined job hired employed contract company",
         "works_at",
     ),
