@@ -183,7 +183,7 @@ _DWELLING = (
     r"|(?:\d|one|two|three|four)[- ]?(?:bed|room)(?:room|ed)?|houseshare|lodgings)"
 )
 _AT_A_PLACE = re.compile(
-    rf"\b(?:in|at|into|to|on|near) (?:(?:the|a|an|my|our) )?(?!(?i:the|an?|my|our|{DAY}s?|{MONTH})\b|\d)[\w'-]+"
+    rf"\b(?:in|at|into|to|on|near) (?:(?:the|a|an|my|our) )?(?!(?i:the|an?|my|our|{_DWELLING}|{DAY}s?|{MONTH})\b|\d)[\w'-]+"
 )
 
 
@@ -196,7 +196,7 @@ def _slot(
 SLOTS = (
     _slot(
         "home",
-        r"\bwhere\b.*\b(?:liv(?:e|es|ing)|stay|staying|based)\b(?! with\b)|\bmy (?:home|address)\b|\bwhat(?:'s| is) \w+'s address"
+        r"\b(?:where|(?:which|what) (?:city|town|village|suburb|neighbou?rhood|district|area|part of))\b.*\b(?:liv(?:e|es|ing)|stay|staying|based)\b(?! with\b)|\bmy (?:home|address)\b|\bwhat(?:'s| is) \w+'s address"
         r"|\b(?:since when|how long|when did)\b.*\b(?:liv(?:e|ed|ing)|mov(?:e|ed))\b",
         r"\b(?:liv(?:e|es|ing)|stay(?:s|ing)?|rent(?:s|ing)?|settled|(?:i'm|im|am|we're|are) (?:now )?based|crashing|lodg\w+) (?:\w+ ){0,3}?(?:in|at|with|on|near)\b"
         r"|\b(?:moved?|moving|relocated) (?:(?:back|out|over|down|up|across) )?(?:to|into|in)\b"
@@ -289,7 +289,8 @@ SLOTS = (
     ),
     _slot(
         "phone number",
-        r"\b(?:phone|mobile|cell|telephone)(?: number)?\b|\bmy number\b",
+        # Not which telephone it is.
+        r"^(?!.*\b(?:using|use|own|have|got|bought)\b).*\b(?:phone|mobile|cell|telephone)\b|\b(?:phone|mobile|cell|telephone|my) number\b",
         r"\b(?:number|phone|mobile|cell)\b[^;!?]{0,60}?\d{3}",
         "number phone mobile sim",
         "phone_number",
@@ -304,7 +305,8 @@ SLOTS = (
     ),
     _slot(
         "allergy",
-        r"\b(?:allerg\w+|intoleran\w+)\b|\b(?:can't|cannot|can \w+ not|mustn't|shouldn't) \w* ?eat\b",
+        # Not what is taken for it.
+        r"^(?!.*\b(?:medic\w+|drugs?|tablets?|pills?|spray|dose|what)\b.*\b(?:use|using|take|taking|for (?:my|the))\b).*\b(?:allerg\w+|intoleran\w+)\b|\b(?:can't|cannot|can \w+ not|mustn't|shouldn't) \w* ?eat\b",
         r"\b(?:allerg\w+|intoleran\w+|epipen|anaphyla\w+|(?:can't|cannot|must not|mustn't) (?:have|eat|drink|touch)|coeliac|celiac)\b",
         "allergy allergic intolerant intolerance epipen reaction",
         "allergy intolerance",

@@ -31,6 +31,10 @@ from mnemolog.domain.slots import wanted_slot
         ("Who is my team lead at Monzo?", "boss", ()),
         ("What is my next trip?", "trip", ()),
         ("What can't I eat?", "allergy", ()),
+        ("Which drug am I allergic to?", "allergy", ()),
+        ("Which medicine do I take for my allergy?", "medication", ()),
+        ("What's my mobile?", "phone number", ()),
+        ("Which town do I live in?", "home", ()),
     ],
 )
 def test_a_question_asks_for_a_slot(question: str, slot: str, names: tuple[str, ...]) -> None:
@@ -47,6 +51,7 @@ def test_a_question_asks_for_a_slot(question: str, slot: str, names: tuple[str, 
         "Where does she live?",
         "Who lives with me?",
         "What is the time?",
+        "Which mobile am I using?",
     ],
 )
 def test_a_question_asks_for_none(question: str) -> None:
@@ -85,6 +90,7 @@ def test_a_question_asks_for_none(question: str) -> None:
         ("Who is my employer?", "Back to being a teacher at St Anne's", True),
         ("What can't I eat?", "A week of single malt, by a man who can't have any dairy", False),
         ("Where do I live?", "The flat is cold", False),
+        ("Where do I live?", "Thanksgiving will be at our house after all", False),
         ("Where do I live?", "We moved the trip to Oslo to June", False),
         ("Where do I live?", "It moved to Monday", False),
         ("Where do I live?", "moved back to selby", True),
