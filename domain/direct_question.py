@@ -225,7 +225,7 @@ _NOUN = (
     r"(?: (?!now\b|today\b|currently\b|at\b|called\b)[a-z][\w-]*){0,2})"
 )
 _THING = re.compile(
-    r"\W*(?:[Ww]hat|[Ww]ho|[Ww]hen|[Ww]hich)(?: is| are|'s) (?:the name of )?"
+    r"\W*(?:[Ww]hat|[Ww]ho|[Ww]hen|[Ww]hich)(?: (?:colou?r|size|make|brand|breed))?(?: is| are|'s) (?:the name of )?"
     rf"(?P<whose>(?:my|our) (?:{KIN})'s|my|our|[A-Z][\w-]*'s) {_NOUN}{_NOW}\W*"
 )
 _MINE = re.compile(rf"\W*(?:[Ww]hat|[Ww]hich) {_NOUN} (?:am I|are we) (?:with|at){_NOW}\W*")

@@ -116,6 +116,7 @@ trip travel vacation holiday journey visit
 fly flying flight
 due deadline
 car vehicle van drive drives driving
+bicycle bike
 study studied studies school university college degree graduated
 speak speaks language languages
 own owns has have
@@ -138,7 +139,7 @@ def asks_about_user(text: str) -> bool:
     >>> asks_about_user("Where does Mia live?"), asks_about_user("Dove abita mia sorella?")
     (False, True)
     """
-    said = {_POSSESSIVE.sub("", match[0]) for match in _WORD.finditer(text)} - _NAMES_LIKE_SELF
+    said = {without_possessive(match[0]) for match in _WORD.finditer(text)} - _NAMES_LIKE_SELF
     words = frozenset(_words(" ".join(said)))
     return not words.isdisjoint(_SELF_IN_ENGLISH) or not (words.isdisjoint(_SELF_ABROAD) or is_english(text))
 
@@ -160,7 +161,7 @@ def capitalised_names(text: str) -> tuple[str, ...]:
     found: list[list[str]] = []
     end = -1
     for place, match in enumerate(words):
-        name = _POSSESSIVE.sub("", match[0])
+        name = without_possessive(match[0])
         after = words[place + 1] if place + 1 < len(words) else None
         if not _is_name(text, match, after):
             continue
@@ -174,9 +175,14 @@ def capitalised_names(text: str) -> tuple[str, ...]:
 
 def capitalised_words(text: str) -> frozenset[str]:
     """The capitalised words, normalised, without those that only ask: also one that begins a sentence."""
-    words = (_POSSESSIVE.sub("", match[0]) for match in islice(_WORD.finditer(text), WORDS_READ))
+    words = (without_possessive(match[0]) for match in islice(_WORD.finditer(text), WORDS_READ))
     named = {normalize_name(one) for one in words if one[:1].isupper() and not _is_self(one)}
     return frozenset(named - _CALENDAR - _ASKING)
+
+
+def without_possessive(word: str) -> str:
+    """The word without a possessive ending: `Tilly` for `Tilly's`, `James` for `James'`."""
+    return _POSSESSIVE.sub("", word)
 
 
 def _is_self(word: str) -> bool:
@@ -191,7 +197,7 @@ def _is_german(text: str) -> bool:
 
 
 def _is_name(text: str, match: re.Match[str], after: re.Match[str] | None) -> bool:
-    name = _POSSESSIVE.sub("", match[0])
+    name = without_possessive(match[0])
     if not name or not name[0].isupper() or _is_self(name) or name.lower() in _CALENDAR | _ASKING:
         return False
     if text[max(0, match.start() - _GAP) : match.start()].rstrip()[-1:] not in _SENTENCE_ENDS:

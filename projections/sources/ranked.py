@@ -133,8 +133,12 @@ def _held(viewer: Viewer, sources: Sequence[Source]) -> Select[Any]:
 def _words_of(asked: Asked, hits: Sequence[Hit]) -> frozenset[str]:
     """The words of what was found, and the user's id."""
     said = {word for hit in hits for word in normalize_name(hit.text).split()}
-    words = {"".join(filter(str.isalnum, word)) for word in said}
+    plain = {hydration.without_possessive(word.strip(_PUNCTUATION)) for word in said}
+    words = {"".join(filter(str.isalnum, word)) for word in said | plain}
     return frozenset({*words, normalize_name(asked.viewer.user_id)})
+
+
+_PUNCTUATION = '.,;:!?()"“”'
 
 
 def _unknown(asked: Asked, found: Sequence[Found], words: frozenset[str]) -> Sequence[str]:

@@ -100,6 +100,8 @@ def test_a_text_tells_it_if_it_speaks_of_the_person_and_of_what_is_asked(questio
         ("When is Tom's graduation?", "Tom's graduation"),
         ("What is the name of my cat?", "my cat"),
         ("Which bank am I with?", "my bank"),
+        ("What color is my kayak?", "my kayak"),
+        ("What breed are Tom's hens?", "Tom's hens"),
     ],
 )
 def test_a_question_asks_for_something_by_a_noun(question: str, said: str) -> None:

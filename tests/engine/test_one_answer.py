@@ -209,6 +209,15 @@ async def test_who_asks_for_todos_is_told_all(engine: Engine, user: str, questio
     assert found.unknown == []
 
 
+async def test_a_name_that_was_only_told_with_a_possessive_is_known(engine: Engine, user: str) -> None:
+    teller = Teller(engine, user)
+    await teller.says("Simone's had the baby, a girl, in the same hospital as Marta's.")
+
+    for question in ("Which hospital is Simone in?", "Which hospital is Marta in?"):
+        assert (await teller.asks(question)).unknown == []
+    assert (await teller.asks("Which hospital is Patrick in?")).unknown == ["Patrick"]
+
+
 async def test_an_unknown_name_is_unknown_without_a_capital_too(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("Ana Silva", "lives_in", "Lisbon")
