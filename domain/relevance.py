@@ -42,6 +42,8 @@ Half as much for each `HALF_AS_RECENT` before it.
 PERIOD = 2.0
 """A text of a period that the question names; less after it, as much is told afterwards, and much less before it."""
 
+SIMILAR = 0.7
+"""The part of a model's floor for questions from which the most similar text counts as similar in full."""
 FEW, BRIEF = 5, 10
 CLOSE = 0.7
 PERFECT = (1 + SESSION) * (MEANING + WORDS + WINDOW + 2 * ANSWER + SUBSTANCE + SPEAKER)

@@ -11,7 +11,7 @@ from mnemolog.domain import hydration
 from mnemolog.domain.memory import VISIBLE, Kind
 from mnemolog.domain.message import KIND, found_id
 from mnemolog.domain.origin import TRUSTED, Origin
-from mnemolog.domain.relevance import Document, relevance
+from mnemolog.domain.relevance import SIMILAR, Document, relevance
 from mnemolog.domain.relevance import Found as Pool
 from mnemolog.domain.state import asks_of_present
 from mnemolog.domain.text import same_text
@@ -124,7 +124,7 @@ async def _pool(asked: Asked, limit: int) -> tuple[Pool[int], set[int]]:
         pool |= {beside for n, id_ in enumerate(places) if id_ in first for beside in places[max(0, n - 1) : n + 2]}
     around, beside = _uuids({one.id for run in runs for one in run} - first), _uuids(pool - first)
     more_texts, more = await together(documents(around), nearest(len(beside), only=beside))
-    similar = question.calibration.question_floor
+    similar = SIMILAR * question.calibration.question_floor
     return Pool({**near, **others, **more}, worded.collection, {**texts, **more_texts}, runs, similar), pool
 
 
