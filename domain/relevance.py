@@ -22,7 +22,7 @@ K1, B = 1.5, 0.75  # Robertson and Zaragoza, The Probabilistic Relevance Framewo
 MEANING = 2.0
 WORDS = 0.7
 WINDOW = 0.7
-"""The words of a message together with those of the messages before and after it; alone, what itself is worth."""
+"""The words of a message with those of its neighbours; without any, its own meaning and words."""
 ANSWER = 0.5
 """The relevance of a question that somebody else has just asked."""
 SUBSTANCE = 0.6

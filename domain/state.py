@@ -150,9 +150,9 @@ class Statement:
 
 def asked_states(question: str) -> frozenset[str]:
     """The states that a question asks for as they are now; a noun such as `manager` is a state too."""
-    plain = normalize_name(question)
     if not asks_of_present(question):
         return frozenset()
+    plain = normalize_name(question)
     named = {state for state, pattern in _ASKED.items() if pattern.search(plain)}
     return frozenset(named | {f"={word}" for word in re.findall(r"\w+", plain)})
 

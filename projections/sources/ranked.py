@@ -251,8 +251,7 @@ async def _outlived(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     if not said:
         return hits
     over = await facts.outlived(asked.connection, asked.viewer, asked.point, asked.predicates, said)
-    now = bool(state.asked_states(asked.question.text))
-    weight, marked, about = FORMER if now else 1.0, [], dict[str, Sequence[Row]]()
+    weight, marked, about = FORMER if asked.present else 1.0, [], dict[str, Sequence[Row]]()
     asked_for = asked.stems | hydration.alike(asked.stems)
     for hit in hits:
         ended, lasting = over.get(hit.row.get("message_id", ""), ((), ()))
@@ -265,7 +264,7 @@ async def _outlived(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
             about[hit.id] = ended
         elif hit.kind == FACT and not hit.current:
             about[hit.id] = [hit.row["details"]]
-    return _news_first(marked, about) if now else by_score(marked)
+    return _news_first(marked, about) if asked.present else by_score(marked)
 
 
 def _tell_any(told: Sequence[Row], stems: frozenset[str]) -> bool:

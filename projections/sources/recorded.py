@@ -13,7 +13,6 @@ from mnemolog.domain.message import KIND, found_id
 from mnemolog.domain.origin import TRUSTED, Origin
 from mnemolog.domain.relevance import SIMILAR, Document, relevance
 from mnemolog.domain.relevance import Found as Pool
-from mnemolog.domain.state import asks_of_present
 from mnemolog.domain.text import same_text
 from mnemolog.projections import full_text
 from mnemolog.projections.asking import together
@@ -57,8 +56,8 @@ async def _hits(asked: Asked) -> Sequence[Hit]:
     found, pool = await _pool(asked, max(CANDIDATES, asked.limit))
     if asked.threshold is not None:
         pool = {id_ for id_ in pool if found.near.get(id_, -1.0) >= asked.threshold}
-    text, at = asked.question.text, asked.asked_at or asked.point.valid_at
-    scores = relevance(text, found, pool, at, present=asks_of_present(text))
+    at = asked.asked_at or asked.point.valid_at
+    scores = relevance(asked.question.text, found, pool, at, present=asked.present)
     best = sorted(scores, key=lambda id_: (-scores[id_], id_))[: 2 * asked.limit]
     messages = {one.id for run in found.runs for one in run}
     remembered_ids = {UUID(int=id_) for id_ in best if id_ not in messages}

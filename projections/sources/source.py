@@ -18,7 +18,7 @@ from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.ranking import DEFAULT, Cutoff, Profile
 from mnemolog.domain.slots import Wanted, wanted_slot
-from mnemolog.domain.state import Past, asked_past
+from mnemolog.domain.state import Past, asked_past, asks_of_present
 from mnemolog.domain.text import name_key
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.graph.facts import Point
@@ -84,6 +84,11 @@ class Asked:
     def about_user(self) -> bool:
         """Whether it asks about the user."""
         return hydration.asks_about_user(self.question.text)
+
+    @cached_property
+    def present(self) -> bool:
+        """Whether it asks for what is so now, or does not say of which time."""
+        return asks_of_present(self.question.text)
 
     @cached_property
     def past(self) -> Past | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from mnemolog.domain import hydration, state
+from mnemolog.domain import hydration
 from mnemolog.domain.ahead import lasts_until
 from mnemolog.domain.answers import tells, tells_person, tells_place, told_by
 from mnemolog.domain.asked import AnswerKind, answer_kind, asks_why
@@ -172,7 +172,7 @@ def newest_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
 
     They have the same words of the question, most of it: `The choir is on Tuesdays`, `The choir is on Thursdays now`.
     """
-    if not state.asked_states(asked.question.text) or asked.past or not asked.stems:
+    if not asked.present or asked.past or not asked.stems:
         return hits
     alike = dict[tuple[object, ...], list[int]]()
     for place, hit in enumerate(hits):
