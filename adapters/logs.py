@@ -40,3 +40,4 @@ def configure(log_format: LogFormat, console: Console, *, verbose: bool) -> None
     logging.basicConfig(level=logging.INFO if verbose else logging.ERROR, handlers=[handler])
     if not verbose:  # The process of a forwarded command is already set up for the engine.
         logging.getLogger("psycopg").setLevel(logging.ERROR)
+        logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)

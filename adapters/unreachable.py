@@ -1,5 +1,7 @@
 """Driver errors that mean a server cannot be reached, and the server's own words."""
 
+import errno
+import os
 import re
 
 import psycopg
@@ -9,6 +11,7 @@ from psycopg_pool import PoolTimeout
 from redis.exceptions import AuthenticationError, AuthorizationError, NoPermissionError, ResponseError
 
 from mnemolog.adapters.redis import client as redis
+from mnemolog.domain.errors import ServerFailed
 
 # Excludes refusals by a server, such as a missing table.
 UNREACHABLE = (
@@ -48,3 +51,26 @@ def own_words(error: BaseException) -> str:
     if isinstance(fault, NatsError) and "authori" in str(fault).lower():
         return str(fault).removeprefix("nats: ").strip("'\"")
     return ""
+
+
+def failed(error: BaseException) -> ServerFailed:
+    """The error for callers. It says nothing of the driver's, whose text may contain an address or values."""
+    return used_up(error) or ServerFailed(fix="try again; if the error persists, run `mnemolog doctor`")
+
+
+def used_up(error: BaseException) -> ServerFailed | None:
+    """The error for callers if the disk is full or too many files are open, here or at a server."""
+    fault = getattr(error, "orig", None) or error
+    if isinstance(fault, psycopg.errors.DiskFull) or _is_error_of(fault, errno.ENOSPC, errno.EDQUOT):
+        return ServerFailed(
+            "there is no space left on a disk of the engine",
+            fix="free some space and try again: it recovers by itself, and acknowledged writes are kept",
+        )
+    if _is_error_of(fault, errno.EMFILE, errno.ENFILE):
+        return ServerFailed("too many files are open", fix="raise the limit (`ulimit -n`) and try again")
+    return None
+
+
+def _is_error_of(fault: BaseException, *numbers: int) -> bool:
+    """Servers quote the system's error: Redis with MISCONF, Postgres while connecting."""
+    return getattr(fault, "errno", None) in numbers or any(os.strerror(number) in str(fault) for number in numbers)

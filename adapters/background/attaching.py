@@ -18,7 +18,7 @@ from pathlib import Path
 import mnemolog
 from mnemolog.adapters.background.clients import entering, others
 from mnemolog.adapters.config import Settings
-from mnemolog.adapters.embedded import Endpoints, engine_runs, holder, running_engine
+from mnemolog.adapters.embedded import Endpoints, engine_runs, holder, running_engine, unusable
 from mnemolog.domain.errors import DataDirectoryInUse, EngineError, ServerFailed
 
 _logger = logging.getLogger("mnemolog.engine")
@@ -110,10 +110,7 @@ def data_directory(settings: Settings) -> Path:
         if not os.access(path, os.W_OK | os.X_OK):
             raise PermissionError("permission denied")
     except OSError as error:
-        raise EngineError(
-            f"the data directory {path} cannot be used: {error.strerror or error}",
-            fix="choose a data directory that this user can write to",
-        ) from error
+        raise unusable(path, error) from error
     return path
 
 

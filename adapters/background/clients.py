@@ -120,8 +120,13 @@ def _marked(data_dir: Path) -> _Mark:
     lock = FileLock(file.with_suffix(".new"))
     lock.acquire()
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    lock.write(json.dumps(asdict(Client(os.getpid(), _program(), mnemolog.__version__, started))))
-    lock.path.rename(file)
+    try:
+        lock.write(json.dumps(asdict(Client(os.getpid(), _program(), mnemolog.__version__, started))))
+        lock.path.rename(file)
+    except OSError:
+        lock.path.unlink(missing_ok=True)
+        lock.release()
+        raise
     return _Mark(lock, file)
 
 

@@ -43,7 +43,7 @@ from mnemolog.adapters.cli import (
 )
 from mnemolog.adapters.cli.session import settings_of
 from mnemolog.adapters.operations.registry import OPERATIONS
-from mnemolog.adapters.unreachable import UNREACHABLE, own_words
+from mnemolog.adapters.unreachable import UNREACHABLE, own_words, used_up
 from mnemolog.domain.errors import EngineError, InvalidInput, MnemologError, ServerFailed
 
 app = typer.Typer(
@@ -125,7 +125,7 @@ def run() -> None:
     except UNREACHABLE as fault:
         # The full text may quote a statement with its values.
         said = own_words(fault) or type(fault).__name__
-        gone = ServerFailed(f"a server went away ({said})", fix="run the command again")
+        gone = used_up(fault) or ServerFailed(f"a server went away ({said})", fix="run the command again")
         output.failed(gone, json_wanted="--json" in sys.argv)
         sys.exit(_exit_code(gone))
     except (psycopg.Error, DBAPIError) as fault:

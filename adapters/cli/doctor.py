@@ -24,7 +24,7 @@ from mnemolog.adapters.openai.budget import SETTING
 from mnemolog.adapters.openai.client import ModelClient
 from mnemolog.adapters.openai.endpoint import FEATURES, endpoint_of
 from mnemolog.adapters.partitions.partitioning import partitions
-from mnemolog.adapters.unreachable import UNREACHABLE, own_words
+from mnemolog.adapters.unreachable import UNREACHABLE, own_words, used_up
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.extraction.candidate import EXTRACTOR
 
@@ -150,6 +150,8 @@ async def _engine(settings: Settings) -> list[Finding]:
     except MnemologError as error:
         return [Finding("engine", False, error.message, error.fix)]
     except (*UNREACHABLE, psycopg.Error, DBAPIError) as error:
+        if lacking := used_up(error):
+            return [Finding("engine", False, lacking.message, lacking.fix)]
         said = own_words(error) or type(error).__name__
         return [Finding("engine", False, f"a server went away or refused a statement: {said}", "see the server's log")]
 

@@ -5,7 +5,7 @@ with EmbeddedServers(Path("~/.mnemolog")) as servers:
 """
 
 from mnemolog.adapters.embedded.binaries import Binary, locate, pgvector, versions
-from mnemolog.adapters.embedded.data_directory import engine_runs, holder, running_engine
+from mnemolog.adapters.embedded.data_directory import engine_runs, holder, running_engine, unusable
 from mnemolog.adapters.embedded.endpoints import Endpoints, EngineKind, ServerEvent, ServerHealth
 from mnemolog.adapters.embedded.servers import EmbeddedServers
 
@@ -21,5 +21,6 @@ __all__ = [
     "locate",
     "pgvector",
     "running_engine",
+    "unusable",
     "versions",
 ]

@@ -43,11 +43,15 @@ class DataDirectory:
             if not taken and (one := holder(self.path)) and one.kind == "cleanup":
                 taken = self._lock.acquire(CLEANUP_PATIENCE)
         except OSError as error:
-            raise _unusable(self.path, error) from error
+            raise unusable(self.path, error) from error
         if not taken:
             raise _in_use(self.path)
-        self.withdraw()
-        self._lock.write(json.dumps(asdict(Holder(os.getpid(), kind))))
+        try:
+            self.withdraw()
+            self._lock.write(json.dumps(asdict(Holder(os.getpid(), kind))))
+        except OSError as error:
+            self.release()
+            raise unusable(self.path, error) from error
 
     def release(self) -> None:
         """Give the directory back; harmless when it is not held."""
@@ -89,7 +93,7 @@ def engine_runs(data_dir: Path) -> bool:
     try:
         return is_locked(_lock_file(path))
     except OSError as error:
-        raise _unusable(path, error) from error
+        raise unusable(path, error) from error
 
 
 def holder(data_dir: Path) -> Holder | None:
@@ -110,10 +114,11 @@ def _note_of_holder(path: Path) -> Endpoints | None:
     return endpoints if found and endpoints.pid == found.pid else None
 
 
-def _unusable(path: Path, error: OSError) -> EngineError:
+def unusable(path: Path, error: OSError) -> EngineError:
+    """The error for callers if a file of the directory cannot be read or written."""
     return EngineError(
-        f"the data directory {path} cannot be used: {error.strerror}",
-        fix="choose a data directory that this user can write to",
+        f"the data directory {path} cannot be used: {error.strerror or error}",
+        fix="choose one that this user can write to, on a disk with free space",
     )
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from mnemolog.adapters.background import attaching, clients
 from mnemolog.adapters.config import Settings
-from mnemolog.adapters.embedded import EmbeddedServers, Endpoints, EngineKind, ServerEvent
+from mnemolog.adapters.embedded import EmbeddedServers, Endpoints, EngineKind, ServerEvent, unusable
 from mnemolog.adapters.nats.streams import StreamLimits
 from mnemolog.adapters.projecting.projections import Projections
+from mnemolog.adapters.unreachable import used_up
 from mnemolog.domain.errors import EngineError
 from mnemolog.projections.vectors.projector import NAME as VECTORS
 
@@ -39,11 +40,14 @@ async def attached_or_started(
     """
     path = await asyncio.to_thread(attaching.data_directory, settings)
     if attach:
-        clients.hold(path)
-        stack.callback(clients.release, path)
         find = partial(attaching.find_or_start, settings) if in_background else partial(_find, path)
-        if found := await asyncio.to_thread(find):
-            return None, found
+        try:
+            clients.hold(path)
+            stack.callback(clients.release, path)
+            if found := await asyncio.to_thread(find):
+                return None, found
+        except OSError as error:
+            raise used_up(error) or unusable(path, error) from error
     return await _started(stack, settings, path, kind)
 
 

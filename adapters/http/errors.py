@@ -12,9 +12,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mnemolog.adapters.unreachable import UNREACHABLE
+from mnemolog.adapters.unreachable import UNREACHABLE, failed
 from mnemolog.domain import errors
-from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound, ServerFailed
+from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound
 from mnemolog.domain.principal import Principal, Role
 from mnemolog.events.fields import invalid_input
 
@@ -184,8 +184,7 @@ async def _on_http(request: Request, error: Exception) -> Response:
 async def _on_unreachable(request: Request, error: Exception) -> Response:
     # The error's text may contain an address or a statement with values, so it is neither returned nor logged.
     _logger.warning("%s %s: %s", request.method, request.url.path, type(error).__name__)
-    problem = ServerFailed(fix="try again; if the error persists, run `mnemolog doctor`")
-    return error_answer(problem, 503, {"Retry-After": str(RETRY_SECONDS)})
+    return error_answer(failed(error), 503, {"Retry-After": str(RETRY_SECONDS)})
 
 
 async def _on_unforeseen(request: Request, error: Exception) -> Response:

@@ -14,8 +14,8 @@ from mnemolog.adapters.http.errors import error_answer
 from mnemolog.adapters.mcp.tools import INSTALL, ToolSet
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.requests import AnyRequest, QueryFlag
-from mnemolog.adapters.unreachable import UNREACHABLE
-from mnemolog.domain.errors import NotFound, ServerFailed
+from mnemolog.adapters.unreachable import UNREACHABLE, failed
+from mnemolog.domain.errors import NotFound
 from mnemolog.domain.principal import ALL, Role
 from mnemolog.events.envelope import DEFAULT_AGENT
 from mnemolog.events.fields import Id, validated
@@ -103,7 +103,7 @@ class McpEndpoint:
             try:
                 return await operation.run(engine, request)
             except UNREACHABLE as fault:
-                raise ServerFailed(fix="try again; if the error persists, run `mnemolog doctor`") from fault
+                raise failed(fault) from fault
 
         def may(role: Role) -> bool:
             return principal is None or principal.may(role)

@@ -119,6 +119,6 @@ class TurnSender:
     def _require_life(self, since: float, fault: Exception) -> None:
         if time.monotonic() - max(self._heard, since) > self._silence:
             raise ServerFailed(
-                f"no answer for {self._silence:.0f} s ({fault or 'silence'})",
+                f"no answer for {self._silence:.0f} s ({str(fault) or 'silence'})",
                 fix="check that NATS and the engine run, and send again: nothing is recorded twice",
             ) from fault

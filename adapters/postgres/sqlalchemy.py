@@ -1,6 +1,7 @@
 """SQLAlchemy's engine on a Postgres: rows under a seal, what leaves no answer deferred, and UTC."""
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -26,6 +27,9 @@ from mnemolog.adapters.postgres.url import sqlalchemy_url
 from mnemolog.events.stored_json import read_json
 from mnemolog.projections.seal import OPTION as SEAL
 from mnemolog.projections.seal import RowSeal
+
+# As for psycopg: a connection that breaks is replaced, and what it was used for raises the error.
+logging.getLogger("sqlalchemy.pool").addHandler(logging.NullHandler())
 
 # For projectors. A power cut may lose the last commits, rows and progress alike: they are read again from the log. A
 # process that hangs in a transaction holds its streams no longer than its lease.

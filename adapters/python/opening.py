@@ -91,7 +91,7 @@ def guarded(call: Callable[Concatenate[O, P], Awaitable[T]]) -> Callable[Concate
         except unreachable.UNREACHABLE as fault:
             if isinstance(fault, OSError) and fault.filename is not None:
                 raise  # A file that the caller named.
-            raise _gone(fault) from fault
+            raise unreachable.used_up(fault) or _gone(fault) from fault
         finally:
             shared.calls -= 1
 

@@ -33,8 +33,8 @@ from mnemolog.adapters.http.console.pages import HEADERS, STATIC, rendered
 from mnemolog.adapters.http.console.visit import Visit, form_of
 from mnemolog.adapters.http.errors import status_of
 from mnemolog.adapters.http.security import CONSOLE, Callers
-from mnemolog.adapters.unreachable import UNREACHABLE
-from mnemolog.domain.errors import MnemologError, NotFound, NotPermitted, ServerFailed, Unauthenticated
+from mnemolog.adapters.unreachable import UNREACHABLE, failed
+from mnemolog.domain.errors import MnemologError, NotFound, NotPermitted, Unauthenticated
 
 _logger = logging.getLogger("mnemolog.console")
 
@@ -175,7 +175,7 @@ async def _on_http(request: Request, error: Exception) -> Response:
 
 async def _on_unreachable(request: Request, error: Exception) -> Response:
     _logger.warning("%s: %s", request.method, type(error).__name__)  # Its text may contain an address or values.
-    return _problem(ServerFailed(fix="try again; if the error persists, run `mnemolog doctor`"), 503)
+    return _problem(failed(error), 503)
 
 
 async def _on_unforeseen(request: Request, error: Exception) -> Response:
