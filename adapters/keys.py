@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from mnemolog.adapters.syncing import sync_names
 from mnemolog.domain.errors import InvalidInput
 
 KEY_BYTES = 32
@@ -34,13 +35,19 @@ def from_file(path: Path, random_bytes: Callable[[int], bytes] = os.urandom) -> 
 
 
 def create_private(path: Path, content: bytes) -> None:
-    """Write it atomically and never replace a key: a half-written key would lock its owner out (mode 0600)."""
+    """Write it atomically and never replace a key: a half-written key would lock its owner out (mode 0600).
+
+    It is on disk when this returns: what a lost key sealed is lost.
+    """
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.unlink(missing_ok=True)  # From a dead process with the same pid.
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    with suppress(FileExistsError):
-        os.link(draft, path)
-    draft.unlink()
+    try:
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileExistsError):
+            os.link(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+    sync_names(path.parent)

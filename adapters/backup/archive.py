@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, Self
 
+from mnemolog.adapters.syncing import sync_names
 from mnemolog.domain.errors import InvalidInput
 
 FORMAT = 1
@@ -127,6 +128,7 @@ class ArchiveWriter:
                 out.flush()
                 os.fsync(out.fileno())
             os.link(draft, path)
+            sync_names(path.parent)
         finally:
             draft.unlink()
 

@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
+from mnemolog.adapters.syncing import sync_names
 from mnemolog.domain.errors import MalformedEvent, ServerFailed
 from mnemolog.events.envelope import StreamId
 
@@ -95,8 +96,4 @@ class FileBlobs:
         except BaseException:
             draft.unlink(missing_ok=True)
             raise
-        directory = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        sync_names(path.parent)

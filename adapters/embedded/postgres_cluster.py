@@ -17,6 +17,7 @@ from mnemolog.adapters.embedded.account import Account, give
 from mnemolog.adapters.embedded.binaries import POSTGRES_MAJOR
 from mnemolog.adapters.embedded.leftovers import end_leftovers, exists, working_in
 from mnemolog.adapters.embedded.server import environment
+from mnemolog.adapters.syncing import sync_names
 from mnemolog.domain.errors import ServerFailed
 
 INSIDE = "/proc/self/cwd"
@@ -77,11 +78,7 @@ def _create(directory: Path, binary: Path, account: Account | None, *, durable: 
     if durable:
         _run([*initdb, "--sync-only"], draft, account)
     draft.rename(directory)
-    descriptor = os.open(directory.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_names(directory.parent)
 
 
 def _run(argv: list[str | Path], cwd: Path, account: Account | None) -> None:
