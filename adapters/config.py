@@ -51,6 +51,25 @@ def _network(text: str, name: str) -> str:
         raise InvalidInput(f"{text!r:.60} is not a network", field=name, fix=fix) from None
 
 
+def _expanded(path: Path, name: str) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError as error:
+        raise InvalidInput(
+            f"{path} needs a home directory, and this user has none",
+            field=name,
+            fix="set it to another path, or set HOME",
+        ) from error
+
+
+def _directory(value: Any, name: str) -> Any:
+    try:
+        _expanded(Path(value), name).resolve()
+    except (OSError, RuntimeError, TypeError, ValueError) as error:
+        raise InvalidInput(f"is no path of a directory: {error}", field=name, fix="choose another one") from error
+    return value
+
+
 ModelUrl = Annotated[str, checked_by(partial(_api_url, example="http://localhost:11434/v1"))]
 QdrantUrl = Annotated[str, checked_by(partial(_api_url, example="http://localhost:6333"))]
 IpNetwork = Annotated[str, checked_by(_network)]
@@ -62,9 +81,11 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="MNEMOLOG_", extra="forbid", frozen=True)
 
-    data_dir: Annotated[Path, Field(description="Where the embedded servers and the master key live.")] = Path(
-        "~/.mnemolog"
-    )
+    data_dir: Annotated[
+        Path,
+        checked_by(_directory),
+        Field(validate_default=True, description="Where the embedded servers and the master key live."),
+    ] = Path("~/.mnemolog")
     engine: Annotated[
         Literal["background", "in-process"],
         Field(description="Where Python and the CLI start an engine: shared in the background, or in-process."),
@@ -305,8 +326,8 @@ class Settings(BaseSettings):
         file.
         """
         if self.anchor_file:
-            return self.anchor_file.expanduser().absolute()
-        state = Path(os.environ.get("XDG_STATE_HOME") or "~/.local/state").expanduser().absolute()
+            return _expanded(self.anchor_file, "anchor_file").absolute()
+        state = _expanded(Path(os.environ.get("XDG_STATE_HOME") or "~/.local/state"), "anchor_file").absolute()
         directory = blake2b(str(self.directory.resolve()).encode(), digest_size=8).hexdigest()
         return state / "mnemolog" / "anchors" / directory / f"{log_id}.jsonl"
 

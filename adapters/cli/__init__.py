@@ -1,6 +1,7 @@
 """The command line: `mnemolog`."""
 
 import sys
+from io import TextIOWrapper
 
 
 def main() -> None:
@@ -10,6 +11,9 @@ def main() -> None:
 
         sys.stdout.write(f"{mnemolog.__version__}\n")
         return
+    for stream in (sys.stdin, sys.stdout, sys.stderr):  # In every locale, as where an engine runs the command.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")
     from mnemolog.adapters.cli.forwarding import forwarded
 
     try:

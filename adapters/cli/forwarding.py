@@ -79,7 +79,9 @@ def _address(arguments: Sequence[str]) -> str | None:
     data_dir, rest = _data_dir(arguments)
     if not rest or rest[0].startswith("-") or rest[0] in OWN or "_MNEMOLOG_COMPLETE" in os.environ:
         return None
-    address = socket_of(Path(data_dir).expanduser().resolve()) if data_dir else None
+    address = None
+    with suppress(OSError, RuntimeError, ValueError):  # No path; the settings say so.
+        address = socket_of(Path(data_dir).expanduser().resolve()) if data_dir else None
     return address if address and os.path.exists(address) else None
 
 
