@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from mnemolog.commands.decider import Decider
 from mnemolog.commands.entities import content
 from mnemolog.commands.extraction_case import LIVING, Case
-from mnemolog.commands.extraction_ends import ended_with
+from mnemolog.commands.extraction_ends import ended_with, ends_whatever_holds
 from mnemolog.commands.extraction_requests import MODEL_ACTOR, ExtractTurn
 from mnemolog.commands.extraction_state import Extraction, evolve
 from mnemolog.commands.extraction_tags import tags_of
@@ -77,7 +77,7 @@ def decide_one(case: Case) -> Sequence[Event]:
     news = [*(_ended(found) if found.is_end else _stated(found))]
     if found.fact.predicate == NEXT_TRIP and found.is_end and (found.candidate.object or not news):
         news += called_off(found.after(news))
-    return [*news, *ended_with(found, news)] if news else []
+    return [*news, *ended_with(found, news)] if news or ends_whatever_holds(found) else []
 
 
 def _contrasted(case: Case) -> Case:

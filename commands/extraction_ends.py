@@ -52,6 +52,11 @@ def ended_with(case: Case, news: Sequence[Event]) -> Sequence[Event]:
     return ends
 
 
+def ends_whatever_holds(case: Case) -> bool:
+    """Whether something is over that need not be known: who quits has no boss there, wherever that was."""
+    return case.is_end and case.candidate.object is None
+
+
 def _outlived(case: Case) -> Sequence[Event]:
     """The ends of what held of somebody who died."""
     graph = case.state.graph
@@ -73,7 +78,7 @@ def _left_behind(before: Case, case: Case) -> Sequence[Event]:
     slot, same = before.state.slot_of(fact)
     over = before.holding(slot if case.is_end else [one for one in slot if one not in same])
     since, until = datetime.min.replace(tzinfo=UTC), said_at
-    if any(not before.is_told_later(one) for one in over):
+    if any(not before.is_told_later(one) for one in over) or (not over and ends_whatever_holds(case)):
         until = (candidate.until if case.is_end else candidate.since) or said_at
     elif period := _period_that_is_over(case):
         since, until = period

@@ -34,7 +34,7 @@ def clauses(text: str) -> Iterator[Clause]:
     """The clauses of a message that may state something about its author, without what leads up to them."""
     if len(text) > LONGEST:
         text = text[: max(text.rfind(end, 0, LONGEST) for end in ".!?\n") + 1]
-    plain = _QUOTED.sub(' "" ', _capitalised(_apostrophes(_FIANCE.sub("e", text.translate(_TYPOGRAPHY)))))
+    plain = _QUOTED.sub(' "" ', _capitalised(_quietly(_apostrophes(_FIANCE.sub("e", text.translate(_TYPOGRAPHY))))))
     plain = _AGE.sub("", plain)
     if _JEST.search(plain):
         return
@@ -100,6 +100,15 @@ def _apostrophes(text: str) -> str:
     for form in _CONTRACTED:
         text = form.sub(r"\1'\2", text)
     return text
+
+
+def _quietly(text: str) -> str:
+    """What is said in capitals in small letters: they do not tell which of its words are names.
+
+    >>> _quietly("Oh no. MY MUM HAS ASTHMA, she's in A&E")
+    "Oh no. my mum has asthma, she's in A&E"
+    """
+    return _SHOUTED.sub(lambda found: found[0].lower(), text)
 
 
 def _capitalised(text: str) -> str:
@@ -180,6 +189,7 @@ def _opened(sentence: str) -> tuple[str, bool]:
     return sentence, corrects
 
 
+_SHOUTED = re.compile(r"(?<![\w'&])(?:[A-Z][A-Z']*,? ){2,}[A-Z][A-Z']+(?![\w'&])")
 _TYPOGRAPHY = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "«": '"', "»": '"', "–": "-", "—": "-", "…": "."})
 _FIANCE = re.compile("(?<=fianc)é", re.IGNORECASE)
 # Who writes "i" for "I" writes names in small letters, too.
@@ -350,7 +360,7 @@ _NOT_THEN = re.compile(rf"(?<=\w),? (?:and )?not (?:(?:in|on|since|from) )?{POIN
 # What is said in jest, in a role or in a text that somebody asks for.
 _JEST = re.compile(
     r"\b(?:kidding|joking|jk|april fools?|just testing|role[- ]?play(?:ing)?|act as|pretend)\b|(?<!\w)/s\b|, not[.!]*$|,? (?:but )?not really\W*$"
-    r"|^(?:please )?(?:write|tell|compose|draft|translate|rewrite|proofread|summari[sz]e|correct) ",
+    r"|^(?:please )?(?:write|tell|compose|draft|translate|rewrite|proofread|summari[sz]e|correct)[ :]",
     re.IGNORECASE,
 )
 _LAUGHTER = re.compile(
@@ -465,7 +475,7 @@ _OPENING = re.compile(
 )
 _NEVER = re.compile(r"\bnever\b", re.IGNORECASE)
 _SPECULATION = re.compile(
-    r"\b(?:(?:goes|went|reads|sings|sang)(?=:)|(?:song|lyrics?|poem|motto|slogan|caption|headline|joke|meme|script)(?: \w+){0,3}(?=:)|if|unless|whether|suppose|supposing|imagine[ds]?|imagining|pretend(?:s|ing)?|hypothetically|would|could|might"
+    r"\b(?:(?:goes|went|reads|sings|sang)(?=[:,])|(?<!it's )(?<!it is )(?<!it was )(?<=s |m |e )(?:all )?like,? (?=i(?:'m|'ve)? )|(?:song|lyrics?|poem|motto|slogan|caption|headline|joke|meme|script|bio|profile|essay|letter|post|speech|text|message|reply)(?: \w+){0,3}(?=:)|if|unless|whether|suppose|supposing|imagine[ds]?|imagining|pretend(?:s|ing)?|hypothetically|would|could|might"
     r"|should|maybe|perhaps|probably|possibly|almost|nearly|wish(?:es|ed)?|dream(?:s|ed|t)?|daydream\w*|jok(?:es|ing)|(?<!is a )joke|kidding"
     r"|may (?:be|have|move|go|get|not|well|become|start|try|need)|(?:said|says|told|tells|asked|asks|wrote|writes|claims|claimed)"
     r"|heard|supposedly|allegedly|reportedly|apparently|i (?:think|guess|bet|suspect|doubt|believe|hope)|not sure|as though"

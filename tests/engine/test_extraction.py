@@ -130,6 +130,27 @@ async def test_the_newest_rent_and_number_are_current_and_the_others_former(ana:
         assert [value in hit.text for hit in hits if hit.current and hit.kind == "relation"] == [True]
 
 
+@pytest.mark.parametrize(
+    ("told_before", "said", "left"),
+    [
+        ("My boss is called Declan.", "I quit my job!", "ana boss Declan"),
+        ("My boss is called Declan.", "I'm my own boss now.", "ana boss Declan"),
+        ("My flatmate is called Priya.", "I've moved out.", "ana roommate Priya"),
+    ],
+)
+async def test_a_job_or_a_home_that_was_never_named_leaves_nobody_behind(
+    ana: Teller, told_before: str, said: str, left: str
+) -> None:
+    await hears(ana, told_before, said)
+    assert left not in await told(ana)
+    assert left in await told(ana, valid_at=day("2026-03-01"))
+
+
+async def test_who_is_told_of_after_a_job_ended_stays(ana: Teller) -> None:
+    await hears(ana, "I quit my job.", "My new boss is called Ana Lund.")
+    assert "ana boss Ana Lund" in await told(ana)
+
+
 async def test_a_boss_at_another_firm_ends_the_manager_at_the_one_before(ana: Teller) -> None:
     await hears(ana, "I work at OutSystems.", "My manager is Rui.", "My boss at Feedzai is called Teresa.")
     assert await told(ana) == {"ana works_at Feedzai", "ana boss Teresa"}

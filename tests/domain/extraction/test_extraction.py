@@ -34,6 +34,19 @@ def found(text: str) -> list[str]:
     [
         ("I live in Porto.", ["lives_in Porto"]),
         ("I'm allergic to wasps, like massively", ["allergy wasps"]),
+        # In capitals no word tells that it is a name.
+        ("i'm so done. MY MUM HAS CANCER RHYS", []),
+        ("MY SISTER LIVES IN LEEDS", ["my sister lives_in Leeds"]),
+        ("I'M ALLERGIC TO PEANUTS", ["allergy peanuts"]),
+        ("I work at IBM UK.", ["works_at IBM UK"]),
+        # What others say or write in the first person.
+        ("Jen's like, I'm vegan now, and orders a burger.", []),
+        ("she was all like I'm allergic to peanuts", []),
+        ("It's like, I'm allergic to peanuts but I love them.", ["allergy peanuts"]),
+        ("Dave goes, I live in Leeds.", []),
+        ("Translate: I live in Rome.", []),
+        ("Here's my sister's bio: I'm a lawyer in Boston.", []),
+        ("Here's the thing: I'm a lawyer in Boston.", ["job_title lawyer", "works_in Boston"]),
         ("I'm allergic to latex, big deal", ["allergy latex"]),
         ("I'm allergic to prawns, oddly enough.", ["allergy prawns"]),
         ("Useful to know whenever you pick a restaurant: I'm allergic to celery", ["allergy celery"]),
