@@ -149,7 +149,7 @@ def _for_reader(sentence: str) -> str:
     """What a sentence says of what one cannot have, without when the reader should think of it: "If you cook, I can't
     have nuts" is so whether anybody cooks or not.
     """
-    sentence = _IF_READER.sub("", sentence)
+    sentence = _IF_READER.sub("", _SAID_BEFORE.sub("", sentence))
     return found["fact"] if (found := _IF_READER_DOES.match(sentence)) else sentence
 
 
@@ -209,7 +209,7 @@ _NO_SMALL_NAME = (
 )
 _INITIAL = re.compile(r"(?:^|(?<=-))[a-z]")
 _SMALL_NAME = re.compile(
-    r"(?P<frame>\b(?:liv(?:e|es|ing)|based|flat|house|room) in |\bmov(?:ed|ing) in with (?:my )?[\w]{2,20}(?: [\w]{2,20})? in |\b(?:moved|moving|relocated|relocating)(?: back| over| up| down)? to "
+    r"(?P<frame>\b(?:(?:liv(?:e|es|ing)|based)(?: now)?|flat|house|room) in |\bmov(?:ed|ing) in with (?:my )?[\w]{2,20}(?: [\w]{2,20})? in |\b(?:moved|moving|relocated|relocating)(?: back| over| up| down)? to "
     r"|\b(?:called|named) |\bi (?:now )?work (?:at|for) |\bi(?:'m| am) (?:now )?working (?:at|for) |\bi (?:got|found|took|have) a(?: new)? job (?:at|with) "
     r"|\bi(?:'ve)? (?:just )?start(?:ed)?(?: (?:work(?:ing)?|a (?:new )?job))? (?:at|with) |\b(?:married|engaged) to |\b(?:flying|off|heading|travell?ing|flights?|fly|trip) to |\bback from |\b(?:cancel(?:led)?|postponed?) |\b(?:quit|left) |\b(?:first|last) day (?:at|with) |\b(?:his|her|its|their) name(?:'s| is) "
     r"|\bthis (?:girl|guy|woman|man|lad|bloke),? |\bdr\.? |\b(?:i'm|my name(?:'s| is)) (?=[a-z'-]+, \d\d\b))"
@@ -226,9 +226,9 @@ _TWO_WORDS = re.compile(
 _INITIALS = re.compile(r"\b[a-z]")
 # A name between what somebody is to the author and what they do: "my sister dana lives in leeds".
 _SMALL_RELATIVE = re.compile(
-    rf"(?<=\bmy )((?:{SOME_OF}|{ONE_OF}) )(?!(?:now|also|still|just|only|never|always|finally|really|currently|actually|already|recently"
+    rf"(?<=\bmy )((?:(?:new|older|younger|big|little|elder|best|eldest|youngest|twin|baby) )?(?:{SOME_OF}|{ONE_OF}) )(?!(?:now|also|still|just|only|never|always|finally|really|currently|actually|already|recently"
     r"|probably|usually|who|that|and|or|in|at|both|here|there|apparently|sometimes|even|then|first|later)\b)([a-z][a-z'-]{2,})"
-    r"(?= (?:now |still |just |also )?(?:lives in|works (?:at|for|as)|moved (?:to|in|out)|is an? |got married|retired|died|passed away)\b)"
+    r"(?= (?:now |still |just |also )?(?:lives in|works (?:at|for|as)|moved (?:to|in|out)|is (?:an? |from )|got married|retired|died|passed away)\b)"
 )
 _SMALL_DOCTOR = re.compile(
     r"\bdr\.? ([a-z]{3,})(?= (?:has|is|was|took|put|prescribed|retired|left|switched|raised|and)\b)"
@@ -238,6 +238,7 @@ _DOCTOR = re.compile(r"\bdr\.? (?=[A-Z])")
 _SMALL_SUBJECT = re.compile(
     r"(?:^|(?<=[.!?\n] )|(?<=\n))[a-z][a-z'-]{2,}(?= (?:(?:has|is) )?(?:just |now )?(?:died|passed away|started|starts|moved|moving|works|working"
     r"|lives|living|left|quit|retired|joined|married|seeing|dating|allergic|outgrown|outgrew|pregnant|engaged|got run over|was run over|got hit|was hit)\b)"
+    r"|(?:^|(?<=[.!?\n] )|(?<=\n))[a-z][a-z'-]{2,}(?= and i (?:have |are |got |just |finally )*(?:split|broke|broken|separated|divorced|engaged|married)\b)"
     r"|(?:^|(?<=[.!?\n] )|(?<=\n))[a-z][a-z'-]{2,}(?=(?:'s| has| is| was| got)(?: (?:been|now))* (?:moved|postponed|pushed|rescheduled|delayed|off|cancell?ed|called off)\b)"
 )
 _GONNA = re.compile(r"\bgonna\b", re.IGNORECASE)
@@ -256,8 +257,8 @@ _OFFSPRING = r"(?:two|three|four|five) (?:boys|girls|kids|children|sons|daughter
 _END = re.compile(NOT_A_TITLE + r"(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
 # A gerund with a verb after it is itself the subject: "Moving to Lisbon was hard".
 _ELLIPSIS = re.compile(
-    r"(?:drive|rent)(?= an? )|(?:(?:just|finally|recently|also|now) )?(?:moved|started|joined|quit|left|got|accepted|broke up|split up|adopted|retired"
-    r"|switched|changed|graduated|became|turned|went|(?:opened|launched|founded|set up)(?= (?:my|our) own\b)|bought|booked|sold|scrapped|stopped|came off|gave up|(?:put|raised|upped|bumped|lowered)(?= my\b)|been(?= (?:seeing|dating)\b)|had to(?= (?:put|cancel|postpone|move|push|reschedule|call off)\b))\b(?! by\b)"
+    r"(?:drive|rent)(?= an? )|(?:(?:just|finally|recently|also|now) )?(?:moved|relocated|started|joined|quit|left|got|accepted|broke up|split up|adopted|retired"
+    r"|switched|changed|declared|graduated|became|turned|went|(?:opened|launched|founded|set up)(?= (?:my|our) own\b)|bought|booked|sold|scrapped|stopped|came off|gave up|(?:put|raised|upped|bumped|lowered)(?= my\b)|been(?= (?:seeing|dating)\b)|had to(?= (?:put|cancel|postpone|move|push|reschedule|call off)\b))\b(?! by\b)"
     r"|(?:(?:just|finally|recently|also|now) )?(?P<doing>moving|renting|sharing(?= an? )|starting|joining|living|working|seeing|dating|leaving|(?:flying|heading|travell?ing) to"
     r"|(?:going to|back from|off to)(?= (?-i:[A-Z])[^,;.]*(?:[,;.]|$))|off(?= (?:the|my) [a-z]{5,}\b)|planning(?= (?:an?|our|my|the) (?:trip|holiday|vacation)))\b"
     rf"(?! (?:(?:on|in|from) )?{POINT},? (?:i|we)\b)"
@@ -347,7 +348,7 @@ _BEING_ONE = re.compile(
 )
 _AM = re.compile(r"(?:(?:allergic|married|engaged) to|based in|studying|living in)\b")
 # "Tom and I" is one subject; any other "and I" begins a clause.
-_COUPLE = re.compile(r"^((?i:my|our) (?:\w+ )?\w+|[A-Z][\w-]+(?: [A-Z][\w-]+)?) and I (?!(?i:am|'m|have to)\b)")
+_COUPLE = re.compile(r"^((?i:my|our) (?:\w+ )?\w+|[A-Z][\w-]+(?: [A-Z][\w-]+)?) and [Ii] (?!(?i:am|'m|have to)\b)")
 # A name in small letters is one before what a couple does.
 _ME_AND = re.compile(
     r"^(?i:me and) (?:((?i:my|our) (?:\w+ )?\w+|[A-Z][\w-]+(?: [A-Z][\w-]+)?) (?!(?:at|in|on|for|is)\b)"
@@ -392,6 +393,12 @@ _IF_YOU = r"(?:if|in case|when|whenever|before) you (?!(?:were|was|are me|say|sa
 _NOT_IF_I = r"(?!\b(?:if|would|could|might|pretend|imagine) (?:i|we|he|she|they)\b)"
 _IF_READER = re.compile(
     rf"^(?:{_NOT_IF_I}[^:.!?])*?\b{_IF_YOU}(?:{_NOT_IF_I}[^:.!?])*[:,] (?={_MUST_NOT})", re.IGNORECASE
+)
+# What somebody has told others of themselves: "I've told the waiter twice that I'm allergic to nuts".
+_SAID_BEFORE = re.compile(
+    rf"^(?:(?:and|but|so|well|also) )?i(?:'ve| have)?(?: (?:already|always|just|only))? (?:told|tell|keep telling|said|keep saying|mentioned|warned|reminded)"
+    rf"(?: (?!(?:if|that|as|so|because)\b)[\w']+){{0,6}}?(?: that)? (?={_MUST_NOT})",
+    re.IGNORECASE,
 )
 # Not what may be had in some way: "I can't have eggs, if you bake them it's fine".
 _IF_READER_DOES = re.compile(

@@ -36,9 +36,20 @@ from mnemolog.domain.extraction.forms import (
     SO_CALLED,
     SO_IS,
     STARTS,
+    THERE_NOW,
     TRIP_GOES,
 )
-from mnemolog.domain.extraction.makers import another_date, booked, called, day_of_trip, in_role, intolerant, over_with
+from mnemolog.domain.extraction.makers import (
+    another_date,
+    booked,
+    called,
+    day_of_trip,
+    in_role,
+    intolerant,
+    moved_to,
+    over_with,
+    started_at,
+)
 from mnemolog.domain.extraction.others import they_started_at
 from mnemolog.domain.extraction.rule import DRUG, Said
 from mnemolog.domain.extraction.short_names import is_called
@@ -83,6 +94,7 @@ def extract(
             *(_renamed_before(clause, stated, earlier, said_before, at) or _said_in(clause.text, at)),
             *_taken_over(clause, stated, at),
             *_new_job(clause, stated, at),
+            *_there_now(clause, stated, text, at),
             *_called(clause, at),
             *_renamed(clause, stated, text, at),
         ]
@@ -217,6 +229,17 @@ def _new_job(clause: Clause, stated: Dated, at: datetime) -> Sequence[Candidate]
     return [replace(one, rule=f"{EXTRACTOR}/at-work") for one in they_started_at(Said(found, stated, at))]
 
 
+def _there_now(clause: Clause, stated: Dated, text: str, at: datetime) -> Sequence[Candidate]:
+    """A home or an employer, if the message speaks of one: "I'm in Rome now" may be said by a traveller."""
+    if (found := THERE_NOW.match(stated.text)) is None:
+        return ()
+    home = found["where"].lower() == "in"
+    if found["when"].lower() == "now" and not (_OF_HOME if home else _OF_JOB).search(text):
+        return ()
+    make = moved_to if home else started_at
+    return [replace(one, rule=f"{EXTRACTOR}/there-now") for one in make(Said(found, stated, at))]
+
+
 def _moved_on(clause: Clause, at: datetime) -> tuple[str, str] | None:
     """Whom a clause means that tells the new job of somebody who left one, and where: "Eva left Acme, she's at Globex".
 
@@ -337,6 +360,10 @@ _OTHER_NAME = re.compile(
     r"|\b(?:update|change|correct) my (?:sur)?name\b|\bdeed poll\b|\bas (?:of|from) (?:today|this|yesterday|last)\b|\b(?:got|just) married\b",
     re.IGNORECASE,
 )
+_OF_HOME = re.compile(
+    r"\b(?:mov(?:ed?|ing)|liv(?:ed?|ing)|relocat\w+|settled|new (?:flat|house|home|place|apartment|city|town))\b", re.IGNORECASE
+)
+_OF_JOB = re.compile(r"\b(?:jobs?|worked|hired|employers?|resigned|fired|(?:quit|left) (?-i:[A-Z]))", re.IGNORECASE)
 _JOB = re.compile(
     r"\b(?:got|has|found|landed|started|starts|took|accepted) (?:an?|his|her|their)(?: new)? (?:job|position|role)\b",
     re.I,

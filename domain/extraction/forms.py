@@ -6,6 +6,7 @@ from mnemolog.domain.extraction.figures import COST, EMAIL, MONEY, PHONE, RATE, 
 from mnemolog.domain.extraction.makers import (
     address,
     age,
+    ailing,
     allergic,
     appointment,
     been_married,
@@ -94,6 +95,7 @@ from mnemolog.domain.extraction.others import (
     they_married,
     they_move,
     they_moved_in_with_me,
+    they_moved_out,
     they_moved_to,
     they_outgrew,
     they_started_at,
@@ -120,9 +122,10 @@ _COSTS = (
     r"(?:(?: is|'s)(?: now| going| up| down| currently)*(?: to)?| costs(?: me| us)?| will be"
     r"|(?: has| was| were| been| got|'s| just| is)*(?: raised| lifted| bumped| lowered| reduced| cut| gone| went| goes| going| increased| risen| rose| dropped| fallen| fell| come| came)(?: back)?(?: up| down)? to)"
 )
-_PARTED = r"(?:split up|split|separated|broke up|broken up|divorced|(?:are )?no longer together|(?:are )?not together any ?more|(?:got|are) divorced|(?:are )?(?:separating|splitting up|divorcing|getting (?:a )?divorced?)|(?:have )?called it quits|are (?:over|finished|done|history))"
+_PARTED = r"(?:split up|split|separated|broke up|broken up|divorced|(?:are )?no longer together|(?:(?:are )?not|aren't) together any ?more|(?:got|are) divorced|(?:are )?(?:separating|splitting up|divorcing|getting (?:a )?divorced?)|(?:have )?called it quits|are (?:over|finished|done|history))"
 _GONE = r"(?=$|[,.!;:(]| (?:and|but|because|so|of|from|after|peacefully|suddenly|unexpectedly|in (?:his|her|their) sleep|in the night|overnight|last|yesterday|by text|by phone|this|while|surrounded|at (?:home|the age|age))\b)"
 _AGAIN = r"(?: (?:once |yet )?again)?(?:,(?: this time)?)?"
+_ALONG = r"(?: with (?:(?:my|his|her|their|the) )?[\w'-]+(?: (?:and|&) (?:(?:my|his|her|their|the) )?[\w'-]+)?)?"
 _MOVED = (
     r"(?:(?: was| got| is| has|'s)(?: (?:been|now|just))*)? (?:moved|postponed|rescheduled|rearranged|pushed(?: back)?|put back|brought forward"
     r"|shifted|changed|delayed|extended)"
@@ -131,17 +134,17 @@ _MOVED = (
 # fmt: off
 # In these, a date is what is said, not since when it holds.
 DATES: tuple[Rule, ...] = named(
-    rule("birthday", rf"my (?:birthday|date of birth) (?:is|falls)(?: (?:actually|really|in fact))?(?: on)? (?P<value>{times.DAY_AND_MONTH})", born),
+    rule("birthday", rf"my (?:birthday|date of birth)(?: is|'s| falls)(?: (?:actually|really|in fact))?(?: on)? (?P<value>{times.DAY_AND_MONTH})", born),
     rule("birthday", rf"(?:on )?(?:the )?(?P<value>{times.DAY_AND_MONTH}) (?:is|'s) my (?:birthday|date of birth)(?=$|[,.!;])", born),
     rule("born", rf"{{WHO}} was born(?: on| at)?(?: the)? (?P<value>{times.DAY_AND_MONTH}|today|yesterday|last night|this (?:morning|afternoon|evening))\b", newborn),
     rule("born on", rf"i was (?:actually |really )?born on (?P<value>{times.DAY_AND_MONTH})", born),
     rule("'m |am |turned", r"{I}(?: turned)? (?P<value>[1-9]\d) (?:years old|today)", age),
     rule("i'm |i am ", r"i(?:'m| am)(?: now)? (?P<value>[1-9]\d)(?=$|[.!,](?! ?\d)| and\b)", age),
     rule("turned", r"{I} turned (?P<value>[1-9]\d)(?=$|[,.!]| (?:yesterday|today|last|this|on|in|two|three|a few)\b)", age),
-    rule("on |for |be ", rf"{_EVENT}(?: takes place|(?:'s| is| will be)(?: going to be| set| scheduled| planned)?)(?: now)?(?: (?:on|for))? (?P<when>{times.POINT})", event),
+    rule("on |for |be |now ", rf"{_EVENT}(?: takes place|(?:'s| is| will be)(?: going to be| set| scheduled| planned)?)(?: now)?(?: (?:on|for))? (?P<when>{times.POINT})", event),
     rule("appointment", rf"(?:(?:my|the) )?{{PRACTITIONER}}(?:'s)?(?: office)?(?: has| had to)? (?:moved?|postponed?|rescheduled?|pushed|changed|delayed) (?:my|our|the) appointment(?: back)? (?:to|until|for) (?P<when>{times.POINT})\b", appointment),
     rule("on |for ", rf"(?:(?:my|the|our) )?{{PRACTITIONER}}(?:'s)?(?: appointment)?(?: is| is now| has been moved to| got moved to)? (?:on |for )?(?P<when>{times.POINT})(?=$|[,.!]| (?:at|in|from|with|because|now|instead)\b)", appointment),
-    rule("last day", rf"my last day (?:at|with) {{NAME}} (?:is|was|will be)(?: on)? (?P<when>{times.POINT})", last_day),
+    rule("last day|last shift", rf"my last (?:day|shift) (?:at|with) {{NAME}} (?:is|was|will be)(?: on)? (?P<when>{times.POINT})", last_day),
     rule("to |until|till", rf"{_EVENT}{_MOVED} (?:to|until|till|for) (?P<when>{times.POINT})", event_moved),
     rule("back on|on again", rf"{_EVENT}(?: is|'s)(?: now)? (?:back on|on again)[,:]?(?: (?:for|on|in))? (?P<when>{times.POINT})\b", event),
     rule("due", rf"(?:(?:the|our|my) (?:baby|little one|twins)(?: is|'s| are)|{{AM}}(?: pregnant[,!]?(?: and)?)?)(?: now)? due (?:on |in )?(?P<when>{times.DAY_AND_MONTH})", due),
@@ -172,6 +175,7 @@ DATES: tuple[Rule, ...] = named(
 
 # What these are about was said before.
 AT_WORK = form(r"{WHO}(?: is|'s|'re| are)(?: now)?(?: working)? (?:at|with|for) {NAME}{END}")
+THERE_NOW = form(r"{AM} (?P<where>in|at) (?!the ){NAME} (?P<when>now|these days)\b(?! for\b)")
 HAS_QUIT = form(r"(?P<whose>{WHO})" + _HAVE + r" (?:quit|left|leaving|resigned from) {NAME}[.!,]*$")
 NOW_AT = form(r"(?:she|he)(?:'s| is| has)?(?: (?:now|just|already))* (?:(?:works|working)(?: (?:at|for))|joining|started(?: (?:working|a new job))? (?:at|with|for)|joined|at){FIRM_CALLED} {NAME}{END}")
 MOVED_IT = form(rf"(?:{{I}}(?: had to)? (?:move|moved|postpone|postponed|reschedule|rescheduled|push|pushed|delay|delayed|change|changed) it|it{_MOVED})(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})")
@@ -205,7 +209,7 @@ RULES: tuple[Rule, ...] = named(
     rule("mov|relocat", r"{AM} (?:going to move|moving|relocating)(?: (?:over|back|down|up|out))? to {PLACE}{NAME}{END}", moving),
     rule("not", r"{AM} (?:not|no longer) (?:going to move|moving|relocating)(?: (?:over|back|down|up|out))? to {NAME}(?: (?:after all|any ?more|any longer))?{END}", not_moving),
     rule("will|'ll", r"(?:i|we)(?:'ll| will) (?:move|be moving|relocate) to {PLACE}{NAME}{END}", moving),
-    rule("moved|relocated", r"{I} (?:moved|relocated)(?: (?:back|over|out|down|up|house|home))?" + _AGAIN + r"(?: here)? (?:to|into) {PLACE}{NAME}{END}", moved_to),
+    rule("moved|relocated", r"{I} (?:moved|relocated)(?: (?:back|over|out|down|up|house|home))?" + _AGAIN + _ALONG + r"(?: here)? (?:to|into) {PLACE}{NAME}{END}", moved_to),
     rule("moved", r"{I} moved (?:back )?in with (?:my|our|his|her|their|some|a (?:friend|roommate|flatmate|couple)|(?-i:[A-Z]))[^,;]{0,40}? in {NAME}{END}", moved_to),
     rule("moved", r"{I} moved (?:back )?in with (?:my|our|(?-i:[A-Z]))", ends("lives_in")),
     rule("moving in", r"{AM} moving (?:back )?in with [\w .'-]{2,40}? in {NAME}{END}", moving),
@@ -225,11 +229,10 @@ RULES: tuple[Rule, ...] = named(
     rule("longer", r"(?:i|we)(?:'m| am|'re| are)? no longer (?:live|living) in {NAME}{END}", ends("lives_in")),
     rule("used to", r"(?:i|we) used to live in {NAME}{END}", ends("lives_in")),
     rule("lived", r"{I} lived in {NAME}{END}", lived_in),
-    rule("live|living|based|resid", r"{I} (?:live|living|based|reside|residing) in {NAME}{END}", lives_in),
+    rule("live|living|based|resid", r"{I} (?:live|living|based|reside|residing)(?: now)? in {NAME}{END}", lives_in),
     rule("live|living", r"{I} (?:live|living) (?:in an? (?:(?:small|tiny|little|quiet|big|pretty) )*(?:village|town|city|suburb) )?(?:just )?(?:outside(?: of)?|near|close to|not far from) {NAME}{END}", names("lives_near", category="Location", single=True)),
     rule("live|living", r"{I} (?:live|living) in an? (?:(?:small|tiny|little|quiet|big|pretty) )*(?:village|town|city|suburb)(?:,)? (?:called|named) {NAME}{END}", lives_in),
     rule("live|living", r"{I} (?:live|living) (?:with .{2,40}?|alone|on my own|by myself) in {NAME}{END}", lives_in),
-    rule(" in ", r"{AM} in (?!the ){NAME} now\b(?! for\b)", moved_to),
     rule("home|place|flat|apartment|house", r"(?:home|(?:my|our)(?: new)? (?:home|place|flat|apartment|house))(?: is|'s)(?: now)?(?: in)? {NAME}{END}", moved_to),
     rule(" home", r"{PLACE}{NAME} is (?:now (?:my|our)(?: new)? home|(?:my|our)(?: new)? home now)(?=$|[,.!])", moved_to),
     rule(" home", r"i(?: now)? call {PLACE}{NAME} (?:my )?home(?: now)?(?=$|[,.!])", moved_to),
@@ -278,16 +281,17 @@ RULES: tuple[Rule, ...] = named(
     rule("title|role|position", r"my(?: new| current)? (?:job title(?: is(?: now)?| changed to| became)|(?:title|role|position)(?: at work)? is now) {TITLE}(?=$|[,.!]| (?:at|now|from|as)\b)", titled),
     rule("teach", r"i(?: now)? teach(?: [\w ]{2,30}?)? at {NAME}{END}", works_at),
     rule("hired|employed", r"{I} (?:(?:got |was )?hired (?:by|at)|employed (?:at|by|with)) {NAME}{END}", started_at),
-    rule(" at ", r"{AM} at {NAME} now\b", started_at),
     rule("hired me", r"{NAME} (?:has |have )?(?:just )?hired me", started_at),
     rule("first", r"(?:today (?:is|was) )?(?:my|the) first (?:day|week|month)(?: of work)? (?:at|with) (?!.*\b(?:university|school|college|gym)\b){NAME}(?=$|[,.!]| (?:was|is|went|has)\b)", started_at),
-    rule("day at|day with", r"(?:today (?:is|was) )?my last day (?:at|with) {NAME}(?=$|[,.!;])", ends("works_at", in_short=True)),
+    rule("day at|day with|shift at", r"(?:today (?:is|was) )?my last (?:day|shift) (?:at|with) {NAME}(?=$|[,.!;])", ends("works_at", in_short=True)),
     rule("employer|company|firm", r"(?:my|the)(?: new| current)? (?:employer|company|firm)(?: (?:(?:that|where|which) )?i(?:'m| am)?(?: now)? work(?:ing)?(?: (?:at|for|in))?)? is(?: now| called| named)? {NAME}{END}", works_at),
     rule(" a |became", r"{I}(?: became)? an? {OCCUPATION}(?: (?P<link>at|for|with|in) {NAME}{END}|(?=$|[,.!]| (?:now|by|and|in|from|these|here|with|at|for)\b))", occupied),
     # Study and languages.
     rule("stud", r"{AM} a student (?:at|of) {NAME}{END}", names("studies_at", category="Organization", single=True)),
     rule("stud", r"{I} (?:study|studying) at {NAME}{END}", names("studies_at", category="Organization", single=True)),
     rule("graduated|dropped out", r"{I} (?:graduated|dropped out)(?: (?:from|of) (?:{NAME}{END}|university|college|uni|school))?(?=$|[,.!;]| (?:in|with|and|last|from)\b)", ends_study),
+    rule(" major", r"{AM} an? (?P<value>(?!(?:drum|sergeant|double|big|huge|joint)\b)[a-z]+(?: [a-z]+)?) major(?=$|[,.!;]| (?:at|in|and|but|now|with)\b)(?: at {NAME}{END})?", studied),
+    rule("declared", rf"{{I}} declared (?:(?:my|an?) major(?: in| as|:)? )?(?P<value>(?:{SUBJECTS}))(?=$|[,.!;]| (?:as|today|last|and|at|because)\b)", studies_instead),
     rule("stud|major", r"{I} (?:study|studying|majoring in) (?P<value>(?!(?:for|hard|at|in|with|abroad|all|the|my|a|this|it|every|together|some|how)\b)[\w-]+(?: (?!(?:at|in|for|with|because|hard|right|here|now|together)\b)[\w-]+){0,2})(?: at {NAME}{END}|(?=$|[,.!]| (?:at|in|with|here|now)\b))", studied),
     rule("learning", r"{I} (?:(?:started|begun|began) )?learning {LANGUAGES}(?=$|[,.!;]| (?:now|and|but|with|on|at|for|in|because|too|again|to|so)\b)", values("learns")),
     rule("learning|studying|give|gave", r"{I} (?:(?:stopped|quit|no longer) (?:learning|studying)|(?:given up|gave up|giving up)(?: (?:learning|studying))?) {LANGUAGES}(?=$|[,.!;]| (?:now|and|but|because|for|since)\b)", ends("learns")),
@@ -297,7 +301,7 @@ RULES: tuple[Rule, ...] = named(
     # Health.
     rule("allerg", r"{AM}(?: (?:very|severely|extremely|highly|deathly|mildly))* allergic to {FOOD}(?:,? (?:and )?not(?: to)? (?P<former>{DISH}))?(?=$|[,.!(]| (?:so|because|since|now|too|btw|fyi|lol|tho|though|haha|innit|pls|please)\b)", allergic),
     rule("allerg", r"{I}(?: (?:got|developed|(?:(?:was|were|been) )?(?:just )?diagnosed with))? an? (?:(?:severe|serious|bad|mild|strong|life-threatening) )?(?P<value>(?!(?:food|skin|new|seasonal)\b)[a-z]+(?: [a-z]+)?) allergy", values("allergy")),
-    rule("allerg", r"{I}(?: (?:got|developed))? an? (?:(?:severe|serious|bad|mild|strong) )?allergy to {FOOD}(?=$|[,.!(])", values("allergy")),
+    rule("allerg", r"{I}(?: (?:got|developed))?(?: an?)? (?:(?:severe|serious|bad|mild|strong) )?allergy (?:to|of) {FOOD}(?=$|[,.!(])", values("allergy")),
     rule("allerg", r"i(?:'m| am) (?:no longer|not(?=.*(?: after all| any ?more| any longer|, (?:but|only|it's|it is|i'm)\b))) (?:actually |really )?allergic to (?P<former>{DISH})(?: after all| at all|{NO_MORE})?(?:, (?:but(?: rather)?(?: to)?|it's|it is|i'm allergic to|(?:but )?only(?: to)?) (?P<value>{DISH}))?(?=$|[,.!])", not_allergic),
     rule("allerg", r"(?:my (?P<former>{DISH}) allergy|(?:my|the) allergy to (?P<other>{DISH})) {INTOLERANCE}(?=$|[,.!])", only_intolerant),
     rule("allerg", r"(?:my|the) allergy is(?: (?:actually|really|in fact))? to (?!blame\b){FOOD}(?:,? (?:and )?not(?: to)? (?P<former>{DISH}))?(?=$|[,.!(])", allergic),
@@ -309,6 +313,7 @@ RULES: tuple[Rule, ...] = named(
     rule("intoleran", r"{AM} (?P<value>[a-z]+)[- ]intolerant", values("intolerance")),
     rule("eat|have|drink|tolerate", r"i (?:can't|cannot|can not|must not|mustn't)(?: really)? (?:eat|have|drink|tolerate)(?: any)? {NOT_TOLERATED}", values("intolerance")),
     rule("diagnosed", r"{I} (?:was|been|got|were)(?: (?:just|recently|officially))? {DIAGNOSED}(?=$|[,.!;(]| [a-z])", values("condition")),
+    rule("tic|ac", r"{AM}(?: an?)? {AILING}", ailing(values("condition"))),
     rule("have|'ve got|suffer", r"{I} (?:have|got|suffer from|living with) {CONDITION}(?=$|[,.!;(]| (?:and|but|so|since|now|in|because|for|too|which|as)\b)", values("condition")),
     rule(" me off", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just)? (?:took|taken) me off(?: the| my)? (?P<former>[a-z][\w-]{3,}),? (?:and )?(?:put|started) me on(?: {DOSE})? {DRUG}", drug),
     rule(" me off|let me", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just)? (?:(?:took|taken) me off|let me (?:stop|come off|quit)(?: taking)?)(?: the| my)? {DRUG}{FOR_GOOD}", drug_over),
@@ -317,20 +322,20 @@ RULES: tuple[Rule, ...] = named(
     rule("swapped|replaced|changed|switched", r"(?:{DOCTOR}|they|{OTHER}|{I})(?: has| have|'s|'ve)?(?: just)? (?:swapped|replaced|changed|switched) (?:(?:the|my) )?(?P<former>[a-z][\w-]{3,}) (?:for|with|to|by)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?", drug),
     rule("swapped|replaced|changed|switched", r"(?:(?:the|my) )?(?P<former>[a-z][\w-]{3,})(?:'s| has| is| was| got)(?: (?:been|now|just))* (?:swapped|replaced|changed|switched) (?:for|with|by|to)(?: {DOSE})? {DRUG}", drug_instead),
     rule("tak| off|stopped|quit|no longer|g|finished|done with", r"{I} (?:(?:stopped|quit|no longer) (?:taking|take|need|use)|no longer on|stopped|quit|given up|gave up|finished with|finished(?= (?:the |my |a )?course\b)|done with|(?:came |come |taken )?off)(?: (?:my|the|a course of|(?:my|the) course of))? {DRUG}(?:{NO_MORE})?{FOR_GOOD}", drug_over),
-    rule(" any", r"i(?: (?:don't|do not) (?:take|need|use|have to take|need to take)|(?:'m| am) not (?:taking|on))(?: my| the)? {DRUG}{NO_MORE}{FOR_GOOD}", drug_over),
+    rule(" any| now", r"i(?: (?:don't|do not) (?:take|need|use|have to take|need to take)|(?:'m| am) not (?:taking|on))(?: my| the)? {DRUG}(?:{NO_MORE}{FOR_GOOD}| now(?=$|[.!]))", drug_over),
     rule("no more", r"no more {DRUG} for me{FOR_GOOD}", drug_over),
-    rule("tak| on |prescribed|switch|restarted|resumed", r"{I} (?:take|taking|(?:(?:gone|went|going) )?(?:back )?on|(?:re)?started (?:taking|on)|restarted|resumed|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUGS}(?:,? (?P<amount>{AMOUNT}))?(?:(?: now)?(?: instead of|, not)(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
+    rule("tak| on |prescribed|switch|start|resumed", r"{I} (?:take|taking|(?:(?:gone|went|going) )?(?:back )?on|(?:re)?start(?:ed|ing)?(?: (?:taking|on))?|resumed|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUGS}(?:,? (?P<amount>{AMOUNT}))?(?:(?: now)?(?: instead of|, not)(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("switched from", r"{I} switched from (?P<former>[a-z][\w-]{3,}) to(?: {DOSE})? {DRUG}", drug),
-    rule(" me from| me to| me onto", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just| now)? (?:switched|changed|moved) me (?:from (?P<former>[a-z][\w-]{3,}) )?(?:to|onto)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?(?:,? (?:as |since )?(?:the )?(?P<spoilt>[a-z][\w-]{3,}) (?:made|gave|was|wasn't|didn't|kept|upset|caused)\b)?", drug),
+    rule(" me from| me to| me onto", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just| now)? (?:switched|changed|moved|swapped) me (?:from (?P<former>[a-z][\w-]{3,}) )?(?:to|onto)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?(?:,? (?:as |since )?(?:the )?(?P<spoilt>[a-z][\w-]{3,}) (?:made|gave|was|wasn't|didn't|kept|upset|caused)\b)?", drug),
     rule("put me on|prescribed|has me on|started me on", r"(?:{DOCTOR}|they|she|he|{OTHER})(?: (?!not\b|never\b|n't\b)[\w' -]{2,60}? and)?(?: has| have|'s|'ve)?(?: just| now)? (?:prescribed me|prescribed|put me on|me on|started me on)(?: {DOSE})? {DRUGS}(?:,? (?P<amount>{AMOUNT}))?(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("tak| on ", r"{I} (?:take|taking|on) {DOSE} (?P<value>(?!(?:every|each|with|before|after|daily|when|whenever|from|once|twice|three|because|that|this|these|more|less|today|tonight|about|instead|until|since|while|during|only|just|them|medication|medicine|water|sugar|milk|vitamins?)\b)[a-z][\w-]{3,30})\b", drug),
-    rule("rais|increas|upp|doubl|lower|reduc|decreas|cut|chang|adjust|halv", r"(?:{DOCTOR}|they|{OTHER}|{I})(?: has| have)?(?: just)? (?:raised|increased|upped|doubled|lowered|reduced|decreased|cut|changed|adjusted|halved) (?:(?:my|the) )?(?:dose of )?{DRUG}(?: (?:dose|dosage))?(?: from [^,;]{2,20}?)?(?: back)?(?: up| down)? to (?:{DOSE}|(?P<amount>\d+(?:\.\d+)?)(?=$|[,.!;]| (?:now|again|a day|once|twice|and|because|since)\b))", dose),
+    rule("rais|increas|upp|doubl|lower|reduc|decreas|cut|chang|adjust|halv", r"(?:{DOCTOR}|they|she|he|{OTHER}|{I})(?: has| have|'s|'ve)?(?: just)? (?:raised|increased|upped|doubled|lowered|reduced|decreased|cut|changed|adjusted|halved) (?:(?:my|the) )?(?:dose of )?{DRUG}(?: (?:dose|dosage))?(?: from [^,;]{2,20}?)?(?: back)?(?: up| down)? to (?:{DOSE}|(?P<amount>\d+(?:\.\d+)?)(?=$|[,.!;]| (?:now|again|a day|once|twice|and|because|since)\b))", dose),
     rule("mg|mcg|µg|ml|iu|units|pills|tablets", r"(?:(?:my|the) )?{DRUG}(?:(?:(?: is|'s| went|(?: has|'s) gone| goes|(?: was| got| has been| is)? (?:doubled|increased|raised|upped|bumped|reduced|halved|lowered|cut))(?: back| now)*(?: up| down)? to)|(?: is|'s)? now) {DOSE}", dose),
     rule("dose|dosage", r"(?:my|the) (?:(?:dose|dosage) of )?{DRUG}(?: (?:dose|dosage))? (?:is|was|(?:has |was |is )?(?:been )?(?:raised|increased|upped|lowered|reduced|cut|changed|adjusted) to|(?:went|has gone|is) (?:up|down) to)(?: now)? {DOSE}", dose),
     # Diet.
     rule(" not", r"{I} not(?: an?)? {DIETS}(?:{NO_MORE}|(?: at all| really)?(?=$|[,.!;]))", ends("diet_plan")),
     rule("longer", r"{I} no longer(?: an?)? {DIETS}\b", ends("diet_plan")),
-    rule("stopped|gave up|given up|quit|dropped|ditched", r"{I} (?:stopped|gave up|given up|quit|dropped|ditched)(?: being)?(?: an?| the| my)? {DIETS}(?: diet)?(?=$|[,.!])", ends("diet_plan")),
+    rule("stopped|gave up|given up|quit|dropped|ditched|done", r"{I} (?:stopped|gave up|given up|quit|dropped|ditched|done(?: with)?)(?: being)?(?: an?| the| my)? {DIETS}(?: diet)?(?=$|[,.!])", ends("diet_plan")),
     rule("eat", r"{I} (?:(?:eat|eating|started eating|started to eat) (?:meat|fish|everything|meat and fish|fish and meat) again|back to eating (?:meat|fish|everything))", eats),
     rule("e|a", r"{I}(?: (?:switched to|switching to|went|going|gone|turned|become|became|decided to go|started eating|eat|eating|started|follow|following|doing|on|keep|trying|adopted|sticking to|committed to))?(?: an?| the| my)?(?: (?:strict|strictly|fully|new|completely|mostly|totally))? {DIET}", diet),
     rule(" me on", r"my (?:doctor|dietitian|dietician|nutritionist|gp)(?: has)?(?: just)? (?:put|placed) me on(?: an?| the)? {DIET}", diet),
@@ -343,6 +348,7 @@ RULES: tuple[Rule, ...] = named(
     rule("allerg", r"{WHO}" + _HAS + r" an? (?:(?:severe|serious|bad|mild|strong|life-threatening) )?(?P<value>(?!(?:food|skin|new|seasonal)\b)[a-z]+(?: [a-z]+)?) allergy(?=$|[,.!;(]| (?:and|but|so|too|now)\b)", they_have("allergy")),
     rule("allerg", r"{WHO}" + _HAS + r" an? (?:(?:severe|serious|bad|mild|strong) )?allergy to {FOOD}(?=$|[,.!(])", they_have("allergy")),
     rule("diagnosed", r"{WHO}(?: was|(?: has|'s) been| got)(?: (?:just|recently|officially))? {DIAGNOSED}(?=$|[,.!;(]| [a-z])", they_have("condition")),
+    rule("tic|ac", r"{WHO}(?: is|'s)(?: (?:also|an?))* {AILING}", ailing(they_have("condition"))),
     rule("ha|'s got|suffer", r"{WHO}(?:" + _HAS + r"| suffers from) {CONDITION}(?=$|[,.!;(]| (?:and|but|so|since|now|in|because|for|too|which|as)\b)", they_have("condition")),
     rule("allerg", r"{WHO}(?:(?: is|'s) (?:no longer|not)| isn't) allergic to (?P<former>{DISH}){NO_MORE}?(?=$|[,.!(])", they_outgrew),
     rule("outgrew|grew out|outgrown|grown out", r"{WHO}(?: has|'s)?(?: just| finally)? (?:outgrew|grew out of|outgrown|grown out of) (?:his|her|their) (?:(?P<former>{DISH}) allergy|allergy to (?P<other_food>{DISH}))(?=$|[,.!(]| (?:as|when|years|a|according)\b)", they_outgrew),
@@ -351,15 +357,15 @@ RULES: tuple[Rule, ...] = named(
     rule("died|passed", r"{GONE}(?: has| have)?(?: (?:just|sadly|unfortunately|recently|suddenly))* (?:died|passed away|passed on)" + _GONE, died),
     rule("dead|no longer with us|no longer alive", r"{GONE} is (?:dead|no longer (?:with us|alive))" + _GONE, died),
     rule("down|sleep|euthani", r"{GONE} (?:was|had to be|has been)(?: just)? (?:put down|put to sleep|euthani[sz]ed)" + _GONE, died),
-    rule("down|sleep", r"{I}(?: had to| have had to)? put {GONE} (?:down|to sleep)" + _GONE, died),
+    rule("down|sleep", r"(?:{I}(?: had to| have had to)?|(?:the|our|my) vets?(?: had to)?) put {GONE} (?:down|to sleep)" + _GONE, died),
     rule("put down|put to sleep", r"{I}(?: had to| have had to)? (?:have|had) {GONE} put (?:down|to sleep)" + _GONE, died),
     rule("lost", r"{I} lost (?:my|our){SORT} (?P<role>mother|father|mum|mom|mam|dad|grandmother|grandfather|grandma|grandpa|uncle|aunt|brother|sister|husband|wife) (?:to|after) (?:an?|cancer|covid|illness|the|his|her)\b", died),
     # Separations.
     rule(" & i", r"{WHO} & i(?: have|'ve| just| had| finally)* " + _PARTED + r"(?=$|[,.!;]| (?:and|because|after|so|for good)\b)", parted),
-    rule("broke up|split up|separated", r"{I} (?:broke up|split up|separated|broken up) (?:with|from) {WHO}" + _GONE, parted),
+    rule("broke up|broken up|split up|separated|ended|finished", r"{I} (?:broke up|split up|separated|broken up|(?:ended|finished) (?:it|things)) (?:with|from) {WHO}" + _GONE, parted),
     rule("together", r"{I} (?:no longer|not) (?:together|dating|going out)(?: with)? {WHO}(?:{NO_MORE})?" + _GONE, parted),
     rule(" me", r"{WHO}(?: has| just)* (?:broke up with|broken up with|split up with|dumped|divorced) me" + _GONE, parted),
-    rule("left me", r"(?:my|our) (?P<role>husband|wife|girlfriend|boyfriend|partner|fiancee?) (?:has |just )?left me" + _GONE, parted),
+    rule("left me", r"(?:(?:my|our) (?P<role>husband|wife|girlfriend|boyfriend|partner|fiancee?)|{ALONE})(?: has| just)* left me" + _GONE, parted),
     rule("divorced", r"{WHO}" + _HAVE + r"(?: got)? (?:divorced|separated)(?=$|[,.!;]| (?:and|after|now)\b)", ends_for("married_to")),
     rule("divorced", r"{I} divorced {WHO}" + _GONE, parted),
     rule("married|divorce", r"(?:{I} (?:no longer|not) married{NO_MORE}?|(?:our|my|the) divorce (?:is|was|got|has been) (?:final|finalised|finalized))(?=$|[,.!]| (?:now|and)\b)", ends("married_to")),
@@ -371,7 +377,7 @@ RULES: tuple[Rule, ...] = named(
     rule("off|cancel", r"(?:{NAME}|(?:the|our|my) (?:trip|holiday|vacation) to (?P<value>[A-Z][\w-]+)|(?:the|our|my) (?P<other>[A-Z][\w-]+) (?:trip|holiday|vacation))(?:{GOT}|'s| is) (?:now )?(?:off|cancelled|canceled|called off)(?=$|[,.!;(]| (?:and|because|now|after all)\b)", trip_over),
     rule("decided not", r"{I} decided not to (?:go|fly|travel) to {NAME}{END}", trip_over),
     rule("no longer|not", r"{AM} (?:not|no longer) (?:going|flying|travelling|traveling) to {NAME}(?: (?:after all|any ?more|any longer))?{END}", trip_over),
-    rule("cancel|called off", r"{I}(?: (?:had|have) to)? (?:cancel|cancelled|canceled|called off) (?:(?:the|our|my) (?:trip|holiday|vacation) to )?{NAME}{END}", trip_over),
+    rule("cancel|called off", r"{I}(?: (?:had|have|need) to| must)? (?:cancel|cancelled|canceled|called off) (?:(?:the|our|my) (?:trip|holiday|vacation) to )?{NAME}{END}", trip_over),
     rule("back|return|home", r"{I}(?: safely)? (?:(?:(?:got|came|come|flown|flew|travelled) )?(?:back|home)|back home|returned)(?: safely| home)? from (?:(?:the|our|my) (?:(?P<other>(?-i:[A-Z])[\w-]+) (?:trip|holidays?|vacation|honeymoon)|(?:trip|holidays?|vacation|honeymoon) (?:to|in) (?P<value>(?-i:[A-Z])[\w-]+))|{NAME}){END}", trip_over),
     # Weddings.
     rule("engaged", r"{WHO}" + _HAVE + r"(?: got)? engaged to {OTHER}{FROM_HERE}", they_are_engaged),
@@ -395,15 +401,15 @@ RULES: tuple[Rule, ...] = named(
     # Where others live and work.
     rule("moved", r"{WHO}" + _HAVE + r" moved (?:back )?in with (?:my|our|his|her|their|some|a (?:friend|roommate|flatmate|couple)|(?-i:[A-Z]))[^,;]{0,40}? in {NAME}{END}", they_moved_to),
     rule("moved", r"{WHO}" + _HAVE + r" moved (?:back )?in with (?:me|us)(?=$|[,.!;]| (?:and|again|now|to|because)\b)", they_moved_in_with_me),
-    rule("moved", r"{WHO}" + _HAVE + r" moved (?:back )?out(?=$|[,.!;]| (?:again|now)\b)", ends_for("lives_with")),
+    rule("moved", r"{WHO}" + _HAVE + r" moved (?:back )?out(?=$|[,.!;]| (?:again|now)\b)", they_moved_out),
     rule("live|living", r"(?:{WHO}|{THEIRS})(?: is)?(?: (?:now|currently|still|also))? (?:lives|living) with (?:me|us)(?=$|[,.!;]| (?:and|again|now|too|for|because|these)\b)", they_live_with_me),
     rule("moved", r"{WHO}" + _HAVE + r" moved (?:back )?in with (?:my|our|his|her|their|(?-i:[A-Z]))", ends_for("lives_in")),
     rule("mov|relocat", r"{WHO}(?: (?:and|&) {OTHER})?(?:(?: is| are)(?: also| both| now)? (?:(?P<wed>married) (?:and|&) )?(?:going to move|moving|relocating)|'s (?:going to move|moving)| will (?:move|relocate))(?: (?:over|back|down|up|out))? (?:to|into)(?: (?:{SOME_HOME}|an? (?:care|nursing|retirement) home) in)? {PLACE}{NAME}{END}", they_move),
     rule("moved", r"{WHO}" + _HAVE + r" moved from {FORMER} to {NAME}{END}", they_moved_to),
-    rule("moved|relocated", r"{WHO}" + _HAVE + r" (?:moved|relocated)(?: (?:back|over|out|down|up))?" + _AGAIN + r" (?:to|into) {PLACE}{NAME}{END}", they_moved_to),
+    rule("moved|relocated", r"{WHO}(?: (?:and|&) (?:(?:his|her|their) \w+|{OTHER}))?" + _HAVE + r" (?:moved|relocated)(?: (?:back|over|out|down|up))?" + _AGAIN + _ALONG + r" (?:to|into) {PLACE}{NAME}{END}", they_moved_to),
     rule("settled", r"{WHO}" + _HAVE + r" settled(?: down)? in {NAME}{END}", they_moved_to),
     rule("no longer|n't|not", r"{WHO} (?:no longer (?:lives|living)|(?:doesn't|does not) live) in {NAME}(?:{NO_MORE})?{END}", ends_for("lives_in")),
-    rule("live|living|based", r"{WHO}(?: is)?(?: (?:now|currently|still))? (?:lives|living|based)(?: (?:alone|(?:on|by) (?:his|her|their) own|by (?:himself|herself)))? in {NAME}{END}", they_live_in),
+    rule("live|living|based", r"{WHO}(?: is)?(?: (?:now|currently|still))? (?:lives|living|based)(?: (?:now|alone|(?:on|by) (?:his|her|their) own|by (?:himself|herself)))? in {NAME}{END}", they_live_in),
     rule("no longer|n't|not", r"{WHO} (?:no longer works|(?:doesn't|does not) work) (?:at|for) {NAME}(?:{NO_MORE})?{END}", ends_for("works_at")),
     rule("quit|left|lost|resign", r"{WHO}" + _HAVE + r" (?:quit|left|lost|resigned from) (?:his|her|their) (?:job|position)(?: (?:at|with) {NAME})?(?=$|[,.!;]| (?:and|because|to|after|so)\b)", ends_for("works_at")),
     rule("quit|left|resign|fired|laid off|let go", r"{WHO}" + _HAVE + r" (?:quit|left|resigned from|(?:fired|laid off|let go) (?:by|from|at)) {NAME}{END}", ends_for("works_at")),
@@ -490,6 +496,7 @@ RULES: tuple[Rule, ...] = named(
     # Preferences.
     rule("favorite|favourite|fave", r"(?:my (?:(?:new|current|all-time) )?(?:favou?rite|fave)|fave) (?P<what>[a-z]+(?: (?!now|these|at|right|is|are)[a-z]+)?)(?: (?:now|nowadays|currently|these days|right now|at the mo(?:ment)?|atm))? (?:is|are)(?: (?:now|currently|still))? (?P<value>(?!(?:the|a|an|when|to|that|this|how|by|not|in|on|at|from|probably)\b)[\w'&-]+(?: (?!(?:and|but|because|since|so|by|from|in|at|when|which|that|of|now|nowadays|currently|these|right|again)\b)[\w'&-]+){0,3})(?=$|[,.!]| (?:and|but|because|since|so|by|from|now|nowadays|currently|these days|right now|at the mo(?:ment)?|atm|again|btw)\b)", favourite),
     rule("stopped|gave up|given up|quit", r"{I} (?:stopped|gave up|given up|quit)(?: (?:going|doing|playing|attending))?(?: to)?(?: my)? (?!(?:smok|drink|eat|vap|tak|us|try|work|be|hav|gett|mak|worry|think|car|talk|buy)ing\b)(?!(?:the )?{A_DRUG}){HABIT}(?: {LESSONS})?(?=$|[,.!;]| (?:now|altogether|because|for good|since|and|completely)\b)", weekly_over),
+    rule("any", r"{I} (?:don't|do not) (?:go to|go|do|play|attend) {HABIT}{NO_MORE}(?=$|[,.!;]| (?:because|since|and)\b)", weekly_over),
     rule("any", r"i (?:don't|do not)(?: really)? (?:like|love|enjoy) (?P<value>(?:[\w'-]+ ){1,4}?)(?:any ?more|any longer)", no_longer),
     rule("longer|stopped", r"i (?:no longer (?:like|love|enjoy)|stopped (?:liking|enjoying)) {LIKED}", no_longer),
     rule("prefer", r"i(?: (?:really|also|still|now|just|much))* (?P<verb>prefer) (?P<value>(?!(?:it|that|this|to|not|the|a|an|your|you|them|if|when)\b)[\w'-]+(?: (?!(?:to|over|than|and|but|because|so|if|when|as|it|that|with|for|now|again|these|nowadays)\b)[\w'-]+){0,3})(?=$|[.!,]| (?:to|over|than|because|now|again|these days|nowadays)\b)", likes),

@@ -11,6 +11,7 @@ from mnemolog.domain.extraction import times
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.rule import Make, Said, form
 from mnemolog.domain.extraction.vocabulary import (
+    AILMENTS,
     CARS,
     MODELS,
     MORE_THAN_ITS_PREDICATE,
@@ -86,6 +87,17 @@ def values(predicate: str) -> Make:
         )
         for one in said.values
     )
+
+
+def ailing(make: Make) -> Make:
+    """A condition of which only the adjective was said: who is a type 2 diabetic has type 2 diabetes."""
+
+    def named(said: Said) -> Sequence[Candidate]:
+        adjective, sort = said.match["value"], (said.match["sort"] or "").lower()
+        name = " ".join(filter(None, (sort if sort.startswith("type") else "", AILMENTS[adjective.lower()])))
+        return [replace(one, object=name) if one.object == adjective else one for one in make(said)]
+
+    return named
 
 
 def ends(predicate: str, *, in_short: bool = False) -> Make:

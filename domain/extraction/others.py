@@ -122,6 +122,13 @@ def ends_for(predicate: str) -> Make:
     return make
 
 
+def they_moved_out(said: Said) -> Sequence[Candidate]:
+    """Nobody who moved out lives with the author, as flatmates do."""
+    gone, name = ends_for("lives_with")(said), said.named("alone")
+    flatmate = Candidate(predicate="roommate", object=name, category=PERSON, action=Action.END, changes=True)
+    return (*gone, replace(flatmate, until=gone[-1].until)) if gone and name else gone
+
+
 they_live_in = _states("lives_in", "Location", changes=False)
 they_moved_to = _states("lives_in", "Location", changes=True)
 they_work_at = _states("works_at", "Organization", changes=False)

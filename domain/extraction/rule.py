@@ -15,6 +15,7 @@ from functools import cache
 from mnemolog.domain.extraction.candidate import Candidate
 from mnemolog.domain.extraction.times import DAY, Dated
 from mnemolog.domain.extraction.vocabulary import (
+    AILMENTS,
     CARS,
     DIETS,
     LANGUAGES,
@@ -196,7 +197,7 @@ _NO_DISH = r"(?:and|or|so|too|also|now|since|because|but|as|though|tho|btw|fyi|l
 DRUG = (
     r"(?:(?!april\b)[a-z]+(?:pril|sartan|statin|azole|azepam|azolam|mycin|cillin|formin|oxetine|pram|lukast|olol|terol|butamol|sonide|coxib|oxacin"
     r"|thyroxine|parin|profen|tidine|semide|gliptin|dipine|zepine|triptan|setron|zide|gabalin|pentin|xaban|triptyline|cycline|tadine|tizine|glutide|flozin|peridone|lamotrigine)|insulin|aspirin|paracetamol"
-    r"|acetaminophen|warfarin|xarelto|eliquis|prozac|zoloft|lexapro|xanax|ritalin|adderall|lithium|methotrexate|vitamin [a-k]\d{0,2}"
+    r"|acetaminophen|warfarin|xarelto|eliquis|prozac|zoloft|lexapro|xanax|ritalin|adderall|strattera|vyvanse|elvanse|lithium|methotrexate|vitamin [a-k]\d{0,2}"
     r"|prednis(?:ol)?one|hydrocortisone|sertraline|venlafaxine|mirtazapine|quetiapine|olanzapine|naproxen|codeine|tramadol|morphine"
     r"|clopidogrel|tamsulosin|allopurinol|colchicine|digoxin|tamoxifen|letrozole|anastrozole|cetirizine|propranolol|melatonin|ventolin|symbicort|seretide|ozempic|wegovy|mounjaro|humira|lipitor|zyrtec|concerta|lyrica|antidepressants|antihistamines|birth control|beta[- ]blockers)\b"
 )
@@ -226,6 +227,7 @@ _FRAGMENTS = {
     "PERSON": rf"(?-i:(?!(?:{_NO_PERSON})(?![\w'-])))",
     "END": (
         r"(?=$|[,.!;:(]| (?:now|too|again|with|for|as|in|on|at|where|which|who|after|before|by|from|next|instead|to"
+        r"|near|close|above|below|opposite|behind|beside|across|overlooking"
         r"|together|permanently|full[- ]time|part[- ]time|right|these|already|today|currently|because|though|and|or|since"
         r"|alone|until|while|when)\b)"
     ),
@@ -246,6 +248,9 @@ _FRAGMENTS = {
         r"|tinnitus|sleep apnea|sleep apnoea|dyslexia|anemia|anaemia|fibromyalgia|glaucoma|osteoporosis|pcos|parkinson's"
         r"|multiple sclerosis)(?: disease| disorder)?)\b"
     ),
+    "AILING": (
+        rf"(?:(?P<sort>type [12]|severely|mildly) )?(?P<value>{'|'.join(AILMENTS)})(?=$|[,.!;(]| (?:and|but|so|since|now|too|as|because|for|which|with)\b)"
+    ),
     # What a doctor found, whatever it is called.
     "DIAGNOSED": (
         r"diagnosed with (?:an? )?(?P<value>(?!(?:the|an?|it|this|that|these|those|my|his|her|some|something|nothing|no|being|having)\b)[a-z][\w'-]*"
@@ -262,7 +267,7 @@ _FRAGMENTS = {
     # An occupation, or any title if an employer follows.
     "AS_A": r"as an? (?:{OCCUPATION}|(?P<title>[a-z][\w-]*(?: [a-z][\w-]*){0,2}?)(?= (?:at|for|with) (?-i:[A-Z])))",
     "OCCUPATION": (
-        r"(?P<value>(?:(?!(?:bad|terrible|good|great|better|big|huge|natural|born|the|if|not|pretty|very|cautious|careful|slow|fast|safe|nervous|quick|picky|daily|former|ex|retired|so|such|decent|amateur|hobby|home|real|new|first-time|frequent|one-time|wannabe)\b)[\w-]+ ){0,2}"
+        r"(?P<value>(?:(?!(?:bad|terrible|good|great|better|big|huge|natural|born|the|if|not|pretty|very|cautious|careful|slow|fast|safe|nervous|quick|picky|daily|former|ex|so|such|decent|amateur|hobby|home|real|new|first-time|frequent|one-time|wannabe)\b)[\w-]+ ){0,2}"
         rf"(?:{OCCUPATIONS}))\b"
     ),
     "TREATS": r"(?:{DOCTOR}|(?-i:Dr|Prof)\.? (?-i:[A-Z])[\w'-]+|the (?:hospital|clinic|surgery))",

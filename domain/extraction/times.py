@@ -155,7 +155,7 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
             named = _OF_THE_DAY.sub("", re.sub(r"^(?:in|on|at|over|earlier) ", "", phrase, flags=re.IGNORECASE))
             since = since or point(named, at, future=future)
             span = span or (phrase.lower() if _SPAN.match(phrase) else "")
-        if since and not stamp:
+        if since and not stamp and not found["for"]:
             stamp = _stamp(phrase.lower(), since)
             onward = onward or len(stamp) in (4, 7)
     text = " ".join(_PHRASE.sub(" ", clause).split())

@@ -5,6 +5,16 @@ DIETS = (
     "|dairy[- ]free|lactose[- ]free|sugar[- ]free|plant[- ]based|mediterranean|omnivore|carnivore|halal|kosher|raw vegan"
     "|whole30|dash"
 )
+AILMENTS = {
+    "diabetic": "diabetes",
+    "asthmatic": "asthma",
+    "epileptic": "epilepsy",
+    "coeliac": "coeliac disease",
+    "celiac": "celiac disease",
+    "autistic": "autism",
+    "dyslexic": "dyslexia",
+}
+"""What somebody has who is called so."""
 LANGUAGES = (
     "Arabic|Bengali|Bulgarian|Cantonese|Catalan|Chinese|Croatian|Czech|Danish|Dutch|English|Estonian|Farsi|Finnish"
     "|French|Galician|German|Greek|Hebrew|Hindi|Hungarian|Icelandic|Indonesian|Irish|Italian|Japanese|Korean|Latvian"
@@ -175,10 +185,10 @@ SUBJECTS = (
 )
 """What somebody may study; much else is switched to."""
 VERBS = (
-    "adores|asked|bakes|became|bought|broke|brought|called|came|cooks|couldn't|did|didn't|does|doesn't|drives|fell|gave"
-    "|gets|goes|got|hates|helps|introduced|invited|joined|keeps|knows|left|likes|lives|looks|loves|made|makes|married|met|quit"
-    "|moved|needs|plays|plans|prefers|runs|sang|sends|sent|sings|sold|speaks|started|stayed|stays|studies|swears|swims|takes"
-    "|taught|teaches|thinks|took|travels|turned|turns|visited|visits|wants|went|works|writes"
+    "adores|asked|bakes|became|bought|broke|brought|called|came|cooks|could|couldn't|did|didn't|does|doesn't|drives|drove|fell|found|gave"
+    "|gets|goes|got|hates|helps|introduced|invited|joined|keeps|kept|knows|left|likes|lives|looks|lost|loves|made|makes|married|met|put|quit|rang|ran"
+    "|moved|needs|plays|plans|prefers|runs|said|sang|saw|says|sends|sent|set|sings|sold|spent|speaks|started|stayed|stays|studies|swears|swims|takes"
+    "|taught|teaches|tells|thinks|told|took|travels|turned|turns|visited|visits|wants|went|won|works|writes|wrote"
 )
 """What shows that a name stands before it, as in "my friend Ada drives me"."""
 _PREDICATE_WORDS = (
