@@ -361,7 +361,8 @@ _OTHER_NAME = re.compile(
     re.IGNORECASE,
 )
 _OF_HOME = re.compile(
-    r"\b(?:mov(?:ed?|ing)|liv(?:ed?|ing)|relocat\w+|settled|new (?:flat|house|home|place|apartment|city|town))\b", re.IGNORECASE
+    r"\b(?:mov(?:ed?|ing)|liv(?:ed?|ing)|relocat\w+|settled|new (?:flat|house|home|place|apartment|city|town))\b",
+    re.IGNORECASE,
 )
 _OF_JOB = re.compile(r"\b(?:jobs?|worked|hired|employers?|resigned|fired|(?:quit|left) (?-i:[A-Z]))", re.IGNORECASE)
 _JOB = re.compile(
