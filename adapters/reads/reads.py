@@ -1,5 +1,6 @@
 """The reads of an engine: query, history, changes, sessions; current, or as of an earlier moment."""
 
+import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
@@ -51,6 +52,7 @@ from mnemolog.projections.reads.watching import WatchReads
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.vectors.embedder import Embedder
 from mnemolog.projections.vectors.index import VectorIndex
+from mnemolog.projections.vectors.projector import NAME as VECTORS
 from mnemolog.projections.vectors.question import Question, questions_of
 from mnemolog.projections.visibility import viewed
 from mnemolog.projections.working.projector import SessionPlace
@@ -251,7 +253,7 @@ class Reads(
             while True:
                 embedded, there = questions_of(texts, embedder), moment
                 if moment.as_of is None:
-                    questions, _ = await together(embedded, self._wait(stream, moment, names))
+                    questions = await self._embedded(embedded, stream, moment, names)
                     there = replace(moment, after=None, consistency="eventual")
                 else:
                     questions = await embedded
@@ -262,6 +264,25 @@ class Reads(
                 if now is embedder:
                     return questions, found
                 embedder = now
+
+    async def _embedded(
+        self, embedded: Awaitable[Sequence[Question]], stream: StreamId, moment: Moment, names: Sequence[str]
+    ) -> Sequence[Question]:
+        """The questions, once the projections show what a live read must see.
+
+        Without their vectors it goes by words alone, and does not wait for the vectors of what is new.
+        """
+        shown = asyncio.create_task(self._wait(stream, moment, names))
+        try:
+            questions = await embedded
+            if any(one.fault for one in questions):
+                await self._wait(stream, moment, [name for name in names if name != VECTORS])
+            else:
+                await shown
+            return questions
+        finally:
+            shown.cancel()
+            await asyncio.gather(shown, return_exceptions=True)
 
     async def _seen_embedder(self, moment: Moment) -> Embedder:
         return self._embedder if moment.as_of is not None else await self._live_embedder()

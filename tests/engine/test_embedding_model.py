@@ -103,6 +103,20 @@ async def test_while_the_server_is_away_memories_are_written_and_embedded_when_i
         assert unavailable.value.field == "model_url"
 
 
+async def test_what_was_written_while_the_server_is_away_is_found_by_its_words(
+    tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_engine(settings_of(tmp_path, server, model_retries=0)) as engine:
+        ana = Person(engine, "ana")
+        monkeypatch.setattr(server, "good", lambda request: error(401))
+        await ana.creates("Ana has a cat")
+        found = await ana.asks("Who has a cat?")
+        assert [hit.text for hit in found.hits] == ["Ana has a cat"]
+        assert [*found.skipped] == ["similarity: the embedding model gives no vector (model_not_accessible)"]
+        told = await engine.reads.context(ana.viewer, ContextRequest(query="a cat"))
+        assert ([undated(one) for one in told.bullets], told.skipped) == (["[note] Ana has a cat"], found.skipped)
+
+
 async def test_another_model_under_the_same_name_is_noticed_and_nothing_is_lost(
     tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
