@@ -14,6 +14,8 @@ from mnemolog.domain.turn import Shown
 KIND = "message"
 # The category of messages: policies allow it to an agent and say how it enters the context (B §5).
 CATEGORY = "activity"
+# The text of a message that has none, such as the call of a tool. No search finds it.
+WITHOUT_TEXT = "(no text)"
 # Messages share the vector index with memories, whose ids are UUIDs.
 _SUBJECT_IDS = UUID("8a3d9a0e-2f0b-5c47-9f0e-6a1df6d1c0b5")
 

@@ -32,6 +32,7 @@ from mnemolog.transcript import Transcript
 if TYPE_CHECKING:
     from mnemolog.adapters.operations.results import MessageView
 
+TOOLS = ("search_memory", "add_memory", "get_context")
 ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
 TOP_K = 5
 
@@ -69,7 +70,7 @@ class MnemologChatMessageHistory(Transcript, BaseChatMessageHistory):
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Record messages together."""
-        await self._append([(_role(one), str(one.text), message_to_dict(one)) for one in messages])
+        await self._append([(_role(one), _text(one), message_to_dict(one)) for one in messages])
 
     def clear(self) -> None:
         """Delete the messages of the thread. They can be restored."""
@@ -103,7 +104,8 @@ def memory_tools(
         """Search what is known of the user, best first. Use it before you answer a question about the user."""
         whose = {name: value for name, value in who.items() if name != "thread_id"}
         found = await twin.search(query, top_k=top_k, **whose)
-        return "\n".join(hit.bullet for hit in found.hits) or "Nothing is known."
+        unknown = [f"Nothing is known of {name}." for name in found.unknown]
+        return "\n".join([*(hit.bullet for hit in found.hits), *unknown]) or found.nothing
 
     async def add_memory(text: str) -> str:
         """Remember one thing about the user: a short statement in the third person."""
@@ -111,9 +113,9 @@ def memory_tools(
         return f"Remembered as {created.memory_id}."
 
     async def get_context(query: str) -> str:
-        """Read what matters about the user for answering a message: pinned, recent and relevant memories."""
+        """Read what you need to know of the user to answer a message."""
         found = await twin.context(query, **who)
-        return "\n".join(found.lines) or "Nothing is known."
+        return found.text or found.nothing
 
     runner = memory if isinstance(memory, Memory) else Blocking(twin)
     return [_tool(runner, one) for one in (search_memory, add_memory, get_context)]
@@ -136,6 +138,11 @@ def _arguments(verb: Callable[..., Any]) -> Any:
 
 def _role(message: BaseMessage) -> str:
     return ROLES.get(message.type, "user")
+
+
+def _text(message: BaseMessage) -> str:
+    """What is searched of a message. What these tools returned is known already."""
+    return "" if message.type == "tool" and message.name in TOOLS else str(message.text)
 
 
 def _read(written: Any) -> BaseMessage:

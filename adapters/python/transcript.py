@@ -17,6 +17,7 @@ from mnemolog.borrowing import Borrowing
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.json_value import MAX_JSON_BYTES
+from mnemolog.domain.message import WITHOUT_TEXT
 from mnemolog.domain.text import CONTROL, clean
 from mnemolog.memory import AsyncMemory
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PAGE = 200
-# What is searched of a message without a text, such as the call of a tool.
-WITHOUT_TEXT = "(no text)"
 MAX_KEPT_BYTES = MAX_JSON_BYTES - 1024
 LONG, PLACE = 1024, "mnemolog_text"
 

@@ -33,7 +33,7 @@ from mnemolog.domain.category import PROCEDURAL
 from mnemolog.domain.importance import from_five
 from mnemolog.domain.memory import VISIBLE, Kind
 from mnemolog.domain.memory_key import MemoryType
-from mnemolog.domain.message import CATEGORY
+from mnemolog.domain.message import CATEGORY, WITHOUT_TEXT
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.relevance import Said
 from mnemolog.domain.turn import Role
@@ -128,6 +128,7 @@ class Candidates(Varying):
         found = [
             *message_reader.visible_to(viewer),
             message_reader.active(),
+            column.text != WITHOUT_TEXT,
             ~column.remembered,
             *shared_conditions(asked, column),
         ]

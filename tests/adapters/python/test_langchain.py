@@ -105,9 +105,26 @@ async def test_tools_read_and_write_the_memory_of_one_user(memory: Memory, user:
     assert set(tools["search_memory"].args) == {"query", "top_k"}
     assert set(tools["add_memory"].args) == {"text"}
 
-    assert tools["search_memory"].invoke({"query": "tea"}) == "Nothing is known."
+    assert tools["search_memory"].invoke({"query": "tea"}).startswith('Nothing is known about "tea"')
+    assert "Nothing is known about" in tools["get_context"].invoke({"query": "tea"})
     assert tools["add_memory"].invoke({"text": "Ana drinks green tea"}).startswith("Remembered as ")
     assert "green tea" in tools["search_memory"].invoke({"query": "What does Ana drink?", "top_k": 1})
     assert "green tea" in tools["get_context"].invoke({"query": "What does Ana drink?"})
     other = {one.name: one for one in memory_tools(memory, user_id=f"{user}-other")}
-    assert other["search_memory"].invoke({"query": "tea"}) == "Nothing is known."
+    assert other["search_memory"].invoke({"query": "tea"}).startswith("Nothing is known")
+
+
+def test_neither_the_call_of_a_memory_tool_nor_what_it_returned_is_found(memory: Memory, user: str) -> None:
+    history = history_of(memory, user)
+    tools = {one.name: one for one in memory_tools(memory, user_id=user, agent_id="coach")}
+    tools["add_memory"].invoke({"text": "Ana drinks green tea"})
+    call: Any = {"name": "search_memory", "args": {"query": "tea"}, "id": "call-1", "type": "tool_call"}
+    returned = tools["search_memory"].invoke(call)
+    elsewhere = ToolMessage("The shop sells black tea", name="shop", tool_call_id="call-2")
+    history.add_messages([AIMessage("", tool_calls=[call]), returned, elsewhere])
+    assert history.messages[1] == returned
+    found = tools["search_memory"].invoke({"query": "Which tea?"}).splitlines()
+    assert [one.partition(" (")[0] for one in found] == [
+        "[note] Ana drinks green tea",
+        '[message] "The shop sells black tea"',
+    ]
