@@ -316,7 +316,7 @@ async def _recent(
 ) -> Sequence[Hit]:
     """The last messages of the thread, the oldest first, each with lines for its artifacts (E §Context Building).
 
-    Facts that they stated and that no longer hold are named behind them.
+    Each begins with who speaks, by name or else by role. Facts in it that no longer hold are named behind it.
     """
     if not request.recent or not asked.viewer.may_read(CATEGORY):
         return []
@@ -327,7 +327,8 @@ async def _recent(
     hits = []
     for row in rows:
         told = " ".join([row["text"], *lines.get(row["message_id"], ())])
-        shown = {**row, "line": row["line"].replace(row["text"], told)}
+        line = row["line"].replace(row["text"], told)
+        shown = {**row, "line": line if row["speaker"] else f"{row['role']}: {line}"}
         hits.append(replace(hit_of_row(told_former(shown, *over.get(row["message_id"], ((), ())))), score=1.0))
     return ranking.within_budget(hits[::-1], budget, _line, count_tokens)[::-1]
 

@@ -200,9 +200,12 @@ async def test_a_context_has_the_conversation_what_is_remembered_and_what_was_at
     whole = await found()
     assert [hit.row["text"] for hit in whole.recent] == list(said[1:])
     assert "Always consider:\n- " in whole.text
-    assert "The last messages:\n- The rent there is 900 euros. (2026-03-03)\n- I moved to Leipzig." in whole.text
+    assert (
+        "The last messages:\n- user: The rent there is 900 euros. (2026-03-03)\n- user: I moved to Leipzig."
+        in whole.text
+    )
     assert "- renew the passport" in whole.text
-    assert whole.text.count("\n- I moved to Leipzig.") == 1, "what is shown as conversation is not shown again"
+    assert whole.text.count("I moved to Leipzig.") == 1, "what is shown as conversation is not shown again"
     small = await found(budget_tokens=160)
     assert count_tokens(small.text) <= 160
     assert [hit.row["text"] for hit in small.recent] in ([said[-1]], list(said[-2:])), "the latest have room"
