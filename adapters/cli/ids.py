@@ -46,6 +46,7 @@ _KINDS = {
 _OF_WEBHOOKS = frozenset({"webhook_id", "delivery_id"})
 # Ids of the command's own kind.
 _SAME_KIND = frozenset({"absorbed_ids", "to_id"})
+_FILTERS = "filters"
 # Ids of any kind. `why` also accepts the name of a profile field.
 _ANY = "id"
 
@@ -55,12 +56,16 @@ def with_placeholders(operation: Operation[Any, Any], fields: Mapping[str, Any])
     used.
     """
     known, numbers = operation.request.model_fields, count()
-    return {
-        name: _each(value, lambda one: str(UUID(int=next(numbers))) if BEGINNING.fullmatch(str(one)) else one)
-        if _takes_ids(name, known[name])
-        else value
-        for name, value in fields.items()
-    }
+
+    def placed(value: Any) -> Any:
+        return _each(value, lambda one: str(UUID(int=next(numbers))) if BEGINNING.fullmatch(str(one)) else one)
+
+    def replaced(name: str, value: Any) -> Any:
+        if name == _FILTERS and isinstance(value, Mapping):
+            return {one: placed(ids) if one in _KINDS else ids for one, ids in value.items()}
+        return placed(value) if _takes_ids(name, known[name]) else value
+
+    return {name: replaced(name, value) for name, value in fields.items()}
 
 
 async def completed(engine: Engine, operation: Operation[Any, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,13 +78,26 @@ async def completed(engine: Engine, operation: Operation[Any, Any], fields: Mapp
         viewer = Viewer.of_library(tenant, agent_id)
     found: dict[str, Any] = {}
     for name, value in fields.items():
-        if _takes_ids(name, operation.request.model_fields[name]):
+        if name == _FILTERS and isinstance(value, Mapping):
+            found[name] = {one: await _filter(engine, viewer, one, value[one]) for one in value}
+        elif _takes_ids(name, operation.request.model_fields[name]):
             asked = {**fields, **found}
             many = [await _whole(engine, viewer, operation, name, str(one), asked) for one in _listed(value)]
             found[name] = tuple(many) if isinstance(value, list | tuple) else many[0]
         else:
             found[name] = value
     return found
+
+
+async def _filter(engine: Engine, viewer: Viewer, name: str, value: Any) -> Any:
+    if name not in _KINDS:
+        return value
+    field, kind = f"{_FILTERS}.{name}", _KINDS[name]
+    many = [
+        await engine.reads.id_beginning(viewer, one, field, kind) if BEGINNING.fullmatch(one) else one
+        for one in map(str, _listed(value))
+    ]
+    return many if isinstance(value, list | tuple) else many[0]
 
 
 async def _whole(

@@ -113,6 +113,25 @@ async def test_no_list_is_read_to_complete_an_id(engine: Engine, user: str, monk
     assert (await run(engine, user, "why", str(summary["summary_id"])[:30], "-a", ana.agent)).code == 0
 
 
+async def test_a_filter_takes_what_a_table_shows(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.says("I like tea")
+    await segment(engine, ana.stream, ana.agent, "main")
+    await engine.settled(PATIENCE)
+    [session], [episode] = await engine.reads.sessions(ana.viewer), await engine.reads.episodes(ana.viewer)
+    speaker = (await run(engine, user, "entity", "add", "Marta", "--json")).value["entity_id"]
+
+    async def found(*filters: str) -> Ran:
+        given = [part for one in filters for part in ("-f", one)]
+        return await run(engine, user, "search", "tea", *given, "-a", ana.agent, "--json")
+
+    for given in (f"session_id={session['session_id']}", f"episode_id={episode['episode_id']}"):
+        assert [one["kind"] for one in (await found(given[:30])).value["bullets"]] == ["message"]
+    assert (await found(f"entity_ids={speaker[:18]}")).value["bullets"] == []
+    unknown = (await found("episode_id=ffffffff-ff")).value["error"]
+    assert (unknown["code"], unknown["field"]) == ("not_found", "filters.episode_id")
+
+
 async def test_a_beginning_of_several_names_them_all(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     tea, coffee = [await ana.creates(text) for text in ("Ana drinks tea", "Ana drinks coffee")]
