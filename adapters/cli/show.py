@@ -40,6 +40,16 @@ from mnemolog.domain.patrol import What
 from mnemolog.domain.recall import SEPARATOR
 from mnemolog.domain.sentence import value_text
 
+# What may be erased besides memories and turns: singular and, if it is irregular, plural.
+KNOWN = {
+    "entity": ("entity", "entities"),
+    "relation": ("fact",),
+    "profile": ("profile field",),
+    "todo": ("todo",),
+    "artifact": ("artifact",),
+    "document": ("document",),
+    "being_entry": ("entry", "entries"),
+}
 LISTED = 10  # The maximum number of ids or changes shown.
 
 
@@ -101,22 +111,25 @@ def _forgotten(found: Forgotten) -> None:
 
 
 def _erased(found: Erased) -> None:
+    kinds = {kind: [one.partition(":")[2] for one in found.known if one.startswith(f"{kind}:")] for kind in KNOWN}
     counts = [
         output.count(len(found.memories), "memory", "memories"),
         output.count(len(found.turns), "turn"),
-        *([f"{len(found.known):,} entities, facts, profile fields, todos and artifacts"] if found.known else []),
+        *(output.count(len(ids), *KNOWN[kind]) for kind, ids in kinds.items() if ids),
     ]
     if found.receipt:
         output.receipt(f"Erased {', '.join(counts)}; their keys are destroyed", found.receipt)
         for name, error in found.held_up.items():
             output.line("  !", f"{error['message']}; the text was removed from {name} all the same")
             output.line("    →", error["fix"])
-        output.console.print("  [dim]run `mnemolog prove-erased` to check that it cannot be read anywhere[/]")
+        proof = "knowledge prove-erased" if kinds["document"] else "prove-erased"
+        output.console.print(f"  [dim]run `mnemolog {proof}` to check that it cannot be read anywhere[/]")
         return
     output.console.print(f"To be erased: {', '.join(counts)}")
     _ids("memory", found.memories)
     _ids("turn", found.turns)
-    _ids("known", found.known)
+    for kind, ids in kinds.items():
+        _ids(KNOWN[kind][0], ids)
     _ids("in part", found.cleared)
     if found.survivors:
         output.console.print("[yellow]The text may survive in the memories these were merged into:[/] --with-survivors")

@@ -43,6 +43,16 @@ async def test_a_memory_is_shown_erased_and_proven(engine: Engine, user: str) ->
     assert (gone.code, gone.value["error"]["code"]) == (1, "erased")
 
 
+async def test_what_goes_with_a_turn_is_counted_by_kind(engine: Engine, user: str) -> None:
+    await engine.writes.record_turn({"user_id": user, "turn_id": "t-1", "text": "I moved to Lisbon"})
+    fact = ("me", "lives_in", "Lisbon", "--turn", "t-1")
+    assert (await run(engine, "fact", "add", *fact, "-u", user)).code == 0
+    dry = await run(engine, "message", "erase", "t-1", "-u", user, "--dry-run")
+    first, *ids = dry.out.splitlines()
+    assert first == "To be erased: 0 memories, 1 turn, 2 entities, 1 fact"
+    assert [one.split()[0] for one in ids] == ["turn", "entity", "entity", "fact"]
+
+
 @pytest.mark.spec("X07")
 async def test_nothing_is_erased_without_a_yes(engine: Engine, user: str) -> None:
     memory_id, _ = await engine.writes.create({"user_id": user, "text": f"Ana hides in {SECRET}"})
