@@ -129,6 +129,10 @@ def become(request: Request) -> None:
     os.environ.clear()
     os.environ.update(request.environment)
     sys.executable = sys.argv[2]
+    # What is written to is another file now, which may not be one that has positions.
+    sys.stdin = os.fdopen(0, closefd=False)
+    sys.stdout = os.fdopen(1, "w", closefd=False)
+    sys.stderr = os.fdopen(2, "w", errors="backslashreplace", buffering=1, closefd=False)
 
 
 def run(arguments: Sequence[str]) -> None:
