@@ -8,7 +8,7 @@ from mnemolog.domain.extraction import rule
 from mnemolog.domain.extraction.corrections import contrasted, correction
 from mnemolog.domain.extraction.denials import denials
 from mnemolog.domain.extraction.figures import COST
-from mnemolog.domain.extraction.times import POINT, is_time
+from mnemolog.domain.extraction.times import LASTING, MONTH, POINT, is_time
 from mnemolog.domain.extraction.vocabulary import DIETS, ONE_OF, PARENTS, PETS, ROLE_WORDS, SOME_OF
 from mnemolog.domain.text import NOT_A_TITLE
 
@@ -62,7 +62,7 @@ def clauses(text: str) -> Iterator[Clause]:
         stated, replaced = _NOT_BUT.subn(r"\1 \2 ", stated)
         corrects = corrects or bool(replaced)
         stated = _SHOULD_BE.sub("it's ", stated) if amends else stated
-        stated = _since_childhood(stated)
+        stated = _SINCE_SMALL.sub(" for ages", _since_childhood(stated))
         if not stated or stated.endswith("?") or _SPECULATION.search(stated):
             continue
         laughs = _LAUGHTER.search(stated) is not None
@@ -88,7 +88,8 @@ def clauses(text: str) -> Iterator[Clause]:
             clause = _NEW_ROLE.sub("my new ", _KIN.sub(r"my \1\2", clause))
             in_jest = laughs and number == len(parts) and not in_earnest and not _RELATIVE.match(clause)
             if clause and not in_jest and not _NEVER.search(clause):
-                yield Clause(clause.strip(" .!,;:"), corrects or again, before, wrong=wrong, amends=amends or again)
+                clause = _in_present(clause.strip(" .!,;:"))
+                yield Clause(clause, corrects or again, before, wrong=wrong, amends=amends or again)
 
 
 def _apostrophes(text: str) -> str:
@@ -158,6 +159,18 @@ def _since_childhood(sentence: str) -> str:
     if (found := _ALLERGIC_SINCE.match(sentence)) is None or _TAKEN_BACK.search(found["rest"]):
         return sentence
     return sentence if _SPECULATION.search(_OF_THE_PAST.sub("", sentence)) else found["fact"]
+
+
+def _in_present(clause: str) -> str:
+    """
+    >>> _in_present("I've worked at Acme for ten years"), _in_present("my brother's lived in Oslo since 2021")
+    ('I work at Acme for ten years', 'my brother lives in Oslo since 2021')
+    """
+    clause, always = _ALWAYS.subn("", _BEEN_ALLERGIC.sub("'m", clause))
+    if not (always or LASTING.search(clause)) or _IS_OVER.search(clause):
+        return clause
+    clause = _BEEN_AT.sub(r"\g<who> work at ", clause)
+    return _PERFECT.sub(lambda found: f" {_PRESENT[found['verb'].lower()][found['third'] is not None]}", clause)
 
 
 def _completed(sentence: str, before: Sequence[str]) -> str:
@@ -378,6 +391,36 @@ _IN_EARNEST = re.compile(
 )
 # How somebody came to know of an allergy, behind what it is.
 _PAST = r"\b(?:as a (?:child|kid|teenager|baby|student)|(?:back )?when (?:i|he|she) was|nearly|almost|never (?:forget|forgot|again))\b"
+# What holds since a day or for so long, and how each verb is said of what holds: of "I" or "we", and of somebody.
+_PRESENT = {
+    "lived": ("live", "lives"),
+    "worked": ("work", "works"),
+    "taught": ("teach", "teaches"),
+    "studied": ("study", "studies"),
+    "taken": ("take", "takes"),
+    "had": ("have", "has"),
+    "been": ("have been", "is"),
+}
+_PERFECT = re.compile(
+    rf"(?:'ve| have|(?P<third>'s| has))(?: (?:now|also|both|always|\w+ly))* (?P<verb>{'|'.join(_PRESENT)})\b",
+    re.IGNORECASE,
+)
+_SINCE_SMALL = re.compile(
+    r"(?<=\w),? (?:ever )?since i was (?:an? |about )?[\w-]+(?: years old)?(?=[.!,;]|$)", re.IGNORECASE
+)
+_BEEN_ALLERGIC = re.compile(r"(?<=\bI)(?:'ve| have)(?: always)? been(?=(?: \w+ly)* allergic\b)", re.IGNORECASE)
+# After "have lived" or "have had": for how long nobody can say.
+_ALWAYS = re.compile(
+    r"(?<=\w),? (?:(?:ever )?since (?:birth|childhood|forever)|all my life|my (?:whole|entire) life"
+    r"|for (?:(?:many|several|quite some) years|years|ages|decades|ever|a long time|as long as i can remember)(?: now)?|forever)$",
+    re.IGNORECASE,
+)
+_BEEN_AT = re.compile(
+    r"\b(?P<who>I|we)(?:'ve| have)(?: now)? been at (?=(?-i:(?!(?:Mum|Mom|Dad|Gran|Nan|Uncle|Aunt)\w*\b)[A-Z]))"
+    rf"(?!.*\b(?:uni|university|college|school)\b)(?=.* (?:years?|months?|\d{{4}}|{MONTH})\b)",
+    re.IGNORECASE,
+)
+_IS_OVER = re.compile(r"\b(?:until|till|before|once|back then|in the past|in total|at a time|between)\b", re.IGNORECASE)
 _OF_THE_PAST = re.compile(_PAST, re.IGNORECASE)
 _ALLERGIC_SINCE = re.compile(
     r"(?P<fact>(?:i(?:'m| am)|(?:my|our) [\w ]{2,30}?(?: is|'s)|(?-i:[A-Z])[\w-]+(?: is|'s)) (?:\w+ )?allergic to [^.;:?!]{3,80}?)"

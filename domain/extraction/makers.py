@@ -144,7 +144,7 @@ married_to = names("married_to", category=PERSON)
 def lived_in(said: Said) -> Sequence[Candidate]:
     """A home of the past, if it is said of which time."""
     since, until = said.clause.since, said.clause.until or said.clause.over
-    if since is None or until is None or until.date() >= said.at.date():
+    if since is None or said.clause.counted or until is None or until.date() >= said.at.date():
         return ()
     return (Candidate(predicate="lives_in", object=said.name, category=LOCATION, since=since, until=until),)
 

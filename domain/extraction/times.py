@@ -55,6 +55,11 @@ _PHRASE = re.compile(
     rf"|yesterday|today|tomorrow|last night|(?:earlier )?this (?:morning|afternoon|evening))\b)",
     re.IGNORECASE,
 )
+# Since when something holds, or for how long by now.
+LASTING = re.compile(
+    rf"\b(?:(?:ever )?since (?:(?:on|in) )?{POINT}|for (?:about |around |over |almost |nearly )?{COUNT} {_UNIT}(?! (?:a|an|per|each|every)\b))\b",
+    re.IGNORECASE,
+)
 
 # "From 3 to 17 August".
 _RANGE = re.compile(
@@ -88,7 +93,7 @@ class Dated:
 
     `brief`: it says for how many days or weeks, as in "for a week". `span`: the days that it names, if something may have
     lasted for just these, as "over the weekend" or "this week". `onward`: it says from when on, or names a month or a
-    year. `stamp` is `since` as exactly as it was said: `2026-03-01`, `2026-03`, `2026`, `the summer of 2025`.
+    year. `counted`: it says only for how long, so that `since` is right for what still lasts. `stamp` is `since` as exactly as it was said: `2026-03-01`, `2026-03`, `2026`, `the summer of 2025`.
     """
 
     text: str
@@ -98,6 +103,7 @@ class Dated:
     brief: bool = False
     span: str = ""
     onward: bool = field(default=False, repr=False)
+    counted: bool = field(default=False, repr=False)
 
     @property
     def over(self) -> datetime | None:
@@ -134,7 +140,7 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
     """
     clause = RANGE_OF_DAYS.sub(r"from \g<start> until \g<end>", _RANGE.sub(_from_until, clause))
     since = until = None
-    stamp, brief, span, onward = "", False, "", False
+    stamp, brief, span, onward, counted_back = "", False, "", False, False
     for found in _PHRASE.finditer(clause):
         phrase = found[0]
         if found["until"]:
@@ -149,6 +155,7 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
             since = since or shifted(at, phrase.split(maxsplit=1)[1], 1)
         elif found["for"]:
             counted = re.sub(r"^for (?:about |around |over |almost )?| now$", "", phrase, flags=re.IGNORECASE)
+            counted_back = since is None
             since = since or shifted(at, counted, -1)
             brief = brief or re.search(r"(?:day|week)s?$", phrase, re.IGNORECASE) is not None
         else:
@@ -159,7 +166,9 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
             stamp = _stamp(phrase.lower(), since)
             onward = onward or len(stamp) in (4, 7)
     text = " ".join(_PHRASE.sub(" ", clause).split())
-    return Dated(re.sub(r"\s+([,.!;:])", r"\1", text).strip(" ,"), since, until, stamp, brief, span, onward)
+    return Dated(
+        re.sub(r"\s+([,.!;:])", r"\1", text).strip(" ,"), since, until, stamp, brief, span, onward, counted_back
+    )
 
 
 def _nearest(phrase: str, since: datetime, at: datetime) -> datetime:

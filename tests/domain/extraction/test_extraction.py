@@ -1410,6 +1410,38 @@ def test_a_feast_or_a_weekend_is_a_day(phrase: str, day: str) -> None:
     assert one.since.date().isoformat() == day
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I've lived in Leeds since 2019.", ["lives_in Leeds 2019-01-01.."]),
+        ("We've lived in Leeds for about two years now.", ["lives_in Leeds 2024-05-13.."]),
+        ("I've worked at Acme for ten years.", ["works_at Acme 2016-05-13.."]),
+        ("I've been at Arcadis since 2021.", ["works_at Arcadis 2021-01-01.."]),
+        ("My brother has worked at Google since 2021.", ["my brother works_at Google 2021-01-01.."]),
+        ("My sister's lived in Oslo for five years.", ["my sister lives_in Oslo 2021-05-13.."]),
+        ("My wife has been a teacher for ten years.", ["my married_to job_title teacher 2016-05-13.."]),
+        ("I have had a dog called Rex since 2020.", ["dog Rex 2020-01-01.."]),
+        ("I've taken losartan for two years.", ["medication losartan 2024-05-13.."]),
+        ("I have had asthma since childhood.", ["condition asthma"]),
+        ("I've been severely allergic to nuts since I was a child.", ["allergy nuts"]),
+        ("I've lived in Leeds all my life.", ["lives_in Leeds"]),
+        ("I've lived in Leeds since I was 12.", ["lives_in Leeds"]),
+        # What is over, was only for a time, or is no employer.
+        ("I lived in Leeds for three years.", []),
+        ("I've lived in Leeds for two years until 2019.", []),
+        ("I've lived in Leeds for a year before moving here.", []),
+        ("I haven't lived in Leeds for years.", []),
+        ("I was allergic to eggs for years.", []),
+        ("I've worked from home for two days a week.", []),
+        ("I've been at Mum's for two months.", []),
+        ("I've been at Leeds University since 2021.", []),
+        ("I'd lived in Leeds for ten years.", []),
+    ],
+)
+def test_what_has_lasted_since_a_day_still_holds(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
 def test_a_date_that_does_not_exist_is_no_date() -> None:
     [one] = extract("I live in Oslo since 31 February.", AT)
     assert one.since is None
