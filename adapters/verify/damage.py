@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from mnemolog.events.envelope import StreamId
+from mnemolog.projections.owner import OWNER
 
 SHOWN = 10_000
 
@@ -27,7 +28,7 @@ class Kind(StrEnum):
 
 
 class Part(StrEnum):
-    """Where the damage is. `event` and `key` cannot be rebuilt; the rest can."""
+    """Where the damage is. Only what REBUILT names can be rebuilt from the log."""
 
     EVENT = "event"
     HEAD = "head"
@@ -36,6 +37,9 @@ class Part(StrEnum):
     KEY = "key"
     ANCHOR = "anchor"
     ROW = "row"
+
+
+REBUILT = frozenset({Part.HEAD, Part.TAG, Part.ROW})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,15 @@ class Damage:
     def place(self) -> tuple[Any, ...]:
         """The key that damage at the same place has in common."""
         return self.part, self.stream, self.seq, self.projection, self.table, *sorted(self.key.items())
+
+    @property
+    def where(self) -> str:
+        """The place in words: a stream, and the event or row in it."""
+        parts = [str(self.stream or ""), f"seq {self.seq}" if self.seq else "", self.event_id]
+        if self.table:
+            parts.append(f"{self.projection}.{self.table}" if self.projection else self.table)
+        parts += [one for name, one in self.key.items() if not self.stream or name not in OWNER]
+        return " ".join(part for part in parts if part)
 
     def as_dict(self) -> dict[str, Any]:
         """For programs; fields that do not apply are omitted."""

@@ -20,7 +20,7 @@ from uuid import UUID
 from nats.errors import Error as NatsError
 
 from mnemolog.adapters.verify.anchor_stream import AnchorStream
-from mnemolog.adapters.verify.damage import Damage, Kind, Part
+from mnemolog.adapters.verify.damage import REBUILT, Damage, Kind, Part
 from mnemolog.domain.errors import KeyMissing, NotFound, Tampered, TamperedEvent, TamperedRow
 from mnemolog.events.envelope import StreamId
 
@@ -97,14 +97,15 @@ class Incidents:
         self._busy = asyncio.Lock()
 
     async def record(self, damage: Damage, found_by: By, done: Done) -> None:
-        """Store it, unless it is known: an open one at the same place, or one that could not be healed since."""
+        """Store it, unless it is known: an open one at the same place, or one that cannot be healed."""
         incident = Incident(self._new_id().hex, self._now(), found_by, done, damage)
         async with self._busy:
             await self._refresh()
             known = (self._with_word(self._found[one]) for one in self._at.get(damage.place, ()))
             if any(_same(one, incident) for one in known):
                 return
-            _logger.error("incident %s: %s %s of %s: %s", incident.id, *_said(incident))
+            level = logging.INFO if found_by is By.VERIFY else logging.ERROR  # `verify` tells what it finds itself.
+            _logger.log(level, "incident %s: %s %s of %s: %s", incident.id, *_said(incident))
             if len(self._open) < MOST_OPEN:
                 self._add(incident)
                 await self._write({"incident": incident.as_dict()})
@@ -236,8 +237,12 @@ class Incidents:
 
 
 def _same(known: Incident, new: Incident) -> bool:
-    """Whether two incidents at one place are the same."""
-    return known.open or (known.done != Done.HEALED and known.damage.event_id == new.damage.event_id)
+    """Whether two incidents at one place are the same.
+
+    What cannot be rebuilt stays damaged after somebody acknowledged it. The rest can be damaged again.
+    """
+    stays = known.damage.part not in REBUILT and known.done != Done.HEALED
+    return known.open or (stays and known.damage.event_id == new.damage.event_id)
 
 
 def _said(one: Incident) -> tuple[str, str, str, str]:

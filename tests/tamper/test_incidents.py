@@ -133,6 +133,20 @@ def kept(victim: Engine, tmp_path: Path) -> Incidents:
     return beside(victim, tmp_path / "incidents.jsonl", name)
 
 
+@pytest.mark.spec("X08")
+@pytest.mark.parametrize(("part", "count"), [(Part.ROW, 2), (Part.EVENT, 1)])
+async def test_what_can_be_healed_and_is_damaged_again_is_another_incident(
+    kept: Incidents, ana: Person, part: Part, count: int
+) -> None:
+    damage = Damage(part, Kind.CHANGED, ana.stream, "it is not as it was written", key={"memory_id": "1"})
+    for _ in range(2):
+        await kept.record(damage, By.VERIFY, Done.REPORTED)
+    assert len(kept.all()) == 1
+    await kept.acknowledge([], "ops")
+    await kept.record(damage, By.VERIFY, Done.REPORTED)
+    assert (len(kept.all()), len(kept.open())) == (count, count - 1)
+
+
 def beside(engine: Engine, path: Path, name: str, key: bytes = bytes(32)) -> Incidents:
     stream = AnchorStream(engine.nats.jetstream(), 1, name, f"{name}.*")
     return Incidents(path, stream, key, now, new_id)
