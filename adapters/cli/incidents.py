@@ -37,7 +37,7 @@ def list_incidents(
         output.done("there are no incidents" if everything else "there are no open incidents")
     else:
         for one in found:
-            output.console.print(line(one), highlight=False, soft_wrap=True)
+            output.console.print(line(one), highlight=False)
 
 
 @incidents.command()
@@ -55,8 +55,10 @@ def get(
     if json:
         output.as_json(found[0].as_dict())
         return
+    times = {"at": found[0].at, "acknowledged_at": found[0].acknowledged_at}
     for name, value in found[0].as_dict().items():
-        output.console.print(Text.assemble((f"{name:<16}", "dim"), str(value)), highlight=False, soft_wrap=True)
+        shown = Text.assemble((f"{name:<16}", "dim"), output.value(times.get(name, value)))
+        output.console.print(shown, highlight=False, soft_wrap=True)
 
 
 @incidents.command()
@@ -79,17 +81,12 @@ async def _found(engine: Engine) -> Sequence[Incident]:
 
 
 def line(one: Incident) -> Text:
-    """One incident as a line."""
+    """One incident: what, where, and what was done."""
     found = one.damage
-    seq, table = (
-        f"seq {found.seq}" if found.seq else "",
-        f"{found.projection}.{found.table}" if found.projection else "",
-    )
-    place = " ".join(part for part in (str(found.stream or ""), seq, table) if part)
     return Text.assemble(
         (one.id, "dim"),
-        f" {one.at:%Y-%m-%d %H:%M:%SZ} ",
+        f"  {output.when(one.at)}  ",
         (f"{found.part} {found.kind}", "red" if one.open else "dim"),
-        f" {place}  {found.detail}  ",
-        (f"{one.done}, found by {one.found_by}", "dim"),
+        f"\n  {found.where}\n  {found.detail}\n",
+        (f"  {one.done}, found by {one.found_by}{'' if one.open else ', acknowledged'}", "dim"),
     )

@@ -53,11 +53,13 @@ def verify(
     """Detect tampering with the log, keys, anchors and projections. Exit code 1 if anything is found."""
     settings = settings_of(context.obj)
     only = StreamId.of_user(user, settings.tenant) if user else None
-    report, open_ones = with_engine(settings, lambda engine: _verified(engine, only, heals=heals), passive=True)
+    report, repaired, open_ones = with_engine(
+        settings, lambda engine: _verified(engine, only, heals=heals), passive=True
+    )
     if json:
         output.as_json({**report.as_dict(), "incidents": [one.as_dict() for one in open_ones]})
     else:
-        show(report)
+        show(report, repaired)
         if open_ones:
             counted = output.count(len(open_ones), "incident")
             output.console.print(f"[yellow]![/] {counted} not acknowledged: mnemolog incident list", highlight=False)
@@ -65,8 +67,8 @@ def verify(
         raise typer.Exit(1)
 
 
-async def _verified(engine: Engine, only: StreamId | None, *, heals: bool) -> tuple[Report, Sequence[Incident]]:
-    """The remaining damage and the open incidents, including those found now."""
+async def _verified(engine: Engine, only: StreamId | None, *, heals: bool) -> tuple[Report, int, Sequence[Incident]]:
+    """The remaining damage, how many places were repaired, and the open incidents, including those found now."""
     found = report = await _with_bar(engine, only)
     if heals and not report.clean:
         output.errors.print(f"{report.total:,} damaged, repairing from the log", style="yellow")
@@ -77,7 +79,8 @@ async def _verified(engine: Engine, only: StreamId | None, *, heals: bool) -> tu
         done = Done.REPORTED if damage.place in left else Done.HEALED
         await engine.incidents.record(damage, By.VERIFY, done)
     await engine.incidents.refresh()
-    return report, [one for one in engine.incidents.open() if only is None or one.damage.stream == only]
+    open_ones = [one for one in engine.incidents.open() if only is None or one.damage.stream == only]
+    return report, found.total - report.total, open_ones
 
 
 async def _with_bar(engine: Engine, only: StreamId | None) -> Report:
@@ -85,30 +88,31 @@ async def _with_bar(engine: Engine, only: StreamId | None) -> Report:
         return await engine.verifier.verify(only, progressed)
 
 
-def show(report: Report) -> None:
+def show(report: Report, repaired: int = 0) -> None:
     """The first fifty findings, and the fix for each kind of place."""
-    looked = (
-        f"{report.events:,} events, {report.copies:,} copies of them, {report.anchors:,} anchors, {report.rows:,} rows"
+    counted = (
+        output.count(report.events, "event"),
+        output.count(report.copies, "copy", "copies"),
+        output.count(report.anchors, "anchor"),
+        output.count(report.rows, "row"),
     )
+    looked = ", ".join(counted)
     for one in report.unverified:
         where = f"{one.projection} of {one.stream or 'all streams'} is {one.why}"
         line = f"{where}: nothing after seq {one.seq} could be verified"
         output.console.print(Text.assemble(("! ", "yellow"), line), highlight=False)
     if report.clean:
-        output.done(f"nothing was changed{' in what could be verified' if report.unverified else ''}: {looked}")
+        found = f"{repaired:,} repaired from the log, nothing else" if repaired else "nothing"
+        output.done(f"{found} was changed{' in what could be verified' if report.unverified else ''}: {looked}")
         return
     for damage in report.damages[:LISTED]:
         output.console.print(_line(damage), highlight=False)
     if report.total > LISTED:
         output.console.print(f"and {report.total - LISTED:,} more: --json lists them")
-    output.console.print(f"[red]✗[/] {report.total:,} damaged in {looked}", highlight=False)
+    output.console.print(f"[red]✗[/] {report.total:,} damaged, of {looked}", highlight=False)
     for part in sorted({part for part, _ in report.counts}):
         output.console.print(f"  [dim]→[/] {part}: {FIXES[part]}", highlight=False)
 
 
 def _line(damage: Damage) -> Text:
-    where = [str(damage.stream or ""), f"seq {damage.seq}" if damage.seq else "", damage.event_id]
-    if damage.table:
-        where += [f"{damage.projection}.{damage.table}", *damage.key.values()]
-    place = " ".join(part for part in where if part)
-    return Text.assemble((f"{damage.part} {damage.kind}", "red"), " ", place, (f"  {damage.detail}", "dim"))
+    return Text.assemble((f"{damage.part} {damage.kind}", "red"), f" {damage.where}", (f"  {damage.detail}", "dim"))

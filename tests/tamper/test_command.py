@@ -67,6 +67,19 @@ async def test_a_damaged_row_is_healed_and_then_all_is_well(victim: Engine, ana:
     assert healed.value["clean"] is True
 
 
+async def test_a_repair_is_said_and_the_log_tells_nothing_twice(victim: Engine, ana: Person, mallory: Attacker) -> None:
+    memory_id = await drinks_tea(ana)
+    await mallory.sql(
+        f"UPDATE {table(victim, 'memories')} SET importance = 0.1 WHERE user_id = %(user)s AND memory_id = %(id)s",
+        id=memory_id,
+    )
+
+    ran = await verify(victim, "-u", ana.user, "--heal")
+
+    assert ran.out.startswith("✓ 1 repaired from the log, nothing else was changed: ")
+    assert "ERROR" not in ran.err
+
+
 async def test_damage_in_the_log_stays_after_healing(victim: Engine, ana: Person, mallory: Attacker) -> None:
     await mallory.removes(4)
 
