@@ -65,9 +65,10 @@ async def _connected(settings: Settings) -> list[Finding]:
 
 
 def show(findings: list[Finding]) -> None:
+    width = max(len(finding.part) for finding in findings)
     for finding in findings:
         sign = "[green]✓[/]" if finding.good else "[red]✗[/]"
-        output.console.print(f"{sign} [bold]{finding.part:<12}[/] {finding.found}", highlight=False)
+        output.console.print(f"{sign} [bold]{finding.part:<{width}}[/] {finding.found}", highlight=False)
         if finding.fix:
             output.console.print(f"  [dim]→[/] {finding.fix}", highlight=False)
     if all(finding.good for finding in findings):

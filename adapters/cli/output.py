@@ -77,18 +77,21 @@ def line(label: str, text: str) -> None:
 
 def fields(found: BaseModel, names: Iterable[str]) -> None:
     """A line for each of these fields that has a value."""
-    for name in names:
-        value = getattr(found, name)
-        if isinstance(value, datetime):
-            line(name, when(value))
-        elif value not in (None, "", [], {}):
-            line(name, ", ".join(map(str, value)) if isinstance(value, list) else str(value))
+    given = {name: one for name in names if (one := getattr(found, name)) not in (None, "", [], {})}
+    width = max(map(len, given), default=0)
+    for name, one in given.items():
+        plain = not isinstance(one, list) or any(isinstance(each, dict) for each in one)
+        line(name.ljust(width), value(one) if plain else ", ".join(map(value, one)))
 
 
 def value(one: object) -> str:
-    """As a person reads it: a text as it is, a number short, a list or an object as JSON."""
+    """As a person reads it: a text as it is, a time and a number short, a list or an object as JSON."""
     if one is None or isinstance(one, str):
         return one or "–"
+    if isinstance(one, datetime):
+        return when(one)
+    if isinstance(one, UUID):
+        return str(one)
     return f"{one:.2f}" if isinstance(one, float) else json.dumps(one, default=_plain, ensure_ascii=False)
 
 

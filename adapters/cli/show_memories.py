@@ -144,6 +144,9 @@ def history(page: Page[HistoryEntry]) -> None:
         for change in one.changes:
             old = () if change.old is None else (output.value(change.old), (" → ", "dim"))
             below.append(Text.assemble((f"{change.field}: ", "dim"), *old, output.value(change.new)))
+        if one.changes and "moved" in one.meta:
+            added, moved, removed = (one.meta[name] for name in ("added", "moved", "removed"))
+            below.append(Text(f"{output.count(added, 'chunk')} added, {moved} moved, {removed} removed"))
         below += [Text(f"{name} {value}", "dim") for name, value in (("rule", one.rule), ("run", one.run_id)) if value]
         lines = (Padding(text, (0, 0, 0, 2), expand=False) for text in below)
         output.console.print(head, *lines, sep="\n", highlight=False)

@@ -26,6 +26,12 @@ def looks(*seen: int) -> Iterator[int]:
         yield seen[-1]
 
 
+def test_findings_are_aligned(capsys: pytest.CaptureFixture[str]) -> None:
+    doctor.show([Finding(part, True, "well") for part in ("chat", "transcription")])
+
+    assert [one.index("well") for one in capsys.readouterr().out.splitlines()[:2]] == [16, 16]
+
+
 @pytest.mark.parametrize(
     ("seen", "well", "course"),
     [

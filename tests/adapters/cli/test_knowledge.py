@@ -74,6 +74,8 @@ async def test_a_directory_is_added_updated_and_synchronised(shell: Shell, handb
     assert (await shell("get", document[:18], "--json")).value["document_id"] == document
     for command in (["list"], ["search", "naps"], ["get", document], ["history", document]):
         assert (await shell(*command)).code == 0
+    history = await shell("history", listed[-1]["document_id"])
+    assert "1 chunk added, 0 moved, 1 removed" in history.out
 
 
 async def test_a_retry_with_the_same_key_does_not_bring_an_older_file_back(shell: Shell, tmp_path: Path) -> None:

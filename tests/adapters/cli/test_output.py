@@ -51,6 +51,26 @@ def page(view: type[T], *told: tuple[UUID, str], **fields: Any) -> Page[T]:
     return Page[T].model_construct(items=items, next_cursor=None)
 
 
+class Told(BaseModel):
+    text: str = "Ana drinks tea"
+    importance: float = 1 / 3
+    pinned: bool = False
+    memory_id: UUID = UUID(int=1)
+    created_at: datetime = THEN
+    topics: list[str] = ["tea", "milk"]
+    metadata: dict[str, Any] = {"n": 1}
+    run_id: str | None = None
+
+
+def test_fields_are_aligned_and_read_as_tables_do(capsys: pytest.CaptureFixture[str]) -> None:
+    output.fields(Told(), Told.model_fields)
+
+    names, values = zip(*(one.split(maxsplit=1) for one in capsys.readouterr().out.splitlines()), strict=True)
+    assert names == tuple(name for name in Told.model_fields if name != "run_id")
+    shown = ("Ana drinks tea", "0.33", "false", str(UUID(int=1)), output.when(THEN), "tea, milk", '{"n": 1}')
+    assert values == shown
+
+
 @given(width=WIDTHS, ids=st.lists(st.uuids(), min_size=1, max_size=3), text=TEXTS)
 @pytest.mark.parametrize("view", [MemoryView, LinkView, HistoryEntry])
 def test_ids_and_words_are_not_cut(view: type[BaseModel], width: int, ids: list[UUID], text: str) -> None:
