@@ -96,7 +96,7 @@ def decide(state: Conversation, turn: RecordTurn) -> Sequence[Event]:
         if earlier.text and said != says:
             raise IdempotencyConflict(
                 f"the id {turn.turn_id!r} was used for another turn",
-                field="turn_id",
+                field="message_id",
                 fix="send the same turn again, or use a new id",
             )
         return []

@@ -160,6 +160,8 @@ def fault_of(complaint: Mapping[str, Any], model: type[BaseModel] | None = None)
         return path, "is not known here", f"use {field!r}" if field else "remove it, or correct its name"
     if complaint["type"] in ("too_short", "too_long"):
         return path, *_length(complaint["ctx"])
+    if complaint["type"] in _CONTAINERS:
+        return path, f"must be {_CONTAINERS[complaint['type']]}, not {complaint['input']!r:.80}", "correct the value"
     expected = _MEMBER.sub(r"\1", clause(complaint["msg"]))
     return path, f"{expected}, not {complaint['input']!r:.80}", _fix(complaint["type"])
 
@@ -172,6 +174,13 @@ def _length(limits: Mapping[str, Any]) -> tuple[str, str]:
     return given, f"give at least {least}" if least is not None else f"give at most {most}"
 
 
+# What pydantic calls by the names of Python.
+_CONTAINERS = {
+    "dict_type": "a JSON object",
+    "model_type": "a JSON object",
+    "list_type": "a list",
+    "tuple_type": "a list",
+}
 # An enum member as shown in pydantic's messages for literals.
 _MEMBER = re.compile(r"<\w+\.\w+: ('[^']*')>")
 

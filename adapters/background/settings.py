@@ -69,12 +69,16 @@ def policy_of(settings: Settings, engine: Endpoints) -> Policy:
 
 
 def _differs(name: str, own: object, theirs: object, pid: int) -> EngineSettingDiffers:
-    values = "" if name in SECRET else f": {theirs!r}, and here it is {own!r}"
+    values = "" if name in SECRET else f": {_shown(theirs)}, and here it is {_shown(own)}"
     return EngineSettingDiffers(
         f"the engine that runs on this data directory (pid {pid}) has a different value{values}",
         field=name,
         fix=f"use the engine's value (MNEMOLOG_{name.upper()}), or run `mnemolog down` and start again",
     )
+
+
+def _shown(value: object) -> str:
+    return "not set" if value is None else repr(value)
 
 
 def _key_hash(settings: Settings) -> str | None:

@@ -193,4 +193,6 @@ def _report(outcomes: list[dict[str, Any]], done: str, *, json: bool) -> None:
     for one in outcomes:
         if "error" in one:
             output.line(f"✗ {one['id']}", f"{one['error']['field']} {one['error']['message']} → {one['error']['fix']}")
-    output.done(f"{sum('error' not in one for one in outcomes):,} {done}")
+    succeeded = sum("error" not in one for one in outcomes)
+    if succeeded or not outcomes:
+        output.done(f"{succeeded:,} {done}")

@@ -19,8 +19,9 @@ def turns(path: Path) -> Iterator[dict[str, Any]]:
         for conversation in conversations:
             yield from _conversation(str(conversation["sample_id"]), conversation["conversation"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
+        why = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise InvalidInput(
-            f"{path.name} is not a LoCoMo file: {error!r}", field="path", fix="use JSON Lines, or a LoCoMo release"
+            f"{path.name} is not a LoCoMo file: {why}", field="path", fix="use JSON Lines, or a LoCoMo release"
         ) from error
 
 

@@ -51,6 +51,22 @@ def test_a_name_that_resembles_no_field_gets_no_suggestion() -> None:
     assert refused.value.fix == "remove it, or correct its name"
 
 
+@pytest.mark.parametrize(
+    ("model", "fields", "path", "message"),
+    [
+        (Filters, {"metadata": "abc"}, "metadata", "must be a JSON object, not 'abc'"),
+        (Filters, {"origin": "tool"}, "origin", "must be a list, not 'tool'"),
+        (MemoryQuery, {"query": "tea", "filters": 1}, "filters", "must be a JSON object, not 1"),
+    ],
+)
+def test_what_should_be_an_object_or_a_list_is_told_in_plain_words(
+    model: type[BaseModel], fields: dict[str, object], path: str, message: str
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        validated(model, fields)
+    assert (refused.value.field, refused.value.message) == (path, message)
+
+
 def test_a_list_of_a_wrong_length_is_told_in_plain_words() -> None:
     class Request(BaseModel):
         ids: Annotated[tuple[int, ...], Field(min_length=1, max_length=3)]

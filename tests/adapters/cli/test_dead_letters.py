@@ -46,7 +46,7 @@ async def test_a_letter_is_listed_shown_corrected_and_gone(
     assert (found["id"], found["reason"]["field"]) == (letter.id, "text")
     assert "is empty" in shown.out
     assert '"text": ""' in shown.out
-    assert (again.code, "is empty" in again.out) == (1, True)
+    assert (again.code, "is empty" in again.out, "✓" in again.out) == (1, True, False)
     assert corrected.value[0]["receipt"]["token"].startswith(f"{tenant}/user:{user}@")
     assert await listed(engine, tenant) == []
     assert (gone.code, gone.value["error"]["code"]) == (1, "not_found")

@@ -94,7 +94,7 @@ async def test_a_turn_that_was_accepted_meanwhile_is_not_recorded_twice(engine: 
     """A letter whose cause has passed: its words under another role were refused, and the first record is gone."""
     await publish(engine, tenant, encoded(user))
     letter = await refused(engine, tenant, encoded(user, text="Other words"))
-    assert letter.reason["code"] == "idempotency_conflict"
+    assert (letter.reason["code"], letter.reason["field"]) == ("idempotency_conflict", "message_id")
 
     outcome = await DeadLetters(engine.nats).replay(letter.id, encoded(user))
 
