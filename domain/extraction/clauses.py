@@ -34,6 +34,8 @@ def clauses(text: str) -> Iterator[Clause]:
     """The clauses of a message that may state something about its author, without what leads up to them."""
     if len(text) > LONGEST:
         text = text[: max(text.rfind(end, 0, LONGEST) for end in ".!?\n") + 1]
+    if found := _TEXT_FOLLOWS.search(text):
+        text = text[: found.end()]
     plain = _QUOTED.sub(' "" ', _capitalised(_quietly(_apostrophes(_FIANCE.sub("e", text.translate(_TYPOGRAPHY))))))
     plain = _AGE.sub("", plain)
     if _JEST.search(plain):
@@ -202,6 +204,20 @@ def _opened(sentence: str) -> tuple[str, bool]:
     return sentence, corrects
 
 
+# What follows these is a text of somebody else, or one that is to be worked on: "Fix my English:\nI live in Oslo".
+_TEXT = (
+    r"(?:e-?mail|letter|novel|story|chapter|essay|poem|lyrics|script|scene|speech|paragraph|sentences?|text|message|post|bio|cv|resum[eé]"
+    r"|draft|homework|exercise|translation|grammar|spelling|english|dialogue|transcript)\b"
+)
+_FICTION = r"(?:novel|(?<!long )(?<!short )story|chapter|essay|poem|script|scene|speech|homework|dialogue)\b"
+_TEXT_FOLLOWS = re.compile(
+    r"\b(?:fix|improve|check|correct|edit|polish|shorten|simplify|proofread|rephrase|reword|rewrite|translate|summari[sz]e|review|continue"
+    rf"|reply to|respond to)\b[^\n.:!?]{{0,40}}?\b(?:{_TEXT}[^\n.:!?]{{0,40}}|(?:this|these|it|following|below)(?: (?:for me|please))*)[.:!?]*(?:\n|(?<=:) )"
+    rf"|\b(?:here's|here is)\b[^\n.:!?]{{0,40}}?\b{_FICTION}[^\n.:!?]{{0,30}}[.:!?]+\s"
+    rf"|^[^\n.!?]{{0,40}}\b{_TEXT}[^\n.:!?]{{0,30}}:\s*\n|\b(?:wrote|writes|replied|says|said)(?: (?:this|that|me|back))*:\s*\n"
+    r"|^(?:(?:subject|from|to|re):|(?:fwd?|forwarded)\b)[^\n]{0,60}\n",
+    re.IGNORECASE | re.MULTILINE,
+)
 _SHOUTED = re.compile(r"(?<![\w'&])(?:[A-Z][A-Z']*,? ){2,}[A-Z][A-Z']+(?![\w'&])")
 _TYPOGRAPHY = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "«": '"', "»": '"', "–": "-", "—": "-", "…": "."})
 _FIANCE = re.compile("(?<=fianc)é", re.IGNORECASE)
@@ -525,7 +541,7 @@ _OPENING = re.compile(
 )
 _NEVER = re.compile(r"\bnever\b", re.IGNORECASE)
 _SPECULATION = re.compile(
-    r"\b(?:(?:goes|went|reads|sings|sang)(?=[:,])|(?<!it's )(?<!it is )(?<!it was )(?<=s |m |e )(?:all )?like,? (?=i(?:'m|'ve)? )|(?:song|lyrics?|poem|motto|slogan|caption|headline|joke|meme|script|bio|profile|essay|letter|post|speech|text|message|reply)(?: \w+){0,3}(?=:)|if|unless|whether|suppose|supposing|imagine[ds]?|imagining|pretend(?:s|ing)?|hypothetically|would|could|might"
+    r"\b(?:(?:goes|went|reads|sings|sang)(?=[:,])|(?<!it's )(?<!it is )(?<!it was )(?<=s |m |e )(?:all )?like,? (?=i(?:'m|'ve)? )|(?:song|lyrics?|poem|motto|slogan|caption|headline|joke|meme|script|bio|profile|essay|letter|post|speech|text|message|reply)(?: \w+){0,3}(?=:)|(?:prompt|character)(?: \w+){0,3}(?=: i\b)|hopefully(?=\W*$)|^\W*hopefully|if|unless|whether|suppose|supposing|imagine[ds]?|imagining|pretend(?:s|ing)?|hypothetically|would|could|might"
     r"|should|maybe|perhaps|probably|possibly|almost|nearly|wish(?:es|ed)?|dream(?:s|ed|t)?|daydream\w*|jok(?:es|ing)|(?<!is a )joke|kidding"
     r"|may (?:be|have|move|go|get|not|well|become|start|try|need)|(?:said|says|told|tells|asked|asks|wrote|writes|claims|claimed)"
     r"|heard|supposedly|allegedly|reportedly|apparently|i (?:think|guess|bet|suspect|doubt|believe|hope)|not sure|as though"

@@ -412,6 +412,8 @@ def _to_move(said: Said) -> Candidate:
 
 
 def occupied(said: Said) -> Sequence[Candidate]:
+    if said.for_a_time:
+        return ()
     groups = said.match.groupdict()
     title = (groups["value"] or groups["title"]).lower()
     since, changes = said.clause.since, said.changes

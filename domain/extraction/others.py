@@ -148,6 +148,8 @@ def they_started_at(said: Said) -> Sequence[Candidate]:
 
 def they_work_as(said: Said) -> Sequence[Candidate]:
     """The occupation of somebody, and the employer or the place."""
+    if said.for_a_time:
+        return ()
     who, told = Who.of(said), {"since": said.clause.since, "changes": said.changes}
     found = [who.told(predicate="job_title", object=said.match["value"].lower(), literal=True, **told)]
     if said.match["name"]:

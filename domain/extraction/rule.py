@@ -132,7 +132,7 @@ _REMARK = re.compile(
 _NEW = re.compile(r"\b(?:now|these days|again|instead|new|since|started)\b", re.IGNORECASE)
 _FOR_A_TIME = re.compile(
     r"\bfor (?:the|a few|some|a couple of) (?:night|week|weekend|month|summer|winter|autumn|fall|spring|holidays?|day)s?\b"
-    r"|\bfor (?:a (?:while|bit|visit)|Christmas|Easter|the time being)\b|\b(?:temporarily|until (?:I|we|he|she|they))\b",
+    r"|\bfor (?:a (?:while|bit|visit)|Halloween|Christmas|Easter|the time being)\b|\b(?:temporarily|until (?:I|we|he|she|they))\b",
     re.IGNORECASE,
 )
 _CLOCK = re.compile(
@@ -148,7 +148,7 @@ _NOT_A_NAME = (
 )
 # One moves to, joins and leaves these without a home or a job.
 _NO_PLACE = (
-    "Plan|Chapter|Part|Section|Level|Phase|Step|Page|Room|Settings|Accounting|Marketing|Sales|Engineering|Finance|HR|IT"
+    "Plan|Team|Chapter|Part|Section|Level|Phase|Step|Page|Room|Settings|Accounting|Marketing|Sales|Engineering|Finance|HR|IT"
     "|Support|Linux|Windows|Mac|MacOS|macOS|iOS|Android|Ubuntu|Kubernetes|Docker|AWS|GCP|Azure|Python|Java|JavaScript"
     "|TypeScript|Rust|Postgres|PostgreSQL|MySQL|MongoDB|Redis|Kafka|React|Vue|Django|Chrome|Firefox|Safari|Slack|Discord"
     "|Teams|Zoom|WhatsApp|Telegram|Signal|Twitter|X|Facebook|Instagram|TikTok|Reddit|LinkedIn|Mastodon|Bluesky|Snapchat"
@@ -246,7 +246,7 @@ _FRAGMENTS = {
         r"(?P<value>(?:(?:mild|severe|early-stage|type [12]|stage [1-4]|[a-z]+(?:al|oid|ile|lar|ic)) )*(?:diabetes|asthma|coeliac|celiac|epilepsy|adhd"
         r"|migraines?|arthritis|eczema|psoriasis|endometriosis|crohn's|ibs|lupus|hypothyroidism|hypertension|high blood pressure"
         r"|tinnitus|sleep apnea|sleep apnoea|dyslexia|anemia|anaemia|fibromyalgia|glaucoma|osteoporosis|pcos|parkinson's"
-        r"|multiple sclerosis)(?: disease| disorder)?)\b"
+        r"|multiple sclerosis)(?: disease| disorder)?)\b(?! in (?:the|my|our) family\b)"
     ),
     "AILING": (
         rf"(?:(?P<sort>type [12]|severely|mildly) )?(?P<value>{'|'.join(AILMENTS)})(?=$|[,.!;(]| (?:and|but|so|since|now|too|as|because|for|which|with)\b)"
@@ -267,7 +267,7 @@ _FRAGMENTS = {
     # An occupation, or any title if an employer follows.
     "AS_A": r"as an? (?:{OCCUPATION}|(?P<title>[a-z][\w-]*(?: [a-z][\w-]*){0,2}?)(?= (?:at|for|with) (?-i:[A-Z])))",
     "OCCUPATION": (
-        r"(?P<value>(?:(?!(?:bad|terrible|good|great|better|big|huge|natural|born|the|if|not|pretty|very|cautious|careful|slow|fast|safe|nervous|quick|picky|daily|former|ex|so|such|decent|amateur|hobby|home|real|new|first-time|frequent|one-time|wannabe)\b)[\w-]+ ){0,2}"
+        r"(?P<value>(?:(?!(?:bad|terrible|good|great|better|big|huge|natural|born|the|if|not|pretty|very|cautious|careful|slow|fast|safe|nervous|quick|picky|daily|former|ex|so|such|decent|failed|frustrated|amateur|hobby|home|real|new|first-time|frequent|one-time|wannabe)\b)[\w-]+ ){0,2}"
         rf"(?:{OCCUPATIONS}))\b"
     ),
     "TREATS": r"(?:{DOCTOR}|(?-i:Dr|Prof)\.? (?-i:[A-Z])[\w'-]+|the (?:hospital|clinic|surgery))",
