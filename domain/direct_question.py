@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from mnemolog.domain import hydration
 from mnemolog.domain.extraction.vocabulary import OCCUPATIONS, RELATIONS
-from mnemolog.domain.text import name_key
+from mnemolog.domain.text import name_key, without_questions
 
 KIN = (
     "wife|husband|fiancée?|fiancee?|girlfriend|boyfriend|(?:grand|god|step)?(?:mother|father|mum|mom|dad|son|daughter)"
@@ -148,8 +148,7 @@ class Direct:
 
         A question tells nothing.
         """
-        if text.rstrip().endswith("?"):
-            return False
+        text = without_questions(text)
         if self.own:
             return _OWN[self.asks].search(text) is not None or self._is_of(text, {*names, "the user"})
         if not self.asks:
@@ -202,8 +201,8 @@ class Thing:
 
     def told_in(self, text: str) -> bool:
         """Whether a text has the noun, or another for the same. A question tells nothing."""
-        said = hydration.stems(text)
-        return not text.rstrip().endswith("?") and self.words <= said | hydration.alike(said)
+        said = hydration.stems(without_questions(text))
+        return self.words <= said | hydration.alike(said)
 
 
 def thing(question: str) -> Thing | None:

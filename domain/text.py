@@ -30,6 +30,18 @@ def name_key(name: str) -> str:
     return " ".join(_SEPARATORS.split(normal)).strip() or normal
 
 
+def without_questions(text: str) -> str:
+    """A text without its sentences that ask something; they tell nothing.
+
+    >>> without_questions("My shoe size is 38. Which boots do I need?"), without_questions("What is my shoe size?")
+    ('My shoe size is 38.', '')
+    """
+    return " ".join(one for one in _SENTENCES.split(text.strip()) if not one.endswith("?"))
+
+
+_SENTENCES = re.compile(NOT_A_TITLE + r"(?<=[.!?])\s+|\n+")
+
+
 def _of_marks(name: str) -> str:
     """A name of combining marks only is not changed, unless its lower case contains a letter, as for U+0345."""
     lower = _tidy(unicodedata.normalize("NFKD", name).casefold())

@@ -14,7 +14,7 @@ from mnemolog.domain.first_person import in_first_person
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.predicates import trip_of
 from mnemolog.domain.ranking import DEFAULT
-from mnemolog.domain.text import name_key, normalize_name, search_terms
+from mnemolog.domain.text import name_key, normalize_name, search_terms, without_questions
 from mnemolog.domain.todo import asks_for_todos
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections import full_text
@@ -183,7 +183,8 @@ async def hits_that_tell(asked: Asked, hits: Sequence[Hit]) -> tuple[Sequence[Hi
     if not question.asks:
         kin = await full_text.search(asked.connection, asked.among, asked.viewer, " ".join(question.kin), FEWEST)
         said = await conversation.found(asked.connection, asked.viewer, kin.scores.keys())
-        if kin.scores.keys() - {id_ for id_, row in said.items() if row["text"].rstrip().endswith("?")}:
+        told = {id_: without_questions(row["text"]).casefold() for id_, row in said.items()}
+        if any(word in text for text in told.values() for word in question.kin):
             return hits, ()
     if question.own:
         return hits, (question.said,)

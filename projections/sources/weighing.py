@@ -16,7 +16,7 @@ from mnemolog.domain.memory import Kind
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.ranking import OUTSIDE, Signals
 from mnemolog.domain.slots import Wanted
-from mnemolog.domain.text import normalize_name
+from mnemolog.domain.text import normalize_name, without_questions
 from mnemolog.domain.turn import Role
 from mnemolog.projections.retrieval import Hit, by_score
 from mnemolog.projections.sources.graph import FACT
@@ -176,7 +176,7 @@ def newest_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
         return hits
     alike = dict[tuple[object, ...], list[int]]()
     for place, hit in enumerate(hits):
-        words = hydration.stems(hit.row["text"]) & asked.stems if _tells(hit) else frozenset[str]()
+        words = hydration.stems(without_questions(hit.row["text"])) & asked.stems if _tells(hit) else frozenset[str]()
         if len(words) > ENOUGH * len(asked.stems):
             alike.setdefault((hit.row["speaker"], hit.row["role"], words), []).append(place)
     found = list(hits)
@@ -429,8 +429,8 @@ def _is_older_fact(hit: Hit, later: Hit) -> bool:
 
 
 def _tells(hit: Hit) -> bool:
-    """Whether it is a message that is no question."""
-    return hit.kind == MESSAGE and not hit.row["text"].rstrip().endswith("?")
+    """Whether it is a message that tells something, whatever it asks besides."""
+    return hit.kind == MESSAGE and bool(without_questions(hit.row["text"]))
 
 
 def _of_kind(asked: Asked, hit: Hit, told: Change) -> bool:

@@ -81,6 +81,8 @@ def test_other_questions_ask_nothing_directly(question: str) -> None:
         ("Who is Otto's sister?", "Otto: my sister Ines had soup", True),
         ("Who is Otto's mother?", "Otto's mum is ill", True),
         ("Where was Otto born?", "Otto: I live in Graz", False),
+        ("Who is Otto's sister?", "Otto came with his sister Ines. What shall we cook?", True),
+        ("Who is Otto's sister?", "Otto is here. Who is his sister?", False),
         ("What is Otto's surname?", "Otto wrote to me", False),
         ("What is Otto's surname?", "Otto Lang wrote to me", True),
     ],

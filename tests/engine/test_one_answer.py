@@ -334,6 +334,20 @@ async def test_news_of_a_change_is_above_what_it_changes(model: Engine) -> None:
         assert current in (await ana.asks(question)).hits[0].text, question
 
 
+async def test_a_message_that_ends_with_a_question_tells_what_it_says_before(model: Engine) -> None:
+    ana = Teller(model, "asking")
+    for date, text in (
+        ("2025-09-02", "Nils asked if I'd like to go on a river cruise down the Rhine in October. What do I pack?"),
+        ("2025-09-19", "The Rhine cruise is off, Nils has his eye operation. Can I get my deposit back?"),
+        ("2025-09-20", "My shoe size is 38. Which boots do I need?"),
+    ):
+        await ana.says(text, speaker="", occurred_at=day(date))
+    await model.settled(60)
+
+    assert "is off" in (await ana.asks("Am I going on the Rhine cruise with Nils in October?")).hits[0].text
+    assert list((await ana.asks("What is my shoe size?")).unknown) == []
+
+
 ALTERED = (
     ("2025-11-27", "My rota is four on, four off at the moment."),
     ("2025-12-01", "Rent on the shop is £650 a month and the landlord has not put it up in four years."),
