@@ -45,12 +45,14 @@ async def lines(engine: Engine, stream: StreamId, head: Head) -> AsyncIterator[t
         yield 0, written(head.model_copy(update={"checkpoints": bool(checkpoints.boxes)}))
         started = Started()
         async for batch in engine.log.scan(stream, until=head.head):
-            yield len(batch), await _written(engine.log, batch)
-            for event in batch:
+            found = await _lines(engine.log, batch)
+            yield len(batch), b"".join(map(written, found))
+            for event, line in zip(batch, found, strict=True):
                 started.take(event.header.type, event.header.tags)
-            for blob in (blob for event in batch for blob in blobs_in(event.header)):
-                if (content := await engine.blobs.get(blob_name(stream, blob))) is not None:
-                    yield 0, written(BlobLine.of(blob, content))
+                for blob in blobs_in(event.header):
+                    content = await engine.blobs.get(blob_name(stream, blob))
+                    if content is not None or not line.erased:
+                        yield 0, written(BlobLine.of(blob, content))
         if checkpoints.boxes:
             count = 0
             async for part in checkpoints.parts(started):
@@ -63,15 +65,15 @@ async def lines(engine: Engine, stream: StreamId, head: Head) -> AsyncIterator[t
             raise Conflict(what, field="user_id", fix="export again")
 
 
-async def _written(log: EventLog, batch: Sequence[StoredEvent]) -> bytes:
+async def _lines(log: EventLog, batch: Sequence[StoredEvent]) -> Sequence[EventLine]:
     """The lines of a batch; an event that cannot be read does not affect others."""
     try:
         pairs = zip(batch, await log.decode(batch), strict=True)
-        return b"".join(written(_line(stored, event)) for stored, event in pairs)
+        return [_line(stored, event) for stored, event in pairs]
     except (LogError, ValueError):
         if len(batch) == 1:
-            return written(EventLine.as_it_stands(batch[0]))
-    return b"".join([await _written(log, [event]) for event in batch])
+            return [EventLine.as_it_stands(batch[0])]
+    return [line for event in batch for line in await _lines(log, [event])]
 
 
 def _line(stored: StoredEvent, event: Recorded) -> EventLine:

@@ -7,6 +7,8 @@ The file of an artifact follows on a line of its own, as the blob store has it: 
 
     {"blob": "<sha256>", "content": "<base64>"}
 
+Its content is null if the blob store has lost the file. An erased artifact has no such line.
+
 With `checkpoints` in the first line, the parts of checkpoints follow, and a last line says how many those are.
 
 An export over HTTP that fails after its first line ends with the error.
@@ -131,18 +133,20 @@ class EventLine(_Line):
 
 
 class BlobLine(_Line):
-    """The encrypted file of an artifact. `blob` is the SHA-256 of the content."""
+    """The encrypted file of an artifact. `blob` is the SHA-256 of the content, which is None if the file was lost."""
 
     blob: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    content: str
+    content: str | None
 
     @classmethod
-    def of(cls, blob: str, content: bytes) -> "BlobLine":
-        return cls(blob=blob, content=b64encode(content).decode())
+    def of(cls, blob: str, content: bytes | None) -> "BlobLine":
+        return cls(blob=blob, content=None if content is None else b64encode(content).decode())
 
     @property
-    def bytes(self) -> bytes:
+    def bytes(self) -> bytes | None:
         """InvalidInput if the content is not that of the blob."""
+        if self.content is None:
+            return None
         content = b64decode(self.content)
         if sha256(content).hexdigest() != self.blob:
             raise InvalidInput("does not match its hash", field="content", fix="export the user again")

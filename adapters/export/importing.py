@@ -58,7 +58,8 @@ class Checked:
 
     def blobs(self) -> Iterator[tuple[str, bytes]]:
         """The encrypted files of artifacts, by the name of each."""
-        return ((line.blob, line.bytes) for _, line in _blobs(self.source))
+        found = ((line.blob, line.bytes) for _, line in _blobs(self.source))
+        return ((blob, content) for blob, content in found if content is not None)
 
     def batches(self) -> Iterator[Sequence[NewEvent]]:
         events = _events(self.source, self.head)
@@ -72,10 +73,13 @@ def checked(source: Source, now: datetime, progressed: Callable[[int], None] = l
     for text in head.policies.values():
         require_no_control(text, "line 1 policies")
     last: NewEvent | None = None
-    stored, started = set[str](), Started()
+    stored, needed, started = set[str](), set[str](), Started()
     for event in _events(source, head):
         started.take(event.payload.type_name(), event.tags)
-        stored |= {event.payload.blob} if isinstance(event.payload, ArtifactStored) else set()
+        if isinstance(event.payload, ArtifactStored) and event.payload.blob:
+            stored.add(event.payload.blob)
+            if event.payload.content_key:  # An erased one has none, and no file.
+                needed.add(event.payload.blob)
         assert event.recorded_at
         if last and last.recorded_at and event.recorded_at < last.recorded_at:
             raise InvalidInput(
@@ -94,6 +98,11 @@ def checked(source: Source, now: datetime, progressed: Callable[[int], None] = l
     for number, line in _blobs(source):
         if line.blob not in stored:
             raise InvalidInput("belongs to no artifact", field=f"line {number} blob", fix="export the user again")
+        needed.discard(line.blob)
+    if needed:
+        raise InvalidInput(
+            "the file does not have the content of all artifacts", field="path", fix="it is truncated: export it again"
+        )
     check = Check(started)
     for number, part in _parts(source, head):
         try:

@@ -210,9 +210,27 @@ async def test_an_export_carries_files_and_an_import_checks_them(ana: Person, tm
     file.write_bytes(text.replace(line, changed))
     with pytest.raises(InvalidInput, match="does not match its hash"):
         checked(file, now())
+    file.write_bytes(text.replace(line + b"\n", b""))
+    with pytest.raises(InvalidInput, match="content of all artifacts"):
+        checked(file, now())
     file.write_bytes(text + line.replace(b'{"blob":"', b'{"blob":"' + b"0" * 64, 1)[: len(line)] + b"\n")
     with pytest.raises(InvalidInput):
         checked(file, now())
+
+
+async def test_an_artifact_whose_file_is_lost_is_exported_without_it(ana: Person, tmp_path: Path) -> None:
+    artifact_id = await added(ana)
+    for name in await blobs(ana):
+        await ana.engine.blobs.delete(name)
+    head = await head_of(ana.engine, ana.stream)
+    text = b"".join([piece async for _, piece in lines(ana.engine, ana.stream, head)])
+    (file := tmp_path / "ana.jsonl").write_bytes(text)
+    bob = Person(ana.engine, f"{ana.user}-bob")
+
+    await imported(ana.engine, checked(file, now()), bob.user)
+
+    assert (await read(bob, artifact_id)).status == "active"
+    assert not await blobs(bob)
 
 
 async def test_a_backup_holds_the_files(tmp_path: Path) -> None:
