@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from mnemolog.adapters import policy
+from mnemolog.adapters.files import MAX_FILE_BYTES
 from mnemolog.adapters.postgres.url import checked_url
 from mnemolog.domain.category import Unlisted
 from mnemolog.domain.errors import InvalidInput
@@ -138,7 +139,7 @@ class Settings(BaseSettings):
         ),
     ] = None
     artifact_max_bytes: Annotated[
-        int, Field(ge=1, le=64 * 1024 * 1024, description="Maximum bytes of an artifact's file.")
+        int, Field(ge=1, le=MAX_FILE_BYTES, description="Maximum bytes of an artifact's file.")
     ] = 32 * 1024 * 1024
     vectors_url: Annotated[
         QdrantUrl | None,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mnemolog.adapters import keys
+from mnemolog.adapters.background.attaching import data_directory
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded.file_lock import FileLock
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
@@ -85,8 +86,7 @@ async def rotate_master_key(
 @contextmanager
 def _alone(settings: Settings) -> Iterator[None]:
     """One rotation at a time: a second one that is refused would remove the new key of the first."""
-    settings.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = FileLock(settings.directory / "rotation.lock")
+    lock = FileLock(data_directory(settings) / "rotation.lock")
     if not lock.acquire():
         raise DataDirectoryInUse(
             f"a rotation of the master key already runs on {settings.directory}", fix="wait until it has ended"

@@ -63,8 +63,8 @@ def used_up(error: BaseException) -> ServerFailed | None:
     fault = getattr(error, "orig", None) or error
     if isinstance(fault, psycopg.errors.DiskFull) or _is_error_of(fault, errno.ENOSPC, errno.EDQUOT):
         return ServerFailed(
-            "there is no space left on a disk of the engine",
-            fix="free some space and try again: it recovers by itself, and acknowledged writes are kept",
+            "there is no space left on the disk",
+            fix="free some space and try again; acknowledged writes are kept",
         )
     if _is_error_of(fault, errno.EMFILE, errno.ENFILE):
         return ServerFailed("too many files are open", fix="raise the limit (`ulimit -n`) and try again")

@@ -1,5 +1,6 @@
 """The command line: `mnemolog`."""
 
+import os
 import sys
 from io import TextIOWrapper
 
@@ -11,6 +12,11 @@ def main() -> None:
 
         sys.stdout.write(f"{mnemolog.__version__}\n")
         return
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:  # Closed: the next file or socket that is opened would be taken for it.
+            os.open(os.devnull, os.O_RDWR)
     for stream in (sys.stdin, sys.stdout, sys.stderr):  # In every locale, as where an engine runs the command.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8")

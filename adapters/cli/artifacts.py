@@ -12,6 +12,7 @@ from mnemolog.adapters.cli.operations import group_of
 from mnemolog.adapters.cli.options import Agent, Json, User
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.files import read_all, read_file
 from mnemolog.adapters.operations.artifacts import (
     AddArtifact,
     ArtifactAdded,
@@ -81,7 +82,7 @@ def add(
         "idempotency_key": key,
     }
     request = validated(AddArtifact, {one: value for one, value in given.items() if value is not None})
-    content = sys.stdin.buffer.read() if file == STDIN else _read(path) if path else None
+    content = read_all(sys.stdin.buffer, "file") if file == STDIN else read_file(path, "file") if path else None
 
     async def run_it(engine: Engine) -> ArtifactAdded:
         return await add_artifact(engine, request, content)
@@ -91,13 +92,6 @@ def add(
         output.as_json(added.model_dump(mode="json"))
     else:
         output.receipt(f"Added [cyan]{added.artifact_id}[/]", added)
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be read: {error.strerror}", field="file", fix="correct the path") from error
 
 
 def download(

@@ -16,6 +16,7 @@ from mnemolog.adapters.cli.options import Agent, Json
 from mnemolog.adapters.cli.progress import bar
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.files import read_all, read_file
 from mnemolog.adapters.operations.knowledge import (
     AddDocument,
     DeleteDocument,
@@ -187,7 +188,4 @@ def _named(path: str) -> str:
 
 
 def _read(path: str) -> bytes:
-    try:
-        return sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be read: {error.strerror}", field="paths", fix="correct the path") from error
+    return read_all(sys.stdin.buffer, "paths") if path == STDIN else read_file(Path(path), "paths")

@@ -20,7 +20,8 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.operations.erasure import Proof
 from mnemolog.adapters.operations.operation import Operation, description_of
 from mnemolog.adapters.operations.registry import OPERATIONS
-from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.errors import InvalidInput, NestedTooDeep
+from mnemolog.domain.json_value import parsed_json
 from mnemolog.domain.principal import Role
 from mnemolog.events.fields import validated
 
@@ -215,7 +216,7 @@ def _value(name: str, field: FieldInfo, value: Any) -> Any:
     if not _is_json(field) and not _is_json_list(field):
         return tuple(value) if isinstance(value, list) else value
     if piped := value == [STDIN]:
-        value = [sys.stdin.read()]
+        value = [_piped(name)]
     if _is_json_list(field):
         given = [_parsed(name, one) if _OBJECTS.match(one) else one for one in value]
         return given[0] if len(given) == 1 else given
@@ -224,6 +225,13 @@ def _value(name: str, field: FieldInfo, value: Any) -> Any:
     if len(value) == 1 and _OBJECTS.match(value[0]):
         return _parsed(name, value[0])
     return dict(_pair(name, _without_none(field.annotation), one) for one in value)
+
+
+def _piped(name: str) -> str:
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise InvalidInput("is not UTF-8", field=name, fix="send text in UTF-8") from error
 
 
 def _pair(name: str, model: type[BaseModel], text: str) -> tuple[str, Any]:
@@ -235,14 +243,16 @@ def _pair(name: str, model: type[BaseModel], text: str) -> tuple[str, Any]:
         return key, tuple(value.split(","))
     try:
         return key, json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return key, value
 
 
 def _parsed(name: str, text: str) -> Any:
     try:
-        return json.loads(text)
-    except ValueError as error:
+        return parsed_json(text, name)
+    except NestedTooDeep:
+        raise
+    except InvalidInput as error:
         raise InvalidInput(
             f"{text!r:.60} is not JSON", field=name, fix='give a JSON object, such as {"a": 1}'
         ) from error

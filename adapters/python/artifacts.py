@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from mnemolog.adapters.files import read_file
 from mnemolog.asking import After, Asking, Id, Moment
 from mnemolog.deferred import Deferred
-from mnemolog.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
     from mnemolog.adapters.operations import artifacts
@@ -220,12 +220,3 @@ class ArtifactVerbs(Asking):
             memory.restore_artifact(link.artifact_id, user_id="ana")
         """
         return await self._ask(artifacts.restore_artifact, locals())
-
-
-def read_file(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InvalidInput(
-            f"{path} cannot be read: {error.strerror}", field="content", fix="correct the path"
-        ) from error

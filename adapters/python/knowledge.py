@@ -6,7 +6,7 @@ from asyncio import to_thread
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from mnemolog.artifacts import read_file
+from mnemolog.adapters.files import read_file
 from mnemolog.asking import After, Asking, Id, Moment
 from mnemolog.deferred import Deferred
 

@@ -51,6 +51,15 @@ def test_a_command_has_its_own_arguments_environment_directory_files_and_exit_co
     assert "Usage: mnemolog " in unknown.stderr
 
 
+def test_a_command_whose_output_is_closed_does_its_work(data_dir: Path, program: Start) -> None:
+    one = program(idle_grace=30)
+    one.does("create", "Ana drinks tea", "tea")
+    command = ["sh", "-c", 'exec "$0" "$@" >&-', *MAIN, "-d", str(data_dir), "create", "Ana eats figs", "-u", "ana"]
+    done = subprocess.run(command, env=environment(), stderr=subprocess.PIPE, check=False, timeout=120)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert sorted(one.does("search", "Ana")) == ["Ana drinks tea", "Ana eats figs"]
+
+
 @pytest.fixture
 def interruptible() -> Iterator[None]:
     """An interrupt ends what is started, although a shell that runs tests in the background ignores it."""

@@ -139,3 +139,9 @@ async def test_a_rotation_beside_an_engine_elsewhere_on_the_database_says_so_and
 
     assert not (elsewhere / "master.key.new").exists()
     assert keys.from_file(key) == keys.from_file(engine.settings.directory / "master.key")
+
+
+async def test_a_directory_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("")
+    with pytest.raises(EngineError, match="cannot be used"):
+        await rotate_master_key(load(data_dir=tmp_path / "data"))

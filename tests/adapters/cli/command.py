@@ -38,7 +38,9 @@ async def mnemolog(
         "COLUMNS": str(columns),
     }
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        code = await asyncio.to_thread(warm.run, arguments, environment, out, err, stdin.encode())
+        code = await asyncio.to_thread(
+            warm.run, arguments, environment, out, err, stdin.encode(errors="surrogateescape")
+        )
         out.seek(0)
         err.seek(0)
         return Ran(code, out.read().decode(), err.read().decode())
