@@ -96,6 +96,7 @@ FOREIGN: tuple[dict[str, str], ...] = (
     {"Origin": ORIGIN, "Sec-Fetch-Site": "cross-site"},
     {"Origin": ORIGIN, "Sec-Fetch-Site": "same-site"},
     {"Origin": f"{ORIGIN}:81"},
+    {"Origin": "http://["},
 )
 
 
