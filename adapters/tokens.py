@@ -21,7 +21,8 @@ def _counter(file: Path) -> Callable[[str], int]:
     try:
         content = file.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise InvalidInput(f"{file} cannot be read: {error}", field="tokenizer_file", fix="correct the path") from error
+        why = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else "is not UTF-8"
+        raise InvalidInput(f"{file} {why}", field="tokenizer_file", fix="correct the path") from error
     try:
         tokenizer = Tokenizer.from_str(content)
     except Exception as error:  # The package raises nothing more specific.

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import get_args
 
 import mnemolog
 from mnemolog.adapters.background.clients import entering, others
@@ -29,7 +30,10 @@ ATTACH_SECONDS = 15.0
 STOP_SECONDS = 60.0
 POLL_SECONDS = 0.05
 LOG_LINES = 12
-PATHS = ("data_dir", "policy_file", "anchor_file")
+# Settings that name a file: relative to where the first program runs, not to the engine.
+PATHS = [
+    name for name, field in Settings.model_fields.items() if Path in (field.annotation, *get_args(field.annotation))
+]
 
 
 def find_or_start(settings: Settings) -> Endpoints:

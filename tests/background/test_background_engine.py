@@ -14,6 +14,7 @@ import pytest
 
 import mnemolog
 from mnemolog import AsyncMemory, Memory
+from mnemolog.adapters import minilm
 from mnemolog.adapters.background import attaching
 from mnemolog.adapters.background.clients import clients, entering, hold, others, release
 from mnemolog.adapters.config import load
@@ -239,6 +240,16 @@ async def test_every_client_follows_the_policy_of_the_engine(data_dir: Path, tmp
                 async with open_engine(load(data_dir=data_dir, **SETTINGS, **given), attach=True):
                     pass
             assert refused.value.field in given
+
+
+async def test_the_engine_reads_files_from_where_its_first_program_runs(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tokenizer.json").write_bytes((Path(minilm.__file__).parent / "model" / "tokenizer.json").read_bytes())
+    settings = load(data_dir=data_dir, tokenizer_file="tokenizer.json", **SETTINGS)
+    async with open_engine(settings, attach=True) as engine:
+        assert engine.reads.count_tokens("Ana drinks tea") == 3
 
 
 async def test_a_client_follows_the_policy_of_the_engine_that_replaces_its_own(data_dir: Path, tmp_path: Path) -> None:
