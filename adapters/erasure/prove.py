@@ -29,7 +29,8 @@ MEM0 = (
     " HTTP, `POST /v1/prove-erased`"
 )
 SCRUBBED = frozenset({"postgres", "redis"})
-CLEARED_BY = ", in what was freed and not overwritten yet: `mnemolog scrub` clears them"
+# The files hold live data too, of all users.
+CLEARED_BY = ": `mnemolog scrub` clears what was freed and not overwritten yet"
 
 
 async def prove(

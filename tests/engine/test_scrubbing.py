@@ -40,7 +40,7 @@ async def test_after_an_erasure_and_a_scrub_no_file_holds_the_text(engine: Engin
     proof = await mnemolog(
         directory, "prove-erased", "-u", user, "--memory-id", str(memory_id), "--text", phrase, "--json"
     )
-    assert any("`mnemolog scrub` clears them" in line for line in proof.value["unseen"])
+    assert any("`mnemolog scrub` clears what was freed" in line for line in proof.value["unseen"])
 
     scrubbed = await mnemolog(directory, "scrub", "--json")
 
