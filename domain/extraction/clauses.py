@@ -343,7 +343,7 @@ _JOINT = re.compile(
     r"|, (?=(?:live|work) (?:in|at|for|as)\b)|,? (?:and|but) (?=now (?:works|lives) (?:at|in|for)\b)|,? and (?:then )?(?=(?:to )?(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)? (?:on|from) (?:the )?\d)"
     r"|(?:,|,? (?:and|but)) (?=(?:(?:allergic|married|engaged) to|based in|studying|living in)\b)"
     r"|, (?=(?:(?:my|the) )?(?:doctor|doc|gp|consultant)(?:'s| has)? (?:just )?(?:stopped|took|taken|put|raised|lowered|cut|switched|changed)\b)"
-    rf"|,? and (?=an? (?:{PETS}) (?:called|named) )|, (?={_OFFSPRING}|new job (?:at|with) |new (?:{ROLE_WORDS} )?(?:{ONE_OF})\b)"
+    rf"|,? and (?=an? (?:{PETS}|{SOME_OF})(?:,| called| named) (?-i:[A-Z]))|, (?={_OFFSPRING}|new job (?:at|with) |new (?:{ROLE_WORDS} )?(?:{ONE_OF})\b)"
     r"|,? and (?=(?:have|has|am|'m|live|work|moved(?! in\b)|started|joined|left|quit|love|hate|like|prefer|speak|study|take)\b)"
 )
 # What people add to a statement without making it less certain.
@@ -367,7 +367,7 @@ _INTENT = re.compile(
 _SUBJECT = rule.form("{WHO} ")
 _OWN = re.compile(r"(?:I|we)\b", re.IGNORECASE)
 _OTHERS = re.compile(r"(?:(?i:she|he|they|it|you|who|my|our|his|her|their|the)\b|[A-Z])")
-_PET = re.compile(rf"an? (?:{PETS}) (?:called|named) |{_OFFSPRING}|new job (?:at|with) ")
+_PET = re.compile(rf"an? (?:{PETS}|{SOME_OF})(?:,| called| named) (?-i:[A-Z])|{_OFFSPRING}|new job (?:at|with) ")
 # `love` and `like` may be nouns: "the hope and love theme".
 _VERB = re.compile(r"(?:have|am|live|work|moved|started|joined|left|quit|hate|prefer|speak|study|take)\b")
 # After "I'm vegan" it is the same one; after "I'm dating Tom" or "I have a friend who is vegan" it need not be.

@@ -99,6 +99,7 @@ from mnemolog.domain.extraction.others import (
     they_moved_to,
     they_outgrew,
     they_started_at,
+    they_were_born,
     they_work_as,
     they_work_at,
     wed,
@@ -135,6 +136,7 @@ _MOVED = (
 # In these, a date is what is said, not since when it holds.
 DATES: tuple[Rule, ...] = named(
     rule("birthday", rf"my (?:birthday|date of birth)(?: is|'s| falls)(?: (?:actually|really|in fact))?(?: on)? (?P<value>{times.DAY_AND_MONTH})", born),
+    rule("birthday", rf"{{WHO}}'s birthday(?: is|'s| falls)(?: on)? (?P<value>{times.DAY_AND_MONTH})(?=$|[,.!;]| (?:and|but|so)\b)", they_were_born),
     rule("birthday", rf"(?:on )?(?:the )?(?P<value>{times.DAY_AND_MONTH}) (?:is|'s) my (?:birthday|date of birth)(?=$|[,.!;])", born),
     rule("born", rf"{{WHO}} was born(?: on| at)?(?: the)? (?P<value>{times.DAY_AND_MONTH}|today|yesterday|last night|this (?:morning|afternoon|evening))\b", newborn),
     rule("born on", rf"i was (?:actually |really )?born on (?P<value>{times.DAY_AND_MONTH})", born),
@@ -324,7 +326,7 @@ RULES: tuple[Rule, ...] = named(
     rule("tak| off|stopped|quit|no longer|g|finished|done with", r"{I} (?:(?:stopped|quit|no longer) (?:taking|take|need|use)|no longer on|stopped|quit|given up|gave up|finished with|finished(?= (?:the |my |a )?course\b)|done with|(?:came |come |taken )?off)(?: (?:my|the|a course of|(?:my|the) course of))? {DRUG}(?:{NO_MORE})?{FOR_GOOD}", drug_over),
     rule(" any| now", r"i(?: (?:don't|do not) (?:take|need|use|have to take|need to take)|(?:'m| am) not (?:taking|on))(?: my| the)? {DRUG}(?:{NO_MORE}{FOR_GOOD}| now(?=$|[.!]))", drug_over),
     rule("no more", r"no more {DRUG} for me{FOR_GOOD}", drug_over),
-    rule("tak| on |prescribed|switch|start|resumed", r"{I} (?:take|taking|(?:(?:gone|went|going) )?(?:back )?on|(?:re)?start(?:ed|ing)?(?: (?:taking|on))?|resumed|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUGS}(?! (?:research|trials?|stud(?:y|ies)|production|sales)\b)(?:,? (?P<amount>{AMOUNT}))?(?:(?: now)?(?: instead of|, not)(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
+    rule("tak| on |prescribed|switch|start|resumed", r"{I} (?:take|taking|put on(?: an?)?|(?:(?:gone|went|going) )?(?:back )?on|(?:re)?start(?:ed|ing)?(?: (?:taking|on))?|resumed|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUGS}(?! (?:research|trials?|stud(?:y|ies)|production|sales)\b)(?:,? (?P<amount>{AMOUNT}))?(?:(?: now)?(?: instead of|, not)(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("switched from", r"{I} switched from (?P<former>[a-z][\w-]{3,}) to(?: {DOSE})? {DRUG}", drug),
     rule(" me from| me to| me onto", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just| now)? (?:switched|changed|moved|swapped) me (?:from (?P<former>[a-z][\w-]{3,}) )?(?:to|onto)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?(?:,? (?:as |since )?(?:the )?(?P<spoilt>[a-z][\w-]{3,}) (?:made|gave|was|wasn't|didn't|kept|upset|caused)\b)?", drug),
     rule("put me on|prescribed|has me on|started me on", r"(?:{DOCTOR}|they|she|he|{OTHER})(?: (?!not\b|never\b|n't\b)[\w' -]{2,60}? and)?(?: has| have|'s|'ve)?(?: just| now)? (?:prescribed me|prescribed|put me on|me on|started me on)(?: {DOSE})? {DRUGS}(?:,? (?P<amount>{AMOUNT}))?(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
@@ -473,7 +475,7 @@ RULES: tuple[Rule, ...] = named(
     # Name and birth.
     rule("i am |i'm ", r"i(?:'m| am) {OTHER}(?=, [1-9]\d\b(?!/))", named_so),
     rule("name", r"my (?:first |full )?name(?:'s| is) {OTHER}(?=$|[,.!;(]| (?:and|by the way|btw)\b)", named_so),
-    rule("call", r"(?:(?:please|you can|just|everyone|everybody|people|friends) )*calls? me {NAME}{STOP}", called),
+    rule("call", r"(?:(?:please|you can|just|everyone|everybody|people|(?:my |all my )?friends) )*calls? me {NAME}{STOP}", called),
     rule("go by", r"i go by {NAME}{STOP}", called),
     rule("name to", r"{I} changed my (?:first )?name to {NAME}{STOP}", called),
     rule("name", r"my (?:(?:new|married|legal|full)(?: last| legal| full)? name(?: now)?(?:'s| is)(?: now)?|name(?:'s| is) (?:now|officially|legally)) {FULL_NAME}{STOP}", called),

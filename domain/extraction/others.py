@@ -124,9 +124,11 @@ def ends_for(predicate: str) -> Make:
 
 def they_moved_out(said: Said) -> Sequence[Candidate]:
     """Nobody who moved out lives with the author, as flatmates do."""
-    gone, name = ends_for("lives_with")(said), said.named("alone")
-    flatmate = Candidate(predicate="roommate", object=name, category=PERSON, action=Action.END, changes=True)
-    return (*gone, replace(flatmate, until=gone[-1].until)) if gone and name else gone
+    gone, who = ends_for("lives_with")(said), Who.of(said)
+    if not gone or who.name is None or who.predicate not in ("", "roommate"):
+        return gone
+    flatmate = Candidate(predicate="roommate", object=who.name, category=PERSON, action=Action.END, changes=True)
+    return (gone[-1], replace(flatmate, until=gone[-1].until))
 
 
 they_live_in = _states("lives_in", "Location", changes=False)
@@ -224,6 +226,12 @@ def newborn(said: Said) -> Sequence[Candidate]:
         return ()
     on = f"{day.day} {day:%B %Y}"
     return (*who.tie, Candidate(subject=who.name, predicate="birthday", object=on, literal=True))
+
+
+def they_were_born(said: Said) -> Sequence[Candidate]:
+    """The birthday of somebody else."""
+    who, day = Who.of(said), times.day_and_month(said.match["value"], said.at)
+    return (*who.tie, who.told(predicate="birthday", object=day, literal=True)) if day else ()
 
 
 def parted(said: Said) -> Sequence[Candidate]:

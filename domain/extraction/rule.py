@@ -199,7 +199,7 @@ DRUG = (
     r"|thyroxine|parin|profen|tidine|semide|gliptin|dipine|zepine|triptan|setron|zide|gabalin|pentin|xaban|triptyline|cycline|tadine|tizine|glutide|flozin|peridone|lamotrigine)|insulin|aspirin|paracetamol"
     r"|acetaminophen|warfarin|xarelto|eliquis|prozac|zoloft|lexapro|xanax|ritalin|adderall|strattera|vyvanse|elvanse|lithium|methotrexate|vitamin [a-k]\d{0,2}"
     r"|prednis(?:ol)?one|hydrocortisone|sertraline|venlafaxine|mirtazapine|quetiapine|olanzapine|naproxen|codeine|tramadol|morphine"
-    r"|clopidogrel|tamsulosin|allopurinol|colchicine|digoxin|tamoxifen|letrozole|anastrozole|cetirizine|propranolol|melatonin|ventolin|symbicort|seretide|ozempic|wegovy|mounjaro|humira|lipitor|zyrtec|concerta|lyrica|antidepressants|antihistamines|birth control|beta[- ]blockers)\b"
+    r"|clopidogrel|tamsulosin|allopurinol|colchicine|digoxin|tamoxifen|letrozole|anastrozole|cetirizine|propranolol|melatonin|ventolin|symbicort|seretide|ozempic|wegovy|mounjaro|humira|lipitor|zyrtec|concerta|lyrica|statins?|blood thinners|anticoagulants|antidepressants|antihistamines|birth control|beta[- ]blockers)\b"
 )
 _FRAGMENTS = {
     # `{GONE}` is like `{WHO}`, or "the cat".

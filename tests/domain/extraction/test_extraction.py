@@ -34,6 +34,20 @@ def found(text: str) -> list[str]:
     [
         ("I live in Porto.", ["lives_in Porto"]),
         ("I'm allergic to wasps, like massively", ["allergy wasps"]),
+        # Others, and who is a flatmate no more.
+        ("My flatmate Priya moved out.", ["-Priya lives_with *", "-roommate Priya"]),
+        ("My son Tom moved out.", ["son Tom", "-Tom lives_with *"]),
+        ("I have a daughter, Nia, and a son, Tom.", ["daughter Nia", "son Tom"]),
+        ("I have a friend and a sister called Ana.", ["sister Ana"]),
+        ("She has a daughter called Nia and a son called Tom.", []),
+        ("My mum's birthday is 4 June.", ["my mother birthday 4 June"]),
+        ("My sister Ana's birthday is on the 4th of June.", ["sister Ana", "Ana birthday 4 June"]),
+        ("Tom's birthday is 4 June.", ["known Tom birthday 4 June"]),
+        ("My friends call me Mo.", ["?preferred_name Mo"]),
+        ("My friends call me a nuisance.", []),
+        ("I take statins.", ["medication statins"]),
+        ("I've been put on a statin.", ["medication statin"]),
+        ("They want to put me on statins.", []),
         # Where somebody is now may be where they live or work, if they speak of that.
         ("We're in Rome now, the hotel is lovely.", []),
         ("I'm at Tesco now.", []),
