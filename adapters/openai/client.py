@@ -40,6 +40,7 @@ class ModelClient:
     def __init__(self, endpoint: Endpoint, clock: Callable[[], float] = time.monotonic) -> None:
         self.endpoint = endpoint
         self._breaker = CircuitBreaker(clock)
+        self._refused: Exception | None = None
         self._opened: AsyncOpenAI | None = None
 
     async def aclose(self) -> None:
@@ -57,7 +58,8 @@ class ModelClient:
         with telemetry.step("model", feature=self.endpoint.feature):
             for attempt in range(retries + 1):
                 if wait := self._breaker.wait():
-                    raise self._unavailable("failed several times in a row and is left alone for a while", wait)
+                    left_alone = self._unavailable("failed several times in a row and is left alone for a while", wait)
+                    raise self._refused.with_traceback(None) if self._refused else left_alone
                 failure, patience = ModelUnavailable(), 0.0
                 try:
                     return await self._once(client, ask, seconds)
@@ -106,19 +108,19 @@ class ModelClient:
         except APIStatusError as refused:
             raise self._of_status(refused) from None
         except (TimeoutError, APITimeoutError):
-            self._breaker.failed()
+            self._failed()
             raise self._unavailable(f"did not answer within {seconds:g} s", field="model_timeout") from None
         except APIConnectionError as failed:
-            self._breaker.failed()
+            self._failed()
             broken = "closed the connection" if "Protocol" in type(failed.__cause__).__name__ else "cannot be reached"
             raise self._unavailable(broken) from None
         except AnswerRefused as refused_answer:
-            self._breaker.failed()
+            self._failed()
             raise self._unavailable(str(refused_answer)) from None
         except (APIError, ValueError, TypeError, AttributeError):  # The package trusts that JSON has the right form.
             if not answered.get():
                 raise
-            self._breaker.failed()
+            self._failed()
             raise self._unavailable("gave an answer that cannot be read") from None
         self._breaker.succeeded()
         if answer is None or isinstance(answer, str | int | float | list):  # What the body was, if it was no object.
@@ -129,14 +131,24 @@ class ModelClient:
         """Without the server's message or our request, which may quote the key or the text."""
         endpoint, status = self.endpoint, refused.status_code
         if status == 429 and refused.code == "insufficient_quota":
-            self._breaker.succeeded()
-            return self._unavailable("says that the account's quota is used up", QUOTA_SECONDS, endpoint.key_setting)
+            used_up = self._unavailable("says that the account's quota is used up", QUOTA_SECONDS, endpoint.key_setting)
+            self._failed(used_up)
+            return used_up
         if status in _TRANSIENT or status >= 500:
             if status >= 500:
-                self._breaker.failed()
+                self._failed()
             return self._unavailable(f"answered with status {status}", _retry_after(refused))
-        self._breaker.succeeded()
-        return refusal(endpoint, refused)
+        told = refusal(endpoint, refused)
+        if isinstance(told, ModelNotAccessible):
+            self._failed(told)
+        else:
+            self._breaker.succeeded()
+        return told
+
+    def _failed(self, refused: Exception | None = None) -> None:
+        """Count a failure. `refused` is what every request meets until a setting or the account changes."""
+        self._breaker.failed()
+        self._refused = refused
 
     def _unavailable(self, what: str, retry_after: float = 0.0, field: str = "") -> ModelUnavailable:
         setting = field or self.endpoint.url_setting

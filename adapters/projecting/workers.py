@@ -68,6 +68,7 @@ class Sweeper:
         self._wake, self._due = asyncio.Event(), False
         self._quiet_until, self._pauses = 0.0, Pauses()
         self._paused = False
+        self._told = ""  # Why the last sweep was put off: it is logged once.
 
     def own(self, partitions: frozenset[int]) -> None:
         """From now on apply the events of these partitions."""
@@ -101,11 +102,14 @@ class Sweeper:
                 pause = await (self._caught_up() if due else self._swept())
             except Exception as error:  # noqa: BLE001  Any error: the next look retries.
                 reason = f"{type(error).__name__}: {error}".splitlines()[0]
-                _logger.warning("%s: sweep put off: %s", self.projection.name, reason)
+                if reason != self._told:
+                    _logger.warning("%s: sweep put off: %s", self.projection.name, reason)
+                self._told = reason
                 await asyncio.sleep(RETRY_SECONDS)
                 if due:
                     self.catch_up()
             else:
+                self._told = ""
                 self._quiet_until = time.monotonic() + pause if pause > SWEEP_SECONDS else 0.0
             if not self._due:  # Who looked meanwhile looks again.
                 self._wake.clear()
@@ -210,13 +214,16 @@ class ProjectionWorker:
 
     async def _persist(self, step: Callable[[], Awaitable[None]]) -> None:
         """Repeat a step until the store accepts it; an event that cannot be applied has stopped its stream before."""
+        told = ""
         while True:
             try:
                 await step()
                 return
             except Exception as error:  # noqa: BLE001  Its projections would stop for good without the worker.
                 names = ", ".join(sweeper.projection.name for sweeper in self._sweepers)
-                _logger.warning("%s: %s, trying again", names, type(error).__name__)
+                if (reason := type(error).__name__) != told:
+                    _logger.warning("%s: %s, trying again", names, reason)
+                told = reason
                 await asyncio.sleep(RETRY_SECONDS)
 
 

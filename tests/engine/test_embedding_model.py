@@ -87,7 +87,7 @@ async def test_while_the_server_is_away_memories_are_written_and_embedded_when_i
 ) -> None:
     async with open_engine(settings_of(tmp_path, server, model_retries=0)) as engine:
         ana = Person(engine, "ana")
-        server.replies.extend([error(503)] * 4 + [error(401), Reply(b"{broken")])
+        server.replies.extend([error(503)] * 2 + [error(401), Reply(b"{broken")])
         await ana.creates("Ana has a cat")
         assert await engine.projections.stopped() == {}
         await eventually(lambda: embedded(engine), seconds=90)

@@ -287,12 +287,39 @@ class Stubborn:
         self.applied += len(events)
 
 
-async def test_a_worker_continues_once_its_store_accepts_writes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_worker_continues_once_its_store_accepts_writes_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(workers, "RETRY_SECONDS", 0.01)
     stubborn = Stubborn(refusals=3)
     worker = ProjectionWorker([], each_alone)
     await worker._persist(partial(stubborn.deliver, [recorded_event()]))
     assert stubborn.applied == 1
+    assert len(caplog.records) == 1, "however long it takes"
+
+
+async def test_why_a_sweep_is_put_off_is_logged_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(workers, "RETRY_SECONDS", 0.001)
+    sweeper, tried = Sweeper(cast(Projection, Stubborn(0))), list[None]()
+
+    async def fails() -> float:
+        tried.append(None)
+        raise ConnectionError("the model is away")
+
+    async def often() -> bool:
+        return len(tried) > 5
+
+    monkeypatch.setattr(sweeper, "_caught_up", fails)
+    sweeper.catch_up()
+    running = asyncio.create_task(sweeper.sweep())
+    await eventually(often)
+    running.cancel()
+
+    assert [one.getMessage() for one in caplog.records] == [
+        "stubborn: sweep put off: ConnectionError: the model is away"
+    ]
 
 
 async def test_a_stopped_projection_delays_no_other() -> None:

@@ -322,6 +322,25 @@ async def test_a_call_is_measured(chat: OpenAIChat, server: ModelServer) -> None
     assert metrics.REGISTRY.get_sample_value("mnemolog_model_seconds_count") == before + 1
 
 
+@pytest.mark.parametrize(
+    ("reply", "kind", "told"),
+    [
+        (error(401, "invalid_api_key"), ModelNotAccessible, "status 401"),
+        (error(404), ModelNotAccessible, "status 404"),
+        (error(429, "insufficient_quota"), ModelUnavailable, "quota is used up"),
+    ],
+)
+async def test_what_every_request_meets_opens_the_circuit_and_stays_the_reason(
+    reply: Reply, kind: type[Exception], told: str, clients: Clients, budget: TokenBudget, server: ModelServer
+) -> None:
+    chat = OpenAIChat(clients(retries=0), budget)
+    server.replies.extend([reply] * 9)
+    for _ in range(9):
+        with pytest.raises(kind, match=told):
+            await ask(chat)
+    assert server.asked == 5
+
+
 async def test_the_circuit_opens_after_failures_in_a_row_and_a_trial_closes_it(
     clients: Clients, budget: TokenBudget, server: ModelServer
 ) -> None:
