@@ -1,6 +1,5 @@
 """`mnemolog artifact add` and `mnemolog artifact download`."""
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -25,6 +24,7 @@ from mnemolog.adapters.operations.artifacts import (
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD
 from mnemolog.events.fields import validated
+from mnemolog.transfer import new_file
 
 STDIN = "-"
 
@@ -117,7 +117,7 @@ def download(
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
         return
-    with os.fdopen(os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+    with new_file(to) as file:
         file.write(content)
     if json:
         output.as_json({"artifact_id": str(found.artifact_id), "bytes": len(content), "file": str(to)})

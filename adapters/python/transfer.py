@@ -46,7 +46,7 @@ class TransferVerbs(Asking):
 
 @contextmanager
 def new_file(path: Path) -> Iterator[IO[bytes]]:
-    """Readable by its owner only, and removed if the export fails: it contains everything known about a user."""
+    """Readable by its owner only, and removed unless it is whole: it contains what is known about a user."""
     try:
         out = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
     except FileExistsError as error:
