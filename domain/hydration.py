@@ -80,7 +80,10 @@ _OF_SOMEBODY = frozenset(
     ["is", "was", "has", "had", "does", "did", "will", "can", "lives", "lived", "works", "worked", "likes"]
 )
 # What a question says beside what it asks for.
-_GENERIC_WORDS = "go going know known tell say remember current currently today still since day long time name one many"
+_GENERIC_WORDS = (
+    "go going know known tell say remember current currently today still since day long time name one many"
+    " everything anything something nothing else"
+)
 _GENERIC = frozenset(_GENERIC_WORDS.split())
 # Words that ask for the same: a fact whose predicate has one of a line answers a question that has another. Those
 # before a colon ask for any of those after it, which are different things. Those before `>` do, but do not answer them:

@@ -182,7 +182,15 @@ async def test_a_name_that_means_mine_in_italian_is_a_name(engine: Engine, user:
     assert hits[1].score <= 0.5 * hits[0].score
 
 
-@pytest.mark.parametrize("question", ["Who am I?", "What do you know about me?"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who am I?",
+        "What do you know about me?",
+        "Tell me everything you know about me",
+        "Do you remember anything else about me?",
+    ],
+)
 async def test_who_asks_what_is_known_of_them_is_told_facts(engine: Engine, user: str, question: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("me", "lives_in", "Bonn")
