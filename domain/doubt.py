@@ -81,7 +81,7 @@ def _names_another(sentence: str, predicate: str, value: str) -> bool:
 # What people call it without its name.
 _NOUNS = {
     MEDICATION: "medication medications medicine medicines meds tablets tablet pills pill",
-    "allergy": "allergy allergies",
+    **dict.fromkeys(("allergy", "allergic_to"), "allergy allergies"),
     "intolerance": "intolerance intolerances",
 }
 _SWITCHED = re.compile(

@@ -67,7 +67,7 @@ BUILT_IN = (
     *(_person(name, ObjectKind.ENTITY, PERSON) for name in ("married_to", "partner_of")),
     *(_person(name, ObjectKind.ENTITY, PERSON, single=False) for name in ("knows", "friend_of", "parent_of")),
     *(_person(name, ObjectKind.LITERAL) for name in ("age", "job_title", "email")),
-    *(Predicate(name, critical=True, subject=PERSON) for name in ("allergy", "safety_boundary")),
+    *(Predicate(name, critical=True, subject=PERSON) for name in ("allergy", "allergic_to", "safety_boundary")),
     *(Predicate(name, critical=True, subject=PERSON) for name in (MEDICATION, "intolerance")),
     *(Predicate(name, single=True, group=PredicateClass.AGENT) for name in ("diet_plan", "counseling_mode")),
 )

@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import datetime, timedelta
 from functools import lru_cache
 
 _KNOWN = {
@@ -67,6 +68,19 @@ def sentence(subject: str, predicate: str, thing: str, *, over: bool = False) ->
     if predicate == "died" and thing[:1].isdigit():
         words = "died on" if len(thing) == len("2026-05-13") else "died in"
     return f"{subject}{words} {thing}" if words.startswith("'") else f"{subject} {words} {thing}"
+
+
+UNDATED = timedelta(minutes=1)
+"""A fact that is told without a date holds from when it was told: at most so long before it is recorded."""
+
+
+def since_when(since: datetime, known_from: datetime) -> str:
+    """The day since which a fact holds, or as of which, if nobody said since when: "I'm allergic to nuts".
+
+    >>> since_when(datetime(2019, 1, 1), datetime(2026, 5, 13, 9)), since_when(*2 * [datetime(2026, 5, 13, 9)])
+    ('since 2019-01-01', 'as of 2026-05-13')
+    """
+    return f"{'as of' if abs(known_from - since) < UNDATED else 'since'} {since:%Y-%m-%d}"
 
 
 @lru_cache(maxsize=4096)

@@ -309,7 +309,7 @@ SLOTS = (
         r"^(?!.*\b(?:medic\w+|drugs?|tablets?|pills?|spray|dose|what)\b.*\b(?:use|using|take|taking|for (?:my|the))\b).*\b(?:allerg\w+|intoleran\w+)\b|\b(?:can't|cannot|can \w+ not|mustn't|shouldn't) \w* ?eat\b",
         r"\b(?:allerg\w+|intoleran\w+|epipen|anaphyla\w+|(?:can't|cannot|must not|mustn't) (?:have|eat|drink|touch)|coeliac|celiac)\b",
         "allergy allergic intolerant intolerance epipen reaction",
-        "allergy intolerance",
+        "allergy allergic_to intolerance",
         also=lambda sentence: _IN_JEST.search(sentence) is None,
     ),
     _slot(

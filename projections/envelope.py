@@ -355,6 +355,7 @@ def _relation(row: Row, since: Mapping[UUID, Said]) -> dict[str, Any]:
         "object_value": row["value"] if row["object_id"] is None else None,
         "text": fact_sentence(row),
         "since": row["valid_from"],
+        "known_from": row["known_from"],
         "until": row["valid_to"],
         "said_since": asdict(since[row["relation_id"]]) if row["relation_id"] in since else None,
     }

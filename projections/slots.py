@@ -14,6 +14,7 @@ from mnemolog.domain.errors import EnvelopeInvalid
 from mnemolog.domain.json_value import MAX_DOCUMENT_DEPTH, require_depth
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.scope import Scope
+from mnemolog.domain.sentence import since_when
 from mnemolog.domain.session import SLOT_CONTRACT_VERSION
 from mnemolog.events.fields import REFUSED, Instant, fault_of
 
@@ -103,6 +104,9 @@ class GraphRelation(Part):
     critical: bool
     confidence: Score
     since: Instant
+    known_from: Instant | None = Field(
+        None, description="When it was learned. If it holds since just then, nobody said since when."
+    )
     until: Instant | None
     said_since: SaidSince | None = Field(None, description="What the user said last since then that may end it.")
     overruled_by: Overruled | None = None
@@ -111,7 +115,8 @@ class GraphRelation(Part):
         """The text, with since when the fact holds and what was said since."""
         until = f" until {self.until:%Y-%m-%d}" if self.until else ""
         said = f"; {noted(self.said_since.date, self.said_since.text)}" if self.said_since else ""
-        return f"{text} (since {self.since:%Y-%m-%d}{until}{said})"
+        since = since_when(self.since, self.known_from) if self.known_from else f"since {self.since:%Y-%m-%d}"
+        return f"{text} ({since}{until}{said})"
 
     @model_validator(mode="after")
     def _one_object(self) -> Self:

@@ -23,7 +23,7 @@ from mnemolog.commands.attention import SetAffect
 from mnemolog.commands.memories import MergeMemories
 from mnemolog.domain.artifact import Extraction
 from mnemolog.domain.errors import EngineError
-from mnemolog.domain.sentence import sentence
+from mnemolog.domain.sentence import sentence, since_when
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, StreamId
 from mnemolog.projections.graph.facts import fact_value
@@ -126,7 +126,8 @@ async def _questions(story: Story) -> None:
     she = [str(one.row["entity_id"]) for one in known.entities]
     facts = [fact for one in she for fact in await story.engine.reads.facts(VIEWER, one)]
     told = [
-        f"{sentence(fact['subject'], fact['predicate'], fact_value(fact))} (since {output.day(fact['valid_from'])})"
+        f"{sentence(fact['subject'], fact['predicate'], fact_value(fact))}"
+        f" ({since_when(fact['valid_from'], fact['known_from'])})"
         for fact in facts
     ]
     output.line("she:", known.references[0].name)

@@ -16,6 +16,7 @@ from mnemolog.domain.doubt import noted
 from mnemolog.domain.facts import State
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import NEXT_TRIP, trip_date_of
+from mnemolog.domain.sentence import since_when
 from mnemolog.domain.state import Past, state_of
 from mnemolog.domain.text import name_key
 from mnemolog.domain.viewer import Viewer
@@ -171,10 +172,11 @@ def former_hit(row: Row) -> Hit:
 
 def _held(row: Row) -> str:
     """When it held, or since when it does."""
-    since, until = f"{row['valid_from']:%Y-%m-%d}", row["valid_to"] and f"{row['valid_to']:%Y-%m-%d}"
+    until = row["valid_to"] and f"{row['valid_to']:%Y-%m-%d}"
     if row["state"] is State.ENDED:
-        return f"{since} to {until}"
-    return f"since {since} until {until}" if until else f"since {since}"
+        return f"{row['valid_from']:%Y-%m-%d} to {until}"
+    since = since_when(row["valid_from"], row["known_from"])
+    return f"{since} until {until}" if until else since
 
 
 def _hit(row: Row, when: str, score: float, parts: Mapping[str, float]) -> Hit:

@@ -243,11 +243,11 @@ async def test_a_message_of_which_a_part_no_longer_holds_says_which(ana: Teller)
     found = [hit.bullet for hit in (await ana.asks("How much metformin do I take?")).hits]
 
     before = f"{ana.user}'s metformin dose was 20 mg"
-    assert found[0] == f"[fact] {ana.user}'s metformin dose is 10 mg (since 2026-03-02)"
+    assert found[0] == f"[fact] {ana.user}'s metformin dose is 10 mg (as of 2026-03-02)"
     assert f"[message] I take 20 mg of metformin (2026-03-01; former: {before})" in found
     context = await ana.engine.reads.context(ana.viewer, ContextRequest(query="Hello!"), await ana.caught_up())
-    takes = f"- {ana.user} takes metformin (since 2026-03-01)"
-    dose = f"- {ana.user}'s metformin dose is 10 mg (since 2026-03-02)"
+    takes = f"- {ana.user} takes metformin (as of 2026-03-01)"
+    dose = f"- {ana.user}'s metformin dose is 10 mg (as of 2026-03-02)"
     assert context.text.startswith(f"Always consider:\n{takes}\n{dose}\n")
 
 
@@ -293,10 +293,10 @@ async def test_a_medication_that_has_ended_is_shown_as_former(ana: Teller, said:
 async def test_what_may_end_a_medication_stands_beside_it(ana: Teller, said: str) -> None:
     await hears(ana, "I take losartan.", "The weather is nice.")
     await hears(ana, said, occurred_at=day("2026-04-01"))
-    assert await always(ana) == [f'ana takes losartan (since 2026-03-01; said on 2026-04-01: "{said}")']
+    assert await always(ana) == [f'ana takes losartan (as of 2026-03-01; said on 2026-04-01: "{said}")']
 
     await hears(ana, "I take losartan every morning.", occurred_at=day("2026-04-02"))
-    assert await always(ana) == ["ana takes losartan (since 2026-03-01)"]
+    assert await always(ana) == ["ana takes losartan (as of 2026-03-01)"]
 
 
 async def test_a_search_for_a_medication_says_what_may_have_ended_it(ana: Teller) -> None:
@@ -304,17 +304,17 @@ async def test_a_search_for_a_medication_says_what_may_have_ended_it(ana: Teller
     said = "I'm pausing the losartan for six weeks."
     await hears(ana, said, occurred_at=day("2026-04-01"))
     lines = [hit.bullet.replace(ana.user, "ana", 1) for hit in (await ana.asks("Am I on losartan right now?")).hits]
-    assert f'[fact] ana takes losartan (since 2026-03-01; said on 2026-04-01: "{said}")' in lines
+    assert f'[fact] ana takes losartan (as of 2026-03-01; said on 2026-04-01: "{said}")' in lines
 
 
 async def test_what_a_user_says_stands_beside_an_allergy_that_somebody_recorded(ana: Teller) -> None:
     await ana.tells("me", "allergy", "nuts", told_at=day("2026-02-01"))
     await hears(ana, "I'm no longer allergic to nuts.", "I am allergic to nothing!", role="assistant")
-    assert await always(ana) == ["ana is allergic to nuts (since 2026-02-01)"]
+    assert await always(ana) == ["ana is allergic to nuts (as of 2026-02-01)"]
 
     await hears(ana, "I'm no longer allergic to nuts.", occurred_at=day("2026-04-01"))
     assert await always(ana) == [
-        'ana is allergic to nuts (since 2026-02-01; said on 2026-04-01: "I\'m no longer allergic to nuts.")'
+        'ana is allergic to nuts (as of 2026-02-01; said on 2026-04-01: "I\'m no longer allergic to nuts.")'
     ]
 
 
@@ -432,7 +432,7 @@ async def test_what_a_user_denies_of_an_allergy_or_of_what_was_recorded_later_st
 
     assert await told(ana) == {"ana allergy nuts", "ana lives_in Hove"}
     said = 'said on 2026-03-02: "I never said I was allergic to nuts."'
-    assert await always(ana) == [f"ana is allergic to nuts (since 2026-03-01; {said})"]
+    assert await always(ana) == [f"ana is allergic to nuts (as of 2026-03-01; {said})"]
 
 
 @pytest.mark.parametrize(
@@ -521,11 +521,11 @@ async def test_the_graph_of_a_prompt_says_since_when_a_fact_holds_and_what_was_s
     await hears(ana, "Maybe I can stop the losartan.", occurred_at=day("2026-04-01"))
 
     assert await graph(ana, "What do I take?") == [
-        'ana takes losartan (since 2026-03-01; said on 2026-04-01: "Maybe I can stop the losartan.")',
-        "ana lives in Lisbon (since 2026-03-02)",
+        'ana takes losartan (as of 2026-03-01; said on 2026-04-01: "Maybe I can stop the losartan.")',
+        "ana lives in Lisbon (as of 2026-03-02)",
     ]
     then = await graph(ana, "What do I take?", Moment(as_of=before))
-    assert "ana takes losartan (since 2026-03-01)" in then
+    assert "ana takes losartan (as of 2026-03-01)" in then
 
 
 @pytest.mark.parametrize(
@@ -540,14 +540,14 @@ async def test_what_was_said_later_of_the_state_that_is_asked_for_stands_beside_
     ana: Teller, fact: str, news: str, question: str, line: str
 ) -> None:
     await hears(ana, fact, "My sister's new flat is lovely.")
-    assert await graph(ana, question) == [f"{line} (since 2026-03-01)"]
+    assert await graph(ana, question) == [f"{line} (as of 2026-03-01)"]
     await hears(ana, news, occurred_at=day("2026-04-01"))
 
-    assert await graph(ana, question) == [f'{line} (since 2026-03-01; said on 2026-04-01: "{news}")']
-    assert await graph(ana, "What is two times two?") == [f"{line} (since 2026-03-01)"]
+    assert await graph(ana, question) == [f'{line} (as of 2026-03-01; said on 2026-04-01: "{news}")']
+    assert await graph(ana, "What is two times two?") == [f"{line} (as of 2026-03-01)"]
 
     await hears(ana, fact, occurred_at=day("2026-05-01"))
-    assert await graph(ana, question) == [f"{line} (since 2026-03-01)"]
+    assert await graph(ana, question) == [f"{line} (as of 2026-03-01)"]
 
 
 async def test_what_ended_long_ago_is_in_no_context(ana: Teller) -> None:

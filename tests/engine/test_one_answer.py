@@ -417,7 +417,7 @@ async def test_the_latest_message_that_tells_what_is_asked_comes_first_in_whatev
     context = await model.reads.context(ana.viewer, ContextRequest(query="How much do I weigh?"))
     assert ("88.5 kg" in context.text, "94 kilos" in context.text) == (True, False)
     context = await model.reads.context(ana.viewer, ContextRequest(query="What rent do I pay?"))
-    assert ("£450" in context.text, "300 a month (since" in context.text) == (True, False)
+    assert ("£450" in context.text, "300 a month (as of" in context.text) == (True, False)
 
 
 DENIED = (
@@ -664,7 +664,7 @@ async def test_every_hit_says_when_what_and_why(model: Engine) -> None:
     assert {"message", "relation", "entity", "todo"} <= {hit.kind for hit in hits}
     assert all(hit.date <= datetime.now(UTC) and hit.id for hit in hits)
     [tea] = (await ana.asks("What am I allergic to?", kinds=["relation"], top_k=1)).hits
-    assert tea.bullet.startswith("[fact] reasons is allergic to peanuts (since 20")
+    assert tea.bullet.startswith("[fact] reasons is allergic to peanuts (as of 20")
     assert tea.parts["words"] == 1
     [lena] = (await ana.asks("Who is Lena?", kinds=["entity"])).hits
     assert (lena.category, lena.bullet.startswith("[person:lena] ")) == ("Person", True)
@@ -821,9 +821,12 @@ async def test_a_correction_of_a_place_is_above_what_it_corrects(
         assert f"corrected: {corrected}" in first.bullet
 
 
-async def test_critical_facts_are_in_every_context_whatever_the_budget(engine: Engine, user: str) -> None:
+@pytest.mark.parametrize("predicate", ["allergy", "allergic_to"])
+async def test_critical_facts_are_in_every_context_whatever_the_budget(
+    engine: Engine, user: str, predicate: str
+) -> None:
     ana = Teller(engine, user)
-    await ana.tells("me", "allergy", "peanuts")
+    await ana.tells("me", predicate, "peanuts")
     await ana.tells("me", "lives_in", "Berlin", since=day("2025-01-01"))
     await ana.tells("me", "lives_in", "Leipzig", since=day("2026-01-01"))
     await ana.creates("Ana plays the violin", category="interests")
@@ -835,7 +838,7 @@ async def test_critical_facts_are_in_every_context_whatever_the_budget(engine: E
     for agent, fields in ((ana, {"budget_tokens": 1}), (ana, {"categories": ["interests"]}), (planner(ana), {})):
         found = await context(agent, "What shall we cook?", **fields)
         assert [hit.text for hit in found.critical] == [f"{user} is allergic to peanuts"]
-        assert f"- {user} is allergic to peanuts (since" in found.text
+        assert f"- {user} is allergic to peanuts (as of" in found.text
     found = await context(ana, "Where do I live?")
     assert [hit.text for hit in found.known] == [f"{user} lives in Leipzig"]
     assert "Berlin" not in found.text

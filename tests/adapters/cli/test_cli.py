@@ -279,7 +279,7 @@ async def test_the_demo_tells_its_story(tmp_path: Path) -> None:
     assert ran.code == 0, ran
     assert ran.value["turns"] == 20
     assert ran.value["episodes"] == ["first", "time gap", "time gap", "time gap", "time gap", "marker"]
-    assert re.fullmatch(r"Marta's job title is physiotherapist \(since \d{4}-\d\d-\d\d\)", *ran.value["she"])
+    assert re.fullmatch(r"Marta's job title is physiotherapist \(as of \d{4}-\d\d-\d\d\)", *ran.value["she"])
     assert ran.value["moods"] == ["stressed", "stressed", "stressed", "neutral"]
     assert re.search(r"\[image#A[0-9A-F]{6}\] the Tagus at sunrise$", ran.value["picture"])
     assert {"vision_short", "vision_detail"} <= set(ran.value["skipped"])
