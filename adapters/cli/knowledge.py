@@ -95,6 +95,9 @@ def add(
         fix = "name the directory from its parent, such as `mnemolog knowledge add docs --sync`"
         raise InvalidInput("needs a named directory", field="sync", fix=fix)
     files = dict(_files(paths))
+    if not files and not sync:
+        fix = f"in a directory, files with {', '.join(sorted(SUFFIXES))} are read; name others one by one"
+        raise InvalidInput("there is no file to add", field="paths", fix=fix)
     if source is not None and len(files) != 1:
         raise InvalidInput(f"is one name for {len(files)} files", field="source", fix="give a single file")
     if key is not None and len(files) != 1:

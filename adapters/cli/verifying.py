@@ -57,7 +57,7 @@ def verify(
         settings, lambda engine: _verified(engine, only, heals=heals), passive=True
     )
     if json:
-        output.as_json({**report.as_dict(), "incidents": [one.as_dict() for one in open_ones]})
+        output.as_json({**report.as_dict(), "repaired": repaired, "incidents": [one.as_dict() for one in open_ones]})
     else:
         show(report, repaired)
         if open_ones:

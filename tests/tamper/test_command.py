@@ -64,7 +64,7 @@ async def test_a_damaged_row_is_healed_and_then_all_is_well(victim: Engine, ana:
     assert f"row removed {ana.stream} memories.memories" in before.out
     assert str(memory_id) in before.out
     assert "1 damaged, repairing" in healed.err
-    assert healed.value["clean"] is True
+    assert (healed.value["clean"], healed.value["repaired"]) == (True, 1)
 
 
 async def test_a_repair_is_said_and_the_log_tells_nothing_twice(victim: Engine, ana: Person, mallory: Attacker) -> None:

@@ -78,6 +78,15 @@ async def test_a_directory_is_added_updated_and_synchronised(shell: Shell, handb
     assert "1 chunk added, 0 moved, 1 removed" in history.out
 
 
+async def test_a_directory_without_a_document_is_refused(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "notes.rst").write_text("Sleep\n=====")
+
+    refused = await shell("add", str(tmp_path), "--json")
+
+    assert (refused.code, refused.value["error"]["field"]) == (2, "paths")
+    assert ".markdown, .md" in refused.value["error"]["fix"]
+
+
 async def test_a_retry_with_the_same_key_does_not_bring_an_older_file_back(shell: Shell, tmp_path: Path) -> None:
     file = tmp_path / "sleep.md"
     for key, text in (("first", "Ten minutes."), ("second", "Twenty minutes."), ("first", "Ten minutes.")):
