@@ -89,9 +89,11 @@ def guarded(call: Callable[Concatenate[O, P], Awaitable[T]]) -> Callable[Concate
         try:
             return await call(self, *args, **kwargs)
         except unreachable.UNREACHABLE as fault:
+            if lacking := unreachable.used_up(fault):
+                raise lacking from fault
             if isinstance(fault, OSError) and fault.filename is not None:
                 raise  # A file that the caller named.
-            raise unreachable.used_up(fault) or _gone(fault) from fault
+            raise _gone(fault) from fault
         finally:
             shared.calls -= 1
 

@@ -16,6 +16,7 @@ from mnemolog.adapters.embedded.data_directory import DataDirectory
 from mnemolog.adapters.embedded.file_lock import FileLock
 from mnemolog.adapters.unreachable import failed, used_up
 from mnemolog.domain.errors import EngineError, ServerFailed
+from mnemolog.opening import Opening, guarded
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 STARTING = "connection failed: FATAL:  could not write init file: No space left on device"
@@ -67,6 +68,19 @@ async def test_a_program_that_starts_on_a_full_disk_learns_of_it(tmp_path: Path)
     with pytest.raises(ServerFailed, match="no space left"):
         await memory.add("I moved to Lisbon", user_id="ana")
     await memory.close()
+
+
+class Calls(Opening):
+    """A call that cannot open a file of the data directory."""
+
+    @guarded
+    async def look(self) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), "engine.lock")
+
+
+async def test_a_call_that_can_open_no_file_is_told_so(tmp_path: Path) -> None:
+    with pytest.raises(ServerFailed, match="too many files are open"):
+        await Calls(tmp_path).look()
 
 
 @pytest.mark.usefixtures("full")
