@@ -116,8 +116,11 @@ def _note_of_holder(path: Path) -> Endpoints | None:
 
 def unusable(path: Path, error: OSError) -> EngineError:
     """The error for callers if a file of the directory cannot be read or written."""
+    inside = (
+        f" ({Path(error.filename).name})" if isinstance(error.filename, str) and error.filename != str(path) else ""
+    )
     return EngineError(
-        f"the data directory {path} cannot be used: {error.strerror or error}",
+        f"the data directory {path} cannot be used: {error.strerror or error}{inside}",
         fix="choose one that this user can write to, on a disk with free space",
     )
 

@@ -37,7 +37,7 @@ from mnemolog.adapters.verify.incidents import By, Done, Incidents
 from mnemolog.adapters.verify.latest_heads import LatestHeads
 from mnemolog.commands.writes.api_keys import ApiKeys
 from mnemolog.commands.writes.writes import Writes
-from mnemolog.domain.errors import DatabaseRolledBack, EngineError
+from mnemolog.domain.errors import DatabaseRolledBack, EngineError, InvalidInput
 from mnemolog.domain.principal import OPERATOR
 from mnemolog.events.envelope import StoredEvent
 
@@ -160,10 +160,10 @@ async def begin(settings: Settings, delivery: Delivery) -> None:
 def _anchor_file(settings: Settings, roots: Roots) -> AnchorFile:
     """Outside the data directory, moved from inside it; still inside if no other place is writable."""
     former = None if settings.anchor_file else settings.directory / FORMER
-    path = settings.anchors(roots.log_id)
     try:
+        path = settings.anchors(roots.log_id)
         path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
+    except (OSError, InvalidInput) as error:  # InvalidInput: this user has no home directory.
         if settings.anchor_file:
             raise EngineError(f"cannot be written: {error}", field="anchor_file", fix="choose another path") from error
         _logger.warning("anchors stay in the data directory: %s; set anchor_file to keep them apart", error)

@@ -14,7 +14,7 @@ from mnemolog.adapters.blobs.opening import blob_store
 from mnemolog.adapters.checkpoints.store import CheckpointStore
 from mnemolog.adapters.clock import new_id, now
 from mnemolog.adapters.config import Settings
-from mnemolog.adapters.embedded import Endpoints
+from mnemolog.adapters.embedded import Endpoints, unusable
 from mnemolog.adapters.engine.commanding import ObservedHandler
 from mnemolog.adapters.engine.connections import Connections, connect, embedder_of
 from mnemolog.adapters.engine.delivery import Delivery, begin, delivery_of, start_projecting, start_relay
@@ -43,6 +43,7 @@ from mnemolog.adapters.reads.replays import Replays
 from mnemolog.adapters.reads.sightings import Sightings
 from mnemolog.adapters.services import Services
 from mnemolog.adapters.tokens import token_counter
+from mnemolog.adapters.unreachable import used_up
 from mnemolog.adapters.verify.audit import Audit
 from mnemolog.adapters.verify.incidents import Incidents
 from mnemolog.adapters.verify.log_check import require_keys
@@ -323,11 +324,14 @@ def _reads(
 def _master_key(settings: Settings) -> bytes:
     if settings.master_key:
         return keys.decoded(settings.master_key, field="master_key")
-    settings.directory.mkdir(parents=True, exist_ok=True)
-    file = settings.directory / "master.key"
-    if _is_rotating(settings) and not file.exists():
-        raise _interrupted()
-    return keys.from_file(file)
+    try:
+        settings.directory.mkdir(parents=True, exist_ok=True)
+        file = settings.directory / "master.key"
+        if _is_rotating(settings) and not file.exists():
+            raise _interrupted()
+        return keys.from_file(file)
+    except OSError as error:
+        raise used_up(error) or unusable(settings.directory, error) from error
 
 
 def _is_rotating(settings: Settings) -> bool:

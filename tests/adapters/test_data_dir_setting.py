@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from mnemolog.adapters.config import load
-from mnemolog.domain.errors import InvalidInput
+from mnemolog.adapters.engine.engine import open_engine
+from mnemolog.adapters.verify.anchor_file import FORMER
+from mnemolog.domain.errors import EngineError, InvalidInput
+from tests.engine.person import Person
 
 
 @pytest.fixture
@@ -32,11 +35,11 @@ def test_without_a_home_the_default_is_refused_and_another_directory_accepted(tm
 
 
 @pytest.mark.usefixtures("homeless")
-def test_without_a_home_the_place_of_the_anchors_has_to_be_set(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="needs a home directory") as refused:
-        load(data_dir=tmp_path).anchors("log")
-    assert refused.value.field == "anchor_file"
-    assert load(data_dir=tmp_path, anchor_file=tmp_path / "anchors").anchors("log") == tmp_path / "anchors"
+async def test_without_a_home_an_engine_keeps_its_anchors_in_its_directory(tmp_path: Path) -> None:
+    settings = load(data_dir=tmp_path, embedder="lexical", durable=False, http_port=0)
+    async with open_engine(settings) as engine:
+        await Person(engine, "ana").creates("tea")
+    assert (tmp_path / FORMER).exists()
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 13), reason="later versions find out when they use it")
@@ -49,3 +52,11 @@ def test_a_link_to_itself_is_refused(tmp_path: Path) -> None:
 def test_a_path_with_a_nul_is_refused() -> None:
     with pytest.raises(InvalidInput, match="data_dir"):
         load(data_dir="a\0b")
+
+
+async def test_a_master_key_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "master.key").mkdir()
+    settings = load(data_dir=tmp_path, embedder="lexical", durable=False, http_port=0)
+    with pytest.raises(EngineError, match=r"cannot be used: Is a directory \(master.key\)"):
+        async with open_engine(settings):
+            pass
