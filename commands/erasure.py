@@ -1,6 +1,7 @@
 """Commands that erase a memory, a thread, another subject, or a user (X07)."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -37,7 +38,9 @@ __all__ = [
     "EraseThread",
     "EraseUser",
     "at_stake",
+    "left",
     "require_own",
+    "require_there",
 ]
 
 
@@ -65,6 +68,12 @@ def at_stake(state: Written, command: Erase) -> frozenset[UUID]:
     return frozenset(id_ for id_ in _unnamed(state, found, _concerned(state, found)) if str(id_) != named)
 
 
+def left(state: Written, found: Taken) -> Taken:
+    """Without the memories and turns that are erased already."""
+    memories = tuple(id_ for id_ in found.memories if not purged(state, id_))
+    return replace(found, memories=memories, turns=tuple(one for one in found.turns if one in state.turns))
+
+
 def _concerned(state: Written, found: Taken) -> Collection[str]:
     """The erased subjects, and everything extracted from them or from an erased entity."""
     concerned = dict.fromkeys(found.known)
@@ -87,7 +96,7 @@ def _unnamed(state: Written, found: Taken, concerned: Iterable[str]) -> Sequence
 
 def decide(state: Written, command: Erase) -> Sequence[Event]:
     """The events that erase each memory, what was extracted with it, and the thread; none if nothing is left."""
-    _require_there(state, command)
+    require_there(state, command)
     if command.due and not isinstance(command, EraseMessages) and not _due(state, command, command.due):
         return []
     found = taken(state, command)
@@ -207,7 +216,8 @@ def _messages_erased(command: Erase, left: Mapping[str, str]) -> Iterable[Messag
             yield MessagesErased(thread_id=thread_id, turn_ids=portion, cause=cause)
 
 
-def _require_there(state: Written, command: Erase) -> None:
+def require_there(state: Written, command: Erase) -> None:
+    """Raises NotFound if there never was what the command names, or its agent may not see it."""
     match command:
         case EraseMemory(memory_id=memory_id):
             found = state.memories.get(memory_id)

@@ -31,7 +31,9 @@ from mnemolog.commands.erasure import (
     EraseThread,
     EraseUser,
     at_stake,
+    left,
     require_own,
+    require_there,
 )
 from mnemolog.commands.erasure_taken import Taken, taken
 from mnemolog.commands.handler import ATTEMPTS, Keyed
@@ -71,15 +73,19 @@ class Erasure:
 
 
 async def extent(engine: Services, command: Erase | EraseUser) -> Taken:
-    """What the command would erase; changes nothing."""
+    """What the command would erase; changes nothing. NotFound if there is nothing that it names."""
     if isinstance(command, EraseUser):
         if engine.principal:
             engine.principal.require(command.needs)
             engine.principal.require_user(command.tenant, command.user_id)
             engine.principal.require_every_agent()
+        if not await engine.log.head(command.stream()):
+            raise _no_such_user(command.stream())
         return await everything_of(engine, command.stream())
-    _, found = await _judged(engine, command)
-    return found
+    command, found = await _judged(engine, command)
+    state = await engine.writes.handler.read(ERASURE, command)
+    require_there(state, command)
+    return left(state, found)
 
 
 @carried_through
@@ -239,6 +245,10 @@ async def _texts(engine: Services, stream: StreamId, tags: Collection[str]) -> S
     return [one for event in events for one in (*texts_in(event), *chunks_in(event))]
 
 
+def _no_such_user(stream: StreamId) -> NotFound:
+    return NotFound(f"there is no user {stream.owner!r}", field="user_id", fix="give a user that has memories")
+
+
 async def _user_erased(engine: Services, command: EraseUser, idempotency_key: str | Keyed | None) -> Receipt:
     """Nothing is written if the last event is the erasure of the user."""
     stream, handler = command.stream(), engine.writes.handler
@@ -248,7 +258,7 @@ async def _user_erased(engine: Services, command: EraseUser, idempotency_key: st
         return earlier
     head = await engine.log.head(stream)
     if not head:
-        raise NotFound(f"there is no user {stream.owner!r}", field="user_id", fix="give a user that has memories")
+        raise _no_such_user(stream)
     [[last]] = [batch async for batch in engine.log.scan(stream, after=head - 1, until=head)]
     if last.header.type == UserErased.type_name():  # By its header: a user with undecodable events can be erased, too.
         return Receipt(stream, (last.header.event_id,), head, head, already=True)

@@ -53,6 +53,35 @@ async def test_what_goes_with_a_turn_is_counted_by_kind(engine: Engine, user: st
     assert [one.split()[0] for one in ids] == ["turn", "entity", "entity", "fact"]
 
 
+@pytest.mark.parametrize(
+    ("command", "field"),
+    [
+        (("erase", "01942b6e-7c00-7000-8000-000000000000"), "memory_id"),
+        (("message", "erase", "nowhere"), "message_id"),
+        (("thread", "erase", "nowhere"), "thread_id"),
+        (("fact", "erase", "01942b6e-7c00-7000-8000-000000000000"), "relation_id"),
+        (("profile", "erase", "city"), "field"),
+    ],
+)
+async def test_a_rehearsal_refuses_what_the_erasure_would_refuse(
+    engine: Engine, user: str, command: tuple[str, ...], field: str
+) -> None:
+    await added(engine, user)
+    for how in ("--dry-run", "--yes"):
+        refused = await run(engine, *command, "-u", user, how, "--json")
+        assert (refused.code, refused.value["error"]["code"]) == (1, "not_found")
+        assert refused.value["error"]["field"] == field
+        nobody = await run(engine, "user", "erase", "-u", f"{user}-2", how, "--json")
+        assert (nobody.code, nobody.value["error"]["field"]) == (1, "user_id")
+
+
+async def test_a_rehearsal_leaves_out_what_is_erased_already(engine: Engine, user: str) -> None:
+    memory_id = await added(engine, user)
+    assert (await run(engine, "erase", memory_id, "-u", user, "--yes")).code == 0
+    dry = await run(engine, "erase", memory_id, "-u", user, "--dry-run")
+    assert dry.out.strip() == "To be erased: 0 memories, 0 turns"
+
+
 @pytest.mark.spec("X07")
 async def test_nothing_is_erased_without_a_yes(engine: Engine, user: str) -> None:
     memory_id, _ = await engine.writes.create({"user_id": user, "text": f"Ana hides in {SECRET}"})
