@@ -79,6 +79,10 @@ def stop(path: Path) -> int | None:
         if owner.kind == "cleanup":
             time.sleep(POLL_SECONDS)
             continue
+        if owner.elsewhere:
+            raise DataDirectoryInUse(
+                f"the engine on {path} runs in another container, or on another machine", fix="stop it there"
+            )
         if owner.kind == "in-process":
             raise DataDirectoryInUse(
                 f"the engine on {path} is part of a program (pid {owner.pid})",

@@ -22,10 +22,19 @@ CLEANUP_PATIENCE = 30.0
 
 @dataclass(frozen=True)
 class Holder:
-    """The process that owns a data directory; `cleanup` is stopping what a killed engine left."""
+    """The process that owns a data directory; `cleanup` is stopping what a killed engine left.
+
+    `place` identifies the machine and container in which `pid` is the process's number; "" if unknown.
+    """
 
     pid: int
     kind: EngineKind | Literal["cleanup"] = "in-process"
+    place: str = ""
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether `pid` is the number of another process here, or of none."""
+        return bool(self.place) and self.place != _here()
 
 
 class DataDirectory:
@@ -48,7 +57,7 @@ class DataDirectory:
             raise _in_use(self.path)
         try:
             self.withdraw()
-            self._lock.write(json.dumps(asdict(Holder(os.getpid(), kind))))
+            self._lock.write(json.dumps(asdict(Holder(os.getpid(), kind, _here()))))
         except OSError as error:
             self.release()
             raise unusable(self.path, error) from error
@@ -100,7 +109,7 @@ def holder(data_dir: Path) -> Holder | None:
     """The process that owns, or last owned, this directory."""
     try:
         said = json.loads(_lock_file(data_dir.expanduser().resolve()).read_text() or "{}")
-        return Holder(said["pid"], said.get("kind", "in-process")) if said else None
+        return Holder(said["pid"], said.get("kind", "in-process"), said.get("place", "")) if said else None
     except (FileNotFoundError, ValueError, TypeError, AttributeError):  # ValueError: it is being written.
         return None
 
@@ -127,10 +136,19 @@ def unusable(path: Path, error: OSError) -> EngineError:
 
 def _in_use(path: Path) -> DataDirectoryInUse:
     found = holder(path)
+    how = f" (kill {found.pid})" if found and not found.elsewhere else ""
     return DataDirectoryInUse(
         f"an engine (pid {found.pid if found else 'unknown'}) already runs on {path}",
-        fix=f"use that engine, stop it{f' (kill {found.pid})' if found else ''}, or choose another data directory",
+        fix=f"use that engine, stop it{how}, or choose another data directory",
     )
+
+
+def _here() -> str:
+    """This machine since its start, and this container."""
+    try:
+        return f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:  # Not on Linux.
+        return ""
 
 
 def write_privately(file: Path, content: str) -> None:

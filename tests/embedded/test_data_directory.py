@@ -1,10 +1,13 @@
 """One engine a data directory, and a note that others find it by."""
 
+import json
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
+from mnemolog.adapters.background import attaching
 from mnemolog.adapters.embedded import Endpoints, running_engine
 from mnemolog.adapters.embedded.data_directory import DataDirectory
 from mnemolog.domain.errors import DataDirectoryInUse, EngineError
@@ -81,3 +84,20 @@ def test_a_data_directory_that_is_a_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("")
     with pytest.raises(EngineError, match="cannot be used"):
         DataDirectory(tmp_path / "data").acquire()
+
+
+def test_an_engine_in_another_container_is_not_stopped_by_a_number_that_is_someone_elses_here(data_dir: Path) -> None:
+    directory = DataDirectory(data_dir)
+    directory.acquire("background")
+    lock = data_dir / "engine.lock"
+    lock.write_text(json.dumps({**json.loads(lock.read_text()), "place": "another pid:[1]"}))
+    before = signal.signal(signal.SIGTERM, lambda *_: pytest.fail("it was signalled"))
+
+    with pytest.raises(DataDirectoryInUse, match="another container"):
+        attaching.stop(data_dir)
+    with pytest.raises(DataDirectoryInUse) as refusal:
+        DataDirectory(data_dir).acquire()
+
+    signal.signal(signal.SIGTERM, before)
+    assert "kill" not in refusal.value.fix
+    directory.release()
