@@ -5,8 +5,9 @@ supersedes or ends it.
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Self
 
 from mnemolog.commands.extraction_requests import ExtractTurn
@@ -14,9 +15,11 @@ from mnemolog.commands.extraction_state import Extraction
 from mnemolog.commands.fact_changes import EndFact, RetireFact
 from mnemolog.commands.fact_changes import decide as change_fact
 from mnemolog.commands.facts import FACTS, Remember, subject_of
+from mnemolog.domain.calendar_day import end_of_planned
 from mnemolog.domain.entity import PERSON
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.short_names import is_called, is_short_for
+from mnemolog.domain.extraction.times import nearest_nth
 from mnemolog.domain.memory import Status
 from mnemolog.domain.predicates import TRIP_DATE, Predicate
 from mnemolog.domain.relation import Relation
@@ -65,7 +68,8 @@ class Case:
             ends = {graph.root(one.object_id) for one in held if one.object_id}
             return self.of(subject=str(ends.pop())) if len(ends) == 1 else None
         if self.moves_planned:
-            return self._of_longer_name()
+            moved = self._of_longer_name()
+            return moved._in_its_month() if moved and self.candidate.nth else moved
         if not self.candidate.known:
             return self
         subject = subject_of(graph, fact)
@@ -109,6 +113,16 @@ class Case:
             return None if name == TRIP_DATE else self
         longer = held.pop()
         return self.of(predicate=longer, rule=replace(fact.rule, name=longer))
+
+    def _in_its_month(self) -> Self:
+        """With the day nearest to the date that it takes the place of: "the flight was moved to the 14th"."""
+        for one in self.holding(self.state.about(self.fact, self.fact.predicate)):
+            with suppress(ValueError):  # Somebody may have recorded another text than a date.
+                former, said = date.fromisoformat(self.state.value_of(one)), date.fromisoformat(str(self.fact.object))
+                if day := nearest_nth(said.day, former, self.command.said_at.date()):
+                    until = end_of_planned(self.fact.predicate, day.isoformat())
+                    return self.of(object=day.isoformat(), until=until)
+        return self
 
     def holding(self, known: Iterable[Relation]) -> list[Relation]:
         """Those facts that hold when the message is said, or will hold."""

@@ -41,6 +41,8 @@ class Candidate:
     `trip`: the place to which the trip goes whose date this is. `planned`: it counts only if that trip is planned
     already, because much else is moved: "Lisbon was moved to 28 May". `again`: or was, before it was called off.
 
+    `nth`: its date was said without a month, as in "the 14th", so that it is near the one that it takes the place of.
+
     `wrong`: the value that the sentence says was wrong. Who only states "Graz, not Linz" corrects what was told lately, and
     otherwise tells of a change.
 
@@ -64,6 +66,7 @@ class Candidate:
     trip: str = ""
     planned: bool = False
     again: bool = False
+    nth: bool = False
     wrong: str = ""
     with_partner: bool = False
     hired: bool = False

@@ -627,7 +627,8 @@ def due(said: Said) -> Sequence[Candidate]:
 
 def event_moved(said: Said) -> Sequence[Candidate]:
     """Another date of something that is planned, by this name or by a longer one: `the exam` may be the stats exam."""
-    return [replace(one, planned=True) for one in event(said)]
+    nth = times.is_nth(said.match["when"])
+    return [replace(one, planned=True, nth=nth) for one in event(said)]
 
 
 def event(said: Said) -> Sequence[Candidate]:

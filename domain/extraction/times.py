@@ -1,9 +1,10 @@
 """When something is said to have begun or ended, resolved against the date of the message (X13)."""
 
 import re
+from calendar import monthrange
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 _MONTH_NAMES = "january february march april may june july august september october november december"
 _DAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
@@ -257,6 +258,22 @@ def day_and_month(text: str, at: datetime) -> str | None:
     if year and not at.year - _OLDEST <= born.year <= at.year:
         return None
     return f"{born.day} {born:%B}{f' {born.year}' if year else ''}" if not year or born <= at else None
+
+
+def is_nth(phrase: str) -> bool:
+    """Whether a phrase is a day of a month that it does not name: `the 14th`."""
+    return re.fullmatch(_NTH, phrase, re.IGNORECASE) is not None
+
+
+def nearest_nth(day: int, former: date, after: date) -> date | None:
+    """The day of a month that is nearest to a former date, of those after another; None if there is none.
+
+    >>> nearest_nth(2, date(2026, 11, 30), after=date(2026, 11, 12))
+    datetime.date(2026, 12, 2)
+    """
+    months = [former.replace(day=1) + timedelta(days=days) for days in (-1, 0, _LONGEST_MONTH)]
+    days = [one.replace(day=day) for one in months if day <= monthrange(one.year, one.month)[1]]
+    return min((one for one in days if one > after), key=lambda one: abs(one - former), default=None)
 
 
 def day_of(phrase: str, at: datetime) -> datetime | None:

@@ -372,7 +372,7 @@ async def _superseded(asked: Asked, hits: Sequence[Hit]) -> Mapping[str, str]:
                 subjects.add(ME)
             late = [one for one in said if state.former_of(one, subjects, of, value, fact.date)]
             by |= {one.id: fact.id for one in late}
-            if "extractor" in row["metadata"]:  # A message that no job has read yet may be newer.
+            if "extractor" in row["metadata"] and not row["valid_to"]:  # A message that no job has read may be newer.
                 told = max(row["known_from"], fact.date)
                 news = [one for one in said if state.news_after(one, subjects, of, value, told)]
                 by |= {fact.id: max(news, key=lambda one: one.at).id} if news else {}

@@ -1080,6 +1080,22 @@ async def test_a_changed_flight_moves_the_only_trip(ana: Teller) -> None:
     assert "ana kaunas_trip_date 2026-04-02" in await told(ana, valid_at=day("2026-03-28"))
 
 
+async def test_what_is_moved_to_a_day_stays_near_its_month(ana: Teller) -> None:
+    await hears(ana, "My stats exam is on 29 May.", "The exam got moved to the 2nd.")
+    assert await told(ana, valid_at=day("2026-03-03")) == {"ana stats_exam_date 2026-06-02"}
+    await hears(ana, "They moved the exam to the 28th.", occurred_at=day("2026-04-01"))
+    assert await told(ana, valid_at=day("2026-04-02")) == {"ana stats_exam_date 2026-05-28"}
+
+
+async def test_a_job_that_ends_on_a_day_to_come_is_told_in_the_present(ana: Teller) -> None:
+    today = datetime.now(UTC)
+    start = f"{today + timedelta(days=20):%-d %B %Y}"
+    await hears(ana, "I work at Acme.", occurred_at=today - timedelta(days=60))
+    await hears(ana, f"I start at Bolt on {start}.", occurred_at=today - timedelta(days=9))
+    texts = [hit.text for hit in (await ana.asks("Where do I work?", kinds=["relation"])).hits]
+    assert texts == [f"{ana.user} works at Acme"]
+
+
 async def test_what_is_moved_may_be_known_by_a_longer_name(ana: Teller) -> None:
     await hears(ana, "My stats exam is on 20 March.", "They moved the exam to 27 March.", "My exam is on 29 March.")
     exams = {"ana stats_exam_date 2026-03-27", "ana exam_date 2026-03-29"}
