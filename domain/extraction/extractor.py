@@ -29,6 +29,7 @@ from mnemolog.domain.extraction.forms import (
     NAME_ALONE,
     NOW_AT,
     OFF_IT,
+    ON_NOW,
     ONLY_INTOLERANT,
     REACHED_AT,
     RULES,
@@ -56,7 +57,7 @@ from mnemolog.domain.extraction.short_names import is_called
 from mnemolog.domain.extraction.times import Dated, dated, day_of, is_to_come, moment
 from mnemolog.domain.extraction.validation import valid
 from mnemolog.domain.extraction.vocabulary import COUPLE, PETS, SUPERIORS
-from mnemolog.domain.predicates import MEDICATION, NEXT_TRIP, TRIP_DATE, TRIP_TO, WORKS_AT, trip_date_of
+from mnemolog.domain.predicates import MEDICATION, NEXT_TRIP, TRIP_DATE, TRIP_TO, WORKS_AT, dose_of, trip_date_of
 from mnemolog.domain.text import name_key
 
 
@@ -102,6 +103,7 @@ def extract(
             *_flight_changed(clause, at),
             *_reached_at(clause, stated, last, said_before, at),
             *_off_it(clause, stated, last, said_before, at, same_message=bool(found)),
+            *_on_now(clause, stated),
         ]
         for one in made or (_continued(clause, last, at, same_message=bool(found)) if last else ()):
             if clause.denies:
@@ -289,6 +291,16 @@ def _off_it(
     return [replace(one, rule=f"{EXTRACTOR}/off-it") for one in over_with(Said(found, stated, at), drug)]
 
 
+def _on_now(clause: Clause, stated: Dated) -> Sequence[Candidate]:
+    """The dose of the medication that was just raised or lowered: "They've doubled the ramipril, so I'm on 10 now"."""
+    before = _before(clause)
+    named = {one[0].lower() for one in _DRUG.finditer(before)}
+    if len(named) != 1 or not _DOSE_CHANGED.search(before) or (found := ON_NOW.match(stated.text)) is None:
+        return ()
+    told = {"literal": True, "single": True, "changes": True, "since": stated.since, "rule": f"{EXTRACTOR}/on-now"}
+    return (Candidate(predicate=dose_of(named.pop()), object=found["amount"].strip(), **told),)  # type: ignore[arg-type]
+
+
 def _reached_at(
     clause: Clause, stated: Dated, last: Candidate | None, said_before: str, at: datetime
 ) -> Sequence[Candidate]:
@@ -347,6 +359,10 @@ _RESUMED = re.compile(
 )
 _DRUG = re.compile(DRUG, re.IGNORECASE)
 _DOSE = "_dose"
+_DOSE_CHANGED = re.compile(
+    r"\b(?:rais|increas|upp|doubl|lower|reduc|decreas|cut|halv|bump|chang|adjust)\w*\b|\b(?:gone|went|put) (?:up|down)\b",
+    re.I,
+)
 _GOT_A_PET = re.compile(rf"\b(?:an?|another)(?: [a-z-]+){{0,2}} (?:{PETS})\W*$", re.IGNORECASE)
 _OTHER_FLIGHT = re.compile(
     r"\b(?:chang|mov|rebook|switch|alter|reschedul)\w*(?: (?:my|our|the))? (?:flight|train|ferry|ticket|booking)s?\b"

@@ -183,6 +183,7 @@ NOW_AT = form(r"(?:she|he)(?:'s| is| has)?(?: (?:now|just|already))* (?:(?:works
 MOVED_IT = form(rf"(?:{{I}}(?: had to)? (?:move|moved|postpone|postponed|reschedule|rescheduled|push|pushed|delay|delayed|change|changed) it|it{_MOVED})(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})")
 ONLY_INTOLERANT = form(r"(?:(?:my|the|that) allergy|it) {INTOLERANCE}(?=$|[,.!])")
 OFF_IT = form(r"(?:{TREATS}(?: has|'s)?(?: just)? (?:took|taken) me off|{I} (?:(?:stopped|quit|no longer) (?:taking|take)|(?P<bare>stopped|quit)|(?:came |come |taken )?off)) (?:it|that|them){FOR_GOOD}")
+ON_NOW = form(r"(?:{AM} on|it(?:'s| is)(?: now)?(?: up| down)?(?: to)?) (?P<amount>{AMOUNT}|\d+(?:\.\d+)?)(?: now| a day)*(?=$|[,.!;])")
 _OR_NOT = r"(?:,? (?:and )?not [\w.+@ ()/-]+)?$"
 REACHED_AT = {
     "email": (form(rf"(?:(?:it|that|this)(?:'s| is)(?: (?:actually|really))? )?{EMAIL}{_OR_NOT}"), email),

@@ -99,6 +99,11 @@ def found(text: str) -> list[str]:
         ("I started levothyroxine yesterday.", ["medication levothyroxine 2026-05-12.."]),
         ("starting strattera 40 instead", ["medication strattera"]),
         ("Should I start metformin?", []),
+        ("GP has doubled the propranolol so i'm on 80 now, it wasn't working.", ["propranolol_dose 80"]),
+        ("They raised my ramipril. It's 10 mg now.", ["ramipril_dose 10 mg"]),
+        ("Dr Lee asked about the ramipril. I'm on 3 now.", []),
+        ("They raised the ramipril, so I'm on the sofa now", []),
+        ("She might raise the ramipril, so I'd be on 10 now", []),
         # In capitals no word tells that it is a name.
         ("i'm so done. MY MUM HAS CANCER RHYS", []),
         ("MY SISTER LIVES IN LEEDS", ["my sister lives_in Leeds"]),
