@@ -64,7 +64,7 @@ def clauses(text: str) -> Iterator[Clause]:
         stated, replaced = _NOT_BUT.subn(r"\1 \2 ", stated)
         corrects = corrects or bool(replaced)
         stated = _SHOULD_BE.sub("it's ", stated) if amends else stated
-        stated = _SINCE_SMALL.sub(" for ages", _since_childhood(stated))
+        stated = _SIMILE.sub("", _SINCE_SMALL.sub(" for ages", _since_childhood(stated)))
         if not stated or stated.endswith("?") or _SPECULATION.search(stated):
             continue
         laughs = _LAUGHTER.search(stated) is not None
@@ -464,6 +464,8 @@ _IF_READER_DOES = re.compile(
     rf"(?P<fact>{_MUST_NOT}[^,.:;!?]*),? (?:so |just )?{_IF_YOU}(?!.*\b(?:it|it's|them|they|that|those|this|fine|ok|okay)\b).*$",
     re.IGNORECASE,
 )
+# What something feels like says nothing of the rest of the sentence: "it makes me feel like a slug, so I stopped it".
+_SIMILE = re.compile(r"\b(?:makes?|made|making) (?:me|us) feel like (?:(?!,| so | and | but ).)+", re.IGNORECASE)
 _TAKEN_BACK = re.compile(
     r"\b(?:not|no longer|any ?more|used to|until|or|but|(?:out)?gr[eo]wn?|was allergic|at least|thought|believed|said|says|in (?:my|the|an?|this) )\b|n't\b|^\W*(?:as a|when)\b",
     re.IGNORECASE,
@@ -542,7 +544,7 @@ _OPENING = re.compile(
 _NEVER = re.compile(r"\bnever\b", re.IGNORECASE)
 _SPECULATION = re.compile(
     r"\b(?:(?:goes|went|reads|sings|sang)(?=[:,])|(?<!it's )(?<!it is )(?<!it was )(?<=s |m |e )(?:all )?like,? (?=i(?:'m|'ve)? )|(?:song|lyrics?|poem|motto|slogan|caption|headline|joke|meme|script|bio|profile|essay|letter|post|speech|text|message|reply)(?: \w+){0,3}(?=:)|(?:prompt|character)(?: \w+){0,3}(?=: i\b)|hopefully(?=\W*$)|^\W*hopefully|if|unless|whether|suppose|supposing|imagine[ds]?|imagining|pretend(?:s|ing)?|hypothetically|would|could|might"
-    r"|should|maybe|perhaps|probably|possibly|almost|nearly|wish(?:es|ed)?|dream(?:s|ed|t)?|daydream\w*|jok(?:es|ing)|(?<!is a )joke|kidding"
+    r"|should|maybe|perhaps|probably|possibly|(?:^\W*|\b(?:i|we|he|she|they|it|who|and|but|then|(?:my|our) \w+|(?-i:[A-Z])\w+)(?:'ve|'s|'d| have| has| had)? (?:very |so |just )?)(?:almost|nearly)|wish(?:es|ed)?|dream(?:s|ed|t)?|daydream\w*|jok(?:es|ing)|(?<!is a )joke|kidding"
     r"|may (?:be|have|move|go|get|not|well|become|start|try|need)|(?:said|says|told|tells|asked|asks|wrote|writes|claims|claimed)"
     r"|heard|supposedly|allegedly|reportedly|apparently|i (?:think|guess|bet|suspect|doubt|believe|hope)|not sure|as though"
     r"|thinking (?:of|about)|thought (?:of|about|i)|consider(?:s|ed|ing)?|(?:want|wants|wanted|hope|hopes|hoping|love|like|tempted|supposed) to"

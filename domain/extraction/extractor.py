@@ -37,6 +37,7 @@ from mnemolog.domain.extraction.forms import (
     SO_CALLED,
     SO_IS,
     STARTS,
+    SWAPPED_IT,
     THERE_NOW,
     TRIP_GOES,
 )
@@ -45,6 +46,7 @@ from mnemolog.domain.extraction.makers import (
     booked,
     called,
     day_of_trip,
+    drug,
     in_role,
     intolerant,
     moved_to,
@@ -103,6 +105,7 @@ def extract(
             *_flight_changed(clause, at),
             *_reached_at(clause, stated, last, said_before, at),
             *_off_it(clause, stated, last, said_before, at, same_message=bool(found)),
+            *_swapped_it(clause, stated, at),
             *_on_now(clause, stated),
         ]
         for one in made or (_continued(clause, last, at, same_message=bool(found)) if last else ()):
@@ -289,6 +292,18 @@ def _off_it(
     if not drug or drug.lower() not in said_before.lower():
         return ()
     return [replace(one, rule=f"{EXTRACTOR}/off-it") for one in over_with(Said(found, stated, at), drug)]
+
+
+def _swapped_it(clause: Clause, stated: Dated, at: datetime) -> Sequence[Candidate]:
+    """Another medication than the one that was just named: "Ramipril made me cough, so they changed it to losartan"."""
+    named = {one[0].lower() for one in _DRUG.finditer(_before(clause))}
+    if len(named) != 1 or (found := SWAPPED_IT.match(stated.text)) is None:
+        return ()
+    former = named.pop()
+    end = Candidate(predicate=MEDICATION, object=former, action=Action.END, changes=True, until=stated.since)
+    dose_too = replace(end, predicate=dose_of(former), object=None)
+    swapped = (end, dose_too, *drug(Said(found, stated, at)))
+    return [replace(one, rule=f"{EXTRACTOR}/swapped-it") for one in swapped]
 
 
 def _on_now(clause: Clause, stated: Dated) -> Sequence[Candidate]:

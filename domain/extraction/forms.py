@@ -183,6 +183,7 @@ NOW_AT = form(r"(?:she|he)(?:'s| is| has)?(?: (?:now|just|already))* (?:(?:works
 MOVED_IT = form(rf"(?:{{I}}(?: had to)? (?:move|moved|postpone|postponed|reschedule|rescheduled|push|pushed|delay|delayed|change|changed) it|it{_MOVED})(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})")
 ONLY_INTOLERANT = form(r"(?:(?:my|the|that) allergy|it) {INTOLERANCE}(?=$|[,.!])")
 OFF_IT = form(r"(?:{TREATS}(?: has|'s)?(?: just)? (?:took|taken) me off|{I} (?:(?:stopped|quit|no longer) (?:taking|take)|(?P<bare>stopped|quit)|(?:came |come |taken )?off)) (?:it|that|them){FOR_GOOD}")
+SWAPPED_IT = form(r"(?:{DOCTOR}|they|she|he|{OTHER}|{I})(?: has| have|'s|'ve)?(?: just| now)* (?:swapped|replaced|changed|switched) (?:it|that) (?:for|with|to|by)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?")
 ON_NOW = form(r"(?:{AM} on|it(?:'s| is)(?: now)?(?: up| down)?(?: to)?) (?P<amount>{AMOUNT}|\d+(?:\.\d+)?)(?: now| a day)*(?=$|[,.!;])")
 _OR_NOT = r"(?:,? (?:and )?not [\w.+@ ()/-]+)?$"
 REACHED_AT = {
@@ -324,7 +325,7 @@ RULES: tuple[Rule, ...] = named(
     rule("stopped|discontinued|withdrawn", r"my {DRUG} (?:has been|'s been|was|is|got)(?: now| finally)? (?:stopped|discontinued|withdrawn)(?: by {DOCTOR})?{FOR_GOOD}", drug_over),
     rule("swapped|replaced|changed|switched", r"(?:{DOCTOR}|they|{OTHER}|{I})(?: has| have|'s|'ve)?(?: just)? (?:swapped|replaced|changed|switched) (?:(?:the|my) )?(?P<former>[a-z][\w-]{3,}) (?:for|with|to|by)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?", drug),
     rule("swapped|replaced|changed|switched", r"(?:(?:the|my) )?(?P<former>[a-z][\w-]{3,})(?:'s| has| is| was| got)(?: (?:been|now|just))* (?:swapped|replaced|changed|switched) (?:for|with|by|to)(?: {DOSE})? {DRUG}", drug_instead),
-    rule("tak| off|stopped|quit|no longer|g|finished|done with", r"{I} (?:(?:stopped|quit|no longer) (?:taking|take|need|use)|no longer on|stopped|quit|given up|gave up|finished with|finished(?= (?:the |my |a )?course\b)|done with|(?:came |come |taken )?off)(?: (?:my|the|a course of|(?:my|the) course of))? {DRUG}(?:{NO_MORE})?{FOR_GOOD}", drug_over),
+    rule("tak| off|stopped|quit|no longer|g|finished|done with", r"(?:{I}|that(?:'s| is) me(?: now)?) (?:(?:stopped|quit|no longer) (?:taking|take|need|use)|no longer on|stopped|quit|given up|gave up|finished with|finished(?= (?:the |my |a )?course\b)|done with|(?:came |come |taken )?off)(?: (?:my|the|a course of|(?:my|the) course of))? {DRUG}(?:{NO_MORE})?{FOR_GOOD}", drug_over),
     rule(" any| now", r"i(?: (?:don't|do not) (?:take|need|use|have to take|need to take)|(?:'m| am) not (?:taking|on))(?: my| the)? {DRUG}(?:{NO_MORE}{FOR_GOOD}| now(?=$|[.!]))", drug_over),
     rule("no more", r"no more {DRUG} for me{FOR_GOOD}", drug_over),
     rule("tak| on |prescribed|switch|start|resumed", r"{I} (?:take|taking|put on(?: an?)?|(?:(?:gone|went|going) )?(?:back )?on|(?:re)?start(?:ed|ing)?(?: (?:taking|on))?|resumed|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUGS}(?! (?:research|trials?|stud(?:y|ies)|production|sales)\b)(?:,? (?P<amount>{AMOUNT}))?(?:(?: now)?(?: instead of|, not)(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
