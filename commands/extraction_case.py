@@ -70,6 +70,8 @@ class Case:
         if self.moves_planned:
             moved = self._of_longer_name()
             return moved._in_its_month() if moved and self.candidate.nth else moved
+        if self.candidate.nth:
+            return self._in_its_month()
         if not self.candidate.known:
             return self
         subject = subject_of(graph, fact)

@@ -279,7 +279,9 @@ def appointment(said: Said) -> Sequence[Candidate]:
     on = times.day_of(said.match["when"], said.at)
     if on is None or not _is_planned_for(on, said.at):
         return ()
-    return (_date_of(f"{said.match['noun'].lower()}_appointment_date", on.date().isoformat()),)
+    date = _date_of(f"{said.match['noun'].lower()}_appointment_date", on.date().isoformat())
+    moved = re.search(r"\b(?:mov|postpon|reschedul|push|chang|delay)", said.match[0], re.IGNORECASE) is not None
+    return (replace(date, nth=moved and times.is_nth(said.match["when"])),)
 
 
 def weekly(said: Said) -> Sequence[Candidate]:

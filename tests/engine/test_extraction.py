@@ -1085,6 +1085,9 @@ async def test_what_is_moved_to_a_day_stays_near_its_month(ana: Teller) -> None:
     assert await told(ana, valid_at=day("2026-03-03")) == {"ana stats_exam_date 2026-06-02"}
     await hears(ana, "They moved the exam to the 28th.", occurred_at=day("2026-04-01"))
     assert await told(ana, valid_at=day("2026-04-02")) == {"ana stats_exam_date 2026-05-28"}
+    await hears(ana, "My dentist appointment is on 20 June.", occurred_at=day("2026-04-03"))
+    await hears(ana, "The dentist moved my appointment to the 27th.", occurred_at=day("2026-04-04"))
+    assert "ana dentist_appointment_date 2026-06-27" in await told(ana, valid_at=day("2026-04-05"))
 
 
 async def test_a_job_that_ends_on_a_day_to_come_is_told_in_the_present(ana: Teller) -> None:
