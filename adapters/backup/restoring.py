@@ -14,12 +14,13 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL, Identifier
 
 from mnemolog.adapters import keys
+from mnemolog.adapters.background.attaching import data_directory
 from mnemolog.adapters.backup.archive import ANCHORS, ARTIFACTS, MASTER_KEY, ArchiveReader, Manifest, Member, Progressed
 from mnemolog.adapters.blobs.opening import blob_store
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded.data_directory import write_privately
 from mnemolog.adapters.engine.engine import Engine, open_engine
-from mnemolog.adapters.engine.starting import attached_or_started
+from mnemolog.adapters.engine.starting import RESTORING, attached_or_started, require_restored
 from mnemolog.adapters.postgres.migrate import is_known, migrate
 from mnemolog.adapters.postgres.roots import require_opened
 from mnemolog.adapters.verify.anchor_file import FORMER, AnchorFile
@@ -61,6 +62,7 @@ async def restore(settings: Settings, path: Path, bar: Bar) -> Restored:
     Anchors that are newer than the backup are overridden by an anchor that records the restore.
     """
     with ArchiveReader.opened(path) as archive:
+        require_restored(settings)
         _require_empty(settings)
         master_key = _master_key(settings, archive)
         with bar("checking", archive.manifest.size) as progressed:
@@ -72,12 +74,15 @@ async def restore(settings: Settings, path: Path, bar: Bar) -> Restored:
                 fix="restore it with that version, or a newer one",
             )
         before = set(_entries(settings.directory))
+        loading = data_directory(settings) / RESTORING
         try:
+            loading.touch()
             await _load(settings, archive, master_key, bar)
             blobs = blob_store(settings)
             for member in archive.manifest.artifacts:
                 await blobs.put(member.name.removeprefix(ARTIFACTS), b"".join(archive.chunks(member)))
             _place(settings, archive)
+            loading.unlink()
         except BaseException:
             for name in set(_entries(settings.directory)) - before:
                 entry = settings.directory / name

@@ -20,7 +20,7 @@ from mnemolog.adapters.clock import new_id, now
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import EmbeddedServers, EngineKind
 from mnemolog.adapters.engine.roles import EVERY_ROLE, NO_ROLE, EngineRole, configured_endpoints
-from mnemolog.adapters.engine.starting import attached_or_started
+from mnemolog.adapters.engine.starting import attached_or_started, require_restored
 from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.engine.wiring import wire
 from mnemolog.adapters.jobs.worker import Worker
@@ -117,6 +117,7 @@ async def open_engine(
     is older than its anchors.
     """
     policy = settings.policy  # An invalid policy is reported before anything starts.
+    require_restored(settings)
     in_background = settings.engine == "background" and not passive
     async with AsyncExitStack() as stack:
         servers, endpoints = await attached_or_started(

@@ -23,6 +23,19 @@ _logger = logging.getLogger("mnemolog.engine")
 ATTACH_SECONDS = 15.0
 ATTACH_POLL_SECONDS = 0.2
 KEPT_SECONDS = 1.0
+RESTORING = "restoring"
+"""A file in the data directory while a backup is loaded: what is there may be a part of it."""
+
+
+def require_restored(settings: Settings) -> None:
+    """EngineError if a backup is being loaded into the data directory, or was not loaded to its end."""
+    if (settings.directory / RESTORING).exists():
+        raise EngineError(
+            f"a restore into {settings.directory} has not ended, or was killed",
+            field="data_dir",
+            fix="wait until it ends; if none runs, empty the directory, except for a master.key of your own, and the "
+            "database if it is yours, and restore again",
+        )
 
 
 async def attached_or_started(

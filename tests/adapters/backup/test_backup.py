@@ -15,11 +15,13 @@ import psycopg
 import pytest
 
 import mnemolog
-from mnemolog.adapters.backup.archive import MASTER_KEY, Manifest, Progressed
+from mnemolog.adapters.backup import restoring
+from mnemolog.adapters.backup.archive import MASTER_KEY, ArchiveReader, Manifest, Progressed
 from mnemolog.adapters.backup.backing_up import back_up
 from mnemolog.adapters.backup.restoring import Restored, restore
 from mnemolog.adapters.config import Settings, load
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
+from mnemolog.adapters.engine.starting import RESTORING
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.commands.erasure import EraseMemory
 from mnemolog.domain.errors import Conflict, EngineError, InvalidInput
@@ -213,6 +215,29 @@ async def test_a_file_that_is_there_is_not_written_over(source: Engine, taken: T
         await taken_by(source, taken.file)
 
     assert taken.file.read_bytes() == before
+
+
+async def test_a_restore_that_was_killed_leaves_no_empty_log(
+    taken: Taken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, killed, whole = tmp_path / "own.mnemolog", settings_in(tmp_path / "killed"), settings_in(tmp_path / "whole")
+    await taken_by(taken.ana.engine, file, with_master_key=True)
+    place = restoring._place
+
+    def placed(settings: Settings, archive: ArchiveReader) -> None:
+        shutil.copytree(settings.directory, killed.directory)
+        place(settings, archive)
+
+    monkeypatch.setattr(restoring, "_place", placed)
+    await restore(whole, file, silent)
+
+    for opening in (open_engine(killed), open_engine(killed, attach=True)):
+        with pytest.raises(EngineError, match="has not ended, or was killed"):
+            async with opening:
+                pass
+    with pytest.raises(EngineError, match="has not ended, or was killed"):
+        await restore(killed, file, silent)
+    assert not (whole.directory / RESTORING).exists()
 
 
 @pytest.mark.spec("X23", "X08")
