@@ -81,7 +81,7 @@ def test_a_turn_that_is_sent_again_changes_nothing() -> None:
     story = given(TURNS).after(turn(speaker="Ana"))
 
     story.when(turn(speaker="Ana", entity_id=uuid4())).then_nothing()
-    story.when(turn(speaker="Ana", text="another text")).then_refused(IdempotencyConflict, "turn_id", "another turn")
+    story.when(turn(speaker="Ana", text="another text")).then_refused(IdempotencyConflict, "message_id", "another turn")
 
 
 @pytest.mark.spec("X07")

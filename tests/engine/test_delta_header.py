@@ -69,7 +69,7 @@ async def test_a_context_begins_with_the_header(engine: Engine, user: str) -> No
 
     told = ["Memory updates since rev 0:", "- +created: [Personal] Ana drinks tea (imp=2)"]
     assert first.header.splitlines() == told
-    assert first.lines[:3] == [*told, f"[fact] {user} is allergic to peanuts ({now():since %Y-%m-%d})"]
+    assert first.lines[:3] == [*told, f"[fact] {user} is allergic to peanuts ({now():as of %Y-%m-%d})"]
     assert first.text.startswith(f"{first.header}\n\nAlways consider:\n")
     assert (second.header, second.rev, (await asked()).header) == ("", 1, "")
     small = await asked(since_rev=0, budget_tokens=1)

@@ -85,7 +85,7 @@ async def test_a_refusal_of_the_engine_is_raised_as_the_engine_made_it(user: str
 
     with pytest.raises(IdempotencyConflict) as refused:
         await producer.publish(message(user, text="Something else"))
-    assert refused.value.field == "turn_id"
+    assert refused.value.field == "message_id"
 
 
 async def test_refused_turns_keep_their_place_and_hold_up_no_other(user: str, producer: AsyncTurnProducer) -> None:
