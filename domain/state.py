@@ -14,7 +14,7 @@ from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.extractor import extract
 from mnemolog.domain.extraction.vocabulary import ONE_OF, PARENTS, RELATIONS, SOME_OF
 from mnemolog.domain.predicates import NEXT_TRIP, TRIP_TO, trip_of
-from mnemolog.domain.text import NOT_A_TITLE, name_key, normalize_name, search_terms
+from mnemolog.domain.text import NOT_A_TITLE, SENTENCE_END, name_key, normalize_name, search_terms
 
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'll|me|my|mine|we|we're|we've|our|us)\b")
 _OF_ANOTHER = re.compile(r"(?:works|lives)\b")
@@ -334,7 +334,7 @@ def outdated(
     summary: str, at: datetime, now: Mapping[tuple[str, str], Statement], asked: frozenset[str]
 ) -> Statement | None:
     """The statement that is current instead of one that a summary repeats; None if it repeats no former one."""
-    for line in re.split(NOT_A_TITLE + r"(?<=[.!?])\s+|\n+", summary):
+    for line in SENTENCE_END.split(summary):
         told = statement("", "", _LED_BY.sub("", line.strip(" -")), at, asked)
         current = now.get((told.subject, told.state)) if told else None
         if told and current and told.text not in current.text:

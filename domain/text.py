@@ -11,6 +11,7 @@ from mnemolog.domain.errors import InvalidInput
 MAX_TEXT_BYTES = 256 * 1024
 NOT_A_TITLE = r"(?<!\b(?:Dr|St|Mr|Ms|Mt|Ft)\.)(?<!\bMrs\.)(?<!\bProf\.)"
 """Of a pattern for the ends of sentences: the full stop of `Dr.` ends none."""
+SENTENCE_END = re.compile(NOT_A_TITLE + r"(?<=[.!?])\s+|\n+")
 
 
 def normalize_name(name: str) -> str:
@@ -36,10 +37,7 @@ def without_questions(text: str) -> str:
     >>> without_questions("My shoe size is 38. Which boots do I need?"), without_questions("What is my shoe size?")
     ('My shoe size is 38.', '')
     """
-    return " ".join(one for one in _SENTENCES.split(text.strip()) if not one.endswith("?"))
-
-
-_SENTENCES = re.compile(NOT_A_TITLE + r"(?<=[.!?])\s+|\n+")
+    return " ".join(one for one in SENTENCE_END.split(text.strip()) if not one.endswith("?"))
 
 
 def _of_marks(name: str) -> str:

@@ -164,7 +164,8 @@ def _since_childhood(sentence: str) -> str:
 
 
 def _in_present(clause: str) -> str:
-    """
+    """What is said to have lasted since a day, or for so long by now, in the present tense.
+
     >>> _in_present("I've worked at Acme for ten years"), _in_present("my brother's lived in Oslo since 2021")
     ('I work at Acme for ten years', 'my brother lives in Oslo since 2021')
     """
@@ -421,6 +422,7 @@ _PERFECT = re.compile(
     rf"(?:'ve| have|(?P<third>'s| has))(?: (?:now|also|both|always|\w+ly))* (?P<verb>{'|'.join(_PRESENT)})\b",
     re.IGNORECASE,
 )
+# Read as "for ages", which `_ALWAYS` takes out: what follows "since" is no clause of its own.
 _SINCE_SMALL = re.compile(
     r"(?<=\w),? (?:ever )?since i was (?:an? |about )?[\w-]+(?: years old)?(?=[.!,;]|$)", re.IGNORECASE
 )

@@ -280,8 +280,10 @@ def appointment(said: Said) -> Sequence[Candidate]:
     if on is None or not _is_planned_for(on, said.at):
         return ()
     date = _date_of(f"{said.match['noun'].lower()}_appointment_date", on.date().isoformat())
-    moved = re.search(r"\b(?:mov|postpon|reschedul|push|chang|delay)", said.match[0], re.IGNORECASE) is not None
-    return (replace(date, nth=moved and times.is_nth(said.match["when"])),)
+    return (replace(date, nth=_MOVED.search(said.match[0]) is not None and times.is_nth(said.match["when"])),)
+
+
+_MOVED = re.compile(r"\b(?:mov|postpon|reschedul|push|chang|delay)", re.IGNORECASE)
 
 
 def weekly(said: Said) -> Sequence[Candidate]:
