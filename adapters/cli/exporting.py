@@ -111,5 +111,5 @@ async def _from_mem0(engine: Engine, path: Path, user_id: str | None) -> mem0.Re
 
 def _show_mem0(report: mem0.Report) -> None:
     recorded = output.count(report.recorded, "memory", "memories")
-    output.done(f"{recorded} recorded, {report.already:,} {'was' if report.already == 1 else 'were'} there already")
+    output.done(f"{recorded} recorded, {output.known(report.restored, report.already)}")
     output.console.print(f"  [dim]import {report.import_id}[/]")

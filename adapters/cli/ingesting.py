@@ -11,20 +11,24 @@ from mnemolog.adapters.cli.progress import bar
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.ingest import source
 from mnemolog.adapters.ingest.ingest import Ingest, SetAside
+from mnemolog.adapters.ingest.restoring import restored
 from mnemolog.adapters.ingest.source import Format
+from mnemolog.events.message import MessageReverted
 
 SHOWN_FAULTS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """How many turns were recorded, already recorded or set aside, and the seconds until all could be found.
+    """How many turns were recorded, restored, already there or set aside, and the seconds until all could be found.
 
-    `kept`: turns that were set aside are dead letters. False with an API key, which does not use NATS.
+    `restored`: a rollback had hidden them. `kept`: turns that were set aside are dead letters. False with an API key,
+    which does not use NATS.
     """
 
     turns: int
     recorded: int
+    restored: int
     already: int
     set_aside: list[SetAside]
     seconds: float
@@ -37,7 +41,7 @@ class Ingested:
     def show(self) -> None:
         rate = self.turns / self.seconds if self.seconds else 0.0
         recorded, turns = output.count(self.recorded, "turn"), output.count(self.turns, "turn")
-        output.done(f"{recorded} recorded, {self.already:,} {'was' if self.already == 1 else 'were'} there already")
+        output.done(f"{recorded} recorded, {output.known(self.restored, self.already)}")
         output.console.print(
             f"  [dim]{turns} in {self.seconds:.1f} s, {rate:,.0f} a second; import {self.import_id}[/]"
         )
@@ -57,9 +61,18 @@ async def ingest_file(engine: Engine, path: Path, layout: Format, user: str | No
     with bar("into the log", len(turns)) as progressed:
         writes = engine.writes if engine.principal else None
         report = await Ingest(engine.nats, engine.settings.tenant, turns, progressed, writes).run()
+    id_, back = source.import_id(path), 0
+    if report.already:
+        back = await restored(engine, sorted(report.known), id_, MessageReverted)
     with output.errors.status("projections catch up"):
         await engine.settled()
-    seconds = time.monotonic() - began
-    id_ = source.import_id(path)
-    kept = engine.principal is None
-    return Ingested(report.turns, report.recorded, report.already, report.set_aside, seconds, id_, kept)
+    return Ingested(
+        turns=report.turns,
+        recorded=report.recorded,
+        restored=back,
+        already=report.already - back,
+        set_aside=report.set_aside,
+        seconds=time.monotonic() - began,
+        import_id=id_,
+        kept=engine.principal is None,
+    )

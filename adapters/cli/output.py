@@ -124,6 +124,12 @@ def count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def known(restored: int, already: int) -> str:
+    """What an import found, such as `3 restored after a rollback, 2 were there already`."""
+    back = f"{restored:,} restored after a rollback, " if restored else ""
+    return f"{back}{already:,} {'was' if already == 1 else 'were'} there already"
+
+
 def located(number: int, what: str, where: object) -> str:
     """Such as `1 event is in FILE`; `what` is counted, and its plural has an s behind the first word."""
     noun, *rest = what.split(" ", 1)

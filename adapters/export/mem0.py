@@ -12,12 +12,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.export.form import FORMAT
+from mnemolog.adapters.ingest.restoring import restored
 from mnemolog.commands.memories import CreateMemory
 from mnemolog.domain.errors import InvalidInput, NestedTooDeep
 from mnemolog.domain.json_value import parsed_json
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.profile import CATEGORY as PROFILE
 from mnemolog.events.fields import Id, Instant, Text, invalid_input, validated
+from mnemolog.events.memory import MemoryReverted
 
 ACTOR = "mem0"
 # For ids of mem0 and of imported files.
@@ -57,6 +59,7 @@ class Report:
     import_id: UUID
     memories: int
     recorded: int = 0
+    restored: int = 0
     already: int = 0
 
     def as_dict(self) -> dict[str, Any]:
@@ -64,6 +67,7 @@ class Report:
             "import_id": str(self.import_id),
             "memories": self.memories,
             "recorded": self.recorded,
+            "restored": self.restored,
             "already": self.already,
         }
 
@@ -92,13 +96,20 @@ def read(path: Path, user_id: str | None = None) -> Sequence[Exported]:
 async def take_in(
     engine: Engine, memories: Sequence[Exported], id_: UUID, progressed: Callable[[int], None] = lambda count: None
 ) -> Report:
-    """Write what is missing. Run again after a crash, it counts what is in the log as `already`."""
+    """Write what is missing, and restore what was rolled back.
+
+    Run again after a crash, it counts what is in the log as `already`.
+    """
     report = Report(id_, len(memories))
     for one in memories:
         receipt = await engine.writes.execute(_command(engine, one, id_), occurred_at=one.created_at)
         report.already += receipt.already
         report.recorded += not receipt.already
         progressed(1)
+    if report.already:
+        users = sorted({one.user_id for one in memories})
+        report.restored = await restored(engine, users, id_, MemoryReverted)
+        report.already -= report.restored
     return report
 
 

@@ -25,12 +25,13 @@ class SetAside:
 
 @dataclass(slots=True)
 class IngestReport:
-    """Every turn of the source is in exactly one of the three."""
+    """Every turn of the source is recorded, was there already, or is set aside. `known`: whose turns were there."""
 
     turns: int = 0
     recorded: int = 0
     already: int = 0
     set_aside: list[SetAside] = field(default_factory=list)
+    known: set[str] = field(default_factory=set)
 
 
 class Ingest:
@@ -69,13 +70,14 @@ class Ingest:
                 yield error
 
     async def _counted(self, outcomes: AsyncIterator[Sent]) -> IngestReport:
-        places = (turn.place for turn in self._turns)
+        turns = iter(self._turns)
         async for outcome in outcomes:
-            place = next(places)
+            turn = next(turns)
             if isinstance(outcome, MnemologError):
-                self.report.set_aside.append(SetAside(place, outcome.as_dict()))
+                self.report.set_aside.append(SetAside(turn.place, outcome.as_dict()))
             elif outcome and outcome.already:
                 self.report.already += 1
+                self.report.known.add(turn.user_id)
             else:
                 self.report.recorded += 1
             self._progressed(1)

@@ -24,6 +24,11 @@ class SourceTurn:
     place: str
     body: bytes
 
+    @property
+    def user_id(self) -> str:
+        """The user of a turn that was accepted."""
+        return str(parsed_json(self.body, "message")["user_id"])
+
 
 def read(path: Path, given: Format = "auto", defaults: Mapping[str, Any] | None = None) -> Sequence[SourceTurn]:
     """The turns of a file, in order. Fields that a line omits are taken from `defaults` (such as `user_id`)."""

@@ -20,6 +20,7 @@ from mnemolog.commands.steps import in_steps
 from mnemolog.commands.undo import ROLLBACKS
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.envelope import Receipt, Recorded, StreamId, batch_tag, run_tag
+from mnemolog.events.event import Event
 from mnemolog.events.fields import validated
 from mnemolog.events.log import EventLog, Outcome
 
@@ -57,6 +58,27 @@ class BatchWrites:
         if command.of_event:
             ROLLBACKS.require_change(state, completed)
         return await in_steps(ROLLBACKS.planning(state, completed))
+
+    async def restore_batch(self, command: Rollback) -> Sequence[Event]:
+        """Undo what undid the changes of a batch, except where something was changed since; the events that do.
+
+        Deleted items stay deleted.
+        """
+        events = await self._events_of(self._handler.admitted(command))
+        ids = {event.event_id for event in events}
+        changes = await self._log.read(command.stream(), tags=touched_by(events)) if events else ()
+        undos = [event for event in changes if getattr(event.payload, "undoes", None) in ids]
+        generated = {"event_ids": tuple(event.event_id for event in undos), "touched": touched_by(undos)}
+        completed = command.model_copy(
+            update={**generated, "skip_conflicts": True, "correlation_id": self._handler.new_id()}
+        )
+        state = await self._handler.read(ROLLBACKS.decider, completed)
+        plan = await in_steps(ROLLBACKS.planning(state, self._handler.admitted(completed)))
+        if not plan.events:
+            return ()
+        receipt = await self._handler.handle(ROLLBACKS.decider, completed)
+        written = await self._log.read(receipt.stream, after=receipt.first_seq - 1, until=receipt.last_seq)
+        return [event.payload for event in written if event.event_id in receipt.event_ids]
 
     async def preview_undo(
         self, stream: StreamId, memory_id: UUID | None, event_id: UUID | None = None, **context: str | None

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.export import mem0
+from mnemolog.commands.rollback import Rollback
 from mnemolog.compat import mem0 as compat
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.envelope import batch_tag
@@ -67,6 +68,24 @@ async def test_the_same_file_again_changes_nothing(engine: Engine, user: str, tm
 
     assert (again.recorded, again.already) == (0, 1)
     assert await engine.log.head(Person(engine, user).stream) == 1
+
+
+@pytest.mark.spec("X15", "X17")
+async def test_the_same_file_after_a_rollback_brings_its_memories_back(
+    engine: Engine, user: str, tmp_path: Path
+) -> None:
+    ana = Person(engine, user)
+    path = saved(tmp_path / "mem0.json", memory(), memory(id="b", memory="Likes black tea"))
+    first = await taken_in(engine, path, user)
+    before = await ana.finds("tea")
+    asked = {"user_id": user, "of_batch": first.import_id, "at": now()}
+    await engine.writes.rollback(Rollback.model_validate(asked))
+    assert await ana.finds("tea") == []
+
+    again = await taken_in(engine, path, user)
+
+    assert (again.recorded, again.restored, again.already) == (0, 2, 0)
+    assert await ana.finds("tea") == before
 
 
 @pytest.mark.spec_part("E08")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mnemolog.adapters.cli.ingesting import ingest_file
 from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.ingest import source
 from mnemolog.adapters.ingest.ingest import Ingest
@@ -70,3 +71,28 @@ async def test_an_ingested_file_is_rolled_back_as_one(engine: Engine, user: str,
     await engine.writes.rollback(Rollback.model_validate(asked))
 
     assert await ana.finds("Ana Miso cat dog name") == ["Ana had a dog"]
+
+
+@pytest.mark.spec("X15", "X17")
+async def test_a_file_that_was_rolled_back_is_ingested_again_except_what_was_deleted(
+    engine: Engine, user: str, tmp_path: Path
+) -> None:
+    ana = Person(engine, user)
+    path = tmp_path / "log.txt"
+    path.write_text(LOG, encoding="utf-8")
+    first = await ingest_file(engine, path, "auto", user)
+    deleted = source.read(path, "auto", {"user_id": user})[0]
+    await ana.deletes_message(json.loads(deleted.body)["message_id"])
+    before = await ana.finds("Ana Miso cat dog name")
+    asked = {"user_id": user, "of_batch": first.import_id, "at": now()}
+
+    for _ in range(2):
+        await engine.writes.rollback(Rollback.model_validate({**asked, "skip_conflicts": True}))
+        assert await ana.finds("Ana Miso cat dog name") == []
+
+        again = await ingest_file(engine, path, "auto", user)
+
+        assert (again.recorded, again.restored, again.already) == (0, 2, 1)
+        assert await ana.finds("Ana Miso cat dog name") == before
+    unchanged = await ingest_file(engine, path, "auto", user)
+    assert (unchanged.recorded, unchanged.restored, unchanged.already) == (0, 0, 3)
