@@ -138,6 +138,11 @@ def nothing_known(question: str, within: Sequence[str] = ()) -> str:
     return f'Nothing is known about "{question}" (searched by meaning, and for the words {terms}{only}).'
 
 
+def over_budget(budget_tokens: int | None) -> str:
+    """Says that what was found is not shown, because the best of it is too long."""
+    return f"Something was found, but the best of it takes more than {budget_tokens} tokens (budget_tokens)."
+
+
 def bullet(found: Mapping[str, Any], *, former: bool = False) -> str:
     """A bullet with the day it was said: `[tasks] ... (2026-03-01)` (B §6) or `[message] Ana: ... (2026-03-01)`.
 

@@ -211,7 +211,8 @@ async def gather(
     known += [hit for hit in todos if hit.id not in {one.id for one in known}]
     once = told_once((row, not row.get("contradicted_by")) for row in told.values() if "memory_id" in row)
     told = {id_: row for id_, row in told.items() if "memory_id" not in row or id_ in once}
-    block: list[Shown] = [*said, *recent, *(one for one in spoken_of if one.line), *about, *known, *told.values()]
+    rows = told.values() if budget is None else _best_first(told, foundation, collected, sections)
+    block: list[Shown] = [*said, *recent, *(one for one in spoken_of if one.line), *about, *known, *rows]
     block.sort(key=_is_outside)
     within = ranking.within_budget(block, left, _line, count_tokens)
     searched = (one.rows for one in sections if one.mode.context is not Context.ALL)
@@ -219,6 +220,8 @@ async def gather(
     _, untold = await hits_that_tell(asked, [*found.hits, *map(hit_of_row, told.values())])
     if untold and not nothing:
         nothing = f"Not known: {', '.join(untold)}."
+    if block and not within and not nothing:
+        nothing = ranking.over_budget(request.budget_tokens)
     words = {word for row in told.values() for word in normalize_name(row["text"]).split()}
     return AgentContext(
         [one for one in within if isinstance(one, EntityCard)],
@@ -403,6 +406,26 @@ async def _section(asked: Asked, found: _Collected, known: Sequence[Hit]) -> tup
     marked = [told_former(hit.row, *over.get(hit.row.get("message_id", ""), ((), ()))) for hit in kept]
     rows = sorted(marked, key=lambda row: row["former"] == FORMER)[: found.mode.rag_length]
     return Section(found.category, found.mode, rows), outdated
+
+
+def _best_first(
+    told: Mapping[str, Row], foundation: Sequence[Row], collected: Sequence[_Collected], sections: Sequence[Section]
+) -> Sequence[Row]:
+    """What is pinned, what a search found in any category, and the rest, so that a budget cuts off the least relevant.
+
+    Scores are relative to a category, so they are made anew. Within a category the order stays: a row ranks with the
+    best one behind it.
+    """
+    hits = {hit.id: hit for one in collected for hit in one.hits}
+    near = {id_: hit.similarity for id_, hit in hits.items() if hit.similarity is not None}
+    scores = ranking.fuse(near, {id_: hit.text_rank for id_, hit in hits.items() if hit.text_rank is not None})
+    ranks = {found_id(row): 2.0 for row in foundation}
+    for section in sections:
+        best = -1.0
+        for row in reversed(section.rows):
+            best = max(best, scores.get(found_id(row), -1.0))
+            ranks.setdefault(found_id(row), best)
+    return [told[id_] for id_ in sorted(told, key=lambda id_: -ranks.get(id_, -1.0))]
 
 
 async def _related(asked: Asked, answers: Iterable[Row], shown: Iterable[Row]) -> Sequence[Row]:

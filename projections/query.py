@@ -114,6 +114,8 @@ async def answer(
         left -= sum(count_tokens(hit.bullet) for hit in kept)
     related = ranking.within_budget(related, left, lambda hit: hit.bullet, count_tokens)
     nothing = "" if found.hits else ranking.nothing_known(request.query, _within(request))
+    if found.hits and not kept:
+        nothing = ranking.over_budget(request.budget_tokens)
     unknown = [*found.unknown, *found.untold]
     return Answer(
         header, rev, kept, unknown, question.skipped, profile=request.profile, nothing=nothing, related=related

@@ -44,7 +44,7 @@ SUPERSEDED_BY = "The id of what is current instead, if that is known."
 PROFILE = "How the hits are ranked."
 RELATED_TO_ANSWERS = "At most two memories that are linked to those that answer, within the same filters and budget."
 RELATED = "At most two memories that are linked to the hits, within the same filters and budget."
-NOTHING = 'If nothing was found: that nothing is known, and what was looked for. Else "".'
+NOTHING = 'If nothing was found, or nothing fits the budget: says so, and what was looked for. Else "".'
 ORIGIN = "Where it comes from: `user` and `agent`, or from outside. Nothing from outside is trusted like the user."
 UNKNOWN = (
     "The names in the query that are not known: no entity has them and nothing found mentions them. Also what is not "

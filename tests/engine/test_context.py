@@ -118,6 +118,26 @@ async def test_what_is_pinned_is_in_the_text_before_what_was_said_whatever_its_g
         assert "- green tea only (" in text
 
 
+async def test_a_small_budget_keeps_the_best_of_all_categories_and_says_when_it_does_not_fit(
+    engine: Engine, user: str
+) -> None:
+    ana, query = Person(engine, user), "When is the rent of the flat in Lisbon due?"
+    best = "the rent of the flat in Lisbon is due on the third working day of each month, by bank transfer"
+    await ana.creates(best, category="tasks")
+    await ana.creates("the rent is high", category="note")
+    await ana.says("Lisbon has a river")
+    size = count_tokens(f"[tasks] {best} (2026-01-01)")
+
+    for budget in (size + 1, size + 8):
+        assert (await context(ana, query, budget_tokens=budget)).rows[0]["text"] == best
+        assert (await ana.asks(query, budget_tokens=budget)).hits[0].text == best
+    small = await context(ana, query, budget_tokens=size - 1)
+    assert small.rows == []
+    assert (await ana.asks(query, budget_tokens=size - 1)).hits == []
+    for found in (small, await ana.asks(query, budget_tokens=size - 1)):
+        assert f"more than {size - 1} tokens" in found.nothing
+
+
 async def test_a_text_of_several_lines_is_one_bullet_dated_in_its_first_line(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.creates("Teas to buy:\n\n- sencha\n- assam")
