@@ -37,6 +37,7 @@
          ├─ DataDirectoryInUse
          ├─ DatabaseRolledBack
          ├─ EngineEnded           the engine of this client stopped
+         │   └─ MemoryClosed      this client was closed
          ├─ EngineSettingDiffers its value of a setting is not the client's
          ├─ LeaseLost            another process may have taken over
          ├─ ServerFailed
@@ -305,6 +306,10 @@ class DatabaseRolledBack(EngineError):
 
 class EngineEnded(EngineError):
     """The engine of this data directory has stopped."""
+
+
+class MemoryClosed(EngineEnded):
+    """The object was closed during this call."""
 
 
 class EngineSettingDiffers(EngineError):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mnemolog.asking import Asking, Q, R, Upload
 from mnemolog.deferred import Deferred
-from mnemolog.opening import Opening, guarded
+from mnemolog.opening import Opening, guarded, until_closed
 from mnemolog.transfer import new_file
 from mnemolog.verbs import Verbs
 
@@ -88,16 +88,17 @@ class AsyncMemory(Verbs, Opening):
         return results.Written.of(receipt)
 
     async def _watch(self, request: Watch) -> AsyncGenerator[WatchedChange, None]:
-        changes = await self._watching(request)
+        changes, use = await self._watching(request), self._use()
         async with aclosing(changes):
             while (found := await self._next(changes)) is not None:
                 for change in found.changes:
                     yield change
+                self._require(use)
 
     @guarded
     async def _watching(self, request: Watch) -> AsyncGenerator[Changed, None]:
         return watching.watch(await self._engine(), request)
 
-    @guarded
+    @until_closed
     async def _next(self, changes: AsyncGenerator[Changed, None]) -> Changed | None:
         return await anext(changes, None)

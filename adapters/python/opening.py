@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 from mnemolog.deferred import Deferred
-from mnemolog.domain.errors import EngineEnded
+from mnemolog.domain.errors import EngineEnded, MemoryClosed
 
 if TYPE_CHECKING:
     from mnemolog import sharing
@@ -25,6 +25,11 @@ else:
 P = ParamSpec("P")
 T = TypeVar("T")
 O = TypeVar("O", bound="Opening")  # noqa: E741
+Call = Callable[Concatenate[O, P], Awaitable[T]]
+Guarded = Callable[Concatenate[O, P], Coroutine[Any, Any, T]]
+
+# Longer than reads and writes take by default; an import or an export may take longer.
+CALLS_SECONDS = 60.0
 
 
 class Opening:
@@ -44,9 +49,15 @@ class Opening:
         await self.close()
 
     async def close(self) -> None:
-        """Release the engine. Nothing is lost; the next use finds or starts it again."""
+        """Release the engine once the calls under way have ended. The next use finds or starts it again.
+
+        A `watch` ends at once with `MemoryClosed`, and so does any call that is still under way after a minute.
+        """
         if use := self._uses.pop(asyncio.get_running_loop(), None):
-            await use.shared.release()
+            try:
+                await use.closed()
+            finally:
+                await use.shared.release()
 
     async def _engine(self) -> Engine:
         use = self._use()
@@ -69,26 +80,61 @@ class Opening:
             self._uses[loop].shared.users += 1
         return self._uses[loop]
 
+    def _require(self, use: _Use) -> None:
+        """Raises MemoryClosed if the object was closed since."""
+        if self._uses.get(asyncio.get_running_loop()) is not use:
+            raise MemoryClosed(fix=_CALL_AGAIN)
+
 
 @dataclass(slots=True)
 class _Use:
-    """An object's use of a shared engine: `bound` is `engine` acting for its API key."""
+    """An object's use of a shared engine: `bound` is `engine` acting for its API key.
+
+    `calls` are those under way, each with the limit that ends it; `watching` are those that wait for changes.
+    """
 
     shared: sharing.SharedEngine
     engine: Engine | None = None
     bound: Engine | None = None
+    calls: dict[asyncio.Timeout, asyncio.Event] = field(default_factory=dict)
+    watching: set[asyncio.Timeout] = field(default_factory=set)
+
+    async def closed(self) -> None:
+        """Wait for the calls under way; those that watch, or take too long, end with MemoryClosed."""
+        now = asyncio.get_running_loop().time()
+        for limit in self.calls:
+            limit.reschedule(now if limit in self.watching else now + CALLS_SECONDS)
+        for ended in list(self.calls.values()):
+            await ended.wait()
 
 
-def guarded(call: Callable[Concatenate[O, P], Awaitable[T]]) -> Callable[Concatenate[O, P], Coroutine[Any, Any, T]]:
+def guarded(call: Call[O, P, T]) -> Guarded[O, P, T]:
     """Replaces an engine that ends during the call. Driver errors are raised as EngineEnded or ServerFailed."""
+    return _guarded(call, watching=False)
 
+
+def until_closed(
+    call: Callable[Concatenate[O, P], Awaitable[T]],
+) -> Callable[Concatenate[O, P], Coroutine[Any, Any, T]]:
+    """Like `guarded`, for a call that waits for changes: `close` ends it."""
+    return _guarded(call, watching=True)
+
+
+def _guarded(call: Call[O, P, T], *, watching: bool) -> Guarded[O, P, T]:
     @wraps(call)
     async def guarded(self: O, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        shared = self._use().shared
+        use, limit, ended = self._use(), asyncio.timeout(None), asyncio.Event()
+        shared = use.shared
         shared.calls += 1
+        use.calls[limit] = ended
+        if watching:
+            use.watching.add(limit)
         try:
-            return await call(self, *args, **kwargs)
+            async with limit:
+                return await call(self, *args, **kwargs)
         except unreachable.UNREACHABLE as fault:
+            if limit.expired():
+                raise MemoryClosed(fix=_CALL_AGAIN) from fault
             if lacking := unreachable.used_up(fault):
                 raise lacking from fault
             if isinstance(fault, OSError) and fault.filename is not None:
@@ -96,8 +142,14 @@ def guarded(call: Callable[Concatenate[O, P], Awaitable[T]]) -> Callable[Concate
             raise _gone(fault) from fault
         finally:
             shared.calls -= 1
+            del use.calls[limit]
+            use.watching.discard(limit)
+            ended.set()
 
     return guarded
+
+
+_CALL_AGAIN = "call again: the engine is opened again. To wait for a long call, close the object after it"
 
 
 def _gone(fault: BaseException) -> EngineEnded:

@@ -75,11 +75,12 @@ class SharedEngine:
         async with self._opening:
             if self.users:
                 return
-            if self._watching:
-                self._watching.cancel()
-                await asyncio.wait([self._watching])
-                self._watching = None
-            await self._close()
+            watching, self._watching = self._watching, None
+            if watching:
+                watching.cancel()
+            await self._close()  # At once: whoever comes now must not be given this engine.
+            if watching:
+                await asyncio.wait([watching])
             engines = _engines.get(asyncio.get_running_loop(), {})
             for key in [key for key, one in engines.items() if one is self and not self.users]:
                 del engines[key]
