@@ -110,7 +110,16 @@ def _applies(case: Case) -> bool:
         former = case.of(object=candidate.replaces)
         if not former.holding(former.state.same_as(former.fact)) and not former.in_short(candidate.replaces):
             return False
+    if candidate.intended and not _is_intended(case):
+        return False
     return not (candidate.planned and candidate.trip) or is_planned(case)
+
+
+def _is_intended(case: Case) -> bool:
+    """Whether a move to this home is planned, or was told for another day."""
+    plan = {"predicate": "plans", "object": f"to move to {case.fact.object}", "literal": True}
+    plans = case.state.same_as(case.fact.model_copy(update=plan))
+    return bool(case.holding([*plans, *case.state.same_as(case.fact)]))
 
 
 def _stated(case: Case) -> Sequence[Event]:

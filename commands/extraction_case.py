@@ -21,11 +21,12 @@ from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.short_names import is_called, is_short_for
 from mnemolog.domain.extraction.times import nearest_nth
 from mnemolog.domain.memory import Status
-from mnemolog.domain.predicates import TRIP_DATE, Predicate
+from mnemolog.domain.predicates import NEXT_TRIP, TRIP_DATE, TRIP_TO, Predicate, trip_date_of
 from mnemolog.domain.relation import Relation
 from mnemolog.events.event import Event
 
 LIVING = ("Person", "Animal")
+_A_DAY = timedelta(days=1)
 _AN_ENGAGEMENT = timedelta(days=365)
 """How long before it was told an engagement may have begun."""
 
@@ -118,12 +119,16 @@ class Case:
 
     def _in_its_month(self) -> Self:
         """With the day nearest to the date that it takes the place of: "the flight was moved to the 14th"."""
-        for one in self.holding(self.state.about(self.fact, self.fact.predicate)):
+        fact, until = self.fact, self.candidate.until
+        is_trip = fact.predicate in (NEXT_TRIP, TRIP_TO)
+        predicate = trip_date_of(str(fact.object)) if is_trip else fact.predicate
+        for one in self.holding(self.state.about(fact, predicate)):
             with suppress(ValueError):  # Somebody may have recorded another text than a date.
-                former, said = date.fromisoformat(self.state.value_of(one)), date.fromisoformat(str(self.fact.object))
+                former = date.fromisoformat(self.state.value_of(one))
+                said = (until - _A_DAY).date() if is_trip and until else date.fromisoformat(str(fact.object))
                 if day := nearest_nth(said.day, former, self.command.said_at.date()):
-                    until = end_of_planned(self.fact.predicate, day.isoformat())
-                    return self.of(object=day.isoformat(), until=until)
+                    over = end_of_planned(predicate, day.isoformat())
+                    return self.of(until=over) if is_trip else self.of(object=day.isoformat(), until=over)
         return self
 
     def holding(self, known: Iterable[Relation]) -> list[Relation]:

@@ -36,6 +36,8 @@ def trip_reads(case: Case, subject: Entity) -> frozenset[str]:
     """The tags of the trips that a candidate is about, and of the next one so far."""
     state, fact, candidate = case.state, case.fact, case.candidate
     tags, places = frozenset[str](), {candidate.trip}
+    if fact.predicate == TRIP_TO and candidate.nth:
+        places.add(candidate.object or "")
     if fact.predicate == NEXT_TRIP:
         places = {candidate.object or "", *map(state.value_of, state.about(fact, NEXT_TRIP))}
         if case.is_end and candidate.object is None:

@@ -38,6 +38,8 @@ class Candidate:
 
     `replaces`: it counts only if the subject's present value bears this name, as in "I switched from Acme to Globex".
 
+    `intended`: it counts only if a move to this place is planned: who arrives somewhere may be on a visit.
+
     `trip`: the place to which the trip goes whose date this is. `planned`: it counts only if that trip is planned
     already, because much else is moved: "Lisbon was moved to 28 May". `again`: or was, before it was called off.
 
@@ -63,6 +65,7 @@ class Candidate:
     via: str = ""
     known: bool = False
     replaces: str = ""
+    intended: bool = False
     trip: str = ""
     planned: bool = False
     again: bool = False

@@ -35,9 +35,9 @@ def clauses(text: str) -> Iterator[Clause]:
     if len(text) > LONGEST:
         text = text[: max(text.rfind(end, 0, LONGEST) for end in ".!?\n") + 1]
     if found := _TEXT_FOLLOWS.search(text):
-        text = text[: found.end()]
+        text = "\n".join([text[: found.end()], *_own_allergies(found[0], text[found.end() :])])
     plain = _QUOTED.sub(' "" ', _capitalised(_quietly(_apostrophes(_FIANCE.sub("e", text.translate(_TYPOGRAPHY))))))
-    plain = _AGE.sub("", plain)
+    plain = _IN_LAW.sub("-in-law", _AGE.sub("", plain))
     if _JEST.search(plain):
         return
     sentences = sentences_of(plain.replace(" - not ", ", not "))
@@ -94,12 +94,19 @@ def clauses(text: str) -> Iterator[Clause]:
                 yield Clause(clause, corrects or again, before, wrong=wrong, amends=amends or again)
 
 
+def _own_allergies(announced: str, text: str) -> Sequence[str]:
+    """What a text that somebody wants checked says of their allergies: "Can you check this?" of a letter is of their own."""
+    if _TO_CHECK.match(announced) is None:
+        return ()
+    return [one for one in sentences_of(text) if _OWN_ALLERGY.match(one) and _IN_EARNEST.search(one)]
+
+
 def _apostrophes(text: str) -> str:
     """
     >>> _apostrophes("im vegan, shes not and theyre sure that we dont mind")
     "i'm vegan, she's not and they're sure that we don't mind"
     """
-    text = _GONNA.sub("going to", text)
+    text = _NITE.sub("night", _GONNA.sub("going to", text))
     for form in _CONTRACTED:
         text = form.sub(r"\1'\2", text)
     return text
@@ -219,6 +226,11 @@ _TEXT_FOLLOWS = re.compile(
     r"|^(?:(?:subject|from|to|re):|(?:fwd?|forwarded)\b)[^\n]{0,60}\n",
     re.IGNORECASE | re.MULTILINE,
 )
+_TO_CHECK = re.compile(
+    r"(?:check|proofread|review|improve|polish)(?: over| through)? (?:this|these|it)(?: (?:over|for me|please))*\W*$",
+    re.IGNORECASE,
+)
+_OWN_ALLERGY = re.compile(r"i(?:'m| am) (?:\w+ly )?allergic to\b", re.IGNORECASE)
 _SHOUTED = re.compile(r"(?<![\w'&])(?:[A-Z][A-Z']*,? ){2,}[A-Z][A-Z']+(?![\w'&])")
 _TYPOGRAPHY = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "«": '"', "»": '"', "–": "-", "—": "-", "…": "."})
 _FIANCE = re.compile("(?<=fianc)é", re.IGNORECASE)
@@ -240,7 +252,7 @@ _NO_SMALL_NAME = (
 _INITIAL = re.compile(r"(?:^|(?<=-))[a-z]")
 _SMALL_NAME = re.compile(
     r"(?P<frame>\b(?:(?:liv(?:e|es|ing)|based)(?: now)?|flat|house|room) in |\bmov(?:ed|ing) in with (?:my )?[\w]{2,20}(?: [\w]{2,20})? in |\b(?:moved|moving|relocated|relocating)(?: back| over| up| down)? to "
-    r"|\b(?:called|named) |\bi (?:now )?work (?:at|for) |\bi(?:'m| am) (?:now )?working (?:at|for) |\bi (?:got|found|took|have) a(?: new)? job (?:at|with) "
+    r"|\b(?:called|named) |\blost (?:(?:my|our) )?(?:uncle|aunt(?:ie|y)?|cousin|brother|sister) |\bi (?:now )?work (?:at|for) |\bi(?:'m| am) (?:now )?working (?:at|for) |\bi (?:got|found|took|have) a(?: new)? job (?:at|with) "
     r"|\bi(?:'ve)? (?:just )?start(?:ed)?(?: (?:work(?:ing)?|a (?:new )?job))? (?:at|with) |\b(?:married|engaged) to |\b(?:flying|off|heading|travell?ing|flights?|fly|trip) to |\bback from |\b(?:cancel(?:led)?|postponed?) |\b(?:quit|left) |\b(?:first|last) day (?:at|with) |\b(?:his|her|its|their) name(?:'s| is) "
     r"|\bthis (?:girl|guy|woman|man|lad|bloke),? |\bdr\.? |\b(?:i'm|my name(?:'s| is)) (?=[a-z'-]+, \d\d\b))"
     rf"(?P<small>(?!(?:{_NO_SMALL_NAME})\b)[a-z][a-z'-]{{2,}})(?=$|[,.!;:)]|(?: (?:with|w/?|and|&|on|in|for|since|now|next|last|at|as"
@@ -271,10 +283,12 @@ _SMALL_SUBJECT = re.compile(
     r"|(?:^|(?<=[.!?\n] )|(?<=\n))[a-z][a-z'-]{2,}(?= and i (?:have |are |got |just |finally )*(?:split|broke|broken|separated|divorced|engaged|married)\b)"
     r"|(?:^|(?<=[.!?\n] )|(?<=\n))[a-z][a-z'-]{2,}(?=(?:'s| has| is| was| got)(?: (?:been|now))* (?:moved|postponed|pushed|rescheduled|delayed|off|cancell?ed|called off)\b)"
 )
+_NITE = re.compile(r"\bnite\b", re.IGNORECASE)
 _GONNA = re.compile(r"\bgonna\b", re.IGNORECASE)
 # "Im" before a capital is German, "Im Sommer".
 _CONTRACTED = (
     re.compile(r"\b(i)(m|ve)(?= (?-i:[a-z]))", re.IGNORECASE),
+    re.compile(r"\b(it)(s)(?= (?:now |only |up to |down to )?\d)", re.IGNORECASE),
     re.compile(r"\b((?:do|does|did|is|are|was|were|ca|wo|have|has)n)(t)\b", re.IGNORECASE),
     re.compile(r"\b((?:she|he|that)(?=s)|they(?=re|ve)|we(?=ve))(s|re|ve)\b", re.IGNORECASE),
 )
@@ -282,13 +296,14 @@ _QUOTED = re.compile(
     r"```.*?(?:```|$)|`[^`\n]*`|\"[^\"]*(?:\"|$)|(?<![\w])'[^'\n]{3,}?'(?!\w)|^>.*$|^\w+: .*\n", re.S | re.M
 )
 # "Theo (6) and Ada (3)"
+_IN_LAW = re.compile(r"(?<=er) in law\b|(?<=son) in law\b", re.IGNORECASE)
 _AGE = re.compile(r"(?<=[^\W\d_]) \((?:aged? )?\d{1,2}(?: (?:years?|months?|weeks?))?(?: old)?\)")
 _OFFSPRING = r"(?:two|three|four|five) (?:boys|girls|kids|children|sons|daughters)(?:,|:| called| named) (?-i:[A-Z])[\w-]+\b(?!')"
 _END = re.compile(NOT_A_TITLE + r"(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
 # A gerund with a verb after it is itself the subject: "Moving to Lisbon was hard".
 _ELLIPSIS = re.compile(
-    r"(?:drive|rent)(?= an? )|(?:(?:just|finally|recently|also|now) )?(?:moved|relocated|started|joined|quit|left|got|accepted|broke up|split up|adopted|retired"
-    r"|switched|changed|declared|graduated|became|turned|went|(?:opened|launched|founded|set up)(?= (?:my|our) own\b)|bought|booked|sold|scrapped|stopped|came off|gave up|(?:put|raised|upped|bumped|lowered)(?= my\b)|been(?= (?:seeing|dating)\b)|had to(?= (?:put|cancel|postpone|move|push|reschedule|call off)\b))\b(?! by\b)"
+    r"(?:drive|rent)(?= an? )|(?:(?:just|finally|recently|also|now) )?(?:moved|relocated|started|joined|quit|left|got|accepted|handed in(?= my\b)|lost(?= (?:my|our|mum|mom|dad|nan|gran|uncle|aunt(?:ie|y)?)\b)|arrived(?= in\b)|broke up|split up|adopted|retired"
+    r"|switched|changed|declared|graduated|became|turned|went|(?:opened|launched|founded|set up)(?= (?:my|our) own\b)|bought|booked|sold|scrapped|stopped|came off|gave up|(?:put|raised|upped|bumped|lowered)(?= my\b)|been(?= (?:seeing|dating)\b)|had to(?= (?:give|rehome|put|cancel|postpone|move|push|reschedule|call off)\b))\b(?! by\b)"
     r"|(?:(?:just|finally|recently|also|now) )?(?P<doing>moving|renting|sharing(?= an? )|starting|joining|living|working|seeing|dating|leaving|(?:flying|heading|travell?ing) to"
     r"|(?:going to|back from|off to)(?= (?-i:[A-Z])[^,;.]*(?:[,;.]|$))|off(?= (?:the|my) [a-z]{5,}\b)|planning(?= (?:an?|our|my|the) (?:trip|holiday|vacation)))\b"
     rf"(?! (?:(?:on|in|from) )?{POINT},? (?:i|we)\b)"

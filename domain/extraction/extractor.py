@@ -24,6 +24,7 @@ from mnemolog.domain.extraction.forms import (
     I_AM,
     INSTEAD,
     IT_IS,
+    ITS_NOW,
     MOVED_IN,
     MOVED_IT,
     NAME_ALONE,
@@ -56,10 +57,10 @@ from mnemolog.domain.extraction.makers import (
 from mnemolog.domain.extraction.others import they_started_at
 from mnemolog.domain.extraction.rule import DRUG, Said
 from mnemolog.domain.extraction.short_names import is_called
-from mnemolog.domain.extraction.times import Dated, dated, day_of, is_to_come, moment
+from mnemolog.domain.extraction.times import Dated, dated, day_of, is_nth, is_to_come, moment
 from mnemolog.domain.extraction.validation import valid
 from mnemolog.domain.extraction.vocabulary import COUPLE, PETS, SUPERIORS
-from mnemolog.domain.predicates import MEDICATION, NEXT_TRIP, TRIP_DATE, TRIP_TO, WORKS_AT, dose_of, trip_date_of
+from mnemolog.domain.predicates import DIED, MEDICATION, NEXT_TRIP, TRIP_DATE, TRIP_TO, WORKS_AT, dose_of, trip_date_of
 from mnemolog.domain.text import name_key
 
 
@@ -106,7 +107,7 @@ def extract(
             *_reached_at(clause, stated, last, said_before, at),
             *_off_it(clause, stated, last, said_before, at, same_message=bool(found)),
             *_swapped_it(clause, stated, at),
-            *_on_now(clause, stated),
+            *_on_now(clause, stated, last, text, previous),
         ]
         for one in made or (_continued(clause, last, at, same_message=bool(found)) if last else ()):
             if clause.denies:
@@ -120,6 +121,8 @@ def extract(
             if one.subject == ME:
                 one = replace(one, subject=author)
             if one.action is Action.END and _RESUMED.search(text) and one.predicate.endswith((MEDICATION, _DOSE)):
+                continue
+            if _is_doubtful(one, text):
                 continue
             if moved_on and one.predicate == WORKS_AT:
                 one = replace(one, replaces=moved_on[1])
@@ -171,7 +174,7 @@ def _place(one: Candidate, author: str, at_risk: Collection[str]) -> int:
     if one.action is Action.CALL:
         return 0
     if not own:
-        return 5
+        return 7 if one.predicate == "age" else 5
     if one.predicate.endswith(("_dose", "_date")):
         return 0 if one.predicate.endswith("_dose") else 3
     return next((place for place, names in enumerate(_FIRST, start=2) if one.predicate in names), 4)
@@ -275,8 +278,9 @@ def _flight_changed(clause: Clause, at: datetime) -> Sequence[Candidate]:
     if not _OTHER_FLIGHT.search(said) or (found := FLIES_ON.match(clause.text)) is None:
         return ()
     on = day_of_trip(found["when"], at)
+    nth = is_nth(found["when"])
     moved = {"literal": True, "single": True, "changes": True, "planned": True, "rule": f"{EXTRACTOR}/flight-changed"}
-    return (Candidate(predicate=TRIP_DATE, object=on.stamp, until=on.until or on.over, **moved),) if on else ()  # type: ignore[arg-type]
+    return (Candidate(predicate=TRIP_DATE, object=on.stamp, until=on.until or on.over, nth=nth, **moved),) if on else ()  # type: ignore[arg-type]
 
 
 def _off_it(
@@ -285,7 +289,7 @@ def _off_it(
     """The end of the medication that was just named: "Dr Lee took me off it"."""
     if (found := OFF_IT.match(stated.text)) is None:
         return ()
-    named = {one[0].lower() for one in _DRUG.finditer(_before(clause))}
+    named = _drugs_in(_before(clause))
     if found["bare"] and not named and not same_message:
         return ()
     drug = named.pop() if len(named) == 1 else _taken(last)
@@ -296,7 +300,7 @@ def _off_it(
 
 def _swapped_it(clause: Clause, stated: Dated, at: datetime) -> Sequence[Candidate]:
     """Another medication than the one that was just named: "Ramipril made me cough, so they changed it to losartan"."""
-    named = {one[0].lower() for one in _DRUG.finditer(_before(clause))}
+    named = _drugs_in(_before(clause))
     if len(named) != 1 or (found := SWAPPED_IT.match(stated.text)) is None:
         return ()
     former = named.pop()
@@ -306,14 +310,30 @@ def _swapped_it(clause: Clause, stated: Dated, at: datetime) -> Sequence[Candida
     return [replace(one, rule=f"{EXTRACTOR}/swapped-it") for one in swapped]
 
 
-def _on_now(clause: Clause, stated: Dated) -> Sequence[Candidate]:
-    """The dose of the medication that was just raised or lowered: "They've doubled the ramipril, so I'm on 10 now"."""
-    before = _before(clause)
-    named = {one[0].lower() for one in _DRUG.finditer(before)}
-    if len(named) != 1 or not _DOSE_CHANGED.search(before) or (found := ON_NOW.match(stated.text)) is None:
+def _on_now(clause: Clause, stated: Dated, last: Candidate | None, text: str, previous: str) -> Sequence[Candidate]:
+    """The dose of the medication that was just raised or lowered: "They've doubled the ramipril, so I'm on 10 now".
+
+    Also in one breath, "the ramipril went up, it's 10 now", and if only the message before names it.
+    """
+    in_one = ITS_NOW.match(stated.text)
+    before = in_one["raised"] if in_one else _before(clause)
+    found = in_one or ON_NOW.match(stated.text)
+    if found is None:
+        return ()
+    if not _DOSE_CHANGED.search(before):
+        # "It's 100 now" alone is a dose right after one, if nothing else was counted there.
+        is_dose = last is not None and last.predicate.endswith(_DOSE) and clause.text.lower().endswith(" now")
+        if not is_dose or before or len(_COUNTED.findall(previous)) != 1:
+            return ()
+    named = _drugs_in(before) or _drugs_in(" ".join(clause.before)) or _drugs_in(text) or _drugs_in(previous)
+    if len(named) != 1:
         return ()
     told = {"literal": True, "single": True, "changes": True, "since": stated.since, "rule": f"{EXTRACTOR}/on-now"}
     return (Candidate(predicate=dose_of(named.pop()), object=found["amount"].strip(), **told),)  # type: ignore[arg-type]
+
+
+def _drugs_in(text: str) -> set[str]:
+    return {one[0].lower() for one in _DRUG.finditer(text)}
 
 
 def _reached_at(
@@ -366,6 +386,41 @@ def _before(clause: Clause) -> str:
     return next(filter(None, reversed(clause.before)), "")
 
 
+def _is_doubtful(one: Candidate, text: str) -> bool:
+    """Whether the rest of the message says, or does not say, what makes it so.
+
+    Somebody lost may be found again, a dog is given to somebody until one is back, and who joins a club has no job there.
+    """
+    if one.rule.startswith(f"{EXTRACTOR}/lost") and one.predicate == DIED:
+        return _FOUND.search(text) is not None
+    if one.action is Action.END and one.predicate in ("dog", "cat") and _FOR_A_WHILE.search(text):
+        return True
+    joined = one.rule.startswith(f"{EXTRACTOR}/join") and _CLUB.search(one.object or "")
+    return bool(joined) and _AT_WORK.search(text) is None
+
+
+_FOR_A_WHILE = re.compile(
+    r"\b(?:while (?:we|i)\b|whilst\b|until\b|till (?:we|i|monday|sunday)\b|for (?:the|a few|two|three) (?:week|weekend|days?|night|weeks)\b"
+    r"|look(?:ing)? after\b|overnight\b|(?:dog|cat|pet)[- ]?sit\w*|our holidays?\b|back (?:on|next|in) )",
+    re.IGNORECASE,
+)
+_FOUND = re.compile(
+    r"\b(?:found|finding|find|spotted) (?:him|her|them|each other)\b|\blost (?:him|her|them) again\b"
+    r"|\b(?:in|at) the (?:shop|supermarket|crowd|mall|park|store|car park|airport|museum|woods|market)\b",
+    re.IGNORECASE,
+)
+# Who has members or customers rather than staff, unless the message speaks of work.
+_CLUB = re.compile(
+    r"\b(?:Costco|Sam's Club|BJ's|Makro|Weight ?Watchers|WW|Slimming|Noom|Rotary|Scouts|Guides|Brownies|Mensa|WI|Labour|Greens|Tories"
+    r"|Lib Dems|Conservatives|Democrats|Republicans|Unison|Unite|Church|Choir|Orchestra|Band|Society|Association|Club|Circle|Union"
+    r"|Party|League|Library|Harriers|Runners|Ramblers|Athletic|Rovers|FC|RFC|AFC|AA|NA|Freemasons|Mumsnet|Strava|Duolingo|Peloton"
+    r"|Hinge|Bumble|Grindr|Prime|Patreon|Parkrun|ClassPass|Goodreads|Letterboxd|Meetup|Nextdoor|[\w ]*(?:[Gg]ym|Fitness|Cross ?[Ff]it|Yoga|Pilates)\w*)\b"
+)
+_AT_WORK = re.compile(
+    r"\b(?:jobs?|shifts?|hired|boss|manager|colleagues?|coworkers?|salary|wages?|an hour|role|as an?|as (?:head|chief|lead)|notice|induction|warehouse|office|\d ?[ap]m (?:to|till|until|-)"
+    r"|(?:full|part)[- ]time)\b",
+    re.IGNORECASE,
+)
 # Who stopped something and takes it again, or only while something else lasted.
 _RESUMED = re.compile(
     r"\b(?:restart|resum)\w*|\bback on\b|\b(?:started|starting|taking|take) (?:it|them|that) again\b"
@@ -374,8 +429,9 @@ _RESUMED = re.compile(
 )
 _DRUG = re.compile(DRUG, re.IGNORECASE)
 _DOSE = "_dose"
+_COUNTED = re.compile(r"\d+(?:\.\d+)?")
 _DOSE_CHANGED = re.compile(
-    r"\b(?:rais|increas|upp|doubl|lower|reduc|decreas|cut|halv|bump|chang|adjust)\w*\b|\b(?:gone|went|put) (?:up|down)\b",
+    r"\b(?:rais|increas|upp|doubl|lower|reduc|decreas|cut|halv|bump|chang|adjust|titrat)\w*\b|\b(?:gone|went|put|going|goes|came|brought|taken|took)\b[\w' ]{0,30}\b(?:up|down)\b|\b(?:new|different) dose\b",
     re.I,
 )
 _GOT_A_PET = re.compile(rf"\b(?:an?|another)(?: [a-z-]+){{0,2}} (?:{PETS})\W*$", re.IGNORECASE)
@@ -413,8 +469,9 @@ def _continued(clause: Clause, last: Candidate, at: datetime, *, same_message: b
         if day is None or day < at:
             return ()
         on = day_of_trip(moved["when"], at) if last.trip else None
-        date = replace(last, object=day.date().isoformat(), changes=True)
-        return [replace(one, rule=f"{EXTRACTOR}/moved-it") for one in (another_date(last.trip, on) if on else (date,))]
+        date, nth = replace(last, object=day.date().isoformat(), changes=True), is_nth(moved["when"])
+        dates = another_date(last.trip, on) if on else (date,)
+        return [replace(one, nth=nth, rule=f"{EXTRACTOR}/moved-it") for one in dates]
     if last.predicate == NEXT_TRIP and (found := INSTEAD.match(clause.text)):
         one_more = {"predicate": TRIP_TO, "changes": False} if last.action is Action.END else {"single": True}
         on = day_of_trip(re.sub(r"^(?:in|on|for) ", "", found["when"]), at) if found["when"] else None

@@ -9,6 +9,7 @@ from mnemolog.domain.extraction.makers import (
     ailing,
     allergic,
     appointment,
+    arrived,
     been_married,
     booked,
     born,
@@ -29,6 +30,8 @@ from mnemolog.domain.extraction.makers import (
     event_moved,
     favourite,
     freelance,
+    gave_notice,
+    joined,
     joins,
     last_day,
     left,
@@ -78,15 +81,19 @@ from mnemolog.domain.extraction.makers import (
 )
 from mnemolog.domain.extraction.others import (
     cancelled,
+    child_aged,
     died,
     ends_for,
+    given_away,
     left_the_company,
+    lost,
     newborn,
     no_longer_is,
     parted,
     renamed,
     surname_changed,
     their_relative,
+    they_are_aged,
     they_are_engaged,
     they_are_seeing,
     they_have,
@@ -105,8 +112,8 @@ from mnemolog.domain.extraction.others import (
     wed,
     wed_to_partner,
 )
-from mnemolog.domain.extraction.rule import Rule, form, named, rule
-from mnemolog.domain.extraction.vocabulary import SEVERAL, SUBJECTS, VERBS
+from mnemolog.domain.extraction.rule import PERSON_NAME, Rule, form, named, rule
+from mnemolog.domain.extraction.vocabulary import AGES, SEVERAL, SUBJECTS, VERBS
 
 _EVENT = (
     r"(?:the|my|our) (?:new )?(?-i:(?P<place>[A-Z][\w-]+) )?(?:(?!(?:next|last|first|second|final|big|little|whole|old|other)\b)(?P<kind>[a-z]{3,}) )?(?P<noun>wedding|(?:job )?interview|appointment|exam|flight|surgery|operation|graduation"
@@ -125,6 +132,7 @@ _COSTS = (
 )
 _PARTED = r"(?:split up|split|separated|broke up|broken up|divorced|(?:are )?no longer together|(?:(?:are )?not|aren't) together any ?more|(?:got|are) divorced|(?:are )?(?:separating|splitting up|divorcing|getting (?:a )?divorced?)|(?:have )?called it quits|are (?:over|finished|done|history))"
 _GONE = r"(?=$|[,.!;:(]| (?:and|but|because|so|of|from|after|peacefully|suddenly|unexpectedly|in (?:his|her|their) sleep|in the night|overnight|last|yesterday|by text|by phone|this|while|surrounded|at (?:home|the age|age))\b)"
+_AGE = rf"(?P<value>\d{{1,2}}|{'|'.join(AGES)})"
 _AGAIN = r"(?: (?:once |yet )?again)?(?:,(?: this time)?)?"
 _ALONG = r"(?: with (?:(?:(?:my|his|her|their) )?(?!the\b)[\w'-]+(?: (?:and|&) (?:(?:my|his|her|their) )?[\w'-]+)?|the (?:kids|children|family|boys|girls|dogs?|cats?)))?"
 _MOVED = (
@@ -185,6 +193,7 @@ ONLY_INTOLERANT = form(r"(?:(?:my|the|that) allergy|it) {INTOLERANCE}(?=$|[,.!])
 OFF_IT = form(r"(?:{TREATS}(?: has|'s)?(?: just)? (?:took|taken) me off|{I} (?:(?:stopped|quit|no longer) (?:taking|take)|(?P<bare>stopped|quit)|(?:came |come |taken )?off)) (?:it|that|them){FOR_GOOD}")
 SWAPPED_IT = form(r"(?:{DOCTOR}|they|she|he|{OTHER}|{I})(?: has| have|'s|'ve)?(?: just| now)* (?:swapped|replaced|changed|switched) (?:it|that) (?:for|with|to|by)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?")
 ON_NOW = form(r"(?:{AM} on|it(?:'s| is)(?: now)?(?: up| down)?(?: to)?) (?P<amount>{AMOUNT}|\d+(?:\.\d+)?)(?: now| a day)*(?=$|[,.!;])")
+ITS_NOW = form(r"(?P<raised>[^,;]{6,80}),? (?:and |so |now )?(?:it(?:'s| is)|its|i'm on|i am on|up to|down to)(?: now)? (?P<amount>{AMOUNT}|\d{1,3}(?:\.\d+)?)(?: (?:now|mg|a day|once a day|daily))*(?=$|[,.!;])")
 _OR_NOT = r"(?:,? (?:and )?not [\w.+@ ()/-]+)?$"
 REACHED_AT = {
     "email": (form(rf"(?:(?:it|that|this)(?:'s| is)(?: (?:actually|really))? )?{EMAIL}{_OR_NOT}"), email),
@@ -214,6 +223,7 @@ RULES: tuple[Rule, ...] = named(
     rule("not", r"{AM} (?:not|no longer) (?:going to move|moving|relocating)(?: (?:over|back|down|up|out))? to {NAME}(?: (?:after all|any ?more|any longer))?{END}", not_moving),
     rule("will|'ll", r"(?:i|we)(?:'ll| will) (?:move|be moving|relocate) to {PLACE}{NAME}{END}", moving),
     rule("moved|relocated", r"{I} (?:moved|relocated)(?: (?:back|over|out|down|up|house|home))?" + _AGAIN + _ALONG + r"(?: here)? (?:to|into) {PLACE}{NAME}{END}", moved_to),
+    rule("arrived|made it to", r"{I}(?: all)? (?:arrived in|made it to) {PLACE}{NAME}(?=$|[,.!]| (?:at last|and|with|last|safely|in one piece)\b)", arrived),
     rule("moved", r"{I} moved (?:back )?in with (?:my|our|his|her|their|some|a (?:friend|roommate|flatmate|couple)|(?-i:[A-Z]))[^,;]{0,40}? in {NAME}{END}", moved_to),
     rule("moved", r"{I} moved (?:back )?in with (?:my|our|(?-i:[A-Z]))", ends("lives_in")),
     rule("moving in", r"{AM} moving (?:back )?in with [\w .'-]{2,40}? in {NAME}{END}", moving),
@@ -252,6 +262,7 @@ RULES: tuple[Rule, ...] = named(
     rule("used to", r"i used to work (?:at|for) {NAME}{END}", ends("works_at", in_short=True)),
     rule("quit|left|resigned|leaving|retired", r"{I} (?:quit|left|resigned from|leaving|retired from)(?: (?:my|the) (?:job|position|role) (?:at|with))? {PLACE}{NAME}{END}", left),
     rule("fired|sacked|laid off|let go", r"{I} (?:got |was |were )?(?:fired|sacked|laid off|let go) (?:from|by|at) {NAME}{END}", ends("works_at", in_short=True)),
+    rule("notice|resignation", r"{I} (?:handed in|handing in|put in|given in|gave in|gave|given|submitted) (?:(?:my|our) )?(?:(?P<weeks>\d|one|two|three|four|six|eight) weeks?'? )?(?:notice|resignation)(?: (?:at|to) (?:{PLACE}{NAME}|(?P<small>(?!(?:work|last|least|the|my|our|this|once|lunch)\b)[a-z][\w'&]+(?: (?!and\b)[a-z][\w'&]+)?)))?(?=$|[,.!;]| (?:at work|and|because|so|cos|after)\b)", gave_notice),
     rule("job|position", r"{I} (?:quit|left|lost|resigned from) my (?:job|position)(?=$|[,.!])", ends("works_at")),
     rule("fired|sacked|laid off|redundant", r"{I}(?: got| was)? (?:fired|sacked|laid off|made redundant)(?=$|[,.!])", ends("works_at", in_short=True)),
     rule("resigned|unemployed|out of work|between jobs|retired", r"{I} (?:resigned|unemployed|out of work|between jobs|retired)(?=$|[,.!]| now\b)", ends("works_at")),
@@ -270,7 +281,7 @@ RULES: tuple[Rule, ...] = named(
     rule("'ll|will|going to", r"i(?:'ll| will|(?:'m| am) going to)(?: (?:now|then|also|finally|officially))* (?:(?:start|begin|be starting|be beginning)(?: (?:work(?:ing)?|teaching))? (?:at|for|with)|(?:start|begin|be starting) (?:my|the|a) (?:new )?(?:job|role|position) (?:at|with)|(?:join|be joining)(?! the\b)) (?!the University(?! Hospital)){PLACE}{NAME}{END}(?:,? as an? {OCCUPATION})?", starts_at),
     rule("'ll|will|going to", r"i(?:'ll| will|(?:'m| am) going to)(?: (?:now|then|also|finally|officially))* (?:work|be working|teach|be teaching)(?: (?!not\b)[a-z ]{2,30}?)? (?:at|for) {PLACE}{NAME}{END}", works_from),
     rule("i join", r"i join (?!the ){PLACE}{NAME}{END}(?:,? as an? {OCCUPATION})?", starts_at),
-    rule("join", r"{I} (?:joined|joining) (?!the ){PLACE}{NAME}{END}", started_at),
+    rule("join", rf"{{I}} (?:joined|joining) (?!the ){{PLACE}}{{NAME}}(?:{{END}}(?! for (?!the\b|an? (?:year|job))| in (?!(?-i:[A-Z])))|(?= (?P<when>{times.DAY})\b))", joined),
     rule("offer|contract", r"{I} (?:accepted|(?:took|taken|signed)(?= .{0,12}(?:job|contract))) (?:an?|the|their|my)(?: new)?(?: job)? (?:offer|contract) (?:from|at|with) {NAME}{END}", joins),
     rule("let me go|fired me|laid me off|redundant", r"{NAME} (?:has |have )?(?:just )?(?:let me go|fired me|laid me off|made me redundant)(?=$|[,.!;]| (?:and|after|because|in|without|for)\b)", ends("works_at", in_short=True)),
     rule("freelanc|self-employed", r"{I} (?:(?:gone|went|going|became|become|registered as|(?:started|begun|began|quit) to|started|begun|began|work|working(?: as)?) )?(?:an? )?(?:freelance|freelancing|freelancer|self-employed)(?:,? full[- ]time)?(?=$|[,.!;]| (?:now|again|as|since|these)\b)", freelance),
@@ -328,13 +339,14 @@ RULES: tuple[Rule, ...] = named(
     rule("tak| off|stopped|quit|no longer|g|finished|done with", r"(?:{I}|that(?:'s| is) me(?: now)?) (?:(?:stopped|quit|no longer) (?:taking|take|need|use)|no longer on|stopped|quit|given up|gave up|finished with|finished(?= (?:the |my |a )?course\b)|done with|(?:came |come |taken )?off)(?: (?:my|the|a course of|(?:my|the) course of))? {DRUG}(?:{NO_MORE})?{FOR_GOOD}", drug_over),
     rule(" any| now", r"i(?: (?:don't|do not) (?:take|need|use|have to take|need to take)|(?:'m| am) not (?:taking|on))(?: my| the)? {DRUG}(?:{NO_MORE}{FOR_GOOD}| now(?=$|[.!]))", drug_over),
     rule("no more", r"no more {DRUG} for me{FOR_GOOD}", drug_over),
-    rule("tak| on |prescribed|switch|start|resumed", r"{I} (?:take|taking|put on(?: an?)?|(?:(?:gone|went|going) )?(?:back )?on|(?:re)?start(?:ed|ing)?(?: (?:taking|on))?|resumed|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUGS}(?! (?:research|trials?|stud(?:y|ies)|production|sales)\b)(?:,? (?P<amount>{AMOUNT}))?(?:(?: now)?(?: instead of|, not)(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
+    rule("tak| on |prescribed|switch|start|resumed", r"{I} (?:take|taking|put on(?: an?)?|(?:(?:gone|went|going) )?(?:back )?on|(?:re)?start(?:ed|ing)?(?: (?:taking|on))?|resumed|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUGS}(?! (?:research|trials?|stud(?:y|ies)|production|sales)\b)(?:,? (?P<amount>{BARE_DOSE}))?(?:(?: now)?(?: instead of|, not)(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("switched from", r"{I} switched from (?P<former>[a-z][\w-]{3,}) to(?: {DOSE})? {DRUG}", drug),
-    rule(" me from| me to| me onto", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just| now)? (?:switched|changed|moved|swapped) me (?:from (?P<former>[a-z][\w-]{3,}) )?(?:to|onto)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?(?:,? (?:as |since )?(?:the )?(?P<spoilt>[a-z][\w-]{3,}) (?:made|gave|was|wasn't|didn't|kept|upset|caused)\b)?", drug),
-    rule("put me on|prescribed|has me on|started me on", r"(?:{DOCTOR}|they|she|he|{OTHER})(?: (?!not\b|never\b|n't\b)[\w' -]{2,60}? and)?(?: has| have|'s|'ve)?(?: just| now)? (?:prescribed me|prescribed|put me on|me on|started me on)(?: {DOSE})? {DRUGS}(?:,? (?P<amount>{AMOUNT}))?(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
+    rule(" me from| me to| me onto", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just| now)? (?:switched|changed|moved|swapped) me (?:from (?P<former>[a-z][\w-]{3,}) )?(?:to|onto)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{BARE_DOSE}))?(?:,? (?:as |since )?(?:the )?(?P<spoilt>[a-z][\w-]{3,}) (?:made|gave|was|wasn't|didn't|kept|upset|caused)\b)?", drug),
+    rule("put me on|prescribed|has me on|started me on", r"(?:{DOCTOR}|they|she|he|{OTHER})(?: (?!not\b|never\b|n't\b)[\w' -]{2,60}? and)?(?: has| have|'s|'ve)?(?: just| now)? (?:prescribed me|prescribed|put me on|me on|started me on)(?: {DOSE})? {DRUGS}(?:,? (?P<amount>{BARE_DOSE}))?(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("tak| on ", r"{I} (?:take|taking|on) {DOSE} (?P<value>(?!(?:every|each|with|before|after|daily|when|whenever|from|once|twice|three|because|that|this|these|more|less|today|tonight|about|instead|until|since|while|during|only|just|them|medication|medicine|water|sugar|milk|vitamins?)\b)[a-z][\w-]{3,30})\b", drug),
     rule("rais|increas|upp|doubl|lower|reduc|decreas|cut|chang|adjust|halv", r"(?:{DOCTOR}|they|she|he|{OTHER}|{I})(?: has| have|'s|'ve)?(?: just)? (?:raised|increased|upped|doubled|lowered|reduced|decreased|cut|changed|adjusted|halved) (?:(?:my|the) )?(?:dose of )?{DRUG}(?: (?:dose|dosage))?(?: from [^,;]{2,20}?)?(?: back)?(?: up| down)? to (?:{DOSE}|(?P<amount>\d+(?:\.\d+)?)(?=$|[,.!;]| (?:now|again|a day|once|twice|and|because|since)\b))", dose),
     rule("mg|mcg|µg|ml|iu|units|pills|tablets", r"(?:(?:my|the) )?{DRUG}(?:(?:(?: is|'s| went|(?: has|'s) gone| goes|(?: was| got| has been| is)? (?:doubled|increased|raised|upped|bumped|reduced|halved|lowered|cut))(?: back| now)*(?: up| down)? to)|(?: is|'s)? now) {DOSE}", dose),
+    rule(" now| instead", r"(?:(?:my|the) )?{DRUG}(?:'s| is)? (?P<amount>{AMOUNT}|\d{1,3}(?:\.\d+)?) (?:now|instead)(?=$|[,.!;])", drug),
     rule("dose|dosage", r"(?:my|the) (?:(?:dose|dosage) of )?{DRUG}(?: (?:dose|dosage))? (?:is|was|(?:has |was |is )?(?:been )?(?:raised|increased|upped|lowered|reduced|cut|changed|adjusted) to|(?:went|has gone|is) (?:up|down) to)(?: now)? {DOSE}", dose),
     # Diet.
     rule(" not", r"{I} not(?: an?)? {DIETS}(?:{NO_MORE}|(?: at all| really)?(?=$|[,.!;]))", ends("diet_plan")),
@@ -363,7 +375,13 @@ RULES: tuple[Rule, ...] = named(
     rule("down|sleep|euthani", r"{GONE} (?:was|had to be|has been)(?: just)? (?:put down|put to sleep|euthani[sz]ed)" + _GONE, died),
     rule("down|sleep", r"(?:{I}(?: had to| have had to)?|(?:the|our|my) vets?(?: had to)?) put {GONE} (?:down|to sleep)" + _GONE, died),
     rule("put down|put to sleep", r"{I}(?: had to| have had to)? (?:have|had) {GONE} put (?:down|to sleep)" + _GONE, died),
-    rule("lost", r"{I} lost (?:my|our){SORT} (?P<role>mother|father|mum|mom|mam|dad|grandmother|grandfather|grandma|grandpa|uncle|aunt|brother|sister|husband|wife) (?:to|after) (?:an?|cancer|covid|illness|the|his|her)\b", died),
+    rule("lost", r"{I} lost (?:(?:my|our){SORT} (?P<role>mother|father|mum|mom|mam|dad|grandmother|grandfather|grandma|grandpa|granny|gran|nan|nana|grandad|granddad|uncle|aunt|brother|sister|son|daughter|husband|wife)(?: (?P<person>" + PERSON_NAME + r"))?|{DEAR})(?: (?:to|after) (?:an?|cancer|covid|illness|the (?!(?:crowd|shop|shops|sales|next)\b)|his|her)\b|(?: (?:suddenly|peacefully|unexpectedly|in (?:his|her) sleep))?(?=$|[.!;]))", lost),
+    # Animals that live elsewhere now.
+    rule("gave|given|give", r"{I}(?: (?:have )?had to)? (?:gave|given|give) {ANIMAL} (?:up|away|back|to (?!(?:be|the (?:vet|groomer|kennel))))(?!.*\b(?:while|until|till|look after|overnight)\b)", given_away),
+    rule("gave|given|give", r"{I}(?: (?:have )?had to)? (?:gave|given|give) (?:up|away) {ANIMAL}(?=$|[,.!;]| (?:to|because|as|and|last|this)\b)", given_away),
+    rule("rehome|re-home|surrender", r"{I}(?: (?:have )?had to)? (?:rehomed?|re-homed?|surrender(?:ed)?) {ANIMAL}(?=$|[,.!;]| (?:to|with|because|as|and|last|this)\b)", given_away),
+    rule("home|family", r"{I} found {ANIMAL} (?:an?|another)(?: (?!foster|temporary)[a-z]+){0,2} (?:home|family)(?=$|[,.!;]| (?:with|in|near|because|as|and|last|this|through)\b)", given_away),
+    rule("rehomed|re-homed|given away", r"{ANIMAL} (?:was|has been|got|had to be) (?:rehomed|re-homed|given away)\b", given_away),
     # Separations.
     rule(" & i", r"{WHO} & i(?: have|'ve| just| had| finally)* " + _PARTED + r"(?=$|[,.!;]| (?:and|because|after|so|for good)\b)", parted),
     rule("broke up|broken up|split up|separated|ended|finished", r"{I} (?:broke up|split up|separated|broken up|(?:ended|finished) (?:it|things)) (?:with|from) {WHO}" + _GONE, parted),
@@ -438,6 +456,9 @@ RULES: tuple[Rule, ...] = named(
     rule("dating", r"{AM} dating {NAME}{STOP}", names("partner_of", category=PERSON)),
     rule("call|name", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?P<firm>(?-i:[A-Z])[\w'&-]+))))?(?:'s name is|'s called| is called| is named|, whose name is| named| called) {OTHER}{END}", related),
     rule("two|three|four", r"{I} (?:have|got|adopted|bought|rescued|own) (?:two|three|four)(?: [a-z-]+)? (?P<several>dogs|cats|puppies|kittens|rabbits|hamsters|budgies|parrots|horses|guinea pigs)(?:,|:|,? called|,? named) {ALL}(?=$|[,.!;])", several),
+    rule(" is|'s |turned", rf"{{WHO}}(?: has|'s)?(?: just)? turned {_AGE}(?=$|[,.!;]| (?:and|today|yesterday|last|this|on)\b)", they_are_aged),
+    rule(" is |'s |turned", rf"(?:my|our)(?: (?:little|wee|youngest|eldest|oldest|baby|big))* (?P<child>boy|girl),? {{OTHER}}(?:(?: is|'s)(?: (?:now|only|already|just))*|(?: has|'s)?(?: just)? turned) {_AGE}(?: years? old)?(?=$|[,.!;](?! ?\d)| (?:and|now|today|years? old|but|so|yesterday|last)\b)", child_aged),
+    rule(" is |'s ", rf"{{WHO}}(?: is|'s)(?: (?:now|only|already|just))* (?!one\b){_AGE}(?: years? old)?(?: (?:now|today|already))?(?=$|[,.!;](?! ?\d)| (?:and|years? old|but|so)\b)", they_are_aged),
     rule("my|our", r"(?:my|our)(?: (?:new|two|three|four|lovely|older|younger|little|best))* (?P<several>" + SEVERAL + r")(?: are(?: called| named)?|,|:) {ALL}(?=$|[,.!;]| (?:are|were|have|go|both|love|live|started|start)\b)", several),
     rule(" by ", r"{WHO}(?:'s| is| has| have| now| been)* (?:goes|go|going|gone) by(?: the name(?: of)?)? {OTHER}{END}", renamed),
     rule("name to", r"{WHO}(?:'s| has| have)?(?: (?:just|legally|officially|now))* changed (?:his|her|their|its) (?:first )?name to {OTHER}{END}", renamed),

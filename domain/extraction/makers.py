@@ -23,7 +23,15 @@ from mnemolog.domain.extraction.vocabulary import (
     SUPERIORS,
     TRIPS,
 )
-from mnemolog.domain.predicates import EMPLOYMENT, MEDICATION, NEXT_TRIP, TRIP_TO, dose_of, trip_date_of
+from mnemolog.domain.predicates import (
+    EMPLOYMENT,
+    MEDICATION,
+    NEXT_TRIP,
+    TRIP_DATE,
+    TRIP_TO,
+    dose_of,
+    trip_date_of,
+)
 
 LOCATION = "Location"
 # Of which somebody may have several, each of its own kind.
@@ -141,6 +149,11 @@ def started_at(said: Said) -> Sequence[Candidate]:
 married_to = names("married_to", category=PERSON)
 
 
+def arrived(said: Said) -> Sequence[Candidate]:
+    """The home to which somebody planned to move; anybody else may be there on a visit."""
+    return [replace(one, intended=True) for one in moved_to(said)]
+
+
 def lived_in(said: Said) -> Sequence[Candidate]:
     """A home of the past, if it is said of which time."""
     since, until = said.clause.since, said.clause.until or said.clause.over
@@ -178,6 +191,23 @@ def parents(said: Said) -> Sequence[Candidate]:
 def left(said: Said) -> Sequence[Candidate]:
     """The end of a job. What has no genitive may be a town, after which an employer is named."""
     return ends("works_at", in_short=re.search(r"'s?$", said.match["name"]) is not None)(said)
+
+
+def gave_notice(said: Said) -> Sequence[Candidate]:
+    """The end of a job after so many weeks, if they are said."""
+    weeks = said.match["weeks"]
+    until = times.shifted(said.at, f"{weeks} weeks", 1) if weeks else None
+    end, name = ends("works_at", in_short=True)(said), said.name or said.match["small"] or None
+    return [replace(one, object=name, until=until or one.until) for one in end]
+
+
+def joined(said: Said) -> Sequence[Candidate]:
+    """A new job with an employer, also if the day follows in short: "joined Acme Monday"."""
+    name, _, last = said.name.rpartition(" ")
+    when = said.match["when"] or (last if re.fullmatch(times.DAY, last, re.IGNORECASE) else "")
+    day = times.point(when, said.at) if when else None
+    named = name if when and when == last else said.name
+    return [replace(one, object=named, since=day or one.since) for one in started_at(said)]
 
 
 def switched(said: Said) -> Sequence[Candidate]:
@@ -533,8 +563,8 @@ def trip_instead(said: Said) -> Sequence[Candidate]:
 
 def trip_moved(said: Said) -> Sequence[Candidate]:
     """Another date of a trip, if one to this place is planned."""
-    on = day_of_trip(said.match["when"], said.at)
-    return [replace(one, planned=True) for one in another_date(said.name, on)] if on else ()
+    on, nth = day_of_trip(said.match["when"], said.at), times.is_nth(said.match["when"])
+    return [replace(one, planned=True, nth=nth) for one in another_date(said.name, on)] if on else ()
 
 
 def trip_again(said: Said) -> Sequence[Candidate]:
@@ -630,9 +660,17 @@ def due(said: Said) -> Sequence[Candidate]:
 
 
 def event_moved(said: Said) -> Sequence[Candidate]:
-    """Another date of something that is planned, by this name or by a longer one: `the exam` may be the stats exam."""
+    """Another date of something that is planned, by this name or by a longer one: `the exam` may be the stats exam.
+
+    With the flight moves the trip, if only one is planned.
+    """
     nth = times.is_nth(said.match["when"])
-    return [replace(one, planned=True, nth=nth) for one in event(said)]
+    moved = [replace(one, planned=True, nth=nth) for one in event(said)]
+    on = day_of_trip(said.match["when"], said.at)
+    if on and len(moved) == 1 and said.match["noun"].lower() == "flight":
+        until = on.until or on.over
+        return (replace(moved[0], predicate=TRIP_DATE, object=on.stamp, until=until), *moved)
+    return moved
 
 
 def event(said: Said) -> Sequence[Candidate]:

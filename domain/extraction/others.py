@@ -10,7 +10,9 @@ from mnemolog.domain.extraction import times
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.rule import Make, Said
 from mnemolog.domain.extraction.vocabulary import (
+    AGES,
     COUPLE,
+    KIN_OF_KIN,
     KIN_WORDS,
     MORE_THAN_ITS_PREDICATE,
     ONE_OF,
@@ -22,6 +24,7 @@ from mnemolog.domain.predicates import NEXT_TRIP
 
 ANIMAL = "Animal"
 _NEWBORN = timedelta(days=62)
+_CHILD = 12
 AT_WORK = ("boss", "manager", "supervisor", "colleague")
 
 
@@ -77,7 +80,15 @@ def their_relative(said: Said) -> Sequence[Candidate]:
     single = re.fullmatch(ONE_OF, word) is not None
     tie = {"predicate": RELATIONS.get(word, word), "object": said.named("other"), "literal": False, "single": single}
     category = ANIMAL if re.fullmatch(PETS, word) else PERSON
-    return (*who.tie, who.told(category=category, changes=said.changes, relation=_telling(word), **tie))
+    told = who.told(category=category, changes=said.changes, relation=_telling(word), **tie)
+    return (*who.tie, told, *_kin_of_kin(who, word, said.named("other") or ""))
+
+
+def _kin_of_kin(who: Who, word: str, name: str) -> Sequence[Candidate]:
+    """What the relative of a relative is to the author: "my brother's wife Eva" is a sister-in-law."""
+    plain = RELATIONS.get(word, word)
+    of = KIN_OF_KIN.get(who.predicate, {}).get(word if plain in COUPLE else plain)
+    return (Candidate(predicate=of, object=name, category=PERSON, literal=False),) if of else ()
 
 
 def renamed(said: Said) -> Sequence[Candidate]:
@@ -217,6 +228,52 @@ def died(said: Said) -> Sequence[Candidate]:
     death = who.told(predicate="died", object=value, literal=True, single=True, changes=True, since=clause.since)
     kin = who.predicate in KIN_WORDS.split()
     return (*(who.tie if kin else ()), death if kin else replace(death, known=not death.via))
+
+
+def lost(said: Said) -> Sequence[Candidate]:
+    """A death told softly: "we lost Dad last night". Whom one lost for some days was found again."""
+    if said.clause.brief or said.for_a_time:
+        return ()
+    groups = said.match.groupdict()
+    if not groups["dear"]:
+        return died(said)
+    word = (groups["elder"] or groups["dear"]).lower()
+    word = "aunt" if word.startswith("aunt") else word
+    name = said.named("named")
+    who = Who(RELATIONS.get(word, word), name, re.fullmatch(ONE_OF, word) is not None, PERSON)
+    value = said.clause.stamp or f"by {said.at.date().isoformat()}"
+    death = {"object": value, "literal": True, "single": True, "changes": True, "since": said.clause.since}
+    return (*who.tie, who.told(predicate="died", **death))
+
+
+def given_away(said: Said) -> Sequence[Candidate]:
+    """The end of an animal's being one's own: "we had to give Rex up", "I rehomed the cat"."""
+    if said.for_a_time or said.clause.brief:
+        return ()
+    kind = (said.match["pet"] or "").lower()
+    name = said.named("called") or said.named("animal")
+    kinds = (RELATIONS.get(kind, kind),) if kind else ("dog", "cat")
+    end = Candidate(predicate="", object=name, action=Action.END, changes=True, literal=False)
+    return tuple(replace(end, predicate=one, until=said.clause.since) for one in kinds)
+
+
+def they_are_aged(said: Said) -> Sequence[Candidate]:
+    """The age of somebody else, from the day on which they turned it."""
+    who, value = Who.of(said), said.match["value"].lower()
+    told = {"object": str(AGES.get(value, value)), "literal": True, "single": True, "changes": True}
+    return (*who.tie, who.told(predicate="age", since=said.clause.since, **told))
+
+
+def child_aged(said: Said) -> Sequence[Candidate]:
+    """A child of the author's, called a boy or a girl: "my boy Max is four". An older girl may be a girlfriend."""
+    value, name = said.match["value"].lower(), said.named("other")
+    years = str(AGES.get(value, value))
+    if int(years) > _CHILD:
+        return ()
+    word = "son" if said.match["child"].lower() == "boy" else "daughter"
+    who = Who(word, name, single=False, category=PERSON)
+    told = {"object": years, "literal": True, "single": True, "changes": True, "since": said.clause.since}
+    return (*who.tie, who.told(predicate="age", **told))
 
 
 def newborn(said: Said) -> Sequence[Candidate]:

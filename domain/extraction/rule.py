@@ -22,6 +22,7 @@ from mnemolog.domain.extraction.vocabulary import (
     MODELS,
     OCCUPATIONS,
     ONE_OF,
+    PARENTS,
     PETS,
     ROLE_WORDS,
     SOME_OF,
@@ -256,6 +257,10 @@ _FRAGMENTS = {
         r"diagnosed with (?:an? )?(?P<value>(?!(?:the|an?|it|this|that|these|those|my|his|her|some|something|nothing|no|being|having)\b)[a-z][\w'-]*"
         r"(?: (?!(?:and|but|or|so|since|now|in|on|at|by|as|because|for|too|which|who|when|while|after|before|last|this|two|three|years|just|or|if)\b)[a-z1-4][\w'-]*){0,3})"
     ),
+    # A relative whom one calls by what they are: "dad", "Uncle Ray".
+    "DEAR": rf"(?P<dear>(?:{PARENTS})(?![\w'-])|(?P<elder>uncle|aunt(?:ie|y)?) (?P<named>{PERSON_NAME}))",
+    # One's own animal, or who may be one that is known.
+    "ANIMAL": rf"(?:(?:my|our|the){{SORT}} (?P<pet>{PETS})(?:,? (?P<called>{PERSON_NAME}),?)?|(?P<animal>{PERSON_NAME}))",
     "CHILDREN": rf"(?P<children>{PERSON_NAME}(?:, {PERSON_NAME}){{0,4}}(?:,? (?:and|&) {PERSON_NAME})?)",
     "FORMER": r"(?P<former>(?-i:[A-Z])[\w'&.-]*(?: (?-i:[A-Z])[\w'&.-]*){0,3})",
     "ALL": rf"(?P<all>{PERSON_NAME}(?:, \d{{1,2}},?)?(?:,? (?:(?:and|&) )?{PERSON_NAME}(?:, \d{{1,2}})?){{1,4}})",
@@ -279,11 +284,13 @@ _FRAGMENTS = {
     "A_DRUG": DRUG,
     # After what somebody stopped: nothing that makes it a matter of some hours, or of a condition.
     "FOR_GOOD": (
-        r"(?=$|[,.!;:(]| (?:now|already|altogether|completely|entirely|for good|because|since|and|so|due|according|thanks"
+        r"(?=$|[,.!;:(]| (?:now|already|altogether|completely|entirely|for good|because|cause|cos|coz|bc|since|and|so|due|according|thanks"
         r"|as (?!long|soon)|after (?!\d)|at (?:the|my|our)|from now)\b)"
     ),
     "DRUGS": rf"(?P<value>{DRUG}(?:(?:,? and |, ){DRUG})*)",
     "DOSE": r"(?:(?P<dose>{AMOUNT})(?: of)?)",
+    # Behind a medication, also without a unit: "sertraline 50 now".
+    "BARE_DOSE": r"(?:{AMOUNT}|\d{1,3}(?:\.\d+)?(?=$|[,.!;](?!\d)| (?:now|from (?:the|my)|once|daily|at (?:night|bedtime)|in the)\b))",
     "AMOUNT": r"\d+(?:\.\d+)? ?(?:mg|mcg|µg|ml|g|iu|units?|drops|pills?|tablets?)\b",
     # Something that somebody does each week, and the days.
     "CARS": rf"(?:{CARS})\b",

@@ -12,7 +12,7 @@ from mnemolog.domain.text import search_terms
 LONGEST = 280
 MOST_SENTENCES = 2
 SHORTEST = 2
-"""The letters and digits that a name or a value has at least."""
+"""The letters and digits that a name or a value has at least, but for the age of a child."""
 FIRST_YEAR, YEARS_AHEAD = 1900, 30
 # "That" and "this" before another word are no pronouns: "decided that", "this week".
 _PRONOUNS = re.compile(
@@ -124,7 +124,7 @@ def valid(candidate: Candidate, at: datetime) -> bool:
         return False
     if candidate.object is None:
         return True
-    if sum(map(str.isalnum, candidate.object)) < SHORTEST:
+    if sum(map(str.isalnum, candidate.object)) < SHORTEST and candidate.predicate != "age":
         return False
     subject = "The user" if candidate.subject == ME else candidate.subject
     thing = "the user" if candidate.object == ME else candidate.object

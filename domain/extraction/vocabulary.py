@@ -49,6 +49,12 @@ SOME_OF = (
     "|grandmother|grandfather|grandma|grandpa|granny|gran|nan|nana|grandad|granddad|grandson|granddaughter|friend"
     "|colleague|coworker|neighbour|neighbor|roommate|flatmate|housemate|stepsister|stepbrother|stepson|stepdaughter"
 )
+_AGE_WORDS = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
+    " nineteen twenty"
+)
+AGES = {word: number for number, word in enumerate(_AGE_WORDS.split(), start=1)}
+"""The ages that people write in a word."""
 PARENTS = "mum|mom|mam|mummy|mommy|dad|daddy|grandma|grandpa|granny|grandad|granddad|gran|nan|nana"
 """Whom one calls by the word alone: "Mum moved to York"."""
 _DOG_WORDS = (
@@ -117,6 +123,24 @@ RELATIONS = {
     "landlady": "landlord",
 }
 """The predicates of relations whose own word is not one."""
+_OF_SIBLINGS = {
+    "wife": "sister_in_law",
+    "husband": "brother_in_law",
+    "son": "nephew",
+    "daughter": "niece",
+}
+_OF_CHILDREN = {"wife": "daughter_in_law", "husband": "son_in_law", "son": "grandson", "daughter": "granddaughter"}
+_OF_PARENTS = {"mother": "grandmother", "father": "grandfather", "sister": "aunt", "brother": "uncle"}
+_OF_SPOUSES = {one: f"{one}_in_law" for one in ("mother", "father", "sister", "brother")}
+KIN_OF_KIN = {
+    **dict.fromkeys(("brother", "sister"), _OF_SIBLINGS),
+    **dict.fromkeys(("son", "daughter"), _OF_CHILDREN),
+    **dict.fromkeys(("mother", "father"), _OF_PARENTS),
+    "married_to": _OF_SPOUSES,
+    "aunt": {"son": "cousin", "daughter": "cousin"},
+    "uncle": {"son": "cousin", "daughter": "cousin"},
+}
+"""What the relative of a relative is to the author, by their predicates: a brother's daughter is a niece."""
 MORE_THAN_ITS_PREDICATE = frozenset({"wife", "husband", "girlfriend", "boyfriend", "fiancee", "landlady"})
 """The words for relations that tell more than their predicates: whether somebody is a he or a she."""
 KIN_WORDS = (

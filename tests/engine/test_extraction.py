@@ -1090,6 +1090,26 @@ async def test_what_is_moved_to_a_day_stays_near_its_month(ana: Teller) -> None:
     assert "ana dentist_appointment_date 2026-06-27" in await told(ana, valid_at=day("2026-04-05"))
 
 
+async def test_a_trip_stays_near_its_month_and_goes_with_its_flight(ana: Teller) -> None:
+    await hears(ana, "Our next trip is to Rome on 30 June.", "Rome was moved to the 28th.")
+    assert await told(ana, valid_at=day("2026-06-27")) == {"ana next_trip Rome", "ana rome_trip_date 2026-06-28"}
+    await hears(ana, "My flight was moved to the 29th.", occurred_at=day("2026-04-01"))
+    assert "ana rome_trip_date 2026-06-29" in await told(ana, valid_at=day("2026-04-02"))
+
+
+async def test_who_arrives_where_they_planned_to_move_lives_there(ana: Teller) -> None:
+    await hears(ana, "We arrived in Rome!", "I'm moving to Cork.")
+    assert await told(ana, valid_at=day("2026-03-03")) == {"ana plans to move to Cork"}
+    await hears(ana, "We arrived in Cork!", occurred_at=day("2026-04-01"))
+    assert await told(ana, valid_at=day("2026-04-02")) == {"ana lives_in Cork"}
+
+
+async def test_a_pet_that_is_given_away_and_a_job_left_are_over(ana: Teller) -> None:
+    await hears(ana, "My cat is called Miso.", "I work at Acme.", "I gave Miso to my sister.", "Handed in my notice.")
+    assert await told(ana, valid_at=day("2026-03-02")) == {"ana cat Miso", "ana works_at Acme"}
+    assert await told(ana, valid_at=day("2026-03-05")) == set()
+
+
 async def test_a_job_that_ends_on_a_day_to_come_is_told_in_the_present(ana: Teller) -> None:
     today = datetime.now(UTC)
     start = f"{today + timedelta(days=20):%-d %B %Y}"

@@ -233,7 +233,10 @@ def found(text: str) -> list[str]:
         ("I live in the Bronx.", ["lives_in Bronx"]),
         ("I live in a small village near Bath", ["lives_near Bath"]),
         ("I moved into a flat on Otley Road on my own.", ["lives_on Otley Road"]),
-        ("My mum Judith lives in York, she turned 70 last month.", ["mother Judith", "Judith lives_in York"]),
+        (
+            "My mum Judith lives in York, she turned 70 last month.",
+            ["mother Judith", "Judith lives_in York", "Judith age 70 2026-04-01.."],
+        ),
         ("Robin has changed their name to Wren.", ["~known Robin called Wren"]),
         ("My cousin is going by Al these days.", ["~my cousin called Al"]),
         ("My aunt Sue goes by Susan now.", ["aunt Sue", "~Sue called Susan"]),
@@ -584,7 +587,7 @@ def found(text: str) -> list[str]:
         ("My mam Deirdre lives in Cork.", ["mother Deirdre", "Deirdre lives_in Cork"]),
         ("Ben took over as our landlord.", ["landlord Ben"]),
         ("Fergal is leaving, Aoife takes over as my boss in September.", ["boss Aoife 2026-09-01.."]),
-        ("My daughter Ida is 7 and she's allergic to eggs", ["daughter Ida", "Ida allergy eggs"]),
+        ("My daughter Ida is 7 and she's allergic to eggs", ["daughter Ida", "Ida age 7", "Ida allergy eggs"]),
         ("Samir's not allergic to eggs any more.", ["-known Samir allergy eggs"]),
         ("Samir has outgrown his egg allergy.", ["-known Samir allergy egg"]),
         ("My daughter is no longer allergic to milk.", ["-my daughter allergy milk"]),
@@ -709,7 +712,7 @@ def found(text: str) -> list[str]:
         ),
         ("I talked to Marta. She works at UBS.", ["known Marta works_at UBS"]),
         ("Felix and his new girlfriend Lena visited us.", ["known Felix partner_of Lena"]),
-        ("My sister's husband is Jonas.", ["my sister married_to Jonas"]),
+        ("My sister's husband is Jonas.", ["my sister married_to Jonas", "brother_in_law Jonas"]),
         ("Our address changed again, it's 4 Seestrasse now.", ["address 4 Seestrasse"]),
         ("I gave up Portuguese and started learning Danish.", ["-learns Portuguese", "learns Danish"]),
         ("In 2019 I lived in Lisbon for a year.", ["lives_in Lisbon 2019-01-01..2020-01-01"]),
@@ -1619,3 +1622,239 @@ def test_each_rule_has_a_name_of_its_own() -> None:
 
 def test_every_rule_has_a_form_that_compiles() -> None:
     assert all(one.form.groups >= 0 for one in (*DATES, *RULES))
+
+
+@pytest.mark.parametrize(
+    ("text", "kin"),
+    [
+        ("my brother's wife Tasha makes a peach cobbler", "sister_in_law Tasha"),
+        ("My brother and his wife Eva came.", "sister_in_law Eva"),
+        ("My sister's husband is called Tom.", "brother_in_law Tom"),
+        ("My sister's son Leo turned six.", "nephew Leo"),
+        ("My brother Wayne's daughter Jada got into law school.", "niece Jada"),
+        ("My son's wife is Bethan.", "daughter_in_law Bethan"),
+        ("My daughter's son Max was here.", "grandson Max"),
+        ("My husband's mum Irene came over.", "mother_in_law Irene"),
+        ("My mum's brother Pat is here.", "uncle Pat"),
+        ("My aunt's daughter Siobhan was here.", "cousin Siobhan"),
+        ("My daughter in law Kayleigh makes soup.", "daughter_in_law Kayleigh"),
+    ],
+)
+def test_the_relative_of_a_relative_is_one_of_the_author(text: str, kin: str) -> None:
+    assert kin in found(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My cousin's daughter Xin is seven.",
+        "My best friend's wife Lena works here.",
+        "My boss's son Karl is here.",
+        "My brother's dog Rex bit me.",
+        "My brother's girlfriend Mia is here.",
+        "My sister's friend Nora came.",
+        "My neighbour's mother Vera came.",
+        "My brother's boss Karl called.",
+        "My mum's husband Bert is here.",
+        "My wife's son Luke is here.",
+    ],
+)
+def test_much_else_of_relatives_makes_nobody_a_relative(text: str) -> None:
+    kin = ("_in_law", "niece", "nephew", "grand", "uncle", "aunt", "cousin ")
+    assert not [one for one in found(text) if one.split(" ")[-2].startswith(kin) or "_in_law" in one]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("We lost dad last night.", ["my father died 2026-05-12 2026-05-12.."]),
+        ("we lost mum on tuesday. peaceful.", ["my mother died 2026-05-12 2026-05-12.."]),
+        ("I've lost my nan to cancer.", ["my grandmother died by 2026-05-13"]),
+        ("Lost my dad in March", ["my father died 2026-03 2026-03-01.."]),
+        ("we lost Uncle Ray in 2019", ["uncle Ray", "Ray died 2019 2019-01-01.."]),
+        ("we lost uncle ray last nite", ["uncle Ray", "Ray died 2026-05-12 2026-05-12.."]),
+        ("We lost my brother Tom yesterday.", ["brother Tom", "Tom died 2026-05-12 2026-05-12.."]),
+        ("We lost grandma suddenly.", ["my grandmother died by 2026-05-13"]),
+        ("We lost dad at the mall.", []),
+        ("We lost dad in the crowd for ten minutes.", []),
+        ("We lost mum yesterday. Found her in the garden.", []),
+        ("I lost my husband in Ikea.", []),
+        ("I lost my sister's ring.", []),
+        ("We lost Dad's keys.", []),
+        ("I lost my brother's number.", []),
+        ("We lost the game, dad was sad.", []),
+        ("We lost dad for an hour.", []),
+        ("I lost my boss.", []),
+        ("I lost my friend to Netflix.", []),
+    ],
+)
+def test_a_death_may_be_told_softly(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Handed in my notice at Werner today.", ["-works_at Werner ..2026-05-13"]),
+        ("handed in my notice at shear bliss today. 22 years.", ["-works_at shear bliss ..2026-05-13"]),
+        ("I gave two weeks notice at Acme.", ["-works_at Acme ..2026-05-27"]),
+        ("I put in my notice.", ["-works_at *"]),
+        ("I've handed in my resignation and I feel sick.", ["-works_at *"]),
+        ("So I gave in my notice, finally.", ["-works_at *"]),
+        ("I gave notice on the flat.", []),
+        ("The landlord gave us notice.", []),
+        ("He handed in his notice.", []),
+        ("I might hand in my notice.", []),
+        ("I handed in my notice of appeal.", []),
+        ("I handed in my essay.", []),
+        ("They gave me two weeks notice of the party.", []),
+    ],
+)
+def test_a_job_ends_with_a_notice(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("joined Costco monday. forklift, 5am to 1:30", ["works_at Costco 2026-05-11.."]),
+        ("I joined Acme Monday.", ["works_at Acme 2026-05-11.."]),
+        ("I joined Costco as a manager.", ["works_at Costco"]),
+        ("I joined Globex.", ["works_at Globex"]),
+        ("I joined Rugby Tech in May.", ["works_at Rugby Tech 2026-05-01.."]),
+        ("I joined Costco.", []),
+        ("I joined Weight Watchers.", []),
+        ("Joined PureGym last week.", []),
+        ("I joined Rotary in March.", []),
+        ("I joined Slimming World.", []),
+        ("I joined Planet Fitness yesterday", []),
+        ("I joined Leeds Harriers.", []),
+        ("I joined Sarah for lunch.", []),
+        ("I joined Tom in the garden.", []),
+        ("joined a gym too, planet fitness on stage road", []),
+    ],
+)
+def test_who_joins_a_club_has_no_job_there(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "over"),
+    [
+        ("had to give Duke up. house too quiet", "Duke"),
+        ("so I gave Whiskers to my sister in Truro.", "Whiskers"),
+        ("We had to rehome Rex.", "Rex"),
+        ("I've found Mochi a home.", "Mochi"),
+        ("I found Mochi a lovely new family.", "Mochi"),
+        ("Rex was rehomed last week.", "Rex"),
+        ("We gave up Bella last month.", "Bella"),
+        ("We rehomed our dog Bella.", "Bella"),
+        ("We gave our cat Tom away.", "Tom"),
+    ],
+)
+def test_an_animal_that_is_given_away_is_no_longer_ones_own(text: str, over: str) -> None:
+    assert {one.split(" ")[1] for one in found(text) if one.startswith(("-dog", "-cat"))} == {over}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I gave Rex a bath.",
+        "I gave Rex to my mum while we're in Spain.",
+        "I gave Rex to the vet.",
+        "We gave Rex to the neighbours for the weekend.",
+        "I gave Bella to my sister to look after.",
+        "We found Rex a vet.",
+        "I found Rex at home.",
+        "My sister gave Rex away.",
+        "I might give Rex up.",
+        "We found Rex a foster home until June.",
+        "She had to rehome Rex.",
+    ],
+)
+def test_an_animal_that_somebody_has_for_a_while_stays(text: str) -> None:
+    assert not [one for one in found(text) if one.startswith("-")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ben is four.", ["known Ben age 4"]),
+        ("Ben turned five yesterday!", ["known Ben age 5 2026-05-12.."]),
+        ("Ella's 7 today!!!", ["known Ella age 7 2026-05-13.."]),
+        ("My son Ben is four and loves trains.", ["son Ben", "Ben age 4"]),
+        ("my boy Malik is four and he wants a dino", ["son Malik", "Malik age 4"]),
+        ("My niece turned 18 last week.", ["my niece age 18 2026-05-04.."]),
+        ("My grandma is 91 and beats me.", ["my grandmother age 91"]),
+        ("Ben is two hours late.", []),
+        ("Ben is 6 foot tall.", []),
+        ("Tom is one of them.", []),
+        ("Tom is one.", []),
+        ("Tom is 10 minutes away.", []),
+        ("Ben is 5, 6 at most.", []),
+        ("My girl Ana is 25.", []),
+        ("Ben turned five pages.", []),
+        ("Ben is four months old.", []),
+    ],
+)
+def test_the_age_of_others_is_read(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+def doses(text: str, previous: str = "") -> list[str]:
+    before = [extract(previous, AT)] if previous else []
+    told = extract(text, AT, before=[one for one in before if one], previous=previous)
+    return [f"{one.predicate} {one.object}" for one in told if one.predicate.endswith("_dose") and one.object]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("gp put the sertraline up a notch, it's 100 now. sleepy", ["sertraline_dose 100"]),
+        ("doc bumped the lisinopril. its 20 now", ["lisinopril_dose 20"]),
+        ("They doubled the ramipril, so I'm on 10 now.", ["ramipril_dose 10"]),
+        ("started Ozempic, 0.25 once a week", ["ozempic_dose 0.25"]),
+        ("ozempic's 0.5 now", ["ozempic_dose 0.5"]),
+        ("Dr Singh has me on levothyroxine 75 now", ["levothyroxine_dose 75"]),
+        ("doc took me off lisinopril cause of the cough. losartan 50 now", ["losartan_dose 50"]),
+        ("I started metformin 3 days ago.", []),
+        ("I take aspirin 2 times a day.", []),
+        ("We put the sertraline on the shelf, it's 20 now outside.", []),
+        ("They raised the rent, it's 850 now.", []),
+        ("I took my ramipril, it's 10 now, good night.", []),
+        ("I doubled the ramipril and the aspirin, it's 10 now.", []),
+    ],
+)
+def test_a_dose_may_be_a_bare_number(text: str, expected: list[str]) -> None:
+    assert doses(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "previous", "expected"),
+    [
+        ("It's 100 now", "I'm on sertraline 50 mg.", ["sertraline_dose 100"]),
+        ("They put it up. It's 100 now.", "I take sertraline.", ["sertraline_dose 100"]),
+        ("It's 100 now", "I take sertraline.", []),
+        ("It's 80 now", "I'm on sertraline 50 mg and my pulse is 90.", []),
+        ("It's 100 degrees now", "I'm on sertraline 50 mg.", []),
+        ("It's 100 now", "I live in Linz.", []),
+    ],
+)
+def test_a_dose_may_be_that_of_the_message_before(text: str, previous: str, expected: list[str]) -> None:
+    assert doses(text, previous) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Can you check this?\nI'm allergic to peanuts and I carry a pen. Thanks.", ["allergy peanuts"]),
+        ("Could you proofread this for me?\nDear team,\nI am allergic to nuts.", ["allergy nuts"]),
+        ("Can you check this?\nI live in Oslo.", []),
+        ("Can you check my essay?\nI'm allergic to nuts.", []),
+        ("Translate this:\nI'm allergic to nuts.", []),
+        ("Email from Dave:\nI'm allergic to nuts.", []),
+        ("Can you check this?\nI'm allergic to mondays.", []),
+    ],
+)
+def test_an_allergy_in_a_text_to_be_checked_is_ones_own(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
