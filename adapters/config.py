@@ -276,7 +276,10 @@ class Settings(BaseSettings):
         ),
     ] = []
     append_deadline: Annotated[
-        float, Field(gt=0, description="Seconds that a write waits for the log before it fails.")
+        float,
+        Field(
+            gt=0, description="Seconds after which a write fails, with all that it waits for: reads, its turn, the log."
+        ),
     ] = 30.0
     anchor_file: Annotated[
         Path | None, Field(description="Where anchors of the log are stored. Default: outside the data directory.")

@@ -52,6 +52,7 @@ class Forgotten(Result):
     request_of(Rollback, "of_event", base=Rehearsed),
     tag="changes",
     done="Rolled back",
+    lasting=True,
 )
 async def rollback(engine: Engine, request: Rehearsed) -> Undone:
     """Undo everything that a run, a batch or a thread changed, in one step.
@@ -74,6 +75,7 @@ async def rollback(engine: Engine, request: Rehearsed) -> Undone:
     tag="changes",
     arguments=("scope",),
     done="Forgotten",
+    lasting=True,
 )
 async def forget(engine: Engine, request: Rehearsed) -> Forgotten:
     """Forget a session, everything owned by an agent, or everything the agents share.

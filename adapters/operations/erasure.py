@@ -245,7 +245,7 @@ async def erase_artifact(engine: Engine, request: EraseArtifact) -> Erased:
     return await _erase_known(engine, request, "artifact", request.artifact_id)
 
 
-@operation("prove-erased", "POST /prove-erased", tag="erasure", role=Role.ERASE)
+@operation("prove-erased", "POST /prove-erased", tag="erasure", role=Role.ERASE, lasting=True)
 async def prove_erased(engine: Engine, request: ProveErased) -> Proof:
     """Prove that erased data cannot be read anywhere.
 

@@ -277,6 +277,7 @@ async def erase_document(engine: Engine, request: EraseDocumentRequest) -> Erase
     tag="knowledge",
     role=Role.ERASE,
     example={"agent_id": "coach"},
+    lasting=True,
 )
 async def prove_document_erased(engine: Engine, request: ProveDocumentErased) -> Proof:
     """Prove that an erased document cannot be read anywhere."""

@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import wraps
 from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic.fields import FieldInfo
@@ -84,12 +85,14 @@ def operation(
     status: int = 200,
     example: dict[str, Any] | None = None,
     destroys: bool = False,
+    lasting: bool = False,
     also: str = "",
 ) -> Callable[[Callable[[Engine, Q], Awaitable[R]]], Operation[Q, R]]:
     """Turns the decorated function into an operation, with its name, help, request and result.
 
     `asks` is the request if it is not the annotated one, or the command from which the request is made. `arguments`
     come after the fields that are in the path. The default role is `read` or `write`, or `erase` if it `destroys`.
+    One deadline limits all that the operation waits for, unless it destroys or is `lasting`.
     """
 
     def defined(run: Callable[[Engine, Q], Awaitable[R]]) -> Operation[Q, R]:
@@ -103,7 +106,7 @@ def operation(
             route=route,
             request=request,
             result=hints["return"],
-            run=run,
+            run=run if destroys or lasting else _in_time(run, writes=issubclass(request, Keyed)),
             role=role or usual,
             tag=tag,
             arguments=(*PLACE.findall(route), *arguments),
@@ -115,6 +118,27 @@ def operation(
         )
 
     return defined
+
+
+def _in_time(run: Callable[[Engine, Q], Awaitable[R]], *, writes: bool) -> Callable[[Engine, Q], Awaitable[R]]:
+    """Within the deadline of writes; of a read, in as much time beyond its own. A read as of a moment takes longer."""
+
+    async def work(engine: Engine, request: Q) -> R:
+        return await run(engine, request)
+
+    @wraps(run)
+    async def timely(engine: Engine, request: Q) -> R:
+        from mnemolog.adapters.deadline import read_within, write_within
+
+        settings = engine.settings
+        if writes:
+            return await write_within(settings.append_deadline, work(engine, request))
+        if getattr(request, "as_of", None) is not None:
+            return await run(engine, request)
+        own = getattr(request, "deadline", None) or settings.read_deadline
+        return await read_within(own + settings.append_deadline, work(engine, request))
+
+    return timely
 
 
 def description_of(field: FieldInfo) -> str:

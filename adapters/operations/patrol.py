@@ -77,7 +77,7 @@ class ClusterView(Result):
     vector: list[float] = Field(description="The mean of the vectors of its active scenes; empty without any.")
 
 
-@operation("patrol run", "POST /patrol", tag="being", done="Patrolled")
+@operation("patrol run", "POST /patrol", tag="being", done="Patrolled", lasting=True)
 async def run_patrol(engine: Engine, request: RunPatrol) -> PatrolResult:
     """Run a patrol over the scenes of one agent of a user.
 

@@ -207,6 +207,7 @@ async def _decide(engine: Engine, request: Write, decision: PatchStatus) -> Writ
     tag="profile",
     arguments=("content",),
     done="Seeded",
+    lasting=True,
     status=201,
     example={
         "user_id": "ana",

@@ -87,6 +87,7 @@ class Responded(Result):
     tag="conversation",
     arguments=("message",),
     done="Answered",
+    lasting=True,
     status=201,
     example={"user_id": "ana", "agent_id": "coach", "message": "Do you remember where I live?"},
 )

@@ -162,12 +162,12 @@ class Appender:
 def _too_late(entry: Entry | None, deadline: float | None) -> Overloaded | AppendTimeout:
     if entry is None or not entry.started:
         return Overloaded(
-            f"the write waited in the queue for {deadline} s and was not written",
+            f"the write waited in the queue for {deadline:.3g} s and was not written",
             field="deadline",
             fix="try again later",
         )
     return AppendTimeout(
-        f"the log did not confirm this write within {deadline} s; it may or may not have been written",
+        f"the log did not confirm this write within {deadline:.3g} s; it may or may not have been written",
         field="deadline",
         fix="send it again with the same idempotency key or turn id, which is safe",
     )

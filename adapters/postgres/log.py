@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from mnemolog.adapters import telemetry
+from mnemolog.adapters.deadline import append_within
 from mnemolog.adapters.encryption import ALGORITHM, Keyring
 from mnemolog.adapters.fairness import let_others_run
 from mnemolog.adapters.postgres.append import Appender
@@ -71,13 +72,14 @@ class PostgresLog:
     async def append(self, appends: Sequence[Append], deadline: float | None = None) -> Sequence[Outcome]:
         """Durable when it returns (synchronous_commit is on). Concurrent appends share a transaction.
 
-        `deadline` in seconds, by default that of the settings; after it, Overloaded (nothing was written) or
-        AppendTimeout (it may have been). An error is returned as the outcome of its append.
+        `deadline` in seconds, by default that of the settings, or what the write has left of it; after it, Overloaded
+        (nothing was written) or AppendTimeout (it may have been). An error is returned as the outcome of its append.
         """
         with telemetry.step("append", streams=len(appends)):
             refused = {place: error for place, one in enumerate(appends) if (error := await self._unstorable(one))}
             taken = [one for place, one in enumerate(appends) if place not in refused]
-            outcomes = iter(await self._appender.append(taken, self._deadline if deadline is None else deadline))
+            within = append_within(self._deadline if deadline is None else deadline)
+            outcomes = iter(await self._appender.append(taken, within))
             found = [refused[place] if place in refused else next(outcomes) for place in range(len(appends))]
             for outcome in found:
                 if isinstance(outcome, TamperedEvent):

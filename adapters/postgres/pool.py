@@ -100,14 +100,15 @@ def quiet(connection: AsyncConnection[Any]) -> bool:
 async def repeated(pool: Pool, step: Callable[[Connection], Awaitable[T]]) -> T:
     """Run an idempotent step, retrying on connection errors: for pools whose connections are not tested before use.
 
-    After a server restart all connections are dead; an error after five attempts is raised.
+    After a server restart all connections are dead; an error after five attempts is raised. So is the pool's own
+    timeout: it has tried to connect for that long.
     """
     for _ in range(ATTEMPTS - 1):
         try:
             async with pool.connection() as connection:
                 return await step(connection)
         except UNREACHABLE as error:
-            if not unreachable(error):
+            if isinstance(error, PoolTimeout) or not unreachable(error):
                 raise
             await pool.check()
     async with pool.connection() as connection:
