@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 from uuid import UUID
 
 from pydantic import Field, JsonValue, model_validator
@@ -111,7 +111,9 @@ def put(command: PutEntry, state: Entries) -> Sequence[Event]:
     origin, body = command.trust, command.content.model_dump(mode="json")
     if command.store in INSTRUCTING:
         require_inside(origin, f"become {command.store} of a being", "origin")
-    found = _same_key(command, state)
+    place = (command.agent_id, command.store, command.name)
+    same = (one for one in state.known.values() if (one.agent_id, one.store, one.key) == place)
+    found = next((one for one in same if not one.is_erased), None)
     if found:
         command.require_not_below(found.origin, "replace")
     if found and not found.removed and (found.body, found.origin) == (body, origin):
@@ -127,12 +129,6 @@ def put(command: PutEntry, state: Entries) -> Sequence[Event]:
             body=body,
         )
     ]
-
-
-def _same_key(command: PutEntry, state: Entries) -> BeingEntry | None:
-    place = (command.agent_id, command.store, command.name)
-    same = (one for one in state.known.values() if (one.agent_id, one.store, one.key) == place)
-    return next((one for one in same if not one.is_erased), None)
 
 
 @_decide.register
@@ -164,12 +160,8 @@ def _reverted(now: BeingEntry, before: BeingEntry | None, undoes: UUID) -> Event
         return BeingEntryRemoved(entry_id=now.entry_id, undoes=undoes)
     if replace(now, read=before.read) == before:
         return BeingEntryRead(entry_id=now.entry_id, read=before.read, undoes=undoes)
-    return BeingEntrySet(**_fields(before), undoes=undoes)
-
-
-def _fields(entry: BeingEntry) -> dict[str, Any]:
     own = ("entry_id", "agent_id", "store", "origin", "read", "source_turn_ids", "key", "body")
-    return {name: getattr(entry, name) for name in own}
+    return BeingEntrySet(**{name: getattr(before, name) for name in own}, undoes=undoes)
 
 
 def _get(state: Entries, command: EntryCommand) -> BeingEntry:

@@ -86,20 +86,17 @@ def _added(command: ObserveEntity, state: Graph, found: Entity) -> Sequence[Even
     category = command.category if was.category == THING else was.category
     attributes = {**was.attributes, **command.attributes}
     traits = replace(was.also_called(*command.aliases), category=category, attributes=attributes)
-    changed, telling = _changed(found, traits), _telling(command, traits)
+    # An entity given by id also matches by its name.
+    named = {name_key(name) for name in (name_of(command, command.name), *command.aliases)}
+    names = tuple(name for name in (traits.name, *traits.aliases) if name_key(name) in named) or (traits.name,)
+    sources = tuple(map(turn_tag, command.source_turn_ids)) or (events.SAID,)
+    telling = events.Telling(sources=sources, names=names, attributes=tuple(sorted(command.attributes)))
+    changed = _changed(found, traits)
     words = state.words[entity_tag(found.entity_id)]
     if not changed and (not command.source_turn_ids or words.tells(telling, traits)):
         return []
     fields = content(found.entity_id, traits)
     return [events.EntityUpdated(**fields, changed=changed, source_turn_ids=command.source_turn_ids, told=(telling,))]
-
-
-def _telling(command: ObserveEntity, traits: Traits) -> events.Telling:
-    """An entity given by id also matches by its name."""
-    named = {name_key(name) for name in (name_of(command, command.name), *command.aliases)}
-    names = tuple(name for name in (traits.name, *traits.aliases) if name_key(name) in named) or (traits.name,)
-    sources = tuple(map(turn_tag, command.source_turn_ids)) or (events.SAID,)
-    return events.Telling(sources=sources, names=names, attributes=tuple(sorted(command.attributes)))
 
 
 def _changed(found: Entity, traits: Traits) -> tuple[str, ...]:

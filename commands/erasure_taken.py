@@ -119,16 +119,17 @@ def _entities(state: Written) -> Sequence[str]:
 def _found(state: Written, command: Erase, more: tuple[UUID, ...]) -> Taken:
     own = with_absorbed(state, (*([command.memory_id] if isinstance(command, EraseMemory) else []), *more))
     turns = dict.fromkeys(_wanted(state, command) if isinstance(command, EraseMessages) else ())
-    turns |= dict.fromkeys(id_ for id_, at in state.turns.items() if _of_thread(command, at))
+    if isinstance(command, EraseThread):
+        turns |= dict.fromkeys(id_ for id_, at in state.turns.items() if at == command.thread_id)
     if not (isinstance(command, EraseMemory) and command.keep_turns):
         turns |= dict.fromkeys(id_ for one in own for id_ in state.sources.get(one, ()))
     extracted = [one for one, sources in state.sources.items() if not turns.keys().isdisjoint(sources)]
     memories = with_absorbed(state, (*own, *extracted))
-    return Taken(memories, tuple(turns), _survivors(state, memories))
-
-
-def _of_thread(command: Erase, thread_id: str) -> bool:
-    return isinstance(command, EraseThread) and command.thread_id == thread_id
+    # Undone text of a merge is still in a memory's earlier events, which `as_of` reads.
+    lost = set(memories)
+    found = [merge.survivor for merge in state.merges if merge.rewritten and not lost.isdisjoint(merge.absorbed)]
+    survivors = tuple(id_ for id_ in dict.fromkeys(found) if id_ not in lost and not purged(state, id_))
+    return Taken(memories, tuple(turns), survivors)
 
 
 def _wanted(state: Written, command: EraseMessages) -> Sequence[str]:
@@ -137,16 +138,6 @@ def _wanted(state: Written, command: EraseMessages) -> Sequence[str]:
         return command.message_ids
     times = {id_: message.purge_at for id_, message in state.messages.items()}
     return [id_ for id_ in command.message_ids if (at := times.get(id_)) and at <= command.due]
-
-
-def _survivors(state: Written, going: Sequence[UUID]) -> tuple[UUID, ...]:
-    """Memories that are kept and got a new text when they absorbed an erased one, even if that was undone since.
-
-    Undone text is still in a memory's earlier events, which `as_of` reads.
-    """
-    lost = set(going)
-    found = [merge.survivor for merge in state.merges if merge.rewritten and not lost.isdisjoint(merge.absorbed)]
-    return tuple(id_ for id_ in dict.fromkeys(found) if id_ not in lost and not purged(state, id_))
 
 
 def purged(state: Written, memory_id: UUID) -> bool:

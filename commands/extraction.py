@@ -188,17 +188,13 @@ def _in_place_of_wrong(case: Case) -> Sequence[Event]:
 def _began_later(case: Case, one: Relation, since: datetime) -> bool:
     """Whether a fact did not begin when it was said to, but later: it was planned for another day, or is corrected."""
     if case.candidate.action is not Action.CORRECT:
-        return _is_planned_for_another_day(case, one, since)
+        # Told before its day, and this is quite another day: "last week" may mean the same day.
+        told, days = case.state.told.get(one.relation_id), [period.valid_from for period in one.validity.said]
+        if case.is_recorded(one) or told is None or not days or told >= min(days):
+            return False
+        return all(abs(since - day) > VAGUENESS for day in days)
     began = min((period.valid_from for period in one.validity.said), default=since)
     return began < since and not case.is_recorded(one) and not case.is_told_later(one)
-
-
-def _is_planned_for_another_day(case: Case, one: Relation, since: datetime) -> bool:
-    """Whether a fact was told before its day, and this is quite another one: "last week" may mean the same day."""
-    told, days = case.state.told.get(one.relation_id), [period.valid_from for period in one.validity.said]
-    if case.is_recorded(one) or told is None or not days or told >= min(days):
-        return False
-    return all(abs(since - day) > VAGUENESS for day in days)
 
 
 def _ended(case: Case) -> Sequence[Event]:

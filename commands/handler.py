@@ -180,7 +180,7 @@ class Handler:
         remembering: bool = False,
     ) -> Sequence[Outcome] | ConcurrencyConflict:
         """`remembering`: decided on what was read for earlier commands, if that is enough; the guard checks it."""
-        fresh = _fresh(decider, orders)
+        fresh = frozenset().union(*(decider.fresh(order.command) for order in orders))
         draft = await self._recalled(decider, stream, orders, fresh) if remembering and fresh else None
         draft = draft or await self._drafted(decider, stream, orders)
         existing = draft.existing() if keyed else None
@@ -268,7 +268,3 @@ class Handler:
             return [*history, *found], await in_steps(folding(decider, found, state))
         merged = sorted([*history, *found], key=itemgetter(0))
         return merged, await in_steps(folding(decider, merged, decider.initial))
-
-
-def _fresh(decider: Decider[C, S], orders: Sequence[Order[C]]) -> frozenset[str]:
-    return frozenset().union(*(decider.fresh(order.command) for order in orders))

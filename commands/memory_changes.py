@@ -23,7 +23,7 @@ from mnemolog.domain.link import Ends
 from mnemolog.domain.memory import Cause, Content, Kind, Memory, Status
 from mnemolog.domain.origin import Origin, lowest, require_inside, restated
 from mnemolog.domain.profile import CATEGORY as PROFILE
-from mnemolog.domain.scene import Experience, absorbing
+from mnemolog.domain.scene import absorbing
 from mnemolog.events import memory as events
 from mnemolog.events.event import Event
 from mnemolog.events.memory import Observation
@@ -96,18 +96,13 @@ def merge(command: MergeMemories, state: Memories) -> Sequence[Event]:
         text=command.text or survivor.content.text,
         importance=max(content.importance for content in contents),
         confidence=max(content.confidence for content in contents),
-        experience=_absorbing(survivor.content, contents[1:]),
+        experience=survivor.content.experience
+        and absorbing(survivor.content.experience, [one.experience for one in contents[1:] if one.experience]),
     )
     changed = None if origin is survivor.origin else origin
     return [
         events.MemoriesMerged.of(command.memory_id, merged.weighed(), absorbed_ids=command.absorbed_ids, origin=changed)
     ]
-
-
-def _absorbing(survivor: Content, absorbed: Sequence[Content]) -> Experience | None:
-    return survivor.experience and absorbing(
-        survivor.experience, [one.experience for one in absorbed if one.experience]
-    )
 
 
 def confirm(command: ConfirmMemory, state: Memories) -> Sequence[Event]:

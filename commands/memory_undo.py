@@ -43,14 +43,6 @@ def last_change(command: UndoChange, state: Memories) -> UUID:
     return event_id
 
 
-def _as_used_since(state: Memories, event_id: UUID, before: Memory) -> Memory:
-    """A memory in its state before a change, but with the strength it has gained by use since."""
-    content = before.content
-    for _ in range(state.changes.observed_since(memory_tag(before.memory_id), event_id)):
-        content = corroboration.corroborated(content)
-    return replace(before, content=content)
-
-
 def meant(command: UndoChange, state: Memories) -> UUID | None:
     return command.event_id or state.changes.last(memory_tag(command.memory_id))
 
@@ -66,7 +58,11 @@ def reverted(state: Memories, event_id: UUID, subject: str, before: Memory | Lin
     memory_id = MEMORY.id_of(subject)
     now = state.known[memory_id]
     if isinstance(before, Memory):
-        then = _as_used_since(state, event_id, before)
+        # In its state before the change, but with the strength it has gained by use since.
+        content = before.content
+        for _ in range(state.changes.observed_since(memory_tag(before.memory_id), event_id)):
+            content = corroboration.corroborated(content)
+        then = replace(before, content=content)
     else:  # A memory that was created by the change is soft-deleted.
         then = now.soft_deleted(at + memory.PURGE_AFTER, Cause.UNDONE)
     return events.MemoryReverted.of(

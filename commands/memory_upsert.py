@@ -29,7 +29,9 @@ def create(command: CreateMemory, state: Memories) -> Sequence[Event]:
     _require_inside(command, _origin(command, state))
     if command.memory_id in state.known:
         return _again(command, state)
-    if holders := _holders(command, state):
+    # Also under the entity's other names; pinned ones first, as they are never absorbed.
+    existing = [state.holder(key, command.scope, command.owner) for key in same_subject.keys(state.people, command)]
+    if holders := sorted(filter(None, existing), key=lambda one: not one.content.pinned):
         return _met_by_key(command, state, holders)
     match = _same_text(command, state) or _match(command, state)
     if match is None or match.candidate_id is None or match.band in (Band.FALLBACK, Band.CONFLICT):
@@ -42,17 +44,20 @@ def create(command: CreateMemory, state: Memories) -> Sequence[Event]:
         return met(command, state, known, match)
     kept = {key: one for key, one in state.known.items() if key != known.memory_id}
     without = replace(state, known=kept)
+    content = _content(command)
+    merged = replace(content, importance=max(content.importance, known.content.importance))
     return [
         _created(command, state, match),
-        _absorbing(command, state, known, match),
+        events.MemoriesMerged.of(
+            command.memory_id,
+            merged,
+            absorbed_ids=(known.memory_id,),
+            match=match,
+            source_turn_ids=command.source_turn_ids,
+            entity_ids=mentions.of(state.people, command),
+        ),
         *links(command, without, _initial(command)),
     ]
-
-
-def _holders(command: CreateMemory, state: Memories) -> Sequence[Memory]:
-    """Memories with its key, also under the entity's other names; pinned ones first, as they are never absorbed."""
-    existing = [state.holder(key, command.scope, command.owner) for key in same_subject.keys(state.people, command)]
-    return sorted(filter(None, existing), key=lambda one: not one.content.pinned)
 
 
 def _met_by_key(command: CreateMemory, state: Memories, holders: Sequence[Memory]) -> Sequence[Event]:
@@ -185,19 +190,6 @@ def _content(command: CreateMemory) -> Content:
 
 def _initial(command: CreateMemory) -> Memory:
     return Memory(command.memory_id, command.kept_as[0], command.scope, command.owner, _content(command))
-
-
-def _absorbing(command: CreateMemory, state: Memories, known: Memory, match: Match) -> events.MemoriesMerged:
-    content = _content(command)
-    merged = replace(content, importance=max(content.importance, known.content.importance))
-    return events.MemoriesMerged.of(
-        command.memory_id,
-        merged,
-        absorbed_ids=(known.memory_id,),
-        match=match,
-        source_turn_ids=command.source_turn_ids,
-        entity_ids=mentions.of(state.people, command),
-    )
 
 
 def _observed(command: CreateMemory, state: Memories, known: Memory, match: Match, said: str) -> Event:

@@ -103,7 +103,13 @@ def decide(state: Conversation, turn: RecordTurn) -> Sequence[Event]:
     known = bearers(state.people, turn, turn.speaker, Scope.GLOBAL, PERSON) if _by_somebody(turn) else []
     if _by_somebody(turn) and not known:
         new = turn.entity_id
-        return [_person(turn, new), _recorded(turn, new)]
+        name = name_of(turn, turn.speaker)
+        return [
+            EntityObserved(
+                entity_id=new, category=PERSON, scope=Scope.GLOBAL, name=name, source_turn_ids=(turn.turn_id,)
+            ),
+            _recorded(turn, new),
+        ]
     # An ambiguous speaker resolves to no entity.
     speaker = known[0].entity_id if len(known) == 1 else None
     return [_recorded(turn, speaker)]
@@ -112,13 +118,6 @@ def decide(state: Conversation, turn: RecordTurn) -> Sequence[Event]:
 def _by_somebody(turn: RecordTurn) -> bool:
     """Whether the speaker is a person or an agent: chat APIs name a tool by its function."""
     return bool(turn.speaker) and turn.role in (Role.USER, Role.ASSISTANT)
-
-
-def _person(turn: RecordTurn, entity_id: UUID) -> EntityObserved:
-    name = name_of(turn, turn.speaker)
-    return EntityObserved(
-        entity_id=entity_id, category=PERSON, scope=Scope.GLOBAL, name=name, source_turn_ids=(turn.turn_id,)
-    )
 
 
 def _recorded(turn: RecordTurn, entity_id: UUID | None) -> TurnRecorded:

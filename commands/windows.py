@@ -99,7 +99,7 @@ def _evolve(state: Reading, event: Happened) -> Reading:
     if isinstance(payload, UserErased):
         return Reading()
     written = Counter(state.written)
-    if event.meta.actor in EXTRACTORS and _counts(payload):
+    if event.meta.actor in EXTRACTORS and not isinstance(payload, EntityObserved | MemoriesLinked):
         written.update((sources_of(payload) or ())[:1])
     return replace(
         state,
@@ -108,10 +108,6 @@ def _evolve(state: Reading, event: Happened) -> Reading:
         todos=TODOS.evolve(state.todos, event),
         written=written,
     )
-
-
-def _counts(event: Event) -> bool:
-    return not isinstance(event, EntityObserved | MemoriesLinked)
 
 
 def _decide(state: Reading, command: ExtractWindow) -> Sequence[Event]:

@@ -131,7 +131,8 @@ def resolve(text: str, found: Found, session: Session, known: Sequence[Candidate
     for pronoun in found.pronouns:
         if pronoun.meant not in meant:
             others = [one for one in known if not any(one in taken for taken in meant.values())]
-            named = _named_before(text, pronoun, known)
+            before = phrases(text[: pronoun.start])
+            named = any(one.names & before and one.rank(pronoun.meant) is not None for one in known)
             meant[pronoun.meant] = () if named else _referents(pronoun.meant, session, others)
             if not named and not meant[pronoun.meant]:
                 unresolved.append(pronoun)
@@ -146,7 +147,8 @@ def resolve(text: str, found: Found, session: Session, known: Sequence[Candidate
         resolved += text[end : one.start] + ", ".join(entity.name for entity in meant[one.meant])
         end = one.end
     resolved += text[end:]
-    if found.opening and (topic := _topic(text, session)):
+    # The topic that was set; else the last question of the user, which this one continues.
+    if found.opening and (topic := _focus(session) or next(_questions(text, session), "")):
         return Resolved(f"{resolved} ({topic})", (*references, Reference(found.opening, topic=topic)))
     if unresolved and (focus := _focus(session)):
         about = (Reference(one.text, topic=focus) for one in unresolved)
@@ -164,12 +166,6 @@ def _with_introduced(session: Session, known: Sequence[Candidate]) -> Session:
         return [str(one.entity_id) for one in new if one.names & words]
 
     return session.naming(named) if new else session
-
-
-def _named_before(text: str, pronoun: Pronoun, known: Sequence[Candidate]) -> bool:
-    """Whether the question has named a suitable entity before the pronoun."""
-    before = phrases(text[: pronoun.start])
-    return any(one.names & before and one.rank(pronoun.meant) is not None for one in known)
 
 
 def _referents(meant: Meant, session: Session, known: Sequence[Candidate]) -> Sequence[Candidate]:
@@ -213,11 +209,6 @@ def _speakers(session: Session, known: Sequence[Candidate]) -> Collection[UUID]:
     """Those who are active because they spoke: the first entity of a turn that does not name it."""
     said = [(phrases(text[:_READ]), ids[0]) for text, ids in session.spoken() if ids]
     return {one.entity_id for one in known for words, first in said if first in one.ids and not one.names & words}
-
-
-def _topic(text: str, session: Session) -> str:
-    """The topic that was set; else the last question of the user, which this one continues."""
-    return _focus(session) or next(_questions(text, session), "")
 
 
 def _focus(session: Session) -> str:

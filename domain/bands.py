@@ -59,7 +59,10 @@ def judged(bands: Bands, similarity: float, known: Memory, text: str, identity: 
         if same_text(old) == same_text(text) or (similarity >= bands.auto and difference(old, text) is None):
             return Band.AUTO
         if similarity >= bands.check_low and (adds_to(old, text) or difference(old, text) is None):
-            return _replacing(known, identity)
+            # A memory's subject never changes, and a pinned memory is never merged into another (D §pinned).
+            if identity in (Identity(source=identity.source), known.identity):
+                return Band.UPDATE
+            return Band.FALLBACK if known.content.pinned else Band.RECREATE
     return Band.FALLBACK if similarity >= bands.fallback_low else None
 
 
@@ -84,10 +87,3 @@ def conflicting(bands: Bands, similarity: float, one: str, other: str) -> bool:
 def same_words(one: str, other: str) -> bool:
     """Whether two texts differ at most in case, accents and spacing."""
     return normalize_name(one) == normalize_name(other)
-
-
-def _replacing(known: Memory, identity: Identity) -> Band:
-    """A memory's subject never changes, and a pinned memory is never merged into another (D §pinned)."""
-    if identity in (Identity(source=identity.source), known.identity):
-        return Band.UPDATE
-    return Band.FALLBACK if known.content.pinned else Band.RECREATE

@@ -81,7 +81,8 @@ def _halves(claim: str) -> Sequence[str]:
 
 
 def _judged(claim: str, known: Sequence[Known], user: str) -> Claim:
-    of_user, named = _of_user(claim, user), stems(user)
+    # `You live in Berlin` as `Ana live in Berlin`.
+    of_user, named = _YOUR.sub(lambda _: f"{user}'s", _YOU.sub(lambda _: user, claim)), stems(user)
     wanted, about_user = stems(of_user) - named - _EMPTY, of_user != claim
     opposed: Known | None = None
     for one in known:
@@ -122,11 +123,6 @@ def _another_value(claim: str, wanted: frozenset[str], one: Known, named: frozen
     value = stems(one.only_value)
     frame = stems(one.text) - value - named - _EMPTY
     return bool(frame) and frame <= wanted and not value & wanted
-
-
-def _of_user(claim: str, user: str) -> str:
-    """The claim as a statement about the user by name: `You live in Berlin` as `Ana live in Berlin`."""
-    return _YOUR.sub(lambda _: f"{user}'s", _YOU.sub(lambda _: user, claim))
 
 
 def _denies(text: str) -> bool:

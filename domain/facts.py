@@ -94,7 +94,8 @@ def repeats(fact: Fact, said: Said) -> bool:
 def asserted(slot: Slot, fact: Fact, said: Said) -> Slot:
     """The slot after a known or new fact is asserted. Facts that begin at the same instant are retired."""
     added = fact.says([*_but(fact, said.since), Period(said.since, said.until)])
-    others = [one.says(_but(one, said.since)) if fact.single else one for one in slot if not _same(one, fact)]
+    rest = [one for one in slot if one.relation_id != fact.relation_id]
+    others = [one.says(_but(one, said.since)) for one in rest] if fact.single else rest
     return settled(_placed(slot, [*others, added]))
 
 
@@ -133,10 +134,6 @@ def changes(before: Slot, after: Slot) -> tuple[Validity, ...]:
     """The facts that changed, in the order of the slot."""
     known = {one.relation_id: one.validity for one in before}
     return tuple(one.validity for one in after if one.validity != known.get(one.relation_id, Validity(one.relation_id)))
-
-
-def _same(one: Fact, other: Fact) -> bool:
-    return one.relation_id == other.relation_id
 
 
 def _periods_of(fact: Fact) -> tuple[Period, ...]:

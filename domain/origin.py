@@ -68,11 +68,7 @@ def quoted(text: str) -> str:
     It is a JSON string: quotes, line breaks, and characters that are invisible or change the direction are escaped.
     """
     line = json.dumps(text, ensure_ascii=False)
-    return "".join(_escaped(one) if unicodedata.category(one) in _INVISIBLE else one for one in line)
-
-
-def _escaped(character: str) -> str:
-    return json.dumps(character)[1:-1]
+    return "".join(json.dumps(one)[1:-1] if unicodedata.category(one) in _INVISIBLE else one for one in line)
 
 
 _ORDER = tuple(Origin)

@@ -151,9 +151,11 @@ def prompt(of: Contents) -> Prompt:
     said = (("Summary of the conversation", _listed(of.summary)), ("The conversation", of.turns))
     today = f"Today is {of.today:%A, %Y-%m-%d}." if of.today else ""
     asked = _joined(today, f"The message to answer:\n{of.message}") if of.message else ""
+    last = f"Your last session:\n{of.last_session}" if of.last_session else ""
+    sections = (("To do", of.todos), ("What you have learnt", of.learnt), ("Diary", of.diary))
     blocks = (
         Block(BlockName.SYSTEM_PROMPT, _system_prompt(of), stable=True),
-        Block(BlockName.SNAPSHOT, _snapshot(of), stable=True),
+        Block(BlockName.SNAPSHOT, _joined(last, *(_section(*one) for one in sections)), stable=True),
         Block(BlockName.CHANGES, of.header),
         Block(BlockName.RECENT_NODES, _section("On your mind", of.recent)),
         Block(BlockName.RECALL, of.recalled),
@@ -177,13 +179,6 @@ def _system_prompt(of: Contents) -> str:
     )
     think = f"What you wanted to remember:\n{of.think}" if of.think else ""
     return _joined(persona, LADDER if of.message else "", think, *(_section(*one) for one in sections))
-
-
-def _snapshot(of: Contents) -> str:
-    """Block 1-B."""
-    last = f"Your last session:\n{of.last_session}" if of.last_session else ""
-    sections = (("To do", of.todos), ("What you have learnt", of.learnt), ("Diary", of.diary))
-    return _joined(last, *(_section(*one) for one in sections))
 
 
 def _listed(text: str) -> Sequence[str]:

@@ -156,7 +156,14 @@ class Pronouns:
         """The pronouns of a text, and whether it is elliptic, in the language that most of its words belong to."""
         read = text[:_READ].replace("？", "?").replace("’", "'")
         words = [word[0].lower() for word in _WORD.finditer(read)]
-        language = self._language(read, words)
+        # A single word that may be English, such as `on`, tells no language.
+        known = {name: _known(words, read, vocabulary) for name, vocabulary in self._vocabulary.items()}
+        counts = {
+            name: len(found)
+            for name, found in known.items()
+            if len(found) > 1 or (found and (name == ENGLISH or not "".join(found).isascii()))
+        }
+        language = max(counts, key=lambda name: (counts[name], name == ENGLISH), default="")
         if not language:
             return Found()
         found = [
@@ -165,16 +172,6 @@ class Pronouns:
             if match["form"]
         ]
         return Found(found, _opening(read.strip(), words, self.forms[language]))
-
-    def _language(self, text: str, words: Sequence[str]) -> str:
-        """The language with most words of the text. A single word that may be English, such as `on`, is none."""
-        known = {name: _known(words, text, vocabulary) for name, vocabulary in self._vocabulary.items()}
-        counts = {
-            name: len(found)
-            for name, found in known.items()
-            if len(found) > 1 or (found and (name == ENGLISH or not "".join(found).isascii()))
-        }
-        return max(counts, key=lambda name: (counts[name], name == ENGLISH), default="")
 
     def as_dict(self) -> dict[str, Any]:
         """The languages that differ from the built-in ones, in the format of the policy file."""

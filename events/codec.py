@@ -123,7 +123,9 @@ class Codec:
             fields = self._registry.upcast(header.type, header.version, {**body.open, **(personal or {})})
             payload = event_type.model_validate(fields)
         except ValidationError as error:
-            raise _misfit(header, error) from error
+            # Without the field's value, which may be personal: errors end up in logs and tables that are not encrypted.
+            first = error.errors()[0]
+            raise _malformed(header, ".".join(["data", *map(str, first["loc"])]), clause(first["msg"])) from error
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise _malformed(header, "data", repr(error)) from error
         return Recorded(header, payload, _meta(header), erased=personal is None)
@@ -161,14 +163,6 @@ def _meta(header: Header) -> Meta:
 def _meta_of(fields: tuple[tuple[str, str], ...]) -> Meta:
     """Most events of a stream have the same scope as the previous one."""
     return Meta.from_dict(dict(fields))
-
-
-def _misfit(header: Header, error: ValidationError) -> MalformedEvent:
-    """Names the field but never its value, which may be personal: errors end up in logs and tables that are not
-    encrypted.
-    """
-    first = error.errors()[0]
-    return _malformed(header, ".".join(["data", *map(str, first["loc"])]), clause(first["msg"]))
 
 
 def _malformed(header: Header, field: str, what: str) -> MalformedEvent:

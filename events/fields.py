@@ -149,7 +149,9 @@ def invalid_input(error: ValidationError, model: type[BaseModel] | None = None) 
 
 def fault_of(complaint: Mapping[str, Any], model: type[BaseModel] | None = None) -> tuple[str, str, str]:
     """A pydantic error in our words: path, message and fix, which names the field that an unknown one stands for."""
-    path = _path(complaint["loc"])
+    # Truncated, since an unknown field may have any name.
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in complaint["loc"])
+    path = "".join(parts).removeprefix(".")[:200]
     if complaint["type"] == REFUSED:
         context = complaint["ctx"]
         return path + context.get("below", ""), context["message"], context["fix"]
@@ -188,12 +190,6 @@ _MEMBER = re.compile(r"<\w+\.\w+: ('[^']*')>")
 def clause(message: str) -> str:
     """A pydantic message, to be used within a sentence; quoted values are not changed."""
     return f"{message[:1].lower()}{message[1:]}"
-
-
-def _path(loc: tuple[int | str, ...]) -> str:
-    """A path such as `filters.user_id` or `absorbed_ids[1]`; truncated, since an unknown field may have any name."""
-    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
-    return "".join(parts).removeprefix(".")[:200]
 
 
 def _fix(kind: str) -> str:

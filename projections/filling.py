@@ -88,7 +88,12 @@ async def _portions(log: EventLog, sessions: _Open, share: Share) -> AsyncIterat
     gathered: list[Sequence[StoredEvent]] = []
     count = 0
     async for heads in _heads(log, share):
-        for stream, after, until in await _lacking(sessions, heads):
+        async with sessions([head.stream for head in heads]) as opened:
+            known = [dict(session.progress) for session in opened]
+        ends = [
+            (head, min((one[head.stream] for one in known if head.stream in one), default=head.seq)) for head in heads
+        ]
+        for stream, after, until in [(head.stream, after, head.seq) for head, after in ends if after < head.seq]:
             try:
                 async for batch in log.scan(stream, after=after, until=until, batch=PORTION):
                     gathered.append(batch)
@@ -112,14 +117,6 @@ async def _heads(log: EventLog, share: Share) -> AsyncIterator[Sequence[Head]]:
             mine = mine[STREAMS:]
     if mine:
         yield mine
-
-
-async def _lacking(sessions: _Open, heads: Sequence[Head]) -> Sequence[tuple[StreamId, int, int]]:
-    """The streams that some store lacks events of, with the lowest progress and the head."""
-    async with sessions([head.stream for head in heads]) as opened:
-        known = [dict(session.progress) for session in opened]
-    ends = [(head, min((one[head.stream] for one in known if head.stream in one), default=head.seq)) for head in heads]
-    return [(head.stream, after, head.seq) for head, after in ends if after < head.seq]
 
 
 async def _apply(log: EventLog, stores: Sequence[Store], sessions: _Open, portion: _Portion) -> Sequence[int]:

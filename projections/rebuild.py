@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from mnemolog.domain.errors import ProjectionPoisoned
-from mnemolog.events.envelope import StreamId
 from mnemolog.projections.projector import Store
 from mnemolog.projections.runtime import Projection
 
@@ -170,10 +169,8 @@ class _Building:
                 return
             for one in known:
                 await self.shadow.store.skip(one)
-                self.events += await self.shadow.read_on(one.stream, one.seq, await self._head(one.stream))
-
-    async def _head(self, stream: StreamId) -> int:
-        return await self.target.live.store.progress(stream)
+                head = await self.target.live.store.progress(one.stream)
+                self.events += await self.shadow.read_on(one.stream, one.seq, head)
 
     async def _catch_up(self) -> None:
         until = await self.target.live.store.all_progress()

@@ -257,7 +257,8 @@ class Projection:
         stop = (await self.store.stopped()).get(stream)
         if stop is None:
             raise Conflict(f"{self.name} is not stopped in {stream}", field="stream", fix="there is nothing to skip")
-        skipped = self._passed_over(await self._stored(stream, stop.seq), stop.reason, by)
+        [found] = await self.read(stream, stop.seq - 1, stop.seq)
+        skipped = self._passed_over(found, stop.reason, by)
         if not await self.store.skip(skipped):
             raise Conflict(
                 f"{self.name} has continued in {stream} in the meantime", field="stream", fix="check its status again"
@@ -267,10 +268,6 @@ class Projection:
 
     async def _go_on(self, stream: StreamId) -> None:
         await self.read_on(stream, await self.store.progress(stream), await self._log.head(stream))
-
-    async def _stored(self, stream: StreamId, seq: int) -> StoredEvent:
-        [found] = await self.read(stream, seq - 1, seq)
-        return found
 
     def _passed_over(self, event: StoredEvent, reason: str, by: str) -> Skipped:
         header = event.header

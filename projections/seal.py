@@ -102,7 +102,14 @@ class RowSeal:
 
     def _mac(self, shape: "_Shape", values: Sequence[Any]) -> bytes:
         sealing = self._keyed.copy()
-        sealing.update(_canonical(shape, values))
+        # `ascii` of a tuple is the fastest form that is different for every row: text is escaped alike in every Python,
+        # unlike with `repr`, and floats have one shortest form.
+        # Almost all values other than None and numbers are text already; an enum's member is not of that exact class.
+        one_form = [
+            value if value is None or plain is None or value.__class__ is str else plain(value)
+            for plain, value in zip(shape.plain, values, strict=True)
+        ]
+        sealing.update(ascii((shape.name, one_form)).encode())
         return sealing.digest()
 
 
@@ -132,20 +139,6 @@ def json_columns(table: Table) -> Sequence[str]:
 def sealed_columns(table: Table) -> list[str]:
     """The keys of the columns that are written, the MAC last."""
     return [*_shape(table).columns, MAC]
-
-
-def _canonical(shape: "_Shape", values: Sequence[Any]) -> bytes:
-    """The row as bytes that are the same before it is written and after it is read.
-
-    `ascii` of a tuple is the fastest form that is different for every row: text is escaped alike in every Python,
-    unlike with `repr`, and floats have one shortest form.
-    """
-    # Almost all values other than None and numbers are text already; an enum's member is not of that exact class.
-    one_form = [
-        value if value is None or plain is None or value.__class__ is str else plain(value)
-        for plain, value in zip(shape.plain, values, strict=True)
-    ]
-    return ascii((shape.name, one_form)).encode()
 
 
 def _kept(shape: "_Shape", row: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from mnemolog.commands.backtest.decisions import Difference, Judgement
 from mnemolog.commands.backtest.memories import is_statement
 from mnemolog.commands.backtest.replay import replayed, since_erasure
 from mnemolog.commands.backtest.shadow import Shadow, Terms, Unfollowed
-from mnemolog.commands.backtest.threads import Stretch, Thread, divided, threads_of
+from mnemolog.commands.backtest.threads import Stretch, divided, threads_of
 from mnemolog.commands.backtest.view import Change, changes, compared, stretches
 from mnemolog.domain.segmentation import SegmentationPolicy, Vector, has_topic
 from mnemolog.events.conversation import TurnRecorded
@@ -58,7 +58,10 @@ def compare(stream: RecordedStream, terms: Terms) -> Comparison:
     shadow = replayed(stream.events, terms, stream.at, stream.similarity, left_out)
     divisions = _Divisions.of(stream, terms)
     if terms.bands_of(terms.then).fallback_low < terms.bands_of(terms.now).fallback_low:
-        judgement.unread["similarity"] += _never_similar(stream.events)
+        payloads = (event.payload for event in stream.events if not event.erased)
+        judgement.unread["similarity"] += sum(
+            is_statement(one) and getattr(one, "match", None) is None for one in payloads
+        )
     judgement.unread["topic"] += divisions.without_vector
     return Comparison(
         differences=[*differences, *late, *divisions.differences(), *_read(shadow, stream.events)],
@@ -102,12 +105,6 @@ def _read(shadow: Shadow, events: Sequence[Recorded]) -> Iterator[Difference]:
     yield from reading.in_context(memories, now, then)
 
 
-def _never_similar(events: Sequence[Recorded]) -> int:
-    """Statements that nothing was similar to, of which the similarities were not recorded."""
-    payloads = (event.payload for event in events if not event.erased)
-    return sum(is_statement(one) and getattr(one, "match", None) is None for one in payloads)
-
-
 @dataclass(frozen=True, slots=True)
 class _Divisions:
     """The sessions and episodes under both policies, and the undos of them, which are not followed.
@@ -131,6 +128,7 @@ class _Divisions:
         def found(policy: SegmentationPolicy) -> Sequence[Stretch]:
             return divided(threads, policy, terms.topic_similarity, stream.vectors, stream.at)
 
+        texts = (getattr(one.payload, "text", "") for thread in threads.values() for one in thread.turns)
         return cls(
             found(terms.now.segmentation),
             found(terms.then.segmentation),
@@ -140,7 +138,7 @@ class _Divisions:
                 for one in events
                 if isinstance(one.payload, EpisodesReverted)
             ],
-            _without_vector(threads, stream.vectors),
+            sum(has_topic(text) and text not in stream.vectors for text in texts),
         )
 
     def differences(self) -> Iterator[Difference]:
@@ -162,9 +160,3 @@ class _Divisions:
 
     def _texts(self) -> Mapping[str, str]:
         return {id_: getattr(one.payload, "text", "") for id_, one in self.turns.items()}
-
-
-def _without_vector(threads: Mapping[tuple[str, str], Thread], vectors: Mapping[str, Vector]) -> int:
-    """Messages that say enough to have a topic, and whose vector is not kept."""
-    texts = (getattr(one.payload, "text", "") for thread in threads.values() for one in thread.turns)
-    return sum(has_topic(text) and text not in vectors for text in texts)

@@ -11,7 +11,7 @@ from mnemolog.domain import corroboration
 from mnemolog.domain.bands import Band, Bands, conflicting, judged
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import InvalidInput, MnemologError
-from mnemolog.domain.memory import Content, Memory
+from mnemolog.domain.memory import Content
 from mnemolog.domain.memory_key import memory_key
 from mnemolog.domain.scope import Scope
 from mnemolog.events import memory as events
@@ -69,12 +69,15 @@ class MemoryReplay:
 
     def take(self, group: Sequence[Recorded]) -> None:
         payload = group[0].payload
-        if self._refused(payload):
+        category = category_of(payload)
+        now, then = self._shadow.terms.now.categories, self._shadow.terms.then.categories
+        if category is not None and is_known(now, category) and not is_known(then, category):
             return
-        if not (self._judged_otherwise(group) or self._differs(group)):
+        if not (self._judged_otherwise(group) or any(self._versions.differs(id_) for id_ in _ids(group))):
             self._shadow.keep(group)
         elif any(one.erased for one in group):
-            self._erased(group)
+            self._shadow.keep([one for one in group if not _needs(one.payload) - self._versions.shadow.keys()])
+            self._shadow.note(group[0], _ids(group)[0], "its text was erased, so it is not decided again")
         elif is_statement(payload):
             self._statement(group)
         elif isinstance(payload, events.MemoryReverted | events.LinkReverted):
@@ -84,12 +87,6 @@ class MemoryReplay:
         else:
             for event in group:
                 self._change(event)
-
-    def _refused(self, payload: Event) -> bool:
-        """Whether the other policy does not know the category that is given."""
-        category = category_of(payload)
-        now, then = self._shadow.terms.now.categories, self._shadow.terms.then.categories
-        return category is not None and is_known(now, category) and not is_known(then, category)
 
     def _judged_otherwise(self, group: Sequence[Recorded]) -> bool:
         """Whether the other policy judges new words otherwise, beside the same memories."""
@@ -122,15 +119,6 @@ class MemoryReplay:
         own = MEMORY.touched(group[0].payload)[0]
         links = [one.payload for one in group if isinstance(one.payload, events.MemoriesLinked)]
         return {one.to_id if one.memory_id == own else one.memory_id: one.strength for one in links}
-
-    def _differs(self, group: Sequence[Recorded]) -> bool:
-        return any(self._versions.differs(id_) for id_ in _ids(group))
-
-    def _erased(self, group: Sequence[Recorded]) -> None:
-        """Its text is gone, so nothing can be decided again."""
-        there = [one for one in group if not _needs(one.payload) - self._versions.shadow.keys()]
-        self._shadow.keep(there)
-        self._shadow.note(group[0], _ids(group)[0], "its text was erased, so it is not decided again")
 
     def _statement(self, group: Sequence[Recorded]) -> None:
         event, payload = group[0], group[0].payload
@@ -287,22 +275,17 @@ class MemoryReplay:
         match payload:
             case events.MemoryUpdated() | events.MemoriesMerged():
                 there, before = self._versions.shadow[payload.memory_id], self._versions.recorded[payload.memory_id]
-                content = _changed(there.content, before, payload)
+                changed = {
+                    name: getattr(payload, name)
+                    for name in Content.__slots__
+                    if getattr(payload, name) != getattr(before.content, name)
+                }
+                content = replace(there.content, **changed).weighed()
                 return payload.model_copy(update={name: getattr(content, name) for name in Content.__slots__})
             case events.MemoryObserved():
                 grown = corroboration.corroborated(self._versions.shadow[payload.memory_id].content)
                 return payload.model_copy(update={"confidence": grown.confidence, "importance": grown.importance})
         return payload
-
-
-def _changed(there: Content, before: Memory, payload: events.MemoryUpdated | events.MemoriesMerged) -> Content:
-    """The content in the shadow, with what the event changed of the recorded one."""
-    changed = {
-        name: getattr(payload, name)
-        for name in Content.__slots__
-        if getattr(payload, name) != getattr(before.content, name)
-    }
-    return replace(there, **changed).weighed()
 
 
 def _given(payload: events.MemoryCreated) -> dict[str, Any]:

@@ -341,7 +341,14 @@ class _Reading:
         spans, told = await self._read(narrowed)
         named = await self._named(told)
         ends = {row[end] for row in told for end in ("subject_id", "object_id") if row[end]}
-        known = await _ends(self.connection, self.viewer, ends | set(named.values()), point)
+        ends |= set(named.values())
+        rows = {row["entity_id"]: row for row in await reader.by_ids(self.connection, self.viewer, ends)}
+        roots = await reader.survivors(self.connection, self.viewer, list(rows.values()))
+        known = {
+            id_: root
+            for id_, root in roots.items()
+            if root["name"] and not any(hidden_at(row["hidden"], point.known_at) for row in (root, rows[id_]))
+        }
         if isinstance(point.known_at, datetime):
             spans = await self._known_by(point.known_at, spans, told)
         for one in spans:
@@ -351,7 +358,11 @@ class _Reading:
             id_ = row["relation_id"]
             stands_for = named.get(id_)
             bound = {**row, "object_id": stands_for, "value": None} if stands_for else row
-            if id_ in held and _is_shown(bound, known):
+            if (
+                id_ in held
+                and bound["subject_id"] in known
+                and (bound["object_id"] is None or bound["object_id"] in known)
+            ):
                 for span in point.timeline(held[id_]) if point.always else held[id_][-1:]:
                     found.append({**bound, **_dates(span), "state": point.state(span), **_between(bound, known)})
         return sorted(found, key=lambda row: (-row["confidence"], row["created_at"], row["relation_id"]))
@@ -428,24 +439,6 @@ def _fits(entity: Row, relation: Row, category: str) -> bool:
     """Whether a fact in this scope may be about an entity, of the category that its predicate asks for."""
     within = entity["scope"] == Scope.GLOBAL or entity["agent_id"] == relation["agent_id"]
     return within and (THING in (category, entity["category"]) or entity["category"] == category)
-
-
-async def _ends(
-    connection: AsyncConnection, viewer: Viewer, entity_ids: Collection[UUID], point: Point
-) -> Mapping[UUID, Row]:
-    """The current rows of these entities by original id, without those erased, or hidden at that point."""
-    rows = {row["entity_id"]: row for row in await reader.by_ids(connection, viewer, entity_ids)}
-    roots = await reader.survivors(connection, viewer, list(rows.values()))
-    return {
-        id_: root
-        for id_, root in roots.items()
-        if root["name"] and not any(hidden_at(row["hidden"], point.known_at) for row in (root, rows[id_]))
-    }
-
-
-def _is_shown(relation: Row, ends: Mapping[UUID, Row]) -> bool:
-    """Whether both ends may be shown."""
-    return relation["subject_id"] in ends and (relation["object_id"] is None or relation["object_id"] in ends)
 
 
 def _between(relation: Row, ends: Mapping[UUID, Row]) -> Row:

@@ -38,7 +38,9 @@ class GraphProjector:
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         known, rows = await _folded(connection, entities, of_entities, batch)
-        await _apply_names(connection, known, rows)
+        had, has = _named(known), _named(rows)
+        await upsert(connection, aliases, [row for key, row in has.items() if had.get(key) != row], had)
+        await remove(connection, aliases, had.keys() - has.keys())
         believed: dict[Key, Row] = {}
 
         def believes(before: Row | None, after: Row, event: Recorded) -> None:
@@ -80,12 +82,6 @@ async def _folded(
             rows[key] = row
     await upsert(connection, table, [row for key, row in rows.items() if row is not known.get(key)], known)
     return known, rows
-
-
-async def _apply_names(connection: AsyncConnection, before: Mapping[Key, Row], after: Mapping[Key, Row]) -> None:
-    had, has = _named(before), _named(after)
-    await upsert(connection, aliases, [row for key, row in has.items() if had.get(key) != row], had)
-    await remove(connection, aliases, had.keys() - has.keys())
 
 
 def _named(rows: Mapping[Key, Row]) -> dict[Key, Row]:

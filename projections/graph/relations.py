@@ -122,7 +122,7 @@ def _believed(row: Row, spans: Iterable[Span], event: Recorded) -> Row:
         first = learned.get(one["valid_from"]) or told
         at, seq = (told if own else max(told, first), event.seq) if shown else (None, None)
         fresh = {"known_from": at, "known_from_seq": seq, "learned_at": min(first, told) if own and shown else first}
-        periods.append(known.get(_span(one)) or {**_dates(one), **fresh})
+        periods.append(known.get(_span(one)) or {**{name: one[name] for name in ("valid_from", "valid_to")}, **fresh})
     if isinstance(event.payload, graph.RelationObserved) and event.payload.told_at:
         periods = _known_earlier(periods, told)
     return {**row, "periods": periods, "updated_at": event.recorded_at, "seq": event.seq}
@@ -143,10 +143,6 @@ def _spans(validity: Validity) -> list[Span]:
         {"valid_from": utc_text(one.valid_from), "valid_to": utc_text(one.valid_to) if one.valid_to else None}
         for one in validity.periods
     ]
-
-
-def _dates(span: Span) -> Span:
-    return {name: span[name] for name in ("valid_from", "valid_to")}
 
 
 def _span(span: Span) -> tuple[str | None, str | None]:

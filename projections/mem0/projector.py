@@ -68,13 +68,11 @@ class Mem0Projector:
             fold.apply(event)
         await fold.write(connection)
         if self._store and _is_live(connection):
-            await self._require_written(self._store, fold.writes(self._store.tenant))
-
-    async def _require_written(self, store: ItemStore, writes: "Mapping[str, _Write]") -> None:
-        """Unprepared unless the store holds these: it is written outside of the transaction, and asked for again."""
-        key = (NAME, *((user, *one.key) for user, one in writes.items()))
-        if writes and key not in made():
-            raise Unprepared(partial(_written, store, writes, key))
+            # The store is written outside of the transaction; the batch is then applied again.
+            writes = fold.writes(self._store.tenant)
+            key = (NAME, *((user, *one.key) for user, one in writes.items()))
+            if writes and key not in made():
+                raise Unprepared(partial(_written, self._store, writes, key))
 
 
 @dataclass(slots=True)

@@ -276,7 +276,9 @@ def _strongest(viewer: Viewer) -> Select[Any]:
 
 
 def _identified(viewer: Viewer) -> Select[Any]:
-    return select(*stored(memories)).where(*visible_to(viewer), _given_ids())
+    return select(*stored(memories)).where(
+        *visible_to(viewer), memories.c.memory_id == any_(given("ids", ARRAY(Uuid())))
+    )
 
 
 def _pinned(viewer: Viewer, limit: int) -> Select[Any]:
@@ -288,7 +290,3 @@ def _pinned(viewer: Viewer, limit: int) -> Select[Any]:
 
 def _findable(viewer: Viewer) -> Select[Any]:
     return select(*stored(memories)).where(*visible_to(viewer), active(), unasked())
-
-
-def _given_ids() -> ColumnElement[bool]:
-    return memories.c.memory_id == any_(given("ids", ARRAY(Uuid())))

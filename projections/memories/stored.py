@@ -46,23 +46,19 @@ def as_memory(row: Row) -> Memory:
         row["merged_into"],
         row["purge_at"],
         Cause(row["deleted_cause"]) if row["deleted_cause"] else None,
-        _identity(row),
+        Identity(
+            MemoryType(row["type"]) if row["type"] else None,
+            EntityType(row["entity_type"]) if row["entity_type"] else None,
+            FactType(row["fact_type"]) if row["fact_type"] else None,
+            Source(row["source"]),
+            row["memory_key"],
+            tuple(row["entity_refs"]),
+            row["entity_label"],
+            tuple(row["topics"]),
+        ),
         Origin(row["origin"]),
     )
 
 
 def _experience(row: Row) -> Experience | None:
     return None if row["experience"] is None else experience_of(row["experience"])
-
-
-def _identity(row: Row) -> Identity:
-    return Identity(
-        MemoryType(row["type"]) if row["type"] else None,
-        EntityType(row["entity_type"]) if row["entity_type"] else None,
-        FactType(row["fact_type"]) if row["fact_type"] else None,
-        Source(row["source"]),
-        row["memory_key"],
-        tuple(row["entity_refs"]),
-        row["entity_label"],
-        tuple(row["topics"]),
-    )

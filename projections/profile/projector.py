@@ -45,7 +45,20 @@ class ProfileProjector:
     kinds = Kinds(FieldEvent | TodoEvent | UserSeeded)
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
-        rows = await _rows(connection, batch)
+        patches = {
+            (*owner(event), event.payload.patch_id)
+            for event in batch
+            if isinstance(event.payload, ProfileProposed | ProfileDecided)
+        }
+        places = {(*owner(one), place_of(one.payload.field)) for one in batch if isinstance(one.payload, ProfileErased)}
+        todo_ids = {(*owner(event), event.payload.todo_id) for event in batch if isinstance(event.payload, TodoEvent)}
+        known = await load(connection, consent, patches)
+        rows = {
+            consent: {**known, **await _proposed_for(connection, places)},
+            profile_fields: await load(connection, profile_fields, places),
+            todos: await load(connection, todos, todo_ids),
+            seeds: {},
+        }
         changed: dict[Table, dict[Key, Row]] = {table: {} for table in rows}
         for event in batch:
             for table, key, row in after(rows, event):
@@ -56,24 +69,6 @@ class ProfileProjector:
 
 Rows = Mapping[Table, dict[Key, Row]]
 Change = tuple[Table, Key, Row]
-
-
-async def _rows(connection: AsyncConnection, batch: Sequence[Recorded]) -> Rows:
-    """The current rows that the batch changes."""
-    patches = {
-        (*owner(event), event.payload.patch_id)
-        for event in batch
-        if isinstance(event.payload, ProfileProposed | ProfileDecided)
-    }
-    places = {(*owner(one), place_of(one.payload.field)) for one in batch if isinstance(one.payload, ProfileErased)}
-    todo_ids = {(*owner(event), event.payload.todo_id) for event in batch if isinstance(event.payload, TodoEvent)}
-    known = await load(connection, consent, patches)
-    return {
-        consent: {**known, **await _proposed_for(connection, places)},
-        profile_fields: await load(connection, profile_fields, places),
-        todos: await load(connection, todos, todo_ids),
-        seeds: {},
-    }
 
 
 async def _proposed_for(connection: AsyncConnection, places: Collection[Key]) -> dict[Key, Row]:
@@ -105,7 +100,8 @@ def after(rows: Rows, event: Recorded) -> Sequence[Change]:
         case TodoOpened(todo_id=todo_id):
             return [(todos, (*whose, todo_id), _opened(event, payload))]
         case TodoChanged(todo_id=todo_id) if todo := rows[todos].get((*whose, todo_id)):
-            return [(todos, (*whose, todo_id), _changed(event, payload, todo))]
+            now = {"kind": payload.kind, "text": payload.text, "status": payload.status, "due": payload.due}
+            return [(todos, (*whose, todo_id), {**todo, **now, "updated_at": event.recorded_at, "seq": event.seq})]
         case TodoErased(todo_id=todo_id) if todo := rows[todos].get((*whose, todo_id)):
             return [(todos, (*whose, todo_id), {**todo, "text": "", "seq": event.seq})]
         case UserSeeded(seed=seed):
@@ -194,11 +190,6 @@ def _opened(event: Recorded, opened: TodoOpened) -> Row:
         "created_at": event.recorded_at,
         "updated_at": event.recorded_at,
     }
-
-
-def _changed(event: Recorded, change: TodoChanged, before: Row) -> Row:
-    now = {"kind": change.kind, "text": change.text, "status": change.status, "due": change.due}
-    return {**before, **now, "updated_at": event.recorded_at, "seq": event.seq}
 
 
 def _seeded(event: Recorded, seeded: UserSeeded) -> Row:

@@ -53,26 +53,17 @@ class WatchReads(Reading):
             events += await self._log.decode(batch, unread=True)  # Several batches, while somebody writes.
         if not events:
             return Watched(since, ())
-        touched = _touched(events)
+        # The event of each row of the history, by the id of the row.
+        known = (event for event in events if not isinstance(event.payload, Unread))
+        touched = {uuid5(event.event_id, one.id): event for event in known for one in subjects(event.payload)}
         seq = events[-1].seq
         if not touched:
             return Watched(seq, ())
         moment = Moment(after=Position(stream, seq), deadline=deadline)
-        rows = await self._read(viewer, moment, _projections(touched), partial(_rows, ids=list(touched)))
+        kinds = {one.kind for event in touched.values() for one in subjects(event.payload)}
+        of_kinds = (PROFILE if kind == FIELD.name else _schema(kind) for kind in kinds)
+        rows = await self._read(viewer, moment, sorted({HISTORY, *of_kinds}), partial(_rows, ids=list(touched)))
         return Watched(seq, [_change(row, touched[row["id"]]) for row in rows])
-
-
-def _touched(events: Sequence[Recorded]) -> Mapping[UUID, Recorded]:
-    """The event of each row of the history, by the id of the row."""
-    known = (event for event in events if not isinstance(event.payload, Unread))
-    return {uuid5(event.event_id, one.id): event for event in known for one in subjects(event.payload)}
-
-
-def _projections(touched: Mapping[UUID, Recorded]) -> Sequence[str]:
-    """Those that tell which of the subjects an agent may see."""
-    kinds = {one.kind for event in touched.values() for one in subjects(event.payload)}
-    of_kinds = (PROFILE if kind == FIELD.name else _schema(kind) for kind in kinds)
-    return sorted({HISTORY, *of_kinds})
 
 
 def _schema(kind: str) -> str:

@@ -61,8 +61,12 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     fewest = FEWEST if asked.profile is DEFAULT and not asked.slot and not asked.ahead else CANDIDATES
     asked = replace(asked, limit=max(limit, fewest))
     answers = await _found(asked, sources)
-    if (own := _in_first_person(asked, answers)) is not asked:
-        asked, answers = own, await _found(own, sources)
+    # As the user would ask, if the question calls them by a name that they said is theirs.
+    called = {name for one in answers.values() for name in one.called}
+    if called:
+        text = in_first_person(asked.question.text, called)
+        asked = replace(asked, question=replace(asked.question, text=text))
+        answers = await _found(asked, sources)
     found = [answers[source] for source in sources if source in answers]
     wanted = [hit for one in found for hit in one.hits if asked.wants(hit.kind)]
     hits = best_first(asked, weighed(asked, wanted))
@@ -101,13 +105,6 @@ async def _found(asked: Asked, sources: Sequence[Source]) -> Mapping[Source, Fou
         _of_those_that_hold(asked, tuple(one for one in sources if one is not RECORDED)),
     )
     return {RECORDED: recorded, **others}
-
-
-def _in_first_person(asked: Asked, answers: Mapping[Source, Found]) -> Asked:
-    """As the user would ask, if the question calls them by a name that they said is theirs."""
-    called = {name for one in answers.values() for name in one.called}
-    text = in_first_person(asked.question.text, called)
-    return replace(asked, question=replace(asked.question, text=text)) if called else asked
 
 
 async def nothing() -> Found:
@@ -321,17 +318,13 @@ async def settled(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
         there |= {str(id_): hit_of_memory(row) for id_, row in rows.items()}
     placed: dict[str, Hit] = {}
     for hit in marked:
-        for one in reversed(_line(hit, there)):
+        # A hit, what superseded it, what superseded that, and so on.
+        line = [hit]
+        while (later := line[-1].superseded_by) and later in there and there[later] not in line:
+            line.append(there[later])
+        for one in reversed(line):
             placed.setdefault(one.id, replace(one, score=max(one.score, hit.score)))
     return trusted_first(asked, list(placed.values()))
-
-
-def _line(hit: Hit, there: Mapping[str, Hit]) -> Sequence[Hit]:
-    """A hit, what superseded it, what superseded that, and so on."""
-    line = [hit]
-    while (later := line[-1].superseded_by) and later in there and there[later] not in line:
-        line.append(there[later])
-    return line
 
 
 def hit_of_memory(row: Mapping[str, Any]) -> Hit:
@@ -347,7 +340,12 @@ async def _superseded(asked: Asked, hits: Sequence[Hit]) -> Mapping[str, str]:
     hits = [hit for hit in hits if not hit.origin.external]  # What comes from outside supersedes nothing.
     if not (states := state.asked_states(asked.question.text)):
         return by
-    said = [one for hit in hits if hit.kind not in (FACT, SUMMARY) and (one := _statement(hit, states))]
+    said = [
+        one
+        for hit in hits
+        if hit.kind not in (FACT, SUMMARY)
+        and (one := state.statement(hit.id, hit.row.get("speaker") or "", hit.row["text"], hit.date, states))
+    ]
     by = {**state.superseded(said, states), **by}
     now = {(one.subject, one.state): one for one in said if one.id not in by}
     for hit in hits:
@@ -377,7 +375,3 @@ async def _superseded(asked: Asked, hits: Sequence[Hit]) -> Mapping[str, str]:
                 news = [one for one in said if state.news_after(one, subjects, of, value, told)]
                 by |= {fact.id: max(news, key=lambda one: one.at).id} if news else {}
     return by
-
-
-def _statement(hit: Hit, states: frozenset[str]) -> state.Statement | None:
-    return state.statement(hit.id, hit.row.get("speaker") or "", hit.row["text"], hit.date, states)

@@ -136,9 +136,4 @@ def _texts(batch: Sequence[Recorded]) -> dict[Key, _Said]:
             case payload:
                 for id_ in _erased(payload):
                     said.pop((*owner(event), id_), None)
-    return {key: _Said(text, _hash(text), seq) for key, (text, seq) in said.items() if text}
-
-
-def _hash(text: str) -> bytes:
-    """Identifies a text of a subject."""
-    return sha256(text.encode()).digest()[:16]
+    return {key: _Said(text, sha256(text.encode()).digest()[:16], seq) for key, (text, seq) in said.items() if text}
