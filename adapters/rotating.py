@@ -80,7 +80,21 @@ async def rotate_master_key(
         old = keys.decoded(settings.master_key, field="master_key")
         return Rotated(await _rotated(settings, old, new_key, progressed), None)
     with _alone(settings):
-        return await _rotate_file(settings, new_key, progressed)
+        file = _key_file(settings)
+        ready = file.with_name(keys.NEXT)
+        generated = not ready.exists()
+        # An earlier rotation may have been stopped when only its last step was left.
+        old_file = file if generated or file.exists() else ready
+        try:
+            count = await _rotated(settings, keys.from_file(old_file), _prepared(ready, new_key), progressed)
+        except DataDirectoryInUse:
+            if generated:
+                ready.unlink()
+            raise
+        if old_file == file:
+            file.rename(file.with_name(f"master.key.until-{now():%Y%m%dT%H%M%SZ}"))
+        ready.rename(file)
+        return Rotated(count, max(file.parent.glob("master.key.until-*"), default=None))
 
 
 @contextmanager
@@ -95,24 +109,6 @@ def _alone(settings: Settings) -> Iterator[None]:
         yield
     finally:
         lock.release()
-
-
-async def _rotate_file(settings: Settings, new_key: bytes | None, progressed: Progressed) -> Rotated:
-    file = _key_file(settings)
-    ready = file.with_name(keys.NEXT)
-    generated = not ready.exists()
-    # An earlier rotation may have been stopped when only its last step was left.
-    old_file = file if generated or file.exists() else ready
-    try:
-        count = await _rotated(settings, keys.from_file(old_file), _prepared(ready, new_key), progressed)
-    except DataDirectoryInUse:
-        if generated:
-            ready.unlink()
-        raise
-    if old_file == file:
-        file.rename(file.with_name(f"master.key.until-{now():%Y%m%dT%H%M%SZ}"))
-    ready.rename(file)
-    return Rotated(count, max(file.parent.glob("master.key.until-*"), default=None))
 
 
 def _key_file(settings: Settings) -> Path:

@@ -16,7 +16,7 @@ from mnemolog.adapters.artifacts.chunks import Section, pieces
 from mnemolog.adapters.artifacts.content import load
 from mnemolog.adapters.artifacts.reading import Found, Refused
 from mnemolog.adapters.artifacts.sandbox import read_apart, run
-from mnemolog.adapters.jobs.job import LATER, Attempt, Job, Kind
+from mnemolog.adapters.jobs.job import LATER, Attempt, Kind
 from mnemolog.adapters.services import Services
 from mnemolog.commands.artifacts import ARTIFACTS, ExtractedText, RecordExtraction
 from mnemolog.commands.models import Completion, ImageDescription
@@ -100,7 +100,7 @@ async def _find(engine: Services, attempt: Attempt) -> None:
 
 
 async def _extract(engine: Services, attempt: Attempt) -> None:
-    stream, artifact_id = _subject(attempt.job)
+    stream, artifact_id = attempt.job.owner, UUID(str(attempt.job.payload["artifact_id"]))
     who = {"tenant": stream.tenant, "user_id": stream.owner, "actor": ACTOR, "artifact_id": artifact_id}
     empty = validated(RecordExtraction, who)
     artifact = (await engine.writes.handler.read(ARTIFACTS, empty)).known.get(artifact_id)
@@ -123,10 +123,6 @@ async def _extract(engine: Services, attempt: Attempt) -> None:
         await engine.writes.handler.handle(ARTIFACTS, command.model_copy(update={"agent_id": artifact.agent_id}))
     except NotFound:  # The user was erased meanwhile.
         return
-
-
-def _subject(job: Job) -> tuple[StreamId, UUID]:
-    return job.owner, UUID(str(job.payload["artifact_id"]))
 
 
 async def _read(

@@ -84,7 +84,10 @@ def read(content: bytes, name: str, mime: str) -> Found:
     if declared.startswith("image/") and declared != SVG:
         return _image(content, declared)
     if declared.startswith(("audio/", "video/")):
-        return _recording(content, declared)
+        mpeg = len(content) > 1 and content[0] == 0xFF and content[1] & 0xE0 == 0xE0
+        if not mpeg and not any(content[at : at + len(begin)] == begin for at, begin in RECORDINGS):
+            raise Refused(Refusal.WRONG_TYPE, "the content does not begin as a recording does")
+        return Found(declared.partition("/")[0])
     if declared == PDF or ending in ("pdf", "docx", "docm"):
         raise Refused(Refusal.WRONG_TYPE, "the content does not begin as this type does")
     return _text(content, declared, ending)
@@ -305,24 +308,13 @@ def _image(content: bytes, declared: str) -> Found:
     return Found("image", f"Pillow {__version__}", picture=b64encode(out.getvalue()).decode(), media_type=media_type)
 
 
-def _recording(content: bytes, declared: str) -> Found:
-    mpeg = len(content) > 1 and content[0] == 0xFF and content[1] & 0xE0 == 0xE0
-    if not mpeg and not any(content[at : at + len(begin)] == begin for at, begin in RECORDINGS):
-        raise Refused(Refusal.WRONG_TYPE, "the content does not begin as a recording does")
-    return Found(declared.partition("/")[0])
-
-
-def _limit(limits: dict[str, int]) -> None:
-    """Forbids writing files and core dumps, and limits memory and processor time."""
+def main() -> None:
+    request: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
+    limits = request["limits"]  # Of memory and processor time; no files and no core dumps are written.
     resource.setrlimit(resource.RLIMIT_AS, (limits["bytes"], limits["bytes"]))
     resource.setrlimit(resource.RLIMIT_CPU, (limits["seconds"], limits["seconds"] + 1))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def main() -> None:
-    request: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
-    _limit(request["limits"])
     try:
         answer: dict[str, Any] = asdict(read(sys.stdin.buffer.read(), request["name"], request["mime"]))
     except Refused as refused:

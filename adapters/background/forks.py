@@ -60,16 +60,11 @@ def _cut_off_in_child() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for name in os.listdir(DESCRIPTORS):
         with suppress(OSError):
-            if _peer(int(name)) in _peers:
+            with socket.socket(fileno=os.dup(int(name))) as one:
+                peer = one.getpeername()
+            if (peer[:2] if isinstance(peer, tuple) else peer) in _peers:
                 os.dup2(nothing, int(name), inheritable=False)
     os.close(nothing)
-
-
-def _peer(descriptor: int) -> Peer | None:
-    """The address that a descriptor is connected to; OSError if it is not a connected socket."""
-    with socket.socket(fileno=os.dup(descriptor)) as one:
-        peer = one.getpeername()
-    return (peer[0], peer[1]) if isinstance(peer, tuple) else peer
 
 
 os.register_at_fork(after_in_child=_cut_off_in_child)

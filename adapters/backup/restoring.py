@@ -139,7 +139,15 @@ async def _load(settings: Settings, archive: ArchiveReader, master_key: bytes, b
             try:
                 await asyncio.to_thread(migrate, endpoints.postgres_dsn, archive.manifest.revision)
                 async with connection.transaction():
-                    await _load_tables(connection, archive, master_key, bar)
+                    # The roots come first, so that a wrong master key fails early.
+                    tables = sorted(archive.manifest.tables, key=lambda one: (one.schema, one.table) != ROOTS)
+                    with bar("loading", sum(one.bytes for one in tables)) as progressed:
+                        for member in tables:
+                            await _load_table(connection, archive, member, progressed)
+                            if (member.schema, member.table) == ROOTS:
+                                async with connection.cursor(row_factory=dict_row) as cursor:
+                                    require_opened(await (await cursor.execute(_ROOTS)).fetchall(), master_key)
+                    await connection.execute(_GO_ON)
                 await asyncio.to_thread(migrate, endpoints.postgres_dsn)
             except BaseException:
                 for [name] in await (await connection.execute(_OURS)).fetchall():
@@ -155,18 +163,6 @@ async def _require_new(connection: AsyncConnection[Any], setting: str) -> None:
             field=setting,
             fix="restore into a new database",
         )
-
-
-async def _load_tables(connection: AsyncConnection[Any], archive: ArchiveReader, master_key: bytes, bar: Bar) -> None:
-    """Load everything in one transaction. The roots come first, so that a wrong master key fails early."""
-    tables = sorted(archive.manifest.tables, key=lambda one: (one.schema, one.table) != ROOTS)
-    with bar("loading", sum(one.bytes for one in tables)) as progressed:
-        for member in tables:
-            await _load_table(connection, archive, member, progressed)
-            if (member.schema, member.table) == ROOTS:
-                async with connection.cursor(row_factory=dict_row) as cursor:
-                    require_opened(await (await cursor.execute(_ROOTS)).fetchall(), master_key)
-    await connection.execute(_GO_ON)
 
 
 async def _load_table(

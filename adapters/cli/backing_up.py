@@ -10,7 +10,6 @@ from typer.core import TyperGroup
 import mnemolog
 from mnemolog.adapters.backup.archive import Manifest
 from mnemolog.adapters.backup.backing_up import back_up, size
-from mnemolog.adapters.backup.restoring import Restored
 from mnemolog.adapters.backup.restoring import restore as restored
 from mnemolog.adapters.cli import output, panels, verifying
 from mnemolog.adapters.cli.options import Json
@@ -112,16 +111,12 @@ def restore(
     if json:
         output.as_json(found.as_dict())
     else:
-        _show(found)
+        events, streams = found.manifest.count("events"), found.manifest.count("heads")
+        output.done(
+            f"{output.count(events, 'event')} of {output.count(streams, 'stream')} restored, "
+            f"as they were at {found.manifest.taken_at:%Y-%m-%d %H:%M:%SZ}"
+        )
+        verifying.show(found.report)
+        output.console.print("  [dim]data erased since then is back: erase it again[/]")
     if not found.report.clean:
         raise typer.Exit(1)
-
-
-def _show(found: Restored) -> None:
-    events, streams = found.manifest.count("events"), found.manifest.count("heads")
-    output.done(
-        f"{output.count(events, 'event')} of {output.count(streams, 'stream')} restored, "
-        f"as they were at {found.manifest.taken_at:%Y-%m-%d %H:%M:%SZ}"
-    )
-    verifying.show(found.report)
-    output.console.print("  [dim]data erased since then is back: erase it again[/]")

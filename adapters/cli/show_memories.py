@@ -1,6 +1,6 @@
 """Output for people: memories, messages and what a search found of them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -55,15 +55,6 @@ def _summaries(page: Page[SummaryView]) -> None:
 def _search(found: SearchResult) -> None:
     if found.header:
         output.header(found.header)
-    _hits(found.hits, found.nothing)
-    for hit in found.related:
-        output.line("related:", hit.text)
-    _unknown(found, listed=bool(found.hits))
-    _made_with(found)
-
-
-def _hits(found: Sequence[AnyHit], nothing: str) -> None:
-    """The best first, or `nothing`."""
     rows = [
         (
             f"{hit.score:.2f}",
@@ -72,9 +63,13 @@ def _hits(found: Sequence[AnyHit], nothing: str) -> None:
             f"{_text(hit)}{'' if hit.current else ' (former)'}",
             output.id_of(hit.id),
         )
-        for hit in found
+        for hit in found.hits
     ]
-    output.show(("score", "date", "category", "text", "id"), rows, nothing=nothing, short=True)
+    output.show(("score", "date", "category", "text", "id"), rows, nothing=found.nothing, short=True)
+    for hit in found.related:
+        output.line("related:", hit.text)
+    _unknown(found, listed=bool(found.hits))
+    _made_with(found)
 
 
 def _text(hit: AnyHit) -> str:

@@ -180,7 +180,12 @@ async def _clean(engine: Services, written: Sequence[_Written]) -> tuple[int, Ma
     gone, positions = _gone(written), sorted({one.receipt.position for one in written}, key=lambda at: at.seq)
     taken = [id_ for one in written for id_ in (*one.found.memories, *map(subject_id, one.found.turns))]
     try:
-        messages = await _purge(engine, written)
+        command, receipt = written[-1].command, written[-1].receipt
+        turns = frozenset(turn for one in written for turn in one.found.turns)
+        waiting, set_aside = _named(command, turns, await engine.api_keys.producers())
+        if isinstance(command, EraseUser) and await _came_back(engine, receipt):
+            set_aside = waiting
+        messages = await purge_turns(engine.nats.jetstream(), waiting, set_aside)
     finally:  # JetStream may not answer, and the log of API keys may be damaged: the rest goes nevertheless.
         held_up = await remove(engine, positions, taken, gone)
     if gone is None and not await _came_back(engine, written[-1].receipt):
@@ -197,16 +202,6 @@ async def forget_work(engine: Services, stream: StreamId) -> None:
 async def _came_back(engine: Services, receipt: Receipt) -> bool:
     """Whether this is a retry of a user's erasure, by its key, which does not cover what was written since."""
     return receipt.already and await engine.log.head(receipt.stream) > receipt.last_seq
-
-
-async def _purge(engine: Services, written: Sequence[_Written]) -> int:
-    """Delete waiting turns and dead letters; returns how many."""
-    command, receipt = written[-1].command, written[-1].receipt
-    turns = frozenset(turn for one in written for turn in one.found.turns)
-    waiting, set_aside = _named(command, turns, await engine.api_keys.producers())
-    if isinstance(command, EraseUser) and await _came_back(engine, receipt):
-        set_aside = waiting
-    return await purge_turns(engine.nats.jetstream(), waiting, set_aside)
 
 
 async def remove(

@@ -101,7 +101,10 @@ async def _places(engine: Services, target: Target, phrase: str | None) -> Async
         yield await stores.keys_in_redis(redis, target, phrase)
     finally:
         await redis.aclose()
-    yield await _blobs(engine, target)
+    # What is left of an erased artifact cannot be decrypted, but should not be there.
+    kept = {name.partition("/")[2] async for name in engine.blobs.names(target.subject.stream)}
+    found = sorted(kept & target.blobs)
+    yield ProofPlace("artifacts", len(kept), len(found), found=tuple(found[:NAMED]))
     for place in stores.files(engine.settings.directory, phrase if engine.principal is None else None):
         yield place
 
@@ -127,13 +130,6 @@ async def _checkpoints(engine: Services, target: Target, phrase: str) -> ProofPl
                 shown = any(form in text for text in texts for form in wanted)
                 verdicts.append((f"checkpoint {place[1]} of {thread.agent_id} in {thread.thread_id}", shown))
     return tallied("checkpoints", verdicts)
-
-
-async def _blobs(engine: Services, target: Target) -> ProofPlace:
-    """The user's blobs; what is left of an erased artifact cannot be decrypted, but should not be there."""
-    kept = {name.partition("/")[2] async for name in engine.blobs.names(target.subject.stream)}
-    found = sorted(kept & target.blobs)
-    return ProofPlace("artifacts", len(kept), len(found), found=tuple(found[:NAMED]))
 
 
 async def _copies_in_mem0(engine: Services, target: Target, phrase: str | None) -> ProofPlace | None:

@@ -100,7 +100,14 @@ async def scrub(
     for setting, dsn in zip(("postgres_url", "projections_url"), databases, strict=False):
         async with await AsyncConnection.connect(dsn, autocommit=True) as connection:
             try:
-                await _outlast(connection, progressed, wait)
+                # No transaction may be open that began before this call.
+                [(mark,)] = await (await connection.execute(_MARK)).fetchall()
+                give_up = time.monotonic() + wait
+                while found := await (await connection.execute(_OLDER, [str(mark)])).fetchone():
+                    progressed(f"waiting for a transaction of {found[1]}")
+                    if time.monotonic() > give_up:
+                        raise _open("keeps Postgres from removing deleted rows", *found)
+                    await asyncio.sleep(0.1)
                 tables += await _rewrite_tables(connection, progressed, wait)
                 segments += await _write_wal_over(connection, progressed)
             except psycopg.errors.InsufficientPrivilege as error:
@@ -110,17 +117,6 @@ async def scrub(
                     fix="run it as a superuser, or as a member of pg_checkpoint that may execute pg_switch_wal()",
                 ) from error
     return Scrubbed(tables, segments)
-
-
-async def _outlast(connection: AsyncConnection[Any], progressed: Progressed, wait: float) -> None:
-    """Return when no transaction is open that began before this call."""
-    [(mark,)] = await (await connection.execute(_MARK)).fetchall()
-    give_up = time.monotonic() + wait
-    while found := await (await connection.execute(_OLDER, [str(mark)])).fetchone():
-        progressed(f"waiting for a transaction of {found[1]}")
-        if time.monotonic() > give_up:
-            raise _open("keeps Postgres from removing deleted rows", *found)
-        await asyncio.sleep(0.1)
 
 
 async def _rewrite_tables(connection: AsyncConnection[Any], progressed: Progressed, wait: float) -> int:

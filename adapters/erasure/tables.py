@@ -110,7 +110,13 @@ async def look_through(
     while left := [one for one in await _tables(connection) if one.oid not in seen]:
         for one in left:
             try:
-                place = await _looked_at(connection, database, one, sought, phrase)
+                rows = table(one.name, *map(column, one.types), schema=one.schema)
+                whose = _owned(one, rows, sought.target)
+                shown = or_(_named(one, rows, sought), _worded(one, rows, phrase) if phrase else false())
+                statement = select(func.count(), func.count().filter(shown)).select_from(rows).where(whose)
+                looked_at, readable = (await connection.execute(statement)).one()
+                found = await _first(connection, one, rows, and_(whose, shown), phrase) if readable else ()
+                place = ProofPlace(f"{database} {one.schema}.{one.name}", looked_at, readable, found=found)
             except DBAPIError as error:
                 if not is_gone(error):
                     raise
@@ -119,18 +125,6 @@ async def look_through(
             await connection.commit()  # A rebuild that replaces the table would wait for its lock.
             seen.add(one.oid)
             yield place
-
-
-async def _looked_at(
-    connection: AsyncConnection, database: str, one: Columns, sought: "_Sought", phrase: str | None
-) -> ProofPlace:
-    rows = table(one.name, *map(column, one.types), schema=one.schema)
-    whose = _owned(one, rows, sought.target)
-    shown = or_(_named(one, rows, sought), _worded(one, rows, phrase) if phrase else false())
-    statement = select(func.count(), func.count().filter(shown)).select_from(rows).where(whose)
-    looked_at, readable = (await connection.execute(statement)).one()
-    found = await _first(connection, one, rows, and_(whose, shown), phrase) if readable else ()
-    return ProofPlace(f"{database} {one.schema}.{one.name}", looked_at, readable, found=found)
 
 
 async def _first(
@@ -226,7 +220,10 @@ def _more_than_shape(one: Columns, rows: TableClause) -> ColumnElement[bool]:
     match one.name:
         case "memories":
             experienced = rows.c.experience.is_not(None) if "experience" in one.types else false()
-            return or_(rows.c.text != "", rows.c.document != "", _identified(one, rows), experienced)
+            # Tables of earlier versions have no such columns.
+            texts = [rows.c[name] != "" for name in ("memory_key", "entity_label") if name in one.types]
+            lists = [func.cardinality(rows.c[name]) > 0 for name in ("entity_refs", "topics") if name in one.types]
+            return or_(rows.c.text != "", rows.c.document != "", or_(false(), *texts, *lists), experienced)
         case "messages":
             return or_(rows.c.text != "", rows.c.speaker != "", rows.c.document != "")
         case "history":
@@ -252,13 +249,6 @@ def _more_than_shape(one: Columns, rows: TableClause) -> ColumnElement[bool]:
             return rows.c.text != ""
         case _:
             return true()
-
-
-def _identified(one: Columns, rows: TableClause) -> ColumnElement[bool]:
-    """Whether a memory's row names its entities; tables of earlier versions have no such columns."""
-    texts = [rows.c[name] != "" for name in ("memory_key", "entity_label") if name in one.types]
-    lists = [func.cardinality(rows.c[name]) > 0 for name in ("entity_refs", "topics") if name in one.types]
-    return or_(false(), *texts, *lists)
 
 
 def _worded(one: Columns, rows: TableClause, phrase: str) -> ColumnElement[bool]:

@@ -196,7 +196,12 @@ def _events(source: Source, head: Head) -> Iterator[NewEvent]:
         seq += 1
         if line.seq != seq:
             raise InvalidInput(f"{line.seq} is not the next seq", field=f"line {number} seq", fix="export it again")
-        yield _event(line, number)
+        try:
+            event = line.event()
+            require_admitted(event)
+        except MnemologError as error:
+            raise at_line(number, error) from error
+        yield event
     if seq != head.events:
         raise InvalidInput(
             f"the file has {seq:,} of {head.events:,} events",
@@ -239,15 +244,6 @@ def _parts(source: Source, head: Head) -> Iterator[tuple[int, Part]]:
         raise InvalidInput(
             "the file does not have all checkpoints", field="path", fix="it is truncated: export it again"
         )
-
-
-def _event(line: EventLine, number: int) -> NewEvent:
-    try:
-        event = line.event()
-        require_admitted(event)
-    except MnemologError as error:
-        raise at_line(number, error) from error
-    return event
 
 
 def _counted(batches: Iterator[Sequence[NewEvent]], progressed: Callable[[int], None]) -> Iterator[Sequence[NewEvent]]:

@@ -147,19 +147,15 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
     """Errors of FastAPI's validation, in the form of our own."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
-    found = invalid_input(cast(ValidationError, error), _model_of(request))  # Both list their errors in the same form.
+    parameters = inspect.signature(request.scope["endpoint"]).parameters
+    annotated = parameters["request"].annotation if "request" in parameters else None
+    model = getattr(annotated, "__origin__", annotated)
+    model = model if isinstance(model, type) and issubclass(model, BaseModel) else None
+    found = invalid_input(cast(ValidationError, error), model)  # Both list their errors in the same form.
     place, _, path = found.field.partition(".")
     no_object = not path and first["type"] in ("missing", "model_attributes_type")
     fix = "send one JSON object with Content-Type: application/json" if no_object else found.fix
     return error_answer(type(found)(found.message, field=path or place, fix=fix), 422)
-
-
-def _model_of(request: Request) -> type[BaseModel] | None:
-    """The model of the request's body or query."""
-    parameters = inspect.signature(request.scope["endpoint"]).parameters
-    annotated = parameters["request"].annotation if "request" in parameters else None
-    model = getattr(annotated, "__origin__", annotated)
-    return model if isinstance(model, type) and issubclass(model, BaseModel) else None
 
 
 async def _on_http(request: Request, error: Exception) -> Response:

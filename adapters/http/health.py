@@ -1,7 +1,6 @@
 """The route that reports the engine's health."""
 
 import asyncio
-from collections.abc import Mapping
 from typing import Literal
 
 from mnemolog.adapters.http.routes import TheEngine, api_router
@@ -26,7 +25,11 @@ async def get_health(engine: TheEngine) -> HealthView | LiveView:
     if engine.principal is NOBODY:
         return LiveView()
     async with asyncio.timeout(DEADLINE_SECONDS):
-        stopped = _places(await engine.projections.stopped())
+        # The type of the error; its text, which may quote a memory, stays in the log.
+        stopped = {
+            name: {stream: ": ".join(reason.split(": ")[:2]) for stream, reason in streams.items()}
+            for name, streams in (await engine.projections.stopped()).items()
+        }
         shown = stopped if engine.principal is None or engine.principal.may(Role.ADMIN) else {}  # They name users.
         lag = await engine.projections.lag()
         outbox = await engine.outbox.size()
@@ -44,11 +47,3 @@ async def get_health(engine: TheEngine) -> HealthView | LiveView:
         failed_jobs=failed,
         paused_minds=paused,
     )
-
-
-def _places(stopped: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    """Where each stream stopped and the type of the error; its text, which may quote a memory, stays in the log."""
-    return {
-        name: {stream: ": ".join(reason.split(": ")[:2]) for stream, reason in streams.items()}
-        for name, streams in stopped.items()
-    }

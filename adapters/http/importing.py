@@ -46,7 +46,14 @@ async def import_user(user_id: UserInQuery, request: Request, engine: TheEngine)
     require_admin(engine, StreamId.of_user(name, engine.settings.tenant))
     file: IO[bytes] = await to_thread(lambda: TemporaryFile(dir=engine.settings.directory))  # noqa: SIM115
     try:
-        await _spool(request, file)
+        # Only one chunk is in memory.
+        chunks: list[bytes] = []
+        async for chunk in request.stream():
+            chunks.append(chunk)
+            if sum(map(len, chunks)) >= CHUNK:
+                await to_thread(file.writelines, chunks)
+                chunks = []
+        await to_thread(file.writelines, chunks)
         found = await to_thread(_checked, file, engine.writes.now())
         lines = _Lines(engine, found, name)
         await lines.begun()
@@ -54,17 +61,6 @@ async def import_user(user_id: UserInQuery, request: Request, engine: TheEngine)
         file.close()
         raise
     return StreamingResponse(lines.reported(file), media_type=NDJSON)
-
-
-async def _spool(request: Request, file: IO[bytes]) -> None:
-    """Spool the body to an unnamed file; only one chunk is in memory."""
-    chunks: list[bytes] = []
-    async for chunk in request.stream():
-        chunks.append(chunk)
-        if sum(map(len, chunks)) >= CHUNK:
-            await to_thread(file.writelines, chunks)
-            chunks = []
-    await to_thread(file.writelines, chunks)
 
 
 def _checked(file: IO[bytes], now: datetime) -> Checked:

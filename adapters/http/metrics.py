@@ -97,20 +97,16 @@ class Measured:
             operation, seconds = operation_of(scope), time.perf_counter() - began
             _requests.labels(operation, str(status)).inc()
             _request_seconds.labels(operation).observe(seconds)
-            _log_request(scope, operation, status, seconds)
-
-
-def _log_request(scope: Scope, operation: str, status: int, seconds: float) -> None:
-    """Without path and query, which name users."""
-    principal = scope.get("state", {}).get("principal")
-    fields = {
-        "method": scope["method"],
-        "operation": operation,
-        "status": status,
-        "milliseconds": round(seconds * 1000, 1),
-        "caller": principal.name if principal else "",
-    }
-    _logger.info("%(method)s %(operation)s %(status)d in %(milliseconds)s ms", fields, extra=fields)
+            # Without path and query, which name users.
+            principal = scope.get("state", {}).get("principal")
+            fields = {
+                "method": scope["method"],
+                "operation": operation,
+                "status": status,
+                "milliseconds": round(seconds * 1000, 1),
+                "caller": principal.name if principal else "",
+            }
+            _logger.info("%(method)s %(operation)s %(status)d in %(milliseconds)s ms", fields, extra=fields)
 
 
 def operation_of(scope: Scope) -> str:

@@ -25,11 +25,15 @@ def turns(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         user = user or speaker
         text = "\n".join(words)
         said = hashlib.sha256(f"{time}\n{speaker}\n{text}".encode()).hexdigest()[:24]
+        try:
+            at = datetime.fromisoformat(time)
+        except ValueError as error:
+            raise InvalidInput(f"{time} is not a time", field=f"line {number}", fix="correct it") from error
         yield (
             f"line {number}",
             {
                 "message_id": f"{number}-{said}",
-                "occurred_at": _instant(time, number),
+                "occurred_at": (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat(),
                 "role": Role.USER if speaker == user else Role.ASSISTANT,
                 "speaker": speaker,
                 "text": text,
@@ -60,11 +64,3 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInput("is not UTF-8", field="path", fix="save it as UTF-8") from error
-
-
-def _instant(time: str, number: int) -> str:
-    try:
-        at = datetime.fromisoformat(time)
-    except ValueError as error:
-        raise InvalidInput(f"{time} is not a time", field=f"line {number}", fix="correct it") from error
-    return (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat()

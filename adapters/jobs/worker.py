@@ -93,7 +93,14 @@ class Worker:
         while True:
             self._wake.clear()
             if loop.time() >= look_at:
-                await self._enqueue_periods()
+                # Counted from the epoch, so that all workers agree.
+                for kind in self._kinds.values():
+                    if kind.every is None:
+                        continue
+                    period = int(self._now().timestamp() // kind.every)
+                    if self._periods.get(kind.name) != period:
+                        await self._queue.enqueue_period(kind.name, period, kind.max_attempts)
+                        self._periods[kind.name] = period
                 await self._let_go(session)
                 for job in await session.stalled():
                     _logger.warning("job %s (%s): %s", job.job_id, job.kind, STALLED)
@@ -103,16 +110,6 @@ class Worker:
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(look_at):
                     await self._wake.wait()
-
-    async def _enqueue_periods(self) -> None:
-        """Enqueue recurring jobs once per period, counted from the epoch so that all workers agree."""
-        for kind in self._kinds.values():
-            if kind.every is None:
-                continue
-            period = int(self._now().timestamp() // kind.every)
-            if self._periods.get(kind.name) != period:
-                await self._queue.enqueue_period(kind.name, period, kind.max_attempts)
-                self._periods[kind.name] = period
 
     async def _let_go(self, session: WorkerSession) -> None:
         """Stop jobs that an operator cancelled, and jobs we no longer hold."""

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
-from mnemolog.adapters.artifacts.reading import Found, Refused
+from mnemolog.adapters.artifacts.reading import Refused
 from mnemolog.adapters.artifacts.sandbox import read_apart
 from mnemolog.adapters.services import Services
 from mnemolog.commands.documents import DOCUMENTS, AddDocument, OfLibrary, same_file, same_source
@@ -54,7 +54,16 @@ async def add(engine: Services, content: bytes, fields: Mapping[str, Any], idemp
     if known is None or not same_file(known, command):
         command = command.model_copy(update=await _read(content, command))
     receipt = await engine.writes.handler.handle(DOCUMENTS, command, idempotency_key=idempotency_key)
-    return await _addition(engine, receipt)
+    [first, *_] = found = [await event_of(engine.log, receipt, place) for place in range(len(receipt.event_ids[:2]))]
+    assert isinstance(first, events.DocumentEvent)
+    id_ = first.document_id
+    if receipt.already:
+        return Addition(id_, Outcome.UNCHANGED, receipt)
+    kinds = {events.DocumentAdded: Outcome.ADDED, events.DocumentRestored: Outcome.RESTORED}
+    outcome = kinds.get(type(first), Outcome.CHANGED)
+    revision = next((one for one in found if isinstance(one, events.RevisionEvent)), None)
+    counts = {name: len(getattr(revision, name, ())) for name in ("added", "moved", "removed")}
+    return Addition(id_, outcome, receipt, **counts)
 
 
 def _type(source: str) -> str:
@@ -75,30 +84,11 @@ async def _read(content: bytes, command: AddDocument) -> dict[str, Any]:
     if len(found.chunks) > MAX_CHUNKS:
         raise _unreadable(f"it has {len(found.chunks):,} chunks, at most {MAX_CHUNKS:,} are kept")
     chunks = tuple(events.StoredChunk(text=text, place=place) for place, text in found.chunks)
-    return {"title": _title(found), "reader": found.reader, "chunks": chunks}
-
-
-def _title(found: Found) -> str:
-    """The title of the document, or else its first heading."""
     heading = next((place for place, _ in found.chunks if place), "")
     first = "" if found.pages is not None else heading.partition(" > ")[0]
-    return " ".join((found.title or first).split())[:200]
+    return {"title": " ".join((found.title or first).split())[:200], "reader": found.reader, "chunks": chunks}
 
 
 def _unreadable(why: str) -> InvalidInput:
     fix = "send Markdown, HTML, PDF, DOCX or plain text"
     return InvalidInput(f"cannot be read: {why}", field="content", fix=fix)
-
-
-async def _addition(engine: Services, receipt: Receipt) -> Addition:
-    """What the events of a receipt did."""
-    [first, *_] = found = [await event_of(engine.log, receipt, place) for place in range(len(receipt.event_ids[:2]))]
-    assert isinstance(first, events.DocumentEvent)
-    id_ = first.document_id
-    if receipt.already:
-        return Addition(id_, Outcome.UNCHANGED, receipt)
-    kinds = {events.DocumentAdded: Outcome.ADDED, events.DocumentRestored: Outcome.RESTORED}
-    outcome = kinds.get(type(first), Outcome.CHANGED)
-    revision = next((one for one in found if isinstance(one, events.RevisionEvent)), None)
-    counts = {name: len(getattr(revision, name, ())) for name in ("added", "moved", "removed")}
-    return Addition(id_, outcome, receipt, **counts)

@@ -220,7 +220,10 @@ async def propose(
     origin: Origin = Origin.USER,
 ) -> int:
     """Propose a profile field, unless the message was hidden since; how many events that took."""
-    if not await _is_visible(engine, stream, turn_id):
+    state: dict[str, Message] = {}
+    for event in await engine.log.read(stream, tags=[turn_tag(turn_id)]):
+        state |= MESSAGE.evolve(state, event.payload)
+    if turn_id not in state or not state[turn_id].visible:
         return 0
     field = {
         "field": one.predicate,
@@ -231,14 +234,6 @@ async def propose(
     }
     done = await engine.writes.propose({**who, **field, "turn_id": turn_id})
     return 0 if done.receipt.already else len(done.receipt.event_ids)
-
-
-async def _is_visible(engine: Services, stream: StreamId, turn_id: str) -> bool:
-    """Whether a message was neither hidden nor erased since."""
-    state: dict[str, Message] = {}
-    for event in await engine.log.read(stream, tags=[turn_tag(turn_id)]):
-        state |= MESSAGE.evolve(state, event.payload)
-    return turn_id in state and state[turn_id].visible
 
 
 def fact_of(

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from mnemolog.adapters.jobs.job import Attempt, Kind, Payload
 from mnemolog.adapters.maintenance.minds import Ran, Run
-from mnemolog.adapters.maintenance.patrolling import Patrolled, key_of_cycle, patrol
+from mnemolog.adapters.maintenance.patrolling import key_of_cycle, patrol
 from mnemolog.adapters.services import Services
 from mnemolog.domain.errors import MnemologError, NotFound
 from mnemolog.domain.minds.mind import Mind
@@ -41,11 +41,6 @@ def patrols(engine: Services) -> list[Kind]:
 async def run_patrol(run: Run) -> Ran:
     """A patrol of one being, as a run of a mind. NotFound if it has neither scenes nor scene notes."""
     done = await patrol(run.engine, run.viewer, run.run_id, dry_run=run.dry_run)
-    return _as_ran(run, done)
-
-
-def _as_ran(run: Run, done: Patrolled) -> Ran:
-    """One line for each change of a scene; those that grew older are counted. A failed model is told of."""
     ran = run.begun()
     changes = [one for step in done.steps for one in step.changes]
     for one in changes:

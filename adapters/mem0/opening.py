@@ -2,7 +2,6 @@
 
 from contextlib import AsyncExitStack
 from importlib.util import find_spec
-from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
@@ -17,12 +16,6 @@ def mem0_store(stack: AsyncExitStack, settings: Settings) -> Mem0Store | None:
         return None
     if find_spec("mem0") is None:
         raise InvalidInput("needs the extra mem0", field="mem0_file", fix="run `pip install 'mnemolog[mem0]'`")
-    store = Mem0Store(_config(settings), settings.tenant, settings.directory / "mem0")
-    stack.push_async_callback(store.aclose)
-    return store
-
-
-def _config(settings: Settings) -> dict[str, Any]:
     assert settings.mem0_file is not None, "it is set"
     path = settings.mem0_file.expanduser()
     try:
@@ -35,4 +28,6 @@ def _config(settings: Settings) -> dict[str, Any]:
         raise InvalidInput(
             f"{path} is not a mapping", field="mem0_file", fix="write what mem0's `Memory.from_config` takes"
         )
-    return config
+    store = Mem0Store(config, settings.tenant, settings.directory / "mem0")
+    stack.push_async_callback(store.aclose)
+    return store

@@ -75,7 +75,10 @@ class Mem0Store:
             try:
                 step(memory)
             finally:
-                _forget_history(memory)
+                # mem0 notes every text that was added or deleted. We have the log, and an erasure must not leave a
+                # copy.
+                memory.db.close()
+                memory.db = type(memory.db)(IN_MEMORY)
 
         try:
             await asyncio.get_running_loop().run_in_executor(self._thread, run)
@@ -122,27 +125,22 @@ def _write(memory: Any, tenant: str, user_id: str, subject_id: UUID, item: Item 
             user_id=user_id,
             agent_id=_id(item.agent_id),
             run_id=_id(item.run_id),
-            metadata=_metadata(item, where),
+            metadata={
+                **item.metadata,
+                "type": item.type,
+                "category": item.category,
+                "origin": item.origin,
+                "created_at": item.created_at.isoformat(),
+                **({"thread_id": item.thread_id} if item.thread_id else {}),
+                TENANT: where[TENANT],
+                SUBJECT: where[SUBJECT],
+                DIGEST: item.digest,
+            },
             infer=False,
         )
     for one in there:
         if one["id"] not in same:
             _delete(memory, one["id"])
-
-
-def _metadata(item: Item, where: Mapping[str, str]) -> dict[str, Any]:
-    """The caller's own, then ours."""
-    return {
-        **item.metadata,
-        "type": item.type,
-        "category": item.category,
-        "origin": item.origin,
-        "created_at": item.created_at.isoformat(),
-        **({"thread_id": item.thread_id} if item.thread_id else {}),
-        TENANT: where[TENANT],
-        SUBJECT: where[SUBJECT],
-        DIGEST: item.digest,
-    }
 
 
 def _id(given: str | None) -> str | None:
@@ -176,9 +174,3 @@ def _delete_all(memory: Any, where: Mapping[str, str]) -> None:
 def _delete(memory: Any, id_: str) -> None:
     with suppress(ValueError):  # Somebody else has deleted it.
         memory.delete(id_)
-
-
-def _forget_history(memory: Any) -> None:
-    """mem0 notes every text that was added or deleted. We have the log, and an erasure must not leave a copy."""
-    memory.db.close()
-    memory.db = type(memory.db)(IN_MEMORY)

@@ -139,7 +139,19 @@ def document() -> Document:
         "message_bytes": "max_payload of the server, headers counted: 1 MiB by default, 2 MiB embedded",
     }
     for name, channel in described["channels"].items():
-        _complete(described, name, channel)
+        # Replace wildcards by parameters, and add the stream and the headers.
+        channel["address"] = ADDRESSES[name]
+        channel["parameters"] = {key: value for key, value in PARAMETERS.items() if f"{{{key}}}" in ADDRESSES[name]}
+        if name in STREAMS:
+            channel["x-jetstream"] = _stream(STREAMS[name])
+        [reference] = channel["messages"].values()
+        message = described["components"]["messages"][reference["$ref"].rpartition("/")[2]]
+        message.pop("correlationId", None)  # FastStream's; no message here has it.
+        if name == "dead-letters":
+            message["contentType"] = "application/octet-stream"
+        if name in HEADERS:
+            properties = {header: {"type": "string", "description": text} for header, text in HEADERS[name].items()}
+            message["headers"] = {"type": "object", "properties": properties}
     return described
 
 
@@ -176,22 +188,6 @@ def _by_faststream() -> Document:
         text = text.replace(f"{name}:Message:", f"{name}.").replace(f"{name}:", f"{name}.")
     found: Document = json.loads(text)
     return found
-
-
-def _complete(described: Document, name: str, channel: Document) -> None:
-    """Replace wildcards by parameters, and add the stream and the headers."""
-    channel["address"] = ADDRESSES[name]
-    channel["parameters"] = {key: value for key, value in PARAMETERS.items() if f"{{{key}}}" in ADDRESSES[name]}
-    if name in STREAMS:
-        channel["x-jetstream"] = _stream(STREAMS[name])
-    [reference] = channel["messages"].values()
-    message = described["components"]["messages"][reference["$ref"].rpartition("/")[2]]
-    message.pop("correlationId", None)  # FastStream's; no message here has it.
-    if name == "dead-letters":
-        message["contentType"] = "application/octet-stream"
-    if name in HEADERS:
-        properties = {header: {"type": "string", "description": text} for header, text in HEADERS[name].items()}
-        message["headers"] = {"type": "object", "properties": properties}
 
 
 def _stream(name: str) -> Document:

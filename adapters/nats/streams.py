@@ -149,7 +149,8 @@ class Streams:
 
         It keeps its delivery subject, so that subscribers continue without noticing.
         """
-        if missing := await self._missing():
+        names = {info.config.name for info in await self._jetstream.streams_info()}
+        if missing := [config.name for config in self._limits.configs() if config.name and config.name not in names]:
             for name in missing:
                 _logger.error("the stream %s was lost and is made again%s", name, LOST_WITH.get(name, ""))
             await self.ensure()
@@ -167,10 +168,6 @@ class Streams:
             await self._jetstream.add_stream(_noted(config, _limits(config)))
         else:
             await self._jetstream.update_stream(merged(found, config))
-
-    async def _missing(self) -> list[str]:
-        names = {info.config.name for info in await self._jetstream.streams_info()}
-        return [config.name for config in self._limits.configs() if config.name and config.name not in names]
 
     async def _intake(self) -> ConsumerConfig | None:
         try:

@@ -139,25 +139,22 @@ class TurnIntake:
         sender = arrival.sender
         try:
             turn = read_turn(message.data)
-            arrival.recorder = await self._recorder(sender.producer, recorders)
+            # Each producer is looked up once, when its first turn is read, even if unknown.
+            if sender.producer not in recorders:
+                try:
+                    recorders[sender.producer] = await self._in_name_of(sender.producer)
+                except Unauthenticated as refused:
+                    recorders[sender.producer] = refused
+            found = recorders[sender.producer]
+            if isinstance(found, Unauthenticated):
+                raise found
+            arrival.recorder = found
             arrival.command = arrival.recorder.turn(command_fields(turn, sender.tenant))
         except TRANSIENT:
             raise
         except MnemologError as error:
             arrival.outcome = error
         return arrival
-
-    async def _recorder(self, producer: str, known: dict[str, Recorder | Unauthenticated]) -> Recorder:
-        """Each producer is looked up once, when its first turn is read, even if unknown."""
-        if producer not in known:
-            try:
-                known[producer] = await self._in_name_of(producer)
-            except Unauthenticated as refused:
-                known[producer] = refused
-        found = known[producer]
-        if isinstance(found, Unauthenticated):
-            raise found
-        return found
 
     async def _record(self, stream: StreamId, group: Sequence[Arrival]) -> None:
         """In the order in which JetStream received them, across producers."""

@@ -30,7 +30,7 @@ async def shortened(
 
     No artifact is stored for a turn that is recorded, whose text may have been erased since, or that is refused.
     """
-    long = [place for place, one in enumerate(turns) if _is_long(one["text"])]
+    long = [place for place, one in enumerate(turns) if len(one["text"].encode()) > MAX_TEXT_BYTES]
     if not long:
         return turns
     said, new = list(turns), list[int]()
@@ -43,10 +43,6 @@ async def shortened(
     for place in new:
         said[place] = _standing_for(turns[place], await _stored(engine, turns[place]))
     return said
-
-
-def _is_long(text: str) -> bool:
-    return len(text.encode()) > MAX_TEXT_BYTES
 
 
 def _begun(turn: Mapping[str, Any]) -> Mapping[str, Any]:

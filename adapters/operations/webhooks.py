@@ -344,15 +344,11 @@ async def _sending(engine: Engine, request: OneWebhook, store: "WebhookStore") -
     """Conflict if it is paused."""
     hook = await _own(engine, request, store)
     if hook.paused_at:
-        raise _paused(hook)
+        raise Conflict(
+            f"the webhook is paused: {hook.error}", field="webhook_id", fix="resume it with `mnemolog webhook resume`"
+        )
     return hook
 
 
 def _with_secret(hook: Webhook) -> WebhookCreated:
     return WebhookCreated.of(hook).model_copy(update={"secret": hook.secret})
-
-
-def _paused(hook: Webhook) -> Conflict:
-    return Conflict(
-        f"the webhook is paused: {hook.error}", field="webhook_id", fix="resume it with `mnemolog webhook resume`"
-    )

@@ -76,7 +76,13 @@ class LargeOwners:
             self._known[schema] = (self._clock(), names)
         if part.index not in names:
             return False
-        await _prepare(connection)
+        # Once for each connection; in a transaction, which may be rolled back, each time.
+        sync_connection = connection.sync_connection
+        assert sync_connection is not None, "the connection is open"
+        if not sync_connection.info.get(_PREPARED):
+            await fetch_all(connection, _LOADED, [])
+            await fetch_all(connection, _LOOKING, [])
+            sync_connection.info[_PREPARED] = pipelining(connection).autocommit
         return True
 
     async def maintain(self, connection: AsyncConnection) -> Sequence[str]:
@@ -130,16 +136,6 @@ def creation(part: Part, schema: str) -> Composed:
 
 def _indexable(counted: tuple[Part, int]) -> bool:
     return counted[0].dimensions <= MOST_DIMENSIONS
-
-
-async def _prepare(connection: AsyncConnection) -> None:
-    """Once for each connection; in a transaction, which may be rolled back, each time."""
-    sync_connection = connection.sync_connection
-    assert sync_connection is not None, "the connection is open"
-    if not sync_connection.info.get(_PREPARED):
-        await fetch_all(connection, _LOADED, [])
-        await fetch_all(connection, _LOOKING, [])
-        sync_connection.info[_PREPARED] = pipelining(connection).autocommit
 
 
 async def _there(connection: AsyncConnection, schema: str) -> Mapping[str, bool]:

@@ -36,7 +36,10 @@ class BlockingPool:
         except BaseException:
             connection.close()
             raise
-        self._keep(connection)
+        if self._closed or len(self._idle) >= KEPT:
+            connection.close()
+        else:
+            self._idle.append(connection)
         return rows
 
     def close(self) -> None:
@@ -49,9 +52,3 @@ class BlockingPool:
         for statement in SESSION:
             connection.execute(statement)
         return connection
-
-    def _keep(self, connection: psycopg.Connection[DictRow]) -> None:
-        if self._closed or len(self._idle) >= KEPT:
-            connection.close()
-        else:
-            self._idle.append(connection)

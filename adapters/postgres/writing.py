@@ -79,7 +79,12 @@ class GroupWriter:
 
         With `wait`, locked streams are awaited. `doubtful`: some appends were sent before, and may be written.
         """
-        group = self._recalled(appends)
+        # On cached tails, which are removed until the batch is written.
+        streams = {append.stream for append in appends}
+        shredding = any(event.payload.shreds() for append in appends for event in append.events)
+        known = {stream: tail for stream in streams if (tail := self._tails.pop(stream, None))}
+        complete = len(known) == len(streams) and not shredding
+        group = Group(self._codec, self._secrets, appends, known) if complete else None
         if group is None or doubtful:
             return await self._long_road(appends, wait, Doubt(doubtful))
         try:
@@ -162,14 +167,6 @@ class GroupWriter:
                 self._remember(group, written)
                 return group.outcomes
         raise AssertionError("unreachable")
-
-    def _recalled(self, appends: Sequence[Append]) -> Group | None:
-        """A batch on cached tails, which are removed until it is written; None if a tail is not cached."""
-        streams = {append.stream for append in appends}
-        shredding = any(event.payload.shreds() for append in appends for event in append.events)
-        known = {stream: tail for stream in streams if (tail := self._tails.pop(stream, None))}
-        complete = len(known) == len(streams) and not shredding
-        return Group(self._codec, self._secrets, appends, known) if complete else None
 
     def _remember(self, group: Group, written: frozenset[StreamId]) -> None:
         """After the commit: report the events, and cache the tails."""

@@ -245,15 +245,12 @@ class Projections:
             await self.settle_vectors(rebuilt=True)
             await self.index_vectors()
         if MEM0 in wanted:
-            await self._copy_again(MEM0)
+            # Begin every stream again, so that the workers write to the store outside what it may have lost.
+            store = self._postgres[MEM0]
+            for stream in await store.all_progress():
+                async with store.session([stream]) as session:
+                    await session.reset(stream)
         return rebuilt
-
-    async def _copy_again(self, name: str) -> None:
-        """Begin every stream again, so that the workers write to the store outside what it may have lost."""
-        store = self._postgres[name]
-        for stream in await store.all_progress():
-            async with store.session([stream]) as session:
-                await session.reset(stream)
 
     async def upgrade(self, now: Callable[[], datetime]) -> list[Rebuilt]:
         """Build the current version of each projection that shows a previous one, and swap it in; returns them."""

@@ -70,9 +70,6 @@ class Asking(ABC):
         """InvalidInput names the field that is wrong."""
         from mnemolog.events.fields import validated
 
-        return validated(request, self._given(request, arguments))
-
-    def _given(self, request: type[AnyRequest], arguments: Mapping[str, Any]) -> dict[str, Any]:
         passed = ((name, value) for name, value in arguments.items() if name != "self" and value is not None)
         given = {name: str(value) if isinstance(value, UUID) else value for name, value in passed}
         given |= {"after": token} if (token := getattr(given.get("after"), "token", None)) else {}
@@ -84,7 +81,7 @@ class Asking(ABC):
         fields = {**{name: value for name, value in defaults.items() if name in named and value is not None}, **given}
         if "user_id" in known and "user_id" not in fields:
             raise no_user()
-        return fields
+        return validated(request, fields)
 
 
 def no_user() -> InvalidInput:

@@ -137,7 +137,20 @@ class AsyncClient(Verbs):
     async def _export(self, user_id: str, to: Path) -> int:
         async with self._streamed("GET", "/user/export", params={"user_id": user_id}) as answer:
             with new_file(to) as out:
-                return await _saved(answer, out)
+                # The first line says how many there are.
+                promised, events, rest = None, 0, b""
+                async for chunk in answer.aiter_bytes(CHUNK):
+                    *lines, rest = (rest + chunk).split(b"\n")
+                    if lines and promised is None:
+                        promised = json.loads(lines[0])["events"]
+                    events += sum(line.startswith(EVENT) for line in lines)
+                    if lines and lines[-1].startswith(FAILED):
+                        raise error_of(json.loads(lines[-1])["error"])
+                    await to_thread(out.write, chunk)
+                if rest or events != promised:
+                    what = f"the export ended early: {events} of {promised} events"
+                    raise ServerFailed(what, field="to", fix="export again")
+                return events
 
     async def _import(self, path: Path, user_id: str | None) -> Written:
         if user_id is None:
@@ -316,23 +329,6 @@ def _unanswered(fault: httpx2.TransportError, headers: Mapping[str, str]) -> Ser
 
 def _seconds(text: str) -> float:
     return float(text) if text.isdigit() else 0.0
-
-
-async def _saved(answer: httpx2.Response, out: IO[bytes]) -> int:
-    """The number of events written. The first line says how many there are."""
-    promised, events, rest = None, 0, b""
-    async for chunk in answer.aiter_bytes(CHUNK):
-        *lines, rest = (rest + chunk).split(b"\n")
-        if lines and promised is None:
-            promised = json.loads(lines[0])["events"]
-        events += sum(line.startswith(EVENT) for line in lines)
-        if lines and lines[-1].startswith(FAILED):
-            raise error_of(json.loads(lines[-1])["error"])
-        await to_thread(out.write, chunk)
-    if rest or events != promised:
-        what = f"the export ended early: {events} of {promised} events"
-        raise ServerFailed(what, field="to", fix="export again")
-    return events
 
 
 def _opened(path: Path) -> IO[bytes]:

@@ -6,7 +6,6 @@ from mnemolog.langchain import MnemologChatMessageHistory, memory_tools
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 try:
@@ -70,7 +69,7 @@ class MnemologChatMessageHistory(Transcript, BaseChatMessageHistory):
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Record messages together."""
-        await self._append([(_role(one), _text(one), message_to_dict(one)) for one in messages])
+        await self._append([(ROLES.get(one.type, "user"), _text(one), message_to_dict(one)) for one in messages])
 
     def clear(self) -> None:
         """Delete the messages of the thread. They can be restored."""
@@ -125,19 +124,11 @@ def _tool(runner: Blocking, verb: Callable[..., Coroutine[Any, Any, str]]) -> Ba
     def call(**arguments: Any) -> str:
         return runner._run(verb(**arguments))
 
+    made: Any = StructuredTool.from_function(coroutine=verb)
     tool: BaseTool = StructuredTool.from_function(
-        func=call, coroutine=verb, name=verb.__name__, description=verb.__doc__, args_schema=_arguments(verb)
+        func=call, coroutine=verb, name=verb.__name__, description=verb.__doc__, args_schema=made.args_schema
     )
     return tool
-
-
-def _arguments(verb: Callable[..., Any]) -> Any:
-    made: Any = partial(StructuredTool.from_function, coroutine=verb)()
-    return made.args_schema
-
-
-def _role(message: BaseMessage) -> str:
-    return ROLES.get(message.type, "user")
 
 
 def _text(message: BaseMessage) -> str:

@@ -108,26 +108,20 @@ class MnemologStore(Borrowing, BaseStore):
 
     async def _read(self, op: GetOp | SearchOp | ListNamespacesOp) -> Result:
         if isinstance(op, GetOp):
-            return await self._get(op)
+            found = await self._current(_Place(self._owner(op.namespace), op.namespace, op.key))
+            if found is None or self._expired(found):
+                return None
+            await self._refreshed([found], refresh=op.refresh_ttl)
+            return Item(**found.fields)
         return await (self._search(op) if isinstance(op, SearchOp) else self._namespaces(op))
-
-    async def _get(self, op: GetOp) -> Item | None:
-        found = await self._current(_Place(self._owner(op.namespace), op.namespace, op.key))
-        if found is None or self._expired(found):
-            return None
-        await self._refreshed([found], refresh=op.refresh_ttl)
-        return Item(**found.fields)
 
     async def _put(self, op: PutOp) -> None:
         place = _Place(self._owner(op.namespace), op.namespace, op.key)
         if op.value is None:
-            await self._delete(place)
+            if found := await self._current(place):
+                await self._memory.delete(found.id, user_id=place.user_id)
         else:
             await self._write(place, op, dict(op.value))
-
-    async def _delete(self, place: _Place) -> None:
-        if found := await self._current(place):
-            await self._memory.delete(found.id, user_id=place.user_id)
 
     async def _write(self, place: _Place, op: PutOp, value: Mapping[str, Any]) -> None:
         engine = await self._memory._engine()

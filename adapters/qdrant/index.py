@@ -226,7 +226,14 @@ class QdrantIndex:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 if await self._is_complete(name):
-                    return await self._near(name, viewer, model, vector, limit)
+                    asked = await self._client.query_points(
+                        _alias(name),
+                        query=np.asarray(vector, dtype=np.float32).tolist(),
+                        query_filter=Filter(must=[_is("owner", str(viewed(viewer))), _is("model", model)]),
+                        limit=limit,
+                        with_payload=["subject"],
+                    )
+                    return [_subject(one) for one in asked.points]
         except FAILURES as error:
             if _is_gone(error):
                 self._complete.discard(name)
@@ -234,17 +241,6 @@ class QdrantIndex:
             self._alone_until = time.monotonic() + ALONE_SECONDS
             _logger.warning("Qdrant does not answer (%s): Postgres searches instead", type(error).__name__)
         return None
-
-    async def _near(self, name: str, viewer: Viewer, model: str, vector: Vectors, limit: int) -> Collection[UUID]:
-        """The subjects of one user nearest to a vector, filtered in the index by its payload."""
-        asked = await self._client.query_points(
-            _alias(name),
-            query=np.asarray(vector, dtype=np.float32).tolist(),
-            query_filter=Filter(must=[_is("owner", str(viewed(viewer))), _is("model", model)]),
-            limit=limit,
-            with_payload=["subject"],
-        )
-        return [_subject(one) for one in asked.points]
 
     async def _copy(self, connection: AsyncConnection, model: str, found: Mapping[Key, Hashed]) -> None:
         if not found or not _is_copied(connection):

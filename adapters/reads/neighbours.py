@@ -1,7 +1,7 @@
 """Similar memories, looked up before a decision, so the decision itself needs no model (design §3)."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from uuid import UUID
 
 from mnemolog.adapters.reads.reads import Reads
@@ -11,7 +11,6 @@ from mnemolog.domain.contradiction import another_value, contradict, one_frame
 from mnemolog.domain.errors import EngineError
 from mnemolog.domain.memory import SEMANTIC
 from mnemolog.domain.viewer import Viewer
-from mnemolog.events.envelope import Recorded
 from mnemolog.events.memory import ContentEvent
 from mnemolog.events.registry import REGISTRY
 from mnemolog.projections.reads.reading import MEMORIES, VECTORS
@@ -47,7 +46,10 @@ class Neighbours:
         self._reads.expect(text)
         recent = await self._reads.unshown(command.stream(), (MEMORIES, VECTORS), MOST_RECENT, SAYING)
         question, scores = await self._reads.nearest(viewer, command.memory_id, text)
-        if said := _texts(recent, command.memory_id):
+        # Whether the writer may see them is decided later, on the whole state.
+        payloads = (event.payload for event in recent if not event.erased)
+        texts = {one.memory_id: embedded_text(one) for one in payloads if isinstance(one, ContentEvent)}
+        if said := {id_: said for id_, said in texts.items() if said and id_ != command.memory_id}:
             scores = await self._with(question, scores, said, text)
         bands, link_min = self._bands or question.calibration.bands, question.calibration.link_min
         least = min(link_min, bands.fallback_low)
@@ -68,10 +70,3 @@ class Neighbours:
         found = {**await self._reads.known_similarities(question, list(said.values())), **found}
         recent = {id_: found[one] for id_, one in said.items() if one in found}
         return dict(sorted({**scores, **recent}.items(), key=lambda one: -one[1])[:NEAREST])
-
-
-def _texts(events: Sequence[Recorded], memory_id: UUID) -> Mapping[UUID, str]:
-    """The last text of each other memory. Whether the writer may see it is decided later, on its whole state."""
-    payloads = (event.payload for event in events if not event.erased)
-    texts = {one.memory_id: embedded_text(one) for one in payloads if isinstance(one, ContentEvent)}
-    return {id_: said for id_, said in texts.items() if said and id_ != memory_id}

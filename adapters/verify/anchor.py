@@ -43,7 +43,14 @@ class Anchor:
 
 def pack(anchor: Anchor, key: bytes) -> bytes:
     """One line of JSON, without a newline: the anchor and its MAC."""
-    body = _body(anchor)
+    body = {
+        "node": anchor.node,
+        "number": anchor.number,
+        "at": anchor.at.isoformat(),
+        "heads": [[head.stream.tenant, head.stream.name, head.seq, head.link.hex()] for head in anchor.heads],
+        "previous": anchor.previous,
+        "accepted": anchor.accepted,
+    }
     return _json({"anchor": body, "mac": _mac(key, body)})
 
 
@@ -64,17 +71,6 @@ def unpack(line: bytes, key: bytes) -> Anchor:
 def mac_of(line: bytes) -> str:
     """The MAC of a packed anchor, which the node's next one contains."""
     return str(json.loads(line)["mac"])
-
-
-def _body(anchor: Anchor) -> dict[str, Any]:
-    return {
-        "node": anchor.node,
-        "number": anchor.number,
-        "at": anchor.at.isoformat(),
-        "heads": [[head.stream.tenant, head.stream.name, head.seq, head.link.hex()] for head in anchor.heads],
-        "previous": anchor.previous,
-        "accepted": anchor.accepted,
-    }
 
 
 def _mac(key: bytes, body: dict[str, Any]) -> str:

@@ -96,7 +96,15 @@ class Anchoring:
             await self._write([AnchoredHead(head.stream, 0, b"") for head in behind], accepted=True)
             for head in behind:
                 self.known.forget(head.stream)
-        await self._anchor_since(at)
+        # A crash may have left heads without an anchor: anchor those whose events match the chain.
+        async with self._pool.connection() as connection:
+            rows = await fetch(connection, "heads_since", since=max(at - MARGIN, EPOCH))
+        heads = [AnchoredHead(StreamId(row["tenant"], row["stream"]), row["seq"], bytes(row["link"])) for row in rows]
+        heads = [head for head in heads if head.seq > self.known.seq(head.stream)]
+        for first in range(0, len(heads), AT_ONCE):
+            if sound := await self._sound(heads[first : first + AT_ONCE]):
+                self.known.take(sound)
+                await self._write(sound)
         return [missing(head) for head in behind]
 
     async def require_whole(self) -> None:
@@ -279,17 +287,6 @@ class Anchoring:
             rows = await fetch(connection, "links_at", **_places(heads))
         links = {(StreamId(row["tenant"], row["stream"]), row["seq"]): row["link"] for row in rows}
         return [head for head in heads if bytes(links[head.stream, head.seq] or b"") != head.link]
-
-    async def _anchor_since(self, at: datetime) -> None:
-        """Anchor heads that a crash left without an anchor, if their events match the chain."""
-        async with self._pool.connection() as connection:
-            rows = await fetch(connection, "heads_since", since=max(at - MARGIN, EPOCH))
-        heads = [AnchoredHead(StreamId(row["tenant"], row["stream"]), row["seq"], bytes(row["link"])) for row in rows]
-        heads = [head for head in heads if head.seq > self.known.seq(head.stream)]
-        for first in range(0, len(heads), AT_ONCE):
-            if sound := await self._sound(heads[first : first + AT_ONCE]):
-                self.known.take(sound)
-                await self._write(sound)
 
     async def _sound(self, heads: Sequence[AnchoredHead]) -> Sequence[AnchoredHead]:
         """The heads whose event matches the chain: one that was forged while no engine ran is not anchored."""

@@ -102,7 +102,10 @@ class Audit:
         witnesses = Witnesses(self._pool, key, report, [one.event for one in check.unfit])
         for damage in await named(self._pool, key, check.unfit, witnesses):
             report.add(damage)
-        present = await self._present()
+        # Rows of a previous version would look changed.
+        stores = {name: one.store for name, one in self._running.items()}
+        shown = [name for name, store in stores.items() if isinstance(store, PostgresStore) and not await store.look()]
+        present = {name: self._running[name] for name in shown}
         if present:
             rows = RowsCheck(
                 self._engine, self._beside_log, self._log, present, report, lambda count: None, bringing=False
@@ -111,12 +114,6 @@ class Audit:
         if not report.clean:
             await self._settle(report)
         return report
-
-    async def _present(self) -> Mapping[str, Projection]:
-        """Projections that show their current version: rows of a previous one would look changed."""
-        stores = {name: one.store for name, one in self._running.items()}
-        shown = [name for name, store in stores.items() if isinstance(store, PostgresStore) and not await store.look()]
-        return {name: self._running[name] for name in shown}
 
     async def _settle(self, report: Report) -> None:
         await heal(report, self._pool, self._running)

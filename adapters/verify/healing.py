@@ -23,7 +23,8 @@ _logger = logging.getLogger("mnemolog.verify")
 async def heal(report: Report, pool: Pool, running: Mapping[str, Projection]) -> None:
     """Rewrite what a report names, stream by stream, if the stream's events are sound."""
     if any(one.table == pauses.TABLE for one in report.damages):
-        await _forget_pauses(running)
+        store = next(one.store for one in running.values() if isinstance(one.store, PostgresStore))
+        await pauses.forget_forged(store.beside_log)
     sound = [one for one in report.damages if one.stream and not report.log_damaged(one.stream)]
     for stream in sorted({one.stream for one in sound if one.stream and one.part in (Part.TAG, Part.HEAD)}):
         # Head and tags from the events, while appends are blocked. The engine's own role may not delete tags.
@@ -54,11 +55,6 @@ async def _heal_rows(projection: Projection, stream: StreamId) -> None:
     except Exception as error:  # noqa: BLE001  A projector may raise anything: what was applied before is healed.
         _logger.warning("%s heals %s up to where it stopped: %s", projection.name, stream, type(error).__name__)
         await projection.heal(stream, until=await projection.store.progress(stream))
-
-
-async def _forget_pauses(running: Mapping[str, Projection]) -> None:
-    store = next(one.store for one in running.values() if isinstance(one.store, PostgresStore))
-    await pauses.forget_forged(store.beside_log)
 
 
 async def _forget_skips(store: Store, stream: StreamId) -> None:

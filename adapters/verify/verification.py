@@ -52,7 +52,8 @@ class Verifier:
         log_check = LogCheck(self.pool, self.roots, Codec(), report, progressed)
         await log_check.run(only)
         witnesses = Witnesses(self.pool, chain_key, report, [one.event for one in log_check.unfit])
-        await self._outside(report, only).tell(witnesses)
+        keys = self.roots.derived("anchors"), self.roots.derived("wire")
+        await Outside(self.anchors, self.jetstream, *keys, report, only).tell(witnesses)
         await witnesses.conclude()
         for damage in await named_events(self.pool, chain_key, log_check.unfit, witnesses):
             report.add(damage)
@@ -75,7 +76,3 @@ class Verifier:
             else:
                 present[name] = projection
         return present
-
-    def _outside(self, report: Report, only: StreamId | None) -> Outside:
-        keys = self.roots.derived("anchors"), self.roots.derived("wire")
-        return Outside(self.anchors, self.jetstream, *keys, report, only)

@@ -35,7 +35,10 @@ async def progress(visit: Visit) -> Response:
 
 async def jobs(visit: Visit) -> Response:
     """Jobs, the newest first."""
-    status = _status(visit.query.get("status", ""))
+    text = visit.query.get("status", "")
+    if text and text not in list(Status):
+        raise InvalidInput(f"{text!r:.40} is no status", field="status", fix=f"give one of {', '.join(Status)}")
+    status = Status(text) if text else None
     found = [job for job in await _operated(visit).jobs.list(status, limit=MOST_A_READ) if _of(visit, job.tenant)]
     return visit.page("jobs.html", page=part_of(found, visit.query, PAGE), wanted=status, statuses=list(Status))
 
@@ -104,12 +107,6 @@ async def _incidents(visit: Visit, engine: Engine) -> list[Incident]:
     await engine.incidents.refresh()
     found = engine.incidents.all()
     return [one for one in found if _of(visit, one.damage.stream.tenant if one.damage.stream else "")]
-
-
-def _status(text: str) -> Status | None:
-    if text and text not in list(Status):
-        raise InvalidInput(f"{text!r:.40} is no status", field="status", fix=f"give one of {', '.join(Status)}")
-    return Status(text) if text else None
 
 
 async def _job(visit: Visit, engine: Engine, id_: str) -> Job:

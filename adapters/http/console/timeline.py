@@ -58,7 +58,19 @@ class Difference:
 
 async def timeline(visit: Visit) -> Response:
     """The slider, and what was known at its moment."""
-    life = await _life(visit)
+    last = visit.engine.writes.now()
+    counted, shortest = await _counted(visit, Period.DAY), timedelta(days=1)
+    first = min(counted, default=last - timedelta(hours=1))
+    if last - first < FEW_DAYS:
+        counted, shortest = await _counted(visit, Period.HOUR), timedelta(hours=1)
+        first = min(counted, default=first)
+    length = max((last - first) / BARS, shortest)
+    width = max((last - first) / length, 0.01)
+    bars = Counter[int]()
+    for period, count in counted.items():
+        bars[min(BARS - 1, int((period - first) / length))] += count
+    most = max(bars.values(), default=1)
+    life = Life(first, last, [bars[place] / most for place in range(ceil(width))], width)
     at = moment_of(visit.query, "at")
     shown = await _known(visit, at)
     return visit.page("timeline.html", life=life, at=at, chosen=at or life.last, **shown)
@@ -102,22 +114,6 @@ async def _known(visit: Visit, at: datetime | None) -> Mapping[str, Any]:
         for kind, (operation, _, _) in KINDS.items()
     }
     return {"pages": pages, "cursors": cursors}
-
-
-async def _life(visit: Visit) -> Life:
-    last = visit.engine.writes.now()
-    counted, shortest = await _counted(visit, Period.DAY), timedelta(days=1)
-    first = min(counted, default=last - timedelta(hours=1))
-    if last - first < FEW_DAYS:
-        counted, shortest = await _counted(visit, Period.HOUR), timedelta(hours=1)
-        first = min(counted, default=first)
-    length = max((last - first) / BARS, shortest)
-    width = max((last - first) / length, 0.01)
-    bars = Counter[int]()
-    for period, count in counted.items():
-        bars[min(BARS - 1, int((period - first) / length))] += count
-    most = max(bars.values(), default=1)
-    return Life(first, last, [bars[place] / most for place in range(ceil(width))], width)
 
 
 async def _counted(visit: Visit, by: Period) -> Mapping[datetime, int]:

@@ -464,7 +464,7 @@ def _item(row: MemoryView | MessageView) -> Item:
     return {
         "id": str(_Id(row.user_id, kind, str(own))),
         "memory": row.text,
-        "hash": _hash(row.text),
+        "hash": md5(row.text.encode(), usedforsecurity=False).hexdigest(),
         "metadata": others or None,
         "created_at": row.created_at.isoformat(),
         "updated_at": row.updated_at.isoformat(),
@@ -589,7 +589,3 @@ def _instant(value: datetime | str | int, name: str) -> datetime:
 def _expired(item: Item) -> bool:
     day = item.get("expiration_date")
     return isinstance(day, str) and day < datetime.now(UTC).date().isoformat()
-
-
-def _hash(text: str) -> str:
-    return md5(text.encode(), usedforsecurity=False).hexdigest()
