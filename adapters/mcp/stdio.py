@@ -6,6 +6,7 @@ from typing import Any
 
 from mcp.server.stdio import stdio_server
 
+from mnemolog.adapters.mcp.answering import Answering
 from mnemolog.adapters.mcp.server import Session, mcp_server
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.requests import AnyRequest
@@ -45,7 +46,7 @@ async def serve(data_dir: str | None, **options: Any) -> None:
         session = Session(run=calls.run, may=principal.may if principal else _everything, **options)
         server = mcp_server(lambda _: session)
         async with stdio_server() as (reading, writing):
-            await server.run(reading, writing, server.create_initialization_options())
+            await server.run(Answering(reading, writing), writing, server.create_initialization_options())
     finally:
         opening.cancel()
         await asyncio.wait([opening])

@@ -12,11 +12,15 @@ import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._context_streams import create_context_streams
 from mcp.shared.exceptions import MCPError
-from mcp_types import TextContent
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCError, TextContent, jsonrpc_message_adapter
+from pydantic import ValidationError
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http.server import serve
+from mnemolog.adapters.mcp.answering import Answering
 from mnemolog.adapters.mcp.server import Session, mcp_server
 from mnemolog.adapters.mcp.tools import TOOLS, input_schema
 from mnemolog.adapters.operations.operation import Operation
@@ -190,6 +194,32 @@ async def test_a_client_starts_the_server_itself(engine: Engine, user: str) -> N
     async with Client(server) as client:
         await called(client, "add_memory", text="Ana drinks tea")
         assert "Ana drinks tea" in await called(client, "search_memory", query="tea")
+
+
+@pytest.mark.parametrize(
+    ("line", "id_", "code"),
+    [
+        (r'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"\ud800"}}', 7, -32700),
+        (r'{"jsonrpc":"2.0","id":"\ud800","method":"tools/list"}', None, -32700),
+        ('{"jsonrpc":"2.0","id":7,"method":', None, -32700),
+        ('{"jsonrpc":"2.0","id":7,"method":"tools/list","params":' + "[" * 100_000, None, -32700),
+        ("[]", None, -32600),
+        ('{"jsonrpc":"2.0","id":7,"params":{}}', 7, -32600),
+    ],
+)
+async def test_a_line_that_cannot_be_read_is_answered_with_an_error(line: str, id_: int | None, code: int) -> None:
+    send, reading = create_context_streams[SessionMessage | Exception](1)
+    writing, answers = create_context_streams[SessionMessage](1)
+    async with writing, answers, Answering(reading, writing) as messages:
+        with pytest.raises(ValidationError) as refused:
+            jsonrpc_message_adapter.validate_json(line, by_name=False)
+        async with send:
+            await send.send(refused.value)
+        assert [one async for one in messages] == []
+        answer = (await answers.receive()).message
+
+    assert isinstance(answer, JSONRPCError)
+    assert (answer.id, answer.error.code) == (id_, code)
 
 
 async def test_a_server_answers_before_its_engine_is_there(tmp_path: Path) -> None:
