@@ -9,6 +9,7 @@ from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from time import monotonic
 from typing import Any, Self, TypeVar
 from uuid import UUID
 
@@ -63,6 +64,8 @@ T = TypeVar("T")
 
 # A user may be erased from in portions, each of which ends the replays.
 REPEATS = 4
+# A wait asks once for the progress, however short it is.
+LEAST_SECONDS = 0.001
 
 
 class Reads(
@@ -272,13 +275,16 @@ class Reads(
 
         Without their vectors it goes by words alone, and does not wait for the vectors of what is new.
         """
-        shown = asyncio.create_task(self._wait(stream, moment, names))
+        shown, began = asyncio.create_task(self._wait(stream, moment, names)), monotonic()
         try:
             questions = await embedded
-            if any(one.fault for one in questions):
-                await self._wait(stream, moment, [name for name in names if name != VECTORS])
-            else:
+            if not any(one.fault for one in questions):
                 await shown
+            elif not shown.done() or shown.exception():
+                shown.cancel()
+                left = (moment.deadline or self.callers.limits.deadline) - (monotonic() - began)
+                others = [name for name in names if name != VECTORS]
+                await self._wait(stream, replace(moment, deadline=max(left, LEAST_SECONDS)), others)
             return questions
         finally:
             shown.cancel()

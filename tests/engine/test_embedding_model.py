@@ -1,7 +1,9 @@
 """An engine that embeds over an API: a change of the model, a rebuild, attached clients, a server that is away."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -10,7 +12,9 @@ from sqlalchemy import text
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.minilm import MiniLM
-from mnemolog.domain.errors import EngineSettingDiffers, ModelUnavailable
+from mnemolog.domain.errors import EngineSettingDiffers, ModelUnavailable, ReadTimeout
+from mnemolog.events.envelope import Position
+from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.requests import ContextRequest
 from mnemolog.projections.vectors.projector import NAME as VECTORS
 from tests.bullets import undated
@@ -115,6 +119,21 @@ async def test_what_was_written_while_the_server_is_away_is_found_by_its_words(
         assert [*found.skipped] == ["similarity: the embedding model gives no vector (model_not_accessible)"]
         told = await engine.reads.context(ana.viewer, ContextRequest(query="a cat"))
         assert ([undated(one) for one in told.bullets], told.skipped) == (["[note] Ana has a cat"], found.skipped)
+
+
+@pytest.mark.spec("X10")
+async def test_a_read_without_vectors_waits_no_longer_than_its_deadline(
+    tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_engine(settings_of(tmp_path, server, model_retries=0)) as engine:
+        ana = Person(engine, "ana")
+        monkeypatch.setattr(server, "good", lambda request: replace(error(401), delay=2.0))
+        never = Moment(after=Position(ana.stream, 99), deadline=2.4)
+        began = monotonic()
+        with pytest.raises(ReadTimeout):
+            await ana.asks("Who has a cat?", never)
+
+        assert 2.3 <= monotonic() - began < 4.2
 
 
 async def test_another_model_under_the_same_name_is_noticed_and_nothing_is_lost(
