@@ -164,7 +164,7 @@ def _superseded(case: Case, others: Sequence[Relation]) -> Sequence[Event]:
             retired += case.retire(one)
         else:
             since = None  # Later than what it supersedes: since when is not known.
-    return [*retired, *case.of(since=since).after(retired).record()]
+    return [*retired, *case.beginning(since, others).after(retired).record()]
 
 
 def _is_wrong(case: Case, one: Relation) -> bool:
@@ -182,7 +182,7 @@ def _in_place_of_wrong(case: Case) -> Sequence[Event]:
             since = since or min((period.valid_from for period in one.validity.said), default=None)
         elif case.holding([one]):
             events += case.after(events).end(one, case.fact.since or case.command.said_at)
-    return [*events, *case.of(since=since).after(events).record()]
+    return [*events, *case.beginning(since, case.wrong()).after(events).record()]
 
 
 def _began_later(case: Case, one: Relation, since: datetime) -> bool:

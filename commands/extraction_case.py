@@ -45,6 +45,12 @@ class Case:
     def after(self, news: Sequence[Event]) -> Self:
         return replace(self, state=self.state.after(news))
 
+    def beginning(self, since: datetime | None, instead: Iterable[Relation]) -> Self:
+        """The case of the fact from then on, as exactly as this fact tells, or one in whose place it is."""
+        told = [self.fact.said.precisions, *(one.precisions for one in instead)]
+        precision = next((known[since] for known in told if since in known), None) if since else None
+        return self.of(since=since, since_precision=precision)
+
     def of(self, **changed: Any) -> Self:
         """The case of a fact that differs in these fields."""
         return replace(self, fact=self.fact.model_copy(update=changed))
@@ -177,7 +183,9 @@ class Case:
         """The end of a fact; of which was only heard after it had ended, when the end was heard of."""
         begun = any(period.valid_from < until for period in one.validity.periods)
         until = until if begun else self.command.said_at
-        end = EndFact(**self._stated_by(), relation_id=one.relation_id, until=until, at=self.command.at)
+        precision = self.candidate.precisions.get(until)
+        ended: dict[str, Any] = {"relation_id": one.relation_id, "until": until, "until_precision": precision}
+        end = EndFact(**self._stated_by(), **ended, at=self.command.at)
         return change_fact(self.state.graph, end)
 
     def end_all(self, known: Iterable[Relation]) -> Sequence[Event]:

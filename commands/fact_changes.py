@@ -6,13 +6,14 @@ from typing import ClassVar
 from pydantic import Field
 
 from mnemolog.commands.decider import Decider, Decisions
-from mnemolog.commands.facts import Day, own_first
+from mnemolog.commands.facts import PRECISION, PartialDay, WithDates, own_first
 from mnemolog.commands.graph import Graph, GraphCommand, evolve, facts_of, relation_of, relation_reads
 from mnemolog.commands.sourced import Sourced
 from mnemolog.domain import facts, memory
 from mnemolog.domain.consent import require_person
 from mnemolog.domain.memory import Status
 from mnemolog.domain.origin import Origin
+from mnemolog.domain.precision import Precision
 from mnemolog.domain.relation import require_shown
 from mnemolog.events import graph as events
 from mnemolog.events.event import Event
@@ -40,10 +41,13 @@ class StatedChange(ContraryCommand):
     told_at: Instant | None = None
 
 
-class EndFact(StatedChange):
+class EndFact(WithDates, StatedChange):
     """Ends a fact at `until`, by default now (`at`)."""
 
-    until: Day | None = Field(None, description="When it ended: a day, or a time with an offset. Default: now.")
+    until: PartialDay | None = Field(
+        None, description="When it ended: a day, a month, a year, or a time with an offset. Default: now."
+    )
+    until_precision: Precision | None = Field(None, description=PRECISION.format("until", "until"))
     at: Instant
 
 
@@ -88,6 +92,7 @@ def _end(command: EndFact, state: Graph) -> Sequence[Event]:
             relation_id=command.relation_id,
             validity=validity,
             valid_to=at,
+            until_precision=command.until_precision,
             stated_in=command.stated_in,
             rule=command.rule,
             told_at=command.told_at,

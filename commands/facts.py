@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
-from pydantic import Field, JsonValue, WithJsonSchema
+from pydantic import BaseModel, Field, JsonValue, WithJsonSchema, model_validator
 
 from mnemolog.commands.decider import Decider, Placed
 from mnemolog.commands.graph import Graph, GraphCommand, SlotKey, entity_reads, evolve, facts_of, slot_reads
@@ -21,6 +21,7 @@ from mnemolog.domain.facts import Fact, Said, Validity
 from mnemolog.domain.json_value import checked_json
 from mnemolog.domain.memory import Status
 from mnemolog.domain.origin import Origin, require_inside, restated
+from mnemolog.domain.precision import Precision, start_of
 from mnemolog.domain.predicates import MAX_PREDICATE, ObjectKind, Predicate, predicate_name
 from mnemolog.domain.relation import Relation, object_key
 from mnemolog.domain.scope import Scope
@@ -29,7 +30,7 @@ from mnemolog.events import graph as events
 from mnemolog.events.event import Event, sources_of
 from mnemolog.events.fields import AtMost, Flag, Id, Instant, Unit, Uuid, checked_by
 from mnemolog.events.graph_tags import entity_tag, relation_tag
-from mnemolog.events.shapes import DAY, text_shape
+from mnemolog.events.shapes import DAY, PARTIAL_DAY, text_shape
 
 MAX_SOURCES = 100
 
@@ -43,12 +44,28 @@ def _object(value: Any, field: str) -> Any:
 # Any JSON except null: a name or a value.
 _ANYTHING = {"anyOf": [text_shape(), *({"type": kind} for kind in ("number", "boolean", "array", "object"))]}
 Day = Annotated[datetime, checked_by(identity.day_or_instant), WithJsonSchema(DAY)]
+PartialDay = Annotated[datetime, checked_by(identity.day_or_instant), WithJsonSchema(PARTIAL_DAY)]
+PRECISION = "How exactly `{}` is known, if not to the day. A year or a month as `{}` sets it."
 Predicated = Annotated[str, checked_by(predicate_name), WithJsonSchema(text_shape(MAX_PREDICATE))]
 FactObject = Annotated[JsonValue, checked_by(_object), WithJsonSchema(_ANYTHING)]
 Sources = Annotated[tuple[Id, ...], AtMost(MAX_SOURCES)]
 
 
-class Remember(GraphCommand, Scoped, Sourced):
+class WithDates(BaseModel):
+    """A request whose `since` and `until` may be a year or a month: from its start, known no more exactly than so."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _started(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        for name in ("since", "until"):
+            if isinstance(given.get(name), str) and (start := start_of(given[name])):
+                given = {**given, name: start[0], f"{name}_precision": start[1]}
+        return given
+
+
+class Remember(WithDates, GraphCommand, Scoped, Sourced):
     """Entities are given by name or id; `me` is the user.
 
     `since`: when it became true, by default when it was said (`told_at`, or `at`). `literal`: whether the object is a
@@ -64,12 +81,16 @@ class Remember(GraphCommand, Scoped, Sourced):
     literal: Flag | None = Field(
         None, description="Whether the object is a value rather than a name, if the predicate does not say."
     )
-    since: Day | None = Field(
+    since: PartialDay | None = Field(
         None,
-        description="When it became true: a day, or a time with an offset. Default: now.",
+        description="When it became true: a day, a month, a year, or a time with an offset. Default: now.",
         examples=["2026-01-10"],
     )
-    until: Day | None = Field(None, description="When it ended: a day, or a time with an offset.")
+    until: PartialDay | None = Field(
+        None, description="When it ended: a day, a month, a year, or a time with an offset."
+    )
+    since_precision: Precision | None = Field(None, description=PRECISION.format("since", "since"))
+    until_precision: Precision | None = Field(None, description=PRECISION.format("until", "until"))
     confidence: Unit = Field(1.0, description="The confidence, 0 to 1.")
     metadata: Annotated[dict[str, JsonValue], checked_by(checked_json)] = Field(
         {}, description="Metadata of the fact, as a JSON object."
@@ -95,7 +116,10 @@ class Remember(GraphCommand, Scoped, Sourced):
     @property
     def said(self) -> Said:
         earlier = self.told_at is not None and self.told_at < self.at
-        return Said(self.since or self.told_at or self.at, self.until, stated=self.since is not None or earlier)
+        exactly = ((self.since, self.since_precision), (self.until, self.until_precision))
+        precisions = {at: precision for at, precision in exactly if at and precision}
+        stated = self.since is not None or earlier
+        return Said(self.since or self.told_at or self.at, self.until, stated, precisions)
 
     @property
     def kind(self) -> ObjectKind | None:
@@ -213,6 +237,7 @@ def _instead(
         and one.validity.said[0].valid_from <= said.since
     ]
     retired: list[Event] = []
+    precisions = {one.relation_id: one.precisions for one in slot}
     for one in wrong:
         after = facts.retired(before, one)
         retired.append(
@@ -225,7 +250,8 @@ def _instead(
             )
         )
         before = after
-        said = replace(said, since=min(said.since, one.validity.said[0].valid_from))
+        since = min(said.since, one.validity.said[0].valid_from)
+        said = replace(said, since=since, precisions={**precisions[one.relation_id], **said.precisions})
     asserted = _asserted(command, said, place, found, before, known)
     changed = {one.relation_id for event in (*retired, asserted) for one in events.validity_of(event)}
     for other in slot:
@@ -283,6 +309,8 @@ def _asserted(
         confidence=corroboration.confidence(active.confidence, command.confidence) if active else command.confidence,
         valid_from=said.since,
         valid_to=said.until,
+        since_precision=said.precisions.get(said.since),
+        until_precision=said.precisions.get(said.until) if said.until else None,
         single=command.rule.single,
         origin=restated(active.origin, command.trust) if active else command.trust,
         source_turn_ids=command.source_turn_ids,

@@ -7,13 +7,14 @@ holds until it is asserted to end, or until the next value begins.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import pairwise
 from uuid import UUID
 
 from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.precision import Precisions
 
 
 class State(StrEnum):
@@ -69,11 +70,15 @@ Slot = Sequence[Fact]
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """An assertion that a value holds from `since`; `stated`: the start was given explicitly."""
+    """An assertion that a value holds from `since`; `stated`: the start was given explicitly.
+
+    `precisions`: how exactly dates are known that are not known to the day.
+    """
 
     since: datetime
     until: datetime | None = None
     stated: bool = True
+    precisions: Precisions = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.until is not None and self.until <= self.since:

@@ -11,6 +11,7 @@ from mnemolog.domain.errors import Erased, NotFound, TransitionRefused
 from mnemolog.domain.facts import Fact, Validity
 from mnemolog.domain.memory import Status
 from mnemolog.domain.origin import Origin
+from mnemolog.domain.precision import Precision, Precisions
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.text import same_text
 
@@ -20,6 +21,8 @@ class Relation:
     """The current state of a relation. `sources` are the turns it was extracted from.
 
     `literal`: whether a text as its object is only a value. Otherwise it stands for the entity that has this name.
+
+    `precisions`: how exactly the dates of its validity are known that are not known to the day.
     """
 
     relation_id: UUID
@@ -38,6 +41,7 @@ class Relation:
     purge_at: datetime | None = None
     literal: bool = False
     origin: Origin = Origin.USER
+    precisions: Precisions = field(default_factory=dict)
 
     @property
     def name(self) -> str | None:
@@ -61,6 +65,14 @@ class Relation:
     def erased(self) -> "Relation":
         """The erased relation. Its validity stays, so that facts it ended stay ended (X07)."""
         return replace(self, value=None, metadata={}, status=Status.PURGED, purge_at=None)
+
+    def valid(self, validity: Validity, said: Mapping[datetime, Precision | None]) -> "Relation":
+        """The relation with another validity, for whose dates it was said how exactly they are known."""
+        spans = (*validity.said, *validity.periods)
+        own = {at for span in spans for at in (span.valid_from, span.valid_to)}
+        known = {**self.precisions, **{at: precision for at, precision in said.items() if at in own}}
+        precisions = {at: precision for at, precision in known.items() if precision}
+        return replace(self, validity=validity, precisions=precisions)
 
     def never_held(self) -> "Relation":
         return replace(self, validity=Validity(self.relation_id))

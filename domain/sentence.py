@@ -5,6 +5,8 @@ import re
 from datetime import datetime, timedelta
 from functools import lru_cache
 
+from mnemolog.domain.precision import Precision, shown
+
 _KNOWN = {
     "age": "is aged",
     "allergy": "is allergic to",
@@ -74,13 +76,16 @@ UNDATED = timedelta(minutes=1)
 """A fact that is told without a date holds from when it was told: at most so long before it is recorded."""
 
 
-def since_when(since: datetime, known_from: datetime) -> str:
+def since_when(since: datetime, known_from: datetime | None, precision: Precision | None = None) -> str:
     """The day since which a fact holds, or as of which, if nobody said since when: "I'm allergic to nuts".
 
     >>> since_when(datetime(2019, 1, 1), datetime(2026, 5, 13, 9)), since_when(*2 * [datetime(2026, 5, 13, 9)])
     ('since 2019-01-01', 'as of 2026-05-13')
+    >>> since_when(datetime(2019, 1, 1), datetime(2026, 5, 13, 9), Precision.YEAR)
+    'since 2019'
     """
-    return f"{'as of' if abs(known_from - since) < UNDATED else 'since'} {since:%Y-%m-%d}"
+    undated = known_from is not None and abs(known_from - since) < UNDATED
+    return f"{'as of' if undated else 'since'} {shown(since, precision)}"
 
 
 @lru_cache(maxsize=4096)

@@ -1,6 +1,10 @@
 """The events of entities and relations, under one name."""
 
+from collections.abc import Mapping
+from datetime import datetime
+
 from mnemolog.domain.facts import Validity
+from mnemolog.domain.precision import Precision
 from mnemolog.events.entities import (
     ENTITIES,
     SAID,
@@ -60,6 +64,7 @@ __all__ = [
     "RelationWithdrawn",
     "Telling",
     "ValidityEvent",
+    "precisions_of",
     "validity_of",
 ]
 
@@ -71,3 +76,15 @@ def validity_of(event: Event) -> tuple[Validity, ...]:
             return event.validity
         case _:
             return ()
+
+
+def precisions_of(event: Event) -> Mapping[datetime, Precision | None]:
+    """How exactly the dates are known that an event tells; None is to the day."""
+    match event:
+        case RelationAsserted():
+            until = {event.valid_to: event.until_precision} if event.valid_to else {}
+            return {event.valid_from: event.since_precision, **until}
+        case RelationEnded():
+            return {event.valid_to: event.until_precision}
+        case _:
+            return {}

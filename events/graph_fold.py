@@ -75,8 +75,8 @@ def _with_validity(change: Callable[[Any, Any], Relation]) -> Callable[[Any, Any
         own = relation is None or relation.relation_id == getattr(event, "relation_id", None)
         after = change(relation, event) if own else relation
         assert after is not None
-        validity = (one for one in events.validity_of(event) if one.relation_id == after.relation_id)
-        return replace(after, validity=next(validity, after.validity))
+        validity = next((one for one in events.validity_of(event) if one.relation_id == after.relation_id), None)
+        return after.valid(validity, events.precisions_of(event)) if validity else after
 
     return fold
 
@@ -97,6 +97,7 @@ def _asserted(known: Relation | None, event: events.RelationAsserted) -> Relatio
         (known.sources if known else frozenset()) | set(event.source_turn_ids),
         literal=event.literal,
         origin=event.origin,
+        precisions=known.precisions if known else {},
     )
 
 

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from mnemolog.domain.facts import Validity
 from mnemolog.domain.memory import Status
 from mnemolog.domain.origin import Origin
+from mnemolog.domain.precision import Precision
 from mnemolog.domain.scope import Scope
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.entities import Attributes
@@ -49,9 +50,12 @@ class RelationAsserted(ValidityEvent):
     `told_at`: when it was said, if that was not when it was recorded. `literal`: whether the caller or the predicate
     said that the object is a value; otherwise a text stands for the entity that gets this name. In version 1, which
     did not record it, every value stays one. `origin` is there since version 3.
+
+    `since_precision` and `until_precision`: the unit to which `valid_from` and `valid_to` are known, if that is not the
+    day; since version 4.
     """
 
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     scope: Scope
     agent_id: str | None = None
@@ -61,6 +65,8 @@ class RelationAsserted(ValidityEvent):
     confidence: float
     valid_from: datetime
     valid_to: datetime | None = None
+    since_precision: Precision | None = None
+    until_precision: Precision | None = None
     single: bool
     origin: Origin = Origin.USER
     source_turn_ids: tuple[str, ...] = ()
@@ -114,9 +120,12 @@ class StatedEvent(ValidityEvent):
 
 
 class RelationEnded(StatedEvent):
-    """A fact ended at `valid_to`."""
+    """A fact ended at `valid_to`, which is known to the day, or to the unit of `until_precision` (since version 4)."""
+
+    version: ClassVar[int] = 4
 
     valid_to: datetime
+    until_precision: Precision | None = None
 
 
 class RelationRetired(StatedEvent):

@@ -53,3 +53,4 @@ def distinct(most: int) -> Shape:
 UNIT: Shape = {"type": "number", "minimum": 0, "maximum": 1}
 MOMENT: Shape = {"type": "string", "format": "date-time"}
 DAY: Shape = {"anyOf": [MOMENT, {"type": "string", "format": "date"}]}
+PARTIAL_DAY: Shape = {"anyOf": [*DAY["anyOf"], {"type": "string", "pattern": r"^(?!0000)[0-9]{4}(-(0[1-9]|1[0-2]))?$"}]}

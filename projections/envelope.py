@@ -357,6 +357,8 @@ def _relation(row: Row, since: Mapping[UUID, Said]) -> dict[str, Any]:
         "since": row["valid_from"],
         "known_from": row["known_from"],
         "until": row["valid_to"],
+        "since_precision": row["valid_from_precision"],
+        "until_precision": row["valid_to_precision"],
         "said_since": asdict(since[row["relation_id"]]) if row["relation_id"] in since else None,
     }
 

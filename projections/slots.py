@@ -13,6 +13,7 @@ from mnemolog.domain.doubt import noted
 from mnemolog.domain.errors import EnvelopeInvalid
 from mnemolog.domain.json_value import MAX_DOCUMENT_DEPTH, require_depth
 from mnemolog.domain.origin import Origin
+from mnemolog.domain.precision import Precision, shown
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.sentence import since_when
 from mnemolog.domain.session import SLOT_CONTRACT_VERSION
@@ -108,14 +109,16 @@ class GraphRelation(Part):
         None, description="When it was learned. If it holds since just then, nobody said since when."
     )
     until: Instant | None
+    since_precision: Precision | None = Field(None, description="How exactly `since` is known, if not to the day.")
+    until_precision: Precision | None = Field(None, description="How exactly `until` is known, if not to the day.")
     said_since: SaidSince | None = Field(None, description="What the user said last since then that may end it.")
     overruled_by: Overruled | None = None
 
     def dated(self, text: str) -> str:
         """The text, with since when the fact holds and what was said since."""
-        until = f" until {self.until:%Y-%m-%d}" if self.until else ""
+        until = f" until {shown(self.until, self.until_precision)}" if self.until else ""
         said = f"; {noted(self.said_since.date, self.said_since.text)}" if self.said_since else ""
-        since = since_when(self.since, self.known_from) if self.known_from else f"since {self.since:%Y-%m-%d}"
+        since = since_when(self.since, self.known_from, self.since_precision)
         return f"{text} ({since}{until}{said})"
 
     @model_validator(mode="after")

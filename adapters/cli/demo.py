@@ -127,7 +127,7 @@ async def _questions(story: Story) -> None:
     facts = [fact for one in she for fact in await story.engine.reads.facts(VIEWER, one)]
     told = [
         f"{sentence(fact['subject'], fact['predicate'], fact_value(fact))}"
-        f" ({since_when(fact['valid_from'], fact['known_from'])})"
+        f" ({since_when(fact['valid_from'], fact['known_from'], fact['valid_from_precision'])})"
         for fact in facts
     ]
     output.line("she:", known.references[0].name)

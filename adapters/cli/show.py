@@ -37,6 +37,7 @@ from mnemolog.domain.consent import APPLIED
 from mnemolog.domain.consent import PatchStatus as Consent
 from mnemolog.domain.facts import State
 from mnemolog.domain.patrol import What
+from mnemolog.domain.precision import Precision, shown
 from mnemolog.domain.recall import SEPARATOR
 from mnemolog.domain.sentence import value_text
 
@@ -374,16 +375,17 @@ def _fact(one: FactView) -> Text:
 
 def _holds(one: FactView) -> str:
     """By the day; what begins and ends on one day, to the minute."""
-    since, until = _day(one.valid_from), _day(one.valid_to) if one.valid_to else ""
+    since = _day(one.valid_from, one.valid_from_precision)
+    until = _day(one.valid_to, one.valid_to_precision) if one.valid_to else ""
     if one.valid_to and since == until:
         since, until = output.when(one.valid_from), output.when(one.valid_to)
     return f"{since} – {until}".strip()
 
 
-def _day(at: datetime) -> str:
+def _day(at: datetime, precision: Precision | None = None) -> str:
     """A time at the start of a day in UTC is that day, wherever it is read."""
     utc = at.astimezone(UTC)
-    return f"{utc:%Y-%m-%d}" if utc.time() == time.min else output.day(at)
+    return shown(utc, precision) if precision or utc.time() == time.min else output.day(at)
 
 
 def _patrolled(done: PatrolResult) -> None:

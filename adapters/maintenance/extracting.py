@@ -258,6 +258,8 @@ def fact_of(
         "object": one.object or "*",
         "literal": one.literal if one.object else True,
         "since": one.since,
+        "since_precision": one.precisions.get(one.since) if one.since else None,
+        "until_precision": one.precisions.get(one.until) if one.until else None,
         "until": until if one.action not in (Action.END, Action.DENY) else None,
         "confidence": one.confidence,
         "metadata": {"extractor": extractor, **told},

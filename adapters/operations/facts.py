@@ -12,12 +12,17 @@ from mnemolog.adapters.operations.requests import (
     Write,
     command_of,
     fields_of,
+    request_of,
     viewer_of,
 )
 from mnemolog.adapters.operations.results import Page, Written
 from mnemolog.commands.fact_changes import ConfirmFact, EndFact, FactCommand, ForgetFact, RestoreFact, RetireFact
-from mnemolog.commands.facts import Predicated, Remember
+from mnemolog.commands.facts import Predicated, Remember, WithDates
 from mnemolog.events.fields import Id
+
+
+class DatedWrite(WithDates, Write):
+    """A write with dates that may be a year or a month."""
 
 
 class FactList(Bitemporal, PagedRead):
@@ -34,7 +39,7 @@ class FactList(Bitemporal, PagedRead):
 @operation(
     "fact add",
     "POST /facts",
-    Remember,
+    request_of(Remember, base=DatedWrite),
     tag="graph",
     arguments=("subject", "predicate", "object"),
     done="Recorded",
@@ -68,7 +73,7 @@ async def list_facts(engine: Engine, request: FactList) -> Page[FactView]:
     return Page[FactView].of(slice_of(rows, "relation_id", request.limit, request.cursor, "valid_from"))
 
 
-@operation("fact end", "POST /facts/{relation_id}/end", EndFact, tag="graph", done="Ended")
+@operation("fact end", "POST /facts/{relation_id}/end", request_of(EndFact, base=DatedWrite), tag="graph", done="Ended")
 async def end_fact(engine: Engine, request: Write) -> Written:
     """End a fact: it held until then."""
     return await _change_fact(EndFact, engine, request)

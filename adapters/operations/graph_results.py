@@ -17,6 +17,7 @@ from mnemolog.adapters.operations.results import ORIGIN, Result, Written
 from mnemolog.domain.facts import State
 from mnemolog.domain.memory import Status
 from mnemolog.domain.origin import Origin
+from mnemolog.domain.precision import Precision
 from mnemolog.domain.principal import Role
 from mnemolog.domain.scope import Scope
 from mnemolog.events.envelope import Receipt
@@ -78,6 +79,8 @@ class FactView(Result):
     overridden_by: UUID | None = Field(description="The fact of the other scope that takes precedence.")
     valid_from: Instant
     valid_to: Instant | None
+    valid_from_precision: Precision | None = Field(description="How exactly `valid_from` is known, if not to the day.")
+    valid_to_precision: Precision | None = Field(description="How exactly `valid_to` is known, if not to the day.")
     known_from: Instant = Field(description="When the value was learned.")
     known_to: Instant | None = Field(description="When it turned out not to have held as it was known.")
     memory_id: UUID | None

@@ -224,6 +224,8 @@ class GraphVerbs(Asking):
         literal: bool | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
+        since_precision: Literal["year", "month"] | None = None,
+        until_precision: Literal["year", "month"] | None = None,
         confidence: float | None = None,
         metadata: Mapping[str, Any] | None = None,
         told_at: datetime | str | None = None,
@@ -238,6 +240,8 @@ class GraphVerbs(Asking):
         idempotency_key: str | None = None,
     ) -> FactAdded:
         """Record a fact by name; `me` is the user. `since`, `until` and `told_at` are days or times.
+
+        `since` and `until` may be a year or a month, such as "2019": the fact is then shown as "since 2019".
 
         The object is an entity's name, or a value, as the predicate says; `literal` decides it. Where several entities
         have a name and nothing tells which is meant, AmbiguousEntity lists the candidates and asks one question. With
@@ -282,6 +286,7 @@ class GraphVerbs(Asking):
         relation_id: Id,
         *,
         until: datetime | str | None = None,
+        until_precision: Literal["year", "month"] | None = None,
         origin: Literal["user", "agent", "document", "tool", "other_agent", "import"] | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,

@@ -134,6 +134,8 @@ class FactReplay:
         fields = {
             "since": None if unsaid else payload.valid_from,
             "until": payload.valid_to,
+            "since_precision": payload.since_precision,
+            "until_precision": payload.until_precision,
             "at": at,
             "told_at": payload.told_at,
             "confidence": payload.confidence if held is None else confidence_of(held, payload.confidence),
@@ -212,8 +214,9 @@ class FactReplay:
             return
         match payload:
             case events.RelationEnded():
-                about |= {"until": payload.valid_to, "at": event.occurred_at}
-                self._decide(FACT_CHANGES, EndFact(**about, **_stated(payload)), [event])
+                about |= {"until": payload.valid_to, "until_precision": payload.until_precision}
+                ended = EndFact(**about, **_stated(payload), at=event.occurred_at)
+                self._decide(FACT_CHANGES, ended, [event])
             case events.RelationRetired():
                 self._decide(FACT_CHANGES, RetireFact(**about, **_stated(payload)), [event])
             case events.RelationReverted() if payload.undoes not in self._shadow.log.ids:

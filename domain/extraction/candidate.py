@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from mnemolog.domain.entity import ME, THING
+from mnemolog.domain.precision import Precisions
 
 EXTRACTOR = "rules-13"
 """The name of the extractor, with the version of its rules."""
@@ -54,6 +55,8 @@ class Candidate:
 
     `in_short`: an end may name what holds by its first words, or in the singular: "my walnut allergy".
 
+    `precisions`: how exactly `since` and `until` were said that name no day.
+
     `relation`: the word for what somebody is, if it tells more than the predicate: a husband is `married_to`.
 
     `rule`: the rule that it comes from, after the name of the extractor.
@@ -81,6 +84,7 @@ class Candidate:
     changes: bool = False
     since: datetime | None = None
     until: datetime | None = None
+    precisions: Precisions = field(default_factory=dict)
     confidence: float = field(default=CONFIDENCE)
     relation: str = ""
     rule: str = ""

@@ -57,7 +57,7 @@ from mnemolog.domain.extraction.makers import (
 from mnemolog.domain.extraction.others import they_started_at
 from mnemolog.domain.extraction.rule import DRUG, Said
 from mnemolog.domain.extraction.short_names import is_called
-from mnemolog.domain.extraction.times import Dated, dated, day_of, is_nth, is_to_come, moment
+from mnemolog.domain.extraction.times import Dated, dated, day_of, is_nth, is_to_come, moment, precisions_of
 from mnemolog.domain.extraction.validation import valid
 from mnemolog.domain.extraction.vocabulary import COUPLE, PETS, SUPERIORS
 from mnemolog.domain.predicates import DIED, MEDICATION, NEXT_TRIP, TRIP_DATE, TRIP_TO, WORKS_AT, dose_of, trip_date_of
@@ -114,6 +114,7 @@ def extract(
                 if one.action is not Action.STATE:
                     continue
                 one = replace(one, action=Action.DENY, changes=True, since=None, until=None)
+            one = _exactly(one, clause.text, at)
             if clause.corrects and one.action is Action.STATE:
                 one = replace(one, action=Action.CORRECT)
             if clause.wrong and not one.wrong and one.action in (Action.STATE, Action.CORRECT) and not one.literal:
@@ -204,13 +205,20 @@ def _said_in(clause: str, at: datetime) -> Sequence[Candidate]:
     return ()
 
 
+def _exactly(one: Candidate, text: str, at: datetime) -> Candidate:
+    """A fact with the units of its dates that a text names neither to the day nor to the week."""
+    own = {one.since, one.until} - {None}
+    said = {day: unit for day, unit in precisions_of(text, at).items() if day in own} if own else {}
+    return replace(one, precisions={**one.precisions, **said}) if said else one
+
+
 def _begun(clause: Clause, job: Candidate, at: datetime) -> Candidate | None:
     """A job that the sentence before states, with its first day: "I got the job at Acme! I start on 1 June"."""
     if job.predicate != "works_at" or job.action is Action.END or job.since or not (said := STARTS.match(clause.text)):
         return None
     future = re.match(r"i(?:'ll| will|'m)? (?:going to )?(?:start|begin)\b", clause.text, re.IGNORECASE) is not None
     day = moment(said["when"], at, future=future)
-    return replace(job, since=day) if day else None
+    return _exactly(replace(job, since=day), said["when"], at) if day else None
 
 
 def _taken_over(clause: Clause, stated: Dated, at: datetime) -> Sequence[Candidate]:

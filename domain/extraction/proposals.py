@@ -10,7 +10,7 @@ from typing import Literal
 from mnemolog.domain.entity import ME
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.extraction.candidate import MOST_CANDIDATES, Action, Candidate
-from mnemolog.domain.extraction.times import absolute, is_to_come, moment
+from mnemolog.domain.extraction.times import absolute, is_to_come, moment, precisions_of
 from mnemolog.domain.extraction.validation import Fault, checked, is_small_talk, is_speculation, valid
 from mnemolog.domain.extraction.windows import Utterance
 from mnemolog.domain.predicates import predicate_name
@@ -191,6 +191,7 @@ def _fact(one: Proposal, main: Utterance, profile_fields: Collection[str]) -> Ca
         single=one.single,
         changes=one.change in ("changes", "ends"),
         since=moment(one.since, main.at, future=_is_to_come(one.since, main.text)) if one.since else None,
+        precisions={**precisions_of(one.since, main.at), **precisions_of(one.until, main.at)},
         until=moment(one.until, main.at, future=_is_to_come(one.until, main.text)) if one.until else None,
         confidence=one.confidence,
     )

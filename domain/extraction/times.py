@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 
+from mnemolog.domain.precision import Precision, Precisions
+
 _MONTH_NAMES = "january february march april may june july august september october november december"
 _DAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
 _NUMBER_NAMES = "zero one two three four five six seven eight nine ten eleven twelve"
@@ -17,6 +19,8 @@ MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTHS if nam
 DAY = "(?:" + "|".join(_DAYS) + ")"
 COUNT = rf"(?:\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
 _UNIT = r"(?:day|week|month|year)s?"
+_UNITS = {"year": Precision.YEAR, "month": Precision.MONTH}
+_PRECISIONS = {len("2026"): Precision.YEAR, len("2026-03"): Precision.MONTH}
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 SEASON = "(?:" + "|".join(_SEASONS) + ")"
 FEAST = r"(?:new year(?:'s(?: (?:day|eve))?)?(?! \d)|christmas(?: (?:day|eve))?|easter(?: (?:sunday|monday))?)"
@@ -94,7 +98,9 @@ class Dated:
 
     `brief`: it says for how many days or weeks, as in "for a week". `span`: the days that it names, if something may have
     lasted for just these, as "over the weekend" or "this week". `onward`: it says from when on, or names a month or a
-    year. `counted`: it says only for how long, so that `since` is right for what still lasts. `stamp` is `since` as exactly as it was said: `2026-03-01`, `2026-03`, `2026`, `the summer of 2025`.
+    year. `counted`: it says only for how long, so that `since` is right for what still lasts. `stamp` is `since` as exactly
+    as it was said: `2026-03-01`, `2026-03`, `2026`, `the summer of 2025`. `precisions`: the units of the dates that are
+    said neither to the day nor to the week; "two years ago" is to the year.
     """
 
     text: str
@@ -103,6 +109,7 @@ class Dated:
     stamp: str = ""
     brief: bool = False
     span: str = ""
+    precisions: Precisions = field(default_factory=dict, repr=False)
     onward: bool = field(default=False, repr=False)
     counted: bool = field(default=False, repr=False)
 
@@ -142,10 +149,13 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
     clause = RANGE_OF_DAYS.sub(r"from \g<start> until \g<end>", _RANGE.sub(_from_until, clause))
     since = until = None
     stamp, brief, span, onward, counted_back = "", False, "", False, False
+    units: dict[datetime | None, Precision | None] = {}
     for found in _PHRASE.finditer(clause):
         phrase = found[0]
         if found["until"]:
             until = until or point(found["end"], at, future=True)
+            if until:
+                units.setdefault(until, _unit(_stamp(found["end"].lower(), until)))
         elif found["from"]:
             to_come = _STARTING.match(phrase) or (_FROM_MONTH.match(phrase) and _PRESENT.search(clause))
             since = since or point(found["start"], at, future=future or bool(to_come))
@@ -158,6 +168,7 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
             counted = re.sub(r"^for (?:about |around |over |almost )?| now$", "", phrase, flags=re.IGNORECASE)
             counted_back = since is None
             since = since or shifted(at, counted, -1)
+            units.setdefault(since, _UNITS.get(counted.split()[-1].lower().rstrip("s")))
             brief = brief or re.search(r"(?:day|week)s?$", phrase, re.IGNORECASE) is not None
         else:
             named = _OF_THE_DAY.sub("", re.sub(r"^(?:in|on|at|over|earlier) ", "", phrase, flags=re.IGNORECASE))
@@ -166,10 +177,11 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
         if since and not stamp and not found["for"]:
             stamp = _stamp(phrase.lower(), since)
             onward = onward or len(stamp) in (4, 7)
+            units.setdefault(since, _unit(stamp))
     text = " ".join(_PHRASE.sub(" ", clause).split())
-    return Dated(
-        re.sub(r"\s+([,.!;:])", r"\1", text).strip(" ,"), since, until, stamp, brief, span, onward, counted_back
-    )
+    text = re.sub(r"\s+([,.!;:])", r"\1", text).strip(" ,")
+    precisions = {day: unit for day, unit in units.items() if day and unit}
+    return Dated(text, since, until, stamp, brief, span, precisions, onward, counted_back)
 
 
 def _nearest(phrase: str, since: datetime, at: datetime) -> datetime:
@@ -206,6 +218,16 @@ def moment(phrase: str, at: datetime, *, future: bool = False) -> datetime | Non
     """When a phrase such as `last week`, `since March` or `2026-03-01` says that something began or ended."""
     said = dated(phrase, at, future=future)
     return said.since or said.until or point(phrase.strip().rstrip("."), at, future=future)
+
+
+def precisions_of(text: str, at: datetime) -> Precisions:
+    """The unit to which a text names the dates in it that it names neither to the day nor to the week.
+
+    >>> precisions_of("from 2012 until May 2015", datetime(2026, 5, 13, tzinfo=UTC)).values()
+    dict_values([<Precision.YEAR: 'year'>, <Precision.MONTH: 'month'>])
+    """
+    phrase = f"since {text}" if re.fullmatch(POINT, text, re.IGNORECASE) else text
+    return {**dated(phrase, at, future=True).precisions, **dated(phrase, at).precisions}
 
 
 def is_to_come(clause: str) -> bool:
@@ -296,6 +318,10 @@ def _stamp(phrase: str, start: datetime) -> str:
     if re.search(rf"month|\b{MONTH}\b", phrase):
         return f"{start:%Y-%m}"
     return f"{start:%Y}" if re.search(r"year|\b(?:19|20)\d\d$", phrase) else start.date().isoformat()
+
+
+def _unit(stamp: str) -> Precision | None:
+    return Precision.YEAR if re.search(SEASON, stamp) else _PRECISIONS.get(len(stamp))
 
 
 def shifted(at: datetime, counted: str, sign: int) -> datetime | None:

@@ -31,8 +31,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain import card
 from mnemolog.domain.entity import THING
 from mnemolog.domain.facts import Period, State
+from mnemolog.domain.identity import utc_text
 from mnemolog.domain.memory import VISIBLE, Status
 from mnemolog.domain.origin import Origin
+from mnemolog.domain.precision import Precision
 from mnemolog.domain.predicates import ObjectKind, Predicate, PredicatePolicy
 from mnemolog.domain.relation import object_key
 from mnemolog.domain.scope import Scope
@@ -486,11 +488,18 @@ def _fact(row: Row, predicates: PredicatePolicy, winner: UUID | None) -> Row:
         "subject": subject["name"],
         "object_id": thing["entity_id"] if thing else None,
         "object": thing["name"] if thing else None,
+        **{f"{end}_precision": _precision(row, row[end]) for end in ("valid_from", "valid_to")},
         "state": row["state"],
         # What comes from outside is never critical, even if the policy makes its predicate so later.
         "critical": predicates.rule(row["predicate"]).critical and not Origin(row["origin"]).external,
         "overridden_by": winner,
     }
+
+
+def _precision(row: Row, at: datetime | None) -> Precision | None:
+    """How exactly a date is known, if not to the day."""
+    found = row["precisions"].get(utc_text(at)) if at and row["precisions"] else None
+    return Precision(found) if found else None
 
 
 def _priority(fact: Row) -> tuple[Any, ...]:

@@ -13,6 +13,7 @@ from mnemolog.domain.facts import Validity
 from mnemolog.domain.identity import utc_text
 from mnemolog.domain.memory import VISIBLE, Status
 from mnemolog.domain.origin import Origin
+from mnemolog.domain.precision import Precision
 from mnemolog.domain.relation import Relation
 from mnemolog.domain.scope import Scope
 from mnemolog.events import graph
@@ -77,6 +78,7 @@ def _of_relation(relation: Relation) -> Row:
         "status": relation.status,
         "purge_at": relation.purge_at,
         "origin": relation.origin,
+        "precisions": {utc_text(at): precision.value for at, precision in relation.precisions.items()},
     }
 
 
@@ -98,6 +100,7 @@ def _as_relation(row: Row) -> Relation:
         purge_at=row["purge_at"],
         literal=row["named"] is None,
         origin=Origin(row["origin"]),
+        precisions={datetime.fromisoformat(at): Precision(one) for at, one in row["precisions"].items()},
     )
 
 

@@ -10,7 +10,7 @@ from mnemolog.projections.owner import indexed, owner_columns
 from mnemolog.projections.seal import JsonText, mac_column
 
 NAME = "graph"
-VERSION = 7
+VERSION = 8
 READABLE_FROM = 3
 metadata = MetaData(schema=NAME)
 _WAS_JSONB = retyped(4, was=JSONB(), read=read_json)
@@ -81,6 +81,8 @@ relations = Table(
     Column("origin", Text, nullable=False, info=added(6, reads=Origin.USER.value)),
     Column("source_turn_ids", ARRAY(Text), nullable=False),
     Column("periods", JSONB, nullable=False),
+    # By date: how exactly the dates are known that are not known to the day.
+    Column("precisions", JSONB, nullable=False, info=added(8, reads={})),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
     Column("seq", BigInteger, nullable=False),

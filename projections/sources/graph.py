@@ -15,6 +15,7 @@ from mnemolog.domain.direct_question import only_of
 from mnemolog.domain.doubt import noted
 from mnemolog.domain.facts import State
 from mnemolog.domain.origin import Origin
+from mnemolog.domain.precision import shown
 from mnemolog.domain.predicates import NEXT_TRIP, trip_date_of
 from mnemolog.domain.sentence import since_when
 from mnemolog.domain.state import Past, state_of
@@ -172,10 +173,10 @@ def former_hit(row: Row) -> Hit:
 
 def _held(row: Row) -> str:
     """When it held, or since when it does."""
-    until = row["valid_to"] and f"{row['valid_to']:%Y-%m-%d}"
+    until = row["valid_to"] and shown(row["valid_to"], row["valid_to_precision"])
     if row["state"] is State.ENDED:
-        return f"{row['valid_from']:%Y-%m-%d} to {until}"
-    since = since_when(row["valid_from"], row["known_from"])
+        return f"{shown(row['valid_from'], row['valid_from_precision'])} to {until}"
+    since = since_when(row["valid_from"], row["known_from"], row["valid_from_precision"])
     return f"{since} until {until}" if until else since
 
 

@@ -528,6 +528,21 @@ async def test_the_graph_of_a_prompt_says_since_when_a_fact_holds_and_what_was_s
     assert "ana takes losartan (as of 2026-03-01)" in then
 
 
+async def test_a_prompt_says_a_date_no_more_exactly_than_the_user_did(ana: Teller) -> None:
+    await hears(
+        ana, "I've worked at Acme since 2019.", "I moved to Lisbon in January.", "I've been vegan for two years."
+    )
+
+    assert set(await graph(ana, "Where do I live and work, and what do I eat?")) == {
+        "ana works at Acme (since 2019)",
+        "ana lives in Lisbon (since 2026-01)",
+        "ana's diet plan is vegan (since 2024)",
+    }
+    await hears(ana, "I quit my job at Acme last month.", occurred_at=day("2026-04-10"))
+    [acme] = await ana.facts("me", valid_at="any", predicate="works_at")
+    assert (acme["valid_from_precision"], acme["valid_to_precision"]) == ("year", "month")
+
+
 @pytest.mark.parametrize(
     ("fact", "news", "question", "line"),
     [

@@ -88,6 +88,31 @@ async def test_a_timeline_has_every_value_with_when_it_held_and_when_it_was_lear
 
 
 @pytest.mark.spec("X13")
+async def test_a_date_is_shown_as_exactly_as_it_was_given_whatever_changes_around_it(engine: Engine, user: str) -> None:
+    async def periods() -> list[tuple[str, Any, Any, Any, Any]]:
+        dates = ("valid_from", "valid_from_precision", "valid_to", "valid_to_precision")
+        rows = await ana.facts("Alice", valid_at="any", predicate="lives_in")
+        return [(row["object"], *(row[name] for name in dates)) for row in rows]
+
+    ana = Teller(engine, user)
+    await ana.tells("Alice", "lives_in", "Berlin", since="2024")
+    before = await engine.log.head(ana.stream)
+    rome = await ana.tells("Alice", "lives_in", "Rome", since="2026-03", until="2027")
+    year, march, end = (datetime(*at, tzinfo=UTC) for at in ((2024, 1, 1), (2026, 3, 1), (2027, 1, 1)))
+    both = [("Berlin", year, "year", march, "month"), ("Rome", march, "month", end, "year")]
+    assert await periods() == both
+    assert [sentence(row) for row in await ana.facts("Alice", known_at=before)] == ["Alice lives_in Berlin"]
+
+    ended = await ana.ends(rome, "2026-08")
+    assert (await periods())[1] == ("Rome", march, "month", datetime(2026, 8, 1, tzinfo=UTC), "month")
+    await ana.takes_back(ended)
+    assert await periods() == both
+    await ana.tells("Alice", "lives_in", "Rome", since="2026-03-01", until="2027-01-01")
+    assert await periods() == [both[0], ("Rome", march, None, end, None)]
+    await assert_live_equals_replayed(engine, ana.stream)
+
+
+@pytest.mark.spec("X13")
 async def test_imported_history_is_known_since_it_was_told(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("Alice", "lives_in", "Berlin", told_at=day(1))

@@ -1,5 +1,6 @@
 """The rules on sentences that state something, and on sentences that do not."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
@@ -1858,3 +1859,32 @@ def test_a_dose_may_be_that_of_the_message_before(text: str, previous: str, expe
 )
 def test_an_allergy_in_a_text_to_be_checked_is_ones_own(text: str, expected: list[str]) -> None:
     assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "precisions"),
+    [
+        ("I've lived in Leeds since 2019.", ["year"]),
+        ("I moved to Oslo two years ago.", ["year"]),
+        ("I've lived in Rome for three years.", ["year"]),
+        ("We moved to Leeds last summer.", ["year"]),
+        ("I moved to Oslo in March.", ["month"]),
+        ("I'm moving to Oslo in August.", ["month"]),
+        ("I start at Globex next month.", ["month"]),
+        ("I got the job at Acme! I start in June.", ["month"]),
+        ("I quit my job at Acme in January.", ["month"]),
+        ("I lived in Rome from 2012 until May 2015.", ["year", "month"]),
+        ("I moved to Oslo yesterday.", []),
+        ("I moved to Oslo last week.", []),
+        ("I moved to Oslo on 3 March.", []),
+        ("I moved to Oslo on 2026-03-01.", []),
+        ("I got the job at Acme! I start on 3 June.", []),
+        ("I live in Oslo.", []),
+    ],
+)
+def test_a_date_is_known_as_exactly_as_it_was_said(said: str, precisions: Sequence[str]) -> None:
+    [one] = extract(said, AT)
+
+    dates = [date for date in (one.since, one.until) if date]
+    assert [unit for date in dates if (unit := one.precisions.get(date))] == precisions
+    assert len(one.precisions) == len(precisions)
