@@ -78,7 +78,7 @@ def _of_relation(relation: Relation) -> Row:
         "status": relation.status,
         "purge_at": relation.purge_at,
         "origin": relation.origin,
-        "precisions": {utc_text(at): precision.value for at, precision in relation.precisions.items()},
+        "precisions": {utc_text(at): precision.value for at, precision in relation.precisions.items()} or None,
     }
 
 
@@ -100,7 +100,7 @@ def _as_relation(row: Row) -> Relation:
         purge_at=row["purge_at"],
         literal=row["named"] is None,
         origin=Origin(row["origin"]),
-        precisions={datetime.fromisoformat(at): Precision(one) for at, one in row["precisions"].items()},
+        precisions={datetime.fromisoformat(at): Precision(one) for at, one in (row["precisions"] or {}).items()},
     )
 
 

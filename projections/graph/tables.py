@@ -81,8 +81,8 @@ relations = Table(
     Column("origin", Text, nullable=False, info=added(6, reads=Origin.USER.value)),
     Column("source_turn_ids", ARRAY(Text), nullable=False),
     Column("periods", JSONB, nullable=False),
-    # By date: how exactly the dates are known that are not known to the day.
-    Column("precisions", JSONB, nullable=False, info=added(8, reads={})),
+    # By date: how exactly the dates are known that are not known to the day; NULL if there are none.
+    Column("precisions", JSONB, info=added(8)),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
     Column("seq", BigInteger, nullable=False),
