@@ -14,10 +14,11 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from mnemolog.adapters.cli import ids, output, panels
+from mnemolog.adapters.cli.erased_texts import texts_of
 from mnemolog.adapters.cli.session import settings_of, with_engine
-from mnemolog.adapters.cli.show import show
+from mnemolog.adapters.cli.show import show, show_erased
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.operations.erasure import Proof
+from mnemolog.adapters.operations.erasure import Erased, Proof
 from mnemolog.adapters.operations.operation import Operation, description_of
 from mnemolog.adapters.operations.registry import OPERATIONS
 from mnemolog.domain.errors import InvalidInput, NestedTooDeep
@@ -125,15 +126,19 @@ def ask(context: typer.Context, operation: Operation[Any, Any], fields: Mapping[
     """Run an operation and show its result. The exit code is 1 if a proof fails."""
     request = validated(operation.request, ids.with_placeholders(operation, fields))
 
-    async def run(engine: Engine) -> tuple[Any, Any]:
+    async def run(engine: Engine) -> tuple[Any, Any, Mapping[str, str]]:
         request = validated(operation.request, await ids.completed(engine, operation, fields))
         engine.report = lambda how_far: status.update(f"{operation.summary}: {how_far}")
-        return request, await operation.run(engine, request)
+        result = await operation.run(engine, request)
+        rehearsed = isinstance(result, Erased) and not result.receipt and not as_json
+        return request, result, await texts_of(engine, request, result) if rehearsed else {}
 
     with output.errors.status(operation.summary) as status:
-        request, result = with_engine(settings_of(context.obj), run)
+        request, result, texts = with_engine(settings_of(context.obj), run)
     if as_json:
         output.as_json(result.model_dump(mode="json", by_alias=True))
+    elif texts:
+        show_erased(result, texts)
     else:
         show(operation, request, result)
     if isinstance(result, Proof) and not result.erased:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, time
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from mnemolog.adapters.cli import output, show_envelope, show_episodes, show_memories
+from mnemolog.adapters.cli.erased_texts import LISTED
 from mnemolog.adapters.operations.artifacts import ArtifactDetail, ArtifactHit, ArtifactText, ArtifactView
 from mnemolog.adapters.operations.attention import AffectView
 from mnemolog.adapters.operations.batches import Forgotten
@@ -51,7 +53,7 @@ KNOWN = {
     "document": ("document",),
     "being_entry": ("entry", "entries"),
 }
-LISTED = 10  # The maximum number of ids or changes shown.
+SHORT = 60  # The characters of a text that are shown beside its id.
 
 
 def show(operation: Operation[Any, Any], request: AnyRequest, result: Any) -> None:
@@ -111,7 +113,8 @@ def _forgotten(found: Forgotten) -> None:
         output.console.print(f"In this scope: {', '.join(counts)}")
 
 
-def _erased(found: Erased) -> None:
+def show_erased(found: Erased, texts: Mapping[str, str] = MappingProxyType({})) -> None:
+    """What was erased or would be, with the beginning of each text that is given by its id."""
     kinds = {kind: [one.partition(":")[2] for one in found.known if one.startswith(f"{kind}:")] for kind in KNOWN}
     counts = [
         output.count(len(found.memories), "memory", "memories"),
@@ -127,19 +130,21 @@ def _erased(found: Erased) -> None:
         output.console.print(f"  [dim]run `mnemolog {proof}` to check that it cannot be read anywhere[/]")
         return
     output.console.print(f"To be erased: {', '.join(counts)}")
-    _ids("memory", found.memories)
-    _ids("turn", found.turns)
+    _ids("memory", found.memories, texts)
+    _ids("turn", found.turns, texts)
     for kind, ids in kinds.items():
-        _ids(KNOWN[kind][0], ids)
-    _ids("in part", found.cleared)
+        _ids(KNOWN[kind][0], ids, texts)
+    _ids("in part", found.cleared, {f"entity:{id_}": text for id_, text in texts.items()})
     if found.survivors:
         output.console.print("[yellow]The text may survive in the memories these were merged into:[/] --with-survivors")
-        _ids("memory", found.survivors)
+        _ids("memory", found.survivors, texts)
 
 
-def _ids(what: str, ids: Sequence[object]) -> None:
+def _ids(what: str, ids: Sequence[object], texts: Mapping[str, str]) -> None:
     for one in ids[:LISTED]:
-        output.line(f"  {what}", str(one))
+        text = " ".join(texts.get(str(one), "").split())
+        short = text if len(text) <= SHORT else f"{text[: SHORT - 1]}…"
+        output.line(f"  {what}", f"{one}  {short}".rstrip())
     if len(ids) > LISTED:
         output.console.print(f"  … and {len(ids) - LISTED:,} more")
 
@@ -461,7 +466,7 @@ SHOWN: Mapping[type, Callable[[Any], None]] = {
     PatrolResult: _patrolled,
     Page[ClusterView]: _clusters,
     Forgotten: _forgotten,
-    Erased: _erased,
+    Erased: show_erased,
     Proof: _proof,
     Page[EntityView]: _entities,
     Page[ArtifactView]: _artifacts,

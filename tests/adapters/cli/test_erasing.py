@@ -2,9 +2,14 @@
 
 import pytest
 
+from mnemolog.adapters.cli.erased_texts import texts_of
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.erasure import erase
+from mnemolog.domain.principal import ALL, Role
 from mnemolog.events.envelope import StreamId
+from mnemolog.events.fields import validated
 from tests.adapters.cli.command import Ran, mnemolog
+from tests.adapters.principals.keys import principal
 
 SECRET = "Zanzibarquux"
 
@@ -51,6 +56,28 @@ async def test_what_goes_with_a_turn_is_counted_by_kind(engine: Engine, user: st
     first, *ids = dry.out.splitlines()
     assert first == "To be erased: 0 memories, 1 turn, 2 entities, 1 fact"
     assert [one.split()[0] for one in ids] == ["turn", "entity", "entity", "fact"]
+    assert [one.split("  ")[-1] for one in ids] == ["I moved to Lisbon", user, "Lisbon", f"{user} lives_in Lisbon"]
+
+
+@pytest.mark.spec("X07")
+@pytest.mark.parametrize(
+    ("roles", "agents", "texts"),
+    [
+        ({Role.ERASE, Role.READ}, {ALL}, {"Ana hides in Zanzibar"}),
+        ({Role.ERASE}, {ALL}, set[str]()),
+        ({Role.ERASE, Role.READ}, {"chef"}, set[str]()),
+    ],
+)
+async def test_only_who_may_read_a_text_is_shown_it_before_it_is_erased(
+    engine: Engine, user: str, roles: set[Role], agents: set[str], texts: set[str]
+) -> None:
+    own = {"scope": "agent", "agent_id": "coach"}
+    memory_id, _ = await engine.writes.create({"user_id": user, "text": "Ana hides in Zanzibar", **own})
+    request = validated(erase.request, {"user_id": user, "memory_id": memory_id, "dry_run": True, "agent_id": "coach"})
+    found = await erase.run(engine, request)
+    caller = engine.by(principal(roles=roles, agents=agents))
+
+    assert set((await texts_of(caller, request, found)).values()) == texts
 
 
 @pytest.mark.parametrize(
