@@ -99,7 +99,8 @@ async def erase_scope(engine: Engine, request: Rehearsed) -> Forgotten:
     """Erase a session, everything owned by an agent, or everything the agents share, permanently.
 
     Includes hidden items and the turns that the memories were extracted from; scope `agent` includes the agent's todos
-    and entries, and scope `global` the profile. This cannot be undone.
+    and entries, and scope `global` the profile. Other turns stay: they belong to the user, and `erase_thread` destroys
+    them. This cannot be undone.
     """
     return await _forgotten(EraseScope, engine, request)
 
