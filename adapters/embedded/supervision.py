@@ -24,6 +24,8 @@ START_ATTEMPTS = 3
 FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 5.0
 CALM = 60.0
+# Before a server that gave up writing is restarted again: on a disk that fills up at once, it doubles up to that.
+FIRST_PATIENCE = 3.0
 POLL = 0.01
 ROOM_BYTES = 64 * 1024 * 1024
 
@@ -38,7 +40,7 @@ class SupervisedServer:
         self._log = ServerLog(log_file)
         self._on_event = on_event
         self._process: subprocess.Popen[bytes] | None = None
-        self._up_since = 0.0
+        self._up_since, self._patience = 0.0, FIRST_PATIENCE
         self._stopping = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name=f"mnemolog-{server.name}", daemon=True)
 
@@ -63,8 +65,11 @@ class SupervisedServer:
         words, process = self.server.gives_up, self._process
         if not words or process is None or process.returncode is not None or not self._log.says(words):
             return
-        calm = time.monotonic() - self._up_since > CALM
-        if calm and shutil.disk_usage(self.server.directory).free > ROOM_BYTES:
+        up = time.monotonic() - self._up_since
+        if up > CALM:
+            self._patience = FIRST_PATIENCE
+        if up > self._patience and shutil.disk_usage(self.server.directory).free > ROOM_BYTES:
+            self._patience = min(2 * self._patience, CALM)
             log.warning("%s gave up writing and is restarted: there is room on the disk", self.server.name)
             process.send_signal(self.server.stop_signal)
 

@@ -53,7 +53,7 @@ async def test_all_servers_killed_again_and_again_come_back(data_dir: Path) -> N
 async def test_nats_stores_again_once_there_is_room_on_its_disk(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(supervision, "CALM", 0.0)
+    monkeypatch.setattr(supervision, "FIRST_PATIENCE", 0.0)
     monkeypatch.setattr(supervision, "ROOM_BYTES", 2**60)
     events: queue.Queue[ServerEvent] = queue.Queue()
     with EmbeddedServers(data_dir, postgres_url="p://", redis_url="r://", on_event=events.put) as servers:
