@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
+from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -268,27 +269,23 @@ def _text(
     text, heading = f"{header}\n" if header else "", ""
     today = f"Today is {at:%A, %Y-%m-%d}.\n"
     used, most = count_tokens(text) + count_tokens(f"\n{today}"), float("inf") if budget is None else budget
-    groups, kept = set[str](), list[Shown]()
+    titles, kept = set[str](), list[tuple[tuple[int, str], str]]()
     for place, one in enumerate([*always, *within]):
-        group = CRITICAL if place < len(always) else _group(one)[1]
-        used += count_tokens(_costs(one, "" if group in groups else group))
+        group = (-1, CRITICAL) if place < len(always) else _group(one)
+        title, line = group[1], f"- {indented(_dated(one))}\n"
+        # The end of the line before counts, and the heading that it begins with the blank lines around it.
+        used += count_tokens(f"\n{line}" if title in titles else f"\n\n{title}:\n{line}")
         if place >= len(always) and used > most:
             break
-        kept.append(one)
-        groups.add(group)
-    for place, one in enumerate([*kept[: len(always)], *sorted(kept[len(always) :], key=_group)]):
-        group = CRITICAL if place < len(always) else _group(one)[1]
-        if group != heading:
-            text += ("\n" if text else "") + f"{group}:\n"
-        text, heading = text + f"- {indented(_dated(one))}\n", group
+        kept.append((group, line))
+        titles.add(title)
+    for (_, title), line in sorted(kept, key=itemgetter(0)):
+        if title != heading:
+            text += ("\n" if text else "") + f"{title}:\n"
+        text, heading = text + line, title
     if nothing and used + count_tokens(f"\n\n{nothing}") <= most:
         text += ("\n" if text else "") + f"{nothing}\n"
     return f"{text}\n{today}" if text else ""
-
-
-def _costs(one: Shown, heading: str) -> str:
-    """What an item adds, with the heading that it begins and the end of the line before: blank lines count."""
-    return (f"\n\n{heading}:" if heading else "") + f"\n- {indented(_dated(one))}\n"
 
 
 def _dated(one: Shown) -> str:

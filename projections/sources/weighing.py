@@ -199,12 +199,12 @@ def changes_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     of_change, now = _OF_CHANGE.match(asked.question.text), _OF_NOW.search(asked.question.text) and not asked.past
     found = list(hits)
     for later in [hit for hit in hits if _tells(hit)]:
-        before = [hit for hit in found[: found.index(later)] if _was_told_before(hit, later)]
-        if not before:
-            continue
         told = [one for one in changes(later.row["text"]) if of_change or one.over or (now and not one.firm)]
         told = [one for one in told if one.off or one.over or _of_kind(asked, later, one)]
-        if told and (changed := next((hit for hit in before if _is_changed_by(asked, hit, later, told)), None)):
+        if not told:
+            continue
+        before = (hit for hit in found[: found.index(later)] if _was_told_before(hit, later))
+        if changed := next((hit for hit in before if _is_changed_by(asked, hit, later, told)), None):
             found.remove(later)
             found.insert(found.index(changed), replace(later, score=changed.score))
     return found
@@ -417,7 +417,9 @@ def _was_told_before(hit: Hit, later: Hit) -> bool:
     """Whether it is an earlier message of the same speaker, or a fact that the rules found in one."""
     if hit.kind == FACT:
         return _is_older_fact(hit, later)
-    return _tells(hit) and hit.date < later.date and hit.row["speaker"] == later.row["speaker"]
+    if hit.kind != MESSAGE or hit.date >= later.date or hit.row["speaker"] != later.row["speaker"]:
+        return False
+    return _tells(hit)
 
 
 def _is_older_fact(hit: Hit, later: Hit) -> bool:
