@@ -68,3 +68,25 @@ redis.call('HDEL', KEYS[2], ARGV[1])
 redis.call('LPUSH', KEYS[3], ARGV[3])
 return 1
 """
+
+# KEYS: progress, total, index, stopped, skipped, quiet. Deletes those that somebody wrote as another type, and then the
+# progress, so that everything is applied anew. Returns how many there were.
+MEND = """
+local types, wrong = {'hash', 'string', 'zset', 'hash', 'list', 'string'}, 0
+for i, name in ipairs(KEYS) do
+  local type = redis.call('TYPE', name).ok
+  if type ~= 'none' and type ~= types[i] then
+    redis.call('DEL', name)
+    wrong = wrong + 1
+  end
+end
+if wrong > 0 then redis.call('DEL', KEYS[1], KEYS[2]) end
+return wrong
+"""
+
+# KEYS: progress, then sessions and affects. While there is no progress, none of them is of a known moment.
+FORGET = """
+if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+for i = 2, #KEYS do redis.call('DEL', KEYS[i]) end
+return 1
+"""

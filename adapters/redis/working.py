@@ -15,7 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from redis.asyncio import RedisCluster
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
 from mnemolog.adapters.redis import scripts
 from mnemolog.adapters.redis.client import ERRORS, RedisClient
@@ -40,6 +40,8 @@ SESSIONS = "sessions"
 # What reading JSON of another shape may raise.
 UNREADABLE = (ValueError, RecursionError, TypeError, KeyError, AttributeError)
 
+# How the keys of all sessions begin.
+SESSION_KEYS = "sess"
 # Prefix for keys of complete sessions, including what was deleted from them.
 WHOLE = "forgotten:"
 
@@ -112,6 +114,7 @@ class WorkingStore:
         self._save, self._read, self._total, self._skip = (
             redis.register_script(one) for one in (scripts.SAVE, scripts.READ, scripts.TOTAL, scripts.SKIP)
         )
+        self._mend, self._forget = redis.register_script(scripts.MEND), redis.register_script(scripts.FORGET)
         self.writing = asyncio.Lock()
 
     def need(self, event_type: str) -> Need:
@@ -142,7 +145,9 @@ class WorkingStore:
         }
 
     async def _blobs_of(self, slot: Slot, names: Sequence[str]) -> Sequence[bytes | str | None]:
-        found: Any = await self._read(keys=[slot.index, *(slot.prefix + name for name in names)], args=[slot.prefix])
+        async with self._mended():
+            keys = [slot.index, *(slot.prefix + name for name in names)]
+            found: Any = await self._read(keys=keys, args=[slot.prefix])
         blobs, gone = found
         if gone is not None:
             raise TamperedRow(NAME, SESSIONS, {"key": _text(gone)}, missing=True)
@@ -196,12 +201,41 @@ class WorkingStore:
 
     @asynccontextmanager
     async def session(self, streams: Sequence[StreamId]) -> AsyncIterator[RedisSession]:
-        async with self.writing:
+        async with self.writing, self._mended():
             stopped = await self._stopped_in([self.slots.of(stream) for stream in streams])
             wanted = [stream for stream in streams if stream not in stopped]
-            session = RedisSession(self, await self.progress_of(wanted))
+            progress = await self.progress_of(wanted)
+            await self._forget_strays({self.slots.of(stream) for stream, seq in progress.items() if not seq})
+            session = RedisSession(self, progress)
             yield session
             await session.end()
+
+    async def _forget_strays(self, slots: Collection[Slot]) -> None:
+        """Delete the sessions that the index lost, once the progress is lost too: their turns would be applied twice.
+
+        Those that the index has are deleted by `save`.
+        """
+        for slot in slots:
+            if await self._redis.exists(slot.progress):
+                continue
+            indexed = {slot.prefix + name for name in await self._indexed(slot)}
+            for begin in (SESSION_KEYS, WHOLE + SESSION_KEYS):
+                async for name in self._redis.scan_iter(match=f"{slot.prefix}{begin}*", count=1000):
+                    [blob] = await self._redis.mget([name])
+                    if blob is not None and _is_session(blob) and _text(name) not in indexed:
+                        await self._forget(keys=[slot.progress, name])
+
+    @asynccontextmanager
+    async def _mended(self) -> AsyncIterator[None]:
+        """Deletes keys of ours that are of another type: they, and all that follows from them, are made anew."""
+        try:
+            yield
+        except ResponseError as error:
+            if "WRONGTYPE" in str(error):
+                for slot in self.slots.every:
+                    own = [slot.progress, slot.total, slot.index, slot.stopped, slot.skipped, slot.quiet]
+                    await self._mend(keys=own)
+            raise
 
     async def progress(self, stream: StreamId) -> int:
         return (await self.progress_of([stream]))[stream]
@@ -212,9 +246,10 @@ class WorkingStore:
 
     async def progress_of(self, streams: Sequence[StreamId]) -> Mapping[StreamId, int]:
         parts = self.slots.grouped(streams, lambda stream: stream)
-        known = await asyncio.gather(
-            *(self._redis.hmget(slot.progress, list(map(str, theirs))) for slot, theirs in parts.items())
-        )
+        async with self._mended():
+            known = await asyncio.gather(
+                *(self._redis.hmget(slot.progress, list(map(str, theirs))) for slot, theirs in parts.items())
+            )
         found = zip(parts.values(), known, strict=True)
         return {stream: int(seq or 0) for theirs, values in found for stream, seq in zip(theirs, values, strict=True)}
 
@@ -238,8 +273,9 @@ class WorkingStore:
         return sum(map(int, totals)) + sum(aside) != await self._log_size()
 
     async def lagging(self, log: EventLog) -> AsyncIterator[Sequence[Lag]]:
-        if not await self._differs(log):
-            return
+        async with self._mended():
+            if not await self._differs(log):
+                return
         stopped, headless = await self.stopped(), dict(await self.all_progress())
         async for heads in log.heads():
             for head in heads:
@@ -342,6 +378,15 @@ def _session(place: SessionPlace, blob: bytes | str, affect: bytes | str | None)
         return replace(session, affect=Affect.from_dict(read_json(affect))) if affect is not None else session
     except UNREADABLE as error:
         raise TamperedRow(NAME, SESSIONS, {"key": place.key}) from error
+
+
+def _is_session(blob: bytes | str) -> bool:
+    """Whether it is a session of ours: others may use such names, too."""
+    try:
+        Session.from_stored(read_json(blob))
+    except UNREADABLE:
+        return False
+    return True
 
 
 def _over(stored: str, now: datetime) -> bool:

@@ -3,12 +3,14 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from unittest.mock import AsyncMock
 
 import pytest
 from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.redis.rebuildable import RebuildableWorking
@@ -254,6 +256,44 @@ async def test_no_turn_is_applied_twice_to_sessions_whose_progress_redis_lost(re
 
 
 @pytest.mark.spec_part("A04")
+async def test_no_turn_is_applied_twice_if_redis_lost_the_index_too(redis: Redis, prefix: str) -> None:
+    store, others = WorkingStore(redis, prefix), f"{prefix}sess:of-a-web-server"
+    await redis.set(others, json.dumps({"cookie": {}, "user": "ana"}))
+    events = lately(turns(3))
+    await apply(store, events)
+    await redis.delete(f"{prefix}mnemolog:working:1:progress", f"{prefix}mnemolog:working:1:keys")
+
+    await apply(store, events[:1])
+    await apply(store, events)
+
+    session = await store.read(PLACE)
+    assert session
+    assert session.msg_count == 3
+    assert await redis.exists(others), "it is of somebody else"
+
+
+@pytest.mark.spec("X09")
+@pytest.mark.parametrize("name", ["progress", "keys", "total", "stopped", "skipped"])
+async def test_a_key_of_another_type_is_made_anew(redis: Redis, prefix: str, name: str) -> None:
+    store, log = WorkingStore(redis, prefix, log_size=AsyncMock(return_value=3)), MemoryLog()
+    events = lately(turns(3))
+    await apply(store, events[:2])
+    key = f"{prefix}mnemolog:working:1:{name}"
+    await redis.delete(key)
+    await redis.geoadd(key, (13.4, 52.5, "Berlin")) if name != "keys" else await redis.set(key, "x")
+
+    for _ in range(3):
+        with suppress(RedisError):  # Whoever calls tries again.
+            await store.lags(log)
+            await apply(store, events)
+            await store.count_skipped()
+
+    session = await store.read(PLACE)
+    assert session
+    assert (session.msg_count, await store.progress(ANA)) == (3, 3)
+    assert await store.stopped() == {}
+
+
 async def test_a_reader_gets_a_lost_session_back_from_the_log(engine: Engine, redis: Redis, user: str) -> None:
     ana = Person(engine, user)
     place = SessionPlace("default", user, ana.agent, ana.thread)
