@@ -16,6 +16,7 @@ _TIME = (
     r"|\d{1,2}(?:[:.]\d\d)? ?[ap]\.?m"
 )
 _NUMBER = (
+    r"(?!an? (?!minute|hour|day|night|week|fortnight|month|year|decade|couple|few|quarter|third|dozen|hundred))"
     rf"{COUNT}|(?:thir|four|fif|six|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty\w*|half|dozen"
     r"|hundred|thousand|free|once|twice"
 )
@@ -109,12 +110,33 @@ _NAMED = (
 )
 
 
+def tells_age(text: str, question: str = "") -> bool:
+    """Whether a text tells how old somebody is or when they were born.
+
+    >>> tells_age("Jack turned one yesterday!"), tells_age("Jack was a lobster"), tells_age("We have two cats")
+    (True, False, False)
+    """
+    return _AGE.search(text) is not None
+
+
 def told_by(question: str) -> Callable[[str, str], bool] | None:
     """What tells whether a text may answer, if the question is where something is, who somebody is or for a name."""
     return next((tells_it for pattern, tells_it in _ASKS if pattern.match(question)), None)
 
 
+_AGED = rf"(?:{_NUMBER}|\d{{1,3}})"
+# "She's 84", "turned one yesterday", "a fisherman, 61", "12 yr old", "my 21st birthday".
+_AGE = re.compile(
+    r"\b(?:is|are|was|were|be|am|turn(?:s|ed|ing)?|aged?|\w+'?s|'?m|[a-z]+'re)"
+    rf"(?: (?:now|just|only|nearly|almost|about|today))* {_AGED}(?=[.,;:!?)\n]|\W*$"
+    r"| (?:and|but|now|today|yesterday|tomorrow|on|in|already|next|this|last|years?|months?|weeks?)\b)"
+    rf"|(?:^|[.,!?;(] ){_AGED}(?: (?:and|but|now|today)\b|[.,!?)]|$)"
+    rf"|\b{_AGED}(?:[- ](?:years?|yrs?|months?|weeks?)(?:[- ]old)?| ?y/?o)\b"
+    r"|\d(?:st|nd|rd|th) birthday|\bborn (?:in|on)\b|\bbirthday\b",
+    re.IGNORECASE,
+)
 _ASKS = (
+    (re.compile(r"\W*how old\b", re.IGNORECASE), tells_age),
     (re.compile(r"\W*where(?:'s)?\b", re.IGNORECASE), tells_place),
     (re.compile(r"\W*who(?:'s|m)?\b", re.IGNORECASE), tells_person),
     (

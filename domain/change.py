@@ -155,7 +155,10 @@ _IS_OVER = (
     r"|retired|died|dead|closed|sold)\b(?! (?:on|to|me|us|for|a|the|his|her|their|with)\b)"
 )
 _LEFT = (
-    r"\b(?i:packed in|given up|gave up|giving up|stopped|quit|dropped out of|dropped|sold|scrapped|got rid of|binned"
+    r"\b(?i:packed in|given up|gave up|giving up|stopped|quit|dropped(?! out of)|sold|scrapped|got rid of|binned"
+    r"|cancel(?:led|ling)?(?= [\w'-]+)|called off|(?:pulled|backed|bailed|dropped) out of|bailed on|done(?= \w+ing\b)"
+    r"|(?:can't|cannot|can not|couldn't|won't|not going to)(?= (?:do|make|go)\b) (?:do|make it to|go to)"
+    r"|\bno(?= (?:[\w'-]+ ){1,3}for (?:me|us)\b)"
     r"|resigned from|came off|come off|(?:took|taken) (?:me|us|him|her) off|broke up with|split up with|finished with"
     r"|not(?= \w+ing (?:any ?more|for a while|at the moment)\b)|no longer(?= \w+ing\b))"
 )
@@ -201,7 +204,10 @@ _OBJECT = re.compile(
     r"|since|of)\b)"
 )
 _BEHIND = re.compile(r"(?<=\w) (?:at|in|on|of|for|with|to|from|about|by)\b.*")
-_LEADING_WORDS = "so and but well a an the my our his her their your this that new old next first second last current"
+_LEADING_WORDS = (
+    "so and but well ok okay oh yeah nvm nevermind anyway sadly unfortunately update"
+    " a an the my our his her their your this that new old next first second last current"
+)
 _LEADING = frozenset(_LEADING_WORDS.split())
 _PRONOUN_WORDS = "i we he she they it you that this who which there"
 _PRONOUNS = frozenset(_PRONOUN_WORDS.split())

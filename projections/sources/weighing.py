@@ -9,7 +9,7 @@ from functools import partial
 
 from mnemolog.domain import hydration
 from mnemolog.domain.ahead import lasts_until
-from mnemolog.domain.answers import tells, tells_person, tells_place, told_by
+from mnemolog.domain.answers import tells, tells_age, tells_person, tells_place, told_by
 from mnemolog.domain.asked import AnswerKind, answer_kind, asks_why
 from mnemolog.domain.change import Change, changes, corrects_name, is_correction
 from mnemolog.domain.memory import Kind
@@ -171,17 +171,23 @@ def newest_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     """Of messages of one speaker that answer a question about the present about equally well, the newest first.
 
     They have the same words of the question, most of it: `The choir is on Tuesdays`, `The choir is on Thursdays now`.
+    However old somebody was said to be, they are older now.
     """
-    if not asked.present or asked.past or not asked.stems:
+    question = asked.question.text
+    latest, age = _LATEST.search(question) is not None, told_by(question) is tells_age
+    stems = asked.stems - _OF_AGE_OR_LATEST if latest or age else asked.stems
+    if not stems or (not latest and (not asked.present or asked.past)):
         return hits
     alike = dict[tuple[object, ...], list[int]]()
     for place, hit in enumerate(hits):
-        words = hydration.stems(without_questions(hit.row["text"])) & asked.stems if _tells(hit) else frozenset[str]()
-        if len(words) > ENOUGH * len(asked.stems):
+        told = without_questions(hit.row["text"]) if _tells(hit) else ""
+        words = hydration.stems(told) & stems
+        if len(words) > ENOUGH * len(stems) and (not age or tells_age(told)):
             alike.setdefault((hit.row["speaker"], hit.row["role"], words), []).append(place)
     found = list(hits)
     for places in alike.values():
-        equal = [place for place in places if hits[place].score >= ABOUT_EQUAL * hits[places[0]].score]
+        least = 0.0 if age else ABOUT_EQUAL * hits[places[0]].score
+        equal = [place for place in places if hits[place].score >= least]
         newest = sorted((hits[place] for place in equal), key=lambda hit: hit.date, reverse=True)
         for place, hit in zip(equal, newest, strict=True):
             found[place] = replace(hit, score=hits[place].score)
@@ -361,8 +367,11 @@ def is_told(wanted: Wanted, hit: Hit) -> bool:
 
 
 _WHETHER = re.compile(
-    r"\W*(?:(?:when|how often|(?:on )?(?:what|which) (?:day|time)s?) )?(?:am|is|are|do|does|have|has)\b", re.IGNORECASE
+    r"\W*(?:(?:when|how often|(?:on )?(?:what|which) (?:day|time)s?) )?(?:am|is|are|do|does|did|have|has|will)\b",
+    re.IGNORECASE,
 )
+_LATEST = re.compile(r"\b(?:latest|newest|most recent)\b", re.IGNORECASE)
+_OF_AGE_OR_LATEST = hydration.stems("old age latest newest most recent")
 _OF_NOW = re.compile(
     r"(?:\b(?:is|are|am|do|does|s|re|m)\b|^\W*who \w+s\b)(?!.*\b(?:used to|before|previous\w*|first|ever)\b)",
     re.IGNORECASE,

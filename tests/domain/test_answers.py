@@ -2,7 +2,7 @@
 
 import pytest
 
-from mnemolog.domain.answers import tells, tells_name, tells_person, tells_place, told_by
+from mnemolog.domain.answers import tells, tells_age, tells_name, tells_person, tells_place, told_by
 from mnemolog.domain.asked import AnswerKind
 
 
@@ -16,6 +16,8 @@ from mnemolog.domain.asked import AnswerKind
         (AnswerKind.NUMBER, "Tea is free", True),
         (AnswerKind.NUMBER, "Down to fifteen pupils", True),
         (AnswerKind.NUMBER, "He put the rent up", False),
+        (AnswerKind.NUMBER, "We went to the zoo as a family", False),
+        (AnswerKind.NUMBER, "It takes an hour, a week at most", True),
     ],
 )
 def test_a_text_tells_a_time_or_a_number(kind: AnswerKind, text: str, told: bool) -> None:
@@ -67,8 +69,32 @@ def test_a_text_tells_what_something_is_called(text: str, told: bool) -> None:
     assert tells_name(text, "What's my boat called?") is told
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Jack turned one yesterday!!", True),
+        ("Ella's 7 today!!!", True),
+        ("my boy Malik is four and he wants a dinosaur everything", True),
+        ("hes 6", True),
+        ("A retired fisherman from Eastern Passage, 61", True),
+        ("Mum's in the home. 84 and she doesn't know me", True),
+        ("Whiskers is a 12 yr old orange tom", True),
+        ("It's my 21st birthday", True),
+        ("He was born in 1958", True),
+        ("Ah Ma passed this morning. 91.", True),
+        ("Jack was a lobster", False),
+        ("Jack has two teeth", False),
+        ("We were 3 miles from home", False),
+        ("Jack's room is at the back", False),
+    ],
+)
+def test_a_text_tells_how_old_somebody_is(text: str, told: bool) -> None:
+    assert tells_age(text) is told
+
+
 def test_only_a_question_where_or_who_asks_for_a_place_or_a_person() -> None:
     assert told_by("Where's my shop?") is tells_place
     assert told_by("who is my dentist?") is tells_person
+    assert told_by("How old is Jack?") is tells_age
     assert told_by("What is my dentist called?") is told_by("What are our twins called?") is tells_name
     assert told_by("Whose is it?") is told_by("What did I call it?") is None

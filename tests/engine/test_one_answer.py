@@ -734,6 +734,41 @@ async def test_of_messages_that_answer_as_well_the_newer_is_first(model: Engine)
         assert right in activity.splitlines()[1], question
 
 
+LIFE = (
+    ("2026-02-01", "Applied. Also running the Plymouth half in April."),
+    ("2026-02-03", "My boy Malik is four and he wants a dinosaur everything."),
+    ("2026-03-02", "Going to Chicago for spring break with Priyanka and her cousin."),
+    ("2026-03-04", "nvm Chicago is cancelled, Priyanka has mono."),
+    ("2026-03-27", "HbA1c came back at 58, which is down from 64."),
+    ("2026-04-08", "Twisted my ankle so no half marathon for me."),
+    ("2026-06-30", "Malik was a dinosaur at the party, four hours of it, a lovely day for Malik."),
+    ("2026-07-20", "Malik turned five yesterday and ate the candle."),
+    ("2026-08-02", "I bought tickets to Recife for Christmas, the first at home in five years."),
+    ("2026-10-09", "The conference in Lisbon is 9 to 12 November, I fly on the 8th."),
+    ("2026-10-18", "I must cancel Recife, with the opening it is impossible."),
+    ("2026-11-05", "Pulled out of Lisbon, I couldn't face it."),
+    ("2026-11-17", "HbA1c is 51! I nearly kissed the phlebotomist."),
+)
+
+
+async def test_what_was_called_off_and_what_was_said_last_come_first(model: Engine) -> None:
+    ana = Teller(model, "called-off")
+    for date, text in LIFE:
+        await ana.says(text, speaker="", occurred_at=day(date))
+    await model.settled(60)
+
+    for question, right in (
+        ("Did I go to Chicago for spring break?", "cancelled"),
+        ("Did I run the Plymouth half?", "no half marathon"),
+        ("Am I going to Recife for Christmas?", "cancel Recife"),
+        ("Did I go to the Lisbon conference?", "Pulled out"),
+        ("What was my latest HbA1c?", "51"),
+        ("How old is Malik?", "turned five"),
+    ):
+        found = (await ana.asks(question, kinds=["message"])).hits
+        assert right in found[0].text, (question, [(hit.text, hit.score) for hit in found])
+
+
 PLANS = (
     ("2026-01-18", "My driving test is on 3 March."),
     ("2026-01-21", "I meant the 5th of March for the driving test, the 3rd is the theory one."),
