@@ -1,7 +1,8 @@
-"""Connections end whose requests do not arrive, and the server keeps to half of the files that it may open.
+"""Connections end whose requests do not arrive or whose answers are not read, and the server keeps to half of the files
+that it may open.
 
-uvicorn waits for a request forever. Whoever opened connections and sent a byte now and then took all files of the
-engine, also those that it needs to reach Postgres.
+uvicorn waits for a request, and for the reader of an answer, forever. Whoever opened connections and sent or read a
+byte now and then took all files of the engine, also those that it needs to reach Postgres.
 """
 
 import asyncio
@@ -15,6 +16,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 HEAD_SECONDS = 10.0
 # In each of these periods a part of the body must arrive, or its end.
 BODY_SECONDS, BODY_BYTES = 30.0, 64 * 1024
+# In each of these periods so much of an answer must be read, if that much waits.
+READ_SECONDS, READ_BYTES = 30.0, 16 * 1024
 MOST_CONNECTIONS = 10_000
 
 
@@ -31,6 +34,7 @@ class TimedProtocol(H11Protocol):
     _awaited: object = None
     _received = 0
     _since = 0.0
+    _reading: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -44,7 +48,16 @@ class TimedProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop()
+        self._stop_reading()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._await_reader()
+
+    def resume_writing(self) -> None:
+        self._stop_reading()
+        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
         self._received += len(data)
@@ -86,6 +99,23 @@ class TimedProtocol(H11Protocol):
             return
         self._received = 0
         self._timer = self.loop.call_later(BODY_SECONDS, self._check_body)
+
+    def _await_reader(self) -> None:
+        self._reading = self.loop.call_later(READ_SECONDS, self._check_reader, self._unread())
+
+    def _check_reader(self, before: int) -> None:
+        if before - self._unread() < READ_BYTES:
+            self.transport.abort()
+        else:
+            self._await_reader()
+
+    def _unread(self) -> int:
+        return self.transport.get_write_buffer_size()
+
+    def _stop_reading(self) -> None:
+        if self._reading:
+            self._reading.cancel()
+        self._reading = None
 
     def _stop(self) -> None:
         if self._timer:

@@ -1,6 +1,7 @@
 """Whoever opens connections and sends next to nothing keeps nobody else from being answered."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 
 import httpx
@@ -72,6 +73,41 @@ async def test_what_is_left_of_a_body_that_was_refused_holds_no_connection(
         async with asyncio.timeout(60):
             assert (await dripped(refused)).startswith(b"HTTP/1.1 404")
         refused[1].close()
+
+
+async def test_a_connection_whose_answers_are_not_read_is_closed(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "READ_SECONDS", 0.3)
+    lost, losing = asyncio.Event(), connections.TimedProtocol.connection_lost
+
+    def noticed(self: connections.TimedProtocol, error: Exception | None) -> None:
+        losing(self, error)
+        lost.set()
+
+    monkeypatch.setattr(connections.TimedProtocol, "connection_lost", noticed)
+    asked, times = b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 60
+    async with serve(engine) as url:
+        one = socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])))
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        one.setblocking(False)
+        await asyncio.get_running_loop().sock_sendall(one, asked * times)
+        async with asyncio.timeout(60):
+            await lost.wait()
+        one.close()
+
+
+async def test_an_answer_that_is_read_slowly_arrives(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "READ_SECONDS", 0.3)
+    monkeypatch.setattr(connections, "READ_BYTES", 1)
+    async with serve(engine) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
+        whole = (await http.get("/openapi.json")).content
+        async with http.stream("GET", "/openapi.json") as answer:
+            read = b""
+            async for piece in answer.aiter_bytes(len(whole) // 20):
+                read += piece
+                await asyncio.sleep(0.05)
+    assert read == whole
 
 
 async def test_a_long_body_may_take_longer_than_a_period_if_it_goes_on(
