@@ -145,7 +145,7 @@ async def respond(
         return earlier
     moment = Moment(after=receipt.position)
     prompted = await engine.reads.prompt(viewer, request, engine.writes.now(), moment, message_id, SystemRandom())
-    served = await engine.writes.record_served(_served(who, prompted, message_id, answer_id))
+    served = await engine.writes.handle(_served(who, prompted, message_id, answer_id))
     shown = Response(
         message_id=message_id,
         answer_id=answer_id,
@@ -275,10 +275,10 @@ def _planned(
         yield _Planned("memory", memory.text, partial(writes.create, kept))
     if mood := plan.affect:
         felt = {**by_agent, "label": mood.label, "confidence": mood.confidence, "markers": (mood.marker,), "at": now}
-        yield _Planned("affect", mood.label, lambda: writes.set_affect(validated(SetAffect, felt)), mood.marker)
+        yield _Planned("affect", mood.label, lambda: writes.handle(validated(SetAffect, felt)), mood.marker)
     if topic := plan.focus:
         focused = {**by_agent, "topic_focus": topic.topic}
-        yield _Planned("focus", topic.topic, lambda: writes.set_focus(validated(SetFocus, focused)), topic.marker)
+        yield _Planned("focus", topic.topic, lambda: writes.handle(validated(SetFocus, focused)), topic.marker)
 
 
 async def _written(one: _Planned, message: str) -> Write:

@@ -143,7 +143,7 @@ async def _affect(story: Story) -> None:
         await story.says(text)
         if not moods:
             mood = {**CHAT, **MOOD, "at": engine.writes.now()}
-            await engine.writes.set_affect(SetAffect.model_validate(mood))
+            await engine.writes.handle(SetAffect.model_validate(mood))
         found = (await engine.reads.affect(VIEWER, DEFAULT_THREAD, engine.writes.now(), Moment()))["affect"]
         moods.append((text, found["label"], f"{found['confidence']:.2f}"))
     output.show(("Ana", "mood", "confidence"), moods)

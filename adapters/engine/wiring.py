@@ -222,7 +222,7 @@ async def _services(
     neighbours, sightings = Neighbours(reads, policy.bands), Sightings(reads, log)
     stack.push_async_callback(sightings.aclose)
     writes = Writes(handler, log, policy.categories, policy.profile, neighbours, policy.predicates, sightings)
-    recalls = Recalls(writes.record_recalls, settings.recall_seconds)
+    recalls = Recalls(writes.handle, settings.recall_seconds)
     reads.recalled = recalls.note
     databases = to.pool, to.roots, to.verifying, to.beside_log, log
     audit = Audit(

@@ -108,7 +108,7 @@ async def _forgotten(engine: Services, steps: Sequence[Step], keyed: Keyed | Non
         key = keyed if place == len(steps) else None
         match step:
             case ForgetSession():
-                yield await engine.writes.forget_session(step, key)
+                yield await engine.writes.handle(step, key)
             case tuple(erasures):
                 for receipt in await erasing.erase_each(engine, erasures, key):
                     yield receipt

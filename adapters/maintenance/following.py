@@ -38,7 +38,7 @@ async def _follow(engine: Services, attempt: Attempt) -> None:
         about: dict[str, Any] = {"agent_id": turns[0].meta.agent_id, "thread_id": turns[0].meta.thread_id}
         known = tuple(one.payload.turn_id for one in turns if isinstance(one.payload, TurnRecorded))
         command = FollowMessages(**who, **about, turn_ids=known, at=engine.writes.now())
-        receipt = await engine.writes.follow(command)
+        receipt = await engine.writes.handle(command)
         first: dict[tuple[str, str], int] = {}
         for turn in turns:
             place = (turn.meta.agent_id, turn.meta.thread_id)

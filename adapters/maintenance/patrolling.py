@@ -280,7 +280,7 @@ class _Run:
                 "memory_ids": tuple(turning),
                 "session_counts": tuple(one.node.session_count for one in turning.values()),
             }
-            receipt = await self._engine.writes.close_cycle(validated(CloseCycle, {**self._who, **fields}), key)
+            receipt = await self._engine.writes.handle(validated(CloseCycle, {**self._who, **fields}), key)
             if receipt.already:  # By an earlier attempt: the board was read after it.
                 why = "the cycle of this session is closed already"
                 return Done(Step.COUNT, why=why), Done(Step.FLAG, why=why)
@@ -425,7 +425,7 @@ class _Run:
             return
         given = {name: tuple(values) for name, values in fields.items()}
         command = validated(TendScenes, {**self._who, "step": step.value, "at": self._engine.writes.now(), **given})
-        await self._engine.writes.tend(command)
+        await self._engine.writes.handle(command)
 
 
 def _to_consolidate(scenes: Sequence[SceneNode]) -> Sequence[SceneNode]:

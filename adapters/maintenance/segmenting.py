@@ -87,7 +87,7 @@ async def segment(
             "model": embedder.model if vectors else None,
         }
     )
-    return await engine.writes.segment(command)
+    return await engine.writes.handle(command)
 
 
 @dataclass(frozen=True, slots=True)

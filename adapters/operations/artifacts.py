@@ -11,7 +11,7 @@ from pydantic import Field, Strict
 from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import PagedRead, Read, Write, fields_of, stream_of, viewer_of
-from mnemolog.adapters.operations.results import Page, Result, Written
+from mnemolog.adapters.operations.results import Page, Result, Written, written
 from mnemolog.commands.artifacts import DeleteArtifact, DescribeArtifact, RestoreArtifact
 from mnemolog.domain.artifact import ArtifactType, Extraction, Refusal, TextKind
 from mnemolog.domain.errors import InvalidInput
@@ -221,13 +221,13 @@ async def list_artifact_texts(engine: Engine, request: ArtifactTextsRead) -> Pag
 )
 async def describe_artifact(engine: Engine, request: Write) -> Written:
     """Add a text that stands for an artifact: a caption, or what your own model sees in it."""
-    return Written.of(await engine.writes.describe_artifact(fields_of(engine, request), request.idempotency_key))
+    return await written(engine, DescribeArtifact, request)
 
 
 @operation("artifact delete", "DELETE /artifacts/{artifact_id}", DeleteArtifact, tag="artifacts", done="Deleted")
 async def delete_artifact(engine: Engine, request: Write) -> Written:
     """Delete an artifact. It can be restored for 30 days, then it is erased."""
-    return Written.of(await engine.writes.delete_artifact(fields_of(engine, request), request.idempotency_key))
+    return await written(engine, DeleteArtifact, request)
 
 
 @operation(
@@ -240,4 +240,4 @@ async def delete_artifact(engine: Engine, request: Write) -> Written:
 )
 async def restore_artifact(engine: Engine, request: Write) -> Written:
     """Restore a deleted artifact."""
-    return Written.of(await engine.writes.restore_artifact(fields_of(engine, request), request.idempotency_key))
+    return await written(engine, RestoreArtifact, request)

@@ -3,8 +3,8 @@
 from mnemolog.adapters.operations.conversation import SessionRead
 from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
-from mnemolog.adapters.operations.requests import Write, command_of, viewer_of
-from mnemolog.adapters.operations.results import Written
+from mnemolog.adapters.operations.requests import Write, viewer_of
+from mnemolog.adapters.operations.results import Written, written
 from mnemolog.commands.attention import SetAffect, SetFocus
 from mnemolog.projections.slots import AffectSlot
 
@@ -27,7 +27,7 @@ async def set_affect(engine: Engine, request: Write) -> Written:
 
     It fades with each message and ends at `decay_at`. It never becomes a fact.
     """
-    return Written.of(await engine.writes.set_affect(command_of(SetAffect, engine, request), request.idempotency_key))
+    return await written(engine, SetAffect, request)
 
 
 @operation("affect get", "GET /affect", tag="conversation")
@@ -53,4 +53,4 @@ async def set_focus(engine: Engine, request: Write) -> Written:
 
     The session shows it in `scratch` and `active_entity_ids`. Omitted fields stay the same.
     """
-    return Written.of(await engine.writes.set_focus(command_of(SetFocus, engine, request), request.idempotency_key))
+    return await written(engine, SetFocus, request)

@@ -11,7 +11,7 @@ from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Limit, PagedRead, QueryFlag, Read, Write, fields_of, viewer_of
 from mnemolog.adapters.operations.respond import PromptView
-from mnemolog.adapters.operations.results import ORIGIN, HistoryEntry, MemoryView, Page, Result, Written
+from mnemolog.adapters.operations.results import ORIGIN, HistoryEntry, MemoryView, Page, Result, Written, written
 from mnemolog.adapters.operations.serving import ForMessage, Recorded, recorded
 from mnemolog.commands.being import MarkEntry, PutEntry, RemoveEntry
 from mnemolog.domain.being import Store
@@ -110,7 +110,7 @@ async def mark_note(engine: Engine, request: Write) -> Written:
 
     Only unread notes are shown to the model.
     """
-    return Written.of(await engine.writes.mark_entry(fields_of(engine, request), request.idempotency_key))
+    return await written(engine, MarkEntry, request)
 
 
 @operation(
@@ -126,7 +126,7 @@ async def remove_being_entry(engine: Engine, request: Write) -> Written:
 
     `undo` restores it, and `put_being_entry` with the same key replaces it.
     """
-    return Written.of(await engine.writes.remove_entry(fields_of(engine, request), request.idempotency_key))
+    return await written(engine, RemoveEntry, request)
 
 
 class BlocksRead(Read, BlocksRequest):

@@ -21,10 +21,9 @@ from mnemolog.adapters.operations.requests import (
     fields_of,
     viewer_of,
 )
-from mnemolog.adapters.operations.results import Page, Written
+from mnemolog.adapters.operations.results import Page, Written, written
 from mnemolog.commands.entities import (
     AddAlias,
-    EntityCommand,
     ForgetEntity,
     MergeEntities,
     ObserveEntity,
@@ -111,7 +110,7 @@ async def update_entity(engine: Engine, request: Write) -> EntityUpdated:
 
     Omitted fields stay the same. A replaced name is kept as an alias.
     """
-    receipt = await engine.writes.change_entity(command_of(UpdateEntity, engine, request), request.idempotency_key)
+    receipt = await engine.writes.handle(command_of(UpdateEntity, engine, request), request.idempotency_key)
     return EntityUpdated.of(receipt, variants=await suggested(engine, request, receipt))
 
 
@@ -128,7 +127,7 @@ async def add_alias(engine: Engine, request: Write) -> Written:
 
     Also answers the question of an `ambiguous_entity` error.
     """
-    return await _change_entity(AddAlias, engine, request)
+    return await written(engine, AddAlias, request)
 
 
 @operation(
@@ -144,7 +143,7 @@ async def merge_entities(engine: Engine, request: Write) -> Written:
 
     The others then resolve to this one; `undo` with the event's id separates them again.
     """
-    return await _change_entity(MergeEntities, engine, request)
+    return await written(engine, MergeEntities, request)
 
 
 @operation("entity delete", "DELETE /entities/{entity_id}", ForgetEntity, tag="graph", done="Deleted")
@@ -153,13 +152,13 @@ async def delete_entity(engine: Engine, request: Write) -> Written:
 
     Purged after 30 days. `erase_entity` destroys it at once.
     """
-    return await _change_entity(ForgetEntity, engine, request)
+    return await written(engine, ForgetEntity, request)
 
 
 @operation("entity restore", "POST /entities/{entity_id}/restore", RestoreEntity, tag="graph", done="Restored")
 async def restore_entity(engine: Engine, request: Write) -> Written:
     """Restore a deleted entity and the facts about it."""
-    return await _change_entity(RestoreEntity, engine, request)
+    return await written(engine, RestoreEntity, request)
 
 
 @operation("entity variants", "GET /entities/{entity_id}/variants", tag="graph")
@@ -172,7 +171,3 @@ async def list_variants(engine: Engine, request: VariantsRead) -> Page[EntityVie
 
     rows = await engine.reads.variants(viewer_of(engine, request), request.entity_id, request.moment())
     return Page[EntityView].of(slice_of(rows, "entity_id", request.limit, request.cursor))
-
-
-async def _change_entity(kind: type[EntityCommand], engine: Engine, request: Write) -> Written:
-    return Written.of(await engine.writes.change_entity(command_of(kind, engine, request), request.idempotency_key))

@@ -10,13 +10,12 @@ from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import (
     PagedRead,
     Write,
-    command_of,
     fields_of,
     request_of,
     viewer_of,
 )
-from mnemolog.adapters.operations.results import Page, Written
-from mnemolog.commands.fact_changes import ConfirmFact, EndFact, FactCommand, ForgetFact, RestoreFact, RetireFact
+from mnemolog.adapters.operations.results import Page, Written, written
+from mnemolog.commands.fact_changes import ConfirmFact, EndFact, ForgetFact, RestoreFact, RetireFact
 from mnemolog.commands.facts import Predicated, Remember, WithDates
 from mnemolog.events.fields import Id
 
@@ -76,7 +75,7 @@ async def list_facts(engine: Engine, request: FactList) -> Page[FactView]:
 @operation("fact end", "POST /facts/{relation_id}/end", request_of(EndFact, base=DatedWrite), tag="graph", done="Ended")
 async def end_fact(engine: Engine, request: Write) -> Written:
     """End a fact: it held until then."""
-    return await _change_fact(EndFact, engine, request)
+    return await written(engine, EndFact, request)
 
 
 @operation("fact retire", "POST /facts/{relation_id}/retire", RetireFact, tag="graph", done="Retired")
@@ -85,7 +84,7 @@ async def retire_fact(engine: Engine, request: Write) -> Written:
 
     A fact that it had ended is valid again.
     """
-    return await _change_fact(RetireFact, engine, request)
+    return await written(engine, RetireFact, request)
 
 
 @operation("fact delete", "DELETE /facts/{relation_id}", ForgetFact, tag="graph", done="Deleted")
@@ -94,13 +93,13 @@ async def delete_fact(engine: Engine, request: Write) -> Written:
 
     Purged after 30 days. `erase_fact` destroys it at once.
     """
-    return await _change_fact(ForgetFact, engine, request)
+    return await written(engine, ForgetFact, request)
 
 
 @operation("fact restore", "POST /facts/{relation_id}/restore", RestoreFact, tag="graph", done="Restored")
 async def restore_fact(engine: Engine, request: Write) -> Written:
     """Restore a deleted fact."""
-    return await _change_fact(RestoreFact, engine, request)
+    return await written(engine, RestoreFact, request)
 
 
 @operation("fact confirm", "POST /facts/{relation_id}/confirm", ConfirmFact, tag="graph", done="Confirmed")
@@ -109,8 +108,4 @@ async def confirm_fact(engine: Engine, request: Write) -> Written:
 
     It is then trusted like the user's own words. Only the user, or an API key with the role `consent`, can confirm.
     """
-    return await _change_fact(ConfirmFact, engine, request)
-
-
-async def _change_fact(kind: type[FactCommand], engine: Engine, request: Write) -> Written:
-    return Written.of(await engine.writes.change_fact(command_of(kind, engine, request), request.idempotency_key))
+    return await written(engine, ConfirmFact, request)

@@ -21,7 +21,8 @@ from mnemolog.adapters.operations.requests import (
     fields_of,
     library_of,
 )
-from mnemolog.adapters.operations.results import HistoryEntry, Page, Result, Written
+from mnemolog.adapters.operations.results import HistoryEntry, Page, Result, Written, written
+from mnemolog.commands import documents as commands
 from mnemolog.commands.documents import EraseDocument, Source
 from mnemolog.domain.document import Outcome
 from mnemolog.domain.memory import Status
@@ -232,7 +233,7 @@ async def document_history(engine: Engine, request: DocumentHistory) -> Page[His
 @operation("knowledge delete", "DELETE /knowledge/{document_id}", tag="knowledge", done="Deleted")
 async def delete_document(engine: Engine, request: DeleteDocument) -> Written:
     """Delete a document. It can be restored for 30 days, then it is erased."""
-    return Written.of(await engine.writes.delete_document(fields_of(engine, request), request.idempotency_key))
+    return await written(engine, commands.DeleteDocument, request)
 
 
 @operation(
@@ -244,7 +245,7 @@ async def delete_document(engine: Engine, request: DeleteDocument) -> Written:
 )
 async def restore_document(engine: Engine, request: DocumentWrite) -> Written:
     """Restore a deleted document."""
-    return Written.of(await engine.writes.restore_document(fields_of(engine, request), request.idempotency_key))
+    return await written(engine, commands.RestoreDocument, request)
 
 
 @operation(
@@ -259,7 +260,7 @@ async def undo_document(engine: Engine, request: UndoDocument) -> Written:
 
     Its chunks and their order are as before. An undo can be undone.
     """
-    return Written.of(await engine.writes.undo_document(fields_of(engine, request), request.idempotency_key))
+    return await written(engine, commands.UndoDocument, request)
 
 
 @operation("knowledge erase", "POST /knowledge/{document_id}/erase", tag="knowledge", done="Erased", destroys=True)

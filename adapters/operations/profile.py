@@ -17,8 +17,8 @@ from mnemolog.adapters.operations.requests import (
     request_of,
     viewer_of,
 )
-from mnemolog.adapters.operations.results import ORIGIN, HistoryEntry, Page, Result, Written
-from mnemolog.commands.profile import ProposeProfile
+from mnemolog.adapters.operations.results import ORIGIN, HistoryEntry, Page, Result, Written, written
+from mnemolog.commands.profile import DecidePatch, ProposeProfile
 from mnemolog.commands.profile_requests import PatchCommand
 from mnemolog.commands.seed import SeedUser
 from mnemolog.domain.consent import PatchStatus
@@ -181,7 +181,7 @@ async def grant_consent(engine: Engine, request: Write) -> Written:
 
     It is applied at once. An agent cannot grant its own proposals.
     """
-    return await _decide(engine, request, PatchStatus.GRANTED)
+    return await written(engine, DecidePatch, request, decision=PatchStatus.GRANTED)
 
 
 @operation(
@@ -192,12 +192,7 @@ async def refuse_consent(engine: Engine, request: Write) -> Written:
 
     The profile does not change.
     """
-    return await _decide(engine, request, PatchStatus.REFUSED)
-
-
-async def _decide(engine: Engine, request: Write, decision: PatchStatus) -> Written:
-    fields = {**fields_of(engine, request), "decision": decision}
-    return Written.of(await engine.writes.decide_patch(fields, request.idempotency_key))
+    return await written(engine, DecidePatch, request, decision=PatchStatus.REFUSED)
 
 
 @operation(

@@ -6,6 +6,9 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from mnemolog.adapters.operations.engine import Engine
+from mnemolog.adapters.operations.requests import Keyed, command_of
+from mnemolog.commands.decider import Command
 from mnemolog.commands.rollback import Plan
 from mnemolog.domain.category import Context as Mode
 from mnemolog.domain.delta import Change, Entry
@@ -86,6 +89,11 @@ class Written(Result):
     @classmethod
     def of(cls, receipt: Receipt, **more: Any) -> Self:
         return cls.model_validate({**receipt.as_dict(), **more})
+
+
+async def written(engine: Engine, kind: type[Command], request: Keyed, **more: Any) -> Written:
+    """Run the command for a request."""
+    return Written.of(await engine.writes.handle(command_of(kind, engine, request, **more), request.idempotency_key))
 
 
 class Created(Written):

@@ -75,4 +75,4 @@ async def recorded(
 ) -> UUID:
     """Record what was served; returns the event's id."""
     given = command_of(RecordServed, engine, request, purpose=purpose, items=tuple(items), tokens=tokens, **more)
-    return (await engine.writes.record_served(given)).event_ids[0]
+    return (await engine.writes.handle(given)).event_ids[0]

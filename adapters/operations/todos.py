@@ -9,7 +9,7 @@ from pydantic import Field
 from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import PagedRead, Write, fields_of, viewer_of
-from mnemolog.adapters.operations.results import HistoryEntry, Page, Result, Written
+from mnemolog.adapters.operations.results import HistoryEntry, Page, Result, Written, written
 from mnemolog.commands.todos import ChangeTodo, OpenTodo
 from mnemolog.domain.todo import TodoKind, TodoStatus
 from mnemolog.events.fields import Uuid
@@ -95,7 +95,7 @@ async def update_todo(engine: Engine, request: Write) -> Written:
 
     Omitted fields stay the same.
     """
-    return Written.of(await engine.writes.change_todo(fields_of(engine, request), request.idempotency_key))
+    return await written(engine, ChangeTodo, request)
 
 
 @operation("todo history", "GET /todos/{todo_id}/history", tag="todos")

@@ -1,23 +1,20 @@
-"""The writes of whole batches and of sessions: roll back, forget many things at once, forget or set a session."""
+"""The writes of whole batches: roll back, forget many things at once."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 from uuid import UUID
 
-from mnemolog.commands.artifacts import ARTIFACTS, DeleteArtifact
-from mnemolog.commands.attention import ATTENTION, SetAffect, SetFocus
-from mnemolog.commands.decider import Command, Decider
-from mnemolog.commands.entities import ENTITIES, ForgetEntity
-from mnemolog.commands.fact_changes import FACT_CHANGES, ForgetFact
+from mnemolog.commands.artifacts import DeleteArtifact
+from mnemolog.commands.entities import ForgetEntity
+from mnemolog.commands.fact_changes import ForgetFact
 from mnemolog.commands.handler import Handler, Keyed
 from mnemolog.commands.memories import MEMORIES, SoftDeleteMemory, UndoChange
 from mnemolog.commands.memory_undo import last_change
-from mnemolog.commands.messages import MESSAGES, DeleteMessage
+from mnemolog.commands.messages import DeleteMessage
 from mnemolog.commands.rollback import NAMED, Plan, Rollback
 from mnemolog.commands.rollback import touched as touched_by
-from mnemolog.commands.sessions import SESSIONS, ForgetSession
 from mnemolog.commands.steps import in_steps
 from mnemolog.commands.undo import ROLLBACKS
+from mnemolog.commands.writes.deciders import decider_of
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.envelope import Receipt, Recorded, StreamId, batch_tag, run_tag
 from mnemolog.events.event import Event
@@ -25,13 +22,6 @@ from mnemolog.events.fields import validated
 from mnemolog.events.log import EventLog, Outcome
 
 Hiding = SoftDeleteMemory | DeleteMessage | ForgetFact | ForgetEntity | DeleteArtifact
-HIDING: Mapping[type[Command], Decider[Any, Any]] = {
-    SoftDeleteMemory: MEMORIES,
-    DeleteMessage: MESSAGES,
-    ForgetFact: FACT_CHANGES,
-    ForgetEntity: ENTITIES,
-    DeleteArtifact: ARTIFACTS,
-}
 
 
 class BatchWrites:
@@ -131,20 +121,7 @@ class BatchWrites:
     async def forget_all(self, commands: Sequence[Hiding], keyed: Keyed | None = None) -> Sequence[Outcome]:
         """Hide things of one user and of one kind, each with its own outcome, in one append."""
         first, timed = commands[0], [(command, self._handler.now()) for command in commands]
-        decider: Decider[Any, Any] = HIDING[type(first)]
-        return await self._handler.handle_all(decider, first.stream(), timed, keyed)
-
-    async def forget_session(self, command: ForgetSession, idempotency_key: str | Keyed | None = None) -> Receipt:
-        """Drop an agent's working memory of a chat (A §9)."""
-        return await self._handler.handle(SESSIONS, command, idempotency_key=idempotency_key)
-
-    async def set_affect(self, command: SetAffect, idempotency_key: str | None = None) -> Receipt:
-        """Set the mood of an agent's chat (A §3.2)."""
-        return await self._handler.handle(ATTENTION, command, idempotency_key=idempotency_key)
-
-    async def set_focus(self, command: SetFocus, idempotency_key: str | None = None) -> Receipt:
-        """Set what an agent's chat is about (A §3.1)."""
-        return await self._handler.handle(ATTENTION, command, idempotency_key=idempotency_key)
+        return await self._handler.handle_all(decider_of(first), first.stream(), timed, keyed)
 
 
 def _within(event: Recorded, command: Rollback) -> bool:

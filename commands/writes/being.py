@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from mnemolog.commands.being import BEING, MarkEntry, PutEntry, RemoveEntry
+from mnemolog.commands.being import BEING, PutEntry
 from mnemolog.commands.handler import Handler
 from mnemolog.events.being import BeingEntryEvent
 from mnemolog.events.envelope import Receipt
@@ -25,11 +25,3 @@ class BeingWrites:
         put = await event_of(self._log, receipt)
         assert isinstance(put, BeingEntryEvent)
         return put.entry_id, receipt
-
-    async def mark_entry(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> Receipt:
-        """A note is read, or unread again."""
-        return await self._handler.handle(BEING, validated(MarkEntry, fields), idempotency_key=idempotency_key)
-
-    async def remove_entry(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> Receipt:
-        """An entry is not shown any more."""
-        return await self._handler.handle(BEING, validated(RemoveEntry, fields), idempotency_key=idempotency_key)

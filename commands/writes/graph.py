@@ -6,8 +6,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from mnemolog.commands.decider import Decider
-from mnemolog.commands.entities import ENTITIES, EntityCommand, ObserveEntity, known_as
-from mnemolog.commands.fact_changes import FACT_CHANGES, FactCommand
+from mnemolog.commands.entities import ENTITIES, ObserveEntity, known_as
 from mnemolog.commands.facts import FACTS, Remember
 from mnemolog.commands.graph import Graph
 from mnemolog.commands.handler import Handler
@@ -47,10 +46,6 @@ class GraphWrites:
         command = validated(Remember, {"at": self._handler.now(), **fields, **generated, "rule": Predicate("")})
         return command.model_copy(update={"rule": self._predicates.rule(command.predicate)})
 
-    async def change_fact(self, command: FactCommand, idempotency_key: str | None = None) -> Receipt:
-        """End, retire, forget or restore a fact."""
-        return await self._handler.handle(FACT_CHANGES, command, idempotency_key=idempotency_key)
-
     async def observe_entity(
         self, fields: Mapping[str, Any], idempotency_key: str | None = None
     ) -> tuple[UUID, Receipt]:
@@ -62,10 +57,6 @@ class GraphWrites:
         state = await self._handler.read(ENTITIES, command)
         found = None if command.another or idempotency_key else known_as(state, self._handler.admitted(command))
         return (found.entity_id if found else await self._observed(receipt)), receipt
-
-    async def change_entity(self, command: EntityCommand, idempotency_key: str | None = None) -> Receipt:
-        """Update, alias, merge, forget or restore an entity."""
-        return await self._handler.handle(ENTITIES, command, idempotency_key=idempotency_key)
 
     async def _named(
         self, decider: Decider[Any, Graph], command: Naming, idempotency_key: str | None

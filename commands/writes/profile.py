@@ -8,13 +8,12 @@ from uuid import UUID
 from mnemolog.commands.handler import Handler
 from mnemolog.commands.profile import (
     PROFILE,
-    DecidePatch,
     ExpirePatch,
     ProposeProfile,
     StateProfile,
     patch_of,
 )
-from mnemolog.commands.todos import TODOS, ChangeTodo, OpenTodo
+from mnemolog.commands.todos import TODOS, OpenTodo
 from mnemolog.domain import consent
 from mnemolog.domain.consent import PatchStatus
 from mnemolog.domain.profile import ProfilePolicy
@@ -65,11 +64,6 @@ class ProfileWrites:
             consent.require_word_of(self._handler.admitted(command).actor)
         return command.model_copy(update={"sensitive": sensitive})
 
-    async def decide_patch(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> Receipt:
-        """Grant or refuse a proposal."""
-        command = validated(DecidePatch, {"at": self._handler.now(), **fields})
-        return await self._handler.handle(PROFILE, command, idempotency_key=idempotency_key)
-
     async def expire_patch(self, stream: StreamId, patch_id: UUID) -> Receipt:
         """Note that nobody decided in time; nothing when somebody did."""
         context = {"tenant": stream.tenant, "user_id": stream.owner, "actor": consent.CLOCK}
@@ -81,11 +75,6 @@ class ProfileWrites:
         command = validated(OpenTodo, {"todo_id": self._handler.new_id(), **fields})
         receipt = await self._handler.handle(TODOS, command, idempotency_key=idempotency_key)
         return await self._opened(receipt), receipt
-
-    async def change_todo(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> Receipt:
-        """What is named changes, the rest stays."""
-        command = validated(ChangeTodo, fields)
-        return await self._handler.handle(TODOS, command, idempotency_key=idempotency_key)
 
     async def _opened(self, receipt: Receipt) -> UUID:
         """The todo that was opened when the idempotency key was first used."""

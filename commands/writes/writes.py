@@ -7,25 +7,18 @@ from typing import Any
 from uuid import UUID
 
 from mnemolog.commands.decider import Command
-from mnemolog.commands.episodes import EPISODES, SegmentThread
 from mnemolog.commands.extraction import EXTRACTION
 from mnemolog.commands.extraction_requests import ExtractTurn
-from mnemolog.commands.handler import C, Handler
+from mnemolog.commands.handler import C, Handler, Keyed
 from mnemolog.commands.heard import HEARD, HearTurn, TurnRefused, together
 from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, PutMemory, UndoChange, UpdateMemory
 from mnemolog.commands.messages import MESSAGES, MessageCommand
 from mnemolog.commands.minds import MINDS, RunMind
-from mnemolog.commands.patrol import PATROL, CloseCycle
-from mnemolog.commands.recalls import RECALLING, RecordRecalls
 from mnemolog.commands.rollback import Rollback
-from mnemolog.commands.serving import SERVING, RecordServed
-from mnemolog.commands.tending import TENDING, TendScenes
 from mnemolog.commands.windows import WINDOWS, ExtractWindow
-from mnemolog.commands.withdrawal import WITHDRAWAL, FollowMessages
-from mnemolog.commands.writes.artifacts import ArtifactWrites
 from mnemolog.commands.writes.batches import BatchWrites
 from mnemolog.commands.writes.being import BeingWrites
-from mnemolog.commands.writes.documents import DocumentWrites
+from mnemolog.commands.writes.deciders import decider_of
 from mnemolog.commands.writes.ports import Neighbours, Sightings
 from mnemolog.commands.writes.seeding import SeedWrites
 from mnemolog.commands.writes.sources import traced
@@ -52,7 +45,7 @@ class Added:
     receipt: Receipt
 
 
-class Writes(SeedWrites, BatchWrites, ArtifactWrites, DocumentWrites, BeingWrites):
+class Writes(SeedWrites, BatchWrites, BeingWrites):
     def __init__(
         self,
         handler: Handler,
@@ -295,25 +288,13 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites, DocumentWrites, BeingWrite
         ids = MEMORY.touched(await event_of(self._log, receipt))
         return command.memory_id if not ids or command.memory_id in ids else ids[0]
 
-    async def close_cycle(self, command: CloseCycle, idempotency_key: str | None = None) -> Receipt:
-        """A patrol cycle of a being ends (C)."""
-        return await self._handler.handle(PATROL, command, idempotency_key=idempotency_key)
-
-    async def tend(self, command: TendScenes) -> Receipt:
-        """One step of a patrol over a being's scenes (C)."""
-        return await self._handler.handle(TENDING, command)
-
-    async def segment(self, command: SegmentThread) -> Receipt:
-        """Divide a thread into sessions and episodes (D07, E02)."""
-        return await self._handler.handle(EPISODES, command)
+    async def handle(self, command: Command, idempotency_key: str | Keyed | None = None) -> Receipt:
+        """Run a command that needs nothing from the read side."""
+        return await self._handler.handle(decider_of(command), command, idempotency_key=idempotency_key)
 
     async def extract(self, command: ExtractTurn) -> Receipt:
         """Record what a message states (B13)."""
         return await self._handler.handle(EXTRACTION, command, occurred_at=command.said_at)
-
-    async def follow(self, command: FollowMessages) -> Receipt:
-        """Withdraw the facts of deleted messages, and bring back those of restored ones."""
-        return await self._handler.handle(WITHDRAWAL, command)
 
     async def extract_window(self, command: ExtractWindow) -> Receipt:
         """Record what a model proposed to remember of a window of messages (B13)."""
@@ -353,14 +334,6 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites, DocumentWrites, BeingWrite
             for change in command.changes
         ]
         return command.model_copy(update={"changes": tuple(changes)})
-
-    async def record_recalls(self, command: RecordRecalls) -> Receipt:
-        """That memories were found."""
-        return await self._handler.handle(RECALLING, command)
-
-    async def record_served(self, command: RecordServed) -> Receipt:
-        """What was put into a prompt."""
-        return await self._handler.handle(SERVING, command)
 
 
 def _combined(receipts: Sequence[Receipt]) -> Receipt:

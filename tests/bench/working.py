@@ -60,7 +60,7 @@ async def _fill(engine: Engine, options: Namespace) -> None:
             turns = [{"turn_id": f"t{turn}", "text": f"This is sentence {turn} of {number}"} for turn in range(TURNS)]
             await engine.writes.add([{**who, **turn} for turn in turns])
             mood = {**who, "label": "stressed", "confidence": 0.9, "markers": ["short messages"], "at": now()}
-            await engine.writes.set_affect(SetAffect.model_validate(mood))
+            await engine.writes.handle(SetAffect.model_validate(mood))
 
     await asyncio.gather(*map(one, range(options.sessions)))
     await engine.settled(300)

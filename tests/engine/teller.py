@@ -101,10 +101,10 @@ class Teller(Person):
         return list(reversed(rows))
 
     async def _changes(self, kind: Any, **fields: Any) -> Receipt:
-        return await self.engine.writes.change_fact(validated(kind, {**self._who, **fields}))
+        return await self.engine.writes.handle(validated(kind, {**self._who, **fields}))
 
     async def _alters(self, kind: Any, **fields: Any) -> Receipt:
-        return await self.engine.writes.change_entity(validated(kind, {**self._who, **fields}))
+        return await self.engine.writes.handle(validated(kind, {**self._who, **fields}))
 
 
 def sentence(fact: Row) -> str:

@@ -36,10 +36,12 @@ from mnemolog.adapters.operations.artifacts import (
 from mnemolog.adapters.operations.conversation import Add, SessionRead, add
 from mnemolog.adapters.operations.conversation import session as read_session
 from mnemolog.adapters.pgvector.tables import vectors
+from mnemolog.commands.artifacts import DeleteArtifact
 from mnemolog.commands.erasure import EraseKnown, EraseMessages, EraseThread, EraseUser
 from mnemolog.commands.scopes import ForgetScope, Reach
 from mnemolog.domain.errors import Erased, InvalidInput, MnemologError, NotFound
 from mnemolog.events.envelope import StreamId
+from mnemolog.events.fields import validated
 from tests.adapters.artifacts import files
 from tests.adapters.backup.test_backup import settings_in, silent
 from tests.engine.equality import assert_live_equals_replayed
@@ -303,7 +305,12 @@ async def test_texts_are_found_by_whoever_may_see_them_and_as_they_stood(ana: Pe
     assert await finds(coach, "rent", text_kind="ocr") == []
     assert await finds(planner, "contract about rent") == ["a red bicycle, rent to buy"]
     before = await ana.engine.log.head(ana.stream)
-    await ana.engine.writes.delete_artifact({"user_id": ana.user, "agent_id": "coach", "artifact_id": own})
+    await ana.engine.writes.handle(
+        validated(
+            DeleteArtifact,
+            {"user_id": ana.user, "agent_id": "coach", "artifact_id": own, "at": ana.engine.writes.now()},
+        )
+    )
     assert await finds(coach, "contract about rent") == ["a red bicycle, rent to buy"]
     assert set(await finds(coach, "rent", as_of=before)) == {"a contract about rent", "a red bicycle, rent to buy"}
     added_text = (await ana.engine.log.read(ana.stream, tags=[f"artifact:{bike}"]))[1]
@@ -342,7 +349,9 @@ async def test_a_session_shows_the_artifacts_of_its_turns_as_the_history_does(an
     surrogate = (await read(ana, bike)).surrogate
     assert await session(ana) == [f"Look! {surrogate}", "Nice, is it not?"]
     named = {"user_id": ana.user, "agent_id": ana.agent, "artifact_id": bike}
-    await ana.engine.writes.delete_artifact({**named, "reason": "blurred"})
+    await ana.engine.writes.handle(
+        validated(DeleteArtifact, {**named, "reason": "blurred", "at": ana.engine.writes.now()})
+    )
     assert await session(ana) == ["Look!", "Nice, is it not?"]
     hidden = await read(ana, bike)
     assert hidden.forget_reason == "blurred"

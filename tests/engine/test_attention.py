@@ -22,12 +22,12 @@ from tests.engine.person import Person
 async def feels(person: Person, label: str, confidence: float = 0.85, **fields: Any) -> Receipt:
     who = {"user_id": person.user, "agent_id": person.agent, "thread_id": person.thread, "at": now()}
     command = SetAffect.model_validate({**who, "label": label, "confidence": confidence, **fields})
-    return await person.engine.writes.set_affect(command)
+    return await person.engine.writes.handle(command)
 
 
 async def focuses(person: Person, **fields: Any) -> Receipt:
     who = {"user_id": person.user, "agent_id": person.agent, "thread_id": person.thread}
-    return await person.engine.writes.set_focus(SetFocus.model_validate({**who, **fields}))
+    return await person.engine.writes.handle(SetFocus.model_validate({**who, **fields}))
 
 
 async def affect(person: Person, moment: Moment | None = None) -> dict[str, Any]:
@@ -124,7 +124,7 @@ async def test_it_is_undone_and_read_as_it_was(engine: Engine, user: str) -> Non
 async def _end(person: Person, what: str) -> None:
     who = {"user_id": person.user, "agent_id": person.agent, "thread_id": person.thread}
     if what == "session":
-        await person.engine.writes.forget_session(ForgetSession.model_validate(who))
+        await person.engine.writes.handle(ForgetSession.model_validate(who))
     elif what == "thread":
         await erasing.erase(person.engine, EraseThread.model_validate(who))
     else:

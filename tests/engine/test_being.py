@@ -10,11 +10,13 @@ from mnemolog.adapters.erasure import forgetting
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import ProofSubject
+from mnemolog.commands.being import MarkEntry, RemoveEntry
 from mnemolog.commands.erasure import EraseKnown, EraseThread
 from mnemolog.commands.rollback import Rollback
 from mnemolog.commands.scopes import EraseScope, Reach
 from mnemolog.domain.being import Store
 from mnemolog.domain.errors import NotFound
+from mnemolog.events.fields import validated
 from mnemolog.projections.reads.moment import Moment
 from tests.commands.test_being import SAMPLES
 from tests.engine.equality import assert_live_equals_replayed
@@ -53,7 +55,7 @@ async def test_each_store_shows_what_was_put_oldest_first(mika: Person) -> None:
     found = await entries(mika)
     assert [one["store"] for one in found] == [*SAMPLES, Store.NOTE]
     assert all(SAMPLES[one["store"]][0].items() <= one["body"].items() for one in found[:-1])
-    await mika.engine.writes.mark_entry({**who(mika), "entry_id": note})
+    await mika.engine.writes.handle(validated(MarkEntry, {**who(mika), "entry_id": note}))
     assert [one["entry_id"] for one in await entries(mika, Store.NOTE, read=True)] == [note]
     assert [one["body"]["type"] for one in await entries(mika, Store.NOTE, read=False)] == ["scene"]
     again = await puts(mika, Store.NOTE, {"type": "reminder", "text": "call Zoë on Monday"}, key="zoe")
@@ -83,7 +85,7 @@ async def test_its_history_and_its_past_say_what_it_was(mika: Person) -> None:
     rule = await puts(mika, Store.RULE, {"text": "Answer briefly."}, key="brief")
     seq = await mika.engine.log.head(mika.stream)
     await puts(mika, Store.RULE, {"text": "Answer at length."}, key="brief")
-    await mika.engine.writes.remove_entry({**who(mika), "entry_id": rule})
+    await mika.engine.writes.handle(validated(RemoveEntry, {**who(mika), "entry_id": rule}))
 
     assert await entries(mika) == []
     [then] = await mika.engine.reads.being_entries(mika.viewer, moment=Moment(as_of=seq))
@@ -101,7 +103,7 @@ async def test_the_rollback_of_a_run_puts_the_stores_back(mika: Person) -> None:
     await puts(mika, Store.SNAPSHOT, {"think_md": "- tea"})
     before = await entries(mika)
     run = {"run_id": "patrol-1"}
-    await mika.engine.writes.mark_entry({**who(mika), **run, "entry_id": note})
+    await mika.engine.writes.handle(validated(MarkEntry, {**who(mika), **run, "entry_id": note}))
     await puts(mika, Store.SNAPSHOT, {"think_md": "- coffee"}, **run)
     await puts(mika, Store.DIARY, {"date": "2026-01-03", "text": "A day."}, **run)
 
@@ -139,7 +141,7 @@ async def test_what_was_made_from_a_thread_goes_with_it(mika: Person) -> None:
 
 async def test_erasing_what_an_agent_owns_takes_its_stores_and_no_others(mika: Person) -> None:
     removed = await puts(mika, Store.NOTE, {"type": "todo", "text": "ask about Rome"})
-    await mika.engine.writes.remove_entry({**who(mika), "entry_id": removed})
+    await mika.engine.writes.handle(validated(RemoveEntry, {**who(mika), "entry_id": removed}))
     shown = await puts(mika, Store.DIARY, {"date": "2026-01-03", "text": "Ana planned Rome."})
     juno = beside(mika)
     theirs = await puts(juno, Store.DIARY, {"date": "2026-01-03", "text": "Ana laughed."})

@@ -11,9 +11,11 @@ from mnemolog.adapters.maintenance.patrolling import patrol
 from mnemolog.adapters.operations.being import BeingContext, BlocksRead, being_context
 from mnemolog.adapters.operations.respond import Respond, respond
 from mnemolog.adapters.reads.recalls import Recalls
+from mnemolog.commands.being import MarkEntry
 from mnemolog.commands.recalls import RecordRecalls
 from mnemolog.domain.being import Store
 from mnemolog.domain.prompt import ACKNOWLEDGED
+from mnemolog.events.fields import validated
 from mnemolog.events.memory import MemoriesRecalled, Recall
 from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_replayed
@@ -81,7 +83,7 @@ async def test_the_blocks_show_the_stores_of_the_being_and_nothing_of_another(no
     assert found.messages[2].content == ACKNOWLEDGED
     assert "Rome:" not in (await shown(noa, trusted_only=True)).user
 
-    await noa.engine.writes.mark_entry({**who(noa), "entry_id": note})
+    await noa.engine.writes.handle(validated(MarkEntry, {**who(noa), "entry_id": note}))
     later = await shown(noa)
     assert "Ask about Rome" not in later.user
     assert later.system == found.system, "the prefix is kept"
@@ -102,7 +104,7 @@ async def test_the_last_five_activated_scenes_with_an_action_come_after_the_delt
         "by": Recall.RECALL,
     }
 
-    await noa.engine.writes.record_recalls(RecordRecalls.model_validate({**recalls, "actor": "recall"}))
+    await noa.engine.writes.handle(RecordRecalls.model_validate({**recalls, "actor": "recall"}))
     found = await shown(noa, since_rev=0)
     names = [one.name for one in found.blocks]
     assert names == ["1-A system_prompt", "2-A changes", "2-B recent_nodes"]
@@ -126,7 +128,7 @@ async def test_what_a_patrol_made_and_wrote_is_in_the_next_context(noa: Person) 
 async def test_a_message_brings_scenes_to_mind_and_their_reactivation_is_written_later(
     noa: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recalls = Recalls(noa.engine.writes.record_recalls, seconds=3600)
+    recalls = Recalls(noa.engine.writes.handle, seconds=3600)
     monkeypatch.setattr(noa.engine.reads, "recalled", recalls.note)
     await puts(noa, Store.SOUL, {"voice": "Calm."})
     won = await lives(noa, "Ana won the race", "proud")

@@ -26,7 +26,7 @@ class Mia(Person):
 
 @pytest.fixture
 def mia(engine: Engine, user: str, monkeypatch: pytest.MonkeyPatch) -> Mia:
-    recalls = Recalls(engine.writes.record_recalls, seconds=3600)
+    recalls = Recalls(engine.writes.handle, seconds=3600)
     monkeypatch.setattr(engine.reads, "recalled", recalls.note)
     return Mia(engine, user, agent="mia", recalls=recalls)
 

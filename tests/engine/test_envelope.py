@@ -7,6 +7,7 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.commands.attention import SetAffect, SetFocus
+from mnemolog.commands.documents import UndoDocument
 from mnemolog.domain.errors import EnvelopeInvalid, NestedTooDeep
 from mnemolog.domain.gate import Signal
 from mnemolog.events.fields import validated
@@ -31,7 +32,7 @@ async def test_the_four_slots_say_who_they_are(engine: Engine, user: str) -> Non
     ana = Teller(engine, user, thread="tg:1")
     await ana.tells("me", "lives_in", "Leipzig")
     feels = {**ana._who, "label": "stressed", "confidence": 0.8, "at": now()}
-    await engine.writes.set_affect(validated(SetAffect, feels))
+    await engine.writes.handle(validated(SetAffect, feels))
 
     found = await asked(ana, "Do you remember where I live?")
 
@@ -91,7 +92,7 @@ async def test_a_question_that_documents_tell_of_searches_them_alone(engine: Eng
 
     found = await asked(coach, "How many hours before bed may I drink no coffee?")
     assert [one.text for one in found.envelope.KNOWLEDGE.hits] == ["Beds are for sleep."]
-    await engine.writes.undo_document({"agent_id": library.agent, "document_id": added.document_id})
+    await engine.writes.handle(validated(UndoDocument, {"agent_id": library.agent, "document_id": added.document_id}))
     found = await asked(coach, "How many hours before bed may I drink no coffee?")
 
     assert [(one.signal, one.found) for one in found.gate.reasons] == [(Signal.ASKING, "bed")]
@@ -139,7 +140,7 @@ async def test_a_pronoun_opens_the_gate_for_the_active_entity_and_an_ellipsis_fo
     await ana.says("I called Helena", speaker="")
 
     found = await asked(ana, "What does she teach?")
-    await engine.writes.set_focus(validated(SetFocus, {**ana._who, "topic_focus": "flights"}))
+    await engine.writes.handle(validated(SetFocus, {**ana._who, "topic_focus": "flights"}))
     topic = await asked(ana, "What about noon?")
 
     assert not shut.gate.search
@@ -246,7 +247,7 @@ async def test_what_was_said_yields_to_a_document_and_a_mood_states_nothing(engi
     coach = Teller(engine, user, agent=library.agent)
     said = await coach.creates("The marathon begins at 8:00 at the harbour.")
     feels = {**coach._who, "label": "stressed", "confidence": 0.8, "at": now()}
-    await engine.writes.set_affect(validated(SetAffect, feels))
+    await engine.writes.handle(validated(SetAffect, feels))
 
     found = (await asked(coach, "Do you remember when the marathon begins at the harbour?")).envelope
 
@@ -282,7 +283,7 @@ async def test_the_facts_around_seeds_are_cut_by_the_priority_of_the_specificati
     assert whole[-1] == str(unsure)
     assert len(whole) == 38, "nothing of Bob, who is no seed"
     focus = {**ana._who, "active_entity_ids": [str(marta)]}
-    await engine.writes.set_focus(validated(SetFocus, focus))
+    await engine.writes.handle(validated(SetFocus, focus))
     assert await kept("And now?", 60) == whole, "who is active is a seed, too"
 
 

@@ -87,7 +87,7 @@ async def test_a_merge_is_undone_by_its_event(person: Person) -> None:
     makesh, _ = await writes.observe_entity({**who(person), "name": "Makesh"})
     mukesh, _ = await writes.observe_entity({**who(person), "name": "Mukesh"})
     command = validated(MergeEntities, {**who(person), "entity_id": makesh, "absorbed_ids": [mukesh]})
-    merged = await writes.change_entity(command)
+    merged = await writes.handle(command)
     assert (await writes.observe_entity({**who(person), "name": "Mukesh"}))[0] == makesh
 
     await writes.undo_event(person.stream, merged.event_ids[0])

@@ -17,7 +17,7 @@ from mnemolog.adapters.knowledge.adding import Addition, add
 from mnemolog.adapters.maintenance.retention import retain
 from mnemolog.adapters.pgvector.tables import vectors
 from mnemolog.adapters.postgres.pauses import Pause
-from mnemolog.commands.documents import EraseDocument
+from mnemolog.commands.documents import DeleteDocument, EraseDocument, RestoreDocument, UndoDocument
 from mnemolog.domain.document import Outcome
 from mnemolog.domain.errors import Erased, InvalidInput, NotFound, NotPermitted
 from mnemolog.domain.memory import PURGE_AFTER
@@ -25,6 +25,7 @@ from mnemolog.domain.origin import Origin
 from mnemolog.domain.principal import ALL, Principal, Role
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_TENANT, StreamId
+from mnemolog.events.fields import validated
 from mnemolog.projections.knowledge.reader import ChunkCandidates
 from mnemolog.projections.knowledge.tables import chunks
 from mnemolog.projections.owner import owner_of
@@ -176,16 +177,18 @@ async def test_a_library_is_read_as_of_a_moment(coach: Librarian) -> None:
 async def test_a_deleted_document_is_not_found_and_comes_back(coach: Librarian) -> None:
     done = await coach.adds(SLEEP)
     fields = {"agent_id": coach.agent, "document_id": done.document_id}
-    await coach.engine.writes.delete_document({**fields, "reason": "outdated"})
+    await coach.engine.writes.handle(
+        validated(DeleteDocument, {**fields, "reason": "outdated", "at": coach.engine.writes.now()})
+    )
     assert await coach.finds("coffee") == []
     hidden = await coach.reads(done.document_id)
     assert (hidden["status"], hidden["forget_reason"]) == ("soft_deleted", "outdated")
     assert hidden["forgotten_at"] == hidden["updated_at"]
-    await coach.engine.writes.restore_document(fields)
+    await coach.engine.writes.handle(validated(RestoreDocument, fields))
     shown = await coach.reads(done.document_id)
     assert (shown["forgotten_at"], shown["forget_reason"]) == (None, "")
     assert len(await coach.finds("coffee")) == 3
-    await coach.engine.writes.delete_document(fields)
+    await coach.engine.writes.handle(validated(DeleteDocument, {**fields, "at": coach.engine.writes.now()}))
     assert (await coach.adds(SLEEP)).outcome is Outcome.RESTORED
     await assert_live_equals_replayed(coach.engine, coach.stream)
 
@@ -274,7 +277,11 @@ async def test_what_cannot_be_read_is_refused(coach: Librarian, content: bytes, 
 
 async def test_retention_erases_a_deleted_document_after_its_grace_period(coach: Librarian) -> None:
     gone, kept = await coach.adds(SLEEP), await coach.adds(SLEEP, "kept.md")
-    await coach.engine.writes.delete_document({"agent_id": coach.agent, "document_id": gone.document_id})
+    await coach.engine.writes.handle(
+        validated(
+            DeleteDocument, {"agent_id": coach.agent, "document_id": gone.document_id, "at": coach.engine.writes.now()}
+        )
+    )
     await coach.engine.settled()
 
     done = await retain(coach.engine, coach.engine.writes.now() + PURGE_AFTER)
@@ -291,7 +298,9 @@ async def test_a_change_of_a_document_is_undone_and_its_history_says_so(coach: L
     before = await coach.reads(done.document_id)
     await coach.adds("# Sleep\n\nEverything is different.")
 
-    await coach.engine.writes.undo_document({"agent_id": coach.agent, "document_id": done.document_id})
+    await coach.engine.writes.handle(
+        validated(UndoDocument, {"agent_id": coach.agent, "document_id": done.document_id})
+    )
 
     after = await coach.reads(done.document_id)
     assert (after["content"], after["sha256"]) == (before["content"], before["sha256"])

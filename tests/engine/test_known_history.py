@@ -7,8 +7,10 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.commands.erasure import EraseKnown
+from mnemolog.commands.todos import ChangeTodo
 from mnemolog.domain.errors import Conflict, NotFound, UndoConflict
 from mnemolog.domain.viewer import Viewer
+from mnemolog.events.fields import validated
 from mnemolog.projections.reads.moment import Moment
 from tests.engine.person import Person
 
@@ -54,7 +56,7 @@ async def test_the_history_of_something_erased_keeps_its_structure(engine: Engin
 async def test_the_history_of_a_todo_is_its_own_agents(engine: Engine, user: str) -> None:
     who = {"user_id": user, "agent_id": "coach"}
     todo_id, _ = await engine.writes.open_todo({**who, "kind": "habit", "text": "walk"})
-    await engine.writes.change_todo({**who, "todo_id": todo_id, "status": "done"})
+    await engine.writes.handle(validated(ChangeTodo, {**who, "todo_id": todo_id, "status": "done"}))
     coach = Viewer("default", user, "coach")
     rows = await engine.reads.todo_history(coach, todo_id)
     assert [row["event"] for row in rows] == ["UPDATE", "ADD"]

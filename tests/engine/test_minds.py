@@ -310,7 +310,7 @@ async def test_consolidation_asks_of_each_pair_once_within_its_caps_and_leaves_f
     important = (await runs(wide, Mind.CONSOLIDATION)).figures["pairs"]
     [used] = [row for row in await wide.engine.reads.newest(wide.viewer, 100) if row["text"] == left[0]]
     often = {"memory_ids": (used["memory_id"],), "weights": (1,), "by": Recall.RECALL}
-    await wide.engine.writes.record_recalls(validated(RecordRecalls, {**wide._who, **often}))
+    await wide.engine.writes.handle(validated(RecordRecalls, {**wide._who, **often}))
     used_most = (await runs(wide, Mind.CONSOLIDATION)).figures["pairs"]
     assert 0 < important < used_most, "what is important, and what is used most, is compared however old it is"
 

@@ -58,7 +58,7 @@ async def closed(mia: Person) -> Closed:
 
 async def recalled(mia: Person, memory_id: UUID) -> None:
     fields = {"memory_ids": (memory_id,), "weights": (1,), "by": Recall.RECALL}
-    await mia.engine.writes.record_recalls(RecordRecalls(user_id=mia.user, agent_id=mia.agent, **fields))  # type: ignore[arg-type]
+    await mia.engine.writes.handle(RecordRecalls(user_id=mia.user, agent_id=mia.agent, **fields))  # type: ignore[arg-type]
 
 
 @pytest.mark.spec_part("C01", "C03", "C06", "C08", "X02")

@@ -59,7 +59,7 @@ async def engine(tmp_path_factory: pytest.TempPathFactory, server: ModelServer) 
 @pytest.fixture
 def mia(engine: Engine, server: ModelServer, user: str, monkeypatch: pytest.MonkeyPatch) -> Person:
     """Its recalls are written when the test, or a patrol, asks for it."""
-    recalls = Recalls(engine.writes.record_recalls, seconds=3600)
+    recalls = Recalls(engine.writes.handle, seconds=3600)
     monkeypatch.setattr(engine.reads, "recalled", recalls.note)
     monkeypatch.setattr(engine, "recalls", recalls)
     server.replies.clear()
@@ -99,7 +99,7 @@ async def dead(mia: Person, memory_id: UUID) -> None:
     """As a patrol leaves it: dying by cycles, then dead."""
     fields = {"user_id": mia.user, "agent_id": mia.agent, "actor": "patrol", "step": "4 consolidate", "at": now()}
     await patrolled(mia, str(uuid4()))
-    await mia.engine.writes.tend(TendScenes.model_validate({**fields, "make_dead": (memory_id,)}))
+    await mia.engine.writes.handle(TendScenes.model_validate({**fields, "make_dead": (memory_id,)}))
     assert (await row(mia, memory_id))["status"] == Status.DORMANT
 
 

@@ -15,6 +15,7 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.commands.fact_changes import EndFact
 from mnemolog.commands.memories import ConfirmMemory, MergeMemories, SoftDeleteMemory, UpdateMemory
+from mnemolog.commands.profile import DecidePatch
 from mnemolog.domain.errors import ConsentRequired, UntrustedOrigin
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.origin import Origin
@@ -69,14 +70,18 @@ class Attack:
             case "grant":
                 mine = {**who, "agent_id": "helper"}
                 proposed = await writes.propose({**mine, **fields})
-                await writes.decide_patch({**mine, "patch_id": proposed.patch_id, "decision": "granted"})
+                await writes.handle(
+                    validated(
+                        DecidePatch, {**mine, "patch_id": proposed.patch_id, "decision": "granted", "at": writes.now()}
+                    )
+                )
             case "update":
                 await writes.execute(validated(UpdateMemory, {**about, **fields}))
             case "delete":
                 await writes.execute(validated(SoftDeleteMemory, {**about, **fields, "at": writes.now()}))
             case "end_fact":
                 ended = {**who, **fields, "relation_id": self.fact, "at": writes.now()}
-                await writes.change_fact(validated(EndFact, ended))
+                await writes.handle(validated(EndFact, ended))
             case "confirm":
                 planted, _ = await writes.create({**who, "text": "I work at Globex", "origin": "tool"})
                 await writes.execute(validated(ConfirmMemory, {**who, "memory_id": planted}))

@@ -12,7 +12,9 @@ from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.adapters.maintenance.expiring import expire
 from mnemolog.commands.erasure import EraseKnown, EraseThread, EraseUser
+from mnemolog.commands.profile import DecidePatch
 from mnemolog.commands.seed import SeedUser
+from mnemolog.commands.todos import ChangeTodo
 from mnemolog.commands.writes.profile import Proposed
 from mnemolog.commands.writes.seeding import Seeded
 from mnemolog.domain import todo
@@ -77,7 +79,11 @@ async def consent(person: Person) -> list[tuple[str, str, str]]:
 
 
 async def decides(person: Person, patch_id: UUID, decision: PatchStatus) -> None:
-    await person.engine.writes.decide_patch({**who(person), "patch_id": patch_id, "decision": decision})
+    await person.engine.writes.handle(
+        validated(
+            DecidePatch, {**who(person), "patch_id": patch_id, "decision": decision, "at": person.engine.writes.now()}
+        )
+    )
 
 
 async def test_a_sensitive_field_waits_until_the_user_grants_it(ana: Person) -> None:
@@ -181,14 +187,16 @@ async def test_a_todo_is_of_one_agent(ana: Person) -> None:
     assert await todos(mine) == [("walk tomorrow", "open"), ("read", "open")]
     assert await todos(ana) == []
     with pytest.raises(NotFound):
-        await ana.engine.writes.change_todo({**who(ana), "todo_id": walk, "status": "done"})
+        await ana.engine.writes.handle(validated(ChangeTodo, {**who(ana), "todo_id": walk, "status": "done"}))
 
 
 @pytest.mark.spec("D11", "X03")
 async def test_a_todo_is_done_and_undone(ana: Person) -> None:
     mine = coach(ana)
     walk = await opens(mine, "walk tomorrow")
-    done = await ana.engine.writes.change_todo({**who(mine), "todo_id": walk, "status": todo.TodoStatus.DONE})
+    done = await ana.engine.writes.handle(
+        validated(ChangeTodo, {**who(mine), "todo_id": walk, "status": todo.TodoStatus.DONE})
+    )
     assert await todos(mine) == [("walk tomorrow", "done")]
 
     await ana.engine.writes.undo_event(ana.stream, done.event_ids[0], agent_id=mine.agent)
@@ -322,7 +330,7 @@ async def test_a_place_and_a_todo_can_be_erased_alone(ana: Person) -> None:
     assert (await profile(ana), await consent(ana)) == ({"tone": "brief"}, [("city", "", "expired"), *BRIEF])
     assert await todos(coach(ana)) == []
     with pytest.raises(Erased):
-        await ana.engine.writes.change_todo({**who(coach(ana)), "todo_id": walk, "status": "done"})
+        await ana.engine.writes.handle(validated(ChangeTodo, {**who(coach(ana)), "todo_id": walk, "status": "done"}))
     await proposes(ana, "city", "Porto", consented=True)
     assert (await prove(ana.engine, ProofSubject(ana.stream, known="profile:city"))).holds
     await assert_live_equals_replayed(ana.engine, ana.stream)

@@ -75,7 +75,7 @@ async def test_what_changed_and_when_is_counted_by_op_and_node_over_time(engine:
     with pytest.raises(NotFound):
         await ana.updates(new_id(), text="Ana drinks milk")
     recalled = RecordRecalls(tenant=ana.stream.tenant, user_id=user, actor="recall", memory_ids=(tea,), weights=(3,))
-    await engine.writes.record_recalls(recalled)
+    await engine.writes.handle(recalled)
     broken = ArtifactRefused(artifact_id=new_id(), reason=Refusal.BROKEN)
     await append(engine, ana.stream, NewEvent(new_id(), broken, Meta("extractor"), now()))
     faded = MemorySoftDeleted(memory_id=tea, purge_at=now(), cause=Cause.TTL)

@@ -108,7 +108,7 @@ class Universe:
         proposed = await writes.propose({**who, "field": "city", "value": self._word(shared)})
         await writes.propose({**who, "field": "tone", "value": self._word(shared), "confidence": 1.0})
         mood = {**who, "label": self._word(private), "confidence": 0.9, "at": now()}
-        await writes.set_affect(SetAffect.model_validate(mood))
+        await writes.handle(SetAffect.model_validate(mood))
         link = {**who, "memory_id": memory_id, "to_id": other_id}
         await writes.execute(LinkMemories.model_validate(link))
         about = {"name": "tea.txt", "caption": self._word(own), "scope": scope}

@@ -36,9 +36,9 @@ async def speaks_of_marta(engine: Engine) -> Teller:
     await engine.settled(60)
     chat = {"user_id": "ana", "agent_id": "deanna", "thread_id": "tg:987"}
     mood = {"label": "stressed", "confidence": 0.9, "markers": ("short answers",), "interaction_mode": "calm"}
-    await engine.writes.set_affect(SetAffect.model_validate({**chat, **mood, "at": now()}))
+    await engine.writes.handle(SetAffect.model_validate({**chat, **mood, "at": now()}))
     focus = {"topic_focus": "family", "mode": "reflective", "pending_questions": ("Which Marta?",)}
-    await engine.writes.set_focus(SetFocus.model_validate({**chat, **focus}))
+    await engine.writes.handle(SetFocus.model_validate({**chat, **focus}))
     return ana
 
 

@@ -3,8 +3,10 @@
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.commands.todos import ChangeTodo
 from mnemolog.domain.errors import TamperedEvent
 from mnemolog.domain.viewer import Viewer
+from mnemolog.events.fields import validated
 from tests.engine.person import Person
 from tests.tamper.attacker import Attacker
 
@@ -18,7 +20,7 @@ async def test_a_change_that_was_deleted_from_the_middle_is_missed(
     todo_id, _ = await victim.writes.open_todo({**who, "kind": "habit", "text": "walk"})
     first = await mallory.head() + 1
     await victim.writes.propose({**proposal, "value": "brief"})
-    await victim.writes.change_todo({**who, "todo_id": todo_id, "status": "done"})
+    await victim.writes.handle(validated(ChangeTodo, {**who, "todo_id": todo_id, "status": "done"}))
     last = await mallory.head()
     await ana.creates("Ana sings in a choir")
     await victim.writes.propose({**proposal, "value": "dry"})

@@ -71,11 +71,11 @@ async def known(person: Person) -> None:
     for city, since in (("Porto", "2024-03-01"), ("Lisbon", "2026-01-10"), ("Braga", "2025-01-01")):
         await writes.remember({**who, "subject": "Ana", "predicate": "lives_in", "object": city, "since": since})
     coffee, _ = await writes.remember({**who, "subject": "Ana", "predicate": "likes", "object": "coffee"})
-    await writes.change_fact(EndFact.model_validate({**who, "relation_id": coffee, "at": now()}))
+    await writes.handle(EndFact.model_validate({**who, "relation_id": coffee, "at": now()}))
     makesh, _ = await writes.observe_entity({**who, "name": "Makesh", "category": "Person"})
     mukesh, _ = await writes.observe_entity({**who, "name": "Mukesh", "category": "Person"})
     merge = {**who, "entity_id": mukesh, "absorbed_ids": (makesh,)}
-    await writes.change_entity(MergeEntities.model_validate(merge))
+    await writes.handle(MergeEntities.model_validate(merge))
     await writes.propose({**who, "field": "city", "value": "Lisbon"})
     await person.says("Book a table", metadata={"source": "crm", "score": 0.5})
     await writes.open_todo({**who, "kind": "commitment", "text": "call Makesh"})
