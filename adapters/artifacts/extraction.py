@@ -113,7 +113,16 @@ async def _extract(engine: Services, attempt: Attempt) -> None:
     try:
         found = await read_apart(content, artifact.name, artifact.mime)
         result = _Result(last=attempt.job.attempts >= attempt.job.max_attempts, pages=found.pages)
-        await _read(engine, stream.tenant, artifact, found, content, result)
+        # What ends by itself is raised, such as ModelUnavailable: the job is retried.
+        match found.kind:
+            case "document":
+                await _document(engine, stream.tenant, found, result)
+            case "image":
+                await _image(engine, stream.tenant, found, result)
+            case "audio":
+                await _audio(engine, stream.tenant, artifact, content, result)
+            case _:
+                result.skip("recordings with pictures are not supported", TextKind.TRANSCRIPT)
         command = empty.model_copy(
             update={"texts": tuple(result.texts), "skipped": tuple(result.skipped), "pages": result.pages}
         )
@@ -123,21 +132,6 @@ async def _extract(engine: Services, attempt: Attempt) -> None:
         await engine.writes.handler.handle(ARTIFACTS, command.model_copy(update={"agent_id": artifact.agent_id}))
     except NotFound:  # The user was erased meanwhile.
         return
-
-
-async def _read(
-    engine: Services, tenant: str, artifact: Artifact, found: Found, content: bytes, result: _Result
-) -> None:
-    """The texts of what was found. What ends by itself is raised, such as ModelUnavailable: the job is retried."""
-    match found.kind:
-        case "document":
-            await _document(engine, tenant, found, result)
-        case "image":
-            await _image(engine, tenant, found, result)
-        case "audio":
-            await _audio(engine, tenant, artifact, content, result)
-        case _:
-            result.skip("recordings with pictures are not supported", TextKind.TRANSCRIPT)
 
 
 async def _document(engine: Services, tenant: str, found: Found, result: _Result) -> None:

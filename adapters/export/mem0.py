@@ -102,7 +102,21 @@ async def take_in(
     """
     report = Report(id_, len(memories))
     for one in memories:
-        receipt = await engine.writes.execute(_command(engine, one, id_), occurred_at=one.created_at)
+        # All agents of the user see it, as all searches of mem0 find it.
+        known = engine.policy.categories.categories
+        fields = {
+            "tenant": engine.settings.tenant,
+            "user_id": one.user_id,
+            "memory_id": uuid5(NAMESPACE, f"{one.user_id}\n{one.id}"),
+            "text": one.memory,
+            "category": next((name for name in one.wishes if name in known and name != PROFILE), "note"),
+            "origin": Origin.IMPORT,
+            "run_id": one.run_id,
+            "actor": ACTOR,
+            "correlation_id": id_,
+            "metadata": {**(one.metadata or {}), **one.model_dump(include=set(BESIDE), exclude_none=True)},
+        }
+        receipt = await engine.writes.execute(validated(CreateMemory, fields), occurred_at=one.created_at)
         report.already += receipt.already
         report.recorded += not receipt.already
         progressed(1)
@@ -139,21 +153,3 @@ def _checked(one: object, place: str, user_id: str | None) -> Exported:
         raise InvalidInput(
             error.errors()[0]["msg"].lower(), field=f"{place}.{invalid.field}".rstrip("."), fix=fix
         ) from error
-
-
-def _command(engine: Engine, one: Exported, id_: UUID) -> CreateMemory:
-    """All agents of the user see it, as all searches of mem0 find it. An unknown category becomes `note`."""
-    known = engine.policy.categories.categories
-    fields = {
-        "tenant": engine.settings.tenant,
-        "user_id": one.user_id,
-        "memory_id": uuid5(NAMESPACE, f"{one.user_id}\n{one.id}"),
-        "text": one.memory,
-        "category": next((name for name in one.wishes if name in known and name != PROFILE), "note"),
-        "origin": Origin.IMPORT,
-        "run_id": one.run_id,
-        "actor": ACTOR,
-        "correlation_id": id_,
-        "metadata": {**(one.metadata or {}), **one.model_dump(include=set(BESIDE), exclude_none=True)},
-    }
-    return validated(CreateMemory, fields)

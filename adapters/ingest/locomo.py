@@ -31,7 +31,16 @@ def _conversation(user_id: str, conversation: Mapping[str, Any]) -> Iterator[dic
         name = f"session_{number}"
         began = datetime.strptime(conversation[f"{name}_date_time"], _TIME).replace(tzinfo=UTC)
         for index, turn in enumerate(conversation[name]):
-            yield _turn(user_id, name, roles[turn["speaker"]], turn, began + timedelta(seconds=index))
+            yield {
+                "message_id": turn["dia_id"],
+                "user_id": user_id,
+                "run_id": name,
+                "role": roles[turn["speaker"]],
+                "speaker": turn["speaker"],
+                "text": turn["text"],
+                "occurred_at": (began + timedelta(seconds=index)).isoformat(),
+                "attachments": list(_images(turn)),
+            }
 
 
 def _sessions(conversation: Mapping[str, Any]) -> Iterator[int]:
@@ -39,19 +48,6 @@ def _sessions(conversation: Mapping[str, Any]) -> Iterator[int]:
         number = name.removeprefix("session_")
         if number.isdecimal() and isinstance(value, list):
             yield int(number)
-
-
-def _turn(user_id: str, run_id: str, role: Role, turn: Mapping[str, Any], at: datetime) -> dict[str, Any]:
-    return {
-        "message_id": turn["dia_id"],
-        "user_id": user_id,
-        "run_id": run_id,
-        "role": role,
-        "speaker": turn["speaker"],
-        "text": turn["text"],
-        "occurred_at": at.isoformat(),
-        "attachments": list(_images(turn)),
-    }
 
 
 def _images(turn: Mapping[str, Any]) -> Iterator[dict[str, str]]:

@@ -60,7 +60,7 @@ from mnemolog.domain.scope import Scope
 from mnemolog.domain.summary import shortened
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.being import BeingEntrySet
-from mnemolog.events.envelope import Position, Recorded, StreamId, run_tag
+from mnemolog.events.envelope import Position, StreamId, run_tag
 from mnemolog.events.fields import validated
 from mnemolog.events.generation import Generation
 from mnemolog.events.memory import MemoryCreated
@@ -368,7 +368,7 @@ class _Run:
             return Done(Step.REFLECT, why=self._lacking)
         if not new:
             return Done(Step.REFLECT, why="there were no scene notes")
-        if any(_is_diary(one) for one in self._earlier):
+        if any(isinstance(one.payload, BeingEntrySet) and one.payload.store is Store.DIARY for one in self._earlier):
             return Done(Step.REFLECT, why="this run wrote them already")
         names = ("least_lines", "most_lines", "least_bullets", "most_bullets")
         prompt = load("patrol_reflect", **dict(zip(names, (*DIARY, *THINK), strict=True)))
@@ -458,7 +458,3 @@ def _origin(note: _Note) -> Origin:
     """A patrol speaks in nobody's name: what the user noted is its own conclusion, what comes from outside stays so."""
     origin = Origin(note.row["origin"])
     return origin if origin.external else Origin.AGENT
-
-
-def _is_diary(event: Recorded) -> bool:
-    return isinstance(event.payload, BeingEntrySet) and event.payload.store is Store.DIARY

@@ -224,7 +224,14 @@ class Incidents:
     async def _write(self, body: Mapping[str, Any]) -> None:
         line = _json({"body": body, "mac": self._mac(body)})
         try:
-            _append(self.path, line)
+            # On disk when it returns; several processes may append, and a line torn by a crash spoils no other.
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                os.write(descriptor, b"\n" + line + b"\n")
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
         except OSError as error:
             _logger.error("an incident cannot be kept in %s: %s", self.path, error)
         try:
@@ -253,17 +260,6 @@ def _said(one: Incident) -> tuple[str, str, str, str]:
 def _lines(path: Path) -> Iterator[bytes]:
     if path.exists():
         yield from path.read_bytes().splitlines()
-
-
-def _append(path: Path, line: bytes) -> None:
-    """On disk when it returns; several processes may append, and a line torn by a crash spoils no other."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    try:
-        os.write(descriptor, b"\n" + line + b"\n")
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _json(value: Any) -> bytes:

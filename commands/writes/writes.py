@@ -242,7 +242,9 @@ class Writes(SeedWrites, BatchWrites, BeingWrites):
     ) -> tuple[UUID, Receipt]:
         receipt = await self.execute(command, idempotency_key)
         if command.key or command.merge_similar or (receipt.already and not named):
-            return await self._written_to(command, receipt), receipt
+            # The memory that it was written to: a new one, the one that it met, or a retry's first.
+            ids = MEMORY.touched(await event_of(self._log, receipt))
+            return command.memory_id if not ids or command.memory_id in ids else ids[0], receipt
         return command.memory_id, receipt
 
     async def execute(
@@ -282,11 +284,6 @@ class Writes(SeedWrites, BatchWrites, BeingWrites):
         """Undo the last change that is in force on a memory. Without a key, a retry goes one change further back."""
         about = {"tenant": stream.tenant, "user_id": stream.owner, "at": self.now()}
         return await self.execute(validated(UndoChange, {**about, "memory_id": memory_id, **context}), idempotency_key)
-
-    async def _written_to(self, command: CreateMemory, receipt: Receipt) -> UUID:
-        """The memory that a creation was written to: a new one, the one that it met, or a retry's first."""
-        ids = MEMORY.touched(await event_of(self._log, receipt))
-        return command.memory_id if not ids or command.memory_id in ids else ids[0]
 
     async def handle(self, command: Command, idempotency_key: str | Keyed | None = None) -> Receipt:
         """Run a command that needs nothing from the read side."""

@@ -458,21 +458,17 @@ def _distinct(rows: Iterable[Row]) -> Sequence[tuple[ScopedFact, Row]]:
     """Facts that a merge of entities made identical are shown once, as the first of them."""
     first: dict[Hashable, tuple[ScopedFact, Row]] = {}
     for row in rows:
-        one = _scoped(row)
+        value = row["object"]["entity_id"] if row["object"] else object_key(row["value"])
+        one = ScopedFact(
+            row["relation_id"],
+            Scope(row["scope"]),
+            row["subject"]["entity_id"],
+            row["predicate"],
+            value,
+            external=Origin(row["origin"]).external,
+        )
         first.setdefault((one.scope, one.subject_id, one.predicate, one.object, one.external), (one, row))
     return list(first.values())
-
-
-def _scoped(row: Row) -> ScopedFact:
-    value = row["object"]["entity_id"] if row["object"] else object_key(row["value"])
-    return ScopedFact(
-        row["relation_id"],
-        Scope(row["scope"]),
-        row["subject"]["entity_id"],
-        row["predicate"],
-        value,
-        external=Origin(row["origin"]).external,
-    )
 
 
 _SHOWN = ("user_id", "relation_id", "scope", "agent_id", "predicate", "value", "metadata", "confidence")
