@@ -6,7 +6,6 @@ from typing import Any
 from mnemolog.commands import memory_changes as changes
 from mnemolog.commands import mentions, same_subject
 from mnemolog.commands.decider import Decider, Placed
-from mnemolog.commands.memory_put import put
 from mnemolog.commands.memory_requests import (
     ChangeStatus,
     ConfirmMemory,
@@ -63,7 +62,7 @@ __all__ = [
 
 _DECISIONS: Mapping[type[MemoryCommand], Callable[[Any, Memories], Sequence[Event]]] = {
     CreateMemory: create,
-    PutMemory: put,
+    PutMemory: changes.put,
     UpdateMemory: changes.update,
     MergeMemories: changes.merge,
     SoftDeleteMemory: changes.soft_delete,

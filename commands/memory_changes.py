@@ -1,7 +1,8 @@
 """Update, merge, delete, restore, age and link existing memories."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from mnemolog.commands.memory_requests import (
     ChangeStatus,
@@ -10,12 +11,13 @@ from mnemolog.commands.memory_requests import (
     LinkMemories,
     MergeMemories,
     ObserveUse,
+    PutMemory,
     RestoreMemory,
     SoftDeleteMemory,
     UpdateMemory,
 )
 from mnemolog.commands.memory_state import Memories
-from mnemolog.commands.memory_upsert import links
+from mnemolog.commands.memory_upsert import create, links
 from mnemolog.domain import corroboration, importance, memory, procedure
 from mnemolog.domain.consent import require_person
 from mnemolog.domain.errors import InvalidInput, TransitionRefused, UntrustedOrigin
@@ -24,6 +26,7 @@ from mnemolog.domain.memory import Cause, Content, Kind, Memory, Status
 from mnemolog.domain.origin import Origin, lowest, require_inside, restated
 from mnemolog.domain.profile import CATEGORY as PROFILE
 from mnemolog.domain.scene import absorbing
+from mnemolog.domain.updated import updated
 from mnemolog.events import memory as events
 from mnemolog.events.event import Event
 from mnemolog.events.memory import Observation
@@ -67,6 +70,24 @@ def update(command: UpdateMemory, state: Memories) -> Sequence[Event]:
         origin=None if origin is found.origin else origin,
     )
     return [updated, *(links(command, state, replace(found, content=content)) if new_words else ())]
+
+
+C = TypeVar("C", RestoreMemory, UpdateMemory)
+
+
+def put(command: PutMemory, state: Memories) -> Sequence[Event]:
+    """Create a memory under an id of the caller's, or restore and update it (X19). Erased if that memory was."""
+    if command.memory_id not in state.known:
+        return create(command, state)
+    given = command.model_dump(exclude_unset=True)
+    restored = restore(_given_as(RestoreMemory, given), state)
+    known = replace(state.get(command.memory_id, command), status=Status.ACTIVE)
+    back = replace(state, known=updated(state.known, {command.memory_id: known}))
+    return [*restored, *update(_given_as(UpdateMemory, given), back)]
+
+
+def _given_as(kind: type[C], given: Mapping[str, object]) -> C:
+    return kind.model_validate({name: value for name, value in given.items() if name in kind.model_fields})
 
 
 def merge(command: MergeMemories, state: Memories) -> Sequence[Event]:

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from mnemolog.domain import markers
 from mnemolog.domain.authority import Slot, sentences
-from mnemolog.domain.contradiction import Difference, difference, one_frame
+from mnemolog.domain.contradiction import CONTRACTED_NOT, Difference, difference, one_frame
 from mnemolog.domain.hydration import stems
 from mnemolog.domain.text import normalize_name
 
@@ -126,7 +126,7 @@ def _another_value(claim: str, wanted: frozenset[str], one: Known, named: frozen
 
 
 def _denies(text: str) -> bool:
-    words = normalize_name(_NOT.sub(" not", text)).split()
+    words = normalize_name(CONTRACTED_NOT.sub(" not", text)).split()
     return sum(word in markers.NEGATIONS for word in words) % 2 == 1
 
 
@@ -134,7 +134,6 @@ _WORST_FIRST = (Support.CONTRADICTED, Support.UNSUPPORTED, Support.SUPPORTED)
 _EMPTY = stems("you your yours yourself user is are was were be been has have had do does did currently now still also")
 _YOUR = re.compile(r"\byour\b", re.IGNORECASE)
 _YOU = re.compile(r"\byou(?:['’](?:re|ve|d|ll))?\b", re.IGNORECASE)
-_NOT = re.compile(r"(?<=\w)n[’']t\b", re.IGNORECASE)
 # `You`, `Your sister`, `The office`, or names.
 _SUBJECT = re.compile(
     r"(?:(?:[Yy]ou(?:['’]re)?\b(?!\s+and\b))|(?:[Yy]our|The|the)\s+\w+|[A-Z]\w+(?:\s+[A-Z]\w+)*)(?=\s)"

@@ -145,7 +145,7 @@ _ONE_VALUE = re.compile(
     r"(?!.*\b(?:one|some|two|three) of\b)(?P<of>.*\b(?:favou?rite|preferred)(?: \w+){1,3}) is (?P<value>.+)",
     re.IGNORECASE,
 )
-_CONTRACTED = re.compile(r"(?<=\w)n[’']t\b", re.IGNORECASE)
+CONTRACTED_NOT = re.compile(r"(?<=\w)n[’']t\b", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"(?<=\w)[’']s\b", re.IGNORECASE)
 _NUMBER = "0"
 """The placeholder for a number if only the kind of a word counts."""
@@ -157,7 +157,7 @@ _ON_BOTH_SIDES = frozenset({Difference.NUMBER, Difference.DATE, Difference.WEEKD
 @lru_cache(maxsize=256)
 def _tokens(text: str) -> tuple[_Token, ...]:
     """The significant words of a statement."""
-    text = _CONTRACTED.sub(" not", unicodedata.normalize("NFKC", text))
+    text = CONTRACTED_NOT.sub(" not", unicodedata.normalize("NFKC", text))
     return tuple(token for token in _read(_POSSESSIVE.sub("", text)) if token.plain not in markers.EMPTY)
 
 

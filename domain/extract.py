@@ -29,7 +29,7 @@ from mnemolog.domain.summary import (
     shortened,
     summary_of,
 )
-from mnemolog.domain.text import NOT_A_TITLE, normalize_name, search_terms
+from mnemolog.domain.text import NOT_A_TITLE, QUESTION_MARKS, normalize_name, search_terms
 from mnemolog.domain.topic_markers import TopicMarkers
 from mnemolog.domain.turn import Role
 
@@ -197,7 +197,6 @@ CORRECTION = re.compile(
 )
 _END = re.compile(NOT_A_TITLE + r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\s*\n+\s*")
 _DAY = re.compile(r"(?:^|, )\d{4}-\d\d-\d\d: ")
-_ASKING = ("?", "？", "؟")
 _SURROGATE = re.compile(r"\[(?:image|file|audio|video|link)#(?P<id>[\w-]+)\](?P<note>[^\[\n]*)")
 
 
@@ -253,7 +252,7 @@ def _by_weight(sentences: Sequence[_Sentence]) -> Iterator[_Sentence]:
 
     def weight(sentence: _Sentence) -> float:
         shared = sum(spread[term] for term in sentence.terms) / (len(sentence.terms) + WORDS)
-        asks = 0.5 if sentence.text.endswith(_ASKING) else 1.0
+        asks = 0.5 if sentence.text.endswith(QUESTION_MARKS) else 1.0
         return shared * asks * ROLES[sentence.role]
 
     chosen: list[_Sentence] = []
@@ -301,14 +300,15 @@ def _unanswered(sentences: Sequence[_Sentence]) -> Sequence[_Sentence]:
     return _latest(
         one
         for at, one in enumerate(sentences)
-        if one.text.endswith(_ASKING)
+        if one.text.endswith(QUESTION_MARKS)
         and all(spoke < at for speaker, spoke in last.items() if speaker != (one.role, one.speaker))
     )
 
 
 def _matching(sentences: Sequence[_Sentence], *markers: re.Pattern[str]) -> Sequence[_Sentence]:
     """The latest sentences that contain one of the markers and are not questions."""
-    stated = ((one, normalize_name(one.text.replace("’", "'"))) for one in sentences if not one.text.endswith(_ASKING))
+    told = (one for one in sentences if not one.text.endswith(QUESTION_MARKS))
+    stated = ((one, normalize_name(one.text.replace("’", "'"))) for one in told)
     return _latest(one for one, plain in stated if any(marker.search(plain) for marker in markers))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from mnemolog.domain.anaphora import Reference
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.domain.text import normalize_name
+from mnemolog.domain.text import UNSPACED, normalize_name
 
 
 class Signal(StrEnum):
@@ -217,12 +217,11 @@ class Gate:
 # The beginning of a long message says what it wants.
 _READ = 4000
 _QUESTION_MARKS = "?？؟¿"
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
 
 def _pattern(phrase: str) -> str:
     """A phrase as whole words, except in scripts without spaces."""
-    if _UNSPACED.search(phrase):
+    if UNSPACED.search(phrase):
         return re.escape(phrase.strip("*"))
     spaced = re.escape(phrase).replace(r"\*", r"\w*").replace(r"\ ", " ")
     return rf"(?<!\w){spaced}(?!\w)"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
-from mnemolog.domain.mention import WORDS_READ
+from mnemolog.domain.mention import WORD, WORDS_READ
 from mnemolog.domain.text import normalize_name, search_terms
 
 MAX_EDGES = 60
@@ -30,7 +30,6 @@ _DOSED = re.compile(
 )
 # Of a question for a name, what asks for it.
 _CALLED = re.compile(r"(?<=\w) (?:is|are|was|were)(\b.*\S) (?:called|named)(?=\W*$)", re.IGNORECASE)
-_WORD = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
 _POSSESSIVE = re.compile(r"['’]s?$")
 
 # The first person in English; in German, Spanish, Portuguese, French and Italian, without words that mean more.
@@ -142,7 +141,7 @@ def asks_about_user(text: str) -> bool:
     >>> asks_about_user("Where does Mia live?"), asks_about_user("Dove abita mia sorella?")
     (False, True)
     """
-    said = {without_possessive(match[0]) for match in _WORD.finditer(text)} - _NAMES_LIKE_SELF
+    said = {without_possessive(match[0]) for match in WORD.finditer(text)} - _NAMES_LIKE_SELF
     words = frozenset(_words(" ".join(said)))
     return not words.isdisjoint(_SELF_IN_ENGLISH) or not (words.isdisjoint(_SELF_ABROAD) or is_english(text))
 
@@ -160,7 +159,7 @@ def capitalised_names(text: str) -> tuple[str, ...]:
     """Runs of capitalised words that are used as names: no days and months, and no word that only begins a sentence."""
     if _is_german(text):
         return ()
-    words = list(islice(_WORD.finditer(text), WORDS_READ))
+    words = list(islice(WORD.finditer(text), WORDS_READ))
     found: list[list[str]] = []
     end = -1
     for place, match in enumerate(words):
@@ -178,7 +177,7 @@ def capitalised_names(text: str) -> tuple[str, ...]:
 
 def capitalised_words(text: str) -> frozenset[str]:
     """The capitalised words, normalised, without those that only ask: also one that begins a sentence."""
-    words = (without_possessive(match[0]) for match in islice(_WORD.finditer(text), WORDS_READ))
+    words = (without_possessive(match[0]) for match in islice(WORD.finditer(text), WORDS_READ))
     named = {normalize_name(one) for one in words if one[:1].isupper() and not _is_self(one)}
     return frozenset(named - _CALENDAR - _ASKING)
 
@@ -291,4 +290,4 @@ _BY_STEM = _by_stem()
 
 
 def _words(text: str) -> list[str]:
-    return [match[0].replace("’", "'") for match in _WORD.finditer(normalize_name(text))]
+    return [match[0].replace("’", "'") for match in WORD.finditer(normalize_name(text))]

@@ -10,7 +10,7 @@ from mnemolog.domain.text import name_key, normalize_name
 LONGEST_NAME = 4
 WORDS_READ = 2000
 
-_WORD = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
+WORD = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
 _POSSESSIVE = re.compile(r"['’]s$")
 # Scripts that do not separate words by spaces.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2,}")
@@ -20,7 +20,7 @@ _UNSPACED_NAME = range(2, 7)
 def phrases(text: str) -> frozenset[str]:
     """Every run of one to four words; of scripts without spaces, of two to six characters. Compared as names are."""
     normal = normalize_name(text)
-    words = [_POSSESSIVE.sub("", one[0]) for one in islice(_WORD.finditer(normal), WORDS_READ)]
+    words = [_POSSESSIVE.sub("", one[0]) for one in islice(WORD.finditer(normal), WORDS_READ)]
     if normal.isascii():  # A shortcut with the same result: of ASCII words, only the hyphens are left to compare.
         return frozenset(one for one in _runs([word.replace("-", " ") for word in words]) if len(one) > 1)
     spaced = _runs(words)
@@ -49,7 +49,7 @@ def spellings(text: str, names: Collection[str]) -> frozenset[str]:
     ['Anna-Maria', 'ZOE', 'Zoë']
     """
     keys = frozenset(map(name_key, names))
-    words = list(islice(_WORD.finditer(text), WORDS_READ))
+    words = list(islice(WORD.finditer(text), WORDS_READ))
     runs = (
         _POSSESSIVE.sub("", text[first.start() : last.end()])
         for place, first in enumerate(words)

@@ -7,6 +7,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from mnemolog.domain.text import UNSPACED
+
 
 class Meant(StrEnum):
     """What a pronoun may stand for. `someone` is a person of any gender."""
@@ -119,7 +121,6 @@ LONGEST_ELLIPSIS = 8
 _READ = 2000
 _CONJUNCTION = 3  # letters
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,23 +209,23 @@ def _any(forms: Iterable[str]) -> str:
 
 
 def _known(words: Sequence[str], text: str, vocabulary: frozenset[str]) -> Sequence[str]:
-    unspaced = [one for one in vocabulary if _UNSPACED.search(one) and one in text] if _UNSPACED.search(text) else []
+    unspaced = [one for one in vocabulary if UNSPACED.search(one) and one in text] if UNSPACED.search(text) else []
     return [*unspaced, *(word for word in words if word in vocabulary)]
 
 
 def _bounded(form: str) -> str:
-    return re.escape(form) if _UNSPACED.search(form) else rf"(?<![\w']){re.escape(form)}(?!\w)"
+    return re.escape(form) if UNSPACED.search(form) else rf"(?<![\w']){re.escape(form)}(?!\w)"
 
 
 def _opening(text: str, words: Sequence[str], forms: Forms) -> str:
     # Three letters of a script without spaces are about a word.
-    if not 1 < len(words) + len(_UNSPACED.findall(text)) // 3 <= LONGEST_ELLIPSIS:
+    if not 1 < len(words) + len(UNSPACED.findall(text)) // 3 <= LONGEST_ELLIPSIS:
         return ""
     if ending := next((one for one in forms.endings if text.endswith(one)), ""):
         return ending
     said = " ".join(words)
     for opening in sorted(forms.openings, key=len, reverse=True):
-        if _UNSPACED.search(opening):
+        if UNSPACED.search(opening):
             if text.startswith(opening):
                 return opening
         elif said == opening or said.startswith(f"{opening} "):

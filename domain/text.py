@@ -122,6 +122,9 @@ def count_tokens(text: str) -> int:
 
 
 # Postgres keeps no NUL; the others are six bytes each in JSON, which would take a text beyond what NATS carries.
+# Scripts without spaces between words.
+UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+QUESTION_MARKS = ("?", "？", "؟")
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _SEPARATORS = re.compile(r"[\s_-]+")
 # Marks that writers leave out or put in at will, and characters without a shape: format and variation selectors,

@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.domain.text import normalize_name
+from mnemolog.domain.text import UNSPACED, normalize_name
 
 
 class MarkerKind(StrEnum):
@@ -235,13 +235,12 @@ _READ = 2000
 _CLAUSES = re.compile(r"[.,:;!?¡¿…。、，！？\n—–()]+")
 # "Let's" as people write it.
 _LETS, _LETS_WRITTEN = re.compile(r"\blet's\b"), "(?:let's|lets|let us)"
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
 
 def _pattern(phrases: Sequence[str], leads: str) -> re.Pattern[str]:
     """One of the phrases at the beginning of a clause, or after words that lead up to it, such as "oh" and "and"."""
-    spaced = [_LETS.sub(_LETS_WRITTEN, re.escape(one)) for one in phrases if not _UNSPACED.search(one)]
-    alternatives = [rf"\w{{0,4}}?{re.escape(one)}" for one in phrases if _UNSPACED.search(one)]
+    spaced = [_LETS.sub(_LETS_WRITTEN, re.escape(one)) for one in phrases if not UNSPACED.search(one)]
+    alternatives = [rf"\w{{0,4}}?{re.escape(one)}" for one in phrases if UNSPACED.search(one)]
     if spaced:
         before = "|".join(f"{leads} {INTERJECTIONS}".split())
         alternatives.append(rf"(?:(?:{before}) ){{0,2}}(?:{'|'.join(spaced)})(?!\w)")

@@ -58,6 +58,11 @@ class MessagesErased(Event):
     turn_ids: tuple[str, ...]
     cause: Cause
 
+    @property
+    def at_end_of_retention(self) -> bool:
+        """Only the summaries that quote the messages go then."""
+        return self.cause is Cause.TTL
+
     def tags(self) -> frozenset[str]:
         return frozenset({*map(turn_tag, self.turn_ids), summaries_tag(EVERY_THREAD)})
 

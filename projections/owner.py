@@ -1,6 +1,6 @@
 """The owner columns with which every table begins."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -45,3 +45,8 @@ def stream_of(row: Mapping[str, Any]) -> StreamId:
 def indexed(table: Table) -> tuple[Column[Any], ...]:
     """The first columns of an index over the rows of one owner."""
     return tuple(table.columns[name] for name in OWNER)
+
+
+def without(row: Mapping[str, Any], hidden: Collection[str] = OWNER) -> dict[str, Any]:
+    """A row as it is shown: without its owner, or without these columns."""
+    return {name: value for name, value in row.items() if name not in hidden}

@@ -64,6 +64,11 @@ def live_key(projection: str) -> str:
     return f"{projection}, live"
 
 
+def live_schema(connection: AsyncConnection, projection: str) -> str:
+    """The schema that readers see, whatever schema this connection writes to."""
+    return str(options_of(connection)["schema_translate_map"][live_key(projection)])
+
+
 def type_name(kind: TypeEngine[Any]) -> LiteralString:
     """The type's name in psycopg and Postgres."""
     return f"{type_name(kind.item_type)}[]" if isinstance(kind, ARRAY) else _TYPE_NAMES[type(kind)]

@@ -11,9 +11,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.selectable import TableValuedAlias
 
 from mnemolog.events.stored_json import read_json
-from mnemolog.projections.copying import copy_in
 from mnemolog.projections.former import as_written, is_genuine
 from mnemolog.projections.raw_sql import (
+    as_sqlalchemy_raises,
+    driver_of,
     fetch_all,
     keyed,
     names,
@@ -21,6 +22,7 @@ from mnemolog.projections.raw_sql import (
     plain_names,
     relation,
     schema_of,
+    type_name,
     write,
 )
 from mnemolog.projections.seal import MAC, json_columns, seal_of, sealed_columns, tampered
@@ -133,7 +135,20 @@ async def upsert(
         _insert(connection, shape, schema, columns, values)
         return
     await remove(connection, table, last if known is None else last.keys() & known)
-    await copy_in(connection, table, columns, values)
+    await _copy_in(connection, table, columns, values)
+
+
+async def _copy_in(
+    connection: AsyncConnection, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> None:
+    """Insert rows with new primary keys, given as values of these columns, at a third of the cost of single INSERTs."""
+    place = Identifier(schema_of(connection, table), table.name)
+    statement = SQL("COPY {} ({}) FROM STDIN (FORMAT binary)").format(place, SQL(",").join(map(Identifier, columns)))
+    with as_sqlalchemy_raises("COPY"):
+        async with driver_of(connection).cursor() as cursor, cursor.copy(statement) as copy:
+            copy.set_types([type_name(table.columns[name].type) for name in columns])
+            for row in rows:
+                await copy.write_row(row)
 
 
 def _laid_out(

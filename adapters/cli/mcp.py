@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from mnemolog.adapters.cli import output, panels
-from mnemolog.adapters.cli.options import Json, checked_as
+from mnemolog.adapters.cli.options import Agent, Json, checked_as
 from mnemolog.adapters.config import Settings, load
 from mnemolog.adapters.mcp import install as clients
 from mnemolog.adapters.mcp.tools import INSTALL, ToolSet
@@ -23,7 +23,6 @@ User = Annotated[
     str | None,
     typer.Option("--user-id", "--user", "-u", envvar="MNEMOLOG_USER", help="The user. Default: your login name."),
 ]
-Agent = Annotated[str, typer.Option("--agent-id", "--agent", "-a", help="The agent.", callback=checked_as("agent_id"))]
 WhichTools = Annotated[
     ToolSet, typer.Option("--tools", help="`default` are three: add_memory, search_memory, get_context.")
 ]

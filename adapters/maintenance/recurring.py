@@ -10,7 +10,6 @@ from mnemolog.adapters.maintenance.extracting import extracting
 from mnemolog.adapters.maintenance.extracting_by_model import extracting_by_model
 from mnemolog.adapters.maintenance.finishing import finishing
 from mnemolog.adapters.maintenance.following import following
-from mnemolog.adapters.maintenance.indexing import indexing
 from mnemolog.adapters.maintenance.patrol import patrols
 from mnemolog.adapters.maintenance.reflecting import reflecting
 from mnemolog.adapters.maintenance.retention import retain
@@ -19,7 +18,7 @@ from mnemolog.adapters.maintenance.segmenting import segmenting
 from mnemolog.adapters.maintenance.summarizing import summarizing
 from mnemolog.adapters.services import Services
 
-HOUR = 3600.0
+MINUTE, HOUR = 60.0, 3600.0
 
 
 def recurring(engine: Services) -> list[Kind]:
@@ -33,6 +32,10 @@ def recurring(engine: Services) -> list[Kind]:
     async def proposals(attempt: Attempt) -> None:
         """Expire proposals that nobody decided in time."""
         await attempt.save({"expired": len(await expire(engine))})
+
+    async def indexes(attempt: Attempt) -> None:
+        """Keep searches fast of users with many memories (ADR 83). A run that was cut off is continued by the next."""
+        await attempt.save({"indexed": await engine.projections.index_vectors()})
 
     return [
         Kind(name="retention", every=HOUR, run=retention),
@@ -50,6 +53,6 @@ def recurring(engine: Services) -> list[Kind]:
         seeking_insights(engine),
         *consolidating(engine),
         curating(engine),
-        indexing(engine),
+        Kind(name="index-vectors", every=10 * MINUTE, run=indexes, timeout=6 * HOUR),
         *engine.webhooks.kinds(),
     ]

@@ -21,7 +21,7 @@ from mnemolog.projections.asking import ask
 from mnemolog.projections.former import as_written
 from mnemolog.projections.full_text import Searchable
 from mnemolog.projections.owner import Owner, indexed, owner_of
-from mnemolog.projections.raw_sql import fetch_all, keyed, live_key, options_of, plain_names, schema_of, write
+from mnemolog.projections.raw_sql import fetch_all, keyed, live_schema, options_of, plain_names, schema_of, write
 from mnemolog.projections.rows import Key, any_of
 from mnemolog.projections.seal import MAC, RowSeal, seal_of
 from mnemolog.projections.vectors.embedder import Vectors
@@ -66,7 +66,8 @@ class PgVectorIndex:
         texts = {one.key: one for one in wanted}
         hashed = keyed(statements.HASHED, ((*one.key, model, one.content_hash) for one in wanted))
         rows = []
-        for *place, mac, digest in sorted(await fetch_all(connection, statements.finding(_live(connection)), [hashed])):
+        finding = statements.finding(live_schema(connection, NAME))
+        for *place, mac, digest in sorted(await fetch_all(connection, finding, [hashed])):
             key = tuple(place)
             expected = _mac(seal, key, model, texts[key].content_hash, digest)
             if mac is None or hmac.compare_digest(mac, expected):
@@ -89,7 +90,7 @@ class PgVectorIndex:
         """Nothing: all of it is in Postgres."""
 
     async def settle(self, connection: AsyncConnection, *, rebuilt: bool) -> None:
-        await connection.execute(statements.duplicates(_live(connection)))
+        await connection.execute(statements.duplicates(live_schema(connection, NAME)))
         await connection.commit()
 
     async def is_settled(self, engine: AsyncEngine) -> bool:
@@ -171,13 +172,8 @@ def _mac(seal: RowSeal, key: Key, model: str, content_hash: bytes, digest: bytes
     return seal.mac(_SEALED, row)[:_MAC_BYTES]
 
 
-def _live(connection: AsyncConnection) -> str:
-    """The schema that readers see, whatever schema this connection writes to."""
-    return str(options_of(connection)["schema_translate_map"][live_key(NAME)])
-
-
 def _indexing(connection: AsyncConnection, *, sent: bool) -> bytes:
-    (shape, schema), live = as_written(connection, vectors), _live(connection)
+    (shape, schema), live = as_written(connection, vectors), live_schema(connection, NAME)
     if not options_of(connection).get(KEEPS, True):
         kept = statements.Kept.NOTHING
     elif "content_hash" not in shape.columns:

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.adapters.pgvector.tables import vectors
 from mnemolog.adapters.postgres.pipelining import pipelining
 from mnemolog.projections.owner import OWNER, Owner
-from mnemolog.projections.raw_sql import driver_of, fetch_all, live_key, options_of, schema_of
+from mnemolog.projections.raw_sql import driver_of, fetch_all, live_schema, schema_of
 from mnemolog.projections.vectors.projector import NAME
 
 LARGE = 5000
@@ -66,7 +66,7 @@ class LargeOwners:
 
     async def has(self, connection: AsyncConnection, part: Part) -> bool:
         """Whether the part has an index in the tables that this connection reads."""
-        schema = _live(connection)
+        schema = live_schema(connection, NAME)
         if schema_of(connection, vectors) != schema:
             return False
         looked, names = self._known.get(schema, (float("-inf"), frozenset[str]()))
@@ -91,7 +91,7 @@ class LargeOwners:
         Owners are read and written meanwhile. One process at a time may do it; an index that a crash left incomplete
         is dropped. The connection's statements must be transactions of their own.
         """
-        schema = _live(connection)
+        schema = live_schema(connection, NAME)
         there = await _there(connection, schema)
         parts = [one for one in await self._parts(connection, schema, self._large // 2) if _indexable(one)]
         kept = {one.index for one, _ in parts if there.get(one.index)}
@@ -147,7 +147,3 @@ async def _run(connection: AsyncConnection, *statements: Composed | bytes) -> No
     """Not in a pipeline, in which Postgres builds no index concurrently."""
     for one in statements:
         await driver_of(connection).cursor().execute(one)
-
-
-def _live(connection: AsyncConnection) -> str:
-    return str(options_of(connection)["schema_translate_map"][live_key(NAME)])

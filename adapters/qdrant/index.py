@@ -42,7 +42,7 @@ from mnemolog.events.envelope import StreamId
 from mnemolog.projections.former import FormerSchema
 from mnemolog.projections.full_text import Searchable
 from mnemolog.projections.owner import Owner, indexed
-from mnemolog.projections.raw_sql import live_key, options_of, schema_of
+from mnemolog.projections.raw_sql import live_schema, options_of, schema_of
 from mnemolog.projections.rows import Key
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.index import Point, Text
@@ -294,7 +294,7 @@ class QdrantIndex:
         return True
 
     def _collection(self, connection: AsyncConnection) -> str:
-        return f"{self._prefix}-{_live(connection)}"
+        return f"{self._prefix}-{live_schema(connection, NAME)}"
 
     async def _delete(self, which: PointIdsList | Filter) -> None:
         """From the collections of former models and versions as well, which stay."""
@@ -341,13 +341,9 @@ def _is_gone(error: Exception) -> bool:
     return isinstance(error, UnexpectedResponse) and error.status_code == HTTPStatus.NOT_FOUND
 
 
-def _live(connection: AsyncConnection) -> str:
-    return str(options_of(connection)["schema_translate_map"][live_key(NAME)])
-
-
 def _is_live(connection: AsyncConnection) -> bool:
     """Neither a shadow, nor a replay's tables, nor those of another model or version."""
-    return schema_of(connection, vectors) == _live(connection)
+    return schema_of(connection, vectors) == live_schema(connection, NAME)
 
 
 def _is_copied(connection: AsyncConnection) -> bool:

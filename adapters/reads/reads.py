@@ -48,7 +48,6 @@ from mnemolog.projections.reads.moment import NOW, Moment, seq_of
 from mnemolog.projections.reads.operations import OperationReads
 from mnemolog.projections.reads.profile import ProfileReads
 from mnemolog.projections.reads.reading import Recalled
-from mnemolog.projections.reads.summaries import SummaryReads
 from mnemolog.projections.reads.watching import WatchReads
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.vectors.embedder import Embedder
@@ -68,9 +67,7 @@ REPEATS = 4
 LEAST_SECONDS = 0.001
 
 
-class Reads(
-    EnvelopeReads, ProfileReads, ArtifactReads, EpisodeReads, SummaryReads, OperationReads, BeingReads, WatchReads
-):
+class Reads(EnvelopeReads, ProfileReads, ArtifactReads, EpisodeReads, OperationReads, BeingReads, WatchReads):
     """Every read names its viewer and sees only that viewer's data: the agent's allowlist narrows each one here (B §5).
 
     A row that its projector did not write is never shown: it is reported (`tampered` counts them by projection), the

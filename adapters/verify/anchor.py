@@ -51,7 +51,7 @@ def pack(anchor: Anchor, key: bytes) -> bytes:
         "previous": anchor.previous,
         "accepted": anchor.accepted,
     }
-    return _json({"anchor": body, "mac": _mac(key, body)})
+    return canonical({"anchor": body, "mac": _mac(key, body)})
 
 
 def unpack(line: bytes, key: bytes) -> Anchor:
@@ -74,8 +74,9 @@ def mac_of(line: bytes) -> str:
 
 
 def _mac(key: bytes, body: dict[str, Any]) -> str:
-    return hmac.digest(key, _json(body), sha256).hex()
+    return hmac.digest(key, canonical(body), sha256).hex()
 
 
-def _json(value: Any) -> bytes:
+def canonical(value: Any) -> bytes:
+    """JSON in the one form that a MAC is of."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()

@@ -19,6 +19,7 @@ from uuid import UUID
 
 from nats.errors import Error as NatsError
 
+from mnemolog.adapters.verify.anchor import canonical
 from mnemolog.adapters.verify.anchor_stream import AnchorStream
 from mnemolog.adapters.verify.damage import REBUILT, Damage, Kind, Part
 from mnemolog.domain.errors import KeyMissing, NotFound, Tampered, TamperedEvent, TamperedRow
@@ -222,7 +223,7 @@ class Incidents:
             return
 
     async def _write(self, body: Mapping[str, Any]) -> None:
-        line = _json({"body": body, "mac": self._mac(body)})
+        line = canonical({"body": body, "mac": self._mac(body)})
         try:
             # On disk when it returns; several processes may append, and a line torn by a crash spoils no other.
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -240,7 +241,7 @@ class Incidents:
             _logger.warning("an incident went to its file only: %r", error)
 
     def _mac(self, body: Mapping[str, Any]) -> str:
-        return hmac.digest(self._key, _json(body), "sha256").hex()
+        return hmac.digest(self._key, canonical(body), "sha256").hex()
 
 
 def _same(known: Incident, new: Incident) -> bool:
@@ -260,7 +261,3 @@ def _said(one: Incident) -> tuple[str, str, str, str]:
 def _lines(path: Path) -> Iterator[bytes]:
     if path.exists():
         yield from path.read_bytes().splitlines()
-
-
-def _json(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from mnemolog.commands.being import BEING, PutEntry
 from mnemolog.commands.decider import Command
 from mnemolog.commands.extraction import EXTRACTION
 from mnemolog.commands.extraction_requests import ExtractTurn
@@ -17,7 +18,6 @@ from mnemolog.commands.minds import MINDS, RunMind
 from mnemolog.commands.rollback import Rollback
 from mnemolog.commands.windows import WINDOWS, ExtractWindow
 from mnemolog.commands.writes.batches import BatchWrites
-from mnemolog.commands.writes.being import BeingWrites
 from mnemolog.commands.writes.deciders import decider_of
 from mnemolog.commands.writes.ports import Neighbours, Sightings
 from mnemolog.commands.writes.seeding import SeedWrites
@@ -28,6 +28,7 @@ from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import DEFAULT_PREDICATES, PredicatePolicy
 from mnemolog.domain.principal import Principal, Role
 from mnemolog.domain.profile import DEFAULT_PROFILE, ProfilePolicy
+from mnemolog.events.being import BeingEntryEvent
 from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.erasure import MemoryErased
@@ -45,7 +46,7 @@ class Added:
     receipt: Receipt
 
 
-class Writes(SeedWrites, BatchWrites, BeingWrites):
+class Writes(SeedWrites, BatchWrites):
     def __init__(
         self,
         handler: Handler,
@@ -284,6 +285,14 @@ class Writes(SeedWrites, BatchWrites, BeingWrites):
         """Undo the last change that is in force on a memory. Without a key, a retry goes one change further back."""
         about = {"tenant": stream.tenant, "user_id": stream.owner, "at": self.now()}
         return await self.execute(validated(UndoChange, {**about, "memory_id": memory_id, **context}), idempotency_key)
+
+    async def put_entry(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> tuple[UUID, Receipt]:
+        """An entry of a store, in place of the one with its key; its id, and a receipt."""
+        command = validated(PutEntry, {"entry_id": self._handler.new_id(), **fields})
+        receipt = await self._handler.handle(BEING, command, idempotency_key=idempotency_key)
+        put = await event_of(self._log, receipt)
+        assert isinstance(put, BeingEntryEvent)
+        return put.entry_id, receipt
 
     async def handle(self, command: Command, idempotency_key: str | Keyed | None = None) -> Receipt:
         """Run a command that needs nothing from the read side."""

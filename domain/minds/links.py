@@ -12,7 +12,7 @@ from mnemolog.domain.text import normalize_name, search_terms
 
 SHARE = 0.5
 _STEM = 4
-_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\s*\n+\s*")
+SENTENCE_ENDS = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\s*\n+\s*")
 # Of time rather than of cause: "since March", "since 2024".
 _TIME = (
     r"(?!\s+(?:\d|then\b|last\b|yesterday\b|childhood\b|early\b|late\b|about\b|around\b|at least\b|birth\b|school\b|the (?:age|beginning"
@@ -75,7 +75,7 @@ def unstated(text: str, said: Sequence[str]) -> bool:
 def links(text: str) -> Iterator[Link]:
     """The causal links that a text states, in its order."""
     before = ""
-    for sentence in filter(str.strip, _END.split(text)):
+    for sentence in filter(str.strip, SENTENCE_ENDS.split(text)):
         for found in _BECAUSE.finditer(sentence):
             effect, cause = sentence[: found.start()], sentence[found.end() :]
             if not _stems(effect):  # "Because of the rain, the trip was off."

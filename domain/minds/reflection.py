@@ -1,6 +1,5 @@
 """Reflections: what was said and done in a conversation, grounded in its messages (A §11)."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 from mnemolog.domain.extraction.proposals import grounded
 from mnemolog.domain.extraction.validation import Fault, checked, is_filler, is_speculation
 from mnemolog.domain.extraction.windows import Utterance
-from mnemolog.domain.minds.links import links, unstated
+from mnemolog.domain.minds.links import SENTENCE_ENDS, links, unstated
 from mnemolog.domain.summary import shortened
 from mnemolog.domain.text import normalize_name
 from mnemolog.domain.turn import Role
@@ -20,7 +19,6 @@ SENTENCES, ITEMS, QUOTE, TAG = 4, 5, 200, 40
 MOST_MESSAGES, LEAST_MESSAGES = 40, 2
 WRITE_NEEDED = "memory_write_needed"
 """In the metadata of a message: reflect on the thread within a minute, without waiting for it to rest (A §7.2)."""
-_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\s*\n+\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +92,8 @@ def judge(answer: Reflected, messages: Sequence[Utterance]) -> tuple[Reflection 
     heard, faults = [*own, *done], list[Fault]()
 
     def kept(text: str, sources: Sequence[str]) -> str:
-        return " ".join(_kept(_END.split(text.strip()), lambda one: _fault(one, sources, own), faults)[:SENTENCES])
+        sentences = SENTENCE_ENDS.split(text.strip())
+        return " ".join(_kept(sentences, lambda one: _fault(one, sources, own), faults)[:SENTENCES])
 
     observation = kept(answer.observation, own)
     action = kept(answer.action, heard)

@@ -25,7 +25,7 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import USER, StreamId
 from mnemolog.projections import full_text
 from mnemolog.projections.artifacts.tables import artifact_texts, artifacts
-from mnemolog.projections.owner import OWNER, stream_of
+from mnemolog.projections.owner import OWNER, stream_of, without
 from mnemolog.projections.paging import Slice, in_pages, page_of, sliced
 from mnemolog.projections.rows import Row, fetch, stored
 from mnemolog.projections.vectors.index import VectorIndex
@@ -168,7 +168,7 @@ def _shown(row: Row, texts: Sequence[Row]) -> dict[str, Any]:
     said = {text["text_kind"]: text["text"] for text in own}
     description = next((said[kind] for kind in DESCRIBING if kind in said), row["name"] or row["url"])
     return {
-        **{name: value for name, value in row.items() if name not in _INTERNAL},
+        **without(row, _INTERNAL),
         "label": label(row["artifact_id"]),
         "surrogate": surrogate(ArtifactType(row["type"]), row["artifact_id"], description),
     }

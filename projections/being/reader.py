@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain.being import INSTRUCTING, Store
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.being.tables import entries
-from mnemolog.projections.owner import OWNER
+from mnemolog.projections.owner import OWNER, without
 from mnemolog.projections.paging import Slice, beings, page_of, sliced
 from mnemolog.projections.rows import Row, fetch, stored
 from mnemolog.projections.visibility import owned
@@ -41,7 +41,7 @@ async def listed(
     if read is not None:
         statement = statement.where(column.read == read)
     rows = await fetch(connection, entries, page_of(statement, entries, OLDEST, limit, cursor))
-    shown = [{name: value for name, value in row.items() if name not in _INTERNAL} for row in rows]
+    shown = [without(row, _INTERNAL) for row in rows]
     return sliced(shown, OLDEST, limit)
 
 

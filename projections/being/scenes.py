@@ -11,11 +11,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain.memory import VISIBLE, Kind, Status
 from mnemolog.domain.origin import TRUSTED
 from mnemolog.domain.recall import AT_MOST, Mode, matches, terms_of
-from mnemolog.domain.scene import Experience, experience_of
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.memories import reader
 from mnemolog.projections.memories.filters import visible_to
+from mnemolog.projections.memories.stored import experience_in
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.rows import Row, fetch, stored
 from mnemolog.projections.vectors.index import VectorIndex
@@ -81,14 +81,14 @@ async def with_words(connection: AsyncConnection, viewer: Viewer, query: str, mo
     """
     terms = terms_of(query)
     rows = await _every(connection, viewer)
-    found = [row for row in rows if matches(row["text"], _experience(row), terms, mode)]
+    found = [row for row in rows if matches(row["text"], experience_in(row), terms, mode)]
     return await _as_shown(connection, viewer, found[:limit])
 
 
 async def of_cluster(connection: AsyncConnection, viewer: Viewer, label: str, limit: int) -> Sequence[Row]:
     """The scenes of a cluster, dead ones too, those last recalled first."""
     rows = await _every(connection, viewer)
-    found = [row for row in rows if (experience := _experience(row)) and experience.cluster == label]
+    found = [row for row in rows if (experience := experience_in(row)) and experience.cluster == label]
     return await _as_shown(connection, viewer, found[:limit])
 
 
@@ -96,10 +96,6 @@ async def _every(connection: AsyncConnection, viewer: Viewer) -> Sequence[Row]:
     statement = select(*stored(memories)).where(*own(viewer, {*VISIBLE, DEAD}))
     order = (memories.c.last_accessed.desc(), memories.c.memory_id)
     return await fetch(connection, memories, statement.order_by(*order))
-
-
-def _experience(row: Row) -> Experience | None:
-    return None if row["experience"] is None else experience_of(row["experience"])
 
 
 async def _as_shown(connection: AsyncConnection, viewer: Viewer, rows: Sequence[Row]) -> Sequence[Row]:

@@ -33,12 +33,13 @@ from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.message import CATEGORY, KIND, erased_message, full_text, no_such_message
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.relevance import Said
+from mnemolog.domain.text import QUESTION_MARKS
 from mnemolog.domain.turn import Role, Shown
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.asking import fetch_asked, given
 from mnemolog.projections.conversation.tables import messages
-from mnemolog.projections.owner import OWNER, indexed, owner_of
+from mnemolog.projections.owner import OWNER, indexed, owner_of, without
 from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.rows import Key, fetch, stored
 from mnemolog.projections.visibility import owned
@@ -47,7 +48,6 @@ Row = dict[str, Any]
 
 NEWEST = ("-seq", "message_id")
 BESIDE = 2
-QUESTION_MARKS = ("?", "？", "؟")
 _INTERNAL = frozenset({"document", "tenant", "stream_kind", "subject_id", "remembered"})
 
 
@@ -265,6 +265,6 @@ def in_runs(rows: Iterable[Sequence[Any]]) -> Sequence[Sequence[Said[int]]]:
 def _shown(row: Row) -> Row:
     attachments: Sequence[dict[str, str]] = row["attachments"]
     captions = [Shown(item["type"], item["caption"]) for item in attachments]
-    shown = {name: value for name, value in row.items() if name not in _INTERNAL}
+    shown = without(row, _INTERNAL)
     line = full_text(row["speaker"], row["text"], captions)
     return {**shown, "kind": KIND, "category": CATEGORY, "line": line, "origin": Origin.of_role(Role(row["role"]))}

@@ -13,7 +13,7 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.episodes.tables import episodes, sessions, threads, unfinished
 from mnemolog.projections.memories.due import pages
-from mnemolog.projections.owner import OWNER
+from mnemolog.projections.owner import OWNER, without
 from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.rows import Row, fetch, load, stored
 from mnemolog.projections.visibility import owned
@@ -144,7 +144,7 @@ async def _counted(connection: AsyncConnection, viewer: Viewer, rows: Sequence[R
     """With the number of their turns: an open one goes on to the last turn of its thread."""
     keys = {(*_owner(viewer), row["agent_id"], row["thread_id"]) for row in rows if row["last_number"] is None}
     found = {key[-1]: row for key, row in (await load(connection, threads, keys)).items()}
-    return [_shown({**row, **_latest(row, found.get(row["thread_id"]))}) for row in rows]
+    return [without({**row, **_latest(row, found.get(row["thread_id"]))}, _INTERNAL) for row in rows]
 
 
 def _latest(row: Row, thread: Row | None) -> Mapping[str, Any]:
@@ -167,8 +167,4 @@ def _owner(viewer: Viewer) -> tuple[str, str, str]:
 
 def _shown_thread(row: Row) -> Row:
     """Without the turns that were erased, before which nothing of a thread is left."""
-    return _shown({**row, "turns": row["turns"] - row["erased_turns"]})
-
-
-def _shown(row: Row) -> Row:
-    return {name: value for name, value in row.items() if name not in _INTERNAL}
+    return without({**row, "turns": row["turns"] - row["erased_turns"]}, _INTERNAL)

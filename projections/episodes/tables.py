@@ -4,7 +4,7 @@ from sqlalchemy import BigInteger, Boolean, Column, DateTime, Double, Index, Met
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from mnemolog.projections.former import added
-from mnemolog.projections.owner import OWNER, owner_columns
+from mnemolog.projections.owner import indexed, owner_columns
 from mnemolog.projections.seal import mac_column
 
 NAME = "episodes"
@@ -35,8 +35,8 @@ threads = Table(
     mac_column(),
 )
 unfinished = (threads.c.session_last < threads.c.turns) | (threads.c.episode_last < threads.c.turns)
-Index("threads_unfinished", *(threads.c[name] for name in OWNER), postgresql_where=unfinished)
-Index("threads_latest", *(threads.c[name] for name in OWNER), threads.c.agent_id, threads.c.last_activity_at)
+Index("threads_unfinished", *indexed(threads), postgresql_where=unfinished)
+Index("threads_latest", *indexed(threads), threads.c.agent_id, threads.c.last_activity_at)
 
 
 def _stretch_columns() -> tuple[Column[object], ...]:
@@ -91,13 +91,13 @@ episodes = Table(
 for _table in (sessions, episodes):
     Index(
         f"{_table.name}_latest",
-        *(_table.c[name] for name in OWNER),
+        *indexed(_table),
         _table.c.agent_id,
         _table.c.thread_id,
         _table.c.started_at,
     )
     Index(
         f"{_table.name}_summary_due",
-        *(_table.c[name] for name in OWNER),
+        *indexed(_table),
         postgresql_where=_table.c.summary_due_at.is_not(None),
     )

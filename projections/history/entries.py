@@ -58,12 +58,12 @@ def _sources(payload: Any) -> dict[str, Any]:
     return {} if payload.source_turn_ids is None else {"source_turn_ids": list(payload.source_turn_ids)}
 
 
-def _undoes(payload: Any) -> dict[str, str]:
+def undoes(payload: Any) -> dict[str, str]:
     return {"undoes": str(payload.undoes)} if payload.undoes else {}
 
 
 def _reverted(payload: artifacts.ArtifactReverted | documents.DocumentReverted) -> Entry:
-    return "UPDATE" if payload.status in VISIBLE else "DELETE", _undoes(payload)
+    return "UPDATE" if payload.status in VISIBLE else "DELETE", undoes(payload)
 
 
 def _chunks(payload: documents.RevisionEvent) -> dict[str, int]:
@@ -109,8 +109,8 @@ def _turned(payload: memory.MemoryStatusChanged) -> Entry:
 def _undone(payload: Undo) -> Entry:
     """By the effect of the undo: a relation that no longer holds at any time is deleted."""
     if payload.status not in VISIBLE or _never_holds(payload):
-        return "DELETE", _undoes(payload)
-    return "UPDATE" if payload.was in VISIBLE else "RESTORE", _undoes(payload)
+        return "DELETE", undoes(payload)
+    return "UPDATE" if payload.was in VISIBLE else "RESTORE", undoes(payload)
 
 
 def _never_holds(payload: Undo) -> bool:
@@ -138,7 +138,7 @@ ENTRIES: Mapping[type[Event], Callable[[Any], Entry]] = {
     memory.MemoryReverted: _undone,
     MemoryErased: lambda it: ("DELETE", {"erased": True, "turns": [turn.turn_id for turn in it.turns]}),
     memory.MemoriesLinked: lambda it: ("LINK", _edge(it)),
-    memory.LinkReverted: lambda it: ("LINK", {**_edge(it), **_undoes(it)}),
+    memory.LinkReverted: lambda it: ("LINK", {**_edge(it), **undoes(it)}),
     graph.EntityObserved: lambda it: ("ADD", _sources(it)),
     graph.EntityUpdated: lambda it: ("UPDATE", {"changed": list(it.changed), **_sources(it)}),
     graph.EntityAliased: lambda it: ("UPDATE", {"changed": ["aliases"]}),
@@ -172,24 +172,24 @@ ENTRIES: Mapping[type[Event], Callable[[Any], Entry]] = {
     documents.DocumentChunksStored: lambda it: ("UPDATE", {"stored": len(it.chunk_ids)}),
     documents.DocumentDeleted: lambda it: ("DELETE", _hidden(it)),
     documents.DocumentRestored: lambda it: ("RESTORE", {}),
-    documents.DocumentReverted: lambda it: (_reverted(it)[0], {**_chunks(it), **_undoes(it)}),
+    documents.DocumentReverted: lambda it: (_reverted(it)[0], {**_chunks(it), **undoes(it)}),
     documents.DocumentErased: lambda it: ("DELETE", {"erased": True}),
-    being.BeingEntrySet: lambda it: ("UPDATE" if it.undoes else "ADD", {**_undoes(it), **_sources(it)}),
-    being.BeingEntryRead: lambda it: ("UPDATE", {"read": it.read, **_undoes(it)}),
-    being.BeingEntryRemoved: lambda it: ("DELETE", _undoes(it)),
+    being.BeingEntrySet: lambda it: ("UPDATE" if it.undoes else "ADD", {**undoes(it), **_sources(it)}),
+    being.BeingEntryRead: lambda it: ("UPDATE", {"read": it.read, **undoes(it)}),
+    being.BeingEntryRemoved: lambda it: ("DELETE", undoes(it)),
     being.BeingEntryErased: lambda it: ("DELETE", {"erased": True}),
     episodes.EpisodeStarted: lambda it: ("ADD", {"because": it.starts_by}),
     episodes.EpisodeClosed: lambda it: ("UPDATE", {"closed_by": it.closed_by}),
-    episodes.EpisodesReverted: lambda it: ("UPDATE", _undoes(it)),
+    episodes.EpisodesReverted: lambda it: ("UPDATE", undoes(it)),
     profile.ProfileProposed: lambda it: (
         "UPDATE",
         {"proposed": str(it.patch_id), "signals": it.signals, **_sources(it)},
     ),
     profile.ProfileDecided: lambda it: ("UPDATE", {**_patch(it), "decision": it.decision, "by": it.by}),
-    profile.ProfileSet: lambda it: ("UPDATE", {**_patch(it), **_undoes(it), **_sources(it)}),
+    profile.ProfileSet: lambda it: ("UPDATE", {**_patch(it), **undoes(it), **_sources(it)}),
     profile.ProfileErased: lambda it: ("DELETE", {"erased": True}),
     profile.TodoOpened: lambda it: ("ADD", _sources(it)),
-    profile.TodoChanged: lambda it: ("UPDATE", {"status": it.status, **_undoes(it)}),
+    profile.TodoChanged: lambda it: ("UPDATE", {"status": it.status, **undoes(it)}),
     profile.TodoErased: lambda it: ("DELETE", {"erased": True}),
 }
 of_each_event("ENTRIES in projections/history/entries.py", ENTRIES, WITH_HISTORY)

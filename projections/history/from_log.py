@@ -26,6 +26,7 @@ from mnemolog.events.profile_fold import FIELD, TODO
 from mnemolog.events.subjects import of_each_event
 from mnemolog.events.unread import Unread
 from mnemolog.projections.history.changed import by_seq
+from mnemolog.projections.history.entries import undoes
 from mnemolog.projections.profile.reader import require_profile
 
 
@@ -88,10 +89,6 @@ def _rows(subject: str, id_: str, events: Sequence[Recorded]) -> Sequence[dict[s
     return rows[::-1]
 
 
-def _undoes(payload: Any) -> Mapping[str, str]:
-    return {"undoes": str(payload.undoes)} if payload.undoes else {}
-
-
 def _todo(payload: TodoOpened | TodoChanged, status: TodoStatus) -> Mapping[str, str]:
     return {"text": payload.text, "kind": str(payload.kind), "status": str(status)}
 
@@ -103,14 +100,14 @@ VALUES: Mapping[type[Event], Callable[[Any], tuple[str, Mapping[str, Any]]]] = {
         "UPDATE",
         {"patch_id": str(it.patch_id), "decision": str(it.decision), "by": it.by},
     ),
-    ProfileSet: lambda it: ("ADD" if it.values else "DELETE", {"values": list(it.values), **_undoes(it)}),
+    ProfileSet: lambda it: ("ADD" if it.values else "DELETE", {"values": list(it.values), **undoes(it)}),
     ProfileErased: lambda it: ("DELETE", {}),
     TodoOpened: lambda it: ("ADD", _todo(it, TodoStatus.OPEN)),
-    TodoChanged: lambda it: ("UPDATE", {**_todo(it, it.status), **_undoes(it)}),
+    TodoChanged: lambda it: ("UPDATE", {**_todo(it, it.status), **undoes(it)}),
     TodoErased: lambda it: ("DELETE", {}),
-    BeingEntrySet: lambda it: ("ADD", {"store": str(it.store), "key": it.key, "body": it.body, **_undoes(it)}),
-    BeingEntryRead: lambda it: ("UPDATE", {"read": it.read, **_undoes(it)}),
-    BeingEntryRemoved: lambda it: ("DELETE", _undoes(it)),
+    BeingEntrySet: lambda it: ("ADD", {"store": str(it.store), "key": it.key, "body": it.body, **undoes(it)}),
+    BeingEntryRead: lambda it: ("UPDATE", {"read": it.read, **undoes(it)}),
+    BeingEntryRemoved: lambda it: ("DELETE", undoes(it)),
     BeingEntryErased: lambda it: ("DELETE", {}),
 }
 of_each_event("VALUES in projections/history/from_log.py", VALUES, (FIELD, TODO, BEING_ENTRY))

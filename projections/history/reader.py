@@ -16,13 +16,12 @@ from mnemolog.events.subjects import SUBJECTS
 from mnemolog.projections.history.tables import history
 from mnemolog.projections.memories.filters import visible_to
 from mnemolog.projections.memories.tables import memories
-from mnemolog.projections.owner import OWNER
+from mnemolog.projections.owner import without
 from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.rows import fetch, stored
 from mnemolog.projections.shown import SHOWN, Shown
 from mnemolog.projections.visibility import owned
 
-_INTERNAL = frozenset(OWNER)
 KINDS = (MEMORY.name, ENTITY.name, RELATION.name, ARTIFACT.name, EPISODE.name)
 NEWEST = ("-seq", "id")
 
@@ -45,7 +44,7 @@ async def of(
     rows = await fetch(connection, history, statement)
     if not rows and cursor is None:
         raise _nothing(viewer.user_id, id_, kinds)
-    shown = [{name: value for name, value in row.items() if name not in _INTERNAL} for row in rows]
+    shown = [without(row) for row in rows]
     return sliced(shown, NEWEST, limit)
 
 

@@ -16,7 +16,7 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.projections import full_text
 from mnemolog.projections.asking import together
 from mnemolog.projections.knowledge.tables import chunks, documents
-from mnemolog.projections.owner import OWNER
+from mnemolog.projections.owner import OWNER, without
 from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.rows import Row, fetch, stored
 from mnemolog.projections.vectors.index import VectorIndex
@@ -171,11 +171,8 @@ async def _positions(connection: AsyncConnection, viewer: Viewer, ids: Collectio
     return {row[0]: row[1] for row in found}
 
 
-_INTERNAL = frozenset(OWNER)
-
-
 def _document(row: Row) -> Row:
-    return {**{name: value for name, value in row.items() if name not in _INTERNAL}, "agent_id": row["user_id"]}
+    return {**without(row), "agent_id": row["user_id"]}
 
 
 def _chunk(row: Row) -> Row:

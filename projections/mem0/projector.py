@@ -14,7 +14,7 @@ from sqlalchemy import MetaData, Table
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.episode import EpisodeStatus
-from mnemolog.domain.memory import VISIBLE, Cause, Content, Kind, Memory, Status
+from mnemolog.domain.memory import VISIBLE, Content, Kind, Memory, Status
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.summary import SummaryKind
@@ -190,7 +190,8 @@ class _Fold:
             case MemoryErased(memory_id=memory_id):
                 self._put(items, (*owner(event), memory_id), None)
         for place in _erased_threads(event):
-            self._erase_summaries(place, expired=_expires(event))
+            gone = event.payload
+            self._erase_summaries(place, expired=isinstance(gone, MessagesErased) and gone.at_end_of_retention)
         for place in _divided(event):
             self._divide(place)
 
@@ -339,11 +340,6 @@ class _Fold:
         while found["merged_into"] in by_id:
             found = by_id[found["merged_into"]]
         return str(found["episode_id"])
-
-
-def _expires(event: Recorded) -> bool:
-    """Whether messages are erased at the end of their retention: only the summaries that quote them go then."""
-    return isinstance(event.payload, MessagesErased) and event.payload.cause is Cause.TTL
 
 
 def _as_memory(row: Row) -> Memory:

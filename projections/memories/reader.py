@@ -33,6 +33,7 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.asking import fetch_asked, fetch_joined, given, together
 from mnemolog.projections.memories.filters import Candidates, active, conditions, unasked, visible_to
 from mnemolog.projections.memories.tables import links, memories
+from mnemolog.projections.owner import without
 from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.requests import UNFILTERED, Filters
 from mnemolog.projections.rows import fetch, stored
@@ -174,7 +175,7 @@ def _shown(rows: Sequence[Row], against: Mapping[UUID, Mapping[UUID, Row]]) -> S
     """
     return [
         {
-            **{name: value for name, value in row.items() if name not in _INTERNAL},
+            **without(row, _INTERNAL),
             "importance_level3": to_level(row["importance"]),
             "importance_level5": to_five(row["importance"]),
             **_contradictions(row, [one for _, one in sorted(against.get(row["memory_id"], {}).items())]),

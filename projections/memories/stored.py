@@ -41,7 +41,7 @@ def as_memory(row: Row) -> Memory:
         Kind(row["kind"]),
         Scope(row["scope"]),
         row["agent_id"],
-        Content(**{name: row[name] for name in Content.__slots__ if name != "experience"}, experience=_experience(row)),
+        Content(**{**{name: row[name] for name in Content.__slots__}, "experience": experience_in(row)}),
         Status(row["status"]),
         row["merged_into"],
         row["purge_at"],
@@ -60,5 +60,5 @@ def as_memory(row: Row) -> Memory:
     )
 
 
-def _experience(row: Row) -> Experience | None:
+def experience_in(row: Row) -> Experience | None:
     return None if row["experience"] is None else experience_of(row["experience"])

@@ -16,14 +16,13 @@ from mnemolog.domain.todo import TodoKind, TodoStatus
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import USER, StreamId
 from mnemolog.projections.asking import fetch_asked
-from mnemolog.projections.owner import OWNER, stream_of
+from mnemolog.projections.owner import stream_of, without
 from mnemolog.projections.paging import Slice, in_pages, page_of, slice_of, sliced
 from mnemolog.projections.profile.tables import consent, profile_fields, todos
 from mnemolog.projections.rows import Row, fetch, stored
 from mnemolog.projections.visibility import owned
 
 PAGE = 500
-_INTERNAL = frozenset(OWNER)
 NEWEST = ("-seq", "patch_id")
 
 
@@ -56,7 +55,7 @@ async def patches(
     if status is not None:
         statement = statement.where(consent.c.status == status)
     rows = await fetch(connection, consent, page_of(statement, consent, NEWEST, limit, cursor))
-    return sliced([_shown(row) for row in rows], NEWEST, limit)
+    return sliced([without(row) for row in rows], NEWEST, limit)
 
 
 async def own_todos(
@@ -73,7 +72,7 @@ async def own_todos(
         rows = await fetch(connection, todos, _own_todos(viewer, status, kind).where(*where))
     else:
         rows = await fetch_asked(connection, todos, viewer, _own_todos, status, kind)
-    return slice_of([_shown(row) for row in rows], "todo_id", limit, cursor)
+    return slice_of([without(row) for row in rows], "todo_id", limit, cursor)
 
 
 def _own_todos(viewer: Viewer, status: TodoStatus | None, kind: TodoKind | None) -> Select[Any]:
@@ -106,9 +105,5 @@ def require_profile(viewer: Viewer) -> None:
 
 def _field(row: Row) -> dict[str, Any]:
     values = row["held"]
-    shown = {name: value for name, value in _shown(row).items() if name != "held"}
+    shown = {name: value for name, value in without(row).items() if name != "held"}
     return {**shown, "value": values[0] if len(values) == 1 else values}
-
-
-def _shown(row: Row) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in _INTERNAL}

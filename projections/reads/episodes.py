@@ -1,4 +1,4 @@
-"""The reads of threads, sessions and episodes."""
+"""The reads of threads, sessions, episodes and summaries."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -8,6 +8,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.identity import identifier
+from mnemolog.domain.summary import SummaryKind
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.episodes import reader as episodes
@@ -78,6 +79,23 @@ class EpisodeReads(Reading):
             return found
 
         return await self._read(viewer, moment, OF_TOPICS, ask)
+
+    async def summary(self, viewer: Viewer, summary_id: UUID, moment: Moment = NOW) -> Mapping[str, Any]:
+        """One summary of the viewing agent."""
+        return await self._read(viewer, moment, (SUMMARIES,), partial(summaries.one, summary_id=summary_id))
+
+    async def summaries(
+        self,
+        viewer: Viewer,
+        thread_id: str | None = None,
+        kind: SummaryKind | None = None,
+        limit: int = 100,
+        moment: Moment = NOW,
+        cursor: str | None = None,
+    ) -> Slice:
+        """The summaries of the viewing agent, the newest first."""
+        ask = partial(summaries.newest, thread_id=thread_id, kind=kind, limit=limit, cursor=cursor)
+        return await self._read(viewer, moment, (SUMMARIES,), ask)
 
 
 async def _with_carried(connection: AsyncConnection, viewer: Viewer, found: Row) -> Row:

@@ -5,11 +5,9 @@ from collections.abc import Sequence
 from sqlalchemy import MetaData
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.domain.memory import Cause
 from mnemolog.events.conversation import EVERY_THREAD
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased, ThreadErased
-from mnemolog.events.event import Event
 from mnemolog.events.message import MessagesErased
 from mnemolog.events.summaries import SummaryWritten
 from mnemolog.projections.kinds import Kinds
@@ -41,7 +39,8 @@ class SummariesProjector:
                 after = {primary_key(summaries)(row): row}
             for thread_id in _erased_threads(event):
                 theirs = {key: row for key, row in rows.items() if key[:-1] == owner(event)}
-                theirs = {key: row for key, row in theirs.items() if row["mechanical"] or not _expires(event.payload)}
+                if isinstance(event.payload, MessagesErased) and event.payload.at_end_of_retention:
+                    theirs = {key: row for key, row in theirs.items() if row["mechanical"]}
                 after |= {key: {**row, **_ERASED} for key, row in theirs.items() if row["thread_id"] == thread_id}
             rows |= after
             changed |= after
@@ -57,11 +56,6 @@ def _erased_threads(event: Recorded) -> Sequence[str]:
             return [*dict.fromkeys(turn.thread_id for turn in turns), EVERY_THREAD]
         case _:
             return []
-
-
-def _expires(payload: Event) -> bool:
-    """Whether messages are erased at the end of their retention: only the summaries that quote them go then."""
-    return isinstance(payload, MessagesErased) and payload.cause is Cause.TTL
 
 
 def _row(event: Recorded, summary: SummaryWritten) -> Row:

@@ -15,7 +15,7 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.asking import fetch_asked, given
 from mnemolog.projections.conversation.reader import hidden_last
 from mnemolog.projections.memories.filters import said
-from mnemolog.projections.owner import OWNER, indexed
+from mnemolog.projections.owner import OWNER, indexed, without
 from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.requests import Filters
 from mnemolog.projections.rows import Key, Row, fetch, stored
@@ -46,7 +46,7 @@ async def one(connection: AsyncConnection, viewer: Viewer, summary_id: UUID) -> 
     if not rows[0]["text"]:
         what = f"summary {summary_id} was erased with a message of its thread"
         raise Erased(what, field="summary_id", fix="its text is destroyed; a later summary has other messages")
-    return _shown(rows[0])
+    return without(rows[0], _INTERNAL)
 
 
 async def is_seen(connection: AsyncConnection, viewer: Viewer, summary_id: UUID) -> bool:
@@ -71,7 +71,7 @@ async def newest(
     if kind is not None:
         listed = listed.where(column.kind == kind)
     rows = await fetch(connection, summaries, page_of(listed, summaries, NEWEST, limit, cursor))
-    return sliced([_shown(row) for row in rows], NEWEST, limit)
+    return sliced([without(row, _INTERNAL) for row in rows], NEWEST, limit)
 
 
 async def found(
@@ -82,7 +82,7 @@ async def found(
     None that was made before a message of the user was hidden, and no `extracts` unless they are wanted.
     """
     rows = await fetch_asked(connection, summaries, viewer, _found, filters, extracts, limit)
-    return [_shown(row) for row in rows]
+    return [without(row, _INTERNAL) for row in rows]
 
 
 def _found(viewer: Viewer, filters: Filters, extracts: bool, limit: int) -> Select[Any]:
@@ -104,7 +104,7 @@ async def of_conversation(connection: AsyncConnection, viewer: Viewer, thread_id
     rows = await fetch_asked(connection, summaries, viewer, _of_conversation, thread_id=thread_id)
     rows = [row for row in rows if row["kind"] != SummaryKind.SPINE or not row["mechanical"]]
     places = {kind: place for place, kind in enumerate(CONVERSATION)}
-    return [_shown(row) for row in sorted(rows, key=lambda row: places[row["kind"]])]
+    return [without(row, _INTERNAL) for row in sorted(rows, key=lambda row: places[row["kind"]])]
 
 
 def _of_conversation(viewer: Viewer) -> Select[Any]:
@@ -159,7 +159,3 @@ async def last_chunk(connection: AsyncConnection, thread: Key, episode_id: UUID)
     there = (column.kind == SummaryKind.CHUNK) & (column.episode_id == episode_id) & (column.text != "")
     statement = select(*stored(summaries)).where(of_thread, there).order_by(column.seq.desc()).limit(1)
     return next(iter(await fetch(connection, summaries, statement)), None)
-
-
-def _shown(row: Row) -> Row:
-    return {name: value for name, value in row.items() if name not in _INTERNAL}

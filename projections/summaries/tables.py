@@ -3,7 +3,7 @@
 from sqlalchemy import BigInteger, Boolean, Column, DateTime, Index, MetaData, Table, Text, Uuid
 
 from mnemolog.projections.former import added
-from mnemolog.projections.owner import OWNER, owner_columns
+from mnemolog.projections.owner import indexed, owner_columns
 from mnemolog.projections.seal import JsonText, mac_column
 
 NAME = "summaries"
@@ -38,4 +38,4 @@ summaries = Table(
     Column("seq", BigInteger, nullable=False),
     mac_column(),
 )
-Index("summaries_latest", *(summaries.c[name] for name in OWNER), "agent_id", "thread_id", "kind", "seq")
+Index("summaries_latest", *indexed(summaries), "agent_id", "thread_id", "kind", "seq")
