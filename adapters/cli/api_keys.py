@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from rich.text import Text
 
 from mnemolog.adapters import producers
-from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli import output
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
@@ -32,10 +32,6 @@ class Wanted(BaseModel):
 OWN_NATS = "  [dim]also remove its user from the configuration of your NATS[/]"
 
 keys = typer.Typer(help="Create, list and revoke API keys.", no_args_is_help=True)
-
-
-def register(app: typer.Typer) -> None:
-    app.add_typer(keys, name="api-key", rich_help_panel=panels.LOOK_AFTER)
 
 
 @keys.command()

@@ -56,29 +56,34 @@ app = typer.Typer(
 )
 for operation in OPERATIONS:
     operations.add_command(app, operation)
+for group, name, panel in (
+    (api_keys.keys, "api-key", panels.LOOK_AFTER),
+    (dead_letters.letters, "dead-letter", panels.LOOK_AFTER),
+    (keys.keys, "master-key", panels.LOOK_AFTER),
+    (mcp.mcp, "mcp", panels.RUN),
+    (policy.policies, "policy", panels.REFERENCE),
+    (producing.producers, "producer", panels.LOOK_AFTER),
+    (projecting.projections, "projection", panels.LOOK_AFTER),
+    (retention.retention, "retention", panels.LOOK_AFTER),
+    (backing_up.backups, "backup", panels.LOOK_AFTER),
+    (incidents.incidents, "incident", panels.LOOK_AFTER),
+    (jobs.jobs, "job", panels.LOOK_AFTER),
+    (minds.minds, "minds", panels.LOOK_AFTER),
+):
+    app.add_typer(group, name=name, rich_help_panel=panel)
 for module in (
-    api_keys,
     catalogue,
-    dead_letters,
     scrubbing,
-    keys,
     operating,
     background,
     roles,
-    mcp,
-    policy,
     producing,
-    projecting,
     exporting,
     artifacts,
     knowledge,
-    retention,
     verifying,
-    backing_up,
     partitioning,
-    incidents,
     jobs,
-    minds,
     watching,
 ):
     module.register(app)

@@ -11,7 +11,7 @@ import mnemolog
 from mnemolog.adapters.backup.archive import Manifest
 from mnemolog.adapters.backup.backing_up import back_up, size
 from mnemolog.adapters.backup.restoring import restore as restored
-from mnemolog.adapters.cli import output, panels, verifying
+from mnemolog.adapters.cli import output, verifying
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.progress import bar
 from mnemolog.adapters.cli.session import settings_of, with_engine
@@ -41,10 +41,6 @@ backups = typer.Typer(
     no_args_is_help=True,
     cls=Backups,
 )
-
-
-def register(app: typer.Typer) -> None:
-    app.add_typer(backups, name="backup", rich_help_panel=panels.LOOK_AFTER)
 
 
 @backups.command()

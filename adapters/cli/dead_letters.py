@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 from rich.text import Text
 
-from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli import output
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.progress import bar
 from mnemolog.adapters.cli.session import settings_of, with_engine
@@ -26,10 +26,6 @@ Ids = Annotated[list[int] | None, typer.Argument(help="Ids, as shown by `list`."
 All = Annotated[bool, typer.Option("--all", help="All turns that match the filters.")]
 
 letters = typer.Typer(help="List, show, replay and discard refused turns.", no_args_is_help=True)
-
-
-def register(app: typer.Typer) -> None:
-    app.add_typer(letters, name="dead-letter", rich_help_panel=panels.LOOK_AFTER)
 
 
 @letters.command("list")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli import output
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
@@ -17,10 +17,6 @@ OPERATOR = "operator"
 Ids = Annotated[list[str] | None, typer.Argument(help="Ids, as shown by `list`. Default: all open incidents.")]
 
 incidents = typer.Typer(help="Damage that was found and what was done about it.", no_args_is_help=True)
-
-
-def register(app: typer.Typer) -> None:
-    app.add_typer(incidents, name="incident", rich_help_panel=panels.LOOK_AFTER)
 
 
 @incidents.command(name="list")

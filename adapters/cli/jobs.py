@@ -23,7 +23,6 @@ jobs = typer.Typer(help="List, show, retry and cancel background jobs.", no_args
 
 
 def register(app: typer.Typer) -> None:
-    app.add_typer(jobs, name="job", rich_help_panel=panels.LOOK_AFTER)
     app.command(name="jobs", rich_help_panel=panels.LOOK_AFTER)(list_jobs)
 
 

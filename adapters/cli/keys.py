@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from mnemolog.adapters import keys as key_files
 from mnemolog.adapters import rotating
-from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli import output
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.config import Settings
@@ -22,10 +22,6 @@ keys = typer.Typer(help="Show the encryption keys and rotate the master key.", n
 NewKeyFile = Annotated[
     Path | None, typer.Option("--new-key-file", help="A file with 32 bytes in base64. Default: a random key.")
 ]
-
-
-def register(app: typer.Typer) -> None:
-    app.add_typer(keys, name="master-key", rich_help_panel=panels.LOOK_AFTER)
 
 
 @keys.command()

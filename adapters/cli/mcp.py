@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli import output
 from mnemolog.adapters.cli.options import Agent, Json, checked_as
 from mnemolog.adapters.config import Settings, load
 from mnemolog.adapters.mcp import install as clients
@@ -29,10 +29,6 @@ WhichTools = Annotated[
 Destructive = Annotated[bool, typer.Option("--destructive", help="Offer the tools that delete and erase, too.")]
 
 mcp = typer.Typer(help="The MCP server: memory for Claude, Cursor and other clients.")
-
-
-def register(app: typer.Typer) -> None:
-    app.add_typer(mcp, name="mcp", rich_help_panel=panels.RUN)
 
 
 @mcp.callback(invoke_without_command=True)

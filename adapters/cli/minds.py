@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 import typer
 from rich.text import Text
 
-from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli import output
 from mnemolog.adapters.cli.options import Agent, Json, User, checked_as
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
@@ -25,10 +25,6 @@ from mnemolog.projections.reads.moment import Moment
 Name = Annotated[Mind, typer.Argument(help="The mind.")]
 
 minds = typer.Typer(help="List, run and resume the minds, which propose what to remember.", no_args_is_help=True)
-
-
-def register(app: typer.Typer) -> None:
-    app.add_typer(minds, name="minds", rich_help_panel=panels.LOOK_AFTER)
 
 
 @minds.command(name="list")

@@ -12,7 +12,7 @@ import mnemolog
 from mnemolog.adapters.background.settings import as_the_engine, policy_of
 from mnemolog.adapters.backtest import Backtest
 from mnemolog.adapters.backtest import backtest as tried
-from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli import output
 from mnemolog.adapters.cli.options import Json, User
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.config import Settings
@@ -24,10 +24,6 @@ from mnemolog.domain.policy import Policy
 from mnemolog.events.envelope import StreamId
 
 policies = typer.Typer(help="Check, show or try a policy.", no_args_is_help=True)
-
-
-def register(app: typer.Typer) -> None:
-    app.add_typer(policies, name="policy", rich_help_panel=panels.REFERENCE)
 
 
 @policies.command()

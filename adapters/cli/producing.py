@@ -22,7 +22,6 @@ producers = typer.Typer(help="Manage the producers that may publish turns over N
 
 
 def register(app: typer.Typer) -> None:
-    app.add_typer(producers, name="producer", rich_help_panel=panels.LOOK_AFTER)
     app.command("asyncapi", rich_help_panel=panels.REFERENCE)(asyncapi)
 
 

@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli import output
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine, now
@@ -28,10 +28,6 @@ Name = Annotated[str, typer.Argument(help="A projection, such as memories or gra
 By = Annotated[str | None, typer.Option("--by", help="Who decided. Default: the login name.")]
 
 projections = typer.Typer(help="Show, retry, skip, pause and resume projections.", no_args_is_help=True)
-
-
-def register(app: typer.Typer) -> None:
-    app.add_typer(projections, name="projection", rich_help_panel=panels.LOOK_AFTER)
 
 
 @projections.command()

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli import output
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.progress import bar
 from mnemolog.adapters.cli.session import settings_of, with_engine
@@ -13,10 +13,6 @@ from mnemolog.adapters.maintenance.retention import Retained, retain
 
 MEMORY = ("memory", "memories")
 retention = typer.Typer(help="Soft-delete unused memories and purge deleted ones.", no_args_is_help=True)
-
-
-def register(app: typer.Typer) -> None:
-    app.add_typer(retention, name="retention", rich_help_panel=panels.LOOK_AFTER)
 
 
 @retention.callback()
