@@ -1,7 +1,8 @@
 """Abbreviated ids: tables show a unique prefix of each id, and commands accept it."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from itertools import count
 from typing import Any, TypeVar
 from uuid import UUID
@@ -58,7 +59,9 @@ def with_placeholders(operation: Operation[Any, Any], fields: Mapping[str, Any])
     known, numbers = operation.request.model_fields, count()
 
     def placed(value: Any) -> Any:
-        return _each(value, lambda one: str(UUID(int=next(numbers))) if BEGINNING.fullmatch(str(one)) else one)
+        if isinstance(value, list | tuple):
+            return tuple(map(placed, value))
+        return str(UUID(int=next(numbers))) if BEGINNING.fullmatch(str(value)) else value
 
     def replaced(name: str, value: Any) -> Any:
         if name == _FILTERS and isinstance(value, Mapping):
@@ -79,11 +82,9 @@ async def completed(engine: Engine, operation: Operation[Any, Any], fields: Mapp
     found: dict[str, Any] = {}
     for name, value in fields.items():
         if name == _FILTERS and isinstance(value, Mapping):
-            found[name] = {one: await _filter(engine, viewer, one, value[one]) for one in value}
-        elif _takes_ids(name, operation.request.model_fields[name]):
-            asked = {**fields, **found}
-            many = [await _whole(engine, viewer, operation, name, str(one), asked) for one in _listed(value)]
-            found[name] = tuple(many) if isinstance(value, list | tuple) else many[0]
+            found[name] = {one: await _filter(engine, viewer, one, ids) for one, ids in value.items()}
+        elif _takes_ids(name, known[name]):
+            found[name] = await _each(value, partial(_whole, engine, viewer, operation, name, {**fields, **found}))
         else:
             found[name] = value
     return found
@@ -92,19 +93,19 @@ async def completed(engine: Engine, operation: Operation[Any, Any], fields: Mapp
 async def _filter(engine: Engine, viewer: Viewer, name: str, value: Any) -> Any:
     if name not in _KINDS:
         return value
-    field, kind = f"{_FILTERS}.{name}", _KINDS[name]
-    many = [
-        await engine.reads.id_beginning(viewer, one, field, kind) if BEGINNING.fullmatch(one) else one
-        for one in map(str, _listed(value))
-    ]
-    return many if isinstance(value, list | tuple) else many[0]
+    return await _each(value, lambda text: engine.reads.id_beginning(viewer, text, f"{_FILTERS}.{name}", _KINDS[name]))
+
+
+async def _each(value: Any, whole: Callable[[str], Awaitable[str]]) -> Any:
+    """An id, or several, each abbreviated one replaced by the whole one."""
+    if isinstance(value, list | tuple):
+        return tuple([await _each(one, whole) for one in value])
+    return await whole(str(value)) if BEGINNING.fullmatch(str(value)) else str(value)
 
 
 async def _whole(
-    engine: Engine, viewer: Viewer, operation: Operation[Any, Any], name: str, text: str, asked: Mapping[str, Any]
+    engine: Engine, viewer: Viewer, operation: Operation[Any, Any], name: str, asked: Mapping[str, Any], text: str
 ) -> str:
-    if not BEGINNING.fullmatch(text):
-        return text
     if name in _OF_WEBHOOKS:
         ids = await _of_webhooks(engine, name, text, asked)
         return one_of([one for one in ids if one.startswith(text.lower())], text, name)
@@ -135,11 +136,3 @@ def _takes_ids(name: str, field: FieldInfo) -> bool:
         or name in _SAME_KIND
         or (name == _ANY and field.annotation in (UUID, str))
     )
-
-
-def _listed(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def _each(value: Any, change: Callable[[Any], Any]) -> Any:
-    return tuple(map(change, value)) if isinstance(value, list | tuple) else change(value)
