@@ -83,7 +83,7 @@ def restricted(fields: Any) -> Any:
 
 
 TrustedOnly = Annotated[
-    Flag, Field(description="Nothing that comes from outside: no text of tools, documents, other agents and imports.")
+    Flag, Field(description="Leave out what comes from outside: texts of tools, documents, other agents and imports.")
 ]
 
 
@@ -159,7 +159,7 @@ class Searching(BaseModel):
     ] = DEFAULT_THREAD
     asked_at: Annotated[
         Moment | None,
-        Field(description="When the question is asked, which `last week` in it counts from; by default now."),
+        Field(description="When the question is asked: `last week` in it counts back from then. Default: now."),
     ] = None
     since_rev: Annotated[
         int | None,
@@ -221,7 +221,7 @@ class ContextRequest(BaseModel):
         FailFast(),
         Field(description="Only these categories; by default all that the agent may read."),
     ] = ()
-    filters: Annotated[Filters, Field(description="Only this, besides what is in every context.")] = Filters()
+    filters: Annotated[Filters, Field(description="Limits what is added to what every context has.")] = Filters()
     profile: RankingProfile = "default"
     cutoff: CutoffChoice = None
     trusted_only: TrustedOnly = False
@@ -238,7 +238,7 @@ class ContextRequest(BaseModel):
         Field(
             ge=0,
             le=MOST_RECENT,
-            description="How many of the last messages of the thread are in it, with the agent's open todos: for an "
+            description="How many of the thread's last messages to include, with the agent's open todos: for an "
             "agent that keeps no conversation itself.",
         ),
         WHOLE,
@@ -260,7 +260,7 @@ class EnvelopeRequest(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     message: Annotated[Text, Field(description="The message that the agent is about to answer.")]
-    thread_id: Annotated[Id, Field(description="The thread, whose affect and active entities count.")] = DEFAULT_THREAD
+    thread_id: Annotated[Id, Field(description="The thread whose affect and active entities count.")] = DEFAULT_THREAD
     edges: Annotated[
         int,
         Strict(),
@@ -280,7 +280,7 @@ class ClaimsRequest(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: Annotated[Text, Field(description="The answer whose claims to check.")]
-    thread_id: Annotated[Id, Field(description="The thread, whose active entities count.")] = DEFAULT_THREAD
+    thread_id: Annotated[Id, Field(description="The thread whose active entities count.")] = DEFAULT_THREAD
 
 
 Instructions = Annotated[
@@ -296,7 +296,7 @@ class BlocksRequest(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    thread_id: Annotated[Id, Field(description="The thread, whose changes the delta header tells.")] = DEFAULT_THREAD
+    thread_id: Annotated[Id, Field(description="The thread whose changes the delta header reports.")] = DEFAULT_THREAD
     instructions: Instructions = ""
     since_rev: SinceRev = None
     trusted_only: TrustedOnly = False

@@ -48,7 +48,9 @@ def create(
         list[str] | None,
         typer.Option("--roles", help=f"One of {', '.join(Role)}; repeatable. Default: read and write."),
     ] = None,
-    tenant: Annotated[str | None, typer.Option("--tenant", help="The setting's unless given.")] = None,
+    tenant: Annotated[
+        str | None, typer.Option("--tenant", help="The tenant. Default: the tenant in the settings.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Create an API key. Its text is shown once. Once a key exists, every HTTP request needs one."""

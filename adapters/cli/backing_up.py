@@ -52,7 +52,7 @@ def create(
 ) -> None:
     """Write everything that cannot be rebuilt to one file, while the engine runs.
 
-    The log with its receipts, the wrapped keys and the anchors.
+    That is the log with its receipts, the wrapped keys and the anchors.
     """
 
     async def take(engine: Engine) -> Manifest:

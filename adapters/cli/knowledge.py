@@ -87,7 +87,7 @@ def add(
 ) -> None:
     """Add documents to an agent's library, or update those that are in it.
 
-    Reads Markdown, HTML, PDF, DOCX and text; directories with their subdirectories, without hidden files. A document is
+    Reads Markdown, HTML, PDF, DOCX and text; directories with their subdirectories, but no hidden files. A document is
     known by its path, relative to the working directory. Only chunks that changed are written.
     """
     roots = [_named(path) for path in paths if path != STDIN and Path(path).is_dir()]

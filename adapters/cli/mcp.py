@@ -26,7 +26,7 @@ User = Annotated[
 WhichTools = Annotated[
     ToolSet, typer.Option("--tools", help="`default` are three: add_memory, search_memory, get_context.")
 ]
-Destructive = Annotated[bool, typer.Option("--destructive", help="Offer the tools that delete and erase, too.")]
+Destructive = Annotated[bool, typer.Option("--destructive", help="Also offer the tools that delete and erase.")]
 
 mcp = typer.Typer(help="The MCP server: memory for Claude, Cursor and other clients.")
 

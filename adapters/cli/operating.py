@@ -76,7 +76,7 @@ def _announce(engine: Engine, url: str, *, json: bool) -> None:
 
 
 def demo(json: Json = False) -> None:
-    """Run a demo of less than a minute, in a temporary data directory."""
+    """Run a demo that takes less than a minute, in a temporary data directory."""
     demo_story.tell(json=json)
 
 

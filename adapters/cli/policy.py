@@ -78,7 +78,7 @@ def backtest(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="The policy file to try.")],
     user: User,
-    since: Annotated[int, typer.Option(min=0, help="Only decisions behind this sequence number.")] = 0,
+    since: Annotated[int, typer.Option(min=0, help="Only decisions after this sequence number.")] = 0,
     json: Json = False,
 ) -> None:
     """Show what another policy would have decided over a user's log, and what readers would see. Nothing is written."""

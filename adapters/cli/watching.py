@@ -29,7 +29,7 @@ def watch(
 ) -> None:
     """Watch the changes of a user as they happen, until Ctrl-C.
 
-    Shows ids and no texts. Starts now, or after a seq.
+    Shows ids, not texts. Starts now, or after a seq.
     """
     given = {"user_id": user, "agent_id": agent, "since": since, "wait": wait}
     request = validated(Watch, {name: value for name, value in given.items() if value is not None})

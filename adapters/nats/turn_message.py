@@ -53,7 +53,7 @@ class TurnMessage(BaseModel):
     run_id: Annotated[Id | None, Field(description="What turns are grouped by: a session, an episode.")] = None
     correlation_id: Annotated[
         Uuid | None,
-        Field(description="Shared by all turns of one batch, such as an import; `rollback` takes them back by it."),
+        Field(description="Shared by all turns of one batch, such as an import; `rollback` can undo them all by it."),
     ] = None
     attachments: Annotated[
         tuple[ShownAttachment, ...], AtMost(MAX_ATTACHMENTS), Field(description="What was shown with it.")

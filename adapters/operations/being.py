@@ -89,7 +89,7 @@ async def put_being_entry(engine: Engine, request: Write) -> EntryPut:
 async def list_being_entries(engine: Engine, request: EntriesRead) -> Page[Entry]:
     """List the entries of this agent's stores, oldest first.
 
-    Without removed ones.
+    Removed ones are left out.
     """
     viewer, moment = viewer_of(engine, request), request.moment()
     stores = (request.store,) if request.store else ()
@@ -203,8 +203,8 @@ async def being_context(engine: Engine, request: BlocksRead) -> BeingContext:
     """Assemble what precedes a conversation of this agent: its stores and scenes, as blocks of a prompt.
 
     Block 1-A is the system message: soul, think_md, rules, preferences, relationships, tools, map. 1-B has unread
-    notes, knowledge and the diary of seven days, as a message with an answer. Then come the delta header and 2-B, the
-    five scenes activated last. What rarely changes is first, so that a provider's prompt cache keeps it.
+    notes, knowledge and the last seven days of the diary, as a message with an answer. Then come the delta header and
+    2-B, the five scenes activated last. What rarely changes is first, so that a provider's prompt cache keeps it.
     """
     wanted = BlocksRequest.model_validate(request.model_dump(include=set(BlocksRequest.model_fields)))
     viewer = viewer_of(engine, request)
@@ -227,7 +227,7 @@ async def being_context(engine: Engine, request: BlocksRead) -> BeingContext:
 async def recall(engine: Engine, request: RecallRead) -> Recollection:
     """Recall up to three scenes that resemble a text, as fragments.
 
-    Their actions and feelings are shuffled, as people remember: it cannot be told which belong together. Empty if
+    Their actions and feelings are shuffled, the way people remember: nothing tells which belong together. Empty if
     nothing resembles it.
     """
     viewer, random = viewer_of(engine, request), SystemRandom()

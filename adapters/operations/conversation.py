@@ -88,7 +88,7 @@ class Add(Write):
         ),
     ]
     metadata: Annotated[
-        Metadata, Field(description="A JSON object of your own for all messages; one that a message has adds to it.")
+        Metadata, Field(description="Your own JSON object for all messages; the metadata of a message is added to it.")
     ] = {}  # noqa: RUF012
     correlation_id: Annotated[
         Uuid | None, Field(description=TurnMessage.model_fields["correlation_id"].description)

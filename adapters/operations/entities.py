@@ -76,7 +76,7 @@ async def add_entity(engine: Engine, request: Write) -> EntityAdded:
 async def list_entities(engine: Engine, request: EntityList) -> Page[EntityView]:
     """List the people, places and things that a user mentions, last seen first.
 
-    Without deleted and merged ones.
+    Deleted and merged ones are left out.
     """
     viewer = viewer_of(engine, request)
     return Page[EntityView].of(

@@ -59,8 +59,8 @@ async def add_fact(engine: Engine, request: Write) -> FactAdded:
 async def list_facts(engine: Engine, request: FactList) -> Page[FactView]:
     """List facts.
 
-    Returns facts that held at `valid_at`, as known at `known_at`: the agent's own first, then by critical, confidence
-    and age. `overridden_by` is the fact of another scope that takes precedence.
+    Returns facts that held at `valid_at`, as known at `known_at`: the agent's own first, then critical ones, then by
+    confidence and age. `overridden_by` is the fact of another scope that takes precedence.
 
     `valid_at` "any" gives the timeline: each value of a subject and predicate with when it held and when that was
     learned, the oldest first, with those that are yet to begin and those that turned out never to have held.

@@ -258,7 +258,7 @@ async def restore_document(engine: Engine, request: DocumentWrite) -> Written:
 async def undo_document(engine: Engine, request: UndoDocument) -> Written:
     """Undo a change of a document.
 
-    Its chunks and their order are as before. An undo can be undone.
+    Its chunks and their order are then as they were before. An undo can be undone.
     """
     return await written(engine, commands.UndoDocument, request)
 

@@ -196,10 +196,10 @@ async def list_(engine: Engine, request: List) -> Page[MemoryView]:
 
 @operation("search", "POST /search", tag="recall", arguments=("query",), example=SEARCH_EXAMPLE)
 async def search(engine: Engine, request: Search) -> Bullets | SearchResult:
-    """Search all that is known of a user.
+    """Search everything known about a user.
 
     One ranked answer over memories, messages, facts, entities, the profile, the agent's todos and summaries, artifacts,
-    and passages of the agent's library. What was superseded is marked, and stands below what is current. Filters and
+    and passages of the agent's library. Superseded items are marked, and listed below current ones. Filters and
     the agent's allowlist are applied in the database.
     """
     fields = request.model_dump(include=set(Searching.model_fields), exclude_unset=True)
@@ -225,9 +225,9 @@ async def search(engine: Engine, request: Search) -> Bullets | SearchResult:
 async def context(engine: Engine, request: ContextRead) -> Context:
     """Read what an agent should know before it answers.
 
-    Returns critical facts such as allergies, summaries of the conversation, what is known of whom and what the query
-    names or asks for, pinned memories, and from each category that the agent may read either all memories or those that
-    match the query, depending on the policy. `text` is all of it for a prompt: grouped, dated, within the budget.
+    Returns critical facts such as allergies, summaries of the conversation, what is known about what the query mentions
+    or asks for, pinned memories, and from each category that the agent may read either all memories or those that match
+    the query, depending on the policy. `text` is all of it for a prompt: grouped, dated, within the budget.
     """
     wanted = validated(ContextRequest, request.model_dump(include=set(ContextRequest.model_fields)))
     found = await engine.reads.context(viewer_of(engine, request), wanted, request.moment())

@@ -22,7 +22,7 @@ from mnemolog.commands.erasure import EraseMessages
 from mnemolog.commands.messages import DeleteMessage, MessageCommand, RestoreMessage
 from mnemolog.events.fields import Id
 
-MESSAGE_ID = Annotated[Id, Field(description="The message's id: that of its producer, or the one that `add` returned.")]
+MESSAGE_ID = Annotated[Id, Field(description="The message's id, as its producer gave it or `add` returned it.")]
 
 
 class MessageRead(Read):

@@ -23,7 +23,7 @@ class RunPatrol(Keyed, Request):
     run_id: Annotated[
         Id | None,
         Field(
-            description="The id of the run, to roll it back by; that of an earlier run continues it where it stopped. "
+            description="The id of the run, for rolling it back; an earlier run's id continues it where it stopped. "
             "Default: a new one, the same for the same idempotency key."
         ),
     ] = None
@@ -81,7 +81,7 @@ class ClusterView(Result):
 async def run_patrol(engine: Engine, request: RunPatrol) -> PatrolResult:
     """Run a patrol over the scenes of one agent of a user.
 
-    Makes scenes of notes, ages and consolidates scenes, revives and regroups them, and writes the diary and think_md.
+    Turns notes into scenes, ages, consolidates, revives and regroups scenes, and writes the diary and think_md.
     Without a chat model, consolidation, splitting, diary and think_md are skipped. The engine runs one by itself after
     each session of the agent.
     """

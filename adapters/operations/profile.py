@@ -123,7 +123,7 @@ class SeededView(Written):
 async def get_profile(engine: Engine, request: ProfileRead) -> Profile:
     """Read a user's profile, field by field.
 
-    Without proposals that await consent.
+    Proposals that await consent are left out.
     """
     rows = await engine.reads.profile(viewer_of(engine, request), request.moment())
     return Profile.model_validate({"fields": rows})

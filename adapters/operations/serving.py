@@ -18,7 +18,7 @@ from mnemolog.events.serving import Purpose, ServedItem
 
 Recorded = Annotated[Flag, Field(description="Record what was returned, for `served`.")]
 ForMessage = Annotated[
-    Id | None, Field(description="The message that it is for, or the answer to it, by which `served` finds the record.")
+    Id | None, Field(description="The message that this is for, or its answer: `served` finds the record by it.")
 ]
 
 
@@ -60,7 +60,7 @@ class Serving(Result):
 
 @operation("served", "GET /served", tag="recall", arguments=("message_id",))
 async def served(engine: Engine, request: ServedRead) -> Page[Serving]:
-    """Read what the agent knew when it answered a message, or when it wrote an answer; or all that it was given.
+    """Read what the agent knew when it answered a message, or when it wrote an answer; or everything it was given.
 
     Searches, contexts and envelopes are recorded on request (`record`), and always by `respond` and for MCP clients.
     """

@@ -19,8 +19,8 @@ class StatsRead(PagedRead):
     over: Annotated[
         Over,
         Field(
-            description="Whose operations are counted: this agent's on the user, those of all agents on the user, or "
-            "those of all users in the tenant, for which an API key needs the role `admin`."
+            description="Whose operations to count: this agent's for the user, those of all agents for the user, or "
+            "those for all users of the tenant, which takes the role `admin`."
         ),
     ] = Over.AGENT
     by: Annotated[Period, Field(description="The length of a period, in UTC, or `total` for one count of all.")] = (

@@ -102,7 +102,7 @@ class ReadVerbs(Asking):
         deadline: float | None = None,
         consistency: Literal["strong", "eventual"] | None = None,
     ) -> SearchResult:
-        """Search all that is known of a user, best first; with `as_of`, as it was known at that time.
+        """Search everything known about a user, best first; with `as_of`, as it was known at that time.
 
         A hit is a memory, a message, a fact (kind `relation`), an entity, a profile field, a todo, a summary or an
         artifact, with its `date`, whether it is `current`, and the `parts` of its score; `kinds` chooses some. What was
