@@ -7,7 +7,6 @@ import os
 import threading
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, cast, overload
 
 from mnemolog.domain.errors import EngineError
@@ -125,9 +124,7 @@ class Blocking:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
