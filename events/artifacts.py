@@ -16,7 +16,7 @@ from mnemolog.domain.memory import Status
 from mnemolog.domain.scope import Scope
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.envelope import Header, Recorded
-from mnemolog.events.event import Event, Personal, PersonalText, blind_tag
+from mnemolog.events.event import Event, Personal, PersonalText, ShredsItsKey, blind_tag
 from mnemolog.events.generation import Generation
 from mnemolog.events.unread import Unread
 
@@ -25,9 +25,6 @@ class ArtifactEvent(Event):
     """An event of one artifact, encrypted with its key."""
 
     artifact_id: UUID
-
-    def tags(self) -> frozenset[str]:
-        return frozenset({artifact_tag(self.artifact_id)})
 
     def key_scope(self) -> str:
         return artifact_tag(self.artifact_id)
@@ -133,11 +130,8 @@ class ArtifactReverted(ArtifactEvent):
     withdrawn: tuple[UUID, ...] = ()
 
 
-class ArtifactErased(ArtifactEvent):
+class ArtifactErased(ShredsItsKey, ArtifactEvent):
     """The content and the texts of an artifact are destroyed."""
-
-    def shreds(self) -> frozenset[str]:
-        return frozenset({artifact_tag(self.artifact_id)})
 
 
 def artifact_tag(artifact_id: UUID) -> str:

@@ -8,16 +8,13 @@ from pydantic import JsonValue
 from mnemolog.domain.being import Store
 from mnemolog.domain.origin import Origin
 from mnemolog.events.conversation import turn_tag
-from mnemolog.events.event import Event, Personal, PersonalText, blind_tag
+from mnemolog.events.event import Event, Personal, PersonalText, ShredsItsKey, blind_tag
 
 
 class BeingEntryEvent(Event):
     """An event of one entry, encrypted with its key."""
 
     entry_id: UUID
-
-    def tags(self) -> frozenset[str]:
-        return frozenset({entry_tag(self.entry_id)})
 
     def key_scope(self) -> str:
         return entry_tag(self.entry_id)
@@ -56,11 +53,8 @@ class BeingEntryRemoved(BeingEntryEvent):
     undoes: UUID | None = None
 
 
-class BeingEntryErased(BeingEntryEvent):
+class BeingEntryErased(ShredsItsKey, BeingEntryEvent):
     """The content of an entry is destroyed."""
-
-    def shreds(self) -> frozenset[str]:
-        return frozenset({entry_tag(self.entry_id)})
 
 
 def entry_tag(entry_id: UUID) -> str:

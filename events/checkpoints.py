@@ -1,43 +1,36 @@
 """Events of a graph's checkpoints. The checkpoints themselves are beside the log (ADR 54)."""
 
 from mnemolog.events.conversation import escaped, thread_scope, thread_tag
-from mnemolog.events.event import Event, PersonalText
+from mnemolog.events.event import Event, PersonalText, ShredsItsKey
 
 
-class CheckpointsStarted(Event):
+class CheckpointsEvent(Event):
+    """An event of the checkpoints of an agent's graph in a thread."""
+
+    agent_id: str
+    thread_id: str
+
+    def tags(self) -> frozenset[str]:
+        return frozenset({thread_tag(self.thread_id), checkpoints_tag(self.agent_id, self.thread_id)})
+
+    def key_scope(self) -> str:
+        return checkpoints_scope(self.agent_id, self.thread_id)
+
+
+class CheckpointsStarted(CheckpointsEvent):
     """An agent's graph began to save checkpoints in a thread, with their own key.
 
     `key_check` is encrypted with that key, so that the key is created with this event, and its loss is detected.
     """
 
-    agent_id: str
-    thread_id: str
     key_check: PersonalText = ""
-
-    def tags(self) -> frozenset[str]:
-        return frozenset({thread_tag(self.thread_id), checkpoints_tag(self.agent_id, self.thread_id)})
-
-    def key_scope(self) -> str:
-        return checkpoints_scope(self.agent_id, self.thread_id)
 
     def key_tag(self) -> str:
         return checkpoints_tag(self.agent_id, self.thread_id)
 
 
-class CheckpointsErased(Event):
+class CheckpointsErased(ShredsItsKey, CheckpointsEvent):
     """Every checkpoint of an agent's graph in a thread up to now is destroyed; later ones get a new key."""
-
-    agent_id: str
-    thread_id: str
-
-    def tags(self) -> frozenset[str]:
-        return frozenset({thread_tag(self.thread_id), checkpoints_tag(self.agent_id, self.thread_id)})
-
-    def key_scope(self) -> str:
-        return checkpoints_scope(self.agent_id, self.thread_id)
-
-    def shreds(self) -> frozenset[str]:
-        return frozenset({checkpoints_scope(self.agent_id, self.thread_id)})
 
 
 def checkpoints_tag(agent_id: str, thread_id: str) -> str:

@@ -60,29 +60,11 @@ def turn_tag(turn_id: str) -> str:
     return f"turn:{turn_id}"
 
 
-class SessionForgotten(Event):
-    """The working memory of an agent in one chat was reset; the turns stay in the log (A §9)."""
+class ChatEvent(Event):
+    """A change of an agent's working memory of one chat."""
 
     agent_id: str
     chat_id: str
-
-    def tags(self) -> frozenset[str]:
-        return frozenset({thread_tag(self.chat_id)})
-
-    def key_scope(self) -> str:
-        return "user"
-
-
-class SessionReverted(Event):
-    """Undo: the working memory of an agent in one chat contains the turns since the `SessionForgotten` `since` again.
-
-    None: all turns. `undoes` is the event that is undone.
-    """
-
-    agent_id: str
-    chat_id: str
-    undoes: UUID
-    since: UUID | None = None
 
     def tags(self) -> frozenset[str]:
         return frozenset({thread_tag(self.chat_id)})
@@ -91,14 +73,36 @@ class SessionReverted(Event):
         return thread_scope(self.chat_id)
 
 
-class AffectSet(Event):
+class SessionForgotten(ChatEvent):
+    """The working memory of an agent in one chat was reset; the turns stay in the log (A §9)."""
+
+    def key_scope(self) -> str:
+        return "user"
+
+
+class SessionReverted(ChatEvent):
+    """Undo: the working memory of an agent in one chat contains the turns since the `SessionForgotten` `since` again.
+
+    None: all turns. `undoes` is the event that is undone.
+    """
+
+    undoes: UUID
+    since: UUID | None = None
+
+
+class AttentionEvent(ChatEvent):
+    """A change of the mood or the focus of an agent's chat."""
+
+    def tags(self) -> frozenset[str]:
+        return super().tags() | {session_tag(self.agent_id, self.chat_id)}
+
+
+class AffectSet(AttentionEvent):
     """Sets the mood of an agent's chat (A §3.2). An undo names the event that it `undoes`.
 
     Without a `label`, the mood is removed. How it fades follows from the turns after it.
     """
 
-    agent_id: str
-    chat_id: str
     confidence: float
     decay_at: datetime
     every_n_messages: int
@@ -107,32 +111,18 @@ class AffectSet(Event):
     markers: Annotated[tuple[str, ...], Personal()] = ()
     interaction_mode: PersonalText = ""
 
-    def tags(self) -> frozenset[str]:
-        return frozenset({thread_tag(self.chat_id), session_tag(self.agent_id, self.chat_id)})
 
-    def key_scope(self) -> str:
-        return thread_scope(self.chat_id)
-
-
-class FocusSet(Event):
+class FocusSet(AttentionEvent):
     """Sets the focus of an agent's chat (A §3.1). An undo names the event that it `undoes`.
 
     `active_entity_ids` replaces those that were active; None leaves them.
     """
 
-    agent_id: str
-    chat_id: str
     active_entity_ids: tuple[UUID, ...] | None = None
     undoes: UUID | None = None
     topic_focus: PersonalText = ""
     mode: PersonalText = ""
     pending_questions: Annotated[tuple[str, ...], Personal()] = ()
-
-    def tags(self) -> frozenset[str]:
-        return frozenset({thread_tag(self.chat_id), session_tag(self.agent_id, self.chat_id)})
-
-    def key_scope(self) -> str:
-        return thread_scope(self.chat_id)
 
 
 def session_tag(agent_id: str, chat_id: str) -> str:

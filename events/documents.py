@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from mnemolog.domain.memory import Status
 from mnemolog.events.envelope import Recorded
-from mnemolog.events.event import Event, Personal, PersonalText, blind_tag
+from mnemolog.events.event import Event, Personal, PersonalText, ShredsItsKey, blind_tag
 from mnemolog.events.unread import Unread
 
 
@@ -17,9 +17,6 @@ class DocumentEvent(Event):
     """An event of one document, encrypted with its key."""
 
     document_id: UUID
-
-    def tags(self) -> frozenset[str]:
-        return frozenset({document_tag(self.document_id)})
 
     def key_scope(self) -> str:
         return document_tag(self.document_id)
@@ -100,11 +97,8 @@ class DocumentReverted(RevisionEvent):
     purge_at: datetime | None = None
 
 
-class DocumentErased(DocumentEvent):
+class DocumentErased(ShredsItsKey, DocumentEvent):
     """The text of a document is destroyed."""
-
-    def shreds(self) -> frozenset[str]:
-        return frozenset({document_tag(self.document_id)})
 
 
 def document_tag(document_id: UUID) -> str:

@@ -13,7 +13,7 @@ from mnemolog.domain.facts import Validity
 from mnemolog.domain.memory import Status
 from mnemolog.domain.scope import Scope
 from mnemolog.events.conversation import turn_tag
-from mnemolog.events.event import Event, Personal, PersonalText
+from mnemolog.events.event import Event, Personal, PersonalText, ShredsItsKey
 from mnemolog.events.graph_tags import entity_tag, name_tag, relation_tags
 
 # The tag of version 1 of EntityObserved.
@@ -42,9 +42,6 @@ class EntityEvent(Event):
     """An event of one entity, encrypted with that entity's key."""
 
     entity_id: UUID
-
-    def tags(self) -> frozenset[str]:
-        return frozenset({entity_tag(self.entity_id)})
 
     def key_scope(self) -> str:
         return entity_tag(self.entity_id)
@@ -141,14 +138,11 @@ class EntityReverted(EntityContent):
         return super().tags() | relation_tags(self.validity)
 
 
-class EntityCleared(EntityEvent):
+class EntityCleared(ShredsItsKey, EntityEvent):
     """All text about an entity is destroyed; the next event restates the part that stays.
 
     Written if an erased turn mentioned an entity that others mention too.
     """
-
-    def shreds(self) -> frozenset[str]:
-        return frozenset({entity_tag(self.entity_id)})
 
 
 class EntityKept(EntityContent):
@@ -161,8 +155,5 @@ class EntityKept(EntityContent):
         return super().tags() | set(map(turn_tag, self.source_turn_ids))
 
 
-class EntityErased(EntityEvent):
+class EntityErased(ShredsItsKey, EntityEvent):
     """The names and attributes of an entity are destroyed."""
-
-    def shreds(self) -> frozenset[str]:
-        return frozenset({entity_tag(self.entity_id)})

@@ -21,9 +21,6 @@ class ThreadEvent(Event):
     agent_id: str
     thread_id: str
 
-    def tags(self) -> frozenset[str]:
-        return frozenset({divided_tag(self.agent_id, self.thread_id)})
-
     def key_scope(self) -> str:
         return divided_tag(self.agent_id, self.thread_id)
 

@@ -28,8 +28,11 @@ class Event(BaseModel):
         return cls.__name__
 
     def tags(self) -> frozenset[str]:
-        """The tags of the event's subjects, such as `memory:<id>`. Deciders read and guard by tags."""
-        raise NotImplementedError
+        """The tags of the event's subjects, such as `memory:<id>`: most often the scope of its key.
+
+        Deciders read and guard by tags.
+        """
+        return frozenset({self.key_scope()})
 
     def key_scope(self) -> str:
         """The scope of the key that encrypts the personal fields: `memory:<id>`, `thread:<id>` or `user`."""
@@ -54,6 +57,13 @@ class Event(BaseModel):
             for name, field in cls.model_fields.items()
             if any(isinstance(mark, Personal) for mark in (*field.metadata, *get_args(field.annotation)))
         )
+
+
+class ShredsItsKey(Event):
+    """An event that destroys the key of its own scope."""
+
+    def shreds(self) -> frozenset[str]:
+        return frozenset({self.key_scope()})
 
 
 def sources_of(event: Event) -> tuple[str, ...] | None:

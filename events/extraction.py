@@ -25,9 +25,6 @@ class MessagesExtracted(Event):
     faults: tuple[Fault, ...] = ()
     summary_id: UUID | None = None
 
-    def tags(self) -> frozenset[str]:
-        return frozenset({read_tag(self.agent_id, self.thread_id)})
-
     def key_scope(self) -> str:
         return read_tag(self.agent_id, self.thread_id)
 

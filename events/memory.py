@@ -54,9 +54,6 @@ class MemoryEvent(Event):
 
     memory_id: UUID
 
-    def tags(self) -> frozenset[str]:
-        return frozenset({memory_tag(self.memory_id)})
-
     def key_scope(self) -> str:
         return memory_tag(self.memory_id)
 
@@ -253,29 +250,30 @@ class MemoryReverted(ContentEvent):
     cause: Cause | None = None
 
 
-class MemoriesLinked(MemoryEvent):
-    """A link from `memory_id` to `to_id`; `strength` is in [0, 1] (B §2)."""
+class LinkEvent(MemoryEvent):
+    """A change of the link from `memory_id` to `to_id`."""
 
     to_id: UUID
+
+    def tags(self) -> frozenset[str]:
+        return super().tags() | {memory_tag(self.to_id)}
+
+
+class MemoriesLinked(LinkEvent):
+    """A link from `memory_id` to `to_id`; `strength` is in [0, 1] (B §2)."""
+
     relation_type: str = "related_to"
     strength: float
 
-    def tags(self) -> frozenset[str]:
-        return frozenset({memory_tag(self.memory_id), memory_tag(self.to_id)})
 
-
-class LinkReverted(MemoryEvent):
+class LinkReverted(LinkEvent):
     """Undo: the link from `memory_id` to `to_id` is restored to its state before the event `undoes`; None if there was
     none.
     """
 
-    to_id: UUID
     undoes: UUID
     relation_type: str | None = None
     strength: float | None = None
-
-    def tags(self) -> frozenset[str]:
-        return frozenset({memory_tag(self.memory_id), memory_tag(self.to_id)})
 
 
 def key_tag(scope: Scope, agent_id: str | None, key: str) -> str:

@@ -42,9 +42,6 @@ class MindRan(Event):
     proposals: int = 0
     faults: tuple[Fault, ...] = ()
 
-    def tags(self) -> frozenset[str]:
-        return frozenset({mind_tag(self.mind, self.agent_id)})
-
     def key_scope(self) -> str:
         return mind_tag(self.mind, self.agent_id)
 

@@ -12,16 +12,13 @@ from mnemolog.domain.origin import Origin
 from mnemolog.domain.profile import Values, place_of
 from mnemolog.domain.todo import Todo, TodoKind, TodoStatus
 from mnemolog.events.conversation import turn_tag
-from mnemolog.events.event import Event, Personal, PersonalText, blind_tag
+from mnemolog.events.event import Event, Personal, PersonalText, ShredsItsKey, blind_tag
 
 
 class FieldEvent(Event):
     """An event of one profile field, encrypted with that field's key."""
 
     field: str
-
-    def tags(self) -> frozenset[str]:
-        return frozenset({field_tag(self.field)})
 
     def key_scope(self) -> str:
         return field_tag(self.field)
@@ -80,20 +77,14 @@ class ProfileSet(FieldEvent):
         return super().tags() | set(map(turn_tag, self.source_turn_ids))
 
 
-class ProfileErased(FieldEvent):
+class ProfileErased(ShredsItsKey, FieldEvent):
     """All past values and proposals of a profile field are destroyed."""
-
-    def shreds(self) -> frozenset[str]:
-        return frozenset({field_tag(self.field)})
 
 
 class TodoEvent(Event):
     """An event of one todo, encrypted with its key."""
 
     todo_id: UUID
-
-    def tags(self) -> frozenset[str]:
-        return frozenset({todo_tag(self.todo_id)})
 
     def key_scope(self) -> str:
         return todo_tag(self.todo_id)
@@ -128,11 +119,8 @@ class TodoChanged(TodoEvent):
     text: PersonalText = ""
 
 
-class TodoErased(TodoEvent):
+class TodoErased(ShredsItsKey, TodoEvent):
     """The text of a todo is destroyed."""
-
-    def shreds(self) -> frozenset[str]:
-        return frozenset({todo_tag(self.todo_id)})
 
 
 class UserSeeded(Event):

@@ -16,7 +16,7 @@ from mnemolog.domain.precision import Precision
 from mnemolog.domain.scope import Scope
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.entities import Attributes
-from mnemolog.events.event import Event, Personal, PersonalText
+from mnemolog.events.event import Event, Personal, PersonalText, ShredsItsKey
 from mnemolog.events.graph_tags import about_tag, relation_tag, relation_tags, slot_tag
 
 
@@ -24,9 +24,6 @@ class RelationEvent(Event):
     """An event of one relation, encrypted with that relation's key."""
 
     relation_id: UUID
-
-    def tags(self) -> frozenset[str]:
-        return frozenset({relation_tag(self.relation_id)})
 
     def key_scope(self) -> str:
         return relation_tag(self.relation_id)
@@ -175,8 +172,5 @@ class RelationReverted(ValidityEvent):
     metadata: Annotated[Attributes, Personal()] = {}  # noqa: RUF012
 
 
-class RelationErased(RelationEvent):
+class RelationErased(ShredsItsKey, RelationEvent):
     """The value and the metadata of a relation are destroyed; its existence and validity remain."""
-
-    def shreds(self) -> frozenset[str]:
-        return frozenset({relation_tag(self.relation_id)})

@@ -10,12 +10,9 @@ from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
 from mnemolog.domain.errors import MalformedEvent, MnemologError
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import StoredEvent, StreamId
-from mnemolog.events.event import Event
-from mnemolog.events.registry import REGISTRY
+from mnemolog.events.registry import SHREDDING
 
 AT_ONCE = 5000
-
-_SHREDDERS = frozenset(name for name, kind in REGISTRY.types.items() if kind.shreds is not Event.shreds)
 
 
 class KeyCheck:
@@ -53,7 +50,7 @@ class KeyCheck:
     def _note(self, event: StoredEvent) -> None:
         stream = event.header.stream
         body = self._codec.body(event)
-        if event.header.type in _SHREDDERS:
+        if event.header.type in SHREDDING:
             shredded = self._codec.decode(event).payload.shreds()
             self._unread = [
                 one for one in self._unread if one.header.stream != stream or not destroyed(one.header, shredded)
