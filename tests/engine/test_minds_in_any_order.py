@@ -29,7 +29,9 @@ from mnemolog.adapters.maintenance.minds import Run
 from mnemolog.adapters.maintenance.running import run_mind
 from mnemolog.adapters.operations.messages import delete_message
 from mnemolog.commands.extraction_requests import ACTOR
+from mnemolog.commands.minds import RunMind
 from mnemolog.commands.rollback import Rollback
+from mnemolog.commands.tending import TendScenes
 from mnemolog.commands.writes.writes import Writes
 from mnemolog.domain.bands import Bands
 from mnemolog.domain.extraction.candidate import MOST_WRITES
@@ -87,7 +89,7 @@ async def engine(tmp_path_factory: pytest.TempPathFactory, server: ModelServer) 
         patch.setattr(curation, "SETTLED", timedelta())
         own = settings_in(tmp_path_factory.mktemp("minds"), extraction="rules", minds="on", **model)
         async with open_engine(own) as opened:
-            for name in ("run_mind", "tend"):
+            for name in ("run_mind", "handle"):
                 patch.setattr(type(opened.writes), name, _meanwhile(getattr(type(opened.writes), name)))
             bands = Bands(auto=0.99, check_low=0.98, fallback_low=0.05)
             opened.policy = replace(Policy(), bands=bands)
@@ -98,13 +100,13 @@ async def engine(tmp_path_factory: pytest.TempPathFactory, server: ModelServer) 
 LIVES = dict[str, "Life"]()
 
 
-def _meanwhile(record: Callable[[Writes, Any], Awaitable[Receipt]]) -> Callable[[Writes, Any], Awaitable[Receipt]]:
+def _meanwhile(record: Callable[..., Awaitable[Receipt]]) -> Callable[..., Awaitable[Receipt]]:
     """What a mind decided is recorded after the user may have changed what it had read."""
 
-    async def later(writes: Writes, command: Any) -> Receipt:
-        if life := LIVES.get(command.user_id):
+    async def later(writes: Writes, command: Any, *key: Any) -> Receipt:
+        if isinstance(command, RunMind | TendScenes) and (life := LIVES.get(command.user_id)):
             await life.pins_meanwhile({*command.memory_ids, *_changed_by(command)})
-        return await record(writes, command)
+        return await record(writes, command, *key)
 
     return later
 
