@@ -182,13 +182,8 @@ async def gather(
         _collected(asked, policy),
         _open(asked, request),
     )
-    found = replace(found, hits=_not_outdated(asked, found.hits, [hit for one in collected for hit in one.hits]))
     header = await changes.header_of(connection, viewer, request.thread_id, request.since_rev, rev)
-    facts_found = [hit for hit in found.hits if hit.kind == FACT]
-    in_sections = await together(*(_section(asked, one, facts_found) for one in collected))
-    sections = [one for one, _ in in_sections]
-    outdated = frozenset[str]().union(*(ids for _, ids in in_sections))
-    found = replace(found, hits=[hit for hit in found.hits if hit.id not in outdated])
+    sections, hits = await _sections(asked, collected, found.hits)
     told = {found_id(row): row for rows in (foundation, *(one.rows for one in sections)) for row in rows}
     answers = [row for one in sections if one.mode.context is not Context.ALL for row in one.rows]
     linked = await _related(asked, answers, told.values())
@@ -200,15 +195,13 @@ async def gather(
     budget = request.budget_tokens
     left = None if budget is None else budget - sum(map(count_tokens, [header, *(hit.bullet for hit in always)]))
     share = None if left is None else left // CONVERSATION_SHARE
-    ended = await ended_lately(connection, viewer, point, predicates, predicates.single) if latest else []
-    summed_up = [summary_hit({**row, "text": with_former(row["text"], ended)}) for row in latest]
-    said = ranking.within_budget(summed_up, share, _line, count_tokens)
+    said = ranking.within_budget(await _summed_up(asked, latest), share, _line, count_tokens)
     recent = await _recent(asked, request, share, count_tokens)
     told = {id_: row for id_, row in told.items() if id_ not in {hit.id for hit in recent}}
     shown = {hit.id for hit in (*always, *said)}
     # The user is no entity that a question names; the cards of others are shown already.
     carded = {str(one.row["entity_id"]) for one in spoken_of}
-    known = [hit for hit in found.hits if hit.id not in shown and not (hit.kind == ENTITY and hit.id in carded)]
+    known = [hit for hit in hits if hit.id not in shown and not (hit.kind == ENTITY and hit.id in carded)]
     known += [hit for hit in todos if hit.id not in {one.id for one in known}]
     once = told_once((row, not row.get("contradicted_by")) for row in told.values() if "memory_id" in row)
     told = {id_: row for id_, row in told.items() if "memory_id" not in row or id_ in once}
@@ -217,8 +210,8 @@ async def gather(
     block.sort(key=_is_outside)
     within = ranking.within_budget(block, left, _line, count_tokens)
     searched = (one.rows for one in sections if one.mode.context is not Context.ALL)
-    nothing = "" if spoken_of or found.hits or any(searched) else ranking.nothing_known(request.query)
-    _, untold = await hits_that_tell(asked, [*found.hits, *map(hit_of_row, told.values())])
+    nothing = "" if spoken_of or hits or any(searched) else ranking.nothing_known(request.query)
+    _, untold = await hits_that_tell(asked, [*hits, *map(hit_of_row, told.values())])
     if untold and not nothing:
         nothing = f"Not known: {', '.join(untold)}."
     if block and not within and not nothing:
@@ -311,6 +304,15 @@ def _is_outside(one: Shown) -> bool:
     )
 
 
+async def _summed_up(asked: Asked, latest: Sequence[Row]) -> Sequence[Hit]:
+    """Summaries of the conversation, with the facts that have ended since named behind each that mentions them."""
+    if not latest:
+        return []
+    predicates = asked.predicates
+    ended = await ended_lately(asked.connection, asked.viewer, asked.point, predicates, predicates.single)
+    return [summary_hit({**row, "text": with_former(row["text"], ended)}) for row in latest]
+
+
 async def _recent(
     asked: Asked, request: ContextRequest, budget: int | None, count_tokens: CountTokens
 ) -> Sequence[Hit]:
@@ -372,6 +374,17 @@ def _related_enough(hits: Sequence[Hit]) -> Sequence[Hit]:
     said = [hit for hit in hits if hit.kind == MESSAGE]
     kept = {said[place].id for place in ranking.related([hit.score for hit in said])}
     return [hit for hit in hits if hit.kind != MESSAGE or hit.id in kept]
+
+
+async def _sections(
+    asked: Asked, collected: Sequence[_Collected], hits: Sequence[Hit]
+) -> tuple[Sequence[Section], Sequence[Hit]]:
+    """The categories, and the hits of what is known without what a message in them has corrected or outdated."""
+    known = _not_outdated(asked, hits, [hit for one in collected for hit in one.hits])
+    facts_found = [hit for hit in known if hit.kind == FACT]
+    in_order = await together(*(_section(asked, one, facts_found) for one in collected))
+    outdated = frozenset[str]().union(*(ids for _, ids in in_order))
+    return [section for section, _ in in_order], [hit for hit in known if hit.id not in outdated]
 
 
 def _not_outdated(asked: Asked, hits: Sequence[Hit], said: Sequence[Hit]) -> Sequence[Hit]:
