@@ -33,9 +33,12 @@ def append_within(seconds: float | None) -> float | None:
     return left if seconds is None else min(left, seconds)
 
 
-async def write_within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
-    """The result of a write; Overloaded or AppendTimeout after so many seconds, whatever it waits for."""
-    limit = _Limit(asyncio.get_running_loop().time() + seconds)
+async def write_within(seconds: float, work: Coroutine[Any, Any, T], *, appends: bool = True) -> T:
+    """The result of a write; Overloaded or AppendTimeout after so many seconds, whatever it waits for.
+
+    `appends`: it writes to the log alone, so that nothing is written before it appends.
+    """
+    limit = _Limit(asyncio.get_running_loop().time() + seconds, appending=not appends)
     try:
         return await _within(seconds + GRACE_SECONDS, _limited(limit, work))
     except _Late as late:

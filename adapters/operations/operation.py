@@ -19,6 +19,8 @@ from mnemolog.domain.principal import Role
 
 Q = TypeVar("Q", bound=AnyRequest)
 R = TypeVar("R")
+# What operations with these tags write is in tables of its own.
+NOT_IN_THE_LOG = frozenset({"webhooks"})
 # A field in the path of a route.
 PLACE = re.compile(r"{(\w+)}")
 
@@ -106,7 +108,9 @@ def operation(
             route=route,
             request=request,
             result=hints["return"],
-            run=run if destroys or lasting else _in_time(run, writes=issubclass(request, Keyed)),
+            run=run
+            if destroys or lasting
+            else _in_time(run, writes=issubclass(request, Keyed), appends=tag not in NOT_IN_THE_LOG),
             role=role or usual,
             tag=tag,
             arguments=(*PLACE.findall(route), *arguments),
@@ -120,7 +124,9 @@ def operation(
     return defined
 
 
-def _in_time(run: Callable[[Engine, Q], Awaitable[R]], *, writes: bool) -> Callable[[Engine, Q], Awaitable[R]]:
+def _in_time(
+    run: Callable[[Engine, Q], Awaitable[R]], *, writes: bool, appends: bool
+) -> Callable[[Engine, Q], Awaitable[R]]:
     """Within the deadline of writes; of a read, in as much time beyond its own. A read as of a moment takes longer."""
 
     async def work(engine: Engine, request: Q) -> R:
@@ -132,7 +138,7 @@ def _in_time(run: Callable[[Engine, Q], Awaitable[R]], *, writes: bool) -> Calla
 
         settings = engine.settings
         if writes:
-            return await write_within(settings.append_deadline, work(engine, request))
+            return await write_within(settings.append_deadline, work(engine, request), appends=appends)
         if getattr(request, "as_of", None) is not None:
             return await run(engine, request)
         own = getattr(request, "deadline", None) or settings.read_deadline

@@ -12,6 +12,7 @@ import pytest
 from mnemolog.adapters.cancellation import set_within
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.operations.memories import create, get, update
+from mnemolog.adapters.operations.webhooks import create_webhook
 from mnemolog.domain.errors import AppendTimeout, MnemologError, Overloaded, ReadTimeout
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.fields import validated
@@ -81,3 +82,10 @@ async def test_a_read_ends_too(engine: Engine, user: str) -> None:
 
     assert took < DEADLINE + 0.8
     assert (await get.run(engine, request)).text == "Ana likes tea"
+
+
+async def test_what_writes_to_a_table_of_its_own_is_not_said_not_to_be_written(engine: Engine, user: str) -> None:
+    request = validated(create_webhook.request, {"user_id": user, "url": "https://example.org/hook"})
+    async with locked(engine, 60.0, "webhooks"):
+        with pytest.raises(AppendTimeout, match="may or may not"):
+            await create_webhook.run(hurried(engine), request)
