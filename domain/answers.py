@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from mnemolog.domain.asked import AnswerKind
 from mnemolog.domain.extraction.times import COUNT, DAY, MONTH, SEASON
-from mnemolog.domain.extraction.vocabulary import ONE_OF, SOME_OF
+from mnemolog.domain.extraction.vocabulary import ONE_OF, PETS, SOME_OF
 
 _TIME = (
     rf"{MONTH}|{DAY}s?|\d{{1,2}}(?:st|nd|rd|th)|\d{{4}}-\d\d(?:-\d\d)?|(?:19|20)\d\d|yesterday|today|tomorrow|tonight|ago"
@@ -101,6 +101,32 @@ def tells_name(text: str, question: str) -> bool:
     return bool(about) and re.search(named + _NAMED, text) is not None
 
 
+def asked_who(question: str) -> str | None:
+    """Whose name it is if a question asks who that is.
+
+    >>> asked_who("Who is Ms. Lorraine?"), asked_who("Who is my boss?")
+    ('Ms. Lorraine', None)
+    """
+    found = _WHO_IS.fullmatch(question)
+    return found["name"] if found else None
+
+
+def introduces(name: str, text: str) -> bool:
+    """Whether a text says who somebody is: beside the name, or in the sentence before it, which then stands alone.
+
+    >>> introduces("Eva", "My brother's wife Eva came"), introduces("Eva", "Eva came")
+    (True, False)
+    """
+    plain, title = re.escape(name), r"(?:'s name)?,?(?: is| was)?(?: called| named)?"
+    is_one = rf"{plain}(?:,| is|'s|,? who(?:'s| is)) (?:my|our|his|her|their|the|an?|\w+'s)(?: \w+)? {_TIES}"
+    forms = (rf"{_TIES}{title} {plain}\b", rf"{is_one}\b", rf"{_TIES}\b[^.!?]*[.!?] {plain}[.!?]")
+    return re.search(rf"\b(?:{'|'.join(forms)})", text, re.IGNORECASE) is not None
+
+
+_WHO_IS = re.compile(
+    r"\W*[Ww]ho(?:'s| is| was) (?P<name>(?:(?:Dr|Mrs?|Ms|Miss|Prof)\.? )?[A-Z][\w'-]*(?: [A-Z][\w'-]*)*)\W*"
+)
+_TIES = rf"(?:{ONE_OF}|{SOME_OF}|{PETS}|mama|auntie|ex|mate|buddy|neighbou?rs?|teacher|coach|lawyer|trainer)"
 _OF_NAME_WORDS = "what called name named the our his her their mine does did was were are and who has have"
 _OF_NAMES = frozenset(_OF_NAME_WORDS.split())
 # After what it is called: "twins, Ania and Filip", "a shop, it's called The Purl Diver".

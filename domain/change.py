@@ -147,7 +147,8 @@ _PRICE = re.compile(r"[£$€]|\b(?:quid|pounds|euros|dollars|put [\w' ]{2,30} (
 _SOME = r"((?:(?:my|our|the|his|her|their|an?|with|on) )?[\w'-]+(?: [A-Z][\w'-]+)*)"
 # "Not stroke", "instead of tea", "Rome is off", "packed in gymnastics".
 _NOT = (
-    r"(?:(?:\b[Ii]t(?:'s| is| was)|,|\w) not (?:actually |really )?|\b(?:instead of|rather than|no more"
+    r"(?:(?:\b[Ii]t(?:'s| is| was)|,|\w) not (?:actually |really )?|\bso no (?=\w+\W*$)"
+    r"|\b(?:instead of|rather than|no more"
     r"|no longer(?: an?| on| at)?) )"
 )
 _IS_OVER = (
@@ -156,7 +157,8 @@ _IS_OVER = (
 )
 _LEFT = (
     r"\b(?i:packed in|given up|gave up|giving up|stopped|quit|dropped(?! out of)|sold|scrapped|got rid of|binned"
-    r"|cancel(?:led|ling)?(?= [\w'-]+)|called off|(?:pulled|backed|bailed|dropped) out of|bailed on|done(?= \w+ing\b)"
+    r"|cancel(?:led|ling)?(?= [\w'-]+)(?! (?:on|by|because|due|again|last|this)\b)|called off|withdrew from"
+    r"|withdrawn from|opted out of|(?:pulled|backed|bailed|dropped) out of|bailed on|done(?= \w+ing\b)"
     r"|(?:can't|cannot|can not|couldn't|won't|not going to)(?= (?:do|make|go)\b) (?:do|make it to|go to)"
     r"|\bno(?= (?:[\w'-]+ ){1,3}for (?:me|us)\b)"
     r"|resigned from|came off|come off|(?:took|taken) (?:me|us|him|her) off|broke up with|split up with|finished with"
@@ -206,7 +208,7 @@ _OBJECT = re.compile(
 _BEHIND = re.compile(r"(?<=\w) (?:at|in|on|of|for|with|to|from|about|by)\b.*")
 _LEADING_WORDS = (
     "so and but well ok okay oh yeah nvm nevermind anyway sadly unfortunately update"
-    " a an the my our his her their your this that new old next first second last current"
+    " a an the my our his her their your this that new old next first second last current whole"
 )
 _LEADING = frozenset(_LEADING_WORDS.split())
 _PRONOUN_WORDS = "i we he she they it you that this who which there"

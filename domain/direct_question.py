@@ -8,7 +8,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from mnemolog.domain import hydration
-from mnemolog.domain.extraction.vocabulary import OCCUPATIONS, RELATIONS
+from mnemolog.domain.extraction.times import DAY, MONTH
+from mnemolog.domain.extraction.vocabulary import OCCUPATIONS, RELATIONS, VERBS
 from mnemolog.domain.text import name_key, without_questions
 
 KIN = (
@@ -31,7 +32,9 @@ _WHO = rf"(?:{_NAME}|{_MY}(?P<kin>{KIN}))"
 _NOW = "(?: now| today| these days| currently| at the moment)?"
 _HOME = "live lives home house flat apartment address city town country location based moved move stays"
 _SURNAME = "surname"
-_JOB = f"work job employer company firm office profession career position role title hired joined {OCCUPATIONS}"
+_JOB = "work job employer company firm office profession career position role title hired joined"
+# By the whole word: who is asked to write something is no writer.
+_OCCUPATION = re.compile(rf"\b(?:{OCCUPATIONS})s?\b", re.IGNORECASE)
 # What is asked for, the words that tell of it, and the forms of the question.
 _ASKED = tuple(
     (what, hydration.stems(words), re.compile(rf"\W*{form}{_NOW}\W*"))
@@ -111,6 +114,42 @@ _ASKED_OF_ONESELF = tuple(
 )
 
 
+# By what the relative of another relative may be called: "Gareth's wife" may be a daughter-in-law.
+_SPOUSE = "wife|husband|fianc\\w+|partner"
+_VIA = {
+    **dict.fromkeys(("daughter-in-law", "son-in-law", "sister-in-law", "brother-in-law"), _SPOUSE),
+    **dict.fromkeys(("mother-in-law", "father-in-law"), "mother|mum|mom|mama|father|dad"),
+    **dict.fromkeys(("niece", "granddaughter"), "daughter|girl|baby"),
+    **dict.fromkeys(("nephew", "grandson"), "son|boy|baby"),
+}
+_NO_NAME_AFTER = rf"(?!(?:I|I'm|I've|THE)\b|(?i:{DAY}|{MONTH})\b)"
+_NAMED_SO = (
+    r"(?i:(?:(?<!'s )|(?<=user's ))\b(?:KIN)s?(?:'s name(?:'s| is)?|,| is| are| was|'s| called| named|:| \()*)"
+    rf" {_NO_NAME_AFTER}[A-Z][\w'-]+"
+    r"|\b[A-Z][\w'-]+(?:,| is| was|'s)? (?i:my|our) (?:[\w-]+ )?(?i:KIN)\b"
+    r"|\b[A-Z][\w'-]+ [^.!?]*[.!?]+ (?i:my|our) (?i:KIN)(?: [iI] mean)?\W*(?=$|[.!?]|\w+ \w+)"
+    r"|(?i:\b(?:KIN)\b[^.!?]{0,60}\b(?:called|named|(?:his|her|their) name)\b)"
+)
+_NO_SMALL_NAME = (
+    f"{VERBS}|is|isn't|was|has|had|and|or|who|with|from|at|in|on|to|for|but|just|now|also|still|never|always|he|she|they"
+    "|that|this|because|when|if|my|the|coming|can|can't|will|won't|would|could|should|over|today|yesterday|tomorrow|next"
+    "|last|again|too|btw|lol|then|there|here|up|off|out|about|not|as|so|really"
+)
+_NAMED_SMALL = rf"(?<!'s )\b(?:KIN) (?!(?:{_NO_SMALL_NAME})\b)(?!\w+(?:ed|ing)\b)[a-z]{{3,}}"
+_NAME_OF = re.compile(
+    rf"\W*(?:[Ww]hat|[Ww]ho)(?: is|'s| was) {_MY}(?:{KIN})(?:'s (?:first )?name| called| named)?{_NOW}\W*"
+)
+
+
+def asks_name(question: str) -> bool:
+    """Whether a question asks what a relative of the user is called.
+
+    >>> asks_name("What's my sister's name?"), asks_name("What does my sister like?")
+    (True, False)
+    """
+    return _NAME_OF.fullmatch(question.replace("’", "'")) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Direct:
     """Whom a question is about, and what it asks of them; "" for who they are.
@@ -156,7 +195,11 @@ class Direct:
         if self.asks == _SURNAME and any(re.search(rf"\b{re.escape(one)} [A-Z]", text) for one in names):
             return True
         goes_on = _GOES_ON.match(text.rpartition(": ")[2]) is not None
-        return (goes_on or self.speaks_of(text, names)) and not self.words.isdisjoint(hydration.stems(text))
+        if not (goes_on or self.speaks_of(text, names)):
+            return False
+        return not self.words.isdisjoint(hydration.stems(text)) or (
+            self.asks == "job" and _OCCUPATION.search(text) is not None
+        )
 
     def _is_of(self, text: str, names: Collection[str]) -> bool:
         """Whether a text has what is asked beside a name of the user: `Ana's birthday is 3 May`."""
@@ -168,6 +211,22 @@ class Direct:
         """Whether a text has one of the names, or calls somebody such a relative."""
         padded = f" {' '.join(_WORD.findall(name_key(text)))} "
         return any(f" {name} " in padded for name in {*map(name_key, names), *map(name_key, self.kin)})
+
+    def speaks_of_theirs(self, text: str) -> bool:
+        """Whether a text speaks of a relative of somebody who may be this one of the user: `Gareth's wife`."""
+        via = _VIA.get(self.relative)
+        return via is not None and re.search(rf"'s (?:\w+ )?(?:{via})\b", text, re.IGNORECASE) is not None
+
+    def names_them(self, text: str) -> bool:
+        """Whether a text says what such a relative is called: `my sister Ana`, not `my sister came. Rex barked`."""
+        kin = "|".join(one.replace("-", "[- ]") for one in self.kin)
+        if re.search(_NAMED_SO.replace("KIN", kin), text.replace("’", "'")) is not None:
+            return True
+        if text == text.lower() and re.search(_NAMED_SMALL.replace("KIN", kin), text) is not None:
+            return True
+        via = _VIA.get(self.relative)
+        theirs = rf"'s (?:\w+ )?(?:{via})(?:,| is| was|'s| called| named)* [A-Z]"
+        return via is not None and re.search(theirs, text) is not None
 
 
 def direct(question: str) -> Direct | None:
@@ -212,8 +271,9 @@ def thing(question: str) -> Thing | None:
     ('my shoe size', 'my bank')
     """
     plain = question.replace("\u2019", "'")
-    if not (found := _THING.fullmatch(plain) or _MINE.fullmatch(plain)):
-        return None
+    if not (found := _THING.fullmatch(plain) or _MINE.fullmatch(plain) or _MUCH.fullmatch(plain)):
+        sized = _SIZE.fullmatch(plain)
+        return Thing(f"my {sized['worn']} size", hydration.question_stems(f"{sized['worn']} size")) if sized else None
     whose, noun = found.groupdict().get("whose") or "my", found["thing"].lower()
     words = hydration.question_stems(noun)
     return Thing(f"{whose} {noun}", words) if words else None
@@ -227,6 +287,8 @@ _THING = re.compile(
     r"\W*(?:[Ww]hat|[Ww]ho|[Ww]hen|[Ww]hich)(?: (?:colou?r|size|make|brand|breed))?(?: is| are|'s) (?:the name of )?"
     rf"(?P<whose>(?:my|our) (?:{KIN})'s|my|our|[A-Z][\w-]*'s) {_NOUN}{_NOW}\W*"
 )
+_MUCH = re.compile(rf"\W*[Hh]ow (?:much|high|big) (?:is|are|was) (?P<whose>my|our) {_NOUN}{_NOW}\W*")
+_SIZE = re.compile(r"\W*[Ww]hat size(?: of)? (?P<worn>[a-z]{3,}?)s? (?:do|am) I (?:wear|take)\W*")
 _MINE = re.compile(rf"\W*(?:[Ww]hat|[Ww]hich) {_NOUN} (?:am I|are we) (?:with|at){_NOW}\W*")
 
 

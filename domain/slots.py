@@ -12,9 +12,10 @@ from mnemolog.domain import hydration
 from mnemolog.domain.answers import tells_person
 from mnemolog.domain.asked import asks_why
 from mnemolog.domain.direct_question import KIN, only_of
+from mnemolog.domain.extraction.clauses import DROPPED_G
 from mnemolog.domain.extraction.rule import DRUG, form
 from mnemolog.domain.extraction.times import DAY, MONTH
-from mnemolog.domain.extraction.vocabulary import CARS, MODELS, ONE_OF, PETS, RELATIONS, SOME_OF
+from mnemolog.domain.extraction.vocabulary import AGES, CARS, MODELS, MODELS_IN_SMALL, ONE_OF, PETS, RELATIONS, SOME_OF
 from mnemolog.domain.state import reported
 from mnemolog.domain.text import normalize_name
 
@@ -70,11 +71,14 @@ class Wanted:
         return any(self._is_told(one) for one in _SENTENCE.split(text[:_LONGEST]))
 
     def _is_told(self, sentence: str) -> bool:
+        sentence = _with_whole_name(DROPPED_G.sub(r"\1ing", sentence), self.drug)
         if _UNSETTLED.search(sentence) or not self.slot.also(sentence) or self.drug not in sentence.lower():
             return False
         animals = {RELATIONS.get(one, one) for one in _ANIMAL.findall(sentence.lower())} if self.animal else ()
         if animals and self.animal not in animals:
             return False
+        if self.slot.name == "age":
+            return any(_age_of(one).search(sentence) for one in self.names)
         if self.names:
             named = all(re.search(rf"\b{re.escape(one)}\b", sentence, re.I) for one in self.names)
             return named and self.slot.told.search(sentence) is not None
@@ -91,7 +95,7 @@ def wanted_slot(question: str) -> Wanted | None:
     names = tuple(one for one in hydration.capitalised_names(question) if f" at {one}" not in question)
     if slot is None or not (names or only_of(question) <= hydration.stems(slot.words)):
         return None
-    if not names and _OF_OTHERS.search(question):
+    if not names and (slot.name in _OF_SOMEBODY or _OF_OTHERS.search(question)):
         return None
     if names and slot.name != "partner" and _OF_THEIR_KIN.search(question):
         return None
@@ -100,6 +104,23 @@ def wanted_slot(question: str) -> Wanted | None:
     pet = _AN_ANIMAL.search(question) if slot.name == "pet" else None
     animal = RELATIONS.get(pet[1].lower(), pet[1].lower()) if pet else ""
     return Wanted(slot, names, drug=drug[0].lower() if drug else "", kin=kin[1] if kin else "", animal=animal)
+
+
+def _with_whole_name(sentence: str, drug: str) -> str:
+    """With the name of a medication in place of its first letters, by which it may be called: `levo`."""
+    for word in re.findall(rf"[a-z]{{{_SHORTEST},}}", sentence.lower()) if drug else ():
+        if drug.startswith(word) and word != drug:
+            return re.sub(rf"\b{word}\b", drug, sentence, flags=re.IGNORECASE)
+    return sentence
+
+
+def _age_of(name: str) -> re.Pattern[str]:
+    """What tells the age of somebody with this name."""
+    return re.compile(
+        rf"\b{re.escape(name)}(?:(?:'s|,? who(?:'s| is)|,| is| has| just| now| already| only| turned| turns| turning)+ | \()(?:(?:aged? )?\d{{1,3}}|{'|'.join(AGES)})\b"
+        r"(?! (?:minutes?|hours?|days?|miles|foot|feet|pages|times|of|percent|stone)\b)",
+        re.IGNORECASE,
+    )
 
 
 def _told_of_others(sentence: str, slot: Slot) -> Iterator[bool]:
@@ -120,8 +141,9 @@ def _told_of_others(sentence: str, slot: Slot) -> Iterator[bool]:
 
 
 def _tells_boss(sentence: str) -> bool:
-    """Whoever writes in small letters names people in them, too."""
-    return sentence == sentence.lower() or tells_person(sentence)
+    """Whoever writes in small letters names people in them, too, but not where the boss only does something."""
+    small = sentence == sentence.lower() and _BOSS_DOES.search(sentence) is None
+    return small or (tells_person(sentence) and sentence != sentence.lower())
 
 
 def _tells_partner(sentence: str) -> bool:
@@ -132,6 +154,13 @@ def _tells_home(sentence: str) -> bool:
     return any(one.search(sentence) for one in (_AT_A_PLACE, _IS_OURS, _HOME_IS))
 
 
+_BOSS_DOES = re.compile(
+    r"\b(?:boss|manager|supervisor)(?:'s|s)?(?: is| has| was| just| keeps| won't)* (?:(?!(?:called|named)\b)\w+(?:ing|ed)|off|away|out|ill|sick|on|at|in|so|such"
+    r"|being|an?|the|not|really|very|late|back|mad|angry|says|said|wants|gave|told|knows)\b"
+)
+_OF_SOMEBODY = ("age", "death")
+"""Slots of somebody who is named."""
+_SHORTEST = 4
 _BESIDE = 8
 _LONGEST = 4_000  # Characters of a message that are looked at.
 _OF_OTHERS = re.compile(r"\b(?:he|she|they|his|her|their|him|them|you|your)\b", re.IGNORECASE)
@@ -174,7 +203,7 @@ _NOT_RENT = re.compile(
 _ALLERGIC = re.compile(r"\ballerg", re.IGNORECASE)
 _IN_JEST = form(r"\ballergic to (?:(?:my|the|all) )?{NO_FOOD}\b")
 _ANIMALS = f"(?:{PETS}|puppies|kittens|bunny|gerbil|canary|donkeys?|hens?|chickens|gecko|lizard)"
-_AN_ANIMAL = re.compile(rf"\ban? ({PETS})\b", re.IGNORECASE)
+_AN_ANIMAL = re.compile(rf"\b(?:an?|my|our) ({PETS})\b", re.IGNORECASE)
 _ANIMAL = re.compile(rf"\b({PETS})s?\b")
 _MONEY = r"[£$€]?\d{1,3}(?:[,.]?\d{3}){0,3}(?:\.\d\d)?k?"
 _MONTHLY = r"[£$€]?(?:\d{3,4}|\d{1,2}[,.]\d{3})\b"
@@ -241,9 +270,9 @@ SLOTS = (
     ),
     _slot(
         "pay",
-        r"\b(?:earn\w*|salary|wages?|income|paid)\b|\b(?:my|our|'s) (?:\w+ )?pay\b|\bdo i make\b",
-        rf"\b(?:salary|wages?|pay(?: goes| went| is| rise|'s)|earn(?:s|ing)?|income|raise|day rate|(?:i'm|im) on)\b[^.;!?]{{0,40}}?{_MONEY}"
-        rf"(?! ?(?:mg|kg|%))|{_MONEY}(?: \w+)? (?:an hour|per hour|a year|per year|before tax|gross|to start)\b"
+        r"\b(?:earn\w*|salary|wages?|income|paid)\b|\b(?:my|our|'s) (?:\w+ )?pay\b|\bdo i make\b|\bpay (?:me|us)\b",
+        rf"\b(?:salary|wages?|pay(?: goes| went| is| rise|'s)|earn(?:s|ing)?|income|raise|day rate|pays(?: me)?|(?:i'm|im) on)\b[^.;!?]{{0,40}}?{_MONEY}"
+        rf"(?! ?(?:mg|kg|%))|\b(?:i|we)(?: now)? make {_MONEY}|{_MONEY} ?/ ?(?:hr|hour|h)\b|{_MONEY}(?: \w+)? (?:an hour|per hour|a year|per year|before tax|gross|to start)\b"
         r"|\b(?:job|post|position|role|offer(?:ed)?|promoted)\b[^.;!?]{0,60}?\d\d,\d{3}\b",
         "salary wage pay paid earn raise hour gross promoted",
         "salary",
@@ -263,7 +292,7 @@ SLOTS = (
     _slot(
         "car",
         r"\b(?:car|vehicle)\b|\bwhat (?:do|does|am|is) \w+ driv",
-        rf"(?-i:\b(?:{CARS}|{MODELS})\b)|\b(?:{CARS})\b|\b(?:my|our|the|a|new|old|second-hand) (?:car(?! park| boot| seat)|van|motor|hatchback|automatic|estate|pickup|truck|minivan)\b",
+        rf"(?-i:\b(?:{CARS}|{MODELS})\b)|\b(?:{CARS}|{MODELS_IN_SMALL})\b|\b(?:my|our|the|a|new|old|second-hand) (?:car(?! park| boot| seat)|van|motor|hatchback|automatic|estate|pickup|truck|minivan)\b",
         "car van drive drives driving bought",
         "drives",
     ),
@@ -288,6 +317,21 @@ SLOTS = (
         also=_tells_partner,
     ),
     _slot(
+        "age",
+        r"\bhow old (?:is|are)\b|\bwhat age is\b|\b's age\b",
+        r"\b(?:\d{1,3}|turned|turns)\b",
+        "turned turns years old age birthday",
+        "age",
+        figure=True,
+    ),
+    _slot(
+        "death",
+        r"\bwhen did\b.*\b(?:die|pass)\b|\b(?:still alive|is \w+(?: \w+)? dead)\b",
+        r"\b(?:died|dead|passed(?: away| on)?(?! (?:the|my|his|her|out|by|it|with)\b)|lost|no longer with us|slipped away)\b",
+        "died passed away lost funeral death",
+        "died",
+    ),
+    _slot(
         "phone number",
         # Not which telephone it is.
         r"^(?!.*\b(?:using|use|own|have|got|bought)\b).*\b(?:phone|mobile|cell|telephone)\b|\b(?:phone|mobile|cell|telephone|my) number\b",
@@ -298,8 +342,8 @@ SLOTS = (
     ),
     _slot(
         "pet",
-        rf"\b(?:pets?|animals?)\b|\b(?:do i (?:still )?have|have i got) an? {_ANIMALS}\b",
-        rf"\b(?:an?|my|our|the|two|three|new|old|little|baby|rescue) (?:\w+ )?{_ANIMALS}\b|\b{_ANIMALS}(?:'s| is)? (?:called|named)\b|\bput to sleep\b|^\W*rip\b[\w ]{{0,20}}\W*$",
+        rf"\b(?:pets?|animals?)\b|\b(?:do i (?:still )?have|have i got) (?:an?|my|our|the) {_ANIMALS}\b",
+        rf"\b(?:an?|my|our|the|two|three|new|old|little|baby|rescue) (?:\w+ )?{_ANIMALS}\b|\b{_ANIMALS}(?:'s| is)? (?:called|named)\b|\bput to sleep\b|\bre-?homed?\b|\bfound (?!me\b|us\b|the\b|a\b)\w+ an?(?: \w+)? home\b|\b(?:gave|given|give) (?!(?:it|them|me|us|my|the|an?|up)\b)\w+ (?:up|away|to (?:my|our) \w+)\b|^\W*rip\b[\w ]{{0,20}}\W*$",
         "dog cat puppy kitten rabbit hamster budgie horse parrot pet vet",
         "dog cat",
     ),

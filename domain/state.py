@@ -42,7 +42,9 @@ _STATES: Mapping[str, re.Pattern[str]] = {
         r"|\b(?:new|my|our) (?:home|flat|apartment|house|place)\b"
     ),
     "job": re.compile(
-        r"\bwork(?:s|ed|ing)? (?:at|for|as|in)\b|\b(?:new|my|her|his) (?:job|employer|position)\b|\bjoined\b"
+        r"\bwork(?:s|ed|ing)? (?:at|for|as|in)\b|\b(?:new|my|her|his) (?:job|employer|position)\b"
+        r"|\bjoined\b(?! (?:an?|the|my|our|this|in)\b(?! (?:[\w-]+ ){0,2}(?:team|company|firm|staff|bank|start-?up"
+        r"|agency|police|army|navy|force|service|nhs|hospital|department)\b))"
         r"|\b(?:started|starting) (?:at|as|working|a (?:new )?job)\b|\bpromoted\b|\bhired\b|\bquit\b|\bresigned\b"
         r"|\bgot (?:a|the) job\b|\blaid off\b|\bfreelanc\w+"
     ),

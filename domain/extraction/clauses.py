@@ -106,7 +106,7 @@ def _apostrophes(text: str) -> str:
     >>> _apostrophes("im vegan, shes not and theyre sure that we dont mind")
     "i'm vegan, she's not and they're sure that we don't mind"
     """
-    text = _NITE.sub("night", _GONNA.sub("going to", text))
+    text = DROPPED_G.sub(r"\1ing", _NITE.sub("night", _GONNA.sub("going to", text)))
     for form in _CONTRACTED:
         text = form.sub(r"\1'\2", text)
     return text
@@ -283,6 +283,11 @@ _SMALL_SUBJECT = re.compile(
     r"|(?:^|(?<=[.!?\n] )|(?<=\n))[a-z][a-z'-]{2,}(?= and i (?:have |are |got |just |finally )*(?:split|broke|broken|separated|divorced|engaged|married)\b)"
     r"|(?:^|(?<=[.!?\n] )|(?<=\n))[a-z][a-z'-]{2,}(?=(?:'s| has| is| was| got)(?: (?:been|now))* (?:moved|postponed|pushed|rescheduled|delayed|off|cancell?ed|called off)\b)"
 )
+DROPPED_G = re.compile(
+    r"\b((?:liv|mov|work|stay|rent|tak|learn|study|see|dat|start|join|fly|go|driv|leav|com|mak|hav|teach|plann))in'?(?= |$)",
+    re.IGNORECASE,
+)
+"""How many write "we stayin here"."""
 _NITE = re.compile(r"\bnite\b", re.IGNORECASE)
 _GONNA = re.compile(r"\bgonna\b", re.IGNORECASE)
 # "Im" before a capital is German, "Im Sommer".

@@ -52,6 +52,8 @@ _ERRAND = timedelta(days=7)
 _BESIDE = re.compile(r"\b(?:another|second(?![- ]hand)|also|as well|too)\b", re.IGNORECASE)
 # Makes of cars that make motorbikes, too.
 _CYCLES = re.compile(r"(?:BMW|Honda|Peugeot|Suzuki)\b")
+# A street is no town: who lives in Cork may also live in Douglas Street.
+_STREET = re.compile(r" (?:Street|St|Road|Rd|Avenue|Ave|Lane|Drive|Crescent|Terrace|Close|Boulevard|Blvd)$")
 _NEXT = re.compile(r"\bnext\b", re.IGNORECASE)
 
 
@@ -61,12 +63,13 @@ def names(predicate: str, *, category: str = THING, single: bool = False, change
     def make(said: Said) -> Sequence[Candidate]:
         if category == LOCATION and said.for_a_time:
             return ()
+        on_street = predicate == "lives_in" and _STREET.search(said.name) is not None
         return (
             Candidate(
-                predicate=predicate,
+                predicate="lives_on" if on_street else predicate,
                 object=said.name,
                 category=category,
-                single=single,
+                single=single or on_street,
                 changes=changes or said.changes,
                 since=said.clause.since,
                 until=said.clause.until,

@@ -60,8 +60,10 @@ PARENTS = "mum|mom|mam|mummy|mommy|dad|daddy|grandma|grandpa|granny|grandad|gran
 _DOG_WORDS = (
     "spaniel terrier labrador retriever collie whippet greyhound poodle dachshund beagle corgi lurcher husky alsatian"
     " cockapoo labradoodle chihuahua schnauzer rottweiler sheepdog bulldog dalmatian"
+    " pitbull staffie staffy frenchie pug pomeranian yorkie westie doberman mastiff malinois akita samoyed vizsla"
+    " weimaraner kelpie cavapoo goldendoodle"
 )
-_CAT_WORDS = "tabby siamese ragdoll"
+_CAT_WORDS = "tabby siamese ragdoll tortie moggy tomcat"
 BREEDS = {**dict.fromkeys(_DOG_WORDS.split(), "dog"), **dict.fromkeys(_CAT_WORDS.split(), "cat")}
 """What sorts of dogs and cats are called."""
 PETS = "|".join(BREEDS) + (
@@ -80,6 +82,12 @@ MODELS = (
     "|Tucson|Kona|Ibiza|Leon|Swift|Forester|Outback|Hilux|Defender|Discovery|Beetle|Camry|Accord"
     "|Vivaro|Vito|Sprinter|Trafic|Caddy|Combo|Crafter|Ducato|Movano|Expert|Dispatch"
 )
+MODELS_IN_SMALL = (
+    "tacoma|tundra|rav4|highlander|4runner|silverado|tahoe|equinox|malibu|camaro|corvette|f-?150|altima|sentra|elantra"
+    "|wrangler|cherokee|cr-?v|hr-?v|jetta|tiguan|crosstrek|impreza|corolla|camry|yaris|prius|qashqai|mondeo|corsa|octavia"
+    "|fabia|sandero|picanto|sportage|hilux|berlingo|kangoo|miata"
+)
+"""Models that are no other words, so that they may be written in small letters."""
 RELATIONS = {
     **BREEDS,
     "wife": "married_to",

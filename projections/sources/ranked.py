@@ -1,5 +1,6 @@
 """One ranked answer from all sources, in which nothing superseded stands above what is current."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -9,6 +10,7 @@ from uuid import UUID
 from sqlalchemy import Select, select
 
 from mnemolog.domain import direct_question, hydration, ranking, state
+from mnemolog.domain.direct_question import Direct
 from mnemolog.domain.entity import ME
 from mnemolog.domain.first_person import in_first_person
 from mnemolog.domain.message import KIND as MESSAGE
@@ -43,6 +45,9 @@ FORMER = 0.5
 
 BESIDE = 0.7
 """The weight of what does not tell what a question asks of one person, if something does."""
+
+OTHER_KIN = 0.5
+"""The weight of a fact about a sister-in-law, if the question is about a daughter-in-law."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,25 +172,51 @@ async def hits_that_tell(asked: Asked, hits: Sequence[Hit]) -> tuple[Sequence[Hi
         hits = [hit for hit in hits if hit.kind != FACT or not _is_namesake(hit, question.name, others)]
     if question.relative:
         ties = [hit.row["details"] for hit in hits if hit.kind == FACT]
-        names |= {tie["object"] for tie in ties if tie["object"] and tie["predicate"] in question.predicates}
+        tied = {tie["object"] for tie in ties if tie["object"] and tie["predicate"] in question.predicates}
+        if not tied and direct_question.asks_name(asked.question.text) and not await _is_named(asked, question, hits):
+            return [hit for hit in hits if question.speaks_of(hit.text, names)], (question.said,)
+        names |= tied
         called = (hit.row["text"] for hit in hits if question.speaks_of(hit.row["text"], ()))
         names |= {name for text in called for name in hydration.capitalised_words(text)}
     if _is_told(asked, hits):
         return hits, ()
     telling = {hit.id for hit in hits if question.tells(hit.text, names)}
+    if not telling and not question.asks:
+        telling = {hit.id for hit in hits if question.speaks_of_theirs(hit.text)}
     if telling and asked.profile is not DEFAULT:
         return hits, ()
     if telling:
-        return by_score(hit if hit.id in telling else hit.lowered("beside", BESIDE) for hit in hits), ()
+        kept = [hit.lowered("other_kin", OTHER_KIN) if _is_other_in_law(question, hit) else hit for hit in hits]
+        return by_score(hit if hit.id in telling else hit.lowered("beside", BESIDE) for hit in kept), ()
     if not question.asks:
-        kin = await full_text.search(asked.connection, asked.among, asked.viewer, " ".join(question.kin), FEWEST)
-        said = await conversation.found(asked.connection, asked.viewer, kin.scores.keys())
-        told = {id_: without_questions(row["text"]).casefold() for id_, row in said.items()}
-        if any(word in text for text in told.values() for word in question.kin):
+        told = [without_questions(text).casefold() for text in await _texts_of_kin(asked, question)]
+        if any(word in text for text in told for word in question.kin):
             return hits, ()
     if question.own:
         return hits, (question.said,)
     return [hit for hit in hits if question.speaks_of(hit.text, names)], (question.said,)
+
+
+def _is_other_in_law(question: Direct, hit: Hit) -> bool:
+    """Whether it is a fact about another in-law than the one who is asked for."""
+    predicate = hit.row["details"]["predicate"] if hit.kind == FACT else ""
+    return predicate.endswith("_in_law") and bool(question.predicates) and predicate not in question.predicates
+
+
+async def _texts_of_kin(asked: Asked, question: Direct) -> Sequence[str]:
+    """The messages that have a word for such a relative."""
+    kin = await full_text.search(asked.connection, asked.among, asked.viewer, " ".join(question.kin), FEWEST)
+    said = await conversation.found(asked.connection, asked.viewer, kin.scores.keys())
+    return [row["text"] for row in said.values()]
+
+
+async def _is_named(asked: Asked, question: Direct, hits: Sequence[Hit]) -> bool:
+    """Whether anything says what a relative of the user is called."""
+    others = (hit for hit in hits if hit.kind not in (MESSAGE, FACT))
+    if any(question.speaks_of(hit.row["text"], ()) for hit in others):
+        return True
+    texts = (hit.row["text"] for hit in hits if hit.kind == MESSAGE)
+    return any(map(question.names_them, texts)) or any(map(question.names_them, await _texts_of_kin(asked, question)))
 
 
 def _tells_ahead(asked: Asked, hits: Sequence[Hit]) -> bool:
@@ -200,8 +231,21 @@ def _is_told(asked: Asked, hits: Sequence[Hit]) -> bool:
     return asked.slot is not None and any(is_told(asked.slot, hit) for hit in hits)
 
 
+_SUM = re.compile(r"\d ?(?:k|thousand|grand)\b", re.IGNORECASE)
+_TOLD_IN_FIGURES = ("weight", "car", "pay")
+"""Slots that a message can hardly tell in other words than those that are looked for."""
+
+
 async def _untold_thing(asked: Asked, hits: Sequence[Hit]) -> tuple[str, ...]:
     """What a question asks for by a noun that nothing has, if nothing is similar to the question either."""
+    if asked.slot and asked.slot.slot.name in _TOLD_IN_FIGURES and not asked.past:
+        own = replace(asked.slot, names=())
+        facts = (hit.row["details"]["predicate"] for hit in hits if hit.kind == FACT)
+        sums = asked.slot.slot.name == "pay" and any(_SUM.search(hit.text) for hit in hits)
+        told = sums or any(is_told(own, hit) for hit in hits)
+        known = told or not asked.slot.slot.predicates.isdisjoint(facts)
+        if not known and not any(hit.kind not in (MESSAGE, FACT, ENTITY) for hit in hits):
+            return (f"my {asked.slot.slot.name}",)
     thing = direct_question.thing(asked.question.text)
     if thing is None or asked.question.vector is None:
         return ()
@@ -272,9 +316,10 @@ def _tell_any(told: Sequence[Row], stems: frozenset[str]) -> bool:
 
 
 def _values(fact: Row) -> list[str]:
-    """What a fact is about: its value, and of the date of a trip where it goes."""
-    place = trip_of(fact["predicate"])
-    return [facts.fact_value(fact), *([place] if place else [])]
+    """What a fact is about: its value, of the date of a trip where it goes, and of a dose the medication."""
+    predicate = fact["predicate"]
+    of = trip_of(predicate) or (predicate.removesuffix("_dose") if predicate.endswith("_dose") else "")
+    return [facts.fact_value(fact), *([of.replace("_", " ")] if of else [])]
 
 
 def _news_first(hits: Sequence[Hit], about: Mapping[str, Sequence[Row]]) -> Sequence[Hit]:

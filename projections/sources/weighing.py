@@ -9,14 +9,15 @@ from functools import partial
 
 from mnemolog.domain import hydration
 from mnemolog.domain.ahead import lasts_until
-from mnemolog.domain.answers import tells, tells_age, tells_person, tells_place, told_by
+from mnemolog.domain.answers import asked_who, introduces, tells, tells_age, tells_person, tells_place, told_by
 from mnemolog.domain.asked import AnswerKind, answer_kind, asks_why
 from mnemolog.domain.change import Change, changes, corrects_name, is_correction
+from mnemolog.domain.extraction.times import DAY, MONTH
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.ranking import OUTSIDE, Signals
 from mnemolog.domain.slots import Wanted
-from mnemolog.domain.text import normalize_name, without_questions
+from mnemolog.domain.text import name_key, normalize_name, without_questions
 from mnemolog.domain.turn import Role
 from mnemolog.projections.retrieval import Hit, by_score
 from mnemolog.projections.sources.graph import FACT
@@ -93,7 +94,19 @@ def best_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     in_earnest = earnest_first(asked, tellings_first(asked, answering))
     newest = corrections_first(asked, newest_first(asked, in_earnest))
     in_time = ahead_first(asked, changes_first(asked, newest))
-    return told_first(asked, in_time)
+    return introduced_first(asked, told_first(asked, in_time))
+
+
+def introduced_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """Asked who somebody is, the first message that says it above the others: `my brother's wife Eva came`."""
+    name = asked_who(asked.question.text)
+    if name is None or not hits or hits[0].kind != MESSAGE:
+        return hits
+    found = [hit for hit in hits if _tells(hit) and introduces(name, hit.row["text"])]
+    if not found:
+        return hits
+    first = min(found, key=lambda hit: hit.date)
+    return [replace(first, score=hits[0].score), *(hit for hit in hits if hit.id != first.id)]
 
 
 def users_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -137,11 +150,14 @@ _OF_ASKING = re.compile(r"\b(?:ask\w*|question\w*|wonder\w*|want to know|idea|ad
 _QUESTION = re.compile(r"[^.!?\n]+\?+\s*")
 
 
-_IMAGINED_QUESTION = re.compile(r"\b(?:if|would|could|imagine|wish|dream)\b", re.IGNORECASE)
-# The whole message is one sentence.
+_IMAGINED_QUESTION = re.compile(
+    r"\b(?:if|would|could|imagine|wish|dream|think\w*|consider\w*|plan\w*|idea|want)\b", re.IGNORECASE
+)
+# The whole message is one sentence. What somebody only thinks about is not so.
 _IMAGINED = re.compile(
     r"\W*(?:imagine(?: if)? (?:i|we)\b|(?:if (?:i|we) (?:ever )?(?:won|had|were|was|could|got|bought|moved)"
-    r"|(?:were|had) (?:i|we))\b[^.!?]*\b(?:i|we)(?:'d| would| should|d)\b|(?:if (?:i|we) ever|one day)\b)[^.!?]*[.!]*$",
+    r"|(?:were|had) (?:i|we))\b[^.!?]*\b(?:i|we)(?:'d| would| should|d)\b|(?:if (?:i|we) ever|one day)\b"
+    r"|(?:(?:i'm|im|i am|i've been|been|we're) )?think(?:ing|in) (?:about|of|abt) \w+in(?:g|')?\b)[^.!?]*[.!]*$",
     re.IGNORECASE,
 )
 
@@ -326,6 +342,10 @@ def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     if asked.slot is None or asked.ahead or not (told := _telling(asked, asked.slot, hits)):
         return hits
     slot, since = asked.slot.slot, _SINCE.search(asked.question.text) is not None
+    if not since and not asked.past and (newer := _newer_facts(asked, asked.slot, told, hits)):
+        best = hits[0].score
+        ids = {hit.id for hit in newer}
+        return [*(replace(hit, score=best) for hit in newer), *(hit for hit in hits if hit.id not in ids)]
     ids = {hit.id for hit in told}
     if since:
         shared = {hit.id: len(hydration.stems(hit.text) & asked.stems) for hit in told}
@@ -349,16 +369,60 @@ def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
 _SINCE = re.compile(r"\b(?:since when|how long|when did)\b", re.IGNORECASE)
 
 
+def _newer_facts(asked: Asked, wanted: Wanted, told: Sequence[Hit], hits: Sequence[Hit]) -> Sequence[Hit]:
+    """The facts about the user that fill a slot since a day on which no message had told it yet."""
+    latest = max(hit.date for hit in told)
+    if wanted.names or wanted.drug or wanted.animal:
+        return ()
+    own = (hit for hit in hits if hit.kind == FACT and name_key(hit.row["details"]["subject"] or "") == asked.own_name)
+    facts = (hit for hit in own if hit.current)
+    return [hit for hit in facts if hit.row["details"]["predicate"] in wanted.slot.predicates and hit.date > latest]
+
+
 def _telling(asked: Asked, wanted: Wanted, hits: Sequence[Hit]) -> Sequence[Hit]:
     """The messages of users that tell a slot, until the end of the period that is asked for."""
     spans = asked.past.spans if asked.past else ()
     if asked.past and not spans:
         return []
     said = [hit for hit in hits if _tells(hit) and hit.row["role"] == Role.USER and is_told(wanted, hit)]
+    if wanted.slot.name == "home" and not wanted.names:
+        said = [*(hit for hit in said if not _fell_through(hit, hits)), *_arrivals(hits)]
     then = [hit for hit in said if not spans or hit.date < max(span.end for span in spans)]
     # Of two who share a name, the one who is what the question says.
     of_kin = [hit for hit in then if wanted.kin and re.search(rf"\b{wanted.kin}\b", hit.row["text"], re.IGNORECASE)]
     return of_kin or then
+
+
+def _fell_through(hit: Hit, hits: Sequence[Hit]) -> bool:
+    """Whether a later message says of something that this one names that it came to nothing."""
+    stems = hydration.stems(hit.row["text"])
+    later = (one for one in hits if _tells(one) and _was_told_before(hit, one))
+    told = (change for one in later for change in changes(one.row["text"]))
+    return any(change.off and any(thing.noun in stems for thing in change.things) for change in told)
+
+
+def _arrivals(hits: Sequence[Hit]) -> Sequence[Hit]:
+    """The messages that somebody arrived where they had looked for a home or a job: a traveller arrives, too."""
+    found = []
+    for hit in hits:
+        if not _tells(hit) or hit.row["role"] != Role.USER or (here := _ARRIVED.search(hit.row["text"])) is None:
+            continue
+        before = [one.row["text"] for one in hits if one.kind == MESSAGE and _was_told_before(one, hit)]
+        if any(here["place"].lower() in one.lower() and _MOVES_TO.search(one) for one in before):
+            found.append(hit)
+    return found
+
+
+_ARRIVED = re.compile(
+    r"^\W*(?:(?:i|we)(?:'ve| have)?(?: just| finally)? |just |finally )?"
+    r"(?:arrived in|made it to|landed in) (?P<place>[\w'-]+)"
+    r"(?!.*\b(?:hotel|airbnb|holiday|hostel)\b)",
+    re.IGNORECASE,
+)
+_MOVES_TO = re.compile(
+    r"\b(?:mov(?:e|ed|ing) to|relocat\w+|flats?|rooms?|rent\w*|landlords?|job|post(?:doc)?|position|lease|sublet)\b",
+    re.IGNORECASE,
+)
 
 
 def is_told(wanted: Wanted, hit: Hit) -> bool:
@@ -383,6 +447,8 @@ def _is_changed_by(asked: Asked, hit: Hit, later: Hit, told: Sequence[Change]) -
     words = stems & asked.stems
     of_kind = answer_kind(asked.question.text) is not None
     thing = (asked.stems | hydration.alike(asked.stems)) & (stems | hydration.alike(stems))
+    if _TRAVELS.search(asked.question.text) and not _OTHER_PLACE.search(later.row["text"]):
+        thing |= _TRAVEL  # "They changed the flights" names no trip: it is the one that is asked for.
     return any(
         (one.about(thing, stems | asked.stems) and later.score >= CHANGED_THING * hit.score)
         or (one.over and later.score >= DENIED * hit.score and _denies(asked, hit, later, one))
@@ -390,6 +456,11 @@ def _is_changed_by(asked: Asked, hit: Hit, later: Hit, told: Sequence[Change]) -
         or (of_kind and later.score >= NEARLY_EQUAL * hit.score and _says_half(words, one))
         for one in told
     )
+
+
+_TRAVELS = re.compile(r"\b(?:trips?|holidays?|fly|flight|leav(?:e|es|ing) for|go(?:ing)? to [A-Z]|travel\w*|cruise)\b")
+_OTHER_PLACE = re.compile(rf"\b(?:to|in|for) (?!(?i:{MONTH}|{DAY})\b)[A-Z]")
+_TRAVEL = hydration.stems("trip holiday flight flights cruise ferry booking")
 
 
 def _says_the_same(asked: Asked, words: frozenset[str], told: Change) -> bool:

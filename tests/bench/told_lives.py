@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 from rich.console import Console
@@ -31,6 +32,8 @@ FOLDER = Path(__file__).parent / "told"
 CHOSEN_ON = ("fraser", "marnie", "thiago", "kavya", "maureen", "renata", "darnell", "meilin", "patti")
 ASKED_AT = datetime(2026, 11, 25, 12, tzinfo=UTC)
 FIRST = 5
+PAUSE = 5.0
+"""Seconds in which the jobs read what was told: people ask days later."""
 UNKNOWN = "unknown"
 FIGURES = ("right_first", "right_in_3", "right_in_5", "stale_first", "unknown_said", "unknown_wrong")
 
@@ -86,6 +89,7 @@ def answers(memory: Memory, life: Life) -> Sequence[Answer]:
     for at, text in life.messages:
         said = [{"role": "user", "content": text, "occurred_at": at.isoformat()}]
         told.append((at, memory.add(said, user_id=life.name).last_seq))
+    sleep(PAUSE)
     found: list[Answer] = []
     for one in life.questions:
         as_of = max((seq for at, seq in told if at <= one.as_of), default=None) if one.as_of else None

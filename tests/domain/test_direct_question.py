@@ -83,6 +83,8 @@ def test_other_questions_ask_nothing_directly(question: str) -> None:
         ("Where was Otto born?", "Otto: I live in Graz", False),
         ("Who is Otto's sister?", "Otto came with his sister Ines. What shall we cook?", True),
         ("Who is Otto's sister?", "Otto is here. Who is his sister?", False),
+        ("Where does Otto work?", "Otto wants me to write a toast", False),
+        ("Where does Otto work?", "Otto is a writer", True),
         ("What is Otto's surname?", "Otto wrote to me", False),
         ("What is Otto's surname?", "Otto Lang wrote to me", True),
     ],
@@ -94,9 +96,52 @@ def test_a_text_tells_it_if_it_speaks_of_the_person_and_of_what_is_asked(questio
 
 
 @pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("My sister Joan is coming", True),
+        ("my sister ana is here", True),
+        ("Amy, my sister, came", True),
+        ("Jo is my sister", True),
+        ("my sister is called jo", True),
+        ("Jia Hui had her baby!! my sister i mean. a girl.", True),
+        ("my sisters are Ana and Bea", True),
+        ("The user's sister is Bea", True),
+        ("my sister came by sunday with a ham. Duke about lost his mind", False),
+        ("My sister visited from Bristol. Mochi was beside herself", False),
+        ("My sister moved to Oslo with Tom", False),
+        ("my little sister thinks so", False),
+        ("My sister Monday, my brother Tuesday", False),
+        ("my sister's wedding is on friday", False),
+        ("Ryan's sister. do i sit with her", False),
+    ],
+)
+def test_a_text_says_what_a_relative_is_called_only_beside_the_word(text: str, *, named: bool) -> None:
+    found = direct("What's my sister's name?")
+    assert found
+    assert found.names_them(text) is named
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("What is my daughter-in-law called?", "Gareth's wife is called Bethan"),
+        ("Who is my niece?", "my brother's daughter Jada got in"),
+        ("Who is my mother-in-law?", "Denise's mama Lorraine is here"),
+    ],
+)
+def test_a_relative_may_be_called_by_whose_they_are(question: str, text: str) -> None:
+    found = direct(question)
+    assert found
+    assert found.names_them(text)
+    assert found.speaks_of_theirs(text)
+
+
+@pytest.mark.parametrize(
     ("question", "said"),
     [
         ("What is my shoe size?", "my shoe size"),
+        ("What size shoe do I wear?", "my shoe size"),
+        ("How much is my gas bill?", "my gas bill"),
         ("Who is our solicitor now?", "our solicitor"),
         ("What’s my mother's maiden name?", "my mother's maiden name"),
         ("When is Tom's graduation?", "Tom's graduation"),

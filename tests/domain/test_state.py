@@ -199,3 +199,20 @@ def test_a_new_colleague_is_no_news_of_the_job_of_the_speaker() -> None:
 def test_who_hired_the_speaker_tells_a_job_of_theirs() -> None:
     said = ("I quit my job.", "Globex hired me.")
     assert current("Where do I work?", *said) == [said[1]]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "I joined the sea swimming club at Myrtleville.",
+        "I joined a gym too.",
+        "I joined the choir in Leeds.",
+        "We joined in at the end.",
+    ],
+)
+def test_who_joins_a_club_has_no_other_job(other: str) -> None:
+    assert "I work at Acme." in current("Where do I work?", "I work at Acme.", other)
+
+
+def test_who_joins_a_team_has_another_job() -> None:
+    assert current("Where do I work?", "I work at Acme.", "I joined the data team at Globex.")[-1].endswith("Globex.")

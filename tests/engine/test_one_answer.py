@@ -896,3 +896,60 @@ async def test_a_context_leaves_out_what_a_fact_superseded(engine: Engine, user:
 
     assert [hit.text for hit in found.known] == [f"{user} lives in Leipzig"]
     assert "Berlin" not in found.text
+
+
+async def test_a_relative_without_a_name_is_said_to_be_unknown(model: Engine, user: str) -> None:
+    ana = Teller(model, user)
+    await ana.says("my sister came by sunday with a ham. Duke about lost his mind", speaker="")
+    await model.settled(60)
+    assert list((await ana.asks("What's my sister's name?")).unknown) == ["my sister"]
+    await ana.says("Jia had her baby!! my sister i mean.", speaker="")
+    await model.settled(60)
+    assert list((await ana.asks("What's my sister's name?")).unknown) == []
+
+
+async def test_a_weight_and_a_car_that_nothing_tells_are_said_to_be_unknown(model: Engine, user: str) -> None:
+    ana = Teller(model, user)
+    await ana.says("The tram was late again, I nearly missed the gym.", speaker="")
+    await model.settled(60)
+    assert list((await ana.asks("How much do I weigh?")).unknown) == ["my weight"]
+    assert list((await ana.asks("What car do I drive?")).unknown) == ["my car"]
+    await ana.says("89 kg this morning, and the Yaris has a flat tyre.", speaker="")
+    await model.settled(60)
+    assert list((await ana.asks("How much do I weigh?")).unknown) == []
+    assert list((await ana.asks("What car do I drive?")).unknown) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "first"),
+    [
+        ("Who is Eva?", ["My brother's wife Eva came over.", "Eva won her seat, Eva did it!"], "wife Eva"),
+        ("Who is Ms. Lane?", ["Denise's mama fell. Ms. Lane. It's her hip.", "ms. lane runs this house"], "mama fell"),
+        ("Where do I live?", ["Looking at rooms in cork, 900 a month.", "arrived in Cork! It rains."], "arrived"),
+        (
+            "Where do I live?",
+            ["I rent a room in Hull.", "found a flat in Crosby, signing on friday", "crosby fell through"],
+            "Hull",
+        ),
+        (
+            "What is my daughter-in-law called?",
+            ["My daughter in law Kay makes soup, she can do anything.", "My brother's wife Darlene runs for council."],
+            "Kay",
+        ),
+        ("Did I go to Lisbon?", ["The conference in Lisbon is in May.", "pulled out of lisbon"], "pulled out"),
+        (
+            "What day do we leave for Malta?",
+            [
+                "We booked it, Malta, leaving the 28th of June.",
+                "The airline changed the flights. We leave on the 30th now",
+            ],
+            "30th",
+        ),
+    ],
+)
+async def test_what_became_of_it_is_first(model: Engine, user: str, question: str, said: list[str], first: str) -> None:
+    ana = Teller(model, user)
+    for days, text in enumerate(said):
+        await ana.says(text, speaker="", occurred_at=datetime(2026, 3, 1 + 20 * days // len(said), tzinfo=UTC))
+    await model.settled(60)
+    assert first in (await ana.asks(question)).hits[0].text

@@ -986,6 +986,9 @@ def found(text: str) -> list[str]:
         ("drive a Transit, 140k on the clock", ["drives Transit"]),
         ("renting a 1 bed on Narborough Road, damp as anything", ["lives_on Narborough Road"]),
         ("I rent a room in Leeds", ["lives_in Leeds"]),
+        ("I live in Douglas Street now.", ["lives_on Douglas Street"]),
+        ("We moved to Baker Street in May.", ["lives_on Baker Street 2026-05-01.."]),
+        ("I moved to Long Beach.", ["lives_in Long Beach"]),
         # Days of the week.
         ("hockey's on wednesdays now bc the pool is shut", ["hockey_day Wednesday"]),
         ("Lithuanian class at the library is Mondays 6pm", ["lithuanian_day Monday"]),
