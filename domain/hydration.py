@@ -117,7 +117,12 @@ like likes love loves enjoy enjoys favourite favorite prefer prefers hobby hobbi
 trip travel vacation holiday journey visit
 fly flying flight
 due deadline
-car vehicle van drive drives driving
+car vehicle van truck lorry drive drives driving
+doctor physician gp dr
+salary wage wages pay income earn earns
+flatmate roommate housemate
+colleague coworker workmate
+grandchild grandchildren grandkid grandkids: grandson granddaughter
 bicycle bike
 study studied studies school university college degree graduated
 speak speaks language languages

@@ -270,7 +270,7 @@ SLOTS = (
     ),
     _slot(
         "pay",
-        r"\b(?:earn\w*|salary|wages?|income|paid)\b|\b(?:my|our|'s) (?:\w+ )?pay\b|\bdo i make\b|\bpay (?:me|us)\b",
+        r"\b(?:earn\w*|salary|wages?|income|paid)\b|\b(?:my|our|'s) (?:\w+ ){0,2}pay\b|\bdo i make\b|\bpay (?:me|us)\b",
         rf"\b(?:salary|wages?|pay(?: goes| went| is| rise|'s)|earn(?:s|ing)?|income|raise|day rate|pays(?: me)?|(?:i'm|im) on)\b[^.;!?]{{0,40}}?{_MONEY}"
         rf"(?! ?(?:mg|kg|%))|\b(?:i|we)(?: now)? make {_MONEY}|{_MONEY} ?/ ?(?:hr|hour|h)\b|{_MONEY}(?: \w+)? (?:an hour|per hour|a year|per year|before tax|gross|to start)\b"
         r"|\b(?:job|post|position|role|offer(?:ed)?|promoted)\b[^.;!?]{0,60}?\d\d,\d{3}\b",
