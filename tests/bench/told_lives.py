@@ -12,19 +12,20 @@ in plainer words, and showed what the rules lacked. `set_aside` are the others.
 
 import json
 import sys
+import time
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from time import sleep
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from mnemolog import Memory
+from mnemolog.adapters.maintenance.extracting import EVERY_SECONDS
 from mnemolog.adapters.minilm import MiniLM
 from tests.bench.background import data_directory
 
@@ -32,8 +33,6 @@ FOLDER = Path(__file__).parent / "told"
 CHOSEN_ON = ("fraser", "marnie", "thiago", "kavya", "maureen", "renata", "darnell", "meilin", "patti")
 ASKED_AT = datetime(2026, 11, 25, 12, tzinfo=UTC)
 FIRST = 5
-PAUSE = 5.0
-"""Seconds in which the jobs read what was told: people ask days later."""
 UNKNOWN = "unknown"
 FIGURES = ("right_first", "right_in_3", "right_in_5", "stale_first", "unknown_said", "unknown_wrong")
 
@@ -83,13 +82,27 @@ def _question(held: Mapping[str, Any]) -> Question:
     )
 
 
-def answers(memory: Memory, life: Life) -> Sequence[Answer]:
-    """What the engine finds, after all messages were told, as of the day of the question."""
+def tell(memory: Memory, life: Life) -> Sequence[tuple[datetime, int]]:
+    """Record the messages: when each was said, and its sequence number."""
     told: list[tuple[datetime, int]] = []
     for at, text in life.messages:
         said = [{"role": "user", "content": text, "occurred_at": at.isoformat()}]
         told.append((at, memory.add(said, user_id=life.name).last_seq))
-    sleep(PAUSE)
+    return told
+
+
+def await_extraction(memory: Memory, lives: Iterable[Life]) -> None:
+    """Until no fact was added for two sweeps: the messages are read in the background, and people ask days later."""
+    known, since = -1, time.monotonic()
+    while time.monotonic() - since < 2 * EVERY_SECONDS:
+        count = sum(len(memory.list_facts(user_id=one.name, valid_at="any", limit=1000).items) for one in lives)
+        if count != known:
+            known, since = count, time.monotonic()
+        time.sleep(1)
+
+
+def answers(memory: Memory, life: Life, told: Sequence[tuple[datetime, int]]) -> Sequence[Answer]:
+    """What the engine finds, after all messages were told, as of the day of the question."""
     found: list[Answer] = []
     for one in life.questions:
         as_of = max((seq for at, seq in told if at <= one.as_of), default=None) if one.as_of else None
@@ -147,9 +160,11 @@ def run(names: Sequence[str], console: Console, *, show: bool) -> Mapping[str, A
     by_way = {"engine": dict[str, Counter[str]](), "cosine": dict[str, Counter[str]]()}
     model = MiniLM()
     with data_directory() as data_dir, Memory(data_dir) as memory:
-        for name in names:
-            life = read(name)
-            found = answers(memory, life)
+        lives = [read(name) for name in names]
+        told_at = [tell(memory, life) for life in lives]
+        await_extraction(memory, lives)
+        for name, life, at in zip(names, lives, told_at, strict=True):
+            found = answers(memory, life, at)
             by_way["engine"][name] = counted(life, found)
             by_way["cosine"][name] = counted(life, by_cosine(model, life))
             if show:
