@@ -43,6 +43,7 @@ from mnemolog.projections.memories.tables import memories as table
 from mnemolog.projections.profile.reader import own_todos
 from mnemolog.projections.requests import ContextRequest
 from mnemolog.projections.retrieval import CANDIDATES, Hit, told_once
+from mnemolog.projections.sources.changed import corrections_first
 from mnemolog.projections.sources.every import SOURCES
 from mnemolog.projections.sources.graph import ENTITY, FACT
 from mnemolog.projections.sources.profile import todo_hit
@@ -50,7 +51,8 @@ from mnemolog.projections.sources.ranked import hits_that_tell, ranked, settled,
 from mnemolog.projections.sources.recorded import RECORDED, hit_of_row
 from mnemolog.projections.sources.source import Asked, Source
 from mnemolog.projections.sources.summaries import SUMMARY, summary_hit
-from mnemolog.projections.sources.weighing import best_first, corrections_first, told_first, weighed
+from mnemolog.projections.sources.telling import told_first
+from mnemolog.projections.sources.weighing import best_first, weighed
 from mnemolog.projections.summaries.reader import of_conversation
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question

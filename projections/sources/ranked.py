@@ -30,12 +30,14 @@ from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.requests import UNFILTERED
 from mnemolog.projections.retrieval import CANDIDATES, Hit, by_score, told_once
 from mnemolog.projections.rows import Row
+from mnemolog.projections.sources.ahead import is_ahead
 from mnemolog.projections.sources.graph import ENTITY, FACT
 from mnemolog.projections.sources.profile import TODO
 from mnemolog.projections.sources.recorded import RECORDED
 from mnemolog.projections.sources.source import Asked, Found, Source
 from mnemolog.projections.sources.summaries import SUMMARY
-from mnemolog.projections.sources.weighing import best_first, is_ahead, is_told, trusted_first, weighed
+from mnemolog.projections.sources.telling import is_told
+from mnemolog.projections.sources.weighing import best_first, trusted_first, weighed
 
 FEWEST = 20
 """The hits that are compared with each other, however few are wanted: the current one may not be the best match."""

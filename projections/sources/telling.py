@@ -1,0 +1,117 @@
+"""Puts what tells a slot that a question asks for above what does not, the latest first."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mnemolog.domain import hydration
+from mnemolog.domain.change import changes
+from mnemolog.domain.message import KIND as MESSAGE
+from mnemolog.domain.slots import Wanted
+from mnemolog.domain.text import name_key
+from mnemolog.domain.turn import Role
+from mnemolog.projections.retrieval import Hit, by_score
+from mnemolog.projections.sources.graph import FACT
+from mnemolog.projections.sources.messages import is_older_fact, no_answer, tells_something, was_told_before
+from mnemolog.projections.sources.source import Asked
+
+
+def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """What tells a slot that is asked for above what does not, the latest of it first.
+
+    `89 kg this morning` above `I weigh 96 kilos`, and above a fact that the rules found in what was said before. Asked
+    since when, the first that has most words of the question. Earlier figures are marked.
+    """
+    if asked.slot is None or asked.ahead or not (told := _telling(asked, asked.slot, hits)):
+        return hits
+    slot, since = asked.slot.slot, _SINCE.search(asked.question.text) is not None
+    if not since and not asked.past and (newer := _newer_facts(asked, asked.slot, told, hits)):
+        best = hits[0].score
+        ids = {hit.id for hit in newer}
+        return [*(replace(hit, score=best) for hit in newer), *(hit for hit in hits if hit.id not in ids)]
+    ids = {hit.id for hit in told}
+    if since:
+        shared = {hit.id: len(hydration.stems(hit.text) & asked.stems) for hit in told}
+        first = min(told, key=lambda hit: (-shared[hit.id], hit.date))
+    else:
+        first = max(told, key=lambda hit: hit.date)
+    marks = slot.figure and not since and not asked.past
+    best, found = first.score, list[Hit]()
+    for hit in hits:
+        one = hit if hit.kind != MESSAGE or hit.id in ids or asked.slot.names else no_answer(hit)
+        older_fact = is_older_fact(hit, first) and hit.row["details"]["predicate"] in slot.predicates
+        if hit.kind == MESSAGE or older_fact:
+            best = max(best, one.score)
+        if marks and (older_fact or (hit.id in ids and hit.date < first.date)):
+            one = replace(one, current=False, superseded_by=first.id)
+        found.append(one)
+    found = [replace(first, score=best), *(hit for hit in found if hit.id != first.id)]
+    return by_score(found)
+
+
+_SINCE = re.compile(r"\b(?:since when|how long|when did)\b", re.IGNORECASE)
+
+
+def _newer_facts(asked: Asked, wanted: Wanted, told: Sequence[Hit], hits: Sequence[Hit]) -> Sequence[Hit]:
+    """The facts about the user that fill a slot since a day on which no message had told it yet."""
+    latest = max(hit.date for hit in told)
+    if wanted.names or wanted.drug or wanted.animal:
+        return ()
+    own = (hit for hit in hits if hit.kind == FACT and name_key(hit.row["details"]["subject"] or "") == asked.own_name)
+    facts = (hit for hit in own if hit.current)
+    return [hit for hit in facts if hit.row["details"]["predicate"] in wanted.slot.predicates and hit.date > latest]
+
+
+def _telling(asked: Asked, wanted: Wanted, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """The messages of users that tell a slot, until the end of the period that is asked for."""
+    spans = asked.past.spans if asked.past else ()
+    if asked.past and not spans:
+        return []
+    said = [hit for hit in hits if tells_something(hit) and hit.row["role"] == Role.USER and is_told(wanted, hit)]
+    if wanted.slot.name == "home" and not wanted.names:
+        said = [*(hit for hit in said if not _fell_through(hit, hits)), *_arrivals(hits)]
+    then = [hit for hit in said if not spans or hit.date < max(span.end for span in spans)]
+    # Of two who share a name, the one who is what the question says.
+    of_kin = [hit for hit in then if wanted.kin and re.search(rf"\b{wanted.kin}\b", hit.row["text"], re.IGNORECASE)]
+    return of_kin or then
+
+
+def _fell_through(hit: Hit, hits: Sequence[Hit]) -> bool:
+    """Whether a later message says of something that this one names that it came to nothing."""
+    stems = hydration.stems(hit.row["text"])
+    later = (one for one in hits if tells_something(one) and was_told_before(hit, one))
+    told = (change for one in later for change in changes(one.row["text"]))
+    return any(change.off and any(thing.noun in stems for thing in change.things) for change in told)
+
+
+def _arrivals(hits: Sequence[Hit]) -> Sequence[Hit]:
+    """The messages that somebody arrived where they had looked for a home or a job: a traveller arrives, too."""
+    found = []
+    for hit in hits:
+        if (
+            not tells_something(hit)
+            or hit.row["role"] != Role.USER
+            or (here := _ARRIVED.search(hit.row["text"])) is None
+        ):
+            continue
+        before = [one.row["text"] for one in hits if one.kind == MESSAGE and was_told_before(one, hit)]
+        if any(here["place"].lower() in one.lower() and _MOVES_TO.search(one) for one in before):
+            found.append(hit)
+    return found
+
+
+_ARRIVED = re.compile(
+    r"^\W*(?:(?:i|we)(?:'ve| have)?(?: just| finally)? |just |finally )?"
+    r"(?:arrived in|made it to|landed in) (?P<place>[\w'-]+)"
+    r"(?!.*\b(?:hotel|airbnb|holiday|hostel)\b)",
+    re.IGNORECASE,
+)
+_MOVES_TO = re.compile(
+    r"\b(?:mov(?:e|ed|ing) to|relocat\w+|flats?|rooms?|rent\w*|landlords?|job|post(?:doc)?|position|lease|sublet)\b",
+    re.IGNORECASE,
+)
+
+
+def is_told(wanted: Wanted, hit: Hit) -> bool:
+    """Whether a message tells a slot of whom it is asked; somebody whom the question names may be who speaks."""
+    return hit.kind == MESSAGE and wanted.by(hit.row["speaker"] or "").told_in(hit.row["text"])
