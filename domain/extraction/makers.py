@@ -197,11 +197,11 @@ def left(said: Said) -> Sequence[Candidate]:
 
 
 def gave_notice(said: Said) -> Sequence[Candidate]:
-    """The end of a job after so many weeks, if they are said."""
+    """The end of a job after so many weeks. If they are not said, nobody knows when it ends: the notice has begun."""
     weeks = said.match["weeks"]
     until = times.shifted(said.at, f"{weeks} weeks", 1) if weeks else None
     end, name = ends("works_at", in_short=True)(said), said.name or said.match["small"] or None
-    return [replace(one, object=name, until=until or one.until) for one in end]
+    return [replace(one, object=name, until=until) for one in end] if until else ()
 
 
 def joined(said: Said) -> Sequence[Candidate]:

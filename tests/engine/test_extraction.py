@@ -1120,9 +1120,11 @@ async def test_who_arrives_where_they_planned_to_move_lives_there(ana: Teller) -
 
 
 async def test_a_pet_that_is_given_away_and_a_job_left_are_over(ana: Teller) -> None:
-    await hears(ana, "My cat is called Miso.", "I work at Acme.", "I gave Miso to my sister.", "Handed in my notice.")
+    await hears(ana, "My cat is called Miso.", "I work at Acme.", "I gave Miso to my sister.")
+    await hears(ana, "Handed in my two weeks' notice.", occurred_at=day("2026-03-04"))
     assert await told(ana, valid_at=day("2026-03-02")) == {"ana cat Miso", "ana works_at Acme"}
-    assert await told(ana, valid_at=day("2026-03-05")) == set()
+    assert await told(ana, valid_at=day("2026-03-17")) == {"ana works_at Acme"}
+    assert await told(ana, valid_at=day("2026-03-18")) == set()
 
 
 async def test_a_job_that_ends_on_a_day_to_come_is_told_in_the_present(ana: Teller) -> None:

@@ -1699,12 +1699,13 @@ def test_a_death_may_be_told_softly(text: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Handed in my notice at Werner today.", ["-works_at Werner ..2026-05-13"]),
-        ("handed in my notice at shear bliss today. 22 years.", ["-works_at shear bliss ..2026-05-13"]),
+        ("Handed in my notice at Werner today.", []),
+        ("Handed in my notice at Acme. My last day at Acme is 24 May.", ["-works_at Acme ..2026-05-24"]),
+        ("handed in my two weeks notice at shear bliss today.", ["-works_at shear bliss ..2026-05-27"]),
         ("I gave two weeks notice at Acme.", ["-works_at Acme ..2026-05-27"]),
-        ("I put in my notice.", ["-works_at *"]),
-        ("I've handed in my resignation and I feel sick.", ["-works_at *"]),
-        ("So I gave in my notice, finally.", ["-works_at *"]),
+        ("I put in my notice.", []),
+        ("I put in my four weeks' notice.", ["-works_at * ..2026-06-10"]),
+        ("I've handed in my resignation and I feel sick.", []),
         ("I gave notice on the flat.", []),
         ("The landlord gave us notice.", []),
         ("He handed in his notice.", []),
@@ -1714,7 +1715,7 @@ def test_a_death_may_be_told_softly(text: str, expected: list[str]) -> None:
         ("They gave me two weeks notice of the party.", []),
     ],
 )
-def test_a_job_ends_with_a_notice(text: str, expected: list[str]) -> None:
+def test_a_job_ends_when_a_notice_does(text: str, expected: list[str]) -> None:
     assert found(text) == expected
 
 
