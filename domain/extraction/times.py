@@ -131,7 +131,7 @@ class Dated:
             return 1, "week"
         if self.stamp.startswith("the"):
             return 3, "month"
-        return 1, {4: "year", 7: "month"}.get(len(self.stamp), "day")
+        return 1, _PRECISIONS.get(len(self.stamp), "day")
 
 
 def _from_until(found: re.Match[str]) -> str:
@@ -176,7 +176,7 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
             span = span or (phrase.lower() if _SPAN.match(phrase) else "")
         if since and not stamp and not found["for"]:
             stamp = _stamp(phrase.lower(), since)
-            onward = onward or len(stamp) in (4, 7)
+            onward = onward or len(stamp) in _PRECISIONS
             units.setdefault(since, _unit(stamp))
     text = " ".join(_PHRASE.sub(" ", clause).split())
     text = re.sub(r"\s+([,.!;:])", r"\1", text).strip(" ,")
