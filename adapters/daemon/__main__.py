@@ -29,10 +29,10 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     _, status = os.waitpid(engine, 0)
-    if os.waitstatus_to_exitcode(status) < 0:
+    if (code := os.waitstatus_to_exitcode(status)) < 0:
         from mnemolog.adapters.daemon.guard import clean_up
 
-        clean_up(given["data_dir"], os.waitstatus_to_exitcode(status))
+        clean_up(given["data_dir"], f"the engine was ended by signal {-code}")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,13 @@
 """The three servers of an engine on one data directory, each replaceable by a URL."""
 
 import atexit
+import logging
 import os
 import re
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -24,6 +27,10 @@ from mnemolog.adapters.embedded.server import Server
 from mnemolog.adapters.embedded.socket_directory import POSTGRES_SOCKET, make_socket_directory
 from mnemolog.adapters.embedded.supervision import SupervisedServer, start_together
 from mnemolog.domain.errors import EngineError
+
+_logger = logging.getLogger(__name__)
+
+GUARD = "mnemolog.adapters.daemon.guard"
 
 
 class EmbeddedServers:
@@ -56,6 +63,7 @@ class EmbeddedServers:
         self._kind, self._on_event = kind, on_event
         self._owner = os.getpid()
         self._sockets: Path | None = None
+        self._guard: subprocess.Popen[bytes] | None = None
         self._supervised: dict[ServerName, SupervisedServer] = {}
         self._endpoints: Endpoints | None = None
 
@@ -68,6 +76,8 @@ class EmbeddedServers:
         atexit.register(self.stop)
         try:
             logs = self._directory.part("logs")
+            if self._kind != "background":  # Its parent is its guard.
+                self._guard = _start_guard(self._directory.path, logs / "engine.log")
             for server in self._servers():
                 self._supervised[server.name] = SupervisedServer(server, logs / f"{server.name}.log", self._on_event)
             start_together(list(self._supervised.values()))
@@ -96,6 +106,10 @@ class EmbeddedServers:
         for server in self._supervised.values():
             server.wait_stopped()
         self._supervised = {}
+        if self._guard is not None:
+            self._guard.kill()
+            self._guard.wait()
+            self._guard = None
         if self._sockets is not None:
             shutil.rmtree(self._sockets, ignore_errors=True)
             self._sockets = None
@@ -179,6 +193,27 @@ def end_servers(data_dir: Path) -> None:
         if binary.path and (data_dir / name).exists():
             end_leftovers(data_dir / name, [binary.path.name], signal.SIGTERM)
     clear(data_dir / "postgres")
+
+
+def _start_guard(data_dir: Path, log: Path) -> subprocess.Popen[bytes] | None:
+    """The process that stops the servers if this one is killed; in a session of its own, so that it survives.
+
+    None if Python cannot be run: by a user who may not, or a program that contains it.
+    """
+    with log.open("ab") as out:
+        try:
+            return subprocess.Popen(
+                [sys.executable, "-m", GUARD, str(data_dir), str(os.getpid())],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                cwd=data_dir,
+                env={**os.environ, "PYTHONSAFEPATH": "1"},
+                start_new_session=True,
+            )
+        except OSError as error:
+            _logger.warning("no guard can be started, so a killed engine would leave its servers running: %s", error)
+            return None
 
 
 def without_secrets(url: str) -> str:

@@ -14,9 +14,11 @@ from nats.errors import Error as NatsError
 
 from mnemolog.adapters.embedded import EmbeddedServers, ServerEvent, running_engine, supervision
 from mnemolog.adapters.embedded.leftovers import end_leftovers, working_in
+from mnemolog.adapters.embedded.servers import GUARD
 from mnemolog.domain.errors import DataDirectoryInUse
 from tests.embedded.clients import read_everywhere, read_from_nats, write_everywhere, write_to_nats
 from tests.embedded.conftest import run_engine
+from tests.testkit.eventually import eventually
 
 
 @pytest.mark.parametrize("name", ["postgres", "nats", "redis"])
@@ -110,11 +112,45 @@ async def test_a_killed_engine_loses_nothing(data_dir: Path) -> None:
     engine.process.kill()
     engine.process.wait()
     assert running_engine(data_dir) is None
+
+    with EmbeddedServers(data_dir, durable=False) as servers:
+        assert not any(_lives(pid) for pid in engine.pids.values())
+        assert await read_everywhere(servers.endpoints) == {"postgres": ["tea"], "nats": ["tea"], "redis": ["tea"]}
+
+
+async def test_the_servers_of_a_killed_engine_stop_without_another_engine(data_dir: Path) -> None:
+    engine = run_engine(data_dir)
+    await write_everywhere(engine.endpoints, "tea")
+
+    engine.process.kill()
+    engine.process.wait()
+
+    async def ended() -> bool:
+        return not any(_lives(pid) for pid in engine.pids.values())
+
+    await eventually(ended)
+    with EmbeddedServers(data_dir, durable=False) as servers:
+        assert await read_everywhere(servers.endpoints) == {"postgres": ["tea"], "nats": ["tea"], "redis": ["tea"]}
+
+
+async def test_a_killed_engine_whose_guard_was_killed_too_loses_nothing(data_dir: Path) -> None:
+    engine = run_engine(data_dir)
+    await write_everywhere(engine.endpoints, "tea")
+    for one in _guards(data_dir):
+        one.kill()
+    engine.process.kill()
+    engine.process.wait()
     assert all(_lives(pid) for pid in engine.pids.values())
 
     with EmbeddedServers(data_dir, durable=False) as servers:
         assert not any(_lives(pid) for pid in engine.pids.values())
         assert await read_everywhere(servers.endpoints) == {"postgres": ["tea"], "nats": ["tea"], "redis": ["tea"]}
+
+
+def test_an_engine_that_stops_leaves_no_guard(data_dir: Path) -> None:
+    with EmbeddedServers(data_dir, durable=False):
+        assert len(_guards(data_dir)) == 1
+    assert _guards(data_dir) == []
 
 
 async def test_a_killed_engine_whose_servers_were_killed_too_loses_nothing(data_dir: Path) -> None:
@@ -169,6 +205,11 @@ def test_a_process_elsewhere_or_with_another_name_is_never_touched(tmp_path: Pat
     for process in (elsewhere, named_otherwise):
         process.kill()
         process.wait()
+
+
+def _guards(data_dir: Path) -> list[psutil.Process]:
+    running = (one for one in psutil.process_iter(["cmdline"]) if GUARD in (one.info["cmdline"] or ()))
+    return [one for one in running if str(data_dir) in one.info["cmdline"]]
 
 
 def _lives(pid: int) -> bool:
