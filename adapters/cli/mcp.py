@@ -24,7 +24,7 @@ User = Annotated[
     typer.Option("--user-id", "--user", "-u", envvar="MNEMOLOG_USER", help="The user. Default: your login name."),
 ]
 WhichTools = Annotated[
-    ToolSet, typer.Option("--tools", help="`default` are three: add_memory, search_memory, get_context.")
+    ToolSet, typer.Option("--tools", help="`default` offers three: add_memory, search_memory, get_context.")
 ]
 Destructive = Annotated[bool, typer.Option("--destructive", help="Also offer the tools that delete and erase.")]
 
