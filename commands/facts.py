@@ -62,6 +62,9 @@ class WithDates(BaseModel):
         for name in ("since", "until"):
             if isinstance(given.get(name), str) and (start := start_of(given[name])):
                 given = {**given, name: start[0], f"{name}_precision": start[1]}
+            if given.get(f"{name}_precision") is not None and given.get(name) is None:
+                message = f"it says how exactly `{name}` is known, which is not set"
+                raise InvalidInput(message, field=f"{name}_precision", fix=f"set {name}, or omit it")
         return given
 
 

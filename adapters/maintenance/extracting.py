@@ -251,6 +251,8 @@ def fact_of(
     """
     planned = end_of_planned(one.predicate, one.object)
     until = one.until or (planned if planned and planned > said_at else None)
+    if one.action in (Action.END, Action.DENY):
+        until = None
     told = {name: value for name, value in (("rule", one.rule), (RELATION, one.relation)) if value}
     fields = {
         "subject": one.subject,
@@ -259,8 +261,8 @@ def fact_of(
         "literal": one.literal if one.object else True,
         "since": one.since,
         "since_precision": one.precisions.get(one.since) if one.since else None,
-        "until_precision": one.precisions.get(one.until) if one.until else None,
-        "until": until if one.action not in (Action.END, Action.DENY) else None,
+        "until": until,
+        "until_precision": one.precisions.get(until) if until else None,
         "confidence": one.confidence,
         "metadata": {"extractor": extractor, **told},
         "told_at": said_at,

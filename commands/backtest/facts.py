@@ -134,7 +134,7 @@ class FactReplay:
         fields = {
             "since": None if unsaid else payload.valid_from,
             "until": payload.valid_to,
-            "since_precision": payload.since_precision,
+            "since_precision": None if unsaid else payload.since_precision,
             "until_precision": payload.until_precision,
             "at": at,
             "told_at": payload.told_at,

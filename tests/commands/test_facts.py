@@ -5,6 +5,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from mnemolog.adapters.operations.facts import add_fact, end_fact
 from mnemolog.commands.fact_changes import EndFact, ForgetFact, RestoreFact, RetireFact
 from mnemolog.commands.naming import Seen
 from mnemolog.domain.errors import AmbiguousEntity, Erased, InvalidInput, NotFound, TransitionRefused
@@ -21,6 +22,7 @@ from mnemolog.events.graph import (
     RelationRestored,
     RelationRetired,
 )
+from mnemolog.events.fields import validated
 from tests.testkit.clock import START
 from tests.testkit.graph import Told, on, remembering, year
 
@@ -68,6 +70,18 @@ def test_repeating_a_value_is_an_observation_that_makes_it_surer() -> None:
     observed = told.payloads()[-1]
     assert isinstance(observed, RelationObserved)
     assert observed.confidence == pytest.approx(0.65)
+
+
+@pytest.mark.parametrize("name", ["since", "until"])
+def test_how_exactly_a_date_is_known_is_refused_without_the_date(name: str) -> None:
+    said = {"user_id": "ana", "subject": "me", "predicate": "lives_in", "object": "Rome", f"{name}_precision": "year"}
+    ends = {"user_id": "ana", "relation_id": str(uuid4()), "until_precision": "month"}
+    for model, fields in ((add_fact.request, said), (end_fact.request, ends)):
+        with pytest.raises(InvalidInput, match="which is not set") as refused:
+            validated(model, fields)
+        assert refused.value.field in fields
+        assert refused.value.fix.startswith("set ")
+    assert validated(add_fact.request, {**said, name: "2019"})
 
 
 @pytest.mark.parametrize(("predicate", "literal"), [("lives_in", None), ("has", False)])
