@@ -162,6 +162,8 @@ class Anchoring:
     async def hear(self) -> None:
         """Read what other processes anchored since: their commits may be deleted before the relay has read them."""
         place = await self._stream.last_place()
+        if place < self._heard:  # The stream was deleted and made anew.
+            self._heard = 0
         if place > self._heard:
             heard = [anchor async for line in self._stream.lines(self._heard) if (anchor := self._readable(line))]
             for anchor in heard:

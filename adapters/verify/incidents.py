@@ -84,7 +84,10 @@ class Incident:
 
 
 class Incidents:
-    """`load` reads stored incidents; `refresh` those that others added since. Storage errors are not raised."""
+    """`load` reads stored incidents; `refresh` those that others added since. Storage errors are not raised.
+
+    A stream that was deleted is made anew, and all that is known is published again.
+    """
 
     def __init__(
         self, path: Path, stream: AnchorStream, key: bytes, now: Callable[[], datetime], new_id: Callable[[], UUID]
@@ -200,12 +203,24 @@ class Incidents:
     async def _refresh(self) -> None:
         try:
             place = await self._stream.last_place()
-            if place > self._read_to:
-                async for line in self._stream.lines(self._read_to):
+            deleted = place < self._read_to
+            known = self._stored() if deleted else []
+            there = set[bytes]()
+            if place and place != self._read_to:
+                async for line in self._stream.lines(0 if deleted else self._read_to):
                     self._take(line)
-                self._read_to = place
+                    there.add(line)
+            self._read_to = place
+            if missing := [line for line in known if line not in there]:
+                await self._stream.publish(NODE, missing)
         except (NatsError, OSError, TimeoutError) as error:
             _logger.warning("incidents on JetStream cannot be read: %r", error)
+
+    def _stored(self) -> list[bytes]:
+        """The lines of all that is known."""
+        found = ({"incident": one.as_dict()} for one in self._found.values())
+        told = ({"acknowledged": id_, "at": at.isoformat(), "by": by} for id_, (at, by) in self._acknowledged.items())
+        return [self._line(body) for body in (*found, *told)]
 
     def _take(self, line: bytes) -> None:
         """Lines that no engine with this key wrote are ignored."""
@@ -223,7 +238,7 @@ class Incidents:
             return
 
     async def _write(self, body: Mapping[str, Any]) -> None:
-        line = canonical({"body": body, "mac": self._mac(body)})
+        line = self._line(body)
         try:
             # On disk when it returns; several processes may append, and a line torn by a crash spoils no other.
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -239,6 +254,9 @@ class Incidents:
             await self._stream.publish(NODE, [line])
         except (NatsError, OSError, TimeoutError) as error:
             _logger.warning("an incident went to its file only: %r", error)
+
+    def _line(self, body: Mapping[str, Any]) -> bytes:
+        return canonical({"body": body, "mac": self._mac(body)})
 
     def _mac(self, body: Mapping[str, Any]) -> str:
         return hmac.digest(self._key, canonical(body), "sha256").hex()

@@ -178,6 +178,27 @@ async def test_either_of_file_and_jetstream_is_enough_and_words_of_others_count_
 
 
 @pytest.mark.spec_part("X23")
+async def test_a_stream_that_was_deleted_is_made_anew_with_all_that_was_known(
+    victim: Engine, kept: Incidents, tmp_path: Path
+) -> None:
+    stream = f"MNEMOLOG_INCIDENTS_{tmp_path.name}"
+    other = beside(victim, tmp_path / "other.jsonl", stream)
+    for user in ("ana", "bob"):
+        await kept.record(removed(user), By.VERIFY, Done.REPORTED)
+    await kept.acknowledge([kept.open()[0].id], "ops")
+    await other.load()
+
+    await victim.nats.jetstream().delete_stream(stream)
+    await kept.record(removed("eve"), By.VERIFY, Done.REPORTED)
+
+    anew = beside(victim, tmp_path / "none.jsonl", stream)
+    await anew.load()
+    await other.refresh()
+    for one in (anew, other):
+        assert one.all() == kept.all()
+
+
+@pytest.mark.spec_part("X23")
 async def test_acknowledged_ones_leave_room_for_new_ones(kept: Incidents, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(incidents, "MOST_OPEN", 1)
     for user in ("ana", "bob"):

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
-from mnemolog.adapters.verify.anchor_stream import AnchorStream
+from mnemolog.adapters.verify.anchor_stream import ANCHORS, AnchorStream
 from mnemolog.adapters.verify.anchoring import Anchoring
 from mnemolog.adapters.verify.damage import Part
 from mnemolog.domain.errors import DatabaseRolledBack, TamperedEvent
@@ -94,6 +94,24 @@ async def test_what_another_process_anchored_is_known_though_the_relay_never_saw
         await victim.log.head(ana.stream)
 
 
+async def test_what_others_anchor_is_heard_after_the_stream_was_deleted(
+    victim: Engine, ana: Person, mallory: Attacker
+) -> None:
+    hearing, other = anchoring_of_another_process(victim), anchoring_of_another_process(victim, "other")
+    for _ in range(2):
+        other.take([event async for batch in victim.log.scan(ana.stream) for event in batch])
+        await other.flush()
+    await hearing.hear()
+    hearing.known.forget(ana.stream)
+
+    await victim.nats.jetstream().delete_stream(ANCHORS)
+    other.take([event async for batch in victim.log.scan(ana.stream) for event in batch])
+    await other.flush()
+    await hearing.hear()
+
+    assert hearing.known.seq(ana.stream) == await mallory.head()
+
+
 async def test_a_program_that_has_just_attached_refuses_what_its_engine_refuses(
     victim: Engine, ana: Person, mallory: Attacker
 ) -> None:
@@ -139,6 +157,6 @@ async def test_a_rollback_that_was_accepted_is_accepted_by_processes_that_hear_o
         assert one.known.seq(ana.stream) < last
 
 
-def anchoring_of_another_process(engine: Engine) -> Anchoring:
+def anchoring_of_another_process(engine: Engine, node: str = "another") -> Anchoring:
     key = engine.verifier.roots.derived("anchors")
-    return Anchoring(None, AnchorStream(engine.nats.jetstream()), engine.verifier.pool, key, now, "another", 10)
+    return Anchoring(None, AnchorStream(engine.nats.jetstream()), engine.verifier.pool, key, now, node, 10)
