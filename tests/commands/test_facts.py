@@ -12,6 +12,7 @@ from mnemolog.domain.errors import AmbiguousEntity, Erased, InvalidInput, NotFou
 from mnemolog.domain.memory import Status
 from mnemolog.domain.predicates import Predicate
 from mnemolog.events.event import Event
+from mnemolog.events.fields import validated
 from mnemolog.events.graph import (
     EntityObserved,
     RelationAsserted,
@@ -22,7 +23,6 @@ from mnemolog.events.graph import (
     RelationRestored,
     RelationRetired,
 )
-from mnemolog.events.fields import validated
 from tests.testkit.clock import START
 from tests.testkit.graph import Told, on, remembering, year
 
