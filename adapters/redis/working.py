@@ -44,6 +44,8 @@ UNREADABLE = (ValueError, RecursionError, TypeError, KeyError, AttributeError)
 SESSION_KEYS = "sess"
 # Prefix for keys of complete sessions, including what was deleted from them.
 WHOLE = "forgotten:"
+# How Redis begins its error about a key of another type.
+WRONG_TYPE = "WRONGTYPE"
 
 
 class OtherWorker(RedisError):
@@ -123,9 +125,15 @@ class WorkingStore:
     async def read(self, place: SessionPlace) -> Session | None:
         """The session of a place and its affect, in one round trip; None if expired, deleted, or never there.
 
-        TamperedRow if Redis lost one of them, or somebody else wrote it.
+        TamperedRow if Redis lost one of them, or somebody else wrote it or the index.
         """
-        blob, affect = await self._blobs_of(self.slots.of(place.stream), [place.key, place.affect_key])
+        slot = self.slots.of(place.stream)
+        try:
+            blob, affect = await self._blobs_of(slot, [place.key, place.affect_key])
+        except ResponseError as error:
+            if WRONG_TYPE not in str(error):
+                raise
+            raise TamperedRow(NAME, SESSIONS, {"key": slot.index}) from error
         return _session(place, blob, affect).read_at(self._now()) if blob is not None else None
 
     async def read_all(self, places: Sequence[SessionPlace]) -> dict[SessionPlace, Session]:
@@ -231,7 +239,7 @@ class WorkingStore:
         try:
             yield
         except ResponseError as error:
-            if "WRONGTYPE" in str(error):
+            if WRONG_TYPE in str(error):
                 for slot in self.slots.every:
                     own = [slot.progress, slot.total, slot.index, slot.stopped, slot.skipped, slot.quiet]
                     await self._mend(keys=own)
@@ -246,10 +254,19 @@ class WorkingStore:
 
     async def progress_of(self, streams: Sequence[StreamId]) -> Mapping[StreamId, int]:
         parts = self.slots.grouped(streams, lambda stream: stream)
-        async with self._mended():
-            known = await asyncio.gather(
-                *(self._redis.hmget(slot.progress, list(map(str, theirs))) for slot, theirs in parts.items())
-            )
+
+        async def read() -> Sequence[Sequence[bytes | str | None]]:
+            async with self._mended():
+                return await asyncio.gather(
+                    *(self._redis.hmget(slot.progress, list(map(str, theirs))) for slot, theirs in parts.items())
+                )
+
+        try:
+            known = await read()
+        except ResponseError as error:
+            if WRONG_TYPE not in str(error):
+                raise
+            known = await read()  # There is none since it was mended: everything is applied anew.
         found = zip(parts.values(), known, strict=True)
         return {stream: int(seq or 0) for theirs, values in found for stream, seq in zip(theirs, values, strict=True)}
 

@@ -312,6 +312,22 @@ async def test_a_reader_gets_a_lost_session_back_from_the_log(engine: Engine, re
     ]
 
 
+@pytest.mark.spec_part("X09")
+@pytest.mark.parametrize("name", ["progress", "keys"])
+async def test_the_reader_that_finds_a_key_of_another_type_is_answered(
+    engine: Engine, redis: Redis, user: str, name: str
+) -> None:
+    ana = Person(engine, user)
+    await ana.says("I moved to Lisbon")
+    said = await ana.caught_up()
+    whole = await engine.reads.session(ana.viewer, ana.thread, said)
+    key = f"mnemolog:working:1:{name}"
+    await redis.delete(key)
+    await redis.lpush(key, "x")
+
+    assert await engine.reads.session(ana.viewer, ana.thread, said) == whole
+
+
 @pytest.mark.spec_part("X05")
 async def test_no_write_of_any_process_comes_between_catching_up_and_swapping(engine: Engine, redis: Redis) -> None:
     """While a rebuild holds the store quiet, the worker of another process is told to come again."""
