@@ -10,6 +10,7 @@ from uuid import UUID, uuid5
 
 from pydantic import BaseModel, Field
 
+from mnemolog.adapters.deadline import read_within, write_within
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.commands.attention import SetAffect, SetFocus
 from mnemolog.commands.models import ChatModel
@@ -20,6 +21,7 @@ from mnemolog.domain.authority import names
 from mnemolog.domain.claims import Claim, Known, claims, judged
 from mnemolog.domain.entity import ME, proper_name
 from mnemolog.domain.errors import (
+    AppendTimeout,
     ConcurrencyConflict,
     Conflict,
     IdempotencyConflict,
@@ -27,6 +29,7 @@ from mnemolog.domain.errors import (
     MnemologError,
     NotFound,
     NotPermitted,
+    Overloaded,
 )
 from mnemolog.domain.hydration import stems
 from mnemolog.domain.minds.reflection import WRITE_NEEDED
@@ -128,8 +131,11 @@ async def respond(
     """Record the message, assemble the prompt, ask the chat model once, record its answer and what it plans.
 
     A message that was answered before gives the same answer. If the model fails, the message stays recorded, and the
-    same request may be repeated.
+    same request may be repeated. Each step has the deadline of its kind, and the model its own: there is none over all.
     """
+    settings = engine.settings
+    written = partial(write_within, settings.append_deadline)
+    read = partial(read_within, settings.read_deadline + settings.append_deadline)
     who = {
         "tenant": viewer.tenant,
         "user_id": viewer.user_id,
@@ -138,43 +144,45 @@ async def respond(
         "run_id": run_id,
     }
     said = {**who, "turn_id": turn_id, "role": "user", "speaker": speaker, "text": request.message, "actor": "user"}
-    receipt = await engine.writes.record_turn(said)
+    with _repeatable(turn_id):
+        receipt = await written(engine.writes.record_turn(said))
     message_id, answer_turn = engine.writes.handler.turn_id(turn_id), str(uuid5(ANSWERS, turn_id))
     answer_id = engine.writes.handler.turn_id(answer_turn)
-    if receipt.already and (earlier := await _answered(engine, viewer, message_id, answer_id)):
-        return earlier
-    moment = Moment(after=receipt.position)
-    prompted = await engine.reads.prompt(viewer, request, engine.writes.now(), moment, message_id, SystemRandom())
-    served = await engine.writes.handle(_served(who, prompted, message_id, answer_id))
-    shown = Response(
-        message_id=message_id,
-        answer_id=answer_id,
-        token=served.token,
-        prompted=prompted,
-        served_id=served.event_ids[0],
-        skipped=list(prompted.assembled.skipped),
-    )
-    if engine.models.chat is None:
-        shown.skipped.append(NO_MODEL)
-        return shown
-    with _repeatable(turn_id):
+    with _repeatable(turn_id, recorded=True):
+        if receipt.already and (earlier := await read(_answered(engine, viewer, message_id, answer_id))):
+            return earlier
+        moment = Moment(after=receipt.position)
+        told = engine.reads.prompt(viewer, request, engine.writes.now(), moment, message_id, SystemRandom())
+        prompted = await read(told)
+        served = await written(engine.writes.handle(_served(who, prompted, message_id, answer_id)))
+        shown = Response(
+            message_id=message_id,
+            answer_id=answer_id,
+            token=served.token,
+            prompted=prompted,
+            served_id=served.event_ids[0],
+            skipped=list(prompted.assembled.skipped),
+        )
+        if engine.models.chat is None:
+            shown.skipped.append(NO_MODEL)
+            return shown
         plan, used = await _asked(engine.models.chat, viewer.tenant, prompted.prompt)
         # The answer comes last: a request that ends before it is repeated whole, and what is known then is not doubled.
         writes = [
-            await _written(one, request.message)
+            await written(_written(one, request.message))
             for one in _planned(engine, who, request.message, message_id, plan, prompted.origin)
         ]
-    answer = {**who, "turn_id": answer_turn, "role": "assistant", "text": plan.answer, "actor": "assistant"}
-    metadata = {
-        "generation": used.model_dump(mode="json"),
-        **({WRITE_NEEDED: True} if plan.memory_write_needed else {}),
-    }
-    try:
-        last = await engine.writes.record_turn({**answer, "metadata": metadata})
-    except IdempotencyConflict:  # The same request was answered meanwhile.
-        if earlier := await _answered(engine, viewer, message_id, answer_id):
-            return earlier
-        raise
+        answer = {**who, "turn_id": answer_turn, "role": "assistant", "text": plan.answer, "actor": "assistant"}
+        metadata = {
+            "generation": used.model_dump(mode="json"),
+            **({WRITE_NEEDED: True} if plan.memory_write_needed else {}),
+        }
+        try:
+            last = await written(engine.writes.record_turn({**answer, "metadata": metadata}))
+        except IdempotencyConflict:  # The same request was answered meanwhile.
+            if earlier := await read(_answered(engine, viewer, message_id, answer_id)):
+                return earlier
+            raise
     claimed = _checked(viewer, prompted, plan.answer)
     return replace(shown, answer=plan.answer, token=last.token, writes=writes, claims=claimed, generation=used)
 
@@ -215,11 +223,13 @@ def _served(who: Mapping[str, Any], prompted: Prompted, message_id: str, answer_
 
 
 @contextmanager
-def _repeatable(turn_id: str) -> Iterator[None]:
+def _repeatable(turn_id: str, *, recorded: bool = False) -> Iterator[None]:
     try:
         yield
     except MnemologError as error:
-        again = f"the message is recorded: repeat the request with message_id {turn_id}"
+        if not recorded and not isinstance(error, AppendTimeout | Overloaded):
+            raise
+        again = f"{'the message is recorded: ' if recorded else ''}repeat the request with message_id {turn_id}"
         error.fix = f"{error.fix}; {again}" if error.fix else again
         raise
 

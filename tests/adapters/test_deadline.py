@@ -12,6 +12,8 @@ import pytest
 from mnemolog.adapters.cancellation import set_within
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.operations.memories import create, get, update
+from mnemolog.adapters.operations.messages import list_messages
+from mnemolog.adapters.operations.respond import respond
 from mnemolog.adapters.operations.webhooks import create_webhook
 from mnemolog.domain.errors import AppendTimeout, MnemologError, Overloaded, ReadTimeout
 from mnemolog.events.envelope import StreamId
@@ -82,6 +84,20 @@ async def test_a_read_ends_too(engine: Engine, user: str) -> None:
 
     assert took < DEADLINE + 0.8
     assert (await get.run(engine, request)).text == "Ana likes tea"
+
+
+async def test_each_step_of_an_answer_ends_and_its_error_says_how_to_go_on(engine: Engine, user: str) -> None:
+    request = validated(respond.request, {"user_id": user, "message": "I moved to Lisbon", "message_id": "q-1"})
+    for table in ("heads", "events"):
+        async with locked(engine, 60.0, table), asyncio.timeout(50.0):
+            with pytest.raises(MnemologError) as late:
+                await respond.run(hurried(engine), request)
+        assert isinstance(late.value, Overloaded | AppendTimeout | ReadTimeout)
+        assert late.value.fix.endswith("repeat the request with message_id q-1")
+
+    assert (await respond.run(engine, request)).prompt
+    [said] = (await list_messages.run(engine, validated(list_messages.request, {"user_id": user}))).items
+    assert said.text == "I moved to Lisbon"
 
 
 async def test_what_writes_to_a_table_of_its_own_is_not_said_not_to_be_written(engine: Engine, user: str) -> None:
