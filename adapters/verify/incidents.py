@@ -218,9 +218,10 @@ class Incidents:
 
     def _stored(self) -> list[bytes]:
         """The lines of all that is known."""
-        found = ({"incident": one.as_dict()} for one in self._found.values())
-        told = ({"acknowledged": id_, "at": at.isoformat(), "by": by} for id_, (at, by) in self._acknowledged.items())
-        return [self._line(body) for body in (*found, *told)]
+        lines = [self._line({"incident": one.as_dict()}) for one in self._found.values()]
+        for id_, (at, by) in self._acknowledged.items():
+            lines.append(self._line({"acknowledged": id_, "at": at.isoformat(), "by": by}))
+        return lines
 
     def _take(self, line: bytes) -> None:
         """Lines that no engine with this key wrote are ignored."""
