@@ -161,7 +161,8 @@ _LEFT = (
     r"|withdrawn from|opted out of|(?:pulled|backed|bailed|dropped) out of|bailed on|done(?= \w+ing\b)"
     r"|(?:can't|cannot|can not|couldn't|won't|not going to)(?= (?:do|make|go)\b) (?:do|make it to|go to)"
     r"|\bno(?= (?:[\w'-]+ ){1,3}for (?:me|us)\b)"
-    r"|resigned from|came off|come off|(?:took|taken) (?:me|us|him|her) off|broke up with|split up with|finished with"
+    r"|resigned from|not going back to|traded(?: in)?"
+    r"|came off|come off|(?:took|taken) (?:me|us|him|her) off|broke up with|split up with|finished with"
     r"|not(?= \w+ing (?:any ?more|for a while|at the moment)\b)|no longer(?= \w+ing\b))"
 )
 _DENIED = re.compile(rf"{_NOT}{_SOME}(?=$|\W*$|,|\.|;| (?:and|but|so|any|after))|{_IS_OVER}|{_LEFT} {_SOME}")

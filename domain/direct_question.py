@@ -14,7 +14,8 @@ from mnemolog.domain.text import name_key, without_questions
 
 KIN = (
     "wife|husband|fiancée?|fiancee?|girlfriend|boyfriend|(?:grand|god|step)?(?:mother|father|mum|mom|dad|son|daughter)"
-    "|grandma|grandpa|granny|gran|nan|nana|grandd?ad|(?:step|half[- ])?(?:sister|brother)|cousin|aunt|uncle|niece"
+    "|grandma|grandpa|granny|gran|nan|nana|grandd?ad|mam|gogo|nonna|oma|abuela|ah ma"
+    "|opa|nonno|abuelo|(?:step|half[- ])?(?:sister|brother)|cousin|aunt|uncle|niece"
     "|nephew"
     "|(?:mother|father|sister|brother|son|daughter)-in-law"
 )
@@ -87,7 +88,8 @@ _UNCAPITALISED = tuple(
 _OWN = {
     "birthday": re.compile(
         r"\b(?:my|your) (?:\w+ )?(?:birthday|bday|date of birth)\b(?! (?:present|gift|wish|cake|party|card))"
-        r"|\b(?:i|you)(?:'m| was| were) (?:\w+ )?born\b|\bi turn(?:ed)? \d|^(?:[\w ]+: )?(?:birthday|date of birth)\b",
+        r"|\b(?:i|you)(?:'m| was| were) (?:\w+ )?born\b|\bi turn(?:ed)? \d|(?:^|[.!?] )turned \d\d?\b"
+        r"|^(?:[\w ]+: )?(?:birthday|date of birth)\b",
         re.IGNORECASE,
     ),
     "phone number": re.compile(
@@ -175,7 +177,8 @@ class Direct:
         """What such a relative is called, such as `mum` and `mother`."""
         plain = self.relative and "-" not in self.relative
         alike = hydration.alike_words(hydration.stems(self.relative)) - _ANY if plain else ()
-        return frozenset({self.relative, *alike} - {""})
+        spelt = _IN_TWO_WORDS if "grandmother" in alike else frozenset[str]()
+        return frozenset({self.relative, *alike, *spelt} - {""})
 
     @property
     def predicates(self) -> frozenset[str]:
@@ -292,6 +295,16 @@ _SIZE = re.compile(r"\W*[Ww]hat size(?: of)? (?P<worn>[a-z]{3,}?)s? (?:do|am) I 
 _MINE = re.compile(rf"\W*(?:[Ww]hat|[Ww]hich) {_NOUN} (?:am I|are we) (?:with|at){_NOW}\W*")
 
 
+def relative_words(question: str) -> frozenset[str]:
+    """What a relative of the user may be called of whom a question without a name speaks.
+
+    >>> sorted(relative_words("Where does my granddad live?"))[:2], sorted(relative_words("Where do I live?"))
+    (['grandad', 'granddad'], [])
+    """
+    found = _RELATIVE.search(question.replace("’", "'"))
+    return Direct(relative=found["kin"].lower()).kin if found else frozenset()
+
+
 def only_of(question: str) -> frozenset[str]:
     """The stems of what somebody is to the user, if the question speaks of the user only as of theirs.
 
@@ -311,6 +324,7 @@ _THEIRS = re.compile(
 )
 # What may mean another relative.
 _ANY = frozenset({"family", "relative", "parent"})
+_IN_TWO_WORDS = frozenset({"ah ma"})
 _WORD = re.compile(r"[^\W_]+")
 # `She lives in Berlin.`
 _GOES_ON = re.compile(r"\W*(?:she|he|they)\b", re.IGNORECASE)

@@ -70,6 +70,10 @@ _ENGLISH_WORDS = (
     " could would should the my your his her their"
 )
 _ENGLISH = frozenset(_ENGLISH_WORDS.split())
+# A sort of things, such as `HRT` in `What HRT am I on?`, is no name.
+_SORT_ASKED = re.compile(
+    r"\b(?:[Ww]hat|[Ww]hich) (?P<sort>[A-Z][\w-]*) (?:am|are|do|did|was|were|have|should) (?:I|we)\b"
+)
 # A question of these alone asks for no more than who somebody is.
 _ONLY_ASKING = _SELF_IN_ENGLISH | {"who", "what", "am", "are"}
 _SENTENCE_ENDS = ("", ".", "!", "?", ":", '"', "“", "„", "«", "¿", "¡")
@@ -93,10 +97,10 @@ work works job employer employed company firm office occupation profession caree
 manager boss supervisor lead chief reports
 landlord landlady
 married husband wife spouse partner wedding engaged girlfriend boyfriend fiance fiancee hubby
-mother mom mum mama mommy mummy
+mother mom mum mama mommy mummy mam mammy
 father dad papa daddy
-grandmother grandma granny gran nan nana
-grandfather grandpa grandad granddad
+grandmother grandma granny gran nan nana gogo nonna oma abuela
+grandfather grandpa grandad granddad opa nonno abuelo
 parent parents > mother mom mum mama mommy mummy father dad papa daddy
 grandparent: grandmother grandma granny gran nan nana grandfather grandpa grandad granddad
 child children kid kids parent: son daughter
@@ -165,12 +169,13 @@ def capitalised_names(text: str) -> tuple[str, ...]:
     if _is_german(text):
         return ()
     words = list(islice(WORD.finditer(text), WORDS_READ))
+    sort = _SORT_ASKED.search(text)
     found: list[list[str]] = []
     end = -1
     for place, match in enumerate(words):
         name = without_possessive(match[0])
         after = words[place + 1] if place + 1 < len(words) else None
-        if not _is_name(text, match, after):
+        if not _is_name(text, match, after) or (sort and match.start() == sort.start("sort")):
             continue
         if end >= 0 and text[end : match.start()] == " ":
             found[-1].append(name)

@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from mnemolog.domain import hydration
-from mnemolog.domain.answers import tells_person
+from mnemolog.domain.answers import tells_age, tells_person
 from mnemolog.domain.asked import asks_why
-from mnemolog.domain.direct_question import KIN, only_of
+from mnemolog.domain.direct_question import KIN, only_of, relative_words
 from mnemolog.domain.extraction.clauses import DROPPED_G
 from mnemolog.domain.extraction.rule import DRUG, form
 from mnemolog.domain.extraction.times import DAY, MONTH
 from mnemolog.domain.extraction.vocabulary import AGES, CARS, MODELS, MODELS_IN_SMALL, ONE_OF, PETS, RELATIONS, SOME_OF
 from mnemolog.domain.state import reported
-from mnemolog.domain.text import normalize_name
+from mnemolog.domain.text import normalize_name, without_questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,7 @@ class Wanted:
     pets, the sort.
 
     `kin`: what somebody with a name is to the user, as in "my colleague Marta", who may share it with a sister.
+    `relative`: what a relative whom the question does not name may be called, as `mum` and `mother` are.
     """
 
     slot: Slot
@@ -52,6 +53,12 @@ class Wanted:
     drug: str = ""
     kin: str = ""
     animal: str = ""
+    relative: frozenset[str] = frozenset()
+
+    @property
+    def of_other(self) -> bool:
+        """Whether it is of somebody else than the user."""
+        return bool(self.names or self.relative)
 
     def by(self, speaker: str) -> "Wanted":
         """The slot in a message of this speaker, who is "I" in it."""
@@ -66,7 +73,9 @@ class Wanted:
         >>> wanted_slot("How much do I weigh?").told_in("Tom is 89 kg")
         False
         """
-        if not self.names and reported(text):
+        if self.relative and self.slot.name == "age":
+            return self._tells_age_of_relative(text)
+        if not self.of_other and reported(text):
             return False
         return any(self._is_told(one) for one in _SENTENCE.split(text[:_LONGEST]))
 
@@ -79,10 +88,30 @@ class Wanted:
             return False
         if self.slot.name == "age":
             return any(_age_of(one).search(sentence) for one in self.names)
+        if self.relative:
+            return self._speaks_of_relative(sentence) and self.slot.told.search(sentence) is not None
+        if self.names and self.slot.name == "home":
+            whose = "|".join(map(re.escape, self.names))
+            if re.search(rf"\b(?:{whose}){_IS_IN}", sentence):
+                return True
+            sentence = re.sub(rf"\b(?:{whose})'s room\b", "", sentence)
         if self.names:
             named = all(re.search(rf"\b{re.escape(one)}\b", sentence, re.I) for one in self.names)
             return named and self.slot.told.search(sentence) is not None
         return any(not of_another for of_another in _told_of_others(sentence, self.slot))
+
+    def _tells_age_of_relative(self, text: str) -> bool:
+        """Also in the sentences that go on about them: `Dad came by. He's 71`."""
+        of_them = False
+        for sentence in _SENTENCE.split(without_questions(text[:_LONGEST])):
+            of_them = self._speaks_of_relative(sentence) or (of_them and _GOES_ON.match(sentence) is not None)
+            if of_them and tells_age(sentence):
+                return True
+        return False
+
+    def _speaks_of_relative(self, sentence: str) -> bool:
+        words = "|".join(map(re.escape, self.relative))
+        return re.search(rf"(?<!'s )(?<!\bhis )(?<!\bher )(?<!\btheir )\b(?:{words})\b", sentence, re.I) is not None
 
 
 def wanted_slot(question: str) -> Wanted | None:
@@ -93,6 +122,10 @@ def wanted_slot(question: str) -> Wanted | None:
     """
     slot = None if asks_why(question) else next((one for one in SLOTS if one.asked.search(question)), None)
     names = tuple(one for one in hydration.capitalised_names(question) if f" at {one}" not in question)
+    if slot and slot.name in _OF_RELATIVES and not names:
+        pet = _AN_ANIMAL.search(question) if slot.name == "age" else None
+        if relative := frozenset({pet[1].lower()}) if pet else relative_words(question):
+            return Wanted(slot, relative=relative)
     if slot is None or not (names or only_of(question) <= hydration.stems(slot.words)):
         return None
     if not names and (slot.name in _OF_SOMEBODY or _OF_OTHERS.search(question)):
@@ -160,12 +193,20 @@ _BOSS_DOES = re.compile(
 )
 _OF_SOMEBODY = ("age", "death")
 """Slots of somebody who is named."""
+_OF_RELATIVES = ("home", *_OF_SOMEBODY)
+"""Slots that may be of a relative whom the question does not name."""
+# Where somebody is, unless only for some days.
+_IS_IN = (
+    r"(?:'s| is)(?: (?:now|still|back|over|away|living|based))* in (?!(?:Hospital|A&E)\b)[A-Z]"
+    r"(?!.*\b(?:for (?:the|an?|two|three|this)|until|till|today|tonight|this week(?:end)?|hospital|ward)\b)"
+)
 _SHORTEST = 4
 _BESIDE = 8
 _LONGEST = 4_000  # Characters of a message that are looked at.
 _OF_OTHERS = re.compile(r"\b(?:he|she|they|his|her|their|him|them|you|your)\b", re.IGNORECASE)
 _OF_THEIR_KIN = re.compile(rf"\b[A-Z][\w-]*'s (?:[a-z]+ )?(?:{KIN})\b(?!-)")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_GOES_ON = re.compile(r"\W*(?:she|he|they)\b", re.IGNORECASE)
 _NAMED_KIN = re.compile(r"\b(?:[Mm]y|[Oo]ur) (?:[a-z]+ )?([a-z]{3,}) (?=[A-Z])")
 _RELATIVE = f"(?:{ONE_OF}|{SOME_OF}|{PETS}|mate|kids?|son|parents?|ex)"
 _NO_NAME = r"(?i:it|that|this|here|there|what|where|how|who|let|the|a|an|and|but|so|then|today|now|my|our)"
@@ -248,15 +289,16 @@ SLOTS = (
         "employer",
         r"\bwho\b.*\bwork(?:s|ing)? for\b|\b(?:where|since when|how long)\b.*\bwork(?:s|ed|ing)?\b|\bsince when (?:am|are|is) .* at\b|\b(?:employer|company)\b",
         r"\bwork(?:s|ing|ed)? (?:at|for|with)\b|\b(?:start(?:s|ed|ing)?|join(?:s|ed|ing)|sign(?:ed|ing) (?:on|up)|employed|hired|transferr\w+) (?:\w+ )?(?:at|with|by)\b"
-        r"|\b(?:job|contract|post|position|role|shifts?|(?<!\b[Mm]y )(?<!\b[Oo]ur )(?!(?:[Mm]y|[Oo]ur) ){OCCUPATION}|first (?:day|week|month|shift)) (?:at|with|for|in)\b|\bjoined (?:\w+ ){1,3}as\b|\bhired (?:me|us)\b|\b(?:took|taken) (?:me|us) on\b|\b(?:driv|teach|cook|nurs)(?:e|es|ing) (?:\w+ ){1,2}(?:for|at)\b",
+        r"|\b(?:job|contract|post|position|role|shifts?|(?<!\b[Mm]y )(?<!\b[Oo]ur )(?<!(?<!\bam )(?<!'m )\b[Tt]he )(?!(?:[Mm]y|[Oo]ur) ){OCCUPATION}|apprentice\w*|trainee\w*|intern(?:ship)?|first (?:day|week|month|shift)) (?:at|with|for|in)\b|\bjoined (?:\w+ ){1,3}as\b|\bhired (?:me|us)\b|\b(?:took|taken) (?:me|us) on\b|\b(?:driv|teach|cook|nurs)(?:e|es|ing) (?:\w+ ){1,2}(?:for|at)\b",
         "work started joined job hired employed contract company",
         "works_at",
     ),
     _slot(
         "occupation",
-        r"\bwhat\b.*\b(?:job|profession|occupation|job title|for work|for a living)\b|\bwhat (?:do|does) \w+ do\W*$",
+        r"\bwhat\b.*\b(?:job|profession|occupation|job title|for work|for a living)\b|\bwhat (?:do|does) \w+ do\W*$"
+        r"|\bdo (?:i|we) (?:still )?have (?:a|any) (?:job|work)\b|\bam i (?:still )?(?:working|employed|unemployed|out of work)(?: now| at the moment)?\W*$",
         r"\b(?:an?|as|am|i'm|im) {OCCUPATION}|\b(?:work(?:s|ing|ed)? as|promoted|job|retrain\w+|apprentice\w*|acting|act up|team lead\w*|in charge|retired|retiring"
-        r"|laid off|redundan\w+|unemployed|self-employed|freelanc\w+|start(?:ed|s|ing) (?:\w+ ){0,2}?(?:as|with|at|for)|got on)\b",
+        r"|laid off|redundan\w+|let me go|finish(?:ed|ing)? up|last (?:day|shift) (?:at|in)|unemployed|self-employed|freelanc\w+|start(?:ed|s|ing) (?:\w+ ){0,2}?(?:as|with|at|for)|got on)\b",
         "job work promoted started lead career retired freelance",
         "job_title works_at",
     ),
@@ -291,7 +333,7 @@ SLOTS = (
     ),
     _slot(
         "car",
-        r"\b(?:car|vehicle)\b|\bwhat (?:do|does|am|is) \w+ driv",
+        r"\b(?:car|vehicle)\b|\bwhat (?:do|does|am|is) \w+ driv|\b(?:do|can) i (?:still )?drive\W*$|\b(?:what|which) (?:truck|van|pickup) do",
         rf"(?-i:\b(?:{CARS}|{MODELS})\b)|\b(?:{CARS}|{MODELS_IN_SMALL})\b|\b(?:my|our|the|a|new|old|second-hand) (?:car(?! park| boot| seat)|van|motor|hatchback|automatic|estate|pickup|truck|minivan)\b",
         "car van drive drives driving bought",
         "drives",
@@ -326,10 +368,17 @@ SLOTS = (
     ),
     _slot(
         "death",
-        r"\bwhen did\b.*\b(?:die|pass)\b|\b(?:still alive|is \w+(?: \w+)? dead)\b",
-        r"\b(?:died|dead|passed(?: away| on)?(?! (?:the|my|his|her|out|by|it|with)\b)|lost|no longer with us|slipped away)\b",
-        "died passed away lost funeral death",
+        r"\bwhen did\b.*\b(?:die|pass)\b|\b(?:alive|is \w+(?: \w+)? dead)\b",
+        r"\b(?:died|dead|passed(?: away| on)?(?! (?:the|my|his|her|out|by|it|with)\b)|lost|no longer with us|slipped away|did(?:n't| not) make it)\b"
+        r"|(?:'s| is) gone(?=[.,!;]|\W*$)",
+        "died passed away lost gone funeral death",
         "died",
+    ),
+    _slot(
+        "phone",
+        r"\b(?:what|which)\b.*\b(?:phone|mobile)\b.*\b(?:i|we) (?:now )?(?:use|have|own|got|using)\b",
+        r"\b(?:iphone|pixel|galaxy|samsung|fairphone|oneplus|xiaomi|motorola|nokia)\b(?! (?:watch|buds|tablet|tab|tv|charger|case)\b)",
+        "iphone pixel galaxy samsung phone mobile",
     ),
     _slot(
         "phone number",

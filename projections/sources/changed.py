@@ -54,10 +54,23 @@ def changes_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
         if not told:
             continue
         before = (hit for hit in found[: found.index(later)] if was_told_before(hit, later))
-        if changed := next((hit for hit in before if _is_changed_by(asked, hit, later, told)), None):
+        changed = next((hit for hit in before if _is_changed_by(asked, hit, later, told)), None)
+        if changed and _WHETHER.match(asked.question.text):
+            changed = _best_of_same_names(asked, changed, found[: found.index(later)])
+        if changed:
             found.remove(later)
             found.insert(found.index(changed), replace(later, score=changed.score))
     return found
+
+
+def _best_of_same_names(asked: Asked, changed: Hit, before: Sequence[Hit]) -> Hit:
+    """The best hit with those names of the question that what changed has: one who backed out of a house in Cork does
+    not move to Cork, of which another message may tell.
+    """
+    names = hydration.stems(" ".join(hydration.capitalised_names(asked.question.text)))
+    named = names & hydration.stems(changed.text)
+    alike = (hit for hit in before if named and named <= hydration.stems(hit.text))
+    return next(alike, changed)
 
 
 def corrections_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -114,7 +127,8 @@ def _was_just_told(hit: Hit, later: Hit) -> bool:
 
 
 _WHETHER = re.compile(
-    r"\W*(?:(?:when|how often|(?:on )?(?:what|which) (?:day|time)s?) )?(?:am|is|are|do|does|did|have|has|will)\b",
+    r"\W*(?:what did (?:i|we) do with|what became of"
+    r"|(?:(?:when|how often|(?:on )?(?:what|which) (?:day|time)s?) )?(?:am|is|are|do|does|did|have|has|will))\b",
     re.IGNORECASE,
 )
 _OF_NOW = re.compile(
@@ -186,6 +200,7 @@ def _of_kind(asked: Asked, hit: Hit, told: Change) -> bool:
 # Who somebody is and where they live does not change with a date.
 _OF_CHANGE = re.compile(
     r"\W*(?:when|how (?:much|many|long)|(?:what|which) (?:day|date|time)|what happened"
+    r"|what did (?:i|we) do with|what became of"
     r"|is|are|am|do|does|did|will|ha[sv]e?)\b",
     re.IGNORECASE,
 )

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 from mnemolog.domain import hydration
 from mnemolog.domain.change import changes
@@ -25,7 +26,8 @@ def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     if asked.slot is None or asked.ahead or not (told := _telling(asked, asked.slot, hits)):
         return hits
     slot, since = asked.slot.slot, _SINCE.search(asked.question.text) is not None
-    if not since and not asked.past and (newer := _newer_facts(asked, asked.slot, told, hits)):
+    began = _BEGAN.search(asked.question.text) is not None
+    if not since and not began and not asked.past and (newer := _newer_facts(asked, asked.slot, told, hits)):
         best = hits[0].score
         ids = {hit.id for hit in newer}
         return [*(replace(hit, score=best) for hit in newer), *(hit for hit in hits if hit.id not in ids)]
@@ -33,12 +35,16 @@ def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     if since:
         shared = {hit.id: len(hydration.stems(hit.text) & asked.stems) for hit in told}
         first = min(told, key=lambda hit: (-shared[hit.id], hit.date))
+    elif began:
+        first = min(told, key=lambda hit: hit.date)
     else:
         first = max(told, key=lambda hit: hit.date)
-    marks = slot.figure and not since and not asked.past
+        if slot.name == "employer" and not asked.past:
+            first = _job_beside(first, told)
+    marks = slot.figure and not since and not began and not asked.past
     best, found = first.score, list[Hit]()
     for hit in hits:
-        one = hit if hit.kind != MESSAGE or hit.id in ids or asked.slot.names else no_answer(hit)
+        one = hit if hit.kind != MESSAGE or hit.id in ids or asked.slot.of_other else no_answer(hit)
         older_fact = is_older_fact(hit, first) and hit.row["details"]["predicate"] in slot.predicates
         if hit.kind == MESSAGE or older_fact:
             best = max(best, one.score)
@@ -49,13 +55,31 @@ def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     return by_score(found)
 
 
+def _job_beside(latest: Hit, told: Sequence[Hit]) -> Hit:
+    """The new job that was told shortly before the last day at the former one, if that was told last."""
+    if _LAST_DAY.search(latest.row["text"]) is None:
+        return latest
+    stems = hydration.stems(latest.row["text"]) - _OF_WORK
+    other = [hit for hit in told if stems.isdisjoint(hydration.stems(hit.row["text"]) - _OF_WORK)]
+    recent = [hit for hit in other if latest.date - hit.date <= _HANDOVER]
+    return max(recent, key=lambda hit: hit.date, default=latest)
+
+
+_LAST_DAY = re.compile(r"\b(?:last|final) (?:day|shift|week)\b", re.IGNORECASE)
+_OF_WORK = hydration.stems("job work working start started day shift week month year contract company")
+_HANDOVER = timedelta(days=92)
+"""For how long before somebody leaves a job they may have told of the next one."""
 _SINCE = re.compile(r"\b(?:since when|how long|when did)\b", re.IGNORECASE)
+_BEGAN = re.compile(
+    r"\b(?:(?:start(?:ed)?|beg[ai]n) (?:out )?(?:on|with|at)|at first|originally|initially|to begin with)\W*$",
+    re.IGNORECASE,
+)
 
 
 def _newer_facts(asked: Asked, wanted: Wanted, told: Sequence[Hit], hits: Sequence[Hit]) -> Sequence[Hit]:
     """The facts about the user that fill a slot since a day on which no message had told it yet."""
     latest = max(hit.date for hit in told)
-    if wanted.names or wanted.drug or wanted.animal:
+    if wanted.of_other or wanted.drug or wanted.animal:
         return ()
     own = (hit for hit in hits if hit.kind == FACT and name_key(hit.row["details"]["subject"] or "") == asked.own_name)
     facts = (hit for hit in own if hit.current)
@@ -68,7 +92,7 @@ def _telling(asked: Asked, wanted: Wanted, hits: Sequence[Hit]) -> Sequence[Hit]
     if asked.past and not spans:
         return []
     said = [hit for hit in hits if tells_something(hit) and hit.row["role"] == Role.USER and is_told(wanted, hit)]
-    if wanted.slot.name == "home" and not wanted.names:
+    if wanted.slot.name == "home" and not wanted.of_other:
         said = [*(hit for hit in said if not _fell_through(hit, hits)), *_arrivals(hits)]
     then = [hit for hit in said if not spans or hit.date < max(span.end for span in spans)]
     # Of two who share a name, the one who is what the question says.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from mnemolog.domain import hydration
-from mnemolog.domain.answers import asked_who, introduces, tells_age, tells_person, told_by
+from mnemolog.domain.answers import asked_who, introduces, tells_person, told_by
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.ranking import OUTSIDE, Signals
@@ -155,23 +155,21 @@ def newest_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     """Of messages of one speaker that answer a question about the present about equally well, the newest first.
 
     They have the same words of the question, most of it: `The choir is on Tuesdays`, `The choir is on Thursdays now`.
-    However old somebody was said to be, they are older now.
     """
     question = asked.question.text
-    latest, age = _LATEST.search(question) is not None, told_by(question) is tells_age
-    stems = asked.stems - _OF_AGE_OR_LATEST if latest or age else asked.stems
+    latest = _LATEST.search(question) is not None
+    stems = asked.stems - _OF_LATEST if latest else asked.stems
     if not stems or (not latest and (not asked.present or asked.past)):
         return hits
     alike = dict[tuple[object, ...], list[int]]()
     for place, hit in enumerate(hits):
         told = without_questions(hit.row["text"]) if tells_something(hit) else ""
         words = hydration.stems(told) & stems
-        if len(words) > ENOUGH * len(stems) and (not age or tells_age(told)):
+        if len(words) > ENOUGH * len(stems):
             alike.setdefault((hit.row["speaker"], hit.row["role"], words), []).append(place)
     found = list(hits)
     for places in alike.values():
-        least = 0.0 if age else ABOUT_EQUAL * hits[places[0]].score
-        equal = [place for place in places if hits[place].score >= least]
+        equal = [place for place in places if hits[place].score >= ABOUT_EQUAL * hits[places[0]].score]
         newest = sorted((hits[place] for place in equal), key=lambda hit: hit.date, reverse=True)
         for place, hit in zip(equal, newest, strict=True):
             found[place] = replace(hit, score=hits[place].score)
@@ -179,7 +177,7 @@ def newest_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
 
 
 _LATEST = re.compile(r"\b(?:latest|newest|most recent)\b", re.IGNORECASE)
-_OF_AGE_OR_LATEST = hydration.stems("old age latest newest most recent")
+_OF_LATEST = hydration.stems("latest newest most recent")
 
 
 def trusted_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:

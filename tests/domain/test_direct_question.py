@@ -71,6 +71,8 @@ def test_other_questions_ask_nothing_directly(question: str) -> None:
         ("When is my birthday?", "my mum's birthday is on 8 March", False),
         ("When is my birthday?", "I'm going to Japan, it's my 40th birthday present", False),
         ("When is my birthday?", "My birthday is on 8 March", True),
+        ("When is my birthday?", "Turned 80 yesterday. Kay made a cake", True),
+        ("When is my birthday?", "Kay turned 80 yesterday", False),
         ("When was I born?", "The user's birthday is 8 March", True),
         ("What is my email address?", "You can reach me at ana@example.com", True),
         ("What is Paul's job?", "Paul is a teacher in Bremen.", True),

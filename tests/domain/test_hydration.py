@@ -44,6 +44,8 @@ def test_a_question_may_speak_of_the_user(text: str, speaks: bool) -> None:
         ("Was macht der Hund von Petra?", ()),
         ("What hat was Petra wearing in the war?", ("Petra",)),
         ("where does john live", ()),
+        ("What HRT am I on?", ()),
+        ("I know what HRT Ana takes", ("HRT Ana",)),
         ("Explain my job. Describe Ana.", ("Ana",)),
         ("Petra's office? Bob is where?", ("Petra", "Bob")),
         ("", ()),

@@ -938,6 +938,44 @@ async def test_a_weight_and_a_car_that_nothing_tells_are_said_to_be_unknown(mode
         ),
         ("Did I go to Lisbon?", ["The conference in Lisbon is in May.", "pulled out of lisbon"], "pulled out"),
         (
+            "Did we move to Bartlett?",
+            [
+                "Looking at a house in Bartlett.",
+                "Offer accepted, we move to Bartlett in May!",
+                "Backed out of the house. so we stay here for now.",
+            ],
+            "Backed out",
+        ),
+        (
+            "What did I do with the Golf?",
+            ["It's a 2012 Golf and it owes me nothing", "Traded the Golf in for a Yaris"],
+            "Traded",
+        ),
+        (
+            "Where do I work?",
+            [
+                "Late shifts at the call centre again.",
+                "Got in! Electrical apprentice with Moodley & Sons, from March",
+                "Last shift at the call centre done.",
+            ],
+            "Moodley",
+        ),
+        (
+            "What dose of Evorel did I start on?",
+            [
+                "The GP put me on Evorel 25, a patch twice a week",
+                "Review done, patch up to Evorel 50, still twice weekly",
+            ],
+            "Evorel 25",
+        ),
+        ("Is my grandmother still alive?", ["Gogo is in hospital.", "Gogo passed away.", "My gran's flat"], "passed"),
+        ("Where does my mother live?", ["Mum is home with us for now.", "Mam got a place in Carrig Lodge"], "Carrig"),
+        (
+            "Am I still in the league?",
+            ["Bowling league: third!", "Not going back to the league this fall."],
+            "Not going",
+        ),
+        (
             "What day do we leave for Malta?",
             [
                 "We booked it, Malta, leaving the 28th of June.",
