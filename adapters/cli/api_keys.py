@@ -39,14 +39,16 @@ def create(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="The caller's name, as shown in events and history.")],
     agents: Annotated[
-        list[str] | None, typer.Option("--agents", help="An agent it may act for; repeatable. Default: all agents.")
+        list[str] | None,
+        typer.Option("--agents", "--agent", "-a", help="An agent it may act for; repeatable. Default: all agents."),
     ] = None,
     users: Annotated[
-        list[str] | None, typer.Option("--users", help="A user it may access; repeatable. Default: all users.")
+        list[str] | None,
+        typer.Option("--users", "--user", "-u", help="A user it may access; repeatable. Default: all users."),
     ] = None,
     roles: Annotated[
         list[str] | None,
-        typer.Option("--roles", help=f"One of {', '.join(Role)}; repeatable. Default: read and write."),
+        typer.Option("--roles", "--role", help=f"One of {', '.join(Role)}; repeatable. Default: read and write."),
     ] = None,
     tenant: Annotated[
         str | None, typer.Option("--tenant", help="The tenant. Default: the tenant in the settings.")

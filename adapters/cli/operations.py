@@ -178,7 +178,7 @@ def _help(field: FieldInfo) -> str:
     """The description, the allowed values and the default of a field."""
     annotation = _without_none(field.annotation)
     parts = [description_of(field)]
-    if choices := _choices(field.annotation):
+    if len(choices := _choices(field.annotation)) > 1:
         parts.append(f"One of {', '.join(choices)}.")
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         parts.append(f"As NAME=VALUE, where NAME is one of {', '.join(annotation.model_fields)}; repeatable.")

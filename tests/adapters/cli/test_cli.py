@@ -343,6 +343,13 @@ def test_help_begins_with_what_a_new_user_looks_for() -> None:
     assert panels == ["Options", *ORDER]
 
 
+def test_help_lists_the_values_of_an_option_only_if_it_takes_no_others() -> None:
+    shown = CliRunner().invoke(app.app, ["fact", "list", "--help"]).output
+
+    assert "One of any" not in shown
+    assert "One of strong, eventual." in " ".join(shown.replace("│", " ").split())
+
+
 @pytest.mark.parametrize(("number", "shown"), [(0, "0 memories"), (1, "1 memory"), (1200, "1,200 memories")])
 def test_a_count_of_one_is_singular(number: int, shown: str) -> None:
     assert output.count(number, "memory", "memories") == shown
