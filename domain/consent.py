@@ -40,12 +40,12 @@ def due(expires_at: datetime, now: datetime) -> bool:
     return now >= expires_at
 
 
-def require_word_of(actor: str, field: str = "consent") -> None:
+def require_word_of(actor: str) -> None:
     """Refuse consent given by an agent together with its proposal; a principal needs the role."""
     if actor.startswith(AGENT):
         raise ConsentRequired(
             f"{actor!r} cannot consent to its own proposal",
-            field=field,
+            field="consent",
             fix="omit it, and let the user grant the proposal",
         )
 

@@ -260,13 +260,11 @@ _ENDINGS = ("ingly", "ies", "ing", "ied", "ers", "ic", "ed", "es", "er", "or", "
 class Match:
     """How one fact answers a question.
 
-    `words`: the stems of the question that it has; `alike`: those that ask for the same as a word of it; `similarity`:
-    to the question, in [0, 1].
+    `words`: the stems of the question that it has; `alike`: those that ask for the same as a word of it.
     """
 
     words: frozenset[str]
     alike: frozenset[str] = frozenset()
-    similarity: float = 0.0
 
     def score(self, asked: Collection[str], hops: int, before: "Match | None" = None) -> float:
         """In [0, 1]. A fact two hops away counts for what the edge on the way to it adds.
@@ -275,11 +273,10 @@ class Match:
         """
         told = self.words | (before.words if before else frozenset())
         alike = (self.alike | (before.alike if before else frozenset())) - told
-        coverage = (len(told) + _ALIKE * len(alike)) / len(asked) if asked else 0.0
-        likeness = max(coverage, 0.5 * coverage + 0.5 * self.similarity)
+        likeness = (len(told) + _ALIKE * len(alike)) / len(asked) if asked else 0.0
         if before is not None:
             new = (before.words | before.alike) - self.words
-            likeness *= 0.9 if new else 0.4 + 0.5 * before.similarity
+            likeness *= 0.9 if new else 0.4
         anchored = {0: 0.0, 1: 0.2}.get(hops, 0.1)
         return min(1.0, 0.8 * likeness + anchored)
 

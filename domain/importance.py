@@ -16,15 +16,15 @@ class Scale(StrEnum):
     LEVEL5 = "level5"
 
 
-def of_scale(value: float, scale: Scale, field: str = "importance") -> float:
+def of_scale(value: float, scale: Scale) -> float:
     """Convert a value on an explicitly given scale to a float in [0, 1]."""
     match scale:
         case Scale.LEVEL3:
-            return from_level(value, field)
+            return from_level(value)
         case Scale.LEVEL5:
-            return from_five(value, field)
+            return from_five(value)
         case Scale.UNIT:
-            return checked(value, field)
+            return checked(value)
 
 
 def checked(value: float, field: str = "importance") -> float:
@@ -51,10 +51,10 @@ def to_level(value: float) -> int:
     return round(3 * value)
 
 
-def from_level(level: float, field: str = "importance") -> float:
+def from_level(level: float) -> float:
     """From the levels 0 to 3 of D: n / 3."""
     if level not in (0, 1, 2, 3):
-        raise InvalidInput(f"{level!r:.60} is not a level", field=field, fix="give a whole number from 0 to 3")
+        raise InvalidInput(f"{level!r:.60} is not a level", field="importance", fix="give a whole number from 0 to 3")
     return level / 3
 
 

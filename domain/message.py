@@ -72,6 +72,8 @@ def no_such_message(user_id: str, message_id: str, path: str = "message_id") -> 
     return NotFound(what, field=path, fix="look it up with `mnemolog message list`")
 
 
-def erased_message(message_id: str, path: str = "message_id") -> Erased:
+def erased_message(message_id: str) -> Erased:
     """The error for an erased message."""
-    return Erased(f"message {message_id!r:.80} was erased", field=path, fix="its text is destroyed; send it again")
+    return Erased(
+        f"message {message_id!r:.80} was erased", field="message_id", fix="its text is destroyed; send it again"
+    )

@@ -19,7 +19,7 @@ def kind_and_category(kind: Kind, category: str) -> tuple[Kind, str]:
     return kind, category
 
 
-def require_steps(text: str, field: str = "text") -> None:
+def require_steps(text: str) -> None:
     """Raises InvalidInput unless its lines are steps `1. ...` to `n. ...`, in order and in the imperative (B §12).
 
     Indented lines belong to the step above.
@@ -29,7 +29,7 @@ def require_steps(text: str, field: str = "text") -> None:
     if not lines or numbered != list(range(1, len(lines) + 1)):
         raise InvalidInput(
             "is not a procedure",
-            field=field,
+            field="text",
             fix="write one numbered step per line, in the imperative: 1. Open the door",
         )
     for number, line in enumerate(lines, 1):
@@ -37,7 +37,7 @@ def require_steps(text: str, field: str = "text") -> None:
         if not imperative(step):
             raise InvalidInput(
                 f"step {number} is not an instruction: {step!r:.80}",
-                field=field,
+                field="text",
                 fix="begin each step with an imperative: 'Open the door', not 'You open' or 'Opening'",
             )
 

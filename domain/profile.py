@@ -35,7 +35,7 @@ class ProfilePolicy:
                     fix="use 1 to 64 of the characters a-z 0-9 _",
                 )
 
-    def is_sensitive(self, field: str, path: str = "field") -> bool:
+    def is_sensitive(self, field: str) -> bool:
         """Whether a field needs consent; raises InvalidInput for an unknown field."""
         if always_sensitive(field) or place_of(field) in map(place_of, self.sensitive):
             return True
@@ -43,7 +43,7 @@ class ProfilePolicy:
             known = ", ".join(sorted(SENSITIVE | self.sensitive | self.benign))
             raise InvalidInput(
                 f"there is no profile field {field!r:.80}",
-                field=path,
+                field="field",
                 fix=f"use one of {known}, or add it to the policy",
             )
         return False

@@ -100,10 +100,10 @@ def value_key(value: Any) -> str:
     return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def require_shown(relation: Relation, what: str, path: str = "relation_id") -> None:
+def require_shown(relation: Relation, what: str) -> None:
     if relation.status is not Status.ACTIVE:
         message = f"fact {relation.relation_id} is {relation.status} and cannot be {what}"
-        raise TransitionRefused(message, field=path, fix="restore it first")
+        raise TransitionRefused(message, field="relation_id", fix="restore it first")
 
 
 def no_such_fact(user_id: str, relation_id: UUID, path: str = "relation_id") -> NotFound:

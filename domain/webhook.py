@@ -52,7 +52,7 @@ def checked_url(url: object, field: str = "url") -> str:
     )
 
 
-def require_allowed_url(url: str, networks: Sequence[Network], field: str = "url") -> None:
+def require_allowed_url(url: str, networks: Sequence[Network]) -> None:
     """InvalidInput for a URL that is never called: without TLS, or with an address that is not allowed.
 
     What a name stands for is checked at each delivery.
@@ -60,11 +60,11 @@ def require_allowed_url(url: str, networks: Sequence[Network], field: str = "url
     parts = urlsplit(url)
     address = literal_address(parts.hostname or "")
     if parts.scheme == "http" and not networks:
-        raise InvalidInput("is not encrypted", field=field, fix="use https, or set webhook_networks to call http there")
+        raise InvalidInput("is not encrypted", field="url", fix="use https, or set webhook_networks to call http there")
     if address is not None and not is_allowed(address, networks, encrypted=parts.scheme == "https"):
         raise InvalidInput(
             f"{address} is not a public address",
-            field=field,
+            field="url",
             fix="use a public address over https, or allow this one with webhook_networks",
         )
 

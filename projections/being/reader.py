@@ -51,8 +51,8 @@ async def is_being(connection: AsyncConnection, viewer: Viewer) -> bool:
     return found.first() is not None
 
 
-async def in_blocks(connection: AsyncConnection, viewer: Viewer, diary_from: date, limit: int = SHOWN) -> Sequence[Row]:
-    """What blocks 1-A and 1-B show of the being, oldest first: the newest `limit` entries of those stores.
+async def in_blocks(connection: AsyncConnection, viewer: Viewer, diary_from: date) -> Sequence[Row]:
+    """What blocks 1-A and 1-B show of the being, oldest first: the newest entries of those stores.
 
     Without notes that were read, and diary entries of days before `diary_from` (C §Context Structure).
     """
@@ -66,7 +66,7 @@ async def in_blocks(connection: AsyncConnection, viewer: Viewer, diary_from: dat
         select(*stored(entries))
         .where(*own(viewer), ~column.removed, column.key != "", wanted)
         .order_by(column.store.in_(sorted(INSTRUCTING)).desc(), column.created_at.desc(), column.entry_id)
-        .limit(limit)
+        .limit(SHOWN)
     )
     rows = await fetch(connection, entries, statement)
     return sorted(rows, key=lambda row: (row["created_at"], row["entry_id"]))

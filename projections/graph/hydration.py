@@ -87,7 +87,6 @@ async def hydrate(
     predicates: PredicatePolicy,
     point: Point,
     *,
-    similar: Mapping[UUID, float] | None = None,
     known: Sequence[Row] | None = None,
     where: Sequence[ColumnElement[bool]] = (),
     limit: int = hydration.MAX_EDGES,
@@ -97,12 +96,12 @@ async def hydrate(
     It follows the graph over two hops from the `seeds`. Facts whose predicate or value the question mentions are found
     without an entity too. At most `limit` facts, of which critical ones are never cut.
 
-    `similar`: the similarity of facts to the question, in [0, 1]. `known`: all the facts at `point`, if they were read
-    already; without them, each hop is read. `where`: only facts of which this holds, also on the way to others.
+    `known`: all the facts at `point`, if they were read already; without them, each hop is read. `where`: only facts of
+    which this holds, also on the way to others.
     """
     reading = _Reading(connection, viewer, predicates, point, known, where)
     asked = hydration.question_stems(text, [one.said for one in seeds if one.said])
-    walk = _Walk(reading, asked, similar or {})
+    walk = _Walk(reading, asked)
     named = {one for one in phrases(text) if not asked.isdisjoint(hydration.stems(one))}
     _, used, valued = await together(walk.from_seeds(seeds), reading.used(), reading.with_value(named))
     walk.by_value(valued, named)
@@ -259,7 +258,6 @@ class _Walk:
 
     reading: _Reading
     asked: frozenset[str]
-    similar: Mapping[UUID, float]
     found: dict[UUID, FactHit] = field(default_factory=dict)
     near: Sequence[Row] = ()
 
@@ -328,7 +326,7 @@ class _Walk:
             return
         match = self._match(row)
         score = match.score(self.asked, hops, self._match(before.row) if before else None)
-        parts = {"words": float(len(match.words)), "alike": float(len(match.alike)), "similarity": match.similarity}
+        parts = {"words": float(len(match.words)), "alike": float(len(match.alike))}
         path = before.path if before else ()
         self.found[row["relation_id"]] = _hit(row, score, hops, path, seed, parts)
 
@@ -336,7 +334,7 @@ class _Walk:
         predicate = _predicate_stems(row["predicate"])
         words = predicate | hydration.stems(fact_value(row))
         alike = hydration.alike(predicate) - words
-        return Match(words & self.asked, alike & self.asked, self.similar.get(row["relation_id"], 0.0))
+        return Match(words & self.asked, alike & self.asked)
 
 
 def _used(viewer: Viewer) -> Select[Any]:

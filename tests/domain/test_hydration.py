@@ -75,14 +75,6 @@ def test_what_somebody_takes_tells_of_their_health_and_not_of_an_allergy() -> No
     assert takes in alike(question_stems("Which medication does Ana need?"))
 
 
-def test_a_fact_that_covers_the_question_counts_more_than_one_near_to_it() -> None:
-    asked = question_stems("Where does Ana live?", ["Ana"])
-    lives, knows = Match(frozenset(asked), similarity=0.4), Match(frozenset(), similarity=0.5)
-
-    assert lives.score(asked, 1) > knows.score(asked, 1)
-    assert knows.score(asked, 1) > Match(frozenset(), similarity=0.1).score(asked, 1)
-
-
 def test_a_word_that_asks_for_the_same_counts_less_than_the_word_itself() -> None:
     assert stem("manager") in alike({stem("boss")})
     assert stem("work") in alike({stem("employer")})
