@@ -18,9 +18,7 @@ from mnemolog.projections.candidates import candidates, categories
 from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.memories import reader as memories
-from mnemolog.projections.requests import (
-    MemoryQuery,
-)
+from mnemolog.projections.requests import MemoryQuery
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.sources.every import SOURCES
 from mnemolog.projections.sources.ranked import hit_of_memory, ranked

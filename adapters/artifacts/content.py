@@ -20,12 +20,7 @@ from mnemolog.adapters.services import Services
 from mnemolog.commands.artifacts import ARTIFACTS, StoreArtifact, same_content
 from mnemolog.domain.artifact import ArtifactType, erased_artifact
 from mnemolog.domain.errors import Conflict, InvalidInput, ServerFailed
-from mnemolog.events.artifacts import (
-    ArtifactEvent,
-    ArtifactStored,
-    artifact_tag,
-    blobs_in,
-)
+from mnemolog.events.artifacts import ArtifactEvent, ArtifactStored, artifact_tag, blobs_in
 from mnemolog.events.artifacts_fold import ARTIFACT
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.fields import validated

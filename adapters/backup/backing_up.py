@@ -10,15 +10,7 @@ from psycopg import AsyncConnection
 from psycopg.sql import SQL, Identifier
 
 from mnemolog.adapters import keys
-from mnemolog.adapters.backup.archive import (
-    ANCHORS,
-    ARTIFACTS,
-    MASTER_KEY,
-    ArchiveWriter,
-    Manifest,
-    Member,
-    Progressed,
-)
+from mnemolog.adapters.backup.archive import ANCHORS, ARTIFACTS, MASTER_KEY, ArchiveWriter, Manifest, Member, Progressed
 from mnemolog.adapters.blobs.opening import blob_store
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.postgres.queries import query

@@ -25,13 +25,7 @@ from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.patrol import ClusterView, PatrolResult
 from mnemolog.adapters.operations.profile import Profile, Proposal, Proposed, SeededView
 from mnemolog.adapters.operations.requests import AnyRequest
-from mnemolog.adapters.operations.results import (
-    CauseView,
-    Changes,
-    Page,
-    Undone,
-    WhyView,
-)
+from mnemolog.adapters.operations.results import CauseView, Changes, Page, Undone, WhyView
 from mnemolog.adapters.operations.stats import OperationCount
 from mnemolog.adapters.operations.todos import Todo
 from mnemolog.adapters.operations.webhooks import DeliveryView, WebhookCreated, WebhookView

@@ -31,14 +31,7 @@ from mnemolog.domain.memory import Kind as MemoryKind
 from mnemolog.domain.memory_key import MAX_REFS, Source
 from mnemolog.domain.mention import phrases
 from mnemolog.domain.minds.mind import Mind
-from mnemolog.domain.minds.reflection import (
-    MOST_MESSAGES,
-    WRITE_NEEDED,
-    Reflected,
-    Reflection,
-    judge,
-    worth_reflecting,
-)
+from mnemolog.domain.minds.reflection import MOST_MESSAGES, WRITE_NEEDED, Reflected, Reflection, judge, worth_reflecting
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.scope import Scope
 from mnemolog.events.conversation import TurnRecorded, thread_tag, turn_tag

@@ -14,22 +14,9 @@ from mnemolog.adapters.operations.graph_results import (
     suggested,
 )
 from mnemolog.adapters.operations.operation import operation
-from mnemolog.adapters.operations.requests import (
-    PagedRead,
-    Write,
-    command_of,
-    fields_of,
-    viewer_of,
-)
+from mnemolog.adapters.operations.requests import PagedRead, Write, command_of, fields_of, viewer_of
 from mnemolog.adapters.operations.results import Page, Written, written
-from mnemolog.commands.entities import (
-    AddAlias,
-    ForgetEntity,
-    MergeEntities,
-    ObserveEntity,
-    RestoreEntity,
-    UpdateEntity,
-)
+from mnemolog.commands.entities import AddAlias, ForgetEntity, MergeEntities, ObserveEntity, RestoreEntity, UpdateEntity
 from mnemolog.events.fields import Id, Uuid
 
 ENTITY_ID = Annotated[Uuid, Field(description="The entity's id.")]

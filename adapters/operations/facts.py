@@ -7,13 +7,7 @@ from pydantic import Field
 from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.graph_results import Bitemporal, FactAdded, FactView, suggested
 from mnemolog.adapters.operations.operation import operation
-from mnemolog.adapters.operations.requests import (
-    PagedRead,
-    Write,
-    fields_of,
-    request_of,
-    viewer_of,
-)
+from mnemolog.adapters.operations.requests import PagedRead, Write, fields_of, request_of, viewer_of
 from mnemolog.adapters.operations.results import Page, Written, written
 from mnemolog.commands.fact_changes import ConfirmFact, EndFact, ForgetFact, RestoreFact, RetireFact
 from mnemolog.commands.facts import Predicated, Remember, WithDates

@@ -6,13 +6,7 @@ from uuid import UUID
 from pydantic import Field
 
 from mnemolog.adapters.operations.engine import Engine
-from mnemolog.adapters.operations.requests import (
-    AnyTime,
-    DayAsOf,
-    Read,
-    Request,
-    viewer_of,
-)
+from mnemolog.adapters.operations.requests import AnyTime, DayAsOf, Read, Request, viewer_of
 from mnemolog.adapters.operations.results import ORIGIN, Result, Written
 from mnemolog.domain.facts import State
 from mnemolog.domain.memory import Status

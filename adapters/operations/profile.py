@@ -8,15 +8,7 @@ from pydantic import Field
 
 from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
-from mnemolog.adapters.operations.requests import (
-    PagedRead,
-    Read,
-    Write,
-    command_of,
-    fields_of,
-    request_of,
-    viewer_of,
-)
+from mnemolog.adapters.operations.requests import PagedRead, Read, Write, command_of, fields_of, request_of, viewer_of
 from mnemolog.adapters.operations.results import ORIGIN, HistoryEntry, Page, Result, Written, written
 from mnemolog.commands.profile import DecidePatch, ProposeProfile
 from mnemolog.commands.profile_requests import PatchCommand

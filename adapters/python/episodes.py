@@ -9,13 +9,7 @@ from mnemolog.deferred import Deferred
 
 if TYPE_CHECKING:
     from mnemolog.adapters.operations import episodes
-    from mnemolog.adapters.operations.episodes import (
-        Episode,
-        EpisodeFound,
-        Thread,
-        ThreadSession,
-        ThreadSessionFound,
-    )
+    from mnemolog.adapters.operations.episodes import Episode, EpisodeFound, Thread, ThreadSession, ThreadSessionFound
     from mnemolog.adapters.operations.results import Page
 else:
     episodes = Deferred("mnemolog.adapters.operations.episodes")

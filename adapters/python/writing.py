@@ -10,11 +10,7 @@ from mnemolog.deferred import Deferred
 
 if TYPE_CHECKING:
     from mnemolog.adapters.operations import memories
-    from mnemolog.adapters.operations.results import (
-        Created,
-        Undone,
-        Written,
-    )
+    from mnemolog.adapters.operations.results import Created, Undone, Written
 else:
     memories = Deferred("mnemolog.adapters.operations.memories")
 

@@ -12,13 +12,7 @@ from mnemolog.events import memory
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased, UserErased
 from mnemolog.events.event import Event
-from mnemolog.events.graph import (
-    EntityEvent,
-    EntityObserved,
-    RelationAsserted,
-    RelationEvent,
-    RelationRetired,
-)
+from mnemolog.events.graph import EntityEvent, EntityObserved, RelationAsserted, RelationEvent, RelationRetired
 from mnemolog.events.profile import FieldEvent
 
 

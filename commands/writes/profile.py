@@ -6,13 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from mnemolog.commands.handler import Handler
-from mnemolog.commands.profile import (
-    PROFILE,
-    ExpirePatch,
-    ProposeProfile,
-    StateProfile,
-    patch_of,
-)
+from mnemolog.commands.profile import PROFILE, ExpirePatch, ProposeProfile, StateProfile, patch_of
 from mnemolog.commands.todos import TODOS, OpenTodo
 from mnemolog.domain import consent
 from mnemolog.domain.consent import PatchStatus

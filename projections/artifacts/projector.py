@@ -10,14 +10,7 @@ from mnemolog.domain.memory import Status
 from mnemolog.domain.text import search_document
 from mnemolog.events import artifacts as events
 from mnemolog.events.envelope import Recorded
-from mnemolog.projections.artifacts.tables import (
-    NAME,
-    READABLE_FROM,
-    VERSION,
-    artifact_texts,
-    artifacts,
-    metadata,
-)
+from mnemolog.projections.artifacts.tables import NAME, READABLE_FROM, VERSION, artifact_texts, artifacts, metadata
 from mnemolog.projections.forgetting import NOT_FORGOTTEN, forgotten
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.owner import indexed, owner, owner_row

@@ -5,13 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import MetaData
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.events.being import (
-    BeingEntryErased,
-    BeingEntryEvent,
-    BeingEntryRead,
-    BeingEntryRemoved,
-    BeingEntrySet,
-)
+from mnemolog.events.being import BeingEntryErased, BeingEntryEvent, BeingEntryRead, BeingEntryRemoved, BeingEntrySet
 from mnemolog.events.envelope import Recorded
 from mnemolog.projections.being.tables import NAME, READABLE_FROM, VERSION, entries, metadata
 from mnemolog.projections.kinds import Kinds

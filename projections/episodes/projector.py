@@ -28,15 +28,7 @@ from mnemolog.events.episodes import (
 from mnemolog.events.erasure import MemoryErased, ThreadErased
 from mnemolog.events.message import MessagesErased
 from mnemolog.events.summaries import SummaryWritten
-from mnemolog.projections.episodes.tables import (
-    NAME,
-    READABLE_FROM,
-    VERSION,
-    episodes,
-    metadata,
-    sessions,
-    threads,
-)
+from mnemolog.projections.episodes.tables import NAME, READABLE_FROM, VERSION, episodes, metadata, sessions, threads
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.owner import owner, owner_row
 from mnemolog.projections.rows import Key, Row, load, primary_key, upsert

@@ -12,20 +12,7 @@ from types import NoneType
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import (
-    ARRAY,
-    BigInteger,
-    ColumnElement,
-    DateTime,
-    Select,
-    Text,
-    Uuid,
-    and_,
-    any_,
-    func,
-    or_,
-    select,
-)
+from sqlalchemy import ARRAY, BigInteger, ColumnElement, DateTime, Select, Text, Uuid, and_, any_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import card

@@ -13,13 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import delta
 from mnemolog.domain.anaphora import Candidate, Resolved, resolve
-from mnemolog.domain.errors import (
-    NotFound,
-    ProjectionPaused,
-    ProjectionPoisoned,
-    ReadTimeout,
-    ServerFailed,
-)
+from mnemolog.domain.errors import NotFound, ProjectionPaused, ProjectionPoisoned, ReadTimeout, ServerFailed
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.nodes import Board
 from mnemolog.domain.patrol import Node

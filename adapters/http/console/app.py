@@ -17,16 +17,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.http.console import (
-    decisions,
-    entities,
-    erasure,
-    login,
-    memories,
-    operations,
-    timeline,
-    undoing,
-)
+from mnemolog.adapters.http.console import decisions, entities, erasure, login, memories, operations, timeline, undoing
 from mnemolog.adapters.http.console.login import Login, SignedOut
 from mnemolog.adapters.http.console.pages import HEADERS, STATIC, rendered
 from mnemolog.adapters.http.console.visit import Visit, form_of
