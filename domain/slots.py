@@ -414,3 +414,4 @@ SLOTS = (
         also=lambda sentence: _ALLERGIC.search(sentence) is None,
     ),
 )
+DEATH = next(one for one in SLOTS if one.name == "death")

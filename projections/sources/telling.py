@@ -8,8 +8,8 @@ from datetime import timedelta
 from mnemolog.domain import hydration
 from mnemolog.domain.change import changes
 from mnemolog.domain.message import KIND as MESSAGE
-from mnemolog.domain.slots import Wanted
-from mnemolog.domain.text import name_key
+from mnemolog.domain.slots import DEATH, Wanted
+from mnemolog.domain.text import name_key, without_questions
 from mnemolog.domain.turn import Role
 from mnemolog.projections.retrieval import Hit, by_score
 from mnemolog.projections.sources.graph import FACT
@@ -32,6 +32,8 @@ def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
         ids = {hit.id for hit in newer}
         return [*(replace(hit, score=best) for hit in newer), *(hit for hit in hits if hit.id not in ids)]
     ids = {hit.id for hit in told}
+    if not since and not began and not asked.past and (death := _death_since(asked.slot, told, hits)):
+        return [replace(death, score=hits[0].score), *(hit for hit in hits if hit.id != death.id)]
     if since:
         shared = {hit.id: len(hydration.stems(hit.text) & asked.stems) for hit in told}
         first = min(told, key=lambda hit: (-shared[hit.id], hit.date))
@@ -52,7 +54,35 @@ def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
             one = replace(one, current=False, superseded_by=first.id)
         found.append(one)
     found = [replace(first, score=best), *(hit for hit in found if hit.id != first.id)]
-    return by_score(found)
+    return _notice_second(first, by_score(found)) if slot.name == "employer" and not asked.past else by_score(found)
+
+
+def _death_since(wanted: Wanted, told: Sequence[Hit], hits: Sequence[Hit]) -> Hit | None:
+    """The message that somebody died of whom is asked where they live or work, if nothing was told of that since."""
+    if not wanted.of_other or wanted.slot.name not in ("home", "employer", "occupation"):
+        return None
+    death = replace(wanted, slot=DEATH)
+    latest = max(hit.date for hit in told)
+    since = (hit for hit in hits if tells_something(hit) and hit.row["role"] == Role.USER and hit.date > latest)
+    return max((hit for hit in since if is_told(death, hit)), key=lambda hit: hit.date, default=None)
+
+
+def _notice_second(job: Hit, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """The notice that the user gave since they told of the job, behind the job: nobody knows yet when it ends."""
+    since = [hit for hit in hits if tells_something(hit) and hit.row["role"] == Role.USER and hit.date > job.date]
+    given = [hit for hit in since if _NOTICE.search(without_questions(hit.row["text"]))]
+    if not given or hits[0].id != job.id:
+        return hits
+    notice = max(given, key=lambda hit: hit.date)
+    others = [hit for hit in hits if hit.id not in (job.id, notice.id)]
+    return [hits[0], replace(notice, score=hits[0].score), *others]
+
+
+_NOTICE = re.compile(
+    r"(?:^|[,.!;] |\b(?:and|so|but) )(?:(?:i|we)(?:'ve| have)?(?: just| finally)? )?"
+    r"(?:(?:handed|put|gave) (?:in )?(?:my|our) notice|gave notice|(?:handed in my resignation|resigned))\b",
+    re.IGNORECASE,
+)
 
 
 def _job_beside(latest: Hit, told: Sequence[Hit]) -> Hit:

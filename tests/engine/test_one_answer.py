@@ -434,6 +434,19 @@ DENIED = (
 )
 
 
+async def test_a_notice_is_told_beside_the_job(model: Engine, user: str) -> None:
+    ana = Teller(model, user)
+    for date, text in (
+        ("2026-03-01", "I work at the mill as a machinist"),
+        ("2026-03-02", "My brother works at the bank"),
+        ("2026-03-20", "I handed in my notice"),
+    ):
+        await ana.says(text, speaker="", occurred_at=day(date))
+    await model.settled(60)
+    first, second, *_ = (await ana.asks("Where do I work?")).hits
+    assert ("mill" in first.text, "notice" in second.text) == (True, True)
+
+
 async def test_what_is_not_or_no_longer_so_is_below_the_message_that_says_so(model: Engine) -> None:
     ana = Teller(model, "denied")
     for date, text in DENIED:
@@ -968,6 +981,7 @@ async def test_a_weight_and_a_car_that_nothing_tells_are_said_to_be_unknown(mode
             ],
             "Evorel 25",
         ),
+        ("Where does my dad live?", ["My dad lives in a flat in Hull", "We lost dad on Sunday"], "We lost"),
         ("Is my grandmother still alive?", ["Gogo is in hospital.", "Gogo passed away.", "My gran's flat"], "passed"),
         ("Where does my mother live?", ["Mum is home with us for now.", "Mam got a place in Carrig Lodge"], "Carrig"),
         (
