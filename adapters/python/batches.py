@@ -34,7 +34,7 @@ class BatchVerbs(Asking):
         run_id: str | None = None,
         idempotency_key: str | None = None,
     ) -> Undone:
-        """Undo everything that a run, a batch or a thread changed, in one step; turns are kept.
+        """Undo everything that a run, a batch or a thread changed, in one step; its messages are hidden.
 
         All or nothing: a change that was changed again later is a conflict, which `skip_conflicts` leaves as it is.
         With `dry_run`, nothing is written: `changes` and `conflicts` say what would be.
