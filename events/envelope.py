@@ -129,6 +129,24 @@ class StoredEvent:
     data: bytes
     link: bytes
 
+    def as_dict(self, data: str | None) -> dict[str, Any]:
+        """Its fields as JSON takes them, with its data in this form."""
+        header = self.header
+        return {
+            "tenant": header.stream.tenant,
+            "stream": header.stream.name,
+            "seq": header.seq,
+            "event_id": str(header.event_id),
+            "type": header.type,
+            "version": header.version,
+            "tags": list(header.tags),
+            "meta": dict(header.meta),
+            "occurred_at": header.occurred_at.isoformat(),
+            "recorded_at": header.recorded_at.isoformat(),
+            "data": data,
+            "link": self.link.hex(),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Recorded:

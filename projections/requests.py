@@ -117,17 +117,18 @@ def known_kind(value: object, path: str) -> str:
 FoundKind = Annotated[str, checked_by(known_kind), WithJsonSchema({"type": "string", "enum": sorted(KINDS)})]
 
 
+Categories = Annotated[
+    tuple[str, ...], FailFast(), Field(description="Only these categories; by default all that the agent may read.")
+]
+
+
 class Searching(BaseModel):
     """A request of memory.query (B §6), without its user and agent."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     query: Annotated[Text, Field(description="What to search for.")]
-    categories: Annotated[
-        tuple[str, ...],
-        FailFast(),
-        Field(description="Only these categories; by default all that the agent may read."),
-    ] = ()
+    categories: Categories = ()
     filters: Annotated[Filters, Field(description="Only what has these properties; other kinds are left out.")] = (
         Filters()
     )
@@ -216,11 +217,7 @@ class ContextRequest(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     query: Annotated[Text, Field(description="What the agent is about to answer.")]
-    categories: Annotated[
-        tuple[str, ...],
-        FailFast(),
-        Field(description="Only these categories; by default all that the agent may read."),
-    ] = ()
+    categories: Categories = ()
     filters: Annotated[Filters, Field(description="Limits what is added to what every context has.")] = Filters()
     profile: RankingProfile = "default"
     cutoff: CutoffChoice = None

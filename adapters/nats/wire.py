@@ -77,22 +77,7 @@ def pack(event: StoredEvent, limit: int = 2**63) -> bytes:
 
 
 def _body(event: StoredEvent, data: str | None) -> bytes:
-    header = event.header
-    fields = {
-        "tenant": header.stream.tenant,
-        "stream": header.stream.name,
-        "seq": header.seq,
-        "event_id": str(header.event_id),
-        "type": header.type,
-        "version": header.version,
-        "tags": list(header.tags),
-        "meta": dict(header.meta),
-        "occurred_at": header.occurred_at.isoformat(),
-        "recorded_at": header.recorded_at.isoformat(),
-        "data": data,
-        "link": event.link.hex(),
-    }
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(event.as_dict(data), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def unpack(body: bytes) -> StoredEvent:

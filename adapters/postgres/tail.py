@@ -97,7 +97,7 @@ class Tail:
         return Keyring({(self.stream, scope): self.keys.sealing(scope, payload.key_tag())}, roots.random_bytes)
 
     def event_rows(self) -> list[dict[str, Any]]:
-        return [_event_row(event) for event in self.added]
+        return [event.as_dict(event.data.decode()) for event in self.added]
 
     def stream_key_rows(self) -> list[Mapping[str, Any]]:
         return [self._placed(self.keys.new_stream_key)] if self.keys.new_stream_key else []
@@ -111,21 +111,3 @@ class Tail:
 
     def _placed(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"tenant": self.stream.tenant, "stream": self.stream.name, **row}
-
-
-def _event_row(event: StoredEvent) -> dict[str, Any]:
-    header = event.header
-    return {
-        "tenant": header.stream.tenant,
-        "stream": header.stream.name,
-        "seq": header.seq,
-        "event_id": str(header.event_id),
-        "type": header.type,
-        "version": header.version,
-        "tags": header.tags,
-        "meta": header.meta,
-        "occurred_at": header.occurred_at.isoformat(),
-        "recorded_at": header.recorded_at.isoformat(),
-        "data": event.data.decode(),
-        "link": event.link.hex(),
-    }

@@ -38,17 +38,10 @@ class Reflected:
     tags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reflection:
+class Reflection(Reflected):
     """What is left of an answer after the check."""
 
-    observation: str
-    action: str = ""
-    evidence: tuple[str, ...] = ()
-    unresolved: tuple[str, ...] = ()
-    hypothesis: str = ""
-    hypothesis_confidence: float = 0.0
-    tags: tuple[str, ...] = ()
+    __slots__ = ()
 
     @property
     def text(self) -> str:
