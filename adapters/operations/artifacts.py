@@ -226,7 +226,7 @@ async def describe_artifact(engine: Engine, request: Write) -> Written:
 
 @operation("artifact delete", "DELETE /artifacts/{artifact_id}", DeleteArtifact, tag="artifacts", done="Deleted")
 async def delete_artifact(engine: Engine, request: Write) -> Written:
-    """Delete an artifact. It can be restored for 30 days, then it is erased."""
+    """Delete an artifact: hidden at once, and erased after 30 days unless it is restored."""
     return await written(engine, DeleteArtifact, request)
 
 

@@ -135,9 +135,9 @@ async def merge_entities(engine: Engine, request: Write) -> Written:
 
 @operation("entity delete", "DELETE /entities/{entity_id}", ForgetEntity, tag="graph", done="Deleted")
 async def delete_entity(engine: Engine, request: Write) -> Written:
-    """Delete an entity and the facts about it: hidden at once, restorable until purged.
+    """Delete an entity and the facts about it: hidden at once, and erased after 30 days unless it is restored.
 
-    Purged after 30 days. `erase_entity` destroys it at once.
+    `erase_entity` destroys it at once.
     """
     return await written(engine, ForgetEntity, request)
 

@@ -83,9 +83,9 @@ async def retire_fact(engine: Engine, request: Write) -> Written:
 
 @operation("fact delete", "DELETE /facts/{relation_id}", ForgetFact, tag="graph", done="Deleted")
 async def delete_fact(engine: Engine, request: Write) -> Written:
-    """Delete a fact: hidden at once, restorable until purged.
+    """Delete a fact: hidden at once, and erased after 30 days unless it is restored.
 
-    Purged after 30 days. `erase_fact` destroys it at once.
+    `erase_fact` destroys it at once.
     """
     return await written(engine, ForgetFact, request)
 

@@ -232,7 +232,7 @@ async def document_history(engine: Engine, request: DocumentHistory) -> Page[His
 
 @operation("knowledge delete", "DELETE /knowledge/{document_id}", tag="knowledge", done="Deleted")
 async def delete_document(engine: Engine, request: DeleteDocument) -> Written:
-    """Delete a document. It can be restored for 30 days, then it is erased."""
+    """Delete a document: hidden at once, and erased after 30 days unless it is restored."""
     return await written(engine, commands.DeleteDocument, request)
 
 

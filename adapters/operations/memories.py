@@ -359,9 +359,9 @@ async def archive(engine: Engine, request: Write) -> Written:
 
 @operation("delete", "DELETE /memories/{memory_id}", tag="memories", done="Deleted")
 async def delete(engine: Engine, request: Delete) -> Written:
-    """Delete a memory: hidden at once, and restorable until it is purged.
+    """Delete a memory: hidden at once, and erased after 30 days unless it is restored.
 
-    `erase` destroys it.
+    `erase` destroys it at once.
     """
     return await _execute(SoftDeleteMemory, engine, request)
 

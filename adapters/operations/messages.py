@@ -79,7 +79,7 @@ async def get_message(engine: Engine, request: MessageRead) -> MessageView:
     done="Deleted",
 )
 async def delete_message(engine: Engine, request: OfMessage) -> Written:
-    """Delete a message: hidden at once, and restorable until it is purged.
+    """Delete a message: hidden at once, and erased after 30 days unless it is restored.
 
     Facts that rules extracted from it are hidden soon after, unless another message or someone else states them.
     Memories that were extracted from it stay. `erase_message` destroys it.

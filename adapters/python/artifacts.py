@@ -194,7 +194,7 @@ class ArtifactVerbs(Asking):
         run_id: str | None = None,
         idempotency_key: str | None = None,
     ) -> Written:
-        """Delete an artifact. It can be restored for 30 days, then it is erased.
+        """Delete an artifact: hidden at once, and erased after 30 days unless it is restored.
 
         Example:
             link = memory.add_artifact(url="https://example.org", user_id="ana")

@@ -149,7 +149,7 @@ class ConversationVerbs(Asking):
         run_id: str | None = None,
         idempotency_key: str | None = None,
     ) -> Written:
-        """Delete a message: hidden at once, and restorable until it is purged. Memories extracted from it stay.
+        """Delete a message: hidden at once, and erased after 30 days unless it is restored. Memories from it stay.
 
         Example:
             added = memory.add("I moved to Lisbon", user_id="ana")

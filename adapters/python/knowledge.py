@@ -138,7 +138,7 @@ class KnowledgeVerbs(Asking):
         run_id: str | None = None,
         idempotency_key: str | None = None,
     ) -> Written:
-        """Delete a document. It can be restored for 30 days, then it is erased.
+        """Delete a document: hidden at once, and erased after 30 days unless it is restored.
 
         Example:
             added = memory.add_document(b"Twenty minutes.", source="naps.txt", agent_id="coach")
