@@ -368,7 +368,7 @@ SLOTS = (
     ),
     _slot(
         "death",
-        r"\bwhen did\b.*\b(?:die|pass)\b|\b(?:alive|is \w+(?: \w+)? dead)\b",
+        r"\bwhen did\b.*\b(?:die|pass(?! (?:the|an?|my|our|his|her|their)\b))\b|\b(?:is|are|was) .*\balive\W*$|\bis \w+(?: \w+)? dead\b",
         r"\b(?:died|dead|passed(?: away| on)?(?! (?:the|my|his|her|out|by|it|with)\b)|lost|no longer with us|slipped away|did(?:n't| not) make it)\b"
         r"|(?:'s| is) gone(?=[.,!;]|\W*$)",
         "died passed away lost gone funeral death",

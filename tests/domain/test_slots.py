@@ -65,6 +65,8 @@ def test_a_question_asks_for_a_slot(question: str, slot: str, names: tuple[str, 
         "How old is the house?",
         "How old am I?",
         "What does my sister like?",
+        "How did Ida feel when her play came alive on stage?",
+        "When did Ida pass the exam?",
     ],
 )
 def test_a_question_asks_for_none(question: str) -> None:
