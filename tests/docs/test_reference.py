@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 import typer
@@ -11,11 +12,14 @@ import typer
 from mnemolog.adapters.cli import app as cli
 from mnemolog.adapters.config import CONFIG_FILE, Settings
 from mnemolog.adapters.http import errors as http_errors
+from mnemolog.adapters.jobs.worker import CLEANING
+from mnemolog.adapters.maintenance.recurring import recurring
 from mnemolog.adapters.nats import subjects
 from mnemolog.adapters.nats.turn_message import REASON, REPLY_TO, TurnMessage, read_turn
 from mnemolog.adapters.operations.reference import page
 from mnemolog.adapters.operations.registry import OPERATIONS
 from mnemolog.adapters.qdrant.index import QdrantUnavailable
+from mnemolog.adapters.webhooks import jobs as webhooks
 from mnemolog.domain.errors import MnemologError
 from mnemolog.events.event import Event
 from mnemolog.events.registry import REGISTRY
@@ -52,6 +56,13 @@ def test_every_event_type_is_listed_with_its_version_fields_and_encryption(event
 def test_no_event_type_is_described_that_does_not_exist() -> None:
     named = {heading for heading in headings("events.md") if re.fullmatch(r"(?:[A-Z][a-z]+){2,}", heading)}
     assert named == set(REGISTRY.types)
+
+
+def test_every_kind_of_job_is_listed() -> None:
+    text = (ROOT / "docs" / "explanation" / "jobs.md").read_text(encoding="utf-8")
+
+    kinds = {CLEANING, webhooks.SEND, webhooks.SWEEP, *(one.name for one in recurring(MagicMock()))}
+    assert set(re.findall(r"^\| `([a-z-]+)` \|", text, re.MULTILINE)) == kinds
 
 
 @pytest.mark.parametrize("name", list(Settings.model_fields))
