@@ -82,8 +82,11 @@ class FileBlobs:
 
     @staticmethod
     def _put(path: Path, content: bytes) -> None:
-        """Atomically."""
+        """Atomically. The names of new folders are on disk, too."""
+        new = [folder for folder in path.parents if not folder.exists()]
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in new:
+            sync_names(folder.parent)
         draft = path.with_name(f"{path.name}.{os.getpid()}")
         with suppress(FileNotFoundError):  # From a dead process with the same pid.
             draft.unlink()

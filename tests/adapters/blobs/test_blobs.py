@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from moto.server import ThreadedMotoServer
 
+from mnemolog.adapters.blobs import store
 from mnemolog.adapters.blobs.s3 import S3Blobs
 from mnemolog.adapters.blobs.store import BlobStore, FileBlobs, blob_name
 from mnemolog.domain.errors import InvalidInput, MalformedEvent, ServerFailed
@@ -95,3 +96,15 @@ async def test_a_server_that_is_down_or_a_wrong_address_is_reported(monkeypatch:
     blobs = S3Blobs("s3://bucket", timeout_seconds=0.5)
     with pytest.raises(ServerFailed, match="the blob store does not answer"):
         await blobs.put(blob_name(ANA, TEA), b"tea")
+
+
+async def test_the_names_of_new_folders_are_on_disk_when_a_blob_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(store, "sync_names", synced.append)
+    blobs = FileBlobs(tmp_path / "artifacts")
+    for name in ("one", "two"):
+        await blobs.put(f"ana/{name}", b"content")
+
+    assert synced == [tmp_path / "artifacts", tmp_path, tmp_path / "artifacts" / "ana", tmp_path / "artifacts" / "ana"]
