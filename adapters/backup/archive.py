@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -114,7 +115,7 @@ class ArchiveWriter:
     def opened(cls, path: Path) -> Iterator[Self]:
         if path.exists():
             raise InvalidInput(f"{path} already exists", field="file", fix="choose a new file")
-        draft = path.with_name(f"{path.name}.{os.getpid()}.part")
+        draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
         try:
             descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         except OSError as error:
@@ -127,10 +128,10 @@ class ArchiveWriter:
                     yield cls(file)
                 out.flush()
                 os.fsync(out.fileno())
-            os.link(draft, path)
+            _give_name(draft, path)
             sync_names(path.parent)
         finally:
-            draft.unlink()
+            draft.unlink(missing_ok=True)
 
     @contextmanager
     def member(self, name: str) -> Iterator[Writing]:
@@ -194,6 +195,16 @@ class ArchiveReader:
             if member.name == name:
                 return b"".join(self.chunks(member))
         return None
+
+
+def _give_name(draft: Path, path: Path) -> None:
+    """A link fails if somebody has made the file meanwhile, which a rename would replace."""
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        raise
+    except OSError:  # A file system without links, such as that of a memory stick or a network share.
+        draft.rename(path)
 
 
 def _damaged(why: str) -> InvalidInput:

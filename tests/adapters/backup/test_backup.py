@@ -1,6 +1,7 @@
 """Backups: taken while writing goes on, restored into an empty place, whole or not at all (X23)."""
 
 import asyncio
+import errno
 import json
 import os
 import shutil
@@ -215,6 +216,20 @@ async def test_a_file_that_is_there_is_not_written_over(source: Engine, taken: T
         await taken_by(source, taken.file)
 
     assert taken.file.read_bytes() == before
+
+
+async def test_a_file_system_without_links_takes_a_backup(
+    source: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refused)
+    await taken_by(source, tmp_path / "backup.zip")
+
+    assert os.listdir(tmp_path) == ["backup.zip"]
+    with ArchiveReader.opened(tmp_path / "backup.zip") as archive:
+        archive.check(lambda _: None)
 
 
 async def test_a_restore_that_was_killed_leaves_no_empty_log(
