@@ -1,7 +1,7 @@
 """Output for people: one function for each type of result."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, time
 from types import MappingProxyType
 from typing import Any
@@ -306,7 +306,7 @@ def _artifact(found: ArtifactDetail) -> None:
     _artifact_texts(found.texts)
 
 
-def _artifact_texts(texts: Sequence[ArtifactText]) -> None:
+def _artifact_texts(texts: Iterable[ArtifactText]) -> None:
     rows = [(one.text_kind, one.place, one.text) for one in texts]
     output.show(("kind", "place", "text"), rows, nothing="no texts")
 
@@ -314,10 +314,6 @@ def _artifact_texts(texts: Sequence[ArtifactText]) -> None:
 def _artifact_hits(page: Page[ArtifactHit]) -> None:
     rows = [(one.surrogate, one.place, one.text, f"{one.score:.2f}") for one in page]
     output.show(("artifact", "place", "text", "score"), rows, nothing="nothing found")
-
-
-def _texts(page: Page[ArtifactText]) -> None:
-    _artifact_texts(page.items)
 
 
 def _documents(page: Page[DocumentView]) -> None:
@@ -335,11 +331,7 @@ def _chunk_hits(page: Page[ChunkHit]) -> None:
     output.show(("source", "place", "text", "score"), rows, nothing="nothing found")
 
 
-def _entities(page: Page[EntityView]) -> None:
-    _entity_table(page.items)
-
-
-def _entity_table(found: Sequence[EntityView]) -> None:
+def _entities(found: Iterable[EntityView]) -> None:
     rows = [
         (one.category, Text.assemble(one.name, (_also(one), "dim")), output.when(one.last_seen), one.entity_id)
         for one in found
@@ -352,15 +344,11 @@ def _also(entity: EntityView) -> str:
 
 
 def _entity(found: EntityDetail) -> None:
-    _entity_table([found])
-    _fact_table([*found.outgoing, *found.incoming])
+    _entities([found])
+    _facts([*found.outgoing, *found.incoming])
 
 
-def _facts(page: Page[FactView]) -> None:
-    _fact_table(page.items)
-
-
-def _fact_table(found: Sequence[FactView]) -> None:
+def _facts(found: Iterable[FactView]) -> None:
     rows = [(_fact(one), _holds(one), _day(one.known_from), one.relation_id) for one in found]
     output.show(("fact", "holds", "known since", "id"), rows, nothing="no facts", short=True)
 
@@ -465,7 +453,7 @@ SHOWN: Mapping[type, Callable[[Any], None]] = {
     Page[EntityView]: _entities,
     Page[ArtifactView]: _artifacts,
     ArtifactDetail: _artifact,
-    Page[ArtifactText]: _texts,
+    Page[ArtifactText]: _artifact_texts,
     Page[ArtifactHit]: _artifact_hits,
     Page[DocumentView]: _documents,
     DocumentDetail: _document,
