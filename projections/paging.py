@@ -49,7 +49,7 @@ def sliced(rows: Sequence[Mapping[str, Any]], order: Sequence[str], limit: int |
 
 
 def slice_of(rows: Sequence[Mapping[str, Any]], id_: str, limit: int | None, cursor: str | None, *ids: str) -> Slice:
-    """A page of rows that are all in memory, in their order; the list ends if the cursor's row no longer exists.
+    """A page of rows that are all in memory, in their order; InvalidInput if the cursor's row is not listed any more.
 
     `id_` and `ids` are the columns that identify a row.
     """
@@ -60,7 +60,10 @@ def slice_of(rows: Sequence[Mapping[str, Any]], id_: str, limit: int | None, cur
     start = 0
     if cursor is not None:
         [last] = _read(cursor, [str])
-        start = next((place + 1 for place, row in enumerate(rows) if key(row) == last), len(rows))
+        found = next((place for place, row in enumerate(rows) if key(row) == last), None)
+        if found is None:
+            raise InvalidInput("the last item of that page is not listed any more", field="cursor", fix="list again")
+        start = found + 1
     end = len(rows) if limit is None else start + limit
     page = Slice(dict(row) for row in rows[start:end])
     if end < len(rows):
