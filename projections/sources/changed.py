@@ -64,10 +64,10 @@ def changes_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
 
 
 def _best_of_same_names(asked: Asked, changed: Hit, before: Sequence[Hit]) -> Hit:
-    """The best hit with those names of the question that what changed has: one who backed out of a house in Cork does
+    """The best hit with those places of the question that what changed has: one who backed out of a house in Cork does
     not move to Cork, of which another message may tell.
     """
-    names = hydration.stems(" ".join(hydration.capitalised_names(asked.question.text)))
+    names = hydration.stems(" ".join(_WHITHER.findall(asked.question.text)))
     named = names & hydration.stems(changed.text)
     alike = (hit for hit in before if named and named <= hydration.stems(hit.text))
     return next(alike, changed)
@@ -126,6 +126,8 @@ def _was_just_told(hit: Hit, later: Hit) -> bool:
     return hit.kind == MESSAGE and was_told_before(hit, later) and later.date - hit.date <= CORRECTED_WITHIN
 
 
+# A place, and nobody: what somebody gave up says nothing of all else that has their name.
+_WHITHER = re.compile(r"\b(?:to|in|into|from) ([A-Z][\w'-]+)")
 _WHETHER = re.compile(
     r"\W*(?:what did (?:i|we) do with|what became of"
     r"|(?:(?:when|how often|(?:on )?(?:what|which) (?:day|time)s?) )?(?:am|is|are|do|does|did|have|has|will))\b",
