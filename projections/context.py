@@ -101,7 +101,7 @@ class AgentContext:
     artifacts and passages of the agent's library that the query asks for, without superseded ones. `unknown` are names
     in the query that are not known. `text` is all of it for a prompt: grouped, dated, within the budget. `references`
     is what pronouns of the query were taken to mean. `skipped` is what the context is made without. `nothing`
-    says, if the query found nothing, that nothing is known and what was looked for.
+    says that nothing is known and what was looked for, or which of what the query names or asks for is not known.
     """
 
     entities: Sequence[EntityCard]
@@ -212,13 +212,14 @@ async def gather(
     block.sort(key=_is_outside)
     within = ranking.within_budget(block, left, _line, count_tokens)
     searched = (one.rows for one in sections if one.mode.context is not Context.ALL)
-    nothing = "" if spoken_of or hits or any(searched) else ranking.nothing_known(request.query)
-    _, untold = await hits_that_tell(asked, [*hits, *map(hit_of_row, told.values())])
-    if untold and not nothing:
-        nothing = f"Not known: {', '.join(untold)}."
-    if block and not within and not nothing:
-        nothing = ranking.over_budget(request.budget_tokens)
     words = {word for row in told.values() for word in normalize_name(row["text"]).split()}
+    _, untold = await hits_that_tell(asked, [*hits, *map(hit_of_row, told.values())])
+    unknown = [*(name for name in found.unknown if not words & set(normalize_name(name).split())), *untold]
+    nothing = f"Not known: {', '.join(unknown)}." if unknown else ""
+    if not (spoken_of or hits or any(searched)):
+        nothing = ranking.nothing_known(request.query)
+    elif block and not within and not nothing:
+        nothing = ranking.over_budget(request.budget_tokens)
     return AgentContext(
         [one for one in within if isinstance(one, EntityCard)],
         [one for one in within if isinstance(one, Card)],
@@ -229,7 +230,7 @@ async def gather(
         conversation=said,
         recent=[one for one in within if isinstance(one, Hit) and one.kind == MESSAGE],
         known=[one for one in within if isinstance(one, Hit) and one not in said and one.kind != MESSAGE],
-        unknown=[*(name for name in found.unknown if not words & set(normalize_name(name).split())), *untold],
+        unknown=unknown,
         text=_text(header, always, within, budget, nothing, point.valid_at, count_tokens),
         skipped=question.skipped,
         nothing=nothing,
@@ -256,21 +257,27 @@ def _text(
     at: datetime,
     count_tokens: CountTokens,
 ) -> str:
-    """The delta header, and lines under a heading for each group, or that nothing is known; last, what day it is.
+    """The delta header, lines under a heading for each group, what is not known, and last what day it is.
 
-    The header, critical facts and the day are in it whatever the budget; of the rest, what comes first in `within`, in
-    whichever group it is. The day is last as it changes: what stands before it stays in a provider's prompt cache.
+    The header, critical facts and the day are in it whatever the budget; of the rest, what is not known, and then what
+    comes first in `within`, in whichever group it is. The day is last as it changes: what stands before it stays in a
+    provider's prompt cache.
     """
     text, heading = f"{header}\n" if header else "", ""
     today = f"Today is {at:%A, %Y-%m-%d}.\n"
-    used, most = count_tokens(text) + count_tokens(f"\n{today}"), float("inf") if budget is None else budget
-    titles, kept = set[str](), list[tuple[tuple[int, str], str]]()
-    for place, one in enumerate([*always, *within]):
-        group = (-1, CRITICAL) if place < len(always) else _group(one)
-        title, line = group[1], f"- {indented(_dated(one))}\n"
-        # The end of the line before counts, and the heading that it begins with the blank lines around it.
+    kept = [((-1, CRITICAL), f"- {indented(_dated(one))}\n") for one in always]
+    used = count_tokens(text) + count_tokens(f"\n{today}")
+    # The end of the line before counts, and a heading with the blank lines around it.
+    used += count_tokens("".join([f"\n\n{CRITICAL}:\n", *(line for _, line in kept)])) if kept else 0
+    most, titles = float("inf") if budget is None else budget, set[str]()
+    # Before any line: without it, one that does not tell what is asked for would pass for the answer.
+    notice = f"{nothing}\n" if nothing and used + count_tokens(f"\n\n{nothing}") <= most else ""
+    used += count_tokens(f"\n\n{nothing}") if notice else 0
+    for one in within:
+        group, line = _group(one), f"- {indented(_dated(one))}\n"
+        title = group[1]
         used += count_tokens(f"\n{line}" if title in titles else f"\n\n{title}:\n{line}")
-        if place >= len(always) and used > most:
+        if used > most:
             break
         kept.append((group, line))
         titles.add(title)
@@ -278,8 +285,8 @@ def _text(
         if title != heading:
             text += ("\n" if text else "") + f"{title}:\n"
         text, heading = text + line, title
-    if nothing and used + count_tokens(f"\n\n{nothing}") <= most:
-        text += ("\n" if text else "") + f"{nothing}\n"
+    if notice:
+        text += ("\n" if text else "") + notice
     return f"{text}\n{today}" if text else ""
 
 

@@ -48,6 +48,7 @@ PROFILE = "How the hits are ranked."
 RELATED_TO_ANSWERS = "At most two memories that are linked to those that answer, within the same filters and budget."
 RELATED = "At most two memories that are linked to the hits, within the same filters and budget."
 NOTHING = 'If nothing was found, or nothing fits the budget: says so, and what was looked for. Else "".'
+NOTHING_OR_UNKNOWN = f"What of the query is not known. {NOTHING}"
 ORIGIN = "Where it comes from: `user` and `agent`, or from outside. Nothing from outside is trusted like the user."
 UNKNOWN = (
     "The names in the query that are not known: no entity has them and nothing found mentions them. Also what is not "
@@ -536,7 +537,7 @@ class Context(Result):
     unknown: list[str] = Field(description=UNKNOWN)
     skipped: list[str] = Field(description="What the answer was made without, such as similarity while a model fails.")
     references: list[ReferenceView] = Field(description=REFERENCES)
-    nothing: str = Field(description=NOTHING)
+    nothing: str = Field(description=NOTHING_OR_UNKNOWN)
     served_id: UUID | None = Field(default=None, description="The event that records it, with `record`.")
 
     @property

@@ -256,10 +256,13 @@ async def test_of_two_who_are_asked_about_one_may_be_unknown(engine: Engine, use
     await ana.tells("Bob Jones", "lives_in", "Berlin")
     await engine.settled(60)
 
-    found = await ana.asks("Where do Ana and Zoltan live?")
+    question = "Where do Ana and Zoltan live?"
+    found = await ana.asks(question)
+    context = await engine.reads.context(ana.viewer, ContextRequest(query=question))
 
     assert found.hits[0].text == "Ana Silva lives in Lisbon"
     assert found.unknown == ["Zoltan"]
+    assert "Not known: Zoltan." in context.text
 
 
 async def test_what_others_do_at_the_same_place_is_below_what_the_question_is_about(engine: Engine, user: str) -> None:
@@ -643,6 +646,9 @@ async def test_what_the_user_never_told_of_themselves_is_said_to_be_unknown(mode
     assert list((await nora.asks("When is my birthday?")).unknown) == ["my birthday"]
     context = await model.reads.context(nora.viewer, ContextRequest(query="When is my birthday?"))
     assert "Not known: my birthday." in context.text
+    small = await model.reads.context(nora.viewer, ContextRequest(query="When is my birthday?", budget_tokens=35))
+    assert "Not known: my birthday." in small.text, "before any line, of which not all fit"
+    assert small.text.count("\n- ") < context.text.count("\n- ")
     await nora.tells("me", "birthday", "3 May")
     await model.settled(60)
     assert list((await nora.asks("When is my birthday?")).unknown) == []
