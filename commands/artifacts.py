@@ -125,6 +125,11 @@ class Artifacts:
         added_by = self.described.get((artifact_id, kind, text))
         return added_by is not None and added_by not in self.known[artifact_id].withdrawn
 
+    def caption(self, artifact_id: UUID) -> str:
+        """What the user said last about an artifact, unless that was undone; "" if nothing."""
+        said = (text for id_, kind, text in self.described if (id_, kind) == (artifact_id, TextKind.USER_CAPTION))
+        return next((one for one in reversed(list(said)) if self.says(artifact_id, TextKind.USER_CAPTION, one)), "")
+
 
 _CHANGES = (events.ArtifactStored, events.ArtifactTextAdded, events.ArtifactDeleted, events.ArtifactRestored)
 

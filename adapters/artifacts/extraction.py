@@ -103,7 +103,8 @@ async def _extract(engine: Services, attempt: Attempt) -> None:
     stream, artifact_id = attempt.job.owner, UUID(str(attempt.job.payload["artifact_id"]))
     who = {"tenant": stream.tenant, "user_id": stream.owner, "actor": ACTOR, "artifact_id": artifact_id}
     empty = validated(RecordExtraction, who)
-    artifact = (await engine.writes.handler.read(ARTIFACTS, empty)).known.get(artifact_id)
+    state = await engine.writes.handler.read(ARTIFACTS, empty)
+    artifact = state.known.get(artifact_id)
     if artifact is None or artifact.is_erased or artifact.extraction is not Extraction.PENDING:
         return
     try:
@@ -118,7 +119,7 @@ async def _extract(engine: Services, attempt: Attempt) -> None:
             case "document":
                 await _document(engine, stream.tenant, found, result)
             case "image":
-                await _image(engine, stream.tenant, found, result)
+                await _image(engine, stream.tenant, found, state.caption(artifact_id), result)
             case "audio":
                 await _audio(engine, stream.tenant, artifact, content, result)
             case _:
@@ -164,15 +165,14 @@ def _beginning(found: Found) -> str:
     return begins if len(begins) <= SUMMARY else begins[: SUMMARY - 1].rstrip() + "…"
 
 
-async def _image(engine: Services, tenant: str, found: Found, result: _Result) -> None:
+async def _image(engine: Services, tenant: str, found: Found, caption: str, result: _Result) -> None:
     picture = b64decode(found.picture)
     seen: Completion[ImageDescription] | None = None
     if (vision := engine.models.vision) is None:
         result.skip("no vision model is set (`vision_model`)", TextKind.VISION_SHORT, TextKind.VISION_DETAIL)
     else:
-        seen = await _completed(
-            result, TextKind.VISION_SHORT, lambda: vision.describe(tenant, picture, found.media_type)
-        )
+        describe = partial(vision.describe, tenant, picture, found.media_type, caption=caption)
+        seen = await _completed(result, TextKind.VISION_SHORT, describe)
     if seen:
         result.add(TextKind.VISION_SHORT, seen.output.short, seen.generation)
         result.add(TextKind.VISION_DETAIL, seen.output.detail, seen.generation)

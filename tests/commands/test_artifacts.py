@@ -100,6 +100,15 @@ def test_a_text_is_added_once_unless_it_was_undone() -> None:
     undone.when(undo).then_nothing()
 
 
+def test_the_caption_is_what_was_said_last_and_not_undone() -> None:
+    first, second = new(RED), new(RED.model_copy(update={"passages": (Passage(text="my new bicycle"),)}))
+    undo = UndoArtifact(**WHO, artifact_id=BIKE, event_id=second.event_id)
+    assert given(ARTIFACTS, STORED).state.caption(BIKE) == ""
+    assert given(ARTIFACTS, STORED, first).state.caption(BIKE) == "a red bicycle"
+    assert given(ARTIFACTS, STORED, first, second).state.caption(BIKE) == "my new bicycle"
+    assert given(ARTIFACTS, STORED, first, second).after(undo).state.caption(BIKE) == "a red bicycle"
+
+
 @pytest.mark.spec("X03")
 def test_undo_withdraws_texts_and_deletes_what_was_stored() -> None:
     stored, first, second = new(STORED), new(RED), new(RED.model_copy(update={"text_kind": TextKind.OCR}))

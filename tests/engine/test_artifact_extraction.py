@@ -88,9 +88,11 @@ class Vision:
 
     def __init__(self, error: Exception | None = None) -> None:
         self.error, self.asked = error, 0
+        self.captions: list[str] = []
 
     async def describe(self, tenant: str, image: bytes, media_type: str, *, caption: str = "") -> Completion[Any]:
         self.asked += 1
+        self.captions.append(caption)
         if self.error:
             raise self.error
         assert (tenant, media_type, image[:4]) == ("default", "image/png", b"\x89PNG")
@@ -159,7 +161,7 @@ async def test_what_a_conversation_carries_has_texts_and_surrogates_and_is_found
     ana: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    seeing = with_models(ana.engine, Vision())
+    seeing = with_models(ana.engine, vision := Vision())
     sent = {
         "image": (files.picture(size=(5, 5)), "a.png"),
         "file": (b"# Plan\n\n## Paint\n\nPaint the hall.\n\n## Move\n\nMove the piano.", "plan.md"),
@@ -177,6 +179,7 @@ async def test_what_a_conversation_carries_has_texts_and_surrogates_and_is_found
             assert (await contents.store(ana.engine, content, about))[0] == ids[type_]  # By its sha256.
             await _extract(seeing, tried(ana, ids[type_]))
 
+    assert vision.captions == ["the image"]
     shown = {type_: await read(ana, id_) for type_, id_ in ids.items()}
     assert {type_: one.type for type_, one in shown.items()} == {type_: type_ for type_ in sent}
     assert [(shown["image"].mime, shown["image"].size_bytes, shown["image"].sha256)] == [
