@@ -218,11 +218,11 @@ def _sentences(messages: Sequence[Message]) -> Sequence[_Sentence]:
     last = dict[tuple[Role, str], int]()
     for at, message in enumerate(messages):
         by = (message.role, message.speaker)
-        for number, text in enumerate(_split(message.text) if message.role in ROLES else ()):
+        for number, text in enumerate(sentences_in(message.text) if message.role in ROLES else ()):
             if not any(character.isalnum() for character in text) or TOPICS.only_in(text):
                 continue
             before = found[last[by]] if by in last else None
-            if before and before.day == message.at.date() and CORRECTION.match(normalize_name(text.replace("’", "'"))):
+            if before and before.day == message.at.date() and corrects(text):
                 found[last[by]] = _corrected(before, text)
                 continue
             last[by] = len(found)
@@ -235,7 +235,12 @@ def _corrected(sentence: _Sentence, by: str) -> _Sentence:
     return replace(sentence, text=whole, terms=sentence.terms | frozenset(search_terms(by)))
 
 
-def _split(text: str) -> Sequence[str]:
+def corrects(sentence: str) -> bool:
+    """Whether it takes back what was said before it."""
+    return CORRECTION.match(normalize_name(sentence.replace("’", "'"))) is not None
+
+
+def sentences_in(text: str) -> Sequence[str]:
     """Where sentences end. A small letter after an ellipsis goes on with the sentence."""
     parts = list[str]()
     for part in (" ".join(one.split()) for one in _END.split(text)):

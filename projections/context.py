@@ -32,6 +32,7 @@ from mnemolog.projections.candidates import candidates, categories
 from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.critical import critical
+from mnemolog.projections.excerpts import in_excerpts
 from mnemolog.projections.graph import reader as entities
 from mnemolog.projections.graph.facts import Point, ended_lately, entity_card, facts, outlived
 from mnemolog.projections.graph.hydration import with_former
@@ -208,7 +209,9 @@ async def gather(
     once = told_once((row, not row.get("contradicted_by")) for row in told.values() if "memory_id" in row)
     told = {id_: row for id_, row in told.items() if "memory_id" not in row or id_ in once}
     rows = told.values() if budget is None else _best_first(told, foundation, collected, sections)
-    block: list[Shown] = [*said, *recent, *(one for one in spoken_of if one.line), *about, *known, *rows]
+    first: list[Shown] = [*said, *recent, *(one for one in spoken_of if one.line), *about]
+    room = None if left is None else left - sum(map(count_tokens, map(_line, first)))
+    block = [*first, *in_excerpts([*known, *rows], asked.stems, room, _line, count_tokens)]
     block.sort(key=_is_outside)
     within = ranking.within_budget(block, left, _line, count_tokens)
     searched = (one.rows for one in sections if one.mode.context is not Context.ALL)
@@ -220,12 +223,13 @@ async def gather(
         nothing = ranking.nothing_known(request.query)
     elif block and not within and not nothing:
         nothing = ranking.over_budget(request.budget_tokens)
+    within_rows = [one for one in within if not isinstance(one, EntityCard | Card | Hit)]
     return AgentContext(
         [one for one in within if isinstance(one, EntityCard)],
         [one for one in within if isinstance(one, Card)],
         foundation,
         [one for one in sections if one.rows],
-        [one for one in within if not isinstance(one, EntityCard | Card | Hit)],
+        within_rows,
         critical=always,
         conversation=said,
         recent=[one for one in within if isinstance(one, Hit) and one.kind == MESSAGE],
@@ -236,7 +240,7 @@ async def gather(
         nothing=nothing,
         header=header,
         rev=rev,
-        related=[row for row in linked if any(row is one for one in within)],
+        related=[row for row in linked if found_id(row) in {found_id(one) for one in within_rows}],
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.asking import together
 from mnemolog.projections.candidates import candidates, categories
 from mnemolog.projections.changes import reader as changes
+from mnemolog.projections.excerpts import in_excerpts
 from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.requests import MemoryQuery
@@ -104,13 +106,14 @@ async def answer(
     rev, found = await together(
         changes.revision(connection, viewer, request.thread_id), ranked(asked, able, request.top_k)
     )
-    kept = ranking.within_budget(found.hits, request.budget_tokens, lambda hit: hit.bullet, count_tokens)
+    budget, bullet = request.budget_tokens, attrgetter("bullet")
+    hits = in_excerpts(found.hits, asked.stems, budget, bullet, count_tokens)
+    kept = ranking.within_budget(hits, budget, bullet, count_tokens)
     header = await changes.header_of(connection, viewer, request.thread_id, request.since_rev, rev)
     related = await _related(asked, kept)
-    left = request.budget_tokens
-    if left is not None and related:
-        left -= sum(count_tokens(hit.bullet) for hit in kept)
-    related = ranking.within_budget(related, left, lambda hit: hit.bullet, count_tokens)
+    if budget is not None and related:
+        budget -= sum(count_tokens(hit.bullet) for hit in kept)
+    related = ranking.within_budget(related, budget, bullet, count_tokens)
     nothing = "" if found.hits else ranking.nothing_known(request.query, _within(request))
     if found.hits and not kept:
         nothing = ranking.over_budget(request.budget_tokens)

@@ -138,7 +138,14 @@ class Searching(BaseModel):
         Field(alias="return", description="`bullets` for a prompt, or `full` for complete memories."),
     ] = "bullets"
     budget_tokens: Annotated[
-        int | None, Strict(), Field(ge=1, description="The maximum total number of tokens in the results."), WHOLE
+        int | None,
+        Strict(),
+        Field(
+            ge=1,
+            description="The maximum total number of tokens in the bullets. If not all fit, long texts are in them by "
+            "the sentences that answer the query.",
+        ),
+        WHOLE,
     ] = None
     threshold: Annotated[
         float | None, Strict(), Field(ge=-1, le=1, description="The minimum cosine similarity to the query.")
@@ -226,7 +233,11 @@ class ContextRequest(BaseModel):
     budget_tokens: Annotated[
         int | None,
         Strict(),
-        Field(ge=1, description="The maximum number of tokens in `bullets`; unlimited by default."),
+        Field(
+            ge=1,
+            description="The maximum number of tokens in `bullets`; unlimited by default. If not all fit, long texts "
+            "are in them by the sentences that answer the query.",
+        ),
         WHOLE,
     ] = None
     recent: Annotated[

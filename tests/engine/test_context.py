@@ -261,3 +261,27 @@ async def test_a_context_has_two_memories_linked_to_those_that_answer(engine: En
     assert (await oolong(profile="twin")).related == []
     await ana.deletes(ids[3])
     assert [row["text"] for row in (await oolong()).related] == ["three ships", "a blue lamp"]
+
+
+async def test_in_a_budget_a_long_text_is_shown_by_the_sentences_that_answer(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    around = " ".join(f"On day {day} of the trip it rained, and we read in the hall." for day in range(1, 30))
+    answer = "The guide was called Henrike."
+    long = f"{around} {answer} {around}"
+    await ana.says(long)
+    await ana.creates(f"Of the trip to the island I also remember the boat. {around}", category="profile")
+    question = "What was the guide of the trip called?"
+
+    for budget in (130, 200, 400):
+        found = await context(ana, question, budget_tokens=budget)
+        assert answer in found.text
+        assert count_tokens(found.text) <= budget
+        hits = (await ana.asks(question, budget_tokens=budget)).hits
+        assert answer in hits[0].bullet
+        assert sum(count_tokens(hit.bullet) for hit in hits) <= budget
+        assert hits[0].text.endswith(long)
+        assert hits[0].row["text"] == long
+
+    whole = (await ana.asks(question, budget_tokens=5000)).hits
+    assert [hit.bullet.count("…") for hit in whole] == [0, 0]
+    assert long in (await context(ana, question)).text
