@@ -241,7 +241,7 @@ def corrects(sentence: str) -> bool:
 
 
 def sentences_in(text: str) -> Sequence[str]:
-    """Where sentences end. A small letter after an ellipsis goes on with the sentence."""
+    """The sentences of a text, each in one line. A small letter after an ellipsis goes on with the sentence."""
     parts = list[str]()
     for part in (" ".join(one.split()) for one in _END.split(text)):
         if parts and parts[-1].endswith(("...", "…")) and part[:1].islower():

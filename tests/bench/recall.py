@@ -124,7 +124,7 @@ def of_longmemeval(path: Path) -> Iterator[Corpus]:
             turns, sessions, gold = list[dict[str, Any]](), list[int](), set[int]()
             dated = zip(entry["haystack_sessions"], entry["haystack_dates"], strict=True)
             for session, (said, date) in enumerate(dated):
-                at = _date(date)
+                at = parsed_date(date)
                 for place, turn in enumerate(said):
                     if turn["role"] == "user" and turn["content"].strip():
                         if turn.get("has_answer"):
@@ -133,12 +133,12 @@ def of_longmemeval(path: Path) -> Iterator[Corpus]:
                         turns.append({"text": turn["content"], "thread_id": f"{session}", "occurred_at": when})
                         sessions.append(session)
             answers = {n for n, id_ in enumerate(entry["haystack_session_ids"]) if id_ in entry["answer_session_ids"]}
-            when = _date(entry["question_date"])
+            when = parsed_date(entry["question_date"])
             asked = Asked(entry["question"], entry["question_type"], frozenset(gold), frozenset(answers), when)
             yield Corpus(f"lme-{number}", [_plain(turn) for turn in turns], sessions, [asked] if gold else [])
 
 
-def _date(text: str) -> datetime:
+def parsed_date(text: str) -> datetime:
     return datetime.strptime(text, "%Y/%m/%d (%a) %H:%M").replace(tzinfo=UTC)
 
 
