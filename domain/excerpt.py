@@ -37,7 +37,7 @@ def excerpt(text: str, stems: Collection[str], limit: int, count_tokens: CountTo
             sentences[-1] += f" {one}"
         else:
             sentences.append(one)
-    shared = [hydration.stems(one) & frozenset(stems) for one in sentences]
+    shared = [hydration.stems(one).intersection(stems) for one in sentences]
     spread = Counter(stem for one in shared for stem in one)
     weights = [sum(1 / spread[stem] for stem in one) for one in shared]
     best = weights.index(max(weights))

@@ -224,6 +224,7 @@ async def gather(
     elif block and not within and not nothing:
         nothing = ranking.over_budget(request.budget_tokens)
     within_rows = [one for one in within if not isinstance(one, EntityCard | Card | Hit)]
+    within_ids = set(map(found_id, within_rows))
     return AgentContext(
         [one for one in within if isinstance(one, EntityCard)],
         [one for one in within if isinstance(one, Card)],
@@ -240,7 +241,7 @@ async def gather(
         nothing=nothing,
         header=header,
         rev=rev,
-        related=[row for row in linked if found_id(row) in {found_id(one) for one in within_rows}],
+        related=[row for row in linked if found_id(row) in within_ids],
     )
 
 
@@ -275,8 +276,9 @@ def _text(
     used += count_tokens("".join([f"\n\n{CRITICAL}:\n", *(line for _, line in kept)])) if kept else 0
     most, titles = float("inf") if budget is None else budget, set[str]()
     # Before any line: without it, one that does not tell what is asked for would pass for the answer.
-    notice = f"{nothing}\n" if nothing and used + count_tokens(f"\n\n{nothing}") <= most else ""
-    used += count_tokens(f"\n\n{nothing}") if notice else 0
+    cost = count_tokens(f"\n\n{nothing}")
+    notice = f"{nothing}\n" if nothing and used + cost <= most else ""
+    used += cost if notice else 0
     for one in within:
         group, line = _group(one), f"- {indented(_dated(one))}\n"
         title = group[1]

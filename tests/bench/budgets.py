@@ -26,6 +26,7 @@ from rich.table import Table
 
 from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.domain.ranking import within_budget
 from mnemolog.projections.requests import ContextRequest, MemoryQuery
 from tests.bench.recall import parsed_date
 from tests.bench.segmentation import FOLDER, HOW_TO_GET, LONGMEMEVAL
@@ -83,12 +84,7 @@ async def asked(engine: Engine, chat: Chat, budget: int) -> Mapping[str, str]:
     context = await reads.context(query.viewer, ContextRequest(query=chat.question, budget_tokens=budget))
     found = await reads.query(query)
     unlimited = await reads.query(query.model_copy(update={"budget_tokens": None}))
-    used, whole = 0, list[str]()
-    for hit in unlimited.hits:
-        used += reads.count_tokens(hit.bullet)
-        if used > budget:
-            break
-        whole.append(hit.bullet)
+    whole = within_budget([hit.bullet for hit in unlimited.hits], budget, str, reads.count_tokens)
     bullets = [hit.bullet for hit in found.hits]
     return {"context": context.text, "search": "\n".join(bullets), "whole": "\n".join(whole)}
 
