@@ -60,12 +60,13 @@ async def _serve(settings: Settings, data_dir: Path, tell: int) -> None:
 
 async def _idle(data_dir: Path, grace: float) -> None:
     """Return when there has been no client for so many seconds and none can attach any more."""
-    busy = time.time()
+    busy, changed = time.monotonic(), last_change(data_dir)
     while True:
         await asyncio.sleep(min(LOOK_SECONDS, grace / 4 or 0.05))
-        if await asyncio.to_thread(clients, data_dir):
-            busy = time.time()
-        elif time.time() - max(busy, last_change(data_dir)) >= grace and await asyncio.to_thread(_closed, data_dir):
+        before, changed = changed, last_change(data_dir)
+        if await asyncio.to_thread(clients, data_dir) or changed != before:
+            busy = time.monotonic()
+        elif time.monotonic() - busy >= grace and await asyncio.to_thread(_closed, data_dir):
             return
 
 

@@ -102,6 +102,19 @@ SET status = 'queued', run_at = %(run_at)s, error = coalesce(%(error)s, error), 
 WHERE job_id = %(job_id)s AND fence = %(fence)s AND status = 'running'
 RETURNING job_id;
 
+-- set_back --
+-- After the clock was set back. What waits for a time by the later clock waits as long as it was to, from now on. And the
+-- jobs of periods that are still to come are deleted, whose keys would keep these periods from being enqueued.
+WITH waiting AS (
+    UPDATE mnemolog.jobs
+    SET run_at = %(now)s + (run_at - greatest(enqueued_at, started_at)),
+        enqueued_at = least(enqueued_at, %(now)s), started_at = least(started_at, %(now)s)
+    WHERE kind = ANY(%(kinds)s) AND status = 'queued' AND greatest(enqueued_at, started_at) > %(later)s
+)
+DELETE FROM mnemolog.jobs
+WHERE kind = ANY(%(kinds)s) AND stream = '' AND starts_with(unique_key, 'period ') AND finished_at IS NOT NULL
+  AND enqueued_at > %(later)s;
+
 -- cancel_job --
 -- One that waits is cancelled at once; one that runs is told so by its worker.
 UPDATE mnemolog.jobs

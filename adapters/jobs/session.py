@@ -51,6 +51,10 @@ class WorkerSession:
         """The running jobs of workers that are gone."""
         return [job_of(row) for row in await self._rows("stalled_jobs", {})]
 
+    async def set_back(self, kinds: Sequence[str], now: datetime, later: datetime) -> None:
+        """Plan anew what was enqueued or requeued after `later`, at times that the clock did not have yet."""
+        await self._lease.execute("set_back", {"kinds": list(kinds), "now": now, "later": later}, QUERIES)
+
     async def save(self, job: Job, progress: Mapping[str, Any]) -> None:
         """LeaseLost if this worker no longer holds the job."""
         if not await self._changed("save_progress", job, {"progress": Jsonb(progress)}):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -24,6 +24,8 @@ CANCEL_SECONDS = 0.2
 FIRST_DELAY_SECONDS = 1.0
 LONGEST_DELAY_SECONDS = 600.0
 KEPT = timedelta(days=7)
+# The clocks of two workers may differ by so much before one of them counts as set back.
+CLOCKS_DIFFER = timedelta(minutes=1)
 STALLED = "its worker ended, or hung, in the middle"
 
 # A mind that fails so often in a row for a user is paused for that user.
@@ -64,6 +66,7 @@ class Worker:
         self._now, self._random = now, random
         self._running: dict[UUID, _Running] = {}
         self._periods: dict[str, int] = {}
+        self._looked_at = datetime.max.replace(tzinfo=UTC)
         self._logged: set[tuple[str, str, str]] = set()
         self._wake = asyncio.Event()
 
@@ -93,6 +96,7 @@ class Worker:
         while True:
             self._wake.clear()
             if loop.time() >= look_at:
+                await self._follow_clock(session)
                 # Counted from the epoch, so that all workers agree.
                 for kind in self._kinds.values():
                     if kind.every is None:
@@ -110,6 +114,13 @@ class Worker:
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(look_at):
                     await self._wake.wait()
+
+    async def _follow_clock(self, session: WorkerSession) -> None:
+        """Plan anew at the start, and when the clock was set back: what recurs would wait until it has caught up."""
+        now = self._now()
+        if now < self._looked_at:
+            await session.set_back(list(self._kinds), now, now + CLOCKS_DIFFER)
+        self._looked_at = now
 
     async def _let_go(self, session: WorkerSession) -> None:
         """Stop jobs that an operator cancelled, and jobs we no longer hold."""

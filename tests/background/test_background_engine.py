@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from mnemolog.adapters import minilm
 from mnemolog.adapters.background import attaching
 from mnemolog.adapters.background.clients import clients, entering, hold, others, release
 from mnemolog.adapters.config import load
+from mnemolog.adapters.daemon import process
 from mnemolog.adapters.embedded import engine_runs, running_engine
 from mnemolog.adapters.engine.engine import open_engine
 from mnemolog.domain.errors import (
@@ -30,6 +32,7 @@ from mnemolog.domain.errors import (
 )
 from tests.background.conftest import Running, engine_of, eventually, gone, kill_engine, servers
 from tests.background.program import SETTINGS
+from tests.testkit.settings import PATIENCE
 from tests.testkit.warm import Forked
 
 Start = Callable[..., Running]
@@ -198,6 +201,15 @@ def test_a_client_whose_file_cannot_be_read_counts_all_the_same(tmp_path: Path, 
 
 
 @pytest.mark.spec("X22")
+async def test_an_idle_engine_ends_though_the_clock_was_set_back_after_its_last_client(tmp_path: Path) -> None:
+    hold(tmp_path)
+    release(tmp_path)
+    later = time.time() + 365 * 86400
+    os.utime(tmp_path / "clients", (later, later))
+    async with asyncio.timeout(PATIENCE):
+        await process._idle(tmp_path, grace=0.1)
+
+
 def test_a_memory_works_inside_a_running_event_loop(data_dir: Path) -> None:
     async def cell() -> list[str]:
         memory = Memory(data_dir, **SETTINGS)

@@ -5,7 +5,9 @@ import os
 import random
 import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -27,10 +29,12 @@ from mnemolog.domain.errors import (
 from mnemolog.events.envelope import StreamId
 from tests.engine.person import Person
 from tests.testkit import warm
+from tests.testkit.clock import Clock
 from tests.testkit.eventually import eventually
 
 STEPS = 12
 SILENCE_SECONDS = 2
+MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture(autouse=True)
@@ -42,9 +46,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @asynccontextmanager
 async def working(engine: Engine, queue: JobQueue, *kinds: Kind, at_once: int = 2) -> AsyncIterator[Worker]:
-    """A worker that runs meanwhile, and has stopped afterwards."""
+    """A worker that runs meanwhile, by the clock of the queue, and has stopped afterwards."""
     dsn = engine.endpoints.postgres_dsn
-    worker = Worker(dsn, queue, kinds, at_once=at_once, name="test", now=now, random=random.random)
+    worker = Worker(dsn, queue, kinds, at_once=at_once, name="test", now=queue.now, random=random.random)
     running = asyncio.create_task(worker.run())
     try:
         yield worker
@@ -372,3 +376,60 @@ async def test_a_success_in_between_ends_the_count_of_failures(engine: Engine, q
         for _ in range(2):
             await came_to(queue, await queue.enqueue(kind, {}, stream=ana), Status.SUCCEEDED)
     assert [one for one in await queue.mind_failures() if one.mind == mind] == []
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["while it works", "before it starts"])
+async def test_a_clock_that_is_set_back_stops_nothing_that_recurs(
+    engine: Engine, queue: JobQueue, kind: str, *, restarted: bool
+) -> None:
+    """All minutes up to the later time have had their job."""
+    runs = list[datetime]()
+
+    async def run(_: Attempt) -> None:
+        runs.append(clock())
+
+    async def ran(times: int) -> bool:
+        return len(runs) == times and (await queue.list(kind=kind))[0].status is Status.SUCCEEDED
+
+    queue.now = clock = Clock(now())
+    minutely = Kind(name=kind, run=run, every=60.0)
+    async with AsyncExitStack() as work:
+        await work.enter_async_context(working(engine, queue, minutely))
+        await eventually(partial(ran, 1))
+        for minute in range(2, 6):
+            clock.move(MINUTE)
+            await eventually(partial(ran, minute))
+        if restarted:
+            await work.aclose()
+        clock.move(-4 * MINUTE)
+        if restarted:
+            await work.enter_async_context(working(engine, queue, minutely))
+        await asyncio.sleep(0.3)
+        clock.move(2 * MINUTE)  # The job of the next minute may have run by the clock of another worker.
+        await eventually(partial(ran, 6))
+    assert runs[5] < runs[4]
+
+
+async def test_what_is_to_be_retried_waits_no_longer_because_the_clock_was_set_back(
+    engine: Engine, queue: JobQueue, kind: str
+) -> None:
+    attempts = list[int]()
+
+    async def run(attempt: Attempt) -> None:
+        attempts.append(attempt.job.attempts)
+        if len(attempts) == 1:
+            raise ServerFailed("not now")
+
+    async def failed_once() -> bool:
+        job = await queue.get(enqueued.job_id)
+        return job.attempts == 1 and job.status is Status.QUEUED
+
+    queue.now = clock = Clock(now())
+    enqueued = await queue.enqueue(kind, {})
+    async with working(engine, queue, Kind(name=kind, run=run)):
+        await eventually(failed_once)
+        clock.move(timedelta(days=-365))
+        await asyncio.sleep(0.3)
+        clock.move(MINUTE)
+        await came_to(queue, enqueued, Status.SUCCEEDED)
+    assert attempts == [1, 2]
