@@ -49,25 +49,25 @@ def sliced(rows: Sequence[Mapping[str, Any]], order: Sequence[str], limit: int |
 
 
 def slice_of(rows: Sequence[Mapping[str, Any]], id_: str, limit: int | None, cursor: str | None, *ids: str) -> Slice:
-    """A page of rows that are all in memory, in their order; InvalidInput if the cursor's row is not listed any more.
+    """A page of rows that are all in memory, in their order, identified by the columns `id_` and `ids`.
 
-    `id_` and `ids` are the columns that identify a row.
+    A cursor names the last row of its page and the one after it, so that whoever deletes a page can ask for the next.
+    InvalidInput if neither is listed any more.
     """
-
-    def key(row: Mapping[str, Any]) -> str:
-        return "\n".join(str(row[name]) for name in (id_, *ids))
-
+    keys = ["\n".join(str(row[name]) for name in (id_, *ids)) for row in rows]
     start = 0
     if cursor is not None:
-        [last] = _read(cursor, [str])
-        found = next((place for place, row in enumerate(rows) if key(row) == last), None)
-        if found is None:
-            raise InvalidInput("the last item of that page is not listed any more", field="cursor", fix="list again")
-        start = found + 1
+        last, following = _read(cursor, [str, str])
+        if last in keys:
+            start = keys.index(last) + 1
+        elif following in keys:
+            start = keys.index(following)
+        else:
+            raise InvalidInput("the items around that place are not listed any more", field="cursor", fix="list again")
     end = len(rows) if limit is None else start + limit
     page = Slice(dict(row) for row in rows[start:end])
     if end < len(rows):
-        page.next_cursor = _written([key(page[-1])])
+        page.next_cursor = _written(keys[end - 1 : end + 1])
     return page
 
 

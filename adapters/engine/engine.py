@@ -99,10 +99,11 @@ class Engine(Services):
 
     async def _unsettled(self) -> str:
         try:
-            undelivered, behind = await self.outbox.size(), await self.projections.behind()
+            undelivered, lag = await self.outbox.size(), await self.projections.lag()
         except UNREACHABLE as error:
             return f"a server cannot be reached ({type(error).__name__})"
-        return f"{undelivered} appends wait for delivery, and {', '.join(behind) or 'no projection'} may lack events"
+        behind = [f"{name} ({events})" for name, events in lag.items() if events]
+        return f"{undelivered} appends wait for delivery; events behind: {', '.join(behind) or 'none'}"
 
 
 @asynccontextmanager
