@@ -26,10 +26,12 @@ from mnemolog.events.memory import ContentFields
 from mnemolog.projections.retrieval import Hit
 
 if TYPE_CHECKING:
-    from mnemolog.projections.context import AgentContext, EntityCard, Section
+    from mnemolog.projections.context import AgentContext
     from mnemolog.projections.memories.cards import Card
     from mnemolog.projections.paging import Slice
+    from mnemolog.projections.prompt_text import EntityCard
     from mnemolog.projections.reads.memories import Changes as Delta
+    from mnemolog.projections.sections import Section
 
 T = TypeVar("T")
 

@@ -20,7 +20,7 @@ from mnemolog.domain.errors import ConsentRequired, UntrustedOrigin
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.origin import Origin
 from mnemolog.events.fields import validated
-from mnemolog.projections.context import OUTSIDE
+from mnemolog.projections.prompt_text import OUTSIDE
 from mnemolog.projections.reads.graph import When
 from mnemolog.projections.requests import ContextRequest, EnvelopeRequest
 from tests.engine.person import Person

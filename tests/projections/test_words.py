@@ -16,7 +16,7 @@ from mnemolog.commands.erasure import EraseMemory, EraseThread
 from mnemolog.domain.category import PROCEDURAL
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.message import CATEGORY
-from mnemolog.projections import context, full_text
+from mnemolog.projections import full_text, sections
 from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.conversation.tables import words as message_words
 from mnemolog.projections.memories.filters import Candidates
@@ -191,9 +191,9 @@ async def test_the_categories_of_a_context_are_those_of_what_is_shown(
     await engine.settled(60)
     for viewer in (ana.viewer.within(within), coach.viewer.within(within)):
         async with engine.projections.live.connect() as connection:
-            found = await context._categories(connection, viewer)
+            found = await sections._categories(connection, viewer)
             with patch.object(full_text, "categories", AsyncMock(return_value=None)):
-                scanned = await context._categories(connection, viewer)
+                scanned = await sections._categories(connection, viewer)
 
         assert found == scanned
         assert "goals" not in found
