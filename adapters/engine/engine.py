@@ -4,9 +4,8 @@ import asyncio
 import os
 import random
 import socket
-import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +18,7 @@ from mnemolog.adapters.cancellation import heeded
 from mnemolog.adapters.clock import new_id, now
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import EmbeddedServers, EngineKind
+from mnemolog.adapters.engine import settling
 from mnemolog.adapters.engine.roles import EVERY_ROLE, NO_ROLE, EngineRole, configured_endpoints
 from mnemolog.adapters.engine.starting import attached_or_started, require_restored
 from mnemolog.adapters.engine.tasks import run
@@ -26,13 +26,10 @@ from mnemolog.adapters.engine.wiring import wire
 from mnemolog.adapters.jobs.worker import Worker
 from mnemolog.adapters.maintenance.recurring import recurring
 from mnemolog.adapters.services import Services
-from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.domain.principal import OPERATOR, Principal, Role
 
 __all__ = ["Engine", "new_id", "now", "open_engine"]
 
-SETTLE_SECONDS = 0.02
-SETTLE_SHARE = 0.03
 LOOK_SECONDS = 5.0
 
 
@@ -81,29 +78,11 @@ class Engine(Services):
         return self.servers is None
 
     async def settled(self, deadline: float = 600.0) -> None:
-        """Wait until everything appended is delivered and every projection has caught up.
+        """Wait until everything that was appended before is delivered, and applied by every projection.
 
         TimeoutError after `deadline` seconds, with what is missing.
         """
-        began = time.monotonic()
-        try:
-            async with asyncio.timeout(deadline):
-                while True:  # Polls, because another process may do the work.
-                    with suppress(*UNREACHABLE):  # A killed server is being restarted.
-                        if not await self.outbox.size() and await self.projections.settled():
-                            return
-                    # Each look takes processor time from what it waits for.
-                    await asyncio.sleep(max(SETTLE_SECONDS, SETTLE_SHARE * (time.monotonic() - began)))
-        except TimeoutError:
-            raise TimeoutError(f"not settled within {deadline:g} s: {await self._unsettled()}") from None
-
-    async def _unsettled(self) -> str:
-        try:
-            undelivered, lag = await self.outbox.size(), await self.projections.lag()
-        except UNREACHABLE as error:
-            return f"a server cannot be reached ({type(error).__name__})"
-        behind = [f"{name} ({events})" for name, events in lag.items() if events]
-        return f"{undelivered} appends wait for delivery; events behind: {', '.join(behind) or 'none'}"
+        await settling.settled(self.outbox, self.projections, deadline)
 
 
 @asynccontextmanager

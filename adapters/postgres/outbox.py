@@ -119,8 +119,14 @@ class Outbox:
         """Run the relay's work whenever no other one leads, until cancelled."""
         await lead(self._dsn, RELAY, lambda lease: work(RelaySession(lease, self._pool, self._key)))
 
-    async def size(self) -> int:
-        """How many appends wait for delivery."""
+    async def size(self, until: int | None = None) -> int:
+        """How many appends wait for delivery, of all or of those until this one."""
         async with self._pool.connection() as connection:
-            row = await (await connection.execute(query("outbox_size"))).fetchone()
+            row = await (await connection.execute(query("outbox_size"), {"until": until})).fetchone()
             return int(row["count"]) if row else 0
+
+    async def last(self) -> int:
+        """The id of the last append that waits for delivery; 0 if none does."""
+        async with self._pool.connection() as connection:
+            row = await (await connection.execute(query("outbox_last"))).fetchone()
+            return int(row["last"]) if row else 0

@@ -304,7 +304,10 @@ ORDER BY wanted.place, e.seq;
 DELETE FROM mnemolog.outbox WHERE id = ANY(%(ids)s);
 
 -- outbox_size --
-SELECT count(*) AS count FROM mnemolog.outbox;
+SELECT count(*) AS count FROM mnemolog.outbox WHERE %(until)s::bigint IS NULL OR id <= %(until)s;
+
+-- outbox_last --
+SELECT coalesce(max(id), 0) AS last FROM mnemolog.outbox;
 
 -- lead --
 -- Held by the session, so that no transaction stays open.
