@@ -11,7 +11,7 @@ from mnemolog.adapters.postgres.outbox import Outbox
 from mnemolog.adapters.projecting.projections import Projections
 from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.events.envelope import StreamId
-from mnemolog.projections.projector import Lag
+from mnemolog.projections.projector import Lag, Store
 
 SETTLE_SECONDS = 0.02
 SETTLE_SHARE = 0.03
@@ -34,13 +34,21 @@ class Backlog:
         """Whether all of it was delivered and applied since."""
         if await outbox.size(self.append):
             return False
-        now = await _lags(projections, [name for name, lags in self.lags.items() if lags])
+        running = projections.running
+        short = [name for name, lags in self.lags.items() if await _is_short(running[name].store, lags)]
+        now = await _lags(projections, short)
         return not any(_is_left(self.lags[name], lags) for name, lags in now.items())
+
+
+async def _is_short(store: Store, lags: Mapping[StreamId, Lag]) -> bool:
+    """Whether a stream lacks some of that, unless it has stopped; one statement."""
+    progress = await store.progress_of(list(lags)) if lags else {}
+    return any(lag.ahead or progress[stream] < lag.head for stream, lag in lags.items())
 
 
 async def _lags(projections: Projections, names: Collection[str]) -> Mapping[str, Mapping[StreamId, Lag]]:
     """What these projections lack, except for paused projections and stopped streams."""
-    paused = await projections.paused()
+    paused = await projections.paused() if names else ()
     return {name: await projections.running[name].behind() for name in names if name not in paused}
 
 

@@ -58,7 +58,7 @@ async def test_who_waits_does_not_wait_for_what_others_append_meanwhile(engine: 
         await asyncio.sleep(0.5)
         await mia.creates("Mia drinks coffee")
         head = await engine.log.head(mia.stream)
-        await engine.settled(30)
+        await engine.settled(60)
         reached = [await store.progress(mia.stream) for store in engine.projections.stores.values()]
     finally:
         for task in appending:
