@@ -109,12 +109,12 @@ async def fill(
 
     portions, erased = 0, dict[UUID, Recorded]()
     async for batch, events in _one_ahead(_decoded(log, stream, until, [kinds for kinds, _ in writers])):
-        await prepared(partial(write, batch, events))
-        portions += 1
-        _note_erasures(erased, events.values())
         if portions.bit_count() == 1 and portions.bit_length() % 2:  # Each time there are four times as many rows.
             await gather_statistics(connection, projectors)
             await connection.commit()
+        await prepared(partial(write, batch, events))
+        portions += 1
+        _note_erasures(erased, events.values())
     for projector, (_, writer) in zip(projectors, writers, strict=True):
         if erased and projector.name == GRAPH:
             await writer.apply(list(erased.values()))
@@ -137,11 +137,18 @@ async def gather_statistics(connection: AsyncConnection, projectors: Sequence[Pr
 
     Autovacuum does not see temporary tables.
     """
-    await connection.execute(_SMALL_SAMPLE)
-    for projector in projectors:
-        for table in projector.tables.sorted_tables:
-            columns = [column.name for column in table.columns if not isinstance(column.type, _NEVER_COMPARED)]
-            await connection.execute(Ddl("ANALYZE {} ({})", (TEMPORARY, table.name), columns))
+    if projectors:
+        await connection.execute(_SMALL_SAMPLE)  # With what was deferred, which is sent in a pipeline: one by one.
+        await connection.exec_driver_sql(";".join(_gathering(projector.tables) for projector in projectors))
+
+
+@lru_cache
+def _gathering(tables: MetaData) -> str:
+    made: list[str] = []
+    for table in tables.sorted_tables:
+        columns = [column.name for column in table.columns if not isinstance(column.type, _NEVER_COMPARED)]
+        made.append(str(Ddl("ANALYZE {} ({})", (TEMPORARY, table.name), columns).compile(dialect=_DIALECT)))
+    return ";".join(made)
 
 
 async def session_at(log: EventLog, place: SessionPlace, until: int, at: datetime | None) -> Session | None:

@@ -14,10 +14,12 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.minilm import InThread, Lexical
 from mnemolog.adapters.pgvector import PgVectorIndex
+from mnemolog.adapters.postgres import as_of
 from mnemolog.commands.erasure import ERASURE, EraseMemory
 from mnemolog.domain.errors import Overloaded
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.memories.tables import memories
+from mnemolog.projections.projector import Projector
 from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.projector import VectorsProjector
@@ -63,6 +65,33 @@ async def test_a_replay_makes_the_tables_of_what_is_read_and_no_others(engine: E
         found = set((await connection.execute(text(named))).scalars())
 
     assert found == {"change_log", "thread_revision"}
+
+
+async def test_the_statistics_of_a_replay_are_gathered_again_only_once_there_is_more(
+    engine: Engine, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ana, gathered = Person(engine, user), list[int]()
+    gather = as_of.gather_statistics
+
+    async def noted(connection: AsyncConnection, projectors: Sequence[Projector]) -> None:
+        [rows] = (await connection.execute(text("SELECT count(*) FROM pg_temp.history"))).scalars()
+        gathered.append(rows)
+        await gather(connection, projectors)
+
+    monkeypatch.setattr(as_of, "gather_statistics", noted)
+    for number in range(6):
+        await ana.creates(f"Ana drank cup {number}")
+
+    async with opened_replays(engine) as replays:
+        async with replays.at(ana.stream, 6, ["history"]):
+            assert gathered == [6]
+        gathered.clear()
+        monkeypatch.setattr(as_of, "PORTION", 1)
+        monkeypatch.setattr(as_of, "PIECE", 1)
+        async with replays.at(ana.stream, 5, ["history"]) as connection:
+            assert gathered == [1, 4, 5]
+            known = "SELECT reltuples FROM pg_class WHERE oid = 'pg_temp.history'::regclass"
+            assert (await connection.execute(text(known))).scalar_one() == 5
 
 
 async def test_an_erasure_ends_the_replays_that_show_what_it_took(engine: Engine, user: str) -> None:
