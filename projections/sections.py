@@ -29,7 +29,7 @@ from mnemolog.projections.sources.ranked import settled, told_former
 from mnemolog.projections.sources.recorded import RECORDED
 from mnemolog.projections.sources.source import Asked
 from mnemolog.projections.sources.telling import told_first
-from mnemolog.projections.sources.weighing import best_first, weighed
+from mnemolog.projections.sources.weighing import best_first, is_answer, weighed
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +73,16 @@ async def _collected_of(asked: Asked, category: str, mode: ContextMode) -> Colle
     limit = max(mode.rag_length, CANDIDATES) if compared else mode.rag_length
     asked = replace(asked, viewer=viewer, limit=limit)
     hits = (await RECORDED.find(asked)).hits
-    return Collected(category, mode, hits=_related_enough(best_first(asked, weighed(asked, hits))))
+    return Collected(category, mode, hits=_related_enough(asked, best_first(asked, weighed(asked, hits))))
 
 
-def _related_enough(hits: Sequence[Hit]) -> Sequence[Hit]:
-    """The hits without the messages that would only fill the context."""
-    said = [hit for hit in hits if hit.kind == MESSAGE]
-    kept = {said[place].id for place in ranking.related([hit.score for hit in said])}
+def _related_enough(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """The hits without the messages that would only fill the context: to thanks or a greeting, none is an answer."""
+    said, floor = [hit for hit in hits if hit.kind == MESSAGE], asked.question.calibration.question_floor
+    if any(is_answer(asked, hit, floor) for hit in said):
+        kept = {said[place].id for place in ranking.related([hit.score for hit in said])}
+    else:
+        kept = {hit.id for hit in said[: ranking.UNRELATED]}
     return [hit for hit in hits if hit.kind != MESSAGE or hit.id in kept]
 
 

@@ -185,14 +185,14 @@ def trusted_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     own = [hit for hit in hits if not hit.origin.external]
     best = max((hit.similarity for hit in own if hit.similarity is not None), default=0.0)
     floor = max(asked.question.calibration.nothing_below, NEARLY * best)
-    answers = {hit.id for hit in own if _answers(asked, hit, floor)}
+    answers = {hit.id for hit in own if is_answer(asked, hit, floor)}
     last = max((place for place, hit in enumerate(hits) if hit.id in answers), default=-1)
     above, below = hits[: last + 1], hits[last + 1 :]
     inside = [hit for hit in above if not hit.origin.external]
     return [*inside, *(hit for hit in above if hit.origin.external), *below]
 
 
-def _answers(asked: Asked, hit: Hit, floor: float) -> bool:
+def is_answer(asked: Asked, hit: Hit, floor: float) -> bool:
     """Whether it is similar to the question, has half of its words, or was found for other reasons, as a fact is."""
     if hit.similarity is None or hit.similarity >= floor:
         return True

@@ -8,6 +8,8 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.operations.artifacts import AddArtifact, add_artifact
 from mnemolog.domain.errors import CategoryNotAllowed
+from mnemolog.domain.message import CATEGORY
+from mnemolog.domain.ranking import UNRELATED
 from mnemolog.domain.text import count_tokens
 from mnemolog.projections.context import AgentContext
 from mnemolog.projections.reads.moment import Moment
@@ -285,3 +287,15 @@ async def test_in_a_budget_a_long_text_is_shown_by_the_sentences_that_answer(eng
     whole = (await ana.asks(question, budget_tokens=5000)).hits
     assert [hit.bullet.count("…") for hit in whole] == [0, 0]
     assert long in (await context(ana, question)).text
+
+
+async def test_small_talk_brings_few_messages(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    for number in range(30):
+        await ana.says(f"I bought tea of sort {number}.", turn_id=f"{user}-{number}")
+
+    asked = await context(ana, "Which tea did I buy?")
+    thanked = await context(ana, "lol")
+
+    assert len(told(asked)[CATEGORY]) == 30
+    assert len(told(thanked)[CATEGORY]) == UNRELATED
