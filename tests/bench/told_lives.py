@@ -7,8 +7,8 @@ what changes is said in passing and often indirectly. Each question has the text
 and those of answers that were right before. `cosine` ranks the same messages by the embedding alone, in the same run.
 The weights of docs/decisions/0092 were chosen on fraser, marnie and thiago, but for the last, which was tried on six
 lives. kavya, maureen and renata, and darnell, meilin and patti after them, were written before any rule was read, ask
-in plainer words, and showed what the rules lacked, as aoife, sipho and walt did later. `set_aside` are the others; of
-jaz, which came with these three, nobody has read what goes wrong.
+in plainer words, and showed what the rules lacked, as aoife, sipho and walt, and gerrit and lupe did later. `set_aside`
+are the others; of jaz and adaeze, which came with these, nobody has read what goes wrong.
 """
 
 import json
@@ -44,6 +44,8 @@ CHOSEN_ON = (
     "aoife",
     "sipho",
     "walt",
+    "gerrit",
+    "lupe",
 )
 ASKED_AT = datetime(2026, 11, 25, 12, tzinfo=UTC)
 FIRST = 5
