@@ -8,8 +8,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from mnemolog.domain import hydration
+from mnemolog.domain.extraction.rule import form
 from mnemolog.domain.extraction.times import DAY, MONTH
-from mnemolog.domain.extraction.vocabulary import OCCUPATIONS, RELATIONS, VERBS
+from mnemolog.domain.extraction.vocabulary import BREEDS, OCCUPATIONS, RELATIONS, VERBS
 from mnemolog.domain.text import name_key, without_questions
 
 KIN = (
@@ -33,6 +34,8 @@ _WHO = rf"(?:{_NAME}|{_MY}(?P<kin>{KIN}))"
 _NOW = "(?: now| today| these days| currently| at the moment)?"
 _HOME = "live lives home house flat apartment address city town country location based moved move stays"
 _SURNAME = "surname"
+_MEDICATION, _ALLERGY = "medication", "allergy"
+_TAKES = "take taking tablets pills medication medicine drug prescribed dose mg injection inhaler pump drops shot patch"
 _JOB = "work job employer company firm office profession career position role title hired joined"
 # By the whole word: who is asked to write something is no writer.
 _OCCUPATION = re.compile(rf"\b(?:{OCCUPATIONS})s?\b", re.IGNORECASE)
@@ -66,12 +69,25 @@ _ASKED = tuple(
             (rf"[Ww](?:hen|hat)(?: is|'s) {_WHO}'s birthday", rf"[Ww]hen was {_WHO} born"),
         ),
         ("birthplace", "born birth birthplace native grew hail", (rf"[Ww]here was {_WHO} born",)),
+        (
+            _MEDICATION,
+            _TAKES,
+            (
+                rf"[Ww](?:hat|hich) (?:medications?|medicines?|meds|tablets|pills|drugs?) (?:does|is) {_WHO}"
+                r" (?:take|taking|on)",
+                rf"[Ww]hat does {_WHO} take(?: for (?:his|her|their) [\w ]+)?",
+            ),
+        ),
+        (_ALLERGY, "allergy allergic intolerant coeliac celiac", (rf"[Ww]hat(?: is|'s) {_WHO} allergic to",)),
         (_SURNAME, "surname", (rf"[Ww]hat(?: is|'s) {_WHO}'s (?:surname|last name|family name)",)),
         ("phone number", "phone number mobile", (rf"[Ww]hat(?: is|'s) {_WHO}'s (?:phone|mobile)(?: number)?",)),
         ("email address", "email mail address", (rf"[Ww]hat(?: is|'s) {_WHO}'s e-?mail(?: address)?",)),
     )
     for form in forms
 )
+
+_IN_OTHER_WORDS = {"job": _OCCUPATION, _MEDICATION: form(r"\b{A_DRUG}|\bput (?:him|her|them) on\b|\d ?mg\b")}
+"""What else tells what is asked for."""
 
 # Many write without capitals: then a word is a name if it is none of these.
 _NO_NAME = (
@@ -200,8 +216,9 @@ class Direct:
         goes_on = _GOES_ON.match(text.rpartition(": ")[2]) is not None
         if not (goes_on or self.speaks_of(text, names)):
             return False
+        other = _IN_OTHER_WORDS.get(self.asks)
         return not self.words.isdisjoint(hydration.stems(text)) or (
-            self.asks == "job" and _OCCUPATION.search(text) is not None
+            other is not None and other.search(text) is not None
         )
 
     def _is_of(self, text: str, names: Collection[str]) -> bool:
@@ -263,8 +280,13 @@ class Thing:
 
     def told_in(self, text: str) -> bool:
         """Whether a text has the noun, or another for the same. A question tells nothing."""
-        said = hydration.stems(without_questions(text))
-        return self.words <= said | hydration.alike(said)
+        told = without_questions(text)
+        said = hydration.stems(told)
+        animals = {BREEDS[breed] for breed in _BREED.findall(told.lower())}
+        return self.words <= said | hydration.alike(said) | animals
+
+
+_BREED = re.compile(rf"\b({'|'.join(BREEDS)})s?\b")
 
 
 def thing(question: str) -> Thing | None:
@@ -274,6 +296,8 @@ def thing(question: str) -> Thing | None:
     ('my shoe size', 'my bank')
     """
     plain = question.replace("\u2019", "'")
+    if counted := _MANY.fullmatch(plain):
+        return Thing(f"my {counted['counted']}", hydration.question_stems(counted["counted"]))
     if not (found := _THING.fullmatch(plain) or _MINE.fullmatch(plain) or _MUCH.fullmatch(plain)):
         sized = _SIZE.fullmatch(plain)
         return Thing(f"my {sized['worn']} size", hydration.question_stems(f"{sized['worn']} size")) if sized else None
@@ -284,13 +308,17 @@ def thing(question: str) -> Thing | None:
 
 _NOUN = (
     rf"(?P<thing>(?!(?:next|plan|plans|problem|opinion|name|{KIN})\b)[a-z][\w-]*"
-    r"(?: (?!now\b|today\b|currently\b|at\b|called\b)[a-z][\w-]*){0,2})"
+    r"(?: (?!(?:now|today|currently|at|called|due|born|coming|leaving|starting|back)\b)[a-z][\w-]*){0,2})"
 )
 _THING = re.compile(
     r"\W*(?:[Ww]hat|[Ww]ho|[Ww]hen|[Ww]hich)(?: (?:colou?r|size|make|brand|breed))?(?: is| are|'s) (?:the name of )?"
     rf"(?P<whose>(?:my|our) (?:{KIN})'s|my|our|[A-Z][\w-]*'s) {_NOUN}{_NOW}\W*"
 )
 _MUCH = re.compile(rf"\W*[Hh]ow (?:much|high|big) (?:is|are|was) (?P<whose>my|our) {_NOUN}{_NOW}\W*")
+_MANY = re.compile(
+    r"\W*[Hh]ow many (?P<counted>[a-z][\w-]*(?: [a-z][\w-]*)?) (?:do|have) (?:I|we)(?: still)? (?:have|own|keep|got)"
+    rf"{_NOW}\W*"
+)
 _SIZE = re.compile(r"\W*[Ww]hat size(?: of)? (?P<worn>[a-z]{3,}?)s? (?:do|am) I (?:wear|take)\W*")
 _MINE = re.compile(rf"\W*(?:[Ww]hat|[Ww]hich) {_NOUN} (?:am I|are we) (?:with|at){_NOW}\W*")
 

@@ -97,8 +97,8 @@ work works job employer employed company firm office occupation profession caree
 manager boss supervisor lead chief reports
 landlord landlady
 married husband wife spouse partner wedding engaged girlfriend boyfriend fiance fiancee hubby
-mother mom mum mama mommy mummy mam mammy
-father dad papa daddy
+mother mom mum mama mommy mummy mam mammy mamá mami amma ammi
+father dad papa daddy papá papi apa appa baba abba
 grandmother grandma granny gran nan nana gogo nonna oma abuela
 grandfather grandpa grandad granddad opa nonno abuelo
 parent parents > mother mom mum mama mommy mummy father dad papa daddy

@@ -77,7 +77,16 @@ class Wanted:
             return self._tells_age_of_relative(text)
         if not self.of_other and reported(text):
             return False
-        return any(self._is_told(one) for one in _SENTENCE.split(text[:_LONGEST]))
+        sentences = _SENTENCE.split(text[:_LONGEST])
+        told = (place for place, sentence in enumerate(sentences) if self._is_told(sentence))
+        return any(self.of_other or not place or self._is_own(sentences[place], sentences[place - 1]) for place in told)
+
+    def _is_own(self, sentence: str, before: str) -> bool:
+        """Not if it goes on about somebody else: `Cian's in Sydney. Working on the scaffolding`."""
+        if self.slot.by_others or self.slot.figure or _WHOSE.search(sentence):
+            return True
+        whose = [one.lastgroup for one in _WHOSE.finditer(before)]
+        return not whose or whose[-1] == "own"
 
     def _is_told(self, sentence: str) -> bool:
         sentence = _with_whole_name(DROPPED_G.sub(r"\1ing", sentence), self.drug)
@@ -217,7 +226,7 @@ _WHOSE = re.compile(
     rf"|\b(?P<other>(?i:he|she|they|his|her|their|he's|she's|they're|hes|shes)\b|(?<!with )(?i:my|our) (?:\w+ )?{_RELATIVE}\b"
     r"|(?i:an?|the|that) \w+ (?:who|that)\b"
     rf"|(?!{_NO_NAME}\b)[A-Z][\w-]+(?='s (?!my |our |the |an? ))|(?<![\w.,;] )(?<![\w'-])(?!{_NO_NAME}\b)[a-z]{{3,}}(?={_IS}|'s \w))"
-    rf"|\b(?P<acts>(?!{_NO_NAME}\b)[A-Z][\w-]+(?={_IS}))|^(?P<both>[A-Z][\w-]+ and (?!I\b)[A-Z])"
+    rf"|\b(?P<acts>(?!{_NO_NAME}\b)[A-Z][\w-]+(?={_IS})|(?!(?:{_NO_NAME}|(?i:just|\w+ly|yesterday|already|also|never|last|first|only))\b)[A-Z][\w-]+(?= (?:took(?! me\b)|got|starts?|started|joins?|joined|goes|went|found)\b))|^(?P<both>[A-Z][\w-]+ and (?!I\b)[A-Z])"
 )
 _FOR_ANOTHER = re.compile(r"\s*(?:for|of) (?!me\b|us\b)(?:[A-Z]\w+|my \w+)")
 # Not what is so: only looked at, wished for or offered.
@@ -247,13 +256,14 @@ _ANIMALS = f"(?:{PETS}|puppies|kittens|bunny|gerbil|canary|donkeys?|hens?|chicke
 _AN_ANIMAL = re.compile(rf"\b(?:an?|my|our) ({PETS})\b", re.IGNORECASE)
 _ANIMAL = re.compile(rf"\b({PETS})s?\b")
 _MONEY = r"[£$€]?\d{1,3}(?:[,.]?\d{3}){0,3}(?:\.\d\d)?k?"
+_IN_WORDS = r"(?:ten|eleven|twelve|\w{3,5}teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:[- ]\w+)?)"
 _MONTHLY = r"[£$€]?(?:\d{3,4}|\d{1,2}[,.]\d{3})\b"
 _DWELLING = (
     r"(?:flat|house|(?:my|our|new|own|a|'s) (?:place|room)|apartment|studio|sublet|cottage|bedsit|bungalow|farmhouse|condo|annexe|houseboat"
     r"|(?:\d|one|two|three|four)[- ]?(?:bed|room)(?:room|ed)?|houseshare|lodgings)"
 )
 _AT_A_PLACE = re.compile(
-    rf"\b(?:in|at|into|to|on|near) (?:(?:the|a|an|my|our) )?(?!(?i:the|an?|my|our|{_DWELLING}|{DAY}s?|{MONTH})\b|\d)[\w'-]+"
+    rf"\b(?:in|at|into|to|on|near) (?:(?:the|a|an|my|our|this) )?(?!(?i:the|an?|my|our|this|{_DWELLING}|{DAY}s?|{MONTH})\b|\d)[\w'-]+"
 )
 
 
@@ -288,7 +298,7 @@ SLOTS = (
     _slot(
         "employer",
         r"\bwho\b.*\bwork(?:s|ing)? for\b|\b(?:where|since when|how long)\b.*\bwork(?:s|ed|ing)?\b|\bsince when (?:am|are|is) .* at\b|\b(?:employer|company)\b",
-        r"\bwork(?:s|ing|ed)? (?:at|for|with)\b|\b(?:start(?:s|ed|ing)?|join(?:s|ed|ing)|sign(?:ed|ing) (?:on|up)|employed|hired|transferr\w+) (?:\w+ )?(?:at|with|by)\b"
+        r"\b(?:work(?:s|ing|ed)?|i work (?:[\w']+ ){1,8}?) ?(?:at|for|with)\b|\b(?:start(?:s|ed|ing)?|join(?:s|ed|ing)|sign(?:ed|ing) (?:on|up)|employed|hired|transferr\w+) (?:\w+ )?(?:at|with|by)\b"
         r"|\b(?:job|contract|post|position|role|shifts?|(?<!\b[Mm]y )(?<!\b[Oo]ur )(?<!(?<!\bam )(?<!'m )\b[Tt]he )(?!(?:[Mm]y|[Oo]ur) ){OCCUPATION}|apprentice\w*|trainee\w*|intern(?:ship)?|first (?:day|week|month|shift)) (?:at|with|for|in)\b|\bjoined (?:\w+ ){1,3}as\b|\bhired (?:me|us)\b|\b(?:took|taken) (?:me|us) on\b|\b(?:driv|teach|cook|nurs)(?:e|es|ing) (?:\w+ ){1,2}(?:for|at)\b",
         "work started joined job hired employed contract company",
         "works_at",
@@ -297,7 +307,7 @@ SLOTS = (
         "occupation",
         r"\bwhat\b.*\b(?:job|profession|occupation|job title|for work|for a living)\b|\bwhat (?:do|does) \w+ do\W*$"
         r"|\bdo (?:i|we) (?:still )?have (?:a|any) (?:job|work)\b|\bam i (?:still )?(?:working|employed|unemployed|out of work)(?: now| at the moment)?\W*$",
-        r"\b(?:an?|as|am|i'm|im) {OCCUPATION}|\b(?:work(?:s|ing|ed)? as|promoted|job|retrain\w+|apprentice\w*|acting|act up|team lead\w*|in charge|retired|retiring"
+        r"(?<!\bto )(?<!\bwith )(?<!\bfrom )(?<!\bby )(?<!\bsee )\b(?:an?|as|am|i'm|im) {OCCUPATION}|\b(?:work(?:s|ing|ed)? as|i work (?:[\w']+ ){0,8}?at|promoted|job|retrain\w+|apprentice\w*|acting|act up|team lead\w*|in charge|retired|retiring"
         r"|laid off|redundan\w+|let me go|finish(?:ed|ing)? up|last (?:day|shift) (?:at|in)|unemployed|self-employed|freelanc\w+|start(?:ed|s|ing) (?:\w+ ){0,2}?(?:as|with|at|for)|got on)\b",
         "job work promoted started lead career retired freelance",
         "job_title works_at",
@@ -315,6 +325,7 @@ SLOTS = (
         r"\b(?:earn\w*|salary|wages?|income|paid)\b|\b(?:my|our|'s) (?:\w+ ){0,2}pay\b|\bdo i make\b|\bpay (?:me|us)\b",
         rf"\b(?:salary|wages?|pay(?: goes| went| is| rise|'s)|earn(?:s|ing)?|income|raise|day rate|pays(?: me)?|(?:i'm|im) on)\b[^.;!?]{{0,40}}?{_MONEY}"
         rf"(?! ?(?:mg|kg|%))|\b(?:i|we)(?: now)? make {_MONEY}|{_MONEY} ?/ ?(?:hr|hour|h)\b|{_MONEY}(?: \w+)? (?:an hour|per hour|a year|per year|before tax|gross|to start)\b"
+        rf"|\b{_IN_WORDS}(?: and \w+(?: \w+)?| {_IN_WORDS})? (?:dollars |pounds |euros )?an hour\b|\bpa(?:y|ys|id|ying) (?:me|us) {_IN_WORDS}\b"
         r"|\b(?:job|post|position|role|offer(?:ed)?|promoted)\b[^.;!?]{0,60}?\d\d,\d{3}\b",
         "salary wage pay paid earn raise hour gross promoted",
         "salary",
@@ -334,7 +345,7 @@ SLOTS = (
     _slot(
         "car",
         r"\b(?:car|vehicle)\b|\bwhat (?:do|does|am|is) \w+ driv|\b(?:do|can) i (?:still )?drive\W*$|\b(?:what|which) (?:truck|van|pickup) do",
-        rf"(?-i:\b(?:{CARS}|{MODELS})\b)|\b(?:{CARS}|{MODELS_IN_SMALL})\b|\b(?:my|our|the|a|new|old|second-hand) (?:car(?! park| boot| seat)|van|motor|hatchback|automatic|estate|pickup|truck|minivan)\b",
+        rf"(?-i:\b(?:{CARS}|{MODELS})\b)|\b(?:{CARS}|{MODELS_IN_SMALL})\b|(?<!\bin )\b(?:my|our|the|a|new|old|second-hand) (?:car(?! park| boot| seat)|van|motor|hatchback|automatic|estate|pickup|truck|minivan)\b",
         "car van drive drives driving bought",
         "drives",
     ),

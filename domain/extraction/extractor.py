@@ -414,6 +414,7 @@ _FOR_A_WHILE = re.compile(
 )
 _FOUND = re.compile(
     r"\b(?:found|finding|find|spotted) (?:him|her|them|each other)\b|\blost (?:him|her|them) again\b"
+    r"|\b(?:posters?|missing|ran off|run off|escaped|(?:look|search)ing for)\b"
     r"|\b(?:in|at) the (?:shop|supermarket|crowd|mall|park|store|car park|airport|museum|woods|market)\b",
     re.IGNORECASE,
 )

@@ -347,6 +347,7 @@ RULES: tuple[Rule, ...] = named(
     rule("rais|increas|upp|doubl|lower|reduc|decreas|cut|chang|adjust|halv", r"(?:{DOCTOR}|they|she|he|{OTHER}|{I})(?: has| have|'s|'ve)?(?: just)? (?:raised|increased|upped|doubled|lowered|reduced|decreased|cut|changed|adjusted|halved) (?:(?:my|the) )?(?:dose of )?{DRUG}(?: (?:dose|dosage))?(?: from [^,;]{2,20}?)?(?: back)?(?: up| down)? to (?:{DOSE}|(?P<amount>\d+(?:\.\d+)?)(?=$|[,.!;]| (?:now|again|a day|once|twice|and|because|since)\b))", dose),
     rule("mg|mcg|µg|ml|iu|units|pills|tablets", r"(?:(?:my|the) )?{DRUG}(?:(?:(?: is|'s| went|(?: has|'s) gone| goes|(?: was| got| has been| is)? (?:doubled|increased|raised|upped|bumped|reduced|halved|lowered|cut))(?: back| now)*(?: up| down)? to)|(?: is|'s)? now) {DOSE}", dose),
     rule(" now| instead", r"(?:(?:my|the) )?{DRUG}(?:'s| is)? (?P<amount>{AMOUNT}|\d{1,3}(?:\.\d+)?) (?:now|instead)(?=$|[,.!;])", drug),
+    rule(" now", r"(?:(?:it's|it is|its|on) )?{DRUG} now,? (?P<amount>{AMOUNT})(?=$|[,.!; ])", drug),
     rule("dose|dosage", r"(?:my|the) (?:(?:dose|dosage) of )?{DRUG}(?: (?:dose|dosage))? (?:is|was|(?:has |was |is )?(?:been )?(?:raised|increased|upped|lowered|reduced|cut|changed|adjusted) to|(?:went|has gone|is) (?:up|down) to)(?: now)? {DOSE}", dose),
     # Diet.
     rule(" not", r"{I} not(?: an?)? {DIETS}(?:{NO_MORE}|(?: at all| really)?(?=$|[,.!;]))", ends("diet_plan")),
@@ -375,7 +376,7 @@ RULES: tuple[Rule, ...] = named(
     rule("down|sleep|euthani", r"{GONE} (?:was|had to be|has been)(?: just)? (?:put down|put to sleep|euthani[sz]ed)" + _GONE, died),
     rule("down|sleep", r"(?:{I}(?: had to| have had to)?|(?:the|our|my) vets?(?: had to)?) put {GONE} (?:down|to sleep)" + _GONE, died),
     rule("put down|put to sleep", r"{I}(?: had to| have had to)? (?:have|had) {GONE} put (?:down|to sleep)" + _GONE, died),
-    rule("lost", r"{I} lost (?:(?:my|our){SORT} (?P<role>mother|father|mum|mom|mam|dad|grandmother|grandfather|grandma|grandpa|granny|gran|nan|nana|grandad|granddad|uncle|aunt|brother|sister|son|daughter|husband|wife)(?: (?P<person>" + PERSON_NAME + r"))?|{DEAR})(?: (?:to|after) (?:an?|cancer|covid|illness|the (?!(?:crowd|shop|shops|sales|next)\b)|his|her)\b|(?: (?:suddenly|peacefully|unexpectedly|in (?:his|her) sleep))?(?=$|[.!;]))", lost),
+    rule("lost", r"{I} lost (?:(?:my|our){SORT} (?P<role>mother|father|mum|mom|mam|dad|grandmother|grandfather|grandma|grandpa|granny|gran|nan|nana|grandad|granddad|uncle|aunt|brother|sister|son|daughter|husband|wife)(?: (?P<person>" + PERSON_NAME + r"))?|{DEAR}|(?-i:{ALONE}))(?: (?:to|after) (?:an?|cancer|covid|illness|the (?!(?:crowd|shop|shops|sales|next)\b)|his|her)\b|(?: (?:suddenly|peacefully|unexpectedly|in (?:his|her) sleep))?(?=$|[.!;]))", lost),
     # Animals that live elsewhere now.
     rule("gave|given|give", r"{I}(?: (?:have )?had to)? (?:gave|given|give) {ANIMAL} (?:up|away|back|to (?!(?:be|the (?:vet|groomer|kennel))))(?!.*\b(?:while|until|till|look after|overnight)\b)", given_away),
     rule("gave|given|give", r"{I}(?: (?:have )?had to)? (?:gave|given|give) (?:up|away) {ANIMAL}(?=$|[,.!;]| (?:to|because|as|and|last|this)\b)", given_away),

@@ -191,6 +191,9 @@ async def hits_that_tell(asked: Asked, hits: Sequence[Hit]) -> tuple[Sequence[Hi
         kept = [hit.lowered("other_kin", OTHER_KIN) if _is_other_in_law(question, hit) else hit for hit in hits]
         return by_score(hit if hit.id in telling else hit.lowered("beside", BESIDE) for hit in kept), ()
     if not question.asks:
+        beside = [name_key(one) for one in hydration.capitalised_names(asked.question.text)]
+        if any(one in name_key(hit.text) for one in beside for hit in hits):
+            return hits, ()  # "Does Memo look like my father?" is about Memo, too.
         told = [without_questions(text).casefold() for text in await _texts_of_kin(asked, question)]
         if any(word in text for text in told for word in question.kin):
             return hits, ()

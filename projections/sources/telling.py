@@ -39,11 +39,15 @@ def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
         first = min(told, key=lambda hit: (-shared[hit.id], hit.date))
     elif began:
         first = min(told, key=lambda hit: hit.date)
+    elif not asked.past and _WAS.search(asked.question.text):
+        first = max(told, key=lambda hit: (hit.score, hit.date))  # "What did the agency pay me?" names no time.
+        if first.score < AS_GOOD * hits[0].score:
+            return hits
     else:
         first = max(told, key=lambda hit: hit.date)
         if slot.name == "employer" and not asked.past:
             first = _job_beside(first, told)
-    marks = slot.figure and not since and not began and not asked.past
+    marks = slot.figure and not since and not began and not asked.past and not _WAS.search(asked.question.text)
     best, found = first.score, list[Hit]()
     for hit in hits:
         one = hit if hit.kind != MESSAGE or hit.id in ids or asked.slot.of_other else no_answer(hit)
@@ -99,6 +103,7 @@ _LAST_DAY = re.compile(r"\b(?:last|final) (?:day|shift|week)\b", re.IGNORECASE)
 _OF_WORK = hydration.stems("job work working start started day shift week month year contract company")
 _HANDOVER = timedelta(days=92)
 """For how long before somebody leaves a job they may have told of the next one."""
+_WAS = re.compile(r"\b(?:did|was|were)\b", re.IGNORECASE)
 _SINCE = re.compile(r"\b(?:since when|how long|when did)\b", re.IGNORECASE)
 _BEGAN = re.compile(
     r"\b(?:(?:start(?:ed)?|beg[ai]n) (?:out )?(?:on|with|at)|at first|originally|initially|to begin with)\W*$",
@@ -116,14 +121,26 @@ def _newer_facts(asked: Asked, wanted: Wanted, told: Sequence[Hit], hits: Sequen
     return [hit for hit in facts if hit.row["details"]["predicate"] in wanted.slot.predicates and hit.date > latest]
 
 
+AS_GOOD = 0.8
+"""The part of the best score that a message needs to come first, if a question asks what was, without a time."""
+
+LIKELY = 0.6
+"""The part of the best similarity to the question that a message needs to tell a slot."""
+_PLAIN = ("home", "employer", "car")
+"""Slots that are told in words in which hardly anything else is, as figures are."""
+
+
 def _telling(asked: Asked, wanted: Wanted, hits: Sequence[Hit]) -> Sequence[Hit]:
-    """The messages of users that tell a slot, until the end of the period that is asked for."""
+    """The messages of users that likely tell a slot, until the end of the period that is asked for."""
     spans = asked.past.spans if asked.past else ()
     if asked.past and not spans:
         return []
     said = [hit for hit in hits if tells_something(hit) and hit.row["role"] == Role.USER and is_told(wanted, hit)]
     if wanted.slot.name == "home" and not wanted.of_other:
         said = [*(hit for hit in said if not _fell_through(hit, hits)), *_arrivals(hits)]
+    if not wanted.slot.figure and wanted.slot.name not in _PLAIN:
+        best = max((hit.similarity or 0.0 for hit in said), default=0.0)
+        said = [hit for hit in said if (hit.similarity or 0.0) >= LIKELY * best]
     then = [hit for hit in said if not spans or hit.date < max(span.end for span in spans)]
     # Of two who share a name, the one who is what the question says.
     of_kin = [hit for hit in then if wanted.kin and re.search(rf"\b{wanted.kin}\b", hit.row["text"], re.IGNORECASE)]

@@ -30,6 +30,9 @@ from mnemolog.domain.direct_question import direct, thing
         ("Who is Otto's boss now?", "Otto's boss"),
         ("Where was Otto born?", "Otto's birthplace"),
         ("What's my aunt's last name?", "my aunt's surname"),
+        ("What medication does Otto take?", "Otto's medication"),
+        ("What does my mother take for her blood pressure?", "my mother's medication"),
+        ("What is Tara allergic to?", "Tara's allergy"),
     ],
 )
 def test_what_is_asked_is_said_in_few_words(question: str, said: str) -> None:
@@ -89,6 +92,11 @@ def test_other_questions_ask_nothing_directly(question: str) -> None:
         ("Where does Otto work?", "Otto is a writer", True),
         ("What is Otto's surname?", "Otto wrote to me", False),
         ("What is Otto's surname?", "Otto Lang wrote to me", True),
+        ("What medication does Otto take?", "Otto is on metformin now", True),
+        ("What medication does Otto take?", "Otto is down to thirty sucklers", False),
+        ("What medication does my father take?", "apa has a pill for his heart", True),
+        ("What is Otto allergic to?", "Otto has a nut allergy", True),
+        ("What is Otto allergic to?", "Otto wants a green bike", False),
     ],
 )
 def test_a_text_tells_it_if_it_speaks_of_the_person_and_of_what_is_asked(question: str, text: str, tells: bool) -> None:
@@ -151,6 +159,8 @@ def test_a_relative_may_be_called_by_whose_they_are(question: str, text: str) ->
         ("Which bank am I with?", "my bank"),
         ("What color is my kayak?", "my kayak"),
         ("What breed are Tom's hens?", "Tom's hens"),
+        ("How many cats do I have?", "my cats"),
+        ("How many bee hives have we got now?", "my bee hives"),
     ],
 )
 def test_a_question_asks_for_something_by_a_noun(question: str, said: str) -> None:
@@ -162,6 +172,15 @@ def test_a_question_asks_for_something_by_a_noun(question: str, said: str) -> No
     assert not found.told_in(f"What about {said}?")
 
 
-@pytest.mark.parametrize("question", ["Where is my cat?", "Who is my father?", "What is my next trip?", "Who is Tom?"])
+def test_a_breed_is_a_word_for_an_animal() -> None:
+    dogs = thing("How many dogs do I have?")
+    assert dogs
+    assert dogs.told_in("We've two collies, Shep and Bran")
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Where is my cat?", "Who is my father?", "What is my next trip?", "Who is Tom?", "When is my parcel due?"],
+)
 def test_a_question_asks_for_nothing_by_a_noun(question: str) -> None:
     assert thing(question) is None

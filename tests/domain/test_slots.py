@@ -199,6 +199,13 @@ def test_a_question_asks_for_none(question: str) -> None:
         ("Which phone do I use?", "got the pixel 9a", True),
         ("Which phone do I use?", "got a galaxy watch", False),
         ("Do I have a job now?", "The shop closes, I finish up on Friday", True),
+        ("Where do I work?", "Cian's in Sydney. Working on the scaffolding in Ryde", False),
+        ("Where do I work?", "Been busy. Working at Lidl", True),
+        ("Who do I work for?", "Rubén took the job in Corpus and asked me to come", False),
+        ("What do I earn?", "started on nights, eighteen and a quarter an hour", True),
+        ("What do I earn?", "the agency pays me thirteen fifty", True),
+        ("What do I do for work?", "The calves went to a farmer in Denmark", False),
+        ("What car do I have?", "Tilly sat in the car and cried", False),
     ],
 )
 def test_a_message_tells_a_slot_of_whom_it_is_asked(question: str, text: str, told: bool) -> None:

@@ -664,9 +664,39 @@ async def test_what_no_message_has_a_word_for_is_said_to_be_unknown(model: Engin
     for question, unknown in (
         ("What is my shoe size?", ["my shoe size"]),
         ("Which bank am I with?", ["my bank"]),
+        ("How many cats do I have?", ["my cats"]),
         ("Where is my passport?", []),
     ):
         assert list((await ana.asks(question)).unknown) == unknown, question
+
+
+async def test_a_relative_whom_no_message_mentions_is_not_unknown_if_the_question_is_about_somebody_else(
+    model: Engine, user: str
+) -> None:
+    ana = Teller(model, user)
+    for text in ("The tram was late again.", "Memo is not a match for the kidney, so we keep waiting."):
+        await ana.says(text, speaker="")
+    await model.settled(60)
+    found = await ana.asks("Is Memo giving my father a kidney?")
+    assert list(found.unknown) == []
+    assert "not a match" in found.hits[0].text
+
+
+async def test_a_message_that_has_little_to_do_with_the_question_tells_no_slot(model: Engine, user: str) -> None:
+    ana = Teller(model, user)
+    await ana.says("I work two days a week at the museum now, with the old machines.", speaker="")
+    await ana.says("We met a vet from Halifax at the fair. It is quiet in the barn.", speaker="")
+    await model.settled(60)
+    assert "museum" in (await ana.asks("What do I do for work these days?")).hits[0].text
+
+
+async def test_asked_what_was_without_a_time_what_answers_best_comes_first(model: Engine, user: str) -> None:
+    ana = Teller(model, user)
+    await ana.says("The agency pays me 13.50 an hour for the mornings.", speaker="")
+    await ana.says("Started at the hospital, 18.25 an hour.", speaker="")
+    await model.settled(60)
+    assert "13.50" in (await ana.asks("What did the agency pay me?")).hits[0].text
+    assert "18.25" in (await ana.asks("How much do I earn an hour?")).hits[0].text
 
 
 async def test_nothing_is_known_instead_of_a_weak_guess(model: Engine) -> None:

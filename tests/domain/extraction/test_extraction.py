@@ -102,6 +102,7 @@ def found(text: str) -> list[str]:
         ("Should I start metformin?", []),
         ("GP has doubled the propranolol so i'm on 80 now, it wasn't working.", ["propranolol_dose 80"]),
         ("They raised my ramipril. It's 10 mg now.", ["ramipril_dose 10 mg"]),
+        ("Eliquis now, 5 mg.", ["medication Eliquis", "eliquis_dose 5 mg"]),
         ("That's me off the sertraline altogether.", ["-medication sertraline", "-sertraline_dose *"]),
         (
             "the propranolol makes me feel like I'm wading so my GP has swapped it for candesartan, 8mg",
@@ -1681,6 +1682,9 @@ def test_much_else_of_relatives_makes_nobody_a_relative(text: str) -> None:
         ("We lost grandma suddenly.", ["my grandmother died by 2026-05-13"]),
         ("We lost dad at the mall.", []),
         ("We lost dad in the crowd for ten minutes.", []),
+        ("I lost Marge last night. Kay was here", ["known Marge died 2026-05-12 2026-05-12.."]),
+        ("I lost Rex yesterday. Help me with a poster", []),
+        ("We lost Rex in the park", []),
         ("We lost mum yesterday. Found her in the garden.", []),
         ("I lost my husband in Ikea.", []),
         ("I lost my sister's ring.", []),
