@@ -5,6 +5,7 @@ neither vanishes on a hint nor stands as if nobody had said anything. By words, 
 """
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 
 from mnemolog.domain.delta import shortened
@@ -13,7 +14,7 @@ from mnemolog.domain.extraction.clauses import LONGEST, sentences_of
 from mnemolog.domain.extraction.extractor import extract
 from mnemolog.domain.extraction.rule import DRUG
 from mnemolog.domain.hydration import stems
-from mnemolog.domain.predicates import MEDICATION
+from mnemolog.domain.predicates import DOSE, MEDICATION
 from mnemolog.domain.text import normalize_name
 
 SHOWN = 160
@@ -27,7 +28,12 @@ def doubt(text: str, predicate: str, value: str) -> str:
     'She thinks I could stop the losartan soon.'
     >>> doubt("I took my losartan this morning.", "medication", "losartan")
     ''
+    >>> doubt("New bloods, so the GP bumped my levo, it's 88 now.", "levothyroxine_dose", "75")
+    "New bloods, so the GP bumped my levo, it's 88 now."
     """
+    if predicate.endswith(DOSE):
+        changed = (one for one in sentences_of(text[:LONGEST]) if _changes_dose(one, predicate, value))
+        return shortened(next(changed, ""), SHOWN)
     if not _ENDING.search(text) and not _SWITCHED.search(text):
         return ""
     sentences = sentences_of(text[:LONGEST])
@@ -58,7 +64,24 @@ def noted(at: datetime, said: str) -> str:
 
 def words_of(predicate: str, value: str) -> str:
     """The words of which a message has one that says something of a fact with this value."""
+    if predicate.endswith(DOSE):
+        return " ".join(_names_of_drug(predicate))
     return f"{value} {_NOUNS.get(predicate, '')}"
+
+
+def _names_of_drug(predicate: str) -> Sequence[str]:
+    """The words of a medication with a dose, and what people call it for short: `levo` is levothyroxine."""
+    words = [word for word in predicate.removesuffix(DOSE).split("_") if len(word) > 1]
+    return [*words, *(word[:length] for word in words for length in _CLIPPED if length < len(word) - 1)]
+
+
+def _changes_dose(sentence: str, predicate: str, value: str) -> bool:
+    """Whether a sentence says that the dose is another one now, or that somebody changed it."""
+    said = set(re.findall(r"[a-z]+", sentence.lower()))
+    if said.isdisjoint(_names_of_drug(predicate)) or sentence.rstrip().endswith("?"):
+        return False
+    others = set(_NUMBER.findall(sentence)) - set(_NUMBER.findall(value))
+    return _CHANGED.search(sentence) is not None or (bool(others) and _IS_NOW.search(sentence) is not None)
 
 
 def _names(sentence: str, predicate: str, value: str) -> bool:
@@ -78,6 +101,15 @@ def _names_another(sentence: str, predicate: str, value: str) -> bool:
     return found is not None and stems(found["to"] or found["on"]).isdisjoint(stems(value))
 
 
+_CLIPPED = (4, 5, 6)
+"""The letters of a medication's name that are said instead of it."""
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
+_CHANGED = re.compile(
+    r"\b(?:bump(?:ed|ing)?|upp(?:ed|ing)|increas\w+|rais(?:ed|ing)|lower(?:ed|ing)|reduc\w+|doubl(?:ed|ing)|halv(?:ed|ing)"
+    r"|adjust(?:ed|ing)|chang(?:ed|ing)|(?:went|going|gone) (?:up|down)|(?:up|down) to)\b",
+    re.IGNORECASE,
+)
+_IS_NOW = re.compile(r"\b(?:now|from (?:today|tomorrow|now)|instead)\b", re.IGNORECASE)
 # What people call it without its name.
 _NOUNS = {
     MEDICATION: "medication medications medicine medicines meds tablets tablet pills pill",

@@ -77,13 +77,17 @@ def _by_name(predicates: Iterable[Predicate]) -> dict[str, Predicate]:
     return {predicate_name(one.name): one for one in predicates}
 
 
+DOSE = "_dose"
+"""How the predicate of the dose of a medication ends."""
+
+
 def dose_of(drug: str) -> str:
     """The predicate of the dose of a medication.
 
     >>> dose_of("Vitamin D")
     'vitamin_d_dose'
     """
-    return f"{'_'.join(re.findall(r'[a-z]+', drug.lower()))}_dose"
+    return f"{'_'.join(re.findall(r'[a-z]+', drug.lower()))}{DOSE}"
 
 
 def trip_date_of(place: str) -> str:

@@ -15,7 +15,7 @@ from mnemolog.domain import state
 from mnemolog.domain.delta import shortened
 from mnemolog.domain.doubt import SHOWN, doubt, stated, words_of
 from mnemolog.domain.entity import ME
-from mnemolog.domain.predicates import PredicatePolicy
+from mnemolog.domain.predicates import DOSE, PredicatePolicy
 from mnemolog.domain.text import normalize_name
 from mnemolog.domain.turn import Role
 from mnemolog.domain.viewer import Viewer
@@ -42,10 +42,11 @@ class Said:
 
 
 async def of_critical(connection: AsyncConnection, viewer: Viewer, holding: Sequence[FactHit]) -> Mapping[UUID, Said]:
-    """By fact, the last thing that was said since it was stated last and that may end it."""
-    words = " ".join(words_of(one.row["predicate"], fact_value(one.row)) for one in holding if one.critical)
+    """By critical fact and dose, the last thing that was said since it was stated last and that may end it."""
+    doubted = [one for one in holding if one.critical or one.row["predicate"].endswith(DOSE)]
+    words = " ".join(words_of(one.row["predicate"], fact_value(one.row)) for one in doubted)
     rows = await _messages(connection, viewer, words)
-    found = ((one.id, _doubt(one, rows)) for one in holding if one.critical)
+    found = ((one.id, _doubt(one, rows)) for one in doubted)
     return {id_: said for id_, said in found if said}
 
 

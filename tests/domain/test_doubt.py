@@ -43,6 +43,36 @@ def test_what_may_end_a_fact_is_told_as_it_was_said(text: str, predicate: str, v
 
 
 @pytest.mark.parametrize(
+    "said",
+    [
+        "Dr Singh bumped my levo, it's 88 now",
+        "They've upped the levothyroxine again",
+        "Levothyroxine 100 from tomorrow",
+        "My levo went down to 50",
+    ],
+)
+def test_another_dose_is_told_as_it_was_said_though_the_medication_is_called_for_short(said: str) -> None:
+    assert doubt(f"Hi there. {said}", "levothyroxine_dose", "75") == said
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Should I double my levo?",
+        "I take my levothyroxine 75 at 6 in the morning",
+        "I changed the tyres, they hold 88 now",
+        "They raised my salary, I level up",
+    ],
+)
+def test_no_dose_is_doubted_for_anything_else(said: str) -> None:
+    assert doubt(said, "levothyroxine_dose", "75") == ""
+
+
+def test_a_letter_names_no_medication() -> None:
+    assert doubt("I'd have 500 now", "vitamin_d_dose", "75") == ""
+
+
+@pytest.mark.parametrize(
     ("text", "predicate", "value"),
     [
         ("I took my losartan this morning", "medication", "losartan"),

@@ -307,6 +307,14 @@ async def test_a_search_for_a_medication_says_what_may_have_ended_it(ana: Teller
     assert f'[fact] ana takes losartan (as of 2026-03-01; said on 2026-04-01: "{said}")' in lines
 
 
+async def test_a_dose_does_not_stand_as_if_nobody_had_changed_it(ana: Teller) -> None:
+    await hears(ana, "Dr Singh has me on levothyroxine 75 now.")
+    said = "new blood work, Dr Singh bumped my levo, it's 88 now"
+    await hears(ana, said, occurred_at=day("2026-07-03"))
+    shown = f'ana\'s levothyroxine dose is 75 (as of 2026-03-01; said on 2026-07-03: "{said}")'
+    assert shown in await always(ana)
+
+
 async def test_what_a_user_says_stands_beside_an_allergy_that_somebody_recorded(ana: Teller) -> None:
     await ana.tells("me", "allergy", "nuts", told_at=day("2026-02-01"))
     await hears(ana, "I'm no longer allergic to nuts.", "I am allergic to nothing!", role="assistant")
