@@ -1,6 +1,7 @@
 """The handler: read what a decision depends on, decide, append under a guard, and retry on a conflict."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
@@ -69,6 +70,10 @@ class Handler:
         actor, consenting = self._principal.actor(command.agent_id), self._principal.may(Role.CONSENT)
         agents = self._principal.bound_agents
         return command.model_copy(update={"actor": actor, "consenting": consenting, "agents": agents})
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """Held while a command is prepared and handled, so that one caller's many leave room for those of others."""
+        return nullcontext()
 
     def may(self, role: Role) -> bool:
         """Whether the principal has this role."""

@@ -1,6 +1,7 @@
 """The command handler of an engine, with metrics and traces, and turns for its callers."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Self, TypeVar
 from uuid import UUID
@@ -37,6 +38,9 @@ class ObservedHandler(Handler):
         bound = super().by(principal)
         bound._caller = self._callers.of(principal.tenant, principal.name) if principal else Unlimited()
         return bound
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        return self._caller.write()
 
     async def handle(
         self,

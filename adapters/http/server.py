@@ -17,6 +17,8 @@ LOOPBACK = "127.0.0.1"
 GRACE_SECONDS = 5
 # asyncio accepts as many at once, before it knows that there are too many.
 BACKLOG = 128
+# So many may wait until they are accepted. A client that finds no place tries again after one second, two, four ...
+QUEUE = 4096
 START_POLL_SECONDS = 0.01
 
 
@@ -33,6 +35,7 @@ async def serve(engine: Engine, host: str = LOOPBACK, port: int = 0) -> AsyncIte
     try:
         while not server.started and not running.done():  # noqa: ASYNC110  uvicorn offers no event.
             await asyncio.sleep(START_POLL_SECONDS)
+        listening.listen(QUEUE)
         url = _url(listening)
         if engine.servers is not None:
             await asyncio.to_thread(engine.servers.publish_http_url, url)

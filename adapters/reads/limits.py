@@ -5,6 +5,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass
 from math import inf
 
@@ -13,11 +14,16 @@ from mnemolog.projections.reads.moment import Moment
 
 # Of the twenty connections for readers.
 RUNNING = 12
+# Two groups of appends. All of them are decided at once, and another caller's write that comes then waits for them.
+WRITING = 128
 # Of the reads and of the writes of each caller while others ask, too: enough to keep the process busy. One processor
 # serves all of them, so beside a dozen reads of somebody else another one would take a dozen times as long.
 SHARING = 3
 # Who asked so lately, in seconds, finds its share free when it asks again.
 LATELY = 10.0
+
+# Who has a turn to write, which covers the writes that belong to it.
+_writer = ContextVar["Caller | None"]("writer", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,7 @@ class ReadLimits:
 class Turns:
     """At most `share` at a time, in the order in which they came."""
 
-    def __init__(self, share: Callable[[], float]) -> None:
+    def __init__(self, share: Callable[[], int]) -> None:
         self._share, self._running = share, 0
         self._queue: deque[asyncio.Future[None]] = deque()
 
@@ -94,7 +100,7 @@ class Caller:
         self._open = self._waiting = self._as_of = self._writes = 0
         self._last = -inf
         self._reading = Turns(lambda: RUNNING if alone() else SHARING)
-        self._writing = Turns(lambda: inf if alone() else SHARING)
+        self._writing = Turns(lambda: WRITING if alone() else SHARING)
 
     @property
     def active(self) -> bool:
@@ -123,11 +129,18 @@ class Caller:
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[None]:
-        """While a write is decided and appended: a caller's writes take turns while others ask, too."""
+        """While a write is prepared, decided and appended, in one turn. There are fewer while others ask, too."""
+        if _writer.get() is self:
+            yield
+            return
         self._writes += 1
         try:
             async with self._writing.turn():
-                yield
+                token = _writer.set(self)
+                try:
+                    yield
+                finally:
+                    _writer.reset(token)
         finally:
             self._writes -= 1
             self._last = time.monotonic()

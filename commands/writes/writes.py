@@ -105,7 +105,8 @@ class Writes(SeedWrites, BatchWrites):
         of them are recorded, or none.
         """
         commands = await self._commands(turns, keyed=keyed)
-        receipts = await self._together(commands)
+        async with self._handler.turn():
+            receipts = await self._together(commands)
         whole = await self._marked(_combined(receipts))
         return Added(tuple(turn.turn_id for turn in commands), whole)
 
@@ -257,11 +258,12 @@ class Writes(SeedWrites, BatchWrites):
         if isinstance(command, CreateMemory):
             command = await traced(self._log, self._handler, command)
         compared = not isinstance(command, PutMemory)
-        if self._neighbours and compared and isinstance(command, CreateMemory | UpdateMemory):
-            command = await self._neighbours.beside(self._handler.admitted(command))
-        receipt = await self._handler.handle(
-            MEMORIES, command, occurred_at=occurred_at, idempotency_key=idempotency_key
-        )
+        async with self._handler.turn():
+            if self._neighbours and compared and isinstance(command, CreateMemory | UpdateMemory):
+                command = await self._neighbours.beside(self._handler.admitted(command))
+            receipt = await self._handler.handle(
+                MEMORIES, command, occurred_at=occurred_at, idempotency_key=idempotency_key
+            )
         return await self._marked(receipt)
 
     async def _marked(self, receipt: Receipt) -> Receipt:

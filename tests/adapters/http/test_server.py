@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import socket
+from contextlib import ExitStack
 
 import httpx
 import pytest
@@ -33,6 +34,15 @@ async def test_the_server_takes_a_free_port_and_publishes_its_url(engine: Engine
     async with httpx.AsyncClient(base_url=url) as http:
         with pytest.raises(httpx.ConnectError):
             await http.get("/health")
+
+
+async def test_many_that_connect_at_once_find_a_place_though_the_server_is_busy(engine: Engine) -> None:
+    """Who finds none is not told so, and tries again after one second, then two, then four."""
+    async with serve(engine) as url:
+        address = httpx.URL(url)
+        with ExitStack() as stack:
+            for _ in range(300):  # In the loop of the server, which accepts none of them meanwhile.
+                stack.enter_context(socket.create_connection((address.host, address.port or 0), timeout=0.9))
 
 
 async def test_a_response_does_not_wait_for_an_acknowledgement() -> None:

@@ -1,8 +1,8 @@
 """One caller's many or long reads take nothing from others: bounded by counts, refused with 429 (design §7)."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,12 +12,13 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.reads import limits
-from mnemolog.adapters.reads.limits import RUNNING, SHARING, Caller, Callers, ReadLimits, Turns
+from mnemolog.adapters.reads.limits import RUNNING, SHARING, WRITING, Caller, Callers, ReadLimits, Turns
+from mnemolog.adapters.reads.neighbours import Neighbours
 from mnemolog.domain.errors import InvalidInput, TooManyRequests
 from mnemolog.events.envelope import Position, StreamId
-from mnemolog.events.log import Outcome
 from mnemolog.projections.reads.moment import NOW, Moment
 from tests.adapters.principals.keys import calling, principal
+from tests.testkit.settings import PATIENCE
 
 LIMITS = ReadLimits(deadline=5, longest=60, reads=6, waiting=4, as_of=2)
 AFTER = Moment(after=Position(StreamId.of_user("ana"), 9))
@@ -83,7 +84,7 @@ async def test_a_callers_writes_take_turns_while_others_ask(monkeypatch: pytest.
     many = callers.of("acme", "app")
     async with many.write():
         other = callers.of("beta", "app")
-    assert await at_a_time(many.write, 100) == 100, "together they cost less"
+    assert await at_a_time(many.write, 2 * WRITING) == WRITING, "together they cost less"
     async with other.write():
         pass
     assert await at_a_time(many.write, 100) == SHARING
@@ -93,24 +94,43 @@ async def test_a_callers_writes_take_turns_while_others_ask(monkeypatch: pytest.
         assert await at_a_time(many.write, 100) == SHARING
 
 
-@pytest.mark.spec("X24")
-async def test_over_http_one_keys_flood_of_writes_leaves_room_for_those_of_others(
-    guarded: Engine, user: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    append, running, most = PostgresLog.append, 0, 0
+async def test_what_belongs_to_a_write_needs_no_turn_of_its_own() -> None:
+    callers = Callers(LIMITS)
+    many = callers.of("acme", "app")
+    async with many.write(), callers.of("beta", "app").write():
+        pass
 
-    async def counted(*arguments: Any) -> Sequence[Outcome]:
+    @asynccontextmanager
+    async def whole() -> AsyncIterator[None]:
+        async with many.write(), many.write():
+            yield
+
+    async with asyncio.timeout(PATIENCE):
+        assert await at_a_time(whole, 100) == SHARING
+
+
+@pytest.mark.spec("X24")
+@pytest.mark.parametrize(
+    ("owner", "step"), [(Neighbours, "beside"), (PostgresLog, "append")], ids=["what is looked up", "what is appended"]
+)
+async def test_over_http_one_keys_flood_of_writes_leaves_room_for_those_of_others(
+    guarded: Engine, user: str, monkeypatch: pytest.MonkeyPatch, owner: type, step: str
+) -> None:
+    whole, running, most = getattr(owner, step), 0, 0
+
+    async def counted(*arguments: Any) -> Any:
         nonlocal running, most
         running += 1
         most = max(most, running)
         try:
-            return await append(*arguments)
+            return await whole(*arguments)
         finally:
             running -= 1
 
     async with calling(guarded, principal(f"flood-{user}")) as flood, calling(guarded, principal("little")) as little:
         wrote = await little.post("/v1/memories", json={"user_id": user, "text": "Ana drinks tea"})
-        monkeypatch.setattr(PostgresLog, "append", counted)
+        monkeypatch.setattr(owner, step, counted)
+        monkeypatch.setattr(limits, "LATELY", PATIENCE)
         fields = [{"user_id": f"{user}-{number}", "text": f"Ben has {number} cats"} for number in range(30)]
         answers = await asyncio.gather(*(flood.post("/v1/memories", json=one) for one in fields))
     assert {answer.status_code for answer in (wrote, *answers)} == {201}
