@@ -12,7 +12,7 @@ from mnemolog.domain.delta import shortened
 from mnemolog.domain.extraction.candidate import Action
 from mnemolog.domain.extraction.clauses import LONGEST, sentences_of
 from mnemolog.domain.extraction.extractor import extract
-from mnemolog.domain.extraction.rule import DRUG
+from mnemolog.domain.extraction.rule import DOSE_CHANGED, DRUG
 from mnemolog.domain.hydration import stems
 from mnemolog.domain.predicates import DOSE, MEDICATION
 from mnemolog.domain.text import normalize_name
@@ -81,7 +81,7 @@ def _changes_dose(sentence: str, predicate: str, value: str) -> bool:
     if said.isdisjoint(_names_of_drug(predicate)) or sentence.rstrip().endswith("?"):
         return False
     others = set(_NUMBER.findall(sentence)) - set(_NUMBER.findall(value))
-    return _CHANGED.search(sentence) is not None or (bool(others) and _IS_NOW.search(sentence) is not None)
+    return DOSE_CHANGED.search(sentence) is not None or (bool(others) and _IS_NOW.search(sentence) is not None)
 
 
 def _names(sentence: str, predicate: str, value: str) -> bool:
@@ -104,11 +104,6 @@ def _names_another(sentence: str, predicate: str, value: str) -> bool:
 _CLIPPED = (4, 5, 6)
 """The letters of a medication's name that are said instead of it."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
-_CHANGED = re.compile(
-    r"\b(?:bump(?:ed|ing)?|upp(?:ed|ing)|increas\w+|rais(?:ed|ing)|lower(?:ed|ing)|reduc\w+|doubl(?:ed|ing)|halv(?:ed|ing)"
-    r"|adjust(?:ed|ing)|chang(?:ed|ing)|(?:went|going|gone) (?:up|down)|(?:up|down) to)\b",
-    re.IGNORECASE,
-)
 _IS_NOW = re.compile(r"\b(?:now|from (?:today|tomorrow|now)|instead)\b", re.IGNORECASE)
 # What people call it without its name.
 _NOUNS = {

@@ -40,8 +40,10 @@ def fingerprinted(key: bytes, row: Row, request: bytes) -> bytes:
 
 
 def key_used(key: str) -> IdempotencyConflict:
+    """`key` as stored: with the name of the principal whose key it is, if there is one."""
+    sent = key.rpartition("\n")[2]
     return IdempotencyConflict(
-        f"the key {key!r} was already used for another request",
+        f"the key {sent!r} was already used for another request",
         field="idempotency_key",
         fix="send the same request again, or use a new key",
     )

@@ -55,12 +55,22 @@ from mnemolog.domain.extraction.makers import (
     started_at,
 )
 from mnemolog.domain.extraction.others import they_started_at
-from mnemolog.domain.extraction.rule import DRUG, Said
+from mnemolog.domain.extraction.rule import DOSE_CHANGED, DRUG, Said
 from mnemolog.domain.extraction.short_names import is_called
 from mnemolog.domain.extraction.times import Dated, dated, day_of, is_nth, is_to_come, moment, precisions_of
 from mnemolog.domain.extraction.validation import valid
 from mnemolog.domain.extraction.vocabulary import COUPLE, PETS, SUPERIORS
-from mnemolog.domain.predicates import DIED, MEDICATION, NEXT_TRIP, TRIP_DATE, TRIP_TO, WORKS_AT, dose_of, trip_date_of
+from mnemolog.domain.predicates import (
+    DIED,
+    DOSE,
+    MEDICATION,
+    NEXT_TRIP,
+    TRIP_DATE,
+    TRIP_TO,
+    WORKS_AT,
+    dose_of,
+    trip_date_of,
+)
 from mnemolog.domain.text import name_key
 
 
@@ -121,7 +131,7 @@ def extract(
                 one = replace(one, wrong=clause.wrong)
             if one.subject == ME:
                 one = replace(one, subject=author)
-            if one.action is Action.END and _RESUMED.search(text) and one.predicate.endswith((MEDICATION, _DOSE)):
+            if one.action is Action.END and _RESUMED.search(text) and one.predicate.endswith((MEDICATION, DOSE)):
                 continue
             if _is_doubtful(one, text):
                 continue
@@ -176,8 +186,8 @@ def _place(one: Candidate, author: str, at_risk: Collection[str]) -> int:
         return 0
     if not own:
         return 7 if one.predicate == "age" else 5
-    if one.predicate.endswith(("_dose", "_date")):
-        return 0 if one.predicate.endswith("_dose") else 3
+    if one.predicate.endswith((DOSE, "_date")):
+        return 0 if one.predicate.endswith(DOSE) else 3
     return next((place for place, names in enumerate(_FIRST, start=2) if one.predicate in names), 4)
 
 
@@ -328,9 +338,9 @@ def _on_now(clause: Clause, stated: Dated, last: Candidate | None, text: str, pr
     found = in_one or ON_NOW.match(stated.text)
     if found is None:
         return ()
-    if not _DOSE_CHANGED.search(before):
+    if not DOSE_CHANGED.search(before):
         # "It's 100 now" alone is a dose right after one, if nothing else was counted there.
-        is_dose = last is not None and last.predicate.endswith(_DOSE) and clause.text.lower().endswith(" now")
+        is_dose = last is not None and last.predicate.endswith(DOSE) and clause.text.lower().endswith(" now")
         if not is_dose or before or len(_COUNTED.findall(previous)) != 1:
             return ()
     named = _drugs_in(before) or _drugs_in(" ".join(clause.before)) or _drugs_in(text) or _drugs_in(previous)
@@ -361,8 +371,8 @@ def _taken(last: Candidate | None) -> str:
     """The medication that somebody stated to take, or the dose of which they stated."""
     if last is None or last.action is not Action.STATE:
         return ""
-    if last.predicate.endswith(_DOSE):
-        return last.predicate.removesuffix(_DOSE).replace("_", " ")
+    if last.predicate.endswith(DOSE):
+        return last.predicate.removesuffix(DOSE).replace("_", " ")
     return last.object or "" if last.predicate == MEDICATION else ""
 
 
@@ -437,12 +447,7 @@ _RESUMED = re.compile(
     re.IGNORECASE,
 )
 _DRUG = re.compile(DRUG, re.IGNORECASE)
-_DOSE = "_dose"
 _COUNTED = re.compile(r"\d+(?:\.\d+)?")
-_DOSE_CHANGED = re.compile(
-    r"\b(?:rais|increas|upp|doubl|lower|reduc|decreas|cut|halv|bump|chang|adjust|titrat)\w*\b|\b(?:gone|went|put|going|goes|came|brought|taken|took)\b[\w' ]{0,30}\b(?:up|down)\b|\b(?:new|different) dose\b",
-    re.I,
-)
 _GOT_A_PET = re.compile(rf"\b(?:an?|another)(?: [a-z-]+){{0,2}} (?:{PETS})\W*$", re.IGNORECASE)
 _OTHER_FLIGHT = re.compile(
     r"\b(?:chang|mov|rebook|switch|alter|reschedul)\w*(?: (?:my|our|the))? (?:flight|train|ferry|ticket|booking)s?\b"

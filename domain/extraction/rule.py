@@ -202,6 +202,11 @@ DRUG = (
     r"|prednis(?:ol)?one|hydrocortisone|sertraline|venlafaxine|mirtazapine|quetiapine|olanzapine|naproxen|codeine|tramadol|morphine"
     r"|clopidogrel|tamsulosin|allopurinol|colchicine|digoxin|tamoxifen|letrozole|anastrozole|cetirizine|propranolol|melatonin|ventolin|symbicort|seretide|ozempic|wegovy|mounjaro|humira|lipitor|zyrtec|concerta|lyrica|statins?|blood thinners|anticoagulants|antidepressants|antihistamines|birth control|beta[- ]blockers)\b"
 )
+# Of the dose of a medication.
+DOSE_CHANGED = re.compile(
+    r"\b(?:rais|increas|upp|doubl|lower|reduc|decreas|cut|halv|bump|chang|adjust|titrat)\w*\b|\b(?:gone|went|put|going|goes|came|brought|taken|took)\b[\w' ]{0,30}\b(?:up|down)\b|\b(?:new|different) dose\b",
+    re.IGNORECASE,
+)
 _FRAGMENTS = {
     # `{GONE}` is like `{WHO}`, or "the cat".
     # `{WHO}` is a relation, with or without a name, or a name; `{ROLE}` only a relation, `{ALONE}` only a name;
