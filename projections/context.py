@@ -274,10 +274,9 @@ async def _related(asked: Asked, sections: Sequence[Section], shown: Iterable[Ro
 
 async def _cards(asked: Asked, spoken_of: Sequence[EntityCard], told: Iterable[Row]) -> Sequence[Card]:
     """The cards of what the question names and the memories are about."""
-    refs = [reference(one.row["category"], one.row["name"]) for one in spoken_of]
-    return await cards(
-        asked.connection, asked.viewer, [*refs, *(ref for row in told for ref in row.get("entity_refs", ()))]
-    )
+    named = [reference(one.row["category"], one.row["name"]) for one in spoken_of]
+    refs = [*named, *(ref for row in told for ref in row.get("entity_refs", ()))]
+    return await cards(asked.connection, asked.viewer, refs)
 
 
 def _once(told: Mapping[str, Row], without: Collection[str]) -> dict[str, Row]:

@@ -59,6 +59,7 @@ class Collected(NamedTuple):
 
 
 async def collect(asked: Asked, policy: CategoryPolicy) -> Sequence[Collected]:
+    """Each category that is not empty, as its mode says."""
     held = await _categories(asked.connection, asked.viewer)
     return await together(*(_collected_of(asked, one, policy.mode(one)) for one in held))
 

@@ -28,6 +28,7 @@ class Backlog:
 
     @classmethod
     async def at_present(cls, outbox: Outbox, projections: Projections) -> Self:
+        """What is to be delivered and applied now."""
         return cls(await outbox.last(), await _lags(projections, projections.running))
 
     async def is_done(self, outbox: Outbox, projections: Projections) -> bool:

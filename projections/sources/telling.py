@@ -27,19 +27,20 @@ def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
         return hits
     slot, since = asked.slot.slot, _SINCE.search(asked.question.text) is not None
     began = _BEGAN.search(asked.question.text) is not None
-    if not since and not began and not asked.past and (newer := _newer_facts(asked, asked.slot, told, hits)):
+    lately = not (since or began or asked.past)
+    if lately and (newer := _newer_facts(asked, asked.slot, told, hits)):
         best = hits[0].score
         ids = {hit.id for hit in newer}
         return [*(replace(hit, score=best) for hit in newer), *(hit for hit in hits if hit.id not in ids)]
     ids = {hit.id for hit in told}
-    if not since and not began and not asked.past and (death := _death_since(asked.slot, told, hits)):
+    if lately and (death := _death_since(asked.slot, told, hits)):
         return [replace(death, score=hits[0].score), *(hit for hit in hits if hit.id != death.id)]
     if since:
         shared = {hit.id: len(hydration.stems(hit.text) & asked.stems) for hit in told}
         first = min(told, key=lambda hit: (-shared[hit.id], hit.date))
     elif began:
         first = min(told, key=lambda hit: hit.date)
-    elif not asked.past and _WAS.search(asked.question.text):
+    elif lately and _WAS.search(asked.question.text):
         first = max(told, key=lambda hit: (hit.score, hit.date))  # "What did the agency pay me?" names no time.
         if first.score < AS_GOOD * hits[0].score:
             return hits
@@ -47,7 +48,7 @@ def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
         first = max(told, key=lambda hit: hit.date)
         if slot.name == "employer" and not asked.past:
             first = _job_beside(first, told)
-    marks = slot.figure and not since and not began and not asked.past and not _WAS.search(asked.question.text)
+    marks = slot.figure and lately and not _WAS.search(asked.question.text)
     best, found = first.score, list[Hit]()
     for hit in hits:
         one = hit if hit.kind != MESSAGE or hit.id in ids or asked.slot.of_other else no_answer(hit)
