@@ -40,8 +40,8 @@ SESSIONS = "sessions"
 # What reading JSON of another shape may raise.
 UNREADABLE = (ValueError, RecursionError, TypeError, KeyError, AttributeError)
 
-# How the keys of all sessions begin.
-SESSION_KEYS = "sess"
+# How the keys of all sessions begin, in the default tenant and in others.
+SESSION_KEYS = ("sess", "tenant:*:sess")
 # Prefix for keys of complete sessions, including what was deleted from them.
 WHOLE = "forgotten:"
 # How Redis begins its error about a key of another type.
@@ -227,7 +227,7 @@ class WorkingStore:
             if await self._redis.exists(slot.progress):
                 continue
             indexed = {slot.prefix + name for name in await self._indexed(slot)}
-            for begin in (SESSION_KEYS, WHOLE + SESSION_KEYS):
+            for begin in (whole + name for whole in ("", WHOLE) for name in SESSION_KEYS):
                 async for name in self._redis.scan_iter(match=f"{slot.prefix}{begin}*", count=1000):
                     [blob] = await self._redis.mget([name])
                     if blob is not None and _is_session(blob) and _text(name) not in indexed:

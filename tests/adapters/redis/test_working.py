@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from unittest.mock import AsyncMock
@@ -50,8 +51,9 @@ def lately(events: Sequence[Recorded]) -> Sequence[Recorded]:
 
 
 async def apply(store: WorkingStore, events: Sequence[Recorded]) -> None:
-    async with store.session([ANA]) as session:
-        await session.apply([event for event in events if event.seq > session.progress[ANA]])
+    stream = events[0].stream
+    async with store.session([stream]) as session:
+        await session.apply([event for event in events if event.seq > session.progress[stream]])
 
 
 @pytest.mark.spec("A19", "X03")
@@ -256,17 +258,19 @@ async def test_no_turn_is_applied_twice_to_sessions_whose_progress_redis_lost(re
 
 
 @pytest.mark.spec_part("A04")
-async def test_no_turn_is_applied_twice_if_redis_lost_the_index_too(redis: Redis, prefix: str) -> None:
+@pytest.mark.parametrize("tenant", ["default", "acme"])
+async def test_no_turn_is_applied_twice_if_redis_lost_the_index_too(redis: Redis, prefix: str, tenant: str) -> None:
     store, others = WorkingStore(redis, prefix), f"{prefix}sess:of-a-web-server"
     await redis.set(others, json.dumps({"cookie": {}, "user": "ana"}))
-    events = lately(turns(3))
+    ana = StreamId.of_user("ana", tenant)
+    events = [replace(event, header=replace(event.header, stream=ana)) for event in lately(turns(3))]
     await apply(store, events)
     await redis.delete(f"{prefix}mnemolog:working:1:progress", f"{prefix}mnemolog:working:1:keys")
 
     await apply(store, events[:1])
     await apply(store, events)
 
-    session = await store.read(PLACE)
+    session = await store.read(replace(PLACE, tenant=tenant))
     assert session
     assert session.msg_count == 3
     assert await redis.exists(others), "it is of somebody else"
