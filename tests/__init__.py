@@ -1,6 +1,9 @@
 """Tests. What they keep outside of their directories goes to one folder, which ends with the first process of a run.
 
 Each process has a folder in it for what its engines keep outside of their data directories.
+
+All temporary files are kept in memory where there is enough of it: a run makes hundreds of data directories, and each
+has more than a thousand files.
 """
 
 import atexit
@@ -10,6 +13,28 @@ import tempfile
 from pathlib import Path
 
 _VARIABLE = "TESTS_FOLDER"
+_IN_MEMORY = Path("/dev/shm")
+# The most that a run was seen to keep is a third of this.
+_ENOUGH = 12 * 2**30
+
+
+def _use_memory() -> None:
+    """For the temporary files of this process and of those that it starts, unless TMPDIR says where they belong."""
+    if "TMPDIR" not in os.environ and os.access(_IN_MEMORY, os.W_OK) and _memory_left() >= _ENOUGH:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(_IN_MEMORY)
+
+
+def _memory_left() -> int:
+    """The bytes that may be kept in memory; none if programs cannot be run from there."""
+    disk = os.statvfs(_IN_MEMORY)
+    if disk.f_flag & os.ST_NOEXEC:
+        return 0
+    free = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemAvailable:"))
+    limit = Path("/sys/fs/cgroup/memory.max")
+    allowed = limit.read_text().strip() if limit.exists() else "max"
+    return min(
+        disk.f_bavail * disk.f_frsize, int(free.split()[1]) * 1024, *([] if allowed == "max" else [int(allowed)])
+    )
 
 
 def _shared_folder() -> Path:
@@ -24,6 +49,7 @@ def _delete(folder: str, maker: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+_use_memory()
 FOLDER = _shared_folder()
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="state-", dir=FOLDER)
 os.environ["MNEMOLOG_AUDIT_SHARE"] = "0"  # It would take its share of every engine's time; its own tests turn it on.

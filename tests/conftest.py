@@ -102,7 +102,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def no_sockets_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Engines that tests killed have left theirs, which are in /run when the tests run as root."""
     yield
-    for path, folders, _ in os.walk(tmp_path_factory.getbasetemp()):
+    _remove_sockets(tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Iterator[Path]:
+    """Pytest deletes it after a test that passed; the sockets of its engines go with it."""
+    yield tmp_path
+    _remove_sockets(tmp_path)
+
+
+def _remove_sockets(folder: Path) -> None:
+    for path, folders, _ in os.walk(folder):
         if not {"postgres", "nats", "redis"}.isdisjoint(folders):
             shutil.rmtree(socket_directory(Path(path)), ignore_errors=True)
             folders.clear()
