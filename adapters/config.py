@@ -244,9 +244,6 @@ class Settings(BaseSettings):
     )
     max_waiting_reads: Annotated[int, Field(ge=1, description="Maximum reads per caller that wait for a write.")] = 128
     max_as_of_reads: Annotated[int, Field(ge=1, description="Maximum open `as_of` reads per caller.")] = 8
-    max_writes: Annotated[
-        int, Field(ge=1, description="Maximum open writes per caller; more are refused with 429.")
-    ] = 512
     replays_at_once: Annotated[
         int, Field(ge=1, le=64, description="Replays for `as_of` reads that run concurrently; others wait.")
     ] = 2

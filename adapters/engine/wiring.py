@@ -35,7 +35,7 @@ from mnemolog.adapters.postgres.policies import Policies
 from mnemolog.adapters.projecting.filling import FillEndpoints, FillProcesses
 from mnemolog.adapters.projecting.projections import Projections
 from mnemolog.adapters.qdrant.opening import vector_index
-from mnemolog.adapters.reads.limits import Limits
+from mnemolog.adapters.reads.limits import ReadLimits
 from mnemolog.adapters.reads.neighbours import Neighbours
 from mnemolog.adapters.reads.reads import Reads
 from mnemolog.adapters.reads.recalls import Recalls
@@ -310,13 +310,12 @@ def _reads(
         policy.pronouns,
         policy.gate,
         token_counter(settings.tokenizer_file),
-        Limits(
+        ReadLimits(
             settings.read_deadline,
             settings.max_deadline,
             settings.max_reads,
             settings.max_waiting_reads,
             settings.max_as_of_reads,
-            settings.max_writes,
         ),
         incidents,
     )

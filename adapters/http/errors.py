@@ -81,7 +81,7 @@ DOCUMENTED: dict[int | str, dict[str, Any]] = {
         409: "The request conflicts with stored data.",
         413: "The body is larger than 2 MiB.",
         422: "A field is invalid; `field` names it.",
-        429: "This caller has too many open reads or writes; `Retry-After` says when to retry.",
+        429: "This caller has too many open reads; `Retry-After` says when to retry.",
         503: "A server does not answer.",
         504: "The writes to include did not become visible in time.",
     }.items()

@@ -27,8 +27,8 @@ _writer = ContextVar["Caller | None"]("writer", default=None)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """The settings of reads and writes: default and maximum deadline in seconds, and how many a caller may have open.
+class ReadLimits:
+    """The settings for reads: default and maximum deadline in seconds, and how many a caller may have open.
 
     `reads` limits all of a caller's reads; `waiting` those that wait for a write; `as_of` those as of a moment.
     """
@@ -38,7 +38,6 @@ class Limits:
     reads: int
     waiting: int
     as_of: int
-    writes: int
 
     def require(self, moment: Moment) -> None:
         """InvalidInput for a deadline above the maximum."""
@@ -96,7 +95,7 @@ class Caller:
     `alone` says whether no other caller asks at the moment.
     """
 
-    def __init__(self, limits: Limits, alone: Callable[[], bool]) -> None:
+    def __init__(self, limits: ReadLimits, alone: Callable[[], bool]) -> None:
         self._limits = limits
         self._open = self._waiting = self._as_of = self._writes = 0
         self._last = -inf
@@ -112,11 +111,11 @@ class Caller:
     async def read(self, moment: Moment) -> AsyncIterator[None]:
         """Covers one read from start to end; TooManyRequests, at once, if the caller has too many open."""
         limits, waits, earlier = self._limits, moment.after is not None, moment.as_of is not None
-        self._require(self._open, limits.reads, "reads", "", "max_reads")
+        self._require(self._open, limits.reads, "", "max_reads")
         if waits:
-            self._require(self._waiting, limits.waiting, "reads that wait for a write", "after", "max_waiting_reads")
+            self._require(self._waiting, limits.waiting, "after", "max_waiting_reads")
         if earlier:
-            self._require(self._as_of, limits.as_of, "reads of an earlier moment", "as_of", "max_as_of_reads")
+            self._require(self._as_of, limits.as_of, "as_of", "max_as_of_reads")
         self._open, self._waiting, self._as_of = self._open + 1, self._waiting + waits, self._as_of + earlier
         try:
             yield
@@ -130,14 +129,10 @@ class Caller:
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[None]:
-        """While a write is prepared, decided and appended, in one turn. There are fewer while others ask, too.
-
-        TooManyRequests, at once, if the caller has too many open.
-        """
+        """While a write is prepared, decided and appended, in one turn. There are fewer while others ask, too."""
         if _writer.get() is self:
             yield
             return
-        self._require(self._writes, self._limits.writes, "writes", "", "max_writes")
         self._writes += 1
         try:
             async with self._writing.turn():
@@ -150,8 +145,9 @@ class Caller:
             self._writes -= 1
             self._last = time.monotonic()
 
-    def _require(self, count: int, most: int, what: str, field: str, setting: str) -> None:
+    def _require(self, count: int, most: int, field: str, setting: str) -> None:
         if count >= most:
+            what = {"": "reads", "after": "reads that wait for a write", "as_of": "reads of an earlier moment"}[field]
             raise TooManyRequests(
                 f"this caller has {count:,} {what} open already",
                 field=field,
@@ -180,7 +176,7 @@ class Unlimited(Caller):
 class Callers:
     """Each caller, by tenant and name; nothing is kept for those that have not asked lately."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ReadLimits) -> None:
         self.limits = limits
         self._callers: dict[tuple[str, str], Caller] = {}
 

@@ -20,7 +20,7 @@ from sqlalchemy.pool import Pool
 from mnemolog.adapters.minilm.sharing import expect
 from mnemolog.adapters.postgres.confinement import confine_to
 from mnemolog.adapters.postgres.sqlalchemy import connected, is_gone
-from mnemolog.adapters.reads.limits import Caller, Callers, Limits, Unlimited
+from mnemolog.adapters.reads.limits import Caller, Callers, ReadLimits, Unlimited
 from mnemolog.adapters.reads.replays import Replays
 from mnemolog.adapters.reads.waiting import Waits
 from mnemolog.adapters.redis.working import WorkingStore
@@ -93,7 +93,7 @@ class Reads(EnvelopeReads, ProfileReads, ArtifactReads, EpisodeReads, OperationR
         pronouns: Pronouns,
         gate: Gate,
         count_tokens: CountTokens,
-        limits: Limits,
+        limits: ReadLimits,
         incidents: Incidents,
     ) -> None:
         self._incidents = incidents

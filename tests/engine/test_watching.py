@@ -16,7 +16,7 @@ from mnemolog.adapters.http import server
 from mnemolog.adapters.http.server import serve
 from mnemolog.adapters.operations import watching
 from mnemolog.adapters.operations.watching import Changed, Watch, WatchedChange
-from mnemolog.adapters.reads.limits import Limits
+from mnemolog.adapters.reads.limits import ReadLimits
 from mnemolog.client import AsyncClient
 from mnemolog.domain.errors import NotFound, TooManyRequests, Unauthenticated
 from mnemolog.domain.principal import Role
@@ -261,7 +261,7 @@ async def test_a_stream_ends_with_its_key_and_reaches_no_further(guarded: Engine
 
 async def test_open_streams_count_as_reads_of_their_caller(guarded: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     _, key = await guarded.api_keys.create(principal("greedy", users=["watch-max"], roles=[Role.READ]))
-    monkeypatch.setattr(guarded.reads.callers, "limits", Limits(5, 60, 2, 2, 2, 2))
+    monkeypatch.setattr(guarded.reads.callers, "limits", ReadLimits(5, 60, 2, 2, 2))
     async with serve(guarded) as url, AsyncClient(url, api_key=key, user_id="watch-max", retries=0) as client:
         open_ = [asyncio.create_task(_one(client.watch())) for _ in range(2)]
         await asyncio.sleep(0.5)

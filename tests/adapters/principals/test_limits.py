@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.reads import limits
-from mnemolog.adapters.reads.limits import RUNNING, SHARING, WRITING, Caller, Callers, Limits, Turns
+from mnemolog.adapters.reads.limits import RUNNING, SHARING, WRITING, Caller, Callers, ReadLimits, Turns
 from mnemolog.adapters.reads.neighbours import Neighbours
 from mnemolog.domain.errors import InvalidInput, TooManyRequests
 from mnemolog.events.envelope import Position, StreamId
@@ -21,7 +20,7 @@ from mnemolog.projections.reads.moment import NOW, Moment
 from tests.adapters.principals.keys import calling, principal
 from tests.testkit.settings import PATIENCE
 
-LIMITS = Limits(deadline=5, longest=60, reads=6, waiting=4, as_of=2, writes=300)
+LIMITS = ReadLimits(deadline=5, longest=60, reads=6, waiting=4, as_of=2)
 AFTER = Moment(after=Position(StreamId.of_user("ana"), 9))
 AS_OF = Moment(as_of=datetime(2026, 1, 3, tzinfo=UTC))
 
@@ -42,41 +41,6 @@ async def test_a_caller_has_so_many_reads_open_and_no_more(
     assert not caller.active
     async with caller.read(moment):
         assert caller.active
-
-
-async def test_a_caller_has_so_many_writes_open_and_what_belongs_to_one_counts_with_it() -> None:
-    caller, go = Caller(replace(LIMITS, writes=2), lambda: True), asyncio.Event()
-
-    async def hold() -> None:
-        async with caller.write(), caller.write():
-            await go.wait()
-
-    tasks = [asyncio.create_task(hold()) for _ in range(2)]
-    await asyncio.sleep(0)
-    with pytest.raises(TooManyRequests, match="2 writes open") as refused:
-        await hold()
-    assert "`max_writes`" in refused.value.fix
-    go.set()
-    await asyncio.gather(*tasks)
-    await hold()
-
-
-@pytest.mark.spec("X24")
-async def test_over_http_writes_beyond_the_limit_are_429_and_those_before_it_succeed(
-    guarded: Engine, user: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(guarded.reads.callers, "limits", replace(guarded.reads.callers.limits, writes=5))
-    async with calling(guarded, principal(f"greedy-{user}")) as greedy:
-        fields = [{"user_id": user, "text": f"Ben has {number} cats"} for number in range(20)]
-        answers = await asyncio.gather(*(greedy.post("/v1/memories", json=one) for one in fields))
-        listed = await greedy.get("/v1/memories", params={"user_id": user})
-    written = [answer for answer in answers if answer.status_code == 201]
-    refused = [answer for answer in answers if answer.status_code == 429]
-    assert len(written) + len(refused) == 20
-    assert len(written) >= 5
-    assert refused
-    assert {answer.json()["error"]["code"] for answer in refused} == {"too_many_requests"}
-    assert len(listed.json()["items"]) == len(written), "what was refused changed nothing"
 
 
 async def test_many_long_reads_leave_the_caller_his_plain_ones() -> None:
