@@ -28,7 +28,7 @@ from mnemolog.events.log import EventLog, Head
 from mnemolog.events.stored_json import read_json
 from mnemolog.projections.kinds import Need
 from mnemolog.projections.projector import Lag, Skipped, Stop, reached_by
-from mnemolog.projections.working.projector import KINDS, NAME, Kept, SessionPlace, erases, fold, place_of
+from mnemolog.projections.working.projector import AFFECT, KINDS, NAME, Kept, SessionPlace, erases, fold, place_of
 
 # How much longer a session stays than it can be read, for slow projectors: whether a turn continues it or begins a new
 # one depends on the turn's own time, so that a rebuild in batches ends like the live projection.
@@ -40,8 +40,8 @@ SESSIONS = "sessions"
 # What reading JSON of another shape may raise.
 UNREADABLE = (ValueError, RecursionError, TypeError, KeyError, AttributeError)
 
-# How the keys of all sessions begin, in the default tenant and in others.
-SESSION_KEYS = ("sess", "tenant:*:sess")
+# How the keys of all sessions and affects begin, in the default tenant and in others.
+OWN_KEYS = ("sess", "tenant:*:sess", AFFECT, f"tenant:*:{AFFECT}")
 # Prefix for keys of complete sessions, including what was deleted from them.
 WHOLE = "forgotten:"
 # How Redis begins its error about a key of another type.
@@ -154,7 +154,7 @@ class WorkingStore:
 
     async def _blobs_of(self, slot: Slot, names: Sequence[str]) -> Sequence[bytes | str | None]:
         async with self._mended():
-            keys = [slot.index, *(slot.prefix + name for name in names)]
+            keys = [slot.progress, slot.index, slot.total, *(slot.prefix + name for name in names)]
             found: Any = await self._read(keys=keys, args=[slot.prefix])
         blobs, gone = found
         if gone is not None:
@@ -213,24 +213,25 @@ class WorkingStore:
             stopped = await self._stopped_in([self.slots.of(stream) for stream in streams])
             wanted = [stream for stream in streams if stream not in stopped]
             progress = await self.progress_of(wanted)
-            await self._forget_strays({self.slots.of(stream) for stream, seq in progress.items() if not seq})
+            await self._forget_all({self.slots.of(stream) for stream, seq in progress.items() if not seq})
             session = RedisSession(self, progress)
             yield session
             await session.end()
 
-    async def _forget_strays(self, slots: Collection[Slot]) -> None:
-        """Delete the sessions that the index lost, once the progress is lost too: their turns would be applied twice.
+    async def _forget_all(self, slots: Collection[Slot]) -> None:
+        """Delete the sessions and affects whose progress is lost: their turns would be applied twice.
 
-        Those that the index has are deleted by `save`.
+        They are looked for by their names too, because the index may be lost as well.
         """
         for slot in slots:
             if await self._redis.exists(slot.progress):
                 continue
-            indexed = {slot.prefix + name for name in await self._indexed(slot)}
-            for begin in (whole + name for whole in ("", WHOLE) for name in SESSION_KEYS):
+            indexed = [slot.prefix + name for name in await self._indexed(slot)]
+            await self._forget(keys=[slot.progress, slot.total, slot.index, *indexed])
+            for begin in (whole + name for whole in ("", WHOLE) for name in OWN_KEYS):
                 async for name in self._redis.scan_iter(match=f"{slot.prefix}{begin}*", count=1000):
                     [blob] = await self._redis.mget([name])
-                    if blob is not None and _is_session(blob) and _text(name) not in indexed:
+                    if blob is not None and _is_own(blob):
                         await self._forget(keys=[slot.progress, name])
 
     @asynccontextmanager
@@ -282,7 +283,9 @@ class WorkingStore:
         if self._log_size is None:
             return True
         # The total first: events applied in between can only make the log look longer.
-        totals = await asyncio.gather(*(self._total(keys=[one.progress, one.total]) for one in self.slots.every))
+        totals = await asyncio.gather(
+            *(self._total(keys=[one.progress, one.index, one.total]) for one in self.slots.every)
+        )
         try:
             aside = [await log.head(stream) - await self.progress(stream) for stream in await self.stopped()]
         except TamperedEvent:
@@ -323,7 +326,7 @@ class WorkingStore:
 
     async def skip(self, event: Skipped) -> bool:
         slot = self.slots.of(event.stream)
-        keys = [slot.progress, slot.stopped, slot.skipped, slot.total]
+        keys = [slot.progress, slot.stopped, slot.skipped, slot.total, slot.index]
         about = {"event_id": str(event.event_id), "type": event.type, "reason": event.reason, "by": event.by}
         record = json.dumps({"stream": str(event.stream), "seq": event.seq, "at": event.at.isoformat(), **about})
         return bool(await self._skip(keys=keys, args=[str(event.stream), event.seq, record]))
@@ -355,7 +358,7 @@ class WorkingStore:
     async def _indexed(self, slot: Slot) -> Sequence[str]:
         """All keys of sessions in this part, from the store's own index: others may use this Redis too."""
         found: Any = await self._redis.zrange(slot.index, 0, -1)
-        return [_text(name) for name in found]
+        return [_text(name) for name in found if name]
 
     async def blobs(self) -> Mapping[str, str]:
         """All readable sessions and affects, as readers see them, by key."""
@@ -397,10 +400,11 @@ def _session(place: SessionPlace, blob: bytes | str, affect: bytes | str | None)
         raise TamperedRow(NAME, SESSIONS, {"key": place.key}) from error
 
 
-def _is_session(blob: bytes | str) -> bool:
-    """Whether it is a session of ours: others may use such names, too."""
+def _is_own(blob: bytes | str) -> bool:
+    """Whether it is a session or an affect of ours: others may use such names, too."""
     try:
-        Session.from_stored(read_json(blob))
+        found = read_json(blob)
+        Affect.from_dict(found) if AFFECT in found else Session.from_stored(found)
     except UNREADABLE:
         return False
     return True
@@ -410,7 +414,7 @@ def _over(stored: str, now: datetime) -> bool:
     """Whether a session or an affect has expired. What cannot be read is shown as it is."""
     try:
         blob = read_json(stored)
-        return Affect.from_dict(blob).decay_at < now if "affect" in blob else Session.from_stored(blob).expired(now)
+        return Affect.from_dict(blob).decay_at < now if AFFECT in blob else Session.from_stored(blob).expired(now)
     except UNREADABLE:
         return False
 

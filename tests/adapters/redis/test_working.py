@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from random import Random
 from unittest.mock import AsyncMock
 
 import pytest
@@ -17,10 +18,12 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.redis.rebuildable import RebuildableWorking
 from mnemolog.adapters.redis.working import OtherWorker, WorkingStore
 from mnemolog.domain.errors import TamperedRow
-from mnemolog.domain.session import LIFETIME
+from mnemolog.domain.session import LIFETIME, Session
 from mnemolog.events.conversation import AffectSet, SessionForgotten, SessionReverted
 from mnemolog.events.envelope import Recorded, StreamId
+from mnemolog.events.erasure import UserErased
 from mnemolog.projections.projector import Stop
+from mnemolog.projections.runtime import Projection
 from mnemolog.projections.working.projector import SessionPlace
 from tests.engine.person import Person
 from tests.projections.recorded import recorded, turns
@@ -250,7 +253,7 @@ async def test_no_turn_is_applied_twice_to_sessions_whose_progress_redis_lost(re
     await redis.delete(f"{prefix}mnemolog:working:1:progress")
     assert await store.lags(log)
     with pytest.raises(OtherWorker):
-        await apply(store, events)
+        await store.save({}, {ANA: 3}, {ANA: 4})
     await apply(store, events)
     session = await store.read(PLACE)
     assert session
@@ -359,3 +362,82 @@ async def test_a_rebuild_leaves_the_keys_of_others_alone(engine: Engine, user: s
     assert await redis.mget(list(foreign)) == list(foreign.values())
     await redis.delete(*foreign)
     await redis.aclose()
+
+
+class Chats:
+    """Streams of two tenants and of an agent, each with a chat, in a log and in the working memory that follows it."""
+
+    places = (PLACE, replace(PLACE, tenant="acme"), SessionPlace("default", "deanna", "deanna", "main", "agent"))
+
+    def __init__(self, redis: Redis, prefix: str) -> None:
+        self._redis, self._prefix, self._log = redis, prefix, MemoryLog()
+        self._store = WorkingStore(redis, prefix, log_size=self._size)
+
+    async def go_on(self) -> None:
+        """A turn and a mood in each chat."""
+        for place in self.places:
+            said = self._log.streams.setdefault(place.stream, [])
+            for event in (*lately(turns(1, first=len(said) + 1)), felt(len(said) + 2)):
+                row = stored(new(event.payload, meta=event.meta), event.seq, place.stream)
+                said.append(replace(row, header=replace(row.header, recorded_at=event.recorded_at)))
+
+    async def follow(self, store: WorkingStore | None = None) -> WorkingStore:
+        store = store or self._store
+        for _ in range(5):
+            with suppress(RedisError):  # The sweep tries again.
+                await Projection(store, self._log).catch_up()
+        return store
+
+    async def read(self, store: WorkingStore | None = None) -> Sequence[Session | None]:
+        store, found = store or self._store, list[Session | None]()
+        for place in self.places:
+            try:
+                found.append(await store.read(place))
+            except TamperedRow:
+                await Projection(store, self._log).heal(place.stream)
+                found.append(await store.read(place))
+        return found
+
+    async def replayed(self) -> Sequence[Session | None]:
+        beside = await self.follow(WorkingStore(self._redis, f"replayed:{self._prefix}"))
+        found = await self.read(beside)
+        await beside.drop()
+        return found
+
+    async def names(self) -> Sequence[str]:
+        return sorted([name.decode() async for name in self._redis.scan_iter(f"{self._prefix}*")])
+
+    async def _size(self) -> int:
+        return sum(map(len, self._log.streams.values()))
+
+
+@pytest.mark.spec_part("A04", "X09")
+@pytest.mark.parametrize("reading_first", [False, True])
+async def test_whichever_keys_redis_loses_working_memory_equals_the_log(
+    redis: Redis, prefix: str, *, reading_first: bool
+) -> None:
+    chats, seed = Chats(redis, prefix), Random(1)
+    await chats.go_on()
+    await chats.follow()
+    for _ in range(80):
+        names = await chats.names()
+        gone = seed.sample(names, seed.randrange(len(names) + 1))
+        await redis.delete(*gone, "")
+        if reading_first:
+            await chats.read()
+        await chats.go_on()
+        await chats.follow()
+        assert await chats.read() == await chats.replayed(), f"after the loss of {gone}"
+
+
+@pytest.mark.spec_part("A04", "A14")
+async def test_a_session_that_the_index_lost_is_erased_with_its_user(redis: Redis, prefix: str) -> None:
+    chats = Chats(redis, prefix)
+    await chats.go_on()
+    store = await chats.follow()
+    await redis.delete(f"{prefix}mnemolog:working:1:keys")
+
+    erased = recorded(UserErased(), 3, at=datetime.now(UTC))
+    await Projection(store, MemoryLog()).forget(erased)
+
+    assert not [name for name in await chats.names() if name.startswith((f"{prefix}sess:ana", f"{prefix}affect:ana"))]
