@@ -105,6 +105,7 @@ from mnemolog.domain.extraction.others import (
     they_moved_out,
     they_moved_to,
     they_outgrew,
+    they_parted,
     they_started_at,
     they_were_born,
     they_work_as,
@@ -130,7 +131,7 @@ _COSTS = (
     r"(?:(?: is|'s)(?: now| going| up| down| currently)*(?: to)?| costs(?: me| us)?| will be"
     r"|(?: has| was| were| been| got|'s| just| is)*(?: raised| lifted| bumped| lowered| reduced| cut| gone| went| goes| going| increased| risen| rose| dropped| fallen| fell| come| came)(?: back)?(?: up| down)? to)"
 )
-_PARTED = r"(?:split up|split|separated|broke up|broken up|divorced|(?:are )?no longer together|(?:(?:are )?not|aren't) together any ?more|(?:got|are) divorced|(?:are )?(?:separating|splitting up|divorcing|getting (?:a )?divorced?)|(?:have )?called it quits|are (?:over|finished|done|history))"
+_PARTED = r"(?:split up|split|separated|broke up|broken up|divorced|(?:are )?no longer together|(?:(?:are )?not|aren't) together any ?more|(?:got|are) (?:divorced|separated)|(?:are )?(?:separating|splitting up|divorcing|getting (?:a )?divorced?)|(?:have )?called it quits|are (?:over|finished|done|history))"
 _GONE = r"(?=$|[,.!;:(]| (?:and|but|because|so|of|from|after|peacefully|suddenly|unexpectedly|in (?:his|her|their) sleep|in the night|overnight|last|yesterday|by text|by phone|this|while|surrounded|at (?:home|the age|age))\b)"
 _AGE = rf"(?P<value>\d{{1,2}}|{'|'.join(AGES)})"
 _AGAIN = r"(?: (?:once |yet )?again)?(?:,(?: this time)?)?"
@@ -215,7 +216,7 @@ AND_TO = form(rf"(?:(?:and|then|also) )*to {{NAME}}(?: for [\w ]{{2,20}}?)? (?:o
 AND_THERE = form(rf"(?:and |then |also )*{{NAME}}(?: for [\w ]{{2,20}}?)? (?:on|from) (?P<when>{times.POINT})(?=$|[,.!;])")
 GOT_ONE = form(r"(?:(?:so|well|and|hey|hi|guess what|big news|btw|oh)[,.!]* )*(?:(?:i|we)(?:'ve| have)?(?: just| finally| also)? )?(?:got|adopted|have|rescued|bought|found|hired) (?:an?|another)(?: (?!friend)[a-z-]+){0,2}? {ONE}(?: (?:too|as well|from [\w ]{3,25}))?[\s.!,]*$")
 SO_CALLED = form(r"(?:(?:he|she|it|they)(?:'s| is| are) (?:called|named)|(?:his|her|its|their) name(?:'s| is)) {OTHER}(?=$|[,.!;]| (?:and|from|who)\b)")
-IT_IS = form(r"(?:.*(?:[,:]|\band|\bso|\bbut) )?(?:now )?it(?:'s| is)(?: now)? {OTHER}(?: now)?(?:, not [^,]+)?$")
+IT_IS = form(r"(?:.*(?:[,:]|\band|\bso|\bbut) )?(?:now )?(?:it(?:'s| is)|i(?:'m| am) with(?= (?:now )?(?-i:Dr|Prof)\b))(?: now)? {OTHER}(?: now)?(?:, not [^,]+)?$")
 I_AM = form(r"(?:.*[,;:] (?:so |and )?|(?:since|after) (?:the|my|our) [a-z]{4,20},? )?(?:i(?:'m| am)|i go by|it(?:'s| is)|that(?:'s| is))(?: (?:now|officially|legally))* {FULL_NAME}(?: (?:now|again|these days|from now on|today))*(?=$|[,.!;])")
 TRIP_GOES = form(r"(?:the|our|my)(?: next)? (?:trip|holiday|vacation|journey|flight|honeymoon|getaway|cruise)(?: (?:actually|really|now))*(?: goes| is going| leads| will go| is| was| will be)(?: (?:actually|really|going))*(?: (?:to|in))? {NAME}(?:,? \(?(?:and )?not(?: (?:to|in))? {FORMER}\)?)?{END}")
 FLIES_TO = form(r"(?:{AM} (?:going|flying|travelling|traveling|off|heading)|(?:i|we) (?:go|fly|travel)) to {NAME}{STOP}")
@@ -225,6 +226,7 @@ NAME_ALONE = form(r"(?:in |at |to |for )?(?:{NAME}|{OTHER})(?:,? not (?:in |at |
 RULES: tuple[Rule, ...] = named(
     # Home.
     rule("mov|relocat", r"{AM} (?:going to move|moving|relocating)(?: (?:over|back|down|up|out))? to {PLACE}{NAME}{END}", moving),
+    rule("move to", r"(?:the|our|my) move to {NAME}(?:'s off| (?:is off|fell through|has fallen through|isn't happening|is not happening))(?=$|[,.!;]| (?:after all|now|any ?more|because|so|and)\b)", not_moving),
     rule("not", r"{AM} (?:not|no longer) (?:going to move|moving|relocating)(?: (?:over|back|down|up|out))? to {NAME}(?: (?:after all|any ?more|any longer))?{END}", not_moving),
     rule("will|'ll", r"(?:i|we)(?:'ll| will) (?:move|be moving|relocate) to {PLACE}{NAME}{END}", moving),
     rule("moved|relocated", r"{I} (?:moved|relocated)(?: (?:back|over|out|down|up|house|home))?" + _AGAIN + _ALONG + r"(?: here)? (?:to|into) {PLACE}{NAME}{END}", moved_to),
@@ -393,6 +395,7 @@ RULES: tuple[Rule, ...] = named(
     rule("broke up|broken up|split up|separated|ended|finished", r"{I} (?:broke up|split up|separated|broken up|(?:ended|finished) (?:it|things)) (?:with|from) {WHO}" + _GONE, parted),
     rule("together", r"{I} (?:no longer|not) (?:together|dating|going out)(?: with)? {WHO}(?:{NO_MORE})?" + _GONE, parted),
     rule(" me", r"{WHO}(?: has| just)* (?:broke up with|broken up with|split up with|dumped|divorced) me" + _GONE, parted),
+    rule(" and | & ", r"{WHO} (?:and|&) {OTHER}(?: have| just| had| finally| recently)* " + _PARTED + r"(?=$|[,.!;]| (?:and|because|after|so|for good|now|last|this|in|recently)\b)", they_parted),
     rule("left me", r"(?:(?:my|our) (?P<role>husband|wife|girlfriend|boyfriend|partner|fiancee?)|{ALONE})(?: has| just)* left me" + _GONE, parted),
     rule("divorced", r"{WHO}" + _HAVE + r"(?: got)? (?:divorced|separated)(?=$|[,.!;]| (?:and|after|now)\b)", ends_for("married_to")),
     rule("divorced", r"{I} divorced {WHO}" + _GONE, parted),
@@ -402,6 +405,7 @@ RULES: tuple[Rule, ...] = named(
     rule("single", r"{AM} (?:newly )?single(?: again| now)(?=$|[,.!;])", parted),
     rule("engagement", r"{I}(?: had to)? (?:called off|broke off|ended|call off|broken off) (?:the|our|my) engagement", ends("engaged_to")),
     # Trips that are off; others are dates that are.
+    rule("wedding", r"(?:(?:the|our|my) )?(?P<noun>wedding)(?:'s| is) off(?=$|[,.!;]| (?:and|because|now|after all)\b)", cancelled),
     rule("off|cancel", r"(?:{NAME}|(?:the|our|my) (?:trip|holiday|vacation) to (?P<value>[A-Z][\w-]+)|(?:the|our|my) (?P<other>[A-Z][\w-]+) (?:trip|holiday|vacation))(?:{GOT}|'s| is) (?:now )?(?:off|cancelled|canceled|called off)(?=$|[,.!;(]| (?:and|because|now|after all)\b)", trip_over),
     rule("decided not", r"{I} decided not to (?:go|fly|travel) to {NAME}{END}", trip_over),
     rule("no longer|not", r"{AM} (?:not|no longer) (?:going|flying|travelling|traveling) to {NAME}(?: (?:after all|any ?more|any longer))?{END}", trip_over),

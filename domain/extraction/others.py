@@ -305,6 +305,19 @@ def parted(said: Said) -> Sequence[Candidate]:
     )
 
 
+def they_parted(said: Said) -> Sequence[Candidate]:
+    """The end of a relationship of two others, whichever of them it was told of."""
+    who, other = Who.of(said), said.named("other")
+    end = {"action": Action.END, "changes": True, "until": said.clause.since, "literal": False}
+    theirs = [who.told(predicate=one, object=other, **end) for one in COUPLE]
+    if other is None or who.name is None:
+        return (*who.tie, *theirs)
+    return (
+        *who.tie,
+        *(each for one in theirs for each in (one, replace(one, subject=other, known=True, object=who.name))),
+    )
+
+
 def they_are_seeing(said: Said) -> Sequence[Candidate]:
     """A new partner of somebody, whoever was it before."""
     who = Who.of(said)
