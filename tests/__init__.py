@@ -30,11 +30,11 @@ def _memory_left() -> int:
     if disk.f_flag & os.ST_NOEXEC:
         return 0
     free = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemAvailable:"))
+    left = min(disk.f_bavail * disk.f_frsize, int(free.split()[1]) * 1024)
     limit = Path("/sys/fs/cgroup/memory.max")
-    allowed = limit.read_text().strip() if limit.exists() else "max"
-    return min(
-        disk.f_bavail * disk.f_frsize, int(free.split()[1]) * 1024, *([] if allowed == "max" else [int(allowed)])
-    )
+    if limit.exists() and (allowed := limit.read_text().strip()) != "max":
+        left = min(left, int(allowed))
+    return left
 
 
 def _shared_folder() -> Path:

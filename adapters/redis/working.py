@@ -40,10 +40,11 @@ SESSIONS = "sessions"
 # What reading JSON of another shape may raise.
 UNREADABLE = (ValueError, RecursionError, TypeError, KeyError, AttributeError)
 
-# How the keys of all sessions and affects begin, in the default tenant and in others.
-OWN_KEYS = ("sess", "tenant:*:sess", AFFECT, f"tenant:*:{AFFECT}")
 # Prefix for keys of complete sessions, including what was deleted from them.
 WHOLE = "forgotten:"
+# How the keys of all sessions and affects begin, in the default tenant and in others.
+_OF_SESSIONS = ("sess", "tenant:*:sess")
+OWN_KEYS = (*_OF_SESSIONS, *(WHOLE + name for name in _OF_SESSIONS), AFFECT, f"tenant:*:{AFFECT}")
 # How Redis begins its error about a key of another type.
 WRONG_TYPE = "WRONGTYPE"
 
@@ -228,7 +229,7 @@ class WorkingStore:
                 continue
             indexed = [slot.prefix + name for name in await self._indexed(slot)]
             await self._forget(keys=[slot.progress, slot.total, slot.index, *indexed])
-            for begin in (whole + name for whole in ("", WHOLE) for name in OWN_KEYS):
+            for begin in OWN_KEYS:
                 async for name in self._redis.scan_iter(match=f"{slot.prefix}{begin}*", count=1000):
                     [blob] = await self._redis.mget([name])
                     if blob is not None and _is_own(blob):
@@ -400,11 +401,16 @@ def _session(place: SessionPlace, blob: bytes | str, affect: bytes | str | None)
         raise TamperedRow(NAME, SESSIONS, {"key": place.key}) from error
 
 
+def _decoded(blob: bytes | str) -> Session | Affect:
+    """One of `UNREADABLE` if it is neither."""
+    found = read_json(blob)
+    return Affect.from_dict(found) if AFFECT in found else Session.from_stored(found)
+
+
 def _is_own(blob: bytes | str) -> bool:
     """Whether it is a session or an affect of ours: others may use such names, too."""
     try:
-        found = read_json(blob)
-        Affect.from_dict(found) if AFFECT in found else Session.from_stored(found)
+        _decoded(blob)
     except UNREADABLE:
         return False
     return True
@@ -413,8 +419,8 @@ def _is_own(blob: bytes | str) -> bool:
 def _over(stored: str, now: datetime) -> bool:
     """Whether a session or an affect has expired. What cannot be read is shown as it is."""
     try:
-        blob = read_json(stored)
-        return Affect.from_dict(blob).decay_at < now if AFFECT in blob else Session.from_stored(blob).expired(now)
+        found = _decoded(stored)
+        return found.decay_at < now if isinstance(found, Affect) else found.expired(now)
     except UNREADABLE:
         return False
 

@@ -131,6 +131,9 @@ _COSTS = (
     r"(?:(?: is|'s)(?: now| going| up| down| currently)*(?: to)?| costs(?: me| us)?| will be"
     r"|(?: has| was| were| been| got|'s| just| is)*(?: raised| lifted| bumped| lowered| reduced| cut| gone| went| goes| going| increased| risen| rose| dropped| fallen| fell| come| came)(?: back)?(?: up| down)? to)"
 )
+_NEW = r"(?:{I} (?:have|got) )?(?:an? )?new"
+_CHANGED = r"{I} (?:changed|switched|updated) my"
+_INTO = r"(?: to|:|,? (?:it's|its|it is))(?: now)?"
 _PARTED = r"(?:split up|split|separated|broke up|broken up|divorced|(?:are )?no longer together|(?:(?:are )?not|aren't) together any ?more|(?:got|are) (?:divorced|separated)|(?:are )?(?:separating|splitting up|divorcing|getting (?:a )?divorced?)|(?:have )?called it quits|are (?:over|finished|done|history))"
 _GONE = r"(?=$|[,.!;:(]| (?:and|but|because|so|of|from|after|peacefully|suddenly|unexpectedly|in (?:his|her|their) sleep|in the night|overnight|last|yesterday|by text|by phone|this|while|surrounded|at (?:home|the age|age))\b)"
 _AGE = rf"(?P<value>\d{{1,2}}|{'|'.join(AGES)})"
@@ -169,11 +172,11 @@ DATES: tuple[Rule, ...] = named(
     rule("pay", rf"{{I}} (?:pay|paying) {SUM} (?:in|for|of)(?: my| our)? (?P<what>{COST})(?=$|[,.!;]| (?:now|and|but)\b)", cost),
     rule("charge", rf"{{I}}(?: now)? charg(?:e|ing)(?: now)? {RATE}", rate),
     rule("number|mobile|phone|cell", rf"my(?: (?:new|current))*(?:(?: (?:mobile|cell|phone|telephone))? (?:number|no)| (?:mobile|cell|phone))(?:'s| is| has)?(?: (?:changed|now))*[,:]?(?: (?:it's|its|it is|to|is|now))* {PHONE}", phone),
-    rule("new number|new mobile|new phone", rf"(?:{{I}} (?:have|got) )?(?:an? )?new (?:(?:mobile|phone|cell) )?number(?: is|'s|,|:)?(?: (?:it's|its|it is))? {PHONE}", phone),
+    rule("new number|new mobile|new phone", rf"{_NEW} (?:(?:mobile|phone|cell) )?number(?: is|'s|,|:)?(?: (?:it's|its|it is))? {PHONE}", phone),
     rule("mail", rf"my(?: (?:new|current))* e-?mail(?: address)?(?: is|'s| has| changed)*(?: (?:changed|now))*(?: to)?:? {EMAIL}", email),
-    rule("new email|new e-mail|new mail", rf"(?:{{I}} (?:have|got) )?(?:an? )?new e-?mail(?: address)?(?: is|'s|,|:)?(?: (?:it's|its|it is))?:? {EMAIL}", email),
-    rule("mail", rf"{{I}} (?:changed|switched|updated) my e-?mail(?: address)?(?: to|:|,? (?:it's|its|it is))(?: now)? {EMAIL}", email),
-    rule("number", rf"{{I}} (?:changed|switched|updated) my (?:(?:mobile|phone|cell) )?number(?: to|:|,? (?:it's|its|it is))(?: now)? {PHONE}", phone),
+    rule("new email|new e-mail|new mail", rf"{_NEW} e-?mail(?: address)?(?: is|'s|,|:)?(?: (?:it's|its|it is))?:? {EMAIL}", email),
+    rule("mail", rf"{_CHANGED} e-?mail(?: address)?{_INTO} {EMAIL}", email),
+    rule("number", rf"{_CHANGED}(?: (?:mobile|phone|cell))? number{_INTO} {PHONE}", phone),
     # Days of the week on which something is, again and again.
     rule("every|each|on ", r"{I}(?: (?:always|usually|normally))? (?:(?:go|do|play|take|attend)(?: to)?|have(?= {PRACTICE}))(?: (?:my|an?|the|our))? {HABIT}(?: {LESSONS})? {WEEKDAYS}", weekly),
     rule("shifted|moved|changed|switched", r"(?:(?:my|the|our) )?{HABIT}(?: {LESSONS})?(?:'s)? (?:(?:has|have|is|are|was|were|got|been|now) )*(?:moved|changed|switched|shifted)(?: from [\w ]{6,30}?)? to (?=[\w ]+s\b){WEEKDAYS}", weekly_now),
