@@ -1,18 +1,21 @@
 """The backup file: a zip with a member per table, and a manifest with checksums."""
 
+import fcntl
 import json
 import os
 import secrets
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from glob import escape
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, Self
 
+from mnemolog.adapters.embedded.file_lock import is_locked
 from mnemolog.adapters.syncing import sync_names
 from mnemolog.domain.errors import InvalidInput
 
@@ -113,6 +116,7 @@ class ArchiveWriter:
     @classmethod
     @contextmanager
     def opened(cls, path: Path) -> Iterator[Self]:
+        _remove_drafts(path)
         if path.exists():
             raise InvalidInput(f"{path} already exists", field="file", fix="choose a new file")
         draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
@@ -124,6 +128,8 @@ class ArchiveWriter:
             ) from error
         try:
             with os.fdopen(descriptor, "w+b") as out:
+                with suppress(OSError):  # A file system without locks: then nobody removes drafts.
+                    fcntl.flock(descriptor, fcntl.LOCK_EX)
                 with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=EFFORT) as file:
                     yield cls(file)
                 out.flush()
@@ -195,6 +201,14 @@ class ArchiveReader:
             if member.name == name:
                 return b"".join(self.chunks(member))
         return None
+
+
+def _remove_drafts(path: Path) -> None:
+    """Remove what killed backups to this file left: the lock of their writer is gone."""
+    for draft in path.parent.glob(f"{escape(path.name)}.*.part"):
+        with suppress(OSError):
+            if not is_locked(draft):
+                draft.unlink()
 
 
 def _give_name(draft: Path, path: Path) -> None:

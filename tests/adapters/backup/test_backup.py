@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import stat
+import sys
 import zipfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ import pytest
 
 import mnemolog
 from mnemolog.adapters.backup import restoring
-from mnemolog.adapters.backup.archive import MASTER_KEY, ArchiveReader, Manifest, Progressed
+from mnemolog.adapters.backup.archive import MASTER_KEY, ArchiveReader, ArchiveWriter, Manifest, Progressed
 from mnemolog.adapters.backup.backing_up import back_up
 from mnemolog.adapters.backup.restoring import Restored, restore
 from mnemolog.adapters.config import Settings, load
@@ -230,6 +231,30 @@ async def test_a_file_system_without_links_takes_a_backup(
     assert os.listdir(tmp_path) == ["backup.zip"]
     with ArchiveReader.opened(tmp_path / "backup.zip") as archive:
         archive.check(lambda _: None)
+
+
+async def test_what_a_killed_backup_left_is_removed_by_the_next_one_and_not_what_is_being_written(
+    source: Engine, tmp_path: Path
+) -> None:
+    script = (
+        "import os, pathlib, sys; from mnemolog.adapters.backup.archive import ArchiveWriter\n"
+        "with ArchiveWriter.opened(pathlib.Path(sys.argv[1])): os.kill(os.getpid(), 9)"
+    )
+    file, others = tmp_path / "backup[1].zip", "backup[1].zip.12345678.part.txt"
+    (tmp_path / others).write_text("of somebody else")
+    killed = await asyncio.create_subprocess_exec(sys.executable, "-c", script, file)
+    await killed.wait()
+    [left] = set(os.listdir(tmp_path)) - {others}
+    assert left.endswith(".part")
+
+    with ArchiveWriter.opened(file):
+        [draft] = set(os.listdir(tmp_path)) - {others}
+        assert draft != left
+        await taken_by(source, file)
+        assert set(os.listdir(tmp_path)) == {draft, file.name, others}
+        file.unlink()
+
+    assert set(os.listdir(tmp_path)) == {file.name, others}
 
 
 async def test_a_restore_that_was_killed_leaves_no_empty_log(

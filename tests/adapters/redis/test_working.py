@@ -15,6 +15,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.redis import rebuildable
 from mnemolog.adapters.redis.rebuildable import RebuildableWorking
 from mnemolog.adapters.redis.working import OtherWorker, WorkingStore
 from mnemolog.domain.errors import TamperedRow
@@ -348,6 +349,37 @@ async def test_no_write_of_any_process_comes_between_catching_up_and_swapping(en
     await elsewhere.save({}, {user: 0}, {user: 1})
     assert await live.progress(user) == 1
     await redis.hdel("mnemolog:working:1:progress", str(user))
+
+
+@pytest.mark.spec_part("X05")
+async def test_a_rebuild_killed_while_it_held_writers_back_is_waited_for(
+    engine: Engine, redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rebuildable, "QUIET_SECONDS", 0.5)
+    before, killed = asyncio.all_tasks(), RebuildableWorking(redis, WorkingStore(redis)).quiet()
+    await killed.__aenter__()
+    for task in asyncio.all_tasks() - before:
+        task.cancel()
+
+    live, user = WorkingStore(redis), StreamId.of_user("killed")
+    async with RebuildableWorking(redis, live).quiet():
+        pass
+
+    await live.save({}, {user: 0}, {user: 1})
+    await redis.hdel("mnemolog:working:1:progress", str(user))
+
+
+@pytest.mark.spec_part("X05")
+async def test_a_slow_rebuild_holds_writers_back_until_it_swaps(
+    engine: Engine, redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rebuildable, "QUIET_SECONDS", 0.5)
+    monkeypatch.setattr(rebuildable, "RENEW_SECONDS", 0.1)
+    elsewhere, user = WorkingStore(redis), StreamId.of_user("slow")
+    async with RebuildableWorking(redis, WorkingStore(redis)).quiet():
+        await asyncio.sleep(1.5)
+        with pytest.raises(OtherWorker):
+            await elsewhere.save({}, {user: 0}, {user: 1})
 
 
 async def test_a_rebuild_leaves_the_keys_of_others_alone(engine: Engine, user: str) -> None:
