@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -93,6 +94,7 @@ def answer_errors(app: FastAPI) -> None:
     app.add_exception_handler(MnemologError, _on_error)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(ClientDisconnect, _on_half_a_body)
     app.add_exception_handler(Exception, _on_unforeseen)
     for unreachable in UNREACHABLE:
         app.add_exception_handler(unreachable, _on_unreachable)
@@ -175,6 +177,11 @@ async def _on_http(request: Request, error: Exception) -> Response:
         case _:
             problem = MnemologError(error.detail)
     return error_answer(problem, error.status_code, error.headers)
+
+
+async def _on_half_a_body(request: Request, error: Exception) -> Response:
+    """Nobody reads it: the connection was closed. It is counted, and is no fault of the server's."""
+    return error_answer(InvalidInput("ended too early", field="body", fix="send it again"), 422)
 
 
 async def _on_unreachable(request: Request, error: Exception) -> Response:

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.http import connections
+from mnemolog.adapters.http import connections, metrics
 from mnemolog.adapters.http.server import serve
 
 HEAD = b"POST /v1/search HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n"
@@ -139,3 +139,27 @@ async def test_others_are_answered_while_more_connections_wait_than_there_is_roo
             assert (await http.get("/health")).status_code == 200
         for _, writer in waiting:
             writer.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "operation"),
+    [("/v1/user/import?user_id=half", "import_user"), ("/v1/artifacts?user_id=half", "add_artifact_")],
+)
+async def test_a_client_that_leaves_in_the_middle_of_a_body_is_no_fault_of_the_server(
+    engine: Engine, path: str, operation: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def counted(status: int) -> float:
+        labels = {"operation": operation, "status": str(status)}
+        return metrics.REGISTRY.get_sample_value("mnemolog_requests_total", labels) or 0
+
+    before, refused = counted(500), counted(422)
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\nhalf"
+    async with serve(engine) as url:
+        _, writer = await connected(url, head.encode())
+        await asyncio.sleep(0.2)
+        writer.transport.abort()
+        async with asyncio.timeout(30):
+            while counted(422) == refused and counted(500) == before:  # noqa: ASYNC110  Nobody tells.
+                await asyncio.sleep(0.05)
+    assert (counted(422), counted(500)) == (refused + 1, before)
+    assert not [one for one in caplog.records if one.exc_info]
