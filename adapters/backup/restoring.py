@@ -75,23 +75,25 @@ async def restore(settings: Settings, path: Path, bar: Bar) -> Restored:
             )
         before = set(_entries(settings.directory))
         loading = data_directory(settings) / RESTORING
-        try:
-            loading.touch()
-            await _load(settings, archive, master_key, bar)
-            blobs = blob_store(settings)
-            for member in archive.manifest.artifacts:
-                await blobs.put(member.name.removeprefix(ARTIFACTS), b"".join(archive.chunks(member)))
-            _place(settings, archive)
-            loading.unlink()
-        except BaseException:
-            for name in set(_entries(settings.directory)) - before:
-                entry = settings.directory / name
-                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-            raise
-        async with open_engine(settings, passive=True) as engine:
+        async with AsyncExitStack() as stack:
+            try:
+                loading.touch()
+                await _load(settings, archive, master_key, bar)
+                blobs = blob_store(settings)
+                for member in archive.manifest.artifacts:
+                    await blobs.put(member.name.removeprefix(ARTIFACTS), b"".join(archive.chunks(member)))
+                _place(settings, archive)
+                engine = await stack.enter_async_context(open_engine(settings, passive=True, restoring=True))
+                await engine.anchoring.begin(accept=True)
+                await engine.anchoring.flush()
+                loading.unlink()  # From here on an engine starts; if this one is killed, it rebuilds what is left.
+            except BaseException:
+                await stack.aclose()
+                for name in set(_entries(settings.directory)) - before:
+                    entry = settings.directory / name
+                    shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+                raise
             await _rebuild(engine, bar)
-            await engine.anchoring.begin(accept=True)
-            await engine.anchoring.flush()
             with bar("verifying", await engine.verifier.size()) as progressed:
                 report = await engine.verifier.verify(progressed=progressed)
         return Restored(archive.manifest, report)

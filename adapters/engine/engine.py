@@ -87,17 +87,23 @@ class Engine(Services):
 
 @asynccontextmanager
 async def open_engine(
-    settings: Settings, *, attach: bool = False, passive: bool = False, kind: EngineKind = "in-process"
+    settings: Settings,
+    *,
+    attach: bool = False,
+    passive: bool = False,
+    restoring: bool = False,
+    kind: EngineKind = "in-process",
 ) -> AsyncIterator[Engine]:
     """Start an engine on the settings' data directory, and stop it cleanly at the end.
 
     With `attach`, uses the engine that runs there; if none runs, one is started in the background if the setting
     `engine` says so. Without it, raises DataDirectoryInUse if an engine runs, except for a background engine that no
     other process uses, which is stopped. A `passive` engine only starts the servers; it also starts on a database that
-    is older than its anchors.
+    is older than its anchors. With `restoring`, it belongs to the restore that has not ended.
     """
     policy = settings.policy  # An invalid policy is reported before anything starts.
-    require_restored(settings)
+    if not restoring:
+        require_restored(settings)
     in_background = settings.engine == "background" and not passive
     async with AsyncExitStack() as stack:
         servers, endpoints = await attached_or_started(

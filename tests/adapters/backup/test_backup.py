@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import psycopg
 import pytest
@@ -300,6 +301,27 @@ async def test_an_older_backup_beside_newer_anchors_is_gone_on_from_and_that_is_
     assert stat.S_IMODE((tmp_path / "data" / MASTER_KEY).stat().st_mode) == 0o600
     async with open_engine(settings) as engine:  # And starts, unlike on a database that was rolled back.
         assert "Ana goes on" not in await Person(engine, "ana").finds("Ana goes on")
+
+
+async def test_a_restore_that_ends_in_the_rebuild_leaves_an_engine_that_starts_beside_newer_anchors(
+    source: Engine, taken: Taken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, anchors = tmp_path / "older.mnemolog", tmp_path / "anchors.jsonl"
+    told = await taken.ana.everything(await taken.ana.caught_up())
+    await taken_by(source, file, with_master_key=True)
+    await taken.ana.creates("Ana goes on after all")
+    await source.settled()
+    await source.anchoring.flush()
+    shutil.copy(source.verifier.anchors.path, anchors)
+    settings = settings_in(tmp_path / "data", anchor_file=anchors)
+    monkeypatch.setattr(restoring, "_rebuild", AsyncMock(side_effect=KeyboardInterrupt))
+
+    with pytest.raises(KeyboardInterrupt):
+        await restore(settings, file, silent)
+
+    async with open_engine(settings) as engine:
+        await engine.settled()
+        assert await Person(engine, "ana").everything() == told
 
 
 def settings_in(directory: Path, **given: object) -> Settings:
