@@ -12,6 +12,7 @@ from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.commands.api_keys import ApiKey
+from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.principal import ALL, Principal, Role
 from mnemolog.events.fields import Id, Tenant, validated
 
@@ -27,6 +28,13 @@ class Wanted(BaseModel):
 
     def principal(self) -> Principal:
         return Principal(self.name, self.tenant, self.agents, self.users, self.roles)
+
+
+def named(ids: list[str] | None, field: str) -> list[str]:
+    """All if none are named. A user or an agent whose id is `*` must not get a key for all of them."""
+    if ids and ALL in ids:
+        raise InvalidInput("* stands for all of them", field=field, fix="leave the option out for all, or name others")
+    return ids or [ALL]
 
 
 OWN_NATS = "  [dim]also remove its user from the configuration of your NATS[/]"
@@ -57,7 +65,8 @@ def create(
 ) -> None:
     """Create an API key. Its text is shown once. Once a key exists, every HTTP request needs one."""
     settings = settings_of(context.obj)
-    reach = {"agents": agents or [ALL], "users": users or [ALL], "roles": roles or [Role.READ, Role.WRITE]}
+    reach = {"agents": named(agents, "agents"), "users": named(users, "users")}
+    reach["roles"] = roles or [Role.READ, Role.WRITE]
     wanted = validated(Wanted, {"name": name, "tenant": settings.tenant if tenant is None else tenant, **reach})
     made, text = with_engine(settings, lambda engine: producers.create_key(engine, wanted.principal()))
     if json:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from mnemolog.adapters import producers as engine_producers
 from mnemolog.adapters.cli import output, panels
-from mnemolog.adapters.cli.api_keys import OWN_NATS, Wanted
+from mnemolog.adapters.cli.api_keys import OWN_NATS, Wanted, named
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
@@ -47,7 +47,7 @@ def add(
     Its password is shown once. It is an API key: once a key exists, every HTTP request needs one.
     """
     settings = settings_of(context.obj, tenant=tenant)
-    reach = {"users": users or [ALL], "agents": agents or [ALL], "roles": [Role.PUBLISH]}
+    reach = {"users": named(users, "users"), "agents": named(agents, "agents"), "roles": [Role.PUBLISH]}
     wanted = validated(Wanted, {"name": producer_name(name), "tenant": settings.tenant, **reach})
     shown = with_engine(settings, lambda engine: _added(engine, wanted.principal()))
     output.as_json(shown) if json else _show_added(shown)

@@ -28,6 +28,15 @@ async def test_a_key_is_made_listed_and_revoked(guarded: Engine) -> None:
     assert gone["revoked_at"]
 
 
+async def test_no_user_or_agent_is_called_what_stands_for_all_of_them(guarded: Engine, user: str) -> None:
+    """A name that a stranger chose, as in `--user "$name"`, must not open everything."""
+    for command in (["api-key", "create", user], ["producer", "add", f"all-{user}"]):
+        for option, field in (("--user", "users"), ("--agent", "agents")):
+            ran = await mnemolog(guarded.settings.directory, *command, option, "ana", option, "*", "--json")
+            assert (ran.code, ran.value["error"]["field"]) == (2, field)
+    assert not [one for one in (await keys(guarded, "list", "--json")).value if user in one["name"]]
+
+
 async def test_commands_in_the_name_of_a_key_reach_what_it_reaches(
     guarded: Engine, user: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
