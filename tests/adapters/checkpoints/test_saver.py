@@ -226,6 +226,7 @@ async def test_an_api_key_reaches_its_own_users_and_agents_alone(
         ({"configurable": {"user_id": "ana", "thread_id": "t" * 201}}, "thread_id"),
         ({"configurable": {"user_id": " ana", "thread_id": "main"}}, "user_id"),
         ({"configurable": {"user_id": "ana", "thread_id": "main", "checkpoint_ns": "n" * 2001}}, "checkpoint_ns"),
+        ({"configurable": {"user_id": "ana", "thread_id": "main", "checkpoint_ns": "\ud800"}}, "checkpoint_ns"),
         ({"configurable": {"user_id": "ana", "thread_id": "main", "checkpoint_id": "a\0b"}}, "checkpoint_id"),
     ],
 )
@@ -239,6 +240,13 @@ async def test_a_config_that_says_too_little_or_too_much_is_refused(
     with pytest.raises(InvalidInput) as refused:
         await saver.aget_tuple(asked)
     assert refused.value.field == field
+
+
+async def test_a_channel_whose_name_is_no_text_is_refused(saver: MnemologSaver) -> None:
+    at = await saved(saver, state=1)
+    with pytest.raises(InvalidInput) as refused:
+        await saver.aput_writes(at, [("\ud800", 1)], "task")
+    assert refused.value.field == "channel"
 
 
 async def test_values_and_names_of_every_kind_come_back(saver: MnemologSaver) -> None:
