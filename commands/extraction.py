@@ -16,9 +16,9 @@ from mnemolog.commands.facts import first_seen, subject_of
 from mnemolog.commands.naming import bearers, is_same_name
 from mnemolog.domain.entity import ME, PERSON
 from mnemolog.domain.errors import MnemologError
-from mnemolog.domain.extraction.candidate import Action
+from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.memory import Status
-from mnemolog.domain.predicates import NEXT_TRIP, WORKS_AT
+from mnemolog.domain.predicates import DOSE, NEXT_TRIP, WORKS_AT
 from mnemolog.domain.relation import Relation
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.entities import EntityUpdated, Telling
@@ -46,9 +46,14 @@ def _decide(state: Extraction, command: ExtractTurn) -> Sequence[Event]:
         except MnemologError:
             continue
         if news:
-            writes += case.candidate.action is not Action.CALL
+            writes += case.candidate.action is not Action.CALL and not _is_of_what_ended(case.candidate)
             events += news
     return events
+
+
+def _is_of_what_ended(one: Candidate) -> bool:
+    """Whether it only ends the dose of a medication that has ended: that leaves room for what is taken instead."""
+    return one.action is Action.END and one.predicate.endswith(DOSE)
 
 
 def _tags(state: Extraction, command: ExtractTurn) -> frozenset[str]:

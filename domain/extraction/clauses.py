@@ -70,6 +70,8 @@ def clauses(text: str) -> Iterator[Clause]:
         laughs = _LAUGHTER.search(stated) is not None
         stated = _LAUGHTER.sub("", stated).strip() if laughs else stated
         in_earnest = _IN_EARNEST.search(stated) is not None
+        occasion = _OCCASION.match(stated)
+        stated = stated[occasion.end() :] if occasion and not is_time(occasion[0].rstrip(", ")) else stated
         led = _LED.match(stated)
         stated = f"{led[1]} {stated[led.end() :]}" if led and is_time(led[1]) else stated
         own = _OWN.match(stated) is not None
@@ -406,12 +408,20 @@ _ME_AND = re.compile(
 )
 # "Last week, I moved" is one clause.
 _LED = re.compile(r"([\w' -]{4,30}), (?=(?:i|we|my|our)\b)", re.IGNORECASE)
+# After what something is so: "Since the divorce I rent a flat in Leith".
+_OCCASION = re.compile(
+    r"(?:since|after|following|because of|thanks to|due to) (?:(?:the|my|our|that|this|all(?: of)?(?: that| this)?) )(?!.*\b(?:if|not)\b.* i\b)"
+    r"(?:(?!(?:i|we|he|she|they|you|it|who|that|if|when)\b)[\w'-]+ ?){1,7}?,? (?=(?:i|we)(?:'ve|'m|'re)?\b)",
+    re.IGNORECASE,
+)
 # "In May, not March" corrects what was said of the time.
 _NOT_THEN = re.compile(rf"(?<=\w),? (?:and )?not (?:(?:in|on|since|from) )?{POINT}(?=\W*$)", re.IGNORECASE)
+# Who wants to write to somebody tells the reasons in sentences of their own.
+_LETTER = r"(?:write|compose|draft) (?:me )?(?:an?|my) (?:[a-z-]+ ){0,3}?(?:message|note|e-?mail|letter|reply|card) to (?![^.!?:\n]* (?:from|as if|as though) )[^.!?:\n]{2,60}\.\s"
 # What is said in jest, in a role or in a text that somebody asks for.
 _JEST = re.compile(
     r"\b(?:kidding|joking|jk|april fools?|just testing|role[- ]?play(?:ing)?|act as|pretend)\b|(?<!\w)/s\b|, not[.!]*$|,? (?:but )?not really\W*$"
-    r"|^(?:please )?(?:write|tell|compose|draft|translate|rewrite|proofread|summari[sz]e|correct)[ :]",
+    rf"|^(?:please )?(?!{_LETTER})(?:write|tell|compose|draft|translate|rewrite|proofread|summari[sz]e|correct)[ :]",
     re.IGNORECASE,
 )
 _LAUGHTER = re.compile(

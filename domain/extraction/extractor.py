@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from mnemolog.domain.entity import ME
+from mnemolog.domain.extraction.belongings import HABIT
 from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_CANDIDATES, MOST_WRITES, Action, Candidate
 from mnemolog.domain.extraction.clauses import Clause, clauses, sentences_of
 from mnemolog.domain.extraction.corrections import is_last_named
@@ -21,9 +22,11 @@ from mnemolog.domain.extraction.forms import (
     GOT_ONE,
     HAS_LEFT,
     HAS_QUIT,
+    HOME_NOW,
     I_AM,
     INSTEAD,
     IT_IS,
+    IT_IS_A_HOME,
     ITS_NOW,
     MOVED_IN,
     MOVED_IT,
@@ -50,6 +53,7 @@ from mnemolog.domain.extraction.makers import (
     drug,
     in_role,
     intolerant,
+    lives_on,
     moved_to,
     over_with,
     started_at,
@@ -109,13 +113,15 @@ def extract(
             *_taken_over(clause, stated, at),
             *_new_job(clause, stated, at),
             *_there_now(clause, stated, text, at),
+            *_home_now(clause, stated, previous, text, at),
+            *_in_it(clause, stated, at),
             *_called(clause, at),
             *_renamed(clause, stated, text, at),
         ]
         made = made or [
             *_flight_changed(clause, at),
             *_reached_at(clause, stated, last, said_before, at),
-            *_off_it(clause, stated, last, said_before, at, same_message=bool(found)),
+            *_off_it(clause, stated, earlier, said_before, at, same_message=bool(found)),
             *_swapped_it(clause, stated, at),
             *_on_now(clause, stated, last, text, previous),
         ]
@@ -131,7 +137,7 @@ def extract(
                 one = replace(one, wrong=clause.wrong)
             if one.subject == ME:
                 one = replace(one, subject=author)
-            if one.action is Action.END and _RESUMED.search(text) and one.predicate.endswith((MEDICATION, DOSE)):
+            if one.action is Action.END and _RESUMED.search(text) and one.predicate.endswith((MEDICATION, DOSE, HABIT)):
                 continue
             if _is_doubtful(one, text):
                 continue
@@ -266,6 +272,24 @@ def _there_now(clause: Clause, stated: Dated, text: str, at: datetime) -> Sequen
     return [replace(one, rule=f"{EXTRACTOR}/there-now") for one in make(Said(found, stated, at))]
 
 
+def _home_now(clause: Clause, stated: Dated, previous: str, text: str, at: datetime) -> Sequence[Candidate]:
+    """A home that is called one, if it was told that somebody is there: "Hamburg is home now", as Tom may be, too."""
+    if (found := HOME_NOW.match(clause.text)) is None:
+        return ()
+    said = Said(found, stated, at)
+    there = re.search(rf"\b(?:in|to) {re.escape(said.name)}\b", f"{previous} {text}")
+    is_place = found["own"] or there or _OF_HOME.search(text)
+    return [replace(one, rule=f"{EXTRACTOR}/home-now") for one in moved_to(said)] if is_place else ()
+
+
+def _in_it(clause: Clause, stated: Dated, at: datetime) -> Sequence[Candidate]:
+    """The home into which somebody has just moved: "We're in! It's a flat in Leith"."""
+    if not _IN.match(_before(clause)) or (found := IT_IS_A_HOME.match(stated.text)) is None:
+        return ()
+    make = lives_on if found["street"] else moved_to
+    return [replace(one, changes=True, rule=f"{EXTRACTOR}/in-it") for one in make(Said(found, stated, at))]
+
+
 def _moved_on(clause: Clause, at: datetime) -> tuple[str, str] | None:
     """Whom a clause means that tells the new job of somebody who left one, and where: "Eva left Acme, she's at Globex".
 
@@ -302,9 +326,19 @@ def _flight_changed(clause: Clause, at: datetime) -> Sequence[Candidate]:
 
 
 def _off_it(
-    clause: Clause, stated: Dated, last: Candidate | None, said_before: str, at: datetime, *, same_message: bool
+    clause: Clause,
+    stated: Dated,
+    earlier: Sequence[Sequence[Candidate]],
+    said_before: str,
+    at: datetime,
+    *,
+    same_message: bool,
 ) -> Sequence[Candidate]:
-    """The end of the medication that was just named: "Dr Lee took me off it"."""
+    """The end of the medication that was just named: "Dr Lee took me off it".
+
+    Or of the only one that was stated, if only "the tablet" was named.
+    """
+    last = earlier[-1][-1] if earlier else None
     if (found := OFF_IT.match(stated.text)) is None:
         return ()
     named = _drugs_in(_before(clause))
@@ -312,7 +346,10 @@ def _off_it(
         return ()
     drug = named.pop() if len(named) == 1 else _taken(last)
     if not drug or drug.lower() not in said_before.lower():
-        return ()
+        stated_before = {taken.lower() for each in earlier for one in each if (taken := _taken(one))}
+        if not _A_TABLET.search(said_before) or _drugs_in(said_before) or len(stated_before) != 1:
+            return ()
+        drug = stated_before.pop()
     return [replace(one, rule=f"{EXTRACTOR}/off-it") for one in over_with(Said(found, stated, at), drug)]
 
 
@@ -413,6 +450,8 @@ def _is_doubtful(one: Candidate, text: str) -> bool:
         return _FOUND.search(text) is not None
     if one.action is Action.END and one.predicate in ("dog", "cat") and _FOR_A_WHILE.search(text):
         return True
+    if one.rule.startswith(f"{EXTRACTOR}/let-me-go") and _HELD.search(text):
+        return True
     joined = one.rule.startswith(f"{EXTRACTOR}/join") and _CLUB.search(one.object or "")
     return bool(joined) and _AT_WORK.search(text) is None
 
@@ -426,6 +465,11 @@ _FOUND = re.compile(
     r"\b(?:found|finding|find|spotted) (?:him|her|them|each other)\b|\blost (?:him|her|them) again\b"
     r"|\b(?:posters?|missing|ran off|run off|escaped|(?:look|search)ing for)\b"
     r"|\b(?:in|at) the (?:shop|supermarket|crowd|mall|park|store|car park|airport|museum|woods|market)\b",
+    re.IGNORECASE,
+)
+# Who is let go by somebody who held them.
+_HELD = re.compile(
+    r"\b(?:police|cops?|officers?|guards?|security|customs|border|arrest\w*|stopped (?:me|us)|detained|held|custody|hospital|doctors?|nurses?)\b",
     re.IGNORECASE,
 )
 # Who has members or customers rather than staff, unless the message speaks of work.
@@ -442,11 +486,14 @@ _AT_WORK = re.compile(
 )
 # Who stopped something and takes it again, or only while something else lasted.
 _RESUMED = re.compile(
-    r"\b(?:restart|resum)\w*|\bback on\b|\b(?:started|starting|taking|take) (?:it|them|that) again\b"
+    r"\b(?:restart|resum)\w*|\bback on\b|\b(?:started|starting|taking|take)(?: (?:it|them|that|smoking))? again\b"
     r"|\b(?:while|whilst|as long as) (?:i|we)(?:'m| am|'re| are| was| were)\b",
     re.IGNORECASE,
 )
 _DRUG = re.compile(DRUG, re.IGNORECASE)
+_A_TABLET = re.compile(
+    r"\b(?:the|my|those|that|these) (?:tablet|pill|capsule|medication|medicine|med)s?\b", re.IGNORECASE
+)
 _COUNTED = re.compile(r"\d+(?:\.\d+)?")
 _GOT_A_PET = re.compile(rf"\b(?:an?|another)(?: [a-z-]+){{0,2}} (?:{PETS})\W*$", re.IGNORECASE)
 _OTHER_FLIGHT = re.compile(
@@ -459,6 +506,11 @@ _OTHER_NAME = re.compile(
     r"|\bchang(?:ed|ing) (?:my|our) (?:(?:last|first|family|legal|full) )?(?:sur)?names?\b|\bno longer (?-i:[A-Z])[\w-]+ (?-i:[A-Z])|, not (?-i:[A-Z])[\w-]+ (?-i:[A-Z])"
     r"|\b(?:new|married|maiden|legal) (?:sur)?name\b|\b(?:since|after) (?:the|my|our) (?:wedding|divorce|marriage|transition|adoption)\b"
     r"|\b(?:update|change|correct) my (?:sur)?name\b|\bdeed poll\b|\bas (?:of|from) (?:today|this|yesterday|last)\b|\b(?:got|just) married\b",
+    re.IGNORECASE,
+)
+_IN = re.compile(
+    r"\W*(?:(?:so|well|right|ok(?:ay)?|and|yay),? )?(?:(?:i|we)(?:'ve| have)? )?(?:just |finally )?(?:moved(?: in| house| home)?|(?:we|i)(?:'re| are|'m| am)(?: (?:all|finally|now|officially))* in)"
+    r"(?: at last| finally)?[.!]*$",
     re.IGNORECASE,
 )
 _OF_HOME = re.compile(

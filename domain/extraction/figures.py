@@ -54,6 +54,12 @@ def cost_over(said: Said) -> Sequence[Candidate]:
     return [replace(over, predicate=one) for one in ended]
 
 
+def raised(said: Said) -> Sequence[Candidate]:
+    """What the author is paid since a raise."""
+    what = "hourly_rate" if re.search(r"\b(?:hour|hr)$", said.match["value"]) else "salary"
+    return (replace(_figure(said, what), changes=True),)
+
+
 def rate(said: Said) -> Sequence[Candidate]:
     """What the author takes for a day or an hour."""
     what = "day_rate" if said.match["unit"] == "day" else "hourly_rate"

@@ -4,17 +4,18 @@ import re
 from collections.abc import Iterator, Sequence
 
 from mnemolog.domain.extraction.rule import form
-from mnemolog.domain.extraction.vocabulary import ONE_OF, SOME_OF, VERBS
+from mnemolog.domain.extraction.vocabulary import ONE_OF, PARENTS, SOME_OF, VERBS
 
 _PRONOUN = re.compile(r"(?:(?P<she>she)|he)(?='s\b| )", re.IGNORECASE)
 _ROLE = re.compile(rf"\b({ONE_OF})s?\b", re.IGNORECASE)
 # Somebody, or a place or an employer, which nobody calls `she`.
 _MENTION = form(
-    r"\b(?:(?:in|at|from|near|for|(?<!spoke )(?<!talked )(?<!married )(?<!engaged )(?<!wrote )to) (?:the )?(?-i:[A-Z])[\w-]+"
+    r"\b(?:(?:in|at|from|near|for|(?<!spoke )(?<!talked )(?<!married )(?<!engaged )(?<!wrote )to) (?:the )?(?-i:[A-Z])[\w-]+(?: (?-i:[A-Z])[\w-]+)*"
     rf"|{{OTHER}}(?:, (?P<tie>(?:my|our){{SORT}} (?:{ONE_OF}|{SOME_OF})\b))?|{{ROLE}}\b(?:,? {{ALONE}})?)"
 )
 # What follows a word that begins a sentence and is a name.
 _OF_NAME = re.compile(rf"'s\b|,| (?:and|&|is|was|has|had|just|now|still|also|{VERBS})\b")
+_PARENTS = frozenset(PARENTS.split("|"))
 _WOMAN = re.compile(r"mother|mum|mom|mam|sister|wife|daughter|aunt|niece|girl|gran|nan|fiancee|landlady")
 _MAN = re.compile(r"father|dad|brother|husband|son\b|uncle|nephew|boy|grandpa|fiance\b|landlord")
 
@@ -43,6 +44,9 @@ def _persons(sentence: str, other: re.Pattern[str]) -> Iterator[str]:
             yield " ".join(filter(None, ("my", one["role"], one["alone"])))
         elif one["tie"] and not other.search(one["tie"].lower()):
             yield f"{one['tie']} {one['other']}"
+        elif one["other"] and one["other"].lower() in _PARENTS:
+            if not other.search(one["other"].lower()):
+                yield f"my {one['other'].lower()}"
         elif one["other"] and not one["tie"] and (one.start() or _OF_NAME.match(sentence, one.end())):
             yield one["other"]
 

@@ -2,7 +2,21 @@
 
 from mnemolog.domain.entity import PERSON
 from mnemolog.domain.extraction import times
-from mnemolog.domain.extraction.figures import COST, EMAIL, MONEY, PHONE, RATE, SUM, cost, cost_over, email, phone, rate
+from mnemolog.domain.extraction.belongings import bank, bank_now, bank_over, laptop, smoker, smokes_no_more
+from mnemolog.domain.extraction.figures import (
+    COST,
+    EMAIL,
+    MONEY,
+    PHONE,
+    RATE,
+    SUM,
+    cost,
+    cost_over,
+    email,
+    phone,
+    raised,
+    rate,
+)
 from mnemolog.domain.extraction.makers import (
     address,
     age,
@@ -38,6 +52,7 @@ from mnemolog.domain.extraction.makers import (
     likes,
     lived_in,
     lives_in,
+    lives_on,
     living_with,
     married_to,
     moved_from,
@@ -96,6 +111,7 @@ from mnemolog.domain.extraction.others import (
     they_are_aged,
     they_are_engaged,
     they_are_seeing,
+    they_attend,
     they_have,
     they_live_in,
     they_live_with_me,
@@ -107,6 +123,7 @@ from mnemolog.domain.extraction.others import (
     they_outgrew,
     they_parted,
     they_started_at,
+    they_turned,
     they_were_born,
     they_work_as,
     they_work_at,
@@ -137,6 +154,11 @@ _INTO = r"(?: to|:|,? (?:it's|its|it is))(?: now)?"
 _PARTED = r"(?:split up|split|separated|broke up|broken up|divorced|(?:are )?no longer together|(?:(?:are )?not|aren't) together any ?more|(?:got|are) (?:divorced|separated)|(?:are )?(?:separating|splitting up|divorcing|getting (?:a )?divorced?)|(?:have )?called it quits|are (?:over|finished|done|history))"
 _GONE = r"(?=$|[,.!;:(]| (?:and|but|because|so|of|from|after|peacefully|suddenly|unexpectedly|in (?:his|her|their) sleep|in the night|overnight|last|yesterday|by text|by phone|this|while|surrounded|at (?:home|the age|age))\b)"
 _AGE = rf"(?P<value>\d{{1,2}}|{'|'.join(AGES)})"
+_FORM_OF_SCHOOL = (
+    r"(?:reception|kindergarten|preschool|nursery|sixth form|(?:her|his|their) (?:first|second|third|final|last) year"
+    r"|(?:year|form|grade|class|primary|junior|standard)(?: (?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen))"
+    r"|(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|\d{1,2}(?:st|nd|rd|th)) (?:grade|form|year)|[yp]\d{1,2})"
+)
 _AGAIN = r"(?: (?:once |yet )?again)?(?:,(?: this time)?)?"
 _ALONG = r"(?: with (?:(?:(?:my|his|her|their) )?(?!the\b)[\w'-]+(?: (?:and|&) (?:(?:my|his|her|their) )?[\w'-]+)?|the (?:kids|children|family|boys|girls|dogs?|cats?)))?"
 _MOVED = (
@@ -169,6 +191,7 @@ DATES: tuple[Rule, ...] = named(
     # What something costs, and the numbers under which somebody is reached.
     rule("rent|mortgage|salary|wage|pension|rate|charge|tax|money|insurance|bill|member|fee|tuition|subscr|childcare|deduct", rf"(?:my|our)(?: (?:new|current|monthly|weekly))* (?P<what>{COST})(?: here| there| at (?:the )?(?-i:[A-Z])[\w'-]+)?{_COSTS} {MONEY}", cost),
     rule("put|rais|increas|lower|cut|drop|upp|bump", rf"(?:{{I}}|they|(?:(?:the|my|our) )?(?:landlord|landlady)|{{OTHER}})(?: has| have|'ve|'s| is| are| had to)?(?: just| finally)* (?:put|putting|rais(?:ed?|ing)|increas(?:ed?|ing)|lower(?:ed|ing)?|cut|dropped|upped|bumped) (?:my|our|the) (?P<what>{COST})(?: up| down)?(?: from [^,;]{{2,20}}?)?(?: to|,? (?:so |and )?(?:it's|it is)(?: now)?) {MONEY}", cost),
+    rule("raise|rise", rf"(?:{{I}}|(?:they|(?:my|the) (?:boss|company))(?: have| has|'ve|'s)?(?: just| finally)? (?:gave|given) me|{{I}} (?:had|been|was) given)(?: just| finally)?(?: (?:got|had|given|been given))? (?:a|my|the|another)(?: [a-z-]+)? (?:raise|(?:pay )?rise)(?:,? (?:to|so|and)|,| -)?(?: (?:it's|it is|i'm|i am|i make|i earn|now|up to|on))* {MONEY}", raised),
     rule("pay", rf"{{I}} (?:pay|paying) {SUM} (?:in|for|of)(?: my| our)? (?P<what>{COST})(?=$|[,.!;]| (?:now|and|but)\b)", cost),
     rule("charge", rf"{{I}}(?: now)? charg(?:e|ing)(?: now)? {RATE}", rate),
     rule("number|mobile|phone|cell", rf"my(?: (?:new|current))*(?:(?: (?:mobile|cell|phone|telephone))? (?:number|no)| (?:mobile|cell|phone))(?:'s| is| has)?(?: (?:changed|now))*[,:]?(?: (?:it's|its|it is|to|is|now))* {PHONE}", phone),
@@ -199,7 +222,7 @@ HAS_QUIT = form(r"(?P<whose>{WHO})" + _HAVE + r" (?:quit|left|leaving|resigned f
 NOW_AT = form(r"(?:she|he)(?:'s| is| has)?(?: (?:now|just|already))* (?:(?:works|working)(?: (?:at|for))|joining|started(?: (?:working|a new job))? (?:at|with|for)|joined|at){FIRM_CALLED} {NAME}{END}")
 MOVED_IT = form(rf"(?:{{I}}(?: had to)? (?:move|moved|postpone|postponed|reschedule|rescheduled|push|pushed|delay|delayed|change|changed) it|it{_MOVED})(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})")
 ONLY_INTOLERANT = form(r"(?:(?:my|the|that) allergy|it) {INTOLERANCE}(?=$|[,.!])")
-OFF_IT = form(r"(?:{TREATS}(?: has|'s)?(?: just)? (?:took|taken) me off|{I} (?:(?:stopped|quit|no longer) (?:taking|take)|(?P<bare>stopped|quit)|(?:came |come |taken )?off)) (?:it|that|them){FOR_GOOD}")
+OFF_IT = form(r"(?:(?:{TREATS}|they|she|he)(?: has|'s)?(?: just)? (?:took|taken) me off|{I} (?:(?:stopped|quit|no longer) (?:taking|take)|(?P<bare>stopped|quit)|(?:came |come |taken )?off)) (?:it|that|them){FOR_GOOD}")
 SWAPPED_IT = form(r"(?:{DOCTOR}|they|she|he|{OTHER}|{I})(?: has| have|'s|'ve)?(?: just| now)* (?:swapped|replaced|changed|switched) (?:it|that) (?:for|with|to|by)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?")
 ON_NOW = form(r"(?:{AM} on|it(?:'s| is)(?: now)?(?: up| down)?(?: to)?) (?P<amount>{AMOUNT}|\d+(?:\.\d+)?)(?: now| a day)*(?=$|[,.!;])")
 ITS_NOW = form(r"(?P<raised>[^,;]{6,80}),? (?:and |so |now )?(?:it(?:'s| is)|its|i'm on|i am on|up to|down to)(?: now)? (?P<amount>{AMOUNT}|\d{1,3}(?:\.\d+)?)(?: (?:now|mg|a day|once a day|daily))*(?=$|[,.!;])")
@@ -215,6 +238,8 @@ STARTS = form(rf"i(?:'ll| will|'m going to)? (?:start|started|begin|began)(?: (?
 BACK_ON = form(r"(?:(?:the|our|my) )?{PLACE}{NAME}(?: (?:trip|holiday|vacation))?(?: is|'s)(?: now)? (?:back on|on again)(?=$|[,.!;])")
 SEEING = form(r"{I} (?:(?:started|begun|been) )?(?:seeing|dating|going out with) (?:someone|somebody)(?: new)?(?:,? (?:sort of|kind of|now|again|lately))?[\s.!,]*$")
 FLIES_ON = form(rf".*(?:\b(?:{{I}}|and|now)|[,;:]|^) ?(?:now )?(?:go|leave|fly|set off|going|leaving|flying|off)(?: out)?(?: now)? (?:on )?(?P<when>{times.POINT})\b")
+IT_IS_A_HOME = form(r"it(?:'s| is) {SOME_HOME} (?:(?P<street>on|at)|in) {NAME}{END}(?:,? in {TOWN})?")
+HOME_NOW = form(r"{PLACE}{NAME}(?: is|'s) (?:now home|home(?P<own> (?:for|to) (?:me|us))?(?: (?:now|these days))?)(?=$|[,.!;]| (?:and|but|so)\b)")
 AND_TO = form(rf"(?:(?:and|then|also) )*to {{NAME}}(?: for [\w ]{{2,20}}?)? (?:on|from) (?P<when>{times.POINT})(?=$|[,.!;])")
 AND_THERE = form(rf"(?:and |then |also )*{{NAME}}(?: for [\w ]{{2,20}}?)? (?:on|from) (?P<when>{times.POINT})(?=$|[,.!;])")
 GOT_ONE = form(r"(?:(?:so|well|and|hey|hi|guess what|big news|btw|oh)[,.!]* )*(?:(?:i|we)(?:'ve| have)?(?: just| finally| also)? )?(?:got|adopted|have|rescued|bought|found|hired) (?:an?|another)(?: (?!friend)[a-z-]+){0,2}? {ONE}(?: (?:too|as well|from [\w ]{3,25}))?[\s.!,]*$")
@@ -239,11 +264,11 @@ RULES: tuple[Rule, ...] = named(
     rule("moving in", r"{AM} moving (?:back )?in with [\w .'-]{2,40}? in {NAME}{END}", moving),
     rule("moved out", r"{I} moved out(?=$|[,.!;])", ends("lives_in")),
     rule("moved", r"{I} moved (?:in)?to {SOME_HOME}(?: (?:with|together) [^,;]{2,40}?)?,? (?:in|near) {NAME}{END}", moved_to),
-    rule("moved|live|living", r"{I} (?:moved (?:in)?to|live in|living in) {SOME_HOME} (?:on|at) {NAME}{END}", names("lives_on", category="Location", single=True, changes=True)),
+    rule("moved|live|living", r"{I} (?:moved (?:in)?to|live in|living in) {SOME_HOME} (?:on|at) {NAME}{END}(?:,? in {TOWN})?", lives_on),
     rule("moved in", r"{I} (?:bought|rented|found|got) {SOME_HOME} in {NAME},? (?:and|&) (?:(?:i|we) )?(?:have |'ve )?(?:just |finally |already )?moved in\b", moved_to),
     rule("moving in", r"{I} (?:bought|rented|found|got) {SOME_HOME} in {NAME},? (?:and|&) (?:we're|we are|i'm|i am) moving in(?=$|[,.!;]| (?:together|soon|with)\b)", moving),
     rule("renting|rent", r"{I} (?:renting|rent) {SOME_HOME} in {NAME}{END}", lives_in),
-    rule("renting|rent", r"{I} (?:renting|rent) {SOME_HOME} (?:on|at) {NAME}{END}", names("lives_on", category="Location", single=True, changes=True)),
+    rule("renting|rent", r"{I} (?:renting|rent) {SOME_HOME} (?:on|at) {NAME}{END}(?:,? in {TOWN})?", lives_on),
     rule("share|sharing", r"{I} (?:share|sharing) {SOME_HOME}(?: with [^,;]{2,40}?)? in {NAME}{END}", lives_in),
     rule("live|living", r"{I} (?:live|living) (?=with (?:my|our) )(?!.* (?:in|near|at) )", living_with),
     rule("back in", r"{AM} (?:back|home) in {NAME} (?:for good|permanently)", moved_to),
@@ -274,7 +299,7 @@ RULES: tuple[Rule, ...] = named(
     rule("fired|sacked|laid off|let go", r"{I} (?:got |was |were )?(?:fired|sacked|laid off|let go) (?:from|by|at) {NAME}{END}", ends("works_at", in_short=True)),
     rule("notice|resignation", r"{I} (?:handed in|handing in|put in|given in|gave in|gave|given|submitted) (?:(?:my|our) )?(?:(?P<weeks>\d|one|two|three|four|six|eight) weeks?'? )?(?:notice|resignation)(?: (?:at|to) (?:{PLACE}{NAME}|(?P<small>(?!(?:work|last|least|the|my|our|this|once|lunch)\b)[a-z][\w'&]+(?: (?!and\b)[a-z][\w'&]+)?)))?(?=$|[,.!;]| (?:at work|and|because|so|cos|after)\b)", gave_notice),
     rule("job|position", r"{I} (?:quit|left|lost|resigned from) my (?:job|position)(?=$|[,.!])", ends("works_at")),
-    rule("fired|sacked|laid off|redundant", r"{I}(?: got| was)? (?:fired|sacked|laid off|made redundant)(?=$|[,.!])", ends("works_at", in_short=True)),
+    rule("fired|sacked|laid off|redundant|let go", r"{I}(?: got| was| were)? (?:fired|sacked|laid off|made redundant|let go)(?=$|[,.!])", ends("works_at", in_short=True)),
     rule("resigned|unemployed|out of work|between jobs|retired", r"{I} (?:resigned|unemployed|out of work|between jobs|retired)(?=$|[,.!]| now\b)", ends("works_at")),
     rule("work", r"{I} (?:work|working) {AS_A}(?: (?P<link>at|for|with|in) {NAME}{END})?", occupied),
     rule("work", r"{I} (?:work|working|started working|began working)(?: (?:full[- ]time|part[- ]time|remotely|again))? (?:at|for){FIRM_CALLED} {NAME}{END}", works_at),
@@ -293,6 +318,7 @@ RULES: tuple[Rule, ...] = named(
     rule("i join", r"i join (?!the ){PLACE}{NAME}{END}(?:,? as an? {OCCUPATION})?", starts_at),
     rule("join", rf"{{I}} (?:joined|joining) (?!the ){{PLACE}}{{NAME}}(?:{{END}}(?! for (?!the\b|an? (?:year|job))| in (?!(?-i:[A-Z])))|(?= (?P<when>{times.DAY})\b))", joined),
     rule("offer|contract", r"{I} (?:accepted|(?:took|taken|signed)(?= .{0,12}(?:job|contract))) (?:an?|the|their|my)(?: new)?(?: job)? (?:offer|contract) (?:from|at|with) {NAME}{END}", joins),
+    rule("let me go|fired me|sacked me|laid me off|redundant", r"(?:they|(?:my|the|our) (?:boss|manager|company|firm|employer|school|agency|owner))(?: have| has|'ve|'s)?(?: just)? (?:let me go|fired me|sacked me|laid me off|made me redundant)(?=$|[,.!;]| (?:and|after|because|without|last|today|yesterday|this)\b)", ends("works_at", in_short=True)),
     rule("let me go|fired me|laid me off|redundant", r"{NAME} (?:has |have )?(?:just )?(?:let me go|fired me|laid me off|made me redundant)(?=$|[,.!;]| (?:and|after|because|in|without|for)\b)", ends("works_at", in_short=True)),
     rule("freelanc|self-employed", r"{I} (?:(?:gone|went|going|became|become|registered as|(?:started|begun|began|quit) to|started|begun|began|work|working(?: as)?) )?(?:an? )?(?:freelance|freelancing|freelancer|self-employed)(?:,? full[- ]time)?(?=$|[,.!;]| (?:now|again|as|since|these)\b)", freelance),
     rule("for myself", r"{I} (?:(?:started|begun|began) )?(?:work|working) for myself(?=$|[,.!;]| (?:now|these days|again|and|as|since|full[- ]time)\b)", freelance),
@@ -352,6 +378,7 @@ RULES: tuple[Rule, ...] = named(
     rule("tak| on |prescribed|switch|start|resumed", r"{I} (?:take|taking|put on(?: an?)?|(?:(?:gone|went|going) )?(?:back )?on|(?:re)?start(?:ed|ing)?(?: (?:taking|on))?|resumed|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUGS}(?! (?:research|trials?|stud(?:y|ies)|production|sales)\b)(?:,? (?P<amount>{BARE_DOSE}))?(?:(?: now)?(?: instead of|, not)(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("switched from", r"{I} switched from (?P<former>[a-z][\w-]{3,}) to(?: {DOSE})? {DRUG}", drug),
     rule(" me from| me to| me onto", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just| now)? (?:switched|changed|moved|swapped) me (?:from (?P<former>[a-z][\w-]{3,}) )?(?:to|onto)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{BARE_DOSE}))?(?:,? (?:as |since )?(?:the )?(?P<spoilt>[a-z][\w-]{3,}) (?:made|gave|was|wasn't|didn't|kept|upset|caused)\b)?", drug),
+    rule("added", r"(?:{TREATS}|they|she|he)(?: has| have|'s|'ve)?(?: just| now| also)* added(?: {DOSE})? {DRUGS}(?:,? (?P<amount>{BARE_DOSE}))?(?=$|[,.!;]| (?:as well|too|now|at|for|once|every|and|because|since)\b)", drug),
     rule("put me on|prescribed|has me on|started me on", r"(?:{DOCTOR}|they|she|he|{OTHER})(?: (?!not\b|never\b|n't\b)[\w' -]{2,60}? and)?(?: has| have|'s|'ve)?(?: just| now)? (?:prescribed me|prescribed|put me on|me on|started me on)(?: {DOSE})? {DRUGS}(?:,? (?P<amount>{BARE_DOSE}))?(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("tak| on ", r"{I} (?:take|taking|on) {DOSE} (?P<value>(?!(?:every|each|with|before|after|daily|when|whenever|from|once|twice|three|because|that|this|these|more|less|today|tonight|about|instead|until|since|while|during|only|just|them|medication|medicine|water|sugar|milk|vitamins?)\b)[a-z][\w-]{3,30})\b", drug),
     rule("rais|increas|upp|doubl|lower|reduc|decreas|cut|chang|adjust|halv", r"(?:{DOCTOR}|they|she|he|{OTHER}|{I})(?: has| have|'s|'ve)?(?: just)? (?:raised|increased|upped|doubled|lowered|reduced|decreased|cut|changed|adjusted|halved) (?:(?:my|the) )?(?:dose of )?{DRUG}(?: (?:dose|dosage))?(?: from [^,;]{2,20}?)?(?: back)?(?: up| down)? to (?:{DOSE}|(?P<amount>\d+(?:\.\d+)?)(?=$|[,.!;]| (?:now|again|a day|once|twice|and|because|since)\b))", dose),
@@ -434,7 +461,8 @@ RULES: tuple[Rule, ...] = named(
     rule("not|n't|longer", r"{ALONE} (?:is not|isn't|is no longer) {ROLE}(?:{NO_MORE})?(?:[,;] (?:(?:now )?it(?:'s| is)(?: now)? )?{OTHER}(?: is)?(?: now)?)?(?=$|[.!])", no_longer_is),
     rule("not|n't|longer", r"{ROLE} (?:is not|isn't|is no longer) {ALONE}(?:{NO_MORE})?(?:[,;] (?:(?:but )?(?:now )?it(?:'s| is)(?: now)? )?{OTHER}(?: now)?)?(?=$|[.!])", no_longer_is),
     # Where others live and work.
-    rule("moved", r"{WHO}" + _HAVE + r" moved (?:back )?in with (?:my|our|his|her|their|some|a (?:friend|roommate|flatmate|couple)|(?-i:[A-Z]))[^,;]{0,40}? in {NAME}{END}", they_moved_to),
+    rule("moved|to live", r"{WHO}" + _HAVE + r" (?:moved (?:back )?in|(?:gone|went|come|came) (?:back )?to live) with (?:my|our|his|her|their|some|a (?:friend|roommate|flatmate|couple)|(?-i:[A-Z]))[^,;]{0,40}? in {NAME}{END}", they_moved_to),
+    rule("to live", r"{WHO}" + _HAVE + r" (?:gone|went) (?:back )?to live in {NAME}{END}", they_moved_to),
     rule("moved", r"{WHO}" + _HAVE + r" moved (?:back )?in with (?:me|us)(?=$|[,.!;]| (?:and|again|now|to|because)\b)", they_moved_in_with_me),
     rule("moved", r"{WHO}" + _HAVE + r" moved (?:back )?out(?=$|[,.!;]| (?:again|now)\b)", they_moved_out),
     rule("live|living", r"(?:{WHO}|{THEIRS})(?: is)?(?: (?:now|currently|still|also))? (?:lives|living) with (?:me|us)(?=$|[,.!;]| (?:and|again|now|too|for|because|these)\b)", they_live_with_me),
@@ -451,6 +479,8 @@ RULES: tuple[Rule, ...] = named(
     rule("retired|fired|laid off", r"{WHO}" + _HAVE + r" (?:retired|fired|laid off|made redundant)(?=$|[,.!;]| (?:and|after|from|now)\b)", ends_for("works_at")),
     rule("work", r"{WHO}(?: is)?(?: (?:now|currently|still))? (?:works|working) (?:at|for){FIRM_CALLED} {NAME}{END}", they_work_at),
     rule("join|started|got|hired", r"{WHO}" + _HAVE + r" (?:joined|started(?: (?:working|a new job|his new job|her new job))? (?:at|with|for)|got a (?:new )?job (?:at|with)|hired (?:by|at)) {PLACE}{NAME}{END}", they_started_at),
+    rule("goes to|go to|attends|at |to ", r"{WHO}(?: (?:now|still))?(?: goes to|(?: is|'s)(?: (?:now|still))? (?:going to|at)| attends|" + _HAVE + r" (?:moved|switched|transferred|started)(?: schools?)?(?: (?:over|across))? (?:to|at))(?: the)? {NAME}{END}", they_attend),
+    rule("at ", r"{WHO}" + _HAVE + rf"(?: (?:starts|started|starting|in|going into|gone into|went into|moved up to))(?: (?:in|into))? {_FORM_OF_SCHOOL}(?: class)? at(?: the)? {{NAME}}{{END}}", they_attend),
     rule(" a", r"{WHO}(?:(?: is|'s| became| has become)(?: (?:now|currently|still|also))*|(?: (?:now|currently|still|also))? works as| working as) an? {OCCUPATION}(?: (?P<link>at|for|with|in) {NAME}{END}|(?=$|[,.!]| (?:now|by|and|in|from|these|here|with|at|for)\b))", they_work_as),
     # People and animals.
     rule("divorc|separat", r"{I} (?:got )?(?:divorced|separated|separating|getting (?:a )?divorced?)(?=$|[,.!]| (?:from|now)\b)", ends("married_to")),
@@ -470,6 +500,7 @@ RULES: tuple[Rule, ...] = named(
     rule("call|name", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?P<firm>(?-i:[A-Z])[\w'&-]+))))?(?:'s name is|'s called| is called| is named|, whose name is| named| called) {OTHER}{END}", related),
     rule("two|three|four", r"{I} (?:have|got|adopted|bought|rescued|own) (?:two|three|four)(?: [a-z-]+)? (?P<several>dogs|cats|puppies|kittens|rabbits|hamsters|budgies|parrots|horses|guinea pigs)(?:,|:|,? called|,? named) {ALL}(?=$|[,.!;])", several),
     rule(" is|'s |turned", rf"{{WHO}}(?: has|'s)?(?: just)? turned {_AGE}(?=$|[,.!;]| (?:and|today|yesterday|last|this|on)\b)", they_are_aged),
+    rule(" was ", rf"{{WHO}} was (?!one\b){_AGE}$", they_turned),
     rule(" is |'s |turned", rf"(?:my|our)(?: (?:little|wee|youngest|eldest|oldest|baby|big))* (?P<child>boy|girl),? {{OTHER}}(?:(?: is|'s)(?: (?:now|only|already|just))*|(?: has|'s)?(?: just)? turned) {_AGE}(?: years? old)?(?=$|[,.!;](?! ?\d)| (?:and|now|today|years? old|but|so|yesterday|last)\b)", child_aged),
     rule(" is |'s ", rf"{{WHO}}(?: is|'s)(?: (?:now|only|already|just))* (?!one\b){_AGE}(?: years? old)?(?: (?:now|today|already))?(?=$|[,.!;](?! ?\d)| (?:and|years? old|but|so)\b)", they_are_aged),
     rule("my|our", r"(?:my|our)(?: (?:new|two|three|four|lovely|older|younger|little|best))* (?P<several>" + SEVERAL + r")(?: are(?: called| named)?|,|:) {ALL}(?=$|[,.!;]| (?:are|were|have|go|both|love|live|started|start)\b)", several),
@@ -498,6 +529,22 @@ RULES: tuple[Rule, ...] = named(
     rule("renamed", r"{I} renamed {GONE}(?: to)? {OTHER}{END}", renamed),
     rule(" now", r"(?P<alone>(?-i:[A-Z][\w-]+ [A-Z][\w-]+))(?: is|'s) now {OTHER}(?=$|[,.!;])", surname_changed),
     rule(" now", r"(?P<alone>(?-i:[A-Z][\w-]+ [A-Z][\w-]+))(?: is|'s) {OTHER} now(?=$|[,.!;])", surname_changed),
+    # A bank and a laptop.
+    rule("bank", r"(?:my|our) bank(?: is|'s)(?: now)? {PERSON}{PLACE}{NAME}{END}", bank),
+    rule("bank with", r"{I} (?:bank|banking) with {PLACE}{NAME}{END}", bank),
+    rule("my bank|our bank", r"{PLACE}{NAME} is (?:now (?:my|our) bank|(?:my|our) (?:new bank|bank now))(?=$|[,.!;]| (?:and|because|so)\b)", bank_now),
+    rule("account", r"{I} closed (?:my|our|the) (?:{PLACE}{NAME} (?:bank )?accounts?|accounts? (?:with|at) {FORMER})(?=$|[,.!;]| (?:and|because|last|this|today|yesterday|for)\b)", bank_over),
+    rule("account|bank", r"{I} (?:moved|switched|transferred|changed) (?:(?:my|our|the)(?: (?:bank|current|checking|main|joint))? (?:accounts?|banking)|banks)(?: over)?(?: from {FORMER})?,? to {NO_TARIFF}{PLACE}{NAME}{END}", bank_now),
+    rule("laptop", r"(?:my|our)(?: new)? laptop(?: is|'s)(?: now)? (?:an?|the)(?: (?-i:[a-z])[a-z-]*)? {NAME}(?:{END}|(?= (?P<rest>that)\b))", laptop),
+    rule("got|bought|ordered|picked up|treated|swapped|replaced|switched|traded", r"{I} (?:got|bought|ordered|picked up|treated (?=my|our)|(?:swapped|replaced|switched from|traded in) (?:the|my|our) [\w -]{2,30}? (?:for|with|to)(?= an?\b))(?: (?:myself|ourselves))?(?: to)? (?:an?|the)(?: (?-i:[a-z0-9])[a-z0-9-]*){0,2}(?:(?<=laptop),(?: an?)?)? {LAPTOP}", names("laptop", single=True, changes=True)),
+    rule("laptop|sold|rid|handed|gave|returned|lost|binned", r"(?:my|our) laptop(?:'s| is| has| was| got)?(?: (?:just|now|been))* (?:died|dead|stolen|nicked|broken beyond repair|written off)(?=$|[,.!;]| (?:on|last|this|yesterday|today|and|so)\b)|{I} (?:sold|got rid of|handed back|gave back|returned|lost|binned) (?:the|my|our)(?: old)? (?:laptop|{LAPTOP})(?=$|[,.!;]| (?:and|because|last|this|to|for|yesterday|today|so)\b)", ends("laptop", in_short=True)),
+    # Smoking.
+    rule("smok|vap", r"i(?: still| do| also|'ve started| have started| started|'m| am)? (?P<value>smok(?:e|ing)|vap(?:e|ing))(?: again)?(?: too| again| now| a bit| a little)?(?=$|[.!,;](?! (?:salmon|ham|fish|meat|ribs))|,? (?:(?:about|around|roughly|up to|maybe|like|some) )?(?:\d+|an?|half an?|one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty|thirty|forty)(?: (?:pack|packs|cigarettes|cigs|fags))?(?: an?| per| or| every)? (?:day|week|pack|cigarettes?)\b)", smoker),
+    rule("smoker", r"{AM} a(?: heavy| light| social| regular)? (?P<value>smoker)(?=$|[.!,;]| (?:and|but|so)\b)", smoker),
+    rule("smok|vap|cigarettes|fags|cigs", r"{I} (?:stopped|quit|quitting|given up|gave up|giving up|packed in|kicked|off|done with|no longer)(?: the)? (?:(?P<value>smok(?:e|ing)|vap(?:e|ing))|cigarettes|fags|cigs)(?=$|[,.!;]| (?:for good|altogether|completely|on|in|last|this|since|and|now|at|when|after|because|so|cold|again|years?|months?|weeks?)\b)", smokes_no_more),
+    rule("smok|vap", r"i (?:don't|do not|never) (?P<value>smoke|vape)(?:{NO_MORE})?(?=$|[,.!;]| (?:and|or|but|now|at all)\b)", smokes_no_more),
+    rule("smok|cigarette", r"{I} (?:not|haven't|have not) (?:smoked|had a (?:cigarette|smoke|fag|cig))(?: (?:at all|since|for|in)\b|$|[,.!;])", smokes_no_more),
+    rule("smoke-free|smoke free|non-smoker|nonsmoker|ex-smoker", r"(?:{AM}|{I})(?: [\w-]+){0,3} (?:smoke[- ]free|an? (?:non-?smoker|ex-smoker))(?=$|[,.!;]| (?:now|and|since|for|today)\b)", smokes_no_more),
     # Cars.
     rule("drive", r"{I} drive(?: (?:an?|the|my|our))?(?: (?:19|20)\d\d)?(?: (?!(?:to|rental|hired|borrowed|for|with|in|at|on|from|near|through|around|between|past|into|across|over|along|by|via)\b)(?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", names("drives", single=True)),
     rule(" car", r"{I} (?:bought|got|leased|have|picked up) (?:an?|our|my)(?: [a-z-]+){0,2} car(?:,|:| -)? (?:an?|it's an?)(?: (?-i:[a-z])[a-z-]*){0,2} {NAME}{END}", names("drives", single=True, changes=True)),

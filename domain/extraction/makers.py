@@ -131,6 +131,13 @@ def lives_in(said: Said) -> Sequence[Candidate]:
     return (*_at_home(said), *living_with(said))
 
 
+def lives_on(said: Said) -> Sequence[Candidate]:
+    """A home in a street, with the town if that is said."""
+    town = said.named("town")
+    street = names("lives_on", category=LOCATION, single=True, changes=True)(said)
+    return (*(replace(one, predicate="lives_in", object=town) for one in street if town), *street)
+
+
 def living_with(said: Said) -> Sequence[Candidate]:
     """Those of a household who are named, each with what they are to the author."""
     found = _HOUSEHOLD.finditer(said.match.string)

@@ -16,6 +16,7 @@ from mnemolog.domain.extraction.vocabulary import (
     KIN_WORDS,
     MORE_THAN_ITS_PREDICATE,
     ONE_OF,
+    PARENTS,
     PETS,
     RELATIONS,
     TRIPS,
@@ -143,12 +144,19 @@ def they_moved_out(said: Said) -> Sequence[Candidate]:
 
 
 they_live_in = _states("lives_in", "Location", changes=False)
-they_moved_to = _states("lives_in", "Location", changes=True)
+_they_live_now_in = _states("lives_in", "Location", changes=True)
 they_work_at = _states("works_at", "Organization", changes=False)
+_they_go_to = _states("studies_at", "Organization", changes=False)
+_they_go_now_to = _states("studies_at", "Organization", changes=True)
 _they_work_now_at = _states("works_at", "Organization", changes=True)
 _SCHOOL = re.compile(
     r"\b(?i:School|Primary|Nursery|Academy|College|Kindergarten|Preschool|Sixth Form|Uni|University|Grammar)\b|\bHigh$"
 )
+
+
+def they_moved_to(said: Said) -> Sequence[Candidate]:
+    """Somebody's new home, or a new school."""
+    return they_attend(said) if _SCHOOL.search(said.name) else _they_live_now_in(said)
 
 
 def they_started_at(said: Said) -> Sequence[Candidate]:
@@ -157,6 +165,25 @@ def they_started_at(said: Said) -> Sequence[Candidate]:
     if _SCHOOL.search(said.name) and not re.search(r"\b(?:job|work|working|teach|teaching)\b", said.match.string):
         return [replace(one, predicate="studies_at") if one.predicate == "works_at" else one for one in found]
     return found
+
+
+def they_attend(said: Said) -> Sequence[Candidate]:
+    """The school of somebody: one that is called so, or where they are in a form or a grade."""
+    formed = re.search(r"\b(?:year|form|grade|class|primary|reception|kindergarten|standard)\b", said.match[0], re.I)
+    if not (_SCHOOL.search(said.name) or formed) or _NO_PUPIL.search(said.match.string):
+        return ()
+    if _GROWN_UP.match(said.match["role"] or "") and not formed and " at " in said.match[0]:
+        return ()
+    found = _they_go_now_to(said) if said.changes or _MOVED_SCHOOL.search(said.match[0]) else _they_go_to(said)
+    return [replace(one, single=True) if one.predicate == "studies_at" else one for one in found]
+
+
+# Who comes for a lesson or is ill, and who may work at a school.
+_NO_PUPIL = re.compile(rf"\b(?:Hospital|(?:on|every|each) (?:{times.DAY})s?|as an? \w+)\b", re.IGNORECASE)
+_GROWN_UP = re.compile(
+    rf"(?:{PARENTS}|mother|father|wife|husband|partner|aunt|uncle|grand(?:mother|father))$", re.IGNORECASE
+)
+_MOVED_SCHOOL = re.compile(r"\b(?:start|mov|switch|transferr)\w*\b", re.IGNORECASE)
 
 
 def they_work_as(said: Said) -> Sequence[Candidate]:
@@ -262,6 +289,16 @@ def they_are_aged(said: Said) -> Sequence[Candidate]:
     who, value = Who.of(said), said.match["value"].lower()
     told = {"object": str(AGES.get(value, value)), "literal": True, "single": True, "changes": True}
     return (*who.tie, who.told(predicate="age", since=said.clause.since, **told))
+
+
+def they_turned(said: Said) -> Sequence[Candidate]:
+    """The age that somebody reached on a day of the last year: "she was 75 in February"."""
+    since = said.clause.since
+    recent = since is not None and timedelta() <= said.at - since <= _YEAR and not said.clause.counted
+    return they_are_aged(said) if recent else ()
+
+
+_YEAR = timedelta(days=366)
 
 
 def child_aged(said: Said) -> Sequence[Candidate]:

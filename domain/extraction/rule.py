@@ -228,6 +228,12 @@ _FRAGMENTS = {
         r"(?: (?!(?:motor)?(?:bike|cycle)|scooter|(?:lawn)?mower|engine|generator|keyboard|piano|poster|toy)[a-z][\w-]*(?=$|[,.!;]))?))"
         r"(?! (?:for (?:my|our|his|her|the|him|them)|as a rental|on loan)\b)(?: (?:hybrid|estate|diesel|electric|automatic|hatchback|van)\b)?{END}"
     ),
+    # A laptop of a make or model that is no other word; not one for somebody else.
+    "LAPTOP": (
+        r"(?P<name>(?-i:MacBook|ThinkPad|Chromebook|IdeaPad|Zenbook|ZenBook|VivoBook|Vivobook|Latitude|Inspiron|XPS|EliteBook|ProBook"
+        r"|Surface (?:Pro|Laptop|Book|Go)|(?:Dell|HP|Lenovo|Asus|ASUS|Acer|MSI|Framework|Razer|Apple|Microsoft) (?:XPS|Laptop|ThinkPad|Latitude|Inspiron|MacBook|Surface|Spectre|Envy|Pavilion|Aspire|Yoga))"
+        r"(?: (?-i:[A-Z0-9])[\w-]*){0,2})(?! for (?:my|our|his|her|the|him|them|(?-i:[A-Z]))){END}"
+    ),
     # What may follow a name; another word means that the name is only a part of something.
     "PLACE": rf"(?-i:(?!(?:{_NO_PLACE})(?![\w'-])))",
     "PERSON": rf"(?-i:(?!(?:{_NO_PERSON})(?![\w'-])))",
@@ -246,7 +252,9 @@ _FRAGMENTS = {
     "SOME_HOME": (
         r"(?:an?|our|my|the)(?: (?:new|small|smaller|tiny|bigger|larger|big|little|lovely|nice|own|shared|rented|old|cosy|cozy|one-bedroom|two-bedroom))*"
         r" (?:flat|house|apartment|place|studio|room|home|cottage|condo|townhouse|bungalow|loft|bedsit"
-        r"|(?:\d|one|two|three|four)[- ]?bed(?:room)?(?: (?:flat|house|apartment|terrace|semi))?)"
+        r"|(?:\d|one|two|three|four)[- ]?bed(?:room)?(?: (?:flat|house|apartment|terrace|semi))?"
+        r"|(?:downstairs|upstairs|basement|annexe?|(?:top|ground|first|second) floor|half)(?: flat)?)"
+        r"(?: (?:of|in) (?:an?|the|his|her|their|(?:my|our) [\w]+'s|(?-i:[A-Z])[\w-]+'s)(?: [a-z-]+)? (?:house|building|villa|duplex|home|block))?"
     ),
     "CONDITION": (
         r"(?P<value>(?:(?:mild|severe|early-stage|type [12]|stage [1-4]|[a-z]+(?:al|oid|ile|lar|ic)) )*(?:diabetes|asthma|coeliac|celiac|epilepsy|adhd"
@@ -269,6 +277,9 @@ _FRAGMENTS = {
     "CHILDREN": rf"(?P<children>{PERSON_NAME}(?:, {PERSON_NAME}){{0,4}}(?:,? (?:and|&) {PERSON_NAME})?)",
     "FORMER": r"(?P<former>(?-i:[A-Z])[\w'&.-]*(?: (?-i:[A-Z])[\w'&.-]*){0,3})",
     "ALL": rf"(?P<all>{PERSON_NAME}(?:, \d{{1,2}},?)?(?:,? (?:(?:and|&) )?{PERSON_NAME}(?:, \d{{1,2}})?){{1,4}})",
+    "TOWN": r"(?P<town>(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+){0,2})(?=$|[,.!;]| (?:and|with|for|since|now|at|on)\b)",
+    # To what else an account is switched than to a bank.
+    "NO_TARIFF": r"(?!(?:Pro|Plus|Premium|Business|Basic|Family|Personal|Private|Free|Standard|Enterprise|Max|Ultra)\b)",
     "NO_MORE": r"(?: any ?more| any longer)",
     "NEXT_TRIP": r"(?:next (?:trip|holiday|vacation|journey))",
     "DIET": rf"(?P<value>{DIETS})\b(?!-)(?! at (?:home|work|lunch|lunchtime|dinner|breakfast|weekends)\b)(?! (?!(?:diet|now|again|because|since|and|for|these|so|but|at|too|as|in|from|by|with|myself)\b)\w)",

@@ -40,7 +40,7 @@ OCCUPATIONS = "|".join(_OCCUPATION_WORDS.split())
 ONE_OF = (
     "wife|husband|fiancee?|girlfriend|boyfriend|partner|boss|(?:line )?manager|team lead(?:er)?|supervisor|landlord|landlady"
     "|solicitor|optician|accountant|tutor|surgeon"
-    "|dentist|doctor|gp|therapist|vet|hairdresser|barber|physiotherapist|p(?:a)?ediatrician|dermatologist|midwife|mother-in-law|father-in-law|mother|father|mom|mum|mam|mama|dad|papa|stepmother|stepfather|stepmum|stepmom|stepdad"
+    "|dentist|doctor|gp|therapist|vet|hairdresser|barber|physiotherapist|p(?:a)?ediatrician|dermatologist|midwife|mother-in-law|father-in-law|mother|father|mom|mum|mam|mummy|mommy|mama|dad|daddy|papa|stepmother|stepfather|stepmum|stepmom|stepdad"
 )
 ROLE_WORDS = "(?:line|ward|store|shop|site|office|area|project|general|department|dissertation|thesis)"
 """What a role may be called after, as a ward manager is."""
@@ -101,9 +101,12 @@ RELATIONS = {
     "mum": "mother",
     "mom": "mother",
     "mam": "mother",
+    "mummy": "mother",
+    "mommy": "mother",
     "mama": "mother",
     "dad": "father",
     "papa": "father",
+    "daddy": "father",
     "neighbor": "neighbour",
     "grandma": "grandmother",
     "grandpa": "grandfather",

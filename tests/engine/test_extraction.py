@@ -278,6 +278,17 @@ async def test_a_medication_that_has_ended_is_shown_as_former(ana: Teller, said:
     assert await always(ana) == [f"ana {ended} ({first} to {last}; former)"]
 
 
+async def test_what_is_taken_instead_comes_with_its_dose(ana: Teller) -> None:
+    await hears(
+        ana, "I'm on amlodipine, 5 mg.", "It was the tablet. She took me off it and I'm now on losartan, 50 mg."
+    )
+
+    assert await always(ana) == [
+        "ana takes losartan (as of 2026-03-02)",
+        "ana's losartan dose is 50 mg (as of 2026-03-02)",
+    ]
+
+
 @pytest.mark.parametrize(
     "said",
     [
