@@ -116,10 +116,17 @@ def introduces(name: str, text: str) -> bool:
 
     >>> introduces("Eva", "My brother's wife Eva came"), introduces("Eva", "Eva came")
     (True, False)
+    >>> introduces("Eva", "I met somebody. Her name is Eva")
+    True
     """
     plain, title = re.escape(name), r"(?:'s name)?,?(?: is| was)?(?: called| named)?"
     is_one = rf"{plain}(?:,| is|'s|,? who(?:'s| is)) (?:my|our|his|her|their|the|an?|\w+'s)(?: \w+)? {_TIES}"
-    forms = (rf"{_TIES}{title} {plain}\b", rf"{is_one}\b", rf"{_TIES}\b[^.!?]*[.!?] {plain}[.!?]")
+    forms = (
+        rf"{_TIES}{title} {plain}\b",
+        rf"{is_one}\b",
+        rf"{_TIES}\b[^.!?]*[.!?] {plain}[.!?]",
+        rf"(?:his|her|their) name(?:'s| is) {plain}\b",
+    )
     return re.search(rf"\b(?:{'|'.join(forms)})", text, re.IGNORECASE) is not None
 
 

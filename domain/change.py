@@ -121,6 +121,8 @@ def _thing(phrase: str) -> Thing | None:
     """Its noun is the last word before a preposition: `start` in "Linnea's start at nursery"."""
     plain = _BEHIND.sub("", phrase.replace("’", "'"))
     words = [one.removesuffix("'s") for one in _WORD.findall(plain) if one.lower() not in _LEADING]
+    if len(words) > 1 and words[-1].lower() in _ANY_THING:
+        words.pop()  # "The Leith place" is called by the name of the town.
     if not words or words[-1].lower() in _PRONOUNS:
         return None
     return Thing(hydration.stem(words[-1].lower()), hydration.stems(" ".join(words[:-1])))
@@ -153,12 +155,20 @@ _NOT = (
 )
 _IS_OVER = (
     r"\b([A-Z][\w-]+)(?:'s| is| has| was)(?: (?:now|been|just|already|sadly))* (?:off|cancell?ed|over|gone|left|leaving"
-    r"|retired|died|dead|closed|sold)\b(?! (?:on|to|me|us|for|a|the|his|her|their|with)\b)"
+    r"|full|fully booked|booked up|sold out|retired|died|dead|closed|sold)\b"
+    r"(?! (?:of|on|to|me|us|for|a|the|his|her|their|with)\b)"
+)
+# A firm, a band or a town that one left, and nobody who was left somewhere.
+_GROUP_LEFT = (
+    r"left(?= (?-i:[A-Z])[\w'-]*(?: (?-i:[A-Z])[\w'-]*)*"
+    r"(?:$|[,.!;]| (?:after|for good|last|because|this|since|today|yesterday|now|altogether)\b))"
 )
 _LEFT = (
     r"\b(?i:packed in|given up|gave up|giving up|stopped|quit|dropped(?! out of)|sold|scrapped|got rid of|binned"
-    r"|cancel(?:led|ling)?(?= [\w'-]+)(?! (?:on|by|because|due|again|last|this)\b)|called off|withdrew from"
-    r"|withdrawn from|opted out of|(?:pulled|backed|bailed|dropped) out of|bailed on|done(?= \w+ing\b)"
+    r"|cancel(?:led|ling)?(?= [\w'-]+)(?! (?:on|by|because|due|again|last|this)\b)|called off"
+    r"|withdr(?:ew|awn)(?= (?:from|my|our|the)\b)(?: from)?"
+    rf"|(?:(?<=\bi )|(?<='ve )|(?<=just )|(?<=finally )){_GROUP_LEFT}|opted out of"
+    r"|(?:pulled|backed|bailed|dropped) out of|bailed on|done(?= \w+ing\b)"
     r"|(?:can't|cannot|can not|couldn't|won't|not going to)(?= (?:do|make|go)\b) (?:do|make it to|go to)"
     r"|\bno(?= (?:[\w'-]+ ){1,3}for (?:me|us)\b)"
     r"|resigned from|not going back to|traded(?: in)?"
@@ -212,5 +222,6 @@ _LEADING_WORDS = (
     " a an the my our his her their your this that new old next first second last current whole"
 )
 _LEADING = frozenset(_LEADING_WORDS.split())
+_ANY_THING = frozenset(("place", "thing", "deal", "idea"))
 _PRONOUN_WORDS = "i we he she they it you that this who which there"
 _PRONOUNS = frozenset(_PRONOUN_WORDS.split())

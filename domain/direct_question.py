@@ -68,6 +68,23 @@ _ASKED = tuple(
             "birthday born birth age old",
             (rf"[Ww](?:hen|hat)(?: is|'s) {_WHO}'s birthday", rf"[Ww]hen was {_WHO} born"),
         ),
+        (
+            "pay",
+            "earn earns salary wage wages pay paid pays makes raise income",
+            (
+                rf"[Hh]ow much(?: money)? (?:does|did) {_WHO} (?:earn|make|get paid)",
+                rf"[Ww]hat does {_WHO} earn",
+                rf"[Ww]hat(?: is|'s) {_WHO}'s (?:salary|pay|wage|income)",
+            ),
+        ),
+        (
+            "university",
+            "university uni college degree study studied studies studying student graduated graduate graduation",
+            (
+                rf"[Ww](?:hich|hat) (?:university|uni|college) (?:does|did) {_WHO} (?:go to|attend|study at)",
+                rf"[Ww]here (?:does|did) {_WHO} (?:study|go to (?:university|uni|college))",
+            ),
+        ),
         ("birthplace", "born birth birthplace native grew hail", (rf"[Ww]here was {_WHO} born",)),
         (
             _MEDICATION,
@@ -147,6 +164,8 @@ _NAMED_SO = (
     r"|\b[A-Z][\w'-]+(?:,| is| was|'s)? (?i:my|our) (?:[\w-]+ )?(?i:KIN)\b"
     r"|\b[A-Z][\w'-]+ [^.!?]*[.!?]+ (?i:my|our) (?i:KIN)(?: [iI] mean)?\W*(?=$|[.!?]|\w+ \w+)"
     r"|(?i:\b(?:KIN)\b[^.!?]{0,60}\b(?:called|named|(?:his|her|their) name)\b)"
+    rf"|(?i:\b(?:have|got|be|become|is|a) an? (?:\w+ )?(?:KIN)[.!:]+) {_NO_NAME_AFTER}[A-Z][\w'-]+"
+    r"(?:[,.!]| (?:is|was|arrived|came|born)\b)"
 )
 _NO_SMALL_NAME = (
     f"{VERBS}|is|isn't|was|has|had|and|or|who|with|from|at|in|on|to|for|but|just|now|also|still|never|always|he|she|they"
@@ -308,11 +327,11 @@ def thing(question: str) -> Thing | None:
 
 _NOUN = (
     rf"(?P<thing>(?!(?:next|plan|plans|problem|opinion|name|{KIN})\b)[a-z][\w-]*"
-    r"(?: (?!(?:now|today|currently|at|called|due|born|coming|leaving|starting|back)\b)[a-z][\w-]*){0,2})"
+    r"(?: (?!(?:now|today|currently|at|called|being|getting|due|born|coming|leaving|starting|back)\b)[a-z][\w-]*){0,2})"
 )
 _THING = re.compile(
     r"\W*(?:[Ww]hat|[Ww]ho|[Ww]hen|[Ww]hich)(?: (?:colou?r|size|make|brand|breed))?(?: is| are|'s) (?:the name of )?"
-    rf"(?P<whose>(?:my|our) (?:{KIN})'s|my|our|[A-Z][\w-]*'s) {_NOUN}{_NOW}\W*"
+    rf"(?P<whose>(?:my|our) (?:{KIN})'s|my|our|[A-Z][\w-]*'s) {_NOUN}(?: called| named)?{_NOW}\W*"
 )
 _MUCH = re.compile(rf"\W*[Hh]ow (?:much|high|big) (?:is|are|was) (?P<whose>my|our) {_NOUN}{_NOW}\W*")
 _MANY = re.compile(

@@ -94,6 +94,7 @@ _GENERIC = frozenset(_GENERIC_WORDS.split())
 _TOPICS = """
 live lives home house flat apartment residence reside address city town location based move moved
 work works job employer employed company firm office occupation profession career position role title
+teach teaches taught: work works employer employed
 manager boss supervisor lead chief reports
 landlord landlady
 married husband wife spouse partner wedding engaged girlfriend boyfriend fiance fiancee hubby

@@ -229,10 +229,15 @@ _WHOSE = re.compile(
     rf"|\b(?P<acts>(?!{_NO_NAME}\b)[A-Z][\w-]+(?={_IS})|(?!(?:{_NO_NAME}|(?i:just|\w+ly|yesterday|already|also|never|last|first|only))\b)[A-Z][\w-]+(?= (?:took(?! me\b)|got|starts?|started|joins?|joined|goes|went|found)\b))|^(?P<both>[A-Z][\w-]+ and (?!I\b)[A-Z])"
 )
 _FOR_ANOTHER = re.compile(r"\s*(?:for|of) (?!me\b|us\b)(?:[A-Z]\w+|my \w+)")
+_DWELLING = (
+    r"(?:flat|house|(?:my|our|new|own|a|'s) (?:place|room)|apartment|studio|sublet|cottage|bedsit|bungalow|farmhouse|condo|annexe|houseboat"
+    r"|(?:\d|one|two|three|four)[- ]?(?:bed|room)(?:room|ed)?|houseshare|lodgings)"
+)
 # Not what is so: only looked at, wished for or offered.
 _UNSETTLED = re.compile(
     r"\?|\b(?:if|maybe|offer\w*|viewing|viewed|didn't get|on the market|sell(?:ing)?|sold|buying|buyer|too (?:big|small)|might|could|should|would|wants? (?:to|me|us)|wanted|wish|hop(?:e|es|ing)|hopefully|dream\w*|look(?:ed|ing) (?:at|for|to|round)"
     r"|thinking (?:of|about|we)|consider\w*|visit\w*|holiday|hotel|airbnb|used to|ago|back in \d{4}|as a (?:child|kid|girl|boy)"
+    rf"|(?:went|going|gone|go|came) to (?:see|view|look at) (?:an?|the|another|some) (?:[\w-]+ ){{0,2}}?{_DWELLING}|(?<=[Ss]aw) an? (?:[\w-]+ ){{0,2}}?{_DWELLING}"
     r"|when i was|need to find|until we find|last night in|interview\w*|applied|applying)\b",
     re.IGNORECASE,
 )
@@ -258,12 +263,8 @@ _ANIMAL = re.compile(rf"\b({PETS})s?\b")
 _MONEY = r"[£$€]?\d{1,3}(?:[,.]?\d{3}){0,3}(?:\.\d\d)?k?"
 _IN_WORDS = r"(?:ten|eleven|twelve|\w{3,5}teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:[- ]\w+)?)"
 _MONTHLY = r"[£$€]?(?:\d{3,4}|\d{1,2}[,.]\d{3})\b"
-_DWELLING = (
-    r"(?:flat|house|(?:my|our|new|own|a|'s) (?:place|room)|apartment|studio|sublet|cottage|bedsit|bungalow|farmhouse|condo|annexe|houseboat"
-    r"|(?:\d|one|two|three|four)[- ]?(?:bed|room)(?:room|ed)?|houseshare|lodgings)"
-)
 _AT_A_PLACE = re.compile(
-    rf"\b(?:in|at|into|to|on|near) (?:(?:the|a|an|my|our|this) )?(?!(?i:the|an?|my|our|this|{_DWELLING}|{DAY}s?|{MONTH})\b|\d)[\w'-]+"
+    rf"\b(?:in|at|into|to|on|near) (?:(?:the|a|an|my|our|this) )?(?!(?i:the|an?|my|our|this|(?:[a-z-]+ )?{_DWELLING}|{DAY}s?|{MONTH})\b|\d)[\w'-]+"
 )
 
 
@@ -315,7 +316,8 @@ SLOTS = (
     _slot(
         "weight",
         r"\bweigh|\bhow heavy\b",
-        r"\b\d+(?:[.,]\d+)? ?(?:kgs?|kilos?|kilograms?|lbs?|stone)\b",
+        r"\b\d+(?:[.,]\d+)? ?(?:kgs?|kilos?|kilograms?|lbs?|stone)\b|\b\d{2,3}(?:[.,]\d)?(?= [^.!?]*\bon (?:a|the|my|our) (?:\w+ )?scales?\b(?! of))"
+        r"|\bscales? (?:says?|said|shows?|reads?) \d{2,3}\b",
         "kg kilo kilos stone lbs weigh scales",
         "weight",
         figure=True,

@@ -54,7 +54,11 @@ def changes_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
         if not told:
             continue
         before = (hit for hit in found[: found.index(later)] if was_told_before(hit, later))
-        changed = next((hit for hit in before if _is_changed_by(asked, hit, later, told)), None)
+        if _is_over(asked, told):
+            above = found[: found.index(later)]
+            changed = next((hit for hit in above if was_told_before(hit, later) or not _names_place(asked, hit)), None)
+        else:
+            changed = next((hit for hit in before if _is_changed_by(asked, hit, later, told)), None)
         if changed and _WHETHER.match(asked.question.text):
             changed = _best_of_same_names(asked, changed, found[: found.index(later)])
         if changed:
@@ -63,12 +67,25 @@ def changes_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     return found
 
 
+def _is_over(asked: Asked, told: Sequence[Change]) -> bool:
+    """Whether it says that a place is given up of which a question asks that: `Am I still moving to Rome?`"""
+    places = _places(asked)
+    return _WHETHER.match(asked.question.text) is not None and any(not places.isdisjoint(one.over) for one in told)
+
+
+def _names_place(asked: Asked, hit: Hit) -> bool:
+    return not _places(asked).isdisjoint(hydration.stems(hit.text))
+
+
+def _places(asked: Asked) -> frozenset[str]:
+    return hydration.stems(" ".join(_WHITHER.findall(asked.question.text)))
+
+
 def _best_of_same_names(asked: Asked, changed: Hit, before: Sequence[Hit]) -> Hit:
     """The best hit with those places of the question that what changed has: one who backed out of a house in Cork does
     not move to Cork, of which another message may tell.
     """
-    names = hydration.stems(" ".join(_WHITHER.findall(asked.question.text)))
-    named = names & hydration.stems(changed.text)
+    named = _places(asked) & hydration.stems(changed.text)
     alike = (hit for hit in before if named and named <= hydration.stems(hit.text))
     return next(alike, changed)
 

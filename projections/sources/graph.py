@@ -313,7 +313,8 @@ async def _only_named(asked: Asked, found: Hydration) -> Sequence[Hit]:
     named = others or named  # "Am I still with Tom?" asks about Tom.
     stems = hydration.question_stems(asked.question.text, [one.said for one in named.values()])
     may_answer = others and not hydration.is_english(asked.question.text)
-    if not named or _where(asked) or (stems and not may_answer):
+    of_when = answer_kind(asked.question.text) is not None  # "When is Mia with me?" asks for more than who she is.
+    if not named or _where(asked) or of_when or (stems and not may_answer):
         return []
     hits = []
     for row in await reader.by_ids(asked.connection, asked.viewer, named.keys()):

@@ -2,13 +2,13 @@
 
 python -m tests.bench.told_lives [--lives NAME ...] [--show]
 
-The lives in `told/` are ten months of 60 or 70 messages each, as people write them: requests and small talk, in which
-what changes is said in passing and often indirectly. Each question has the texts of which a right answer contains one,
-and those of answers that were right before. `cosine` ranks the same messages by the embedding alone, in the same run.
-The weights of docs/decisions/0092 were chosen on fraser, marnie and thiago, but for the last, which was tried on six
-lives. kavya, maureen and renata, and darnell, meilin and patti after them, were written before any rule was read, ask
-in plainer words, and showed what the rules lacked, as aoife, sipho and walt, and gerrit and lupe did later. `set_aside`
-are the others; of jaz and adaeze, which came with these, nobody has read what goes wrong.
+The lives in `told/` are ten months or more of 40 to 70 messages each, as people write them: requests and small talk, in
+which what changes is said in passing and often indirectly. Each question has the texts of which a right answer contains
+one, and those of answers that were right before. `cosine` ranks the same messages by the embedding alone, in the same
+run. The weights of docs/decisions/0092 were chosen on fraser, marnie and thiago, but for the last, which was tried on
+six lives. kavya, maureen and renata, and darnell, meilin and patti after them, were written before any rule was read,
+ask in plainer words, and showed what the rules lacked, as did aoife, sipho and walt, then gerrit and lupe, then kerwin.
+`set_aside` are the others; of jaz and adaeze, which came with these, nobody has read what goes wrong.
 """
 
 import json
@@ -46,6 +46,7 @@ CHOSEN_ON = (
     "walt",
     "gerrit",
     "lupe",
+    "kerwin",
 )
 ASKED_AT = datetime(2026, 11, 25, 12, tzinfo=UTC)
 FIRST = 5

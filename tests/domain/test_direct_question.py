@@ -20,6 +20,10 @@ from mnemolog.domain.direct_question import direct, thing
         ("What's Yusuf's birthday?", "Yusuf's birthday"),
         ("What is my mother's phone number?", "my mother's phone number"),
         ("Where does my older brother live?", "my brother's home"),
+        ("How much does Otto earn?", "Otto's pay"),
+        ("What does my sister earn?", "my sister's pay"),
+        ("Which university did Otto go to?", "Otto's university"),
+        ("Where did my aunt study?", "my aunt's university"),
         ("What is my sister called?", "my sister"),
         ("How is our aunt?", "my aunt"),
         ("Does my mother-in-law like tea?", "my mother-in-law"),
@@ -118,6 +122,9 @@ def test_a_text_tells_it_if_it_speaks_of_the_person_and_of_what_is_asked(questio
         ("The user's sister is Bea", True),
         ("my sister came by sunday with a ham. Duke about lost his mind", False),
         ("My sister visited from Bristol. Mochi was beside herself", False),
+        ("I have a sister! Ana, born yesterday", True),
+        ("I have a sister. Monday is her day", False),
+        ("I have a sister! Nothing else to say", False),
         ("My sister moved to Oslo with Tom", False),
         ("my little sister thinks so", False),
         ("My sister Monday, my brother Tuesday", False),
@@ -159,6 +166,7 @@ def test_a_relative_may_be_called_by_whose_they_are(question: str, text: str) ->
         ("Which bank am I with?", "my bank"),
         ("What color is my kayak?", "my kayak"),
         ("What breed are Tom's hens?", "Tom's hens"),
+        ("What is my cat called?", "my cat"),
         ("How many cats do I have?", "my cats"),
         ("How many bee hives have we got now?", "my bee hives"),
     ],
@@ -180,7 +188,14 @@ def test_a_breed_is_a_word_for_an_animal() -> None:
 
 @pytest.mark.parametrize(
     "question",
-    ["Where is my cat?", "Who is my father?", "What is my next trip?", "Who is Tom?", "When is my parcel due?"],
+    [
+        "Where is my cat?",
+        "Who is my father?",
+        "What is my next trip?",
+        "Who is Tom?",
+        "When is my parcel due?",
+        "When is my tooth being pulled?",
+    ],
 )
 def test_a_question_asks_for_nothing_by_a_noun(question: str) -> None:
     assert thing(question) is None

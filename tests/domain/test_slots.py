@@ -205,6 +205,13 @@ def test_a_question_asks_for_none(question: str) -> None:
         ("What do I earn?", "started on nights, eighteen and a quarter an hour", True),
         ("What do I earn?", "the agency pays me thirteen fifty", True),
         ("What do I do for work?", "The calves went to a farmer in Denmark", False),
+        ("Where do I live?", "Eva and I went to see a house in Hull", False),
+        ("Where do I live?", "Saw a two bedroom flat in Hull today", False),
+        ("Where do I live?", "That makes two dogs in an upstairs flat", False),
+        ("Where do I live?", "We have a flat in Hull", True),
+        ("How much do I weigh?", "94.5 this morning, on a scale that works", True),
+        ("How much do I weigh?", "The scale says 210 and I believe it", True),
+        ("How much do I weigh?", "The pain is at 10 on a scale of 12", False),
         ("What car do I have?", "Tilly sat in the car and cried", False),
     ],
 )

@@ -537,6 +537,18 @@ async def test_what_ended_with_nothing_in_its_place_is_found_as_former(engine: E
     assert ("Owen" in text, current) == (True, True)
 
 
+async def test_when_somebody_is_there_is_not_answered_by_who_they_are(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.says("Mia is with me on weekends.", speaker="")
+    await ana.tells("Mia", "studies_at", "Hillview")
+    await ana.tells("me", "works_at", "Bell School", since=day("2025-01-01"))
+    await engine.settled(60)
+
+    assert "weekends" in (await ana.asks("When is Mia with me?")).hits[0].text
+    assert "Hillview" in (await ana.asks("Who is Mia?")).hits[0].text
+    assert "Bell School" in (await ana.asks("Where do I teach?")).hits[0].text
+
+
 async def test_a_medication_is_no_answer_to_what_somebody_is_allergic_to(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("me", "allergy", "gluten")
@@ -612,6 +624,8 @@ async def test_what_is_not_known_of_somebody_is_said_instead_of_what_is_known_of
         ("What is my uncle called?", "my uncle"),
         ("Who is my father?", "my father"),
         ("Where does my brother live?", "my brother's home"),
+        ("How much does Paul earn?", "Paul's pay"),
+        ("Which university did Ingrid go to?", "Ingrid's university"),
     ):
         found: Answer = await nora.asks(question)
         assert list(found.unknown) == [unknown], question
@@ -963,6 +977,7 @@ async def test_a_weight_and_a_car_that_nothing_tells_are_said_to_be_unknown(mode
     await model.settled(60)
     assert list((await ana.asks("How much do I weigh?")).unknown) == ["my weight"]
     assert list((await ana.asks("What car do I drive?")).unknown) == ["my car"]
+    assert list((await ana.asks("What is my cat called?")).unknown) == ["my cat"]
     await ana.says("89 kg this morning, and the Yaris has a flat tyre.", speaker="")
     await model.settled(60)
     assert list((await ana.asks("How much do I weigh?")).unknown) == []
@@ -1025,6 +1040,30 @@ async def test_a_weight_and_a_car_that_nothing_tells_are_said_to_be_unknown(mode
             ["Bowling league: third!", "Not going back to the league this fall."],
             "Not going",
         ),
+        (
+            "Am I still moving to Malta?",
+            [
+                "I'm applying for a visa for Malta.",
+                "I withdrew the Malta application today.",
+                "I've moved my things to the attic.",
+            ],
+            "withdrew",
+        ),
+        ("Do I still sing in the choir?", ["I sing alto for Valley Echoes.", "I've left Valley Echoes."], "left"),
+        (
+            "Did I take the apartment in Leith?",
+            ["Saw a two bedroom in Leith, I think I'm taking it.", "The Leith place fell through."],
+            "fell through",
+        ),
+        (
+            "Where are we going for Christmas?",
+            [
+                "Christmas will be in Tobago, five nights in Castara.",
+                "Castara is full, so we're booked in Speyside for those nights.",
+            ],
+            "Speyside",
+        ),
+        ("Who is Eva?", ["I met a lady. Her name is Eva, she sings.", "Eva and I saw a house, Eva loved it."], "met a"),
         (
             "What day do we leave for Malta?",
             [
