@@ -11,7 +11,7 @@ from uuid import UUID, uuid5
 
 from pydantic import Field
 
-from mnemolog.commands.change_history import ChangeHistory
+from mnemolog.commands.change_history import ChangeHistory, no_such_change
 from mnemolog.commands.decider import Command, Decider, Placed
 from mnemolog.commands.steps import Steps, in_one_go
 from mnemolog.domain.errors import MnemologError, NotFound, UndoConflict
@@ -22,13 +22,8 @@ from mnemolog.events.fields import Flag, Id, Instant, Uuid
 from mnemolog.events.subject import Subject
 
 WHO = ("tenant", "user_id", "agent_id", "thread_id", "actor", "consenting", "at")
-# What can be rolled back: the field, and its name in errors.
-NAMED = {
-    "of_event": "event_id",
-    "of_run": "of_run",
-    "of_batch": "of_batch",
-    "of_thread": "of_thread",
-}
+# What can be rolled back.
+NAMED = ("of_event", "of_run", "of_batch", "of_thread")
 
 
 class Changing(Protocol):
@@ -155,9 +150,11 @@ class Rollbacks:
     def require_change(self, state: UndoState, command: Rollback) -> None:
         """Raises NotFound if there is no change to undo."""
         if not any(self._of(state, event_id) for event_id in command.event_ids):
+            if command.of_event:
+                raise no_such_change(command.of_event)
             raise NotFound(
                 "there is no change to undo",
-                field=next((field for name, field in NAMED.items() if getattr(command, name) is not None), "of_run"),
+                field=next((name for name in NAMED if getattr(command, name) is not None), "of_run"),
                 fix="give a run, batch or thread with changes, as shown in history",
             )
 

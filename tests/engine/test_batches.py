@@ -186,6 +186,17 @@ async def test_a_forgotten_session_is_brought_back_by_an_undo_with_what_was_said
     await assert_live_equals_replayed(engine, ana.stream)
 
 
+@pytest.mark.spec("X03")
+async def test_an_event_that_is_no_change_is_named_when_it_is_to_be_undone(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.remembers("I moved to Lisbon")
+    unknown = uuid4()
+    with pytest.raises(NotFound, match=str(unknown)) as refused:
+        await engine.writes.undo_event(ana.stream, unknown)
+    assert refused.value.field == "event_id"
+    assert "receipt" in refused.value.fix
+
+
 @pytest.mark.spec("A19", "X15")
 async def test_a_rollback_brings_a_session_back_with_the_memories_that_were_forgotten_along(
     engine: Engine, user: str
