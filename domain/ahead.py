@@ -7,21 +7,22 @@ from itertools import islice
 
 from mnemolog.domain import hydration
 from mnemolog.domain.extraction.times import COUNT, DAY, DAY_AND_MONTH, MONTH, moved, point, shifted
+from mnemolog.domain.lazy_regex import lazy_compile
 
 _LONGEST = 4_000  # Characters of a message that are looked at.
 _MOST = 20  # Days that one message names.
 _NEAR = timedelta(days=300)
 """A day without a year that is further ahead is one that is over: "we met on 3 March", said on the 10th."""
 _NOUN = r"(?!(?:do|have|am|are|is|i|we|my|our|there|of|that|thing|one)\b)[a-z]+"
-_ASKS = re.compile(
+_ASKS = lazy_compile(
     rf"\b(?P<whose>my|our|\w+'s) (?P<next>next)\b(?! (?:to|door|of)\b|-)(?: (?P<noun>{_NOUN}))?"
     rf"|\bupcoming (?P<upcoming>{_NOUN})|\bgoing on (?P<going>holiday|vacation)\b"
     rf"|\b(?:(?:any|which|what|my|our)(?: upcoming)? (?P<sort>{_NOUN})\b.{{0,60}}?)?"
     r"\b(?:coming up|lined up|upcoming|in the diary|scheduled|planned)\b",
     re.IGNORECASE,
 )
-_PAST = re.compile(r"\b(?:was|were|did|had|been)\b", re.IGNORECASE)
-_NAMED = re.compile(
+_PAST = lazy_compile(r"\b(?:was|were|did|had|been)\b", re.IGNORECASE)
+_NAMED = lazy_compile(
     rf"\b(?:(?P<day>\d{{4}}-\d\d-\d\d|{DAY_AND_MONTH}|the \d{{1,2}}(?:st|nd|rd|th)|(?:on|next|this|till|until|by) {DAY}"
     rf"|tomorrow|today)|tonight|(?P<week>(?:next|this) week(?:end)?)"
     rf"|(?:in|until|till|by|of|from|early|late|mid|for|over) (?P<month>{MONTH}(?: \d{{4}})?)|(?P<next>next month)"

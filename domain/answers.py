@@ -9,6 +9,7 @@ from collections.abc import Callable
 from mnemolog.domain.asked import AnswerKind
 from mnemolog.domain.extraction.times import COUNT, DAY, MONTH, SEASON
 from mnemolog.domain.extraction.vocabulary import ONE_OF, PETS, SOME_OF
+from mnemolog.domain.lazy_regex import lazy_compile
 
 _TIME = (
     rf"{MONTH}|{DAY}s?|\d{{1,2}}(?:st|nd|rd|th)|\d{{4}}-\d\d(?:-\d\d)?|(?:19|20)\d\d|yesterday|today|tomorrow|tonight|ago"
@@ -21,8 +22,8 @@ _NUMBER = (
     r"|hundred|thousand|free|once|twice"
 )
 _TELLS = {
-    AnswerKind.TIME: re.compile(rf"\b(?:{_TIME})\b", re.IGNORECASE),
-    AnswerKind.NUMBER: re.compile(rf"\d|\b(?:{_NUMBER})\b", re.IGNORECASE),
+    AnswerKind.TIME: lazy_compile(rf"\b(?:{_TIME})\b", re.IGNORECASE),
+    AnswerKind.NUMBER: lazy_compile(rf"\d|\b(?:{_NUMBER})\b", re.IGNORECASE),
 }
 _SORTS_OF_PLACE = (
     "home house flat apartment room kitchen garage garden shed attic loft cellar drawer cupboard shelf box"
@@ -31,7 +32,7 @@ _SORTS_OF_PLACE = (
     " restaurant shop store market mall town city village country abroad station airport hotel museum theatre"
     " theater studio club court field farm"
 )
-_PLACE = re.compile(
+_PLACE = lazy_compile(
     rf"\b(?i:in|at|on|to|from|near|by|outside|above|behind|over|around|through|via)"
     rf" (?:(?:the|my|our|his|her|their|an?|this|that) )?(?:[\w-]+ ){{0,2}}?"
     rf"(?P<place>(?!(?i:{DAY}s?|{MONTH}|Dr|Mr|Mrs|I)\b)[A-Z][\w'-]*|(?:{'|'.join(_SORTS_OF_PLACE.split())})s?\b)"
@@ -40,19 +41,19 @@ _NO_PERSON = (
     rf"(?i:{DAY}s?|{MONTH}|Christmas|Easter|New|English|Polish|French|German|Spanish|Welsh|Irish|I|I'\w+|A|The)\b"
 )
 _TITLE = r"(?:Dr|Mrs?|Ms|Miss|Prof)\.?"
-_PERSON = re.compile(
+_PERSON = lazy_compile(
     rf"(?<=[\w,;:)] )(?<!\b[Ii]n )(?<!\b[Aa]t )(?!{_NO_PERSON})(?:{_TITLE} )?[A-Z][\w'-]+|\b{_TITLE} [A-Z]"
     rf"|(?:^|[.!?] )(?!{_NO_PERSON})[A-Z][\w-]+(?='s\b|,| (?:is|was|has|had|and|will|said|came|did)\b)"
 )
-_RELATIVE = re.compile(
+_RELATIVE = lazy_compile(
     rf"\b(?:{ONE_OF}|{SOME_OF}|famil(?:y|ies)|budd(?:y|ies)|mates?|pals?|kids?|child(?:ren)?|parents?|coach|teachers?"
     r"|team(?:mates?)?|people|guys?|girls?|boys?|lad|bloke|woman|women|man|men|lady|residents?|nobody|no one|someone"
     r"|somebody|everyone|everybody|myself|ourselves)s?\b",
     re.IGNORECASE,
 )
 # Who writes no capitals names places and people in small letters.
-_SMALL_PLACE = re.compile(r"\b(?:in|at|near|to|from) (?P<place>[\w'-]+)")
-_SMALL_PERSON = re.compile(r"\b(?:called|named|my|with|from|dr|mr|mrs|miss|shes|hes|is)\b")
+_SMALL_PLACE = lazy_compile(r"\b(?:in|at|near|to|from) (?P<place>[\w'-]+)")
+_SMALL_PERSON = lazy_compile(r"\b(?:called|named|my|with|from|dr|mr|mrs|miss|shes|hes|is)\b")
 
 
 def tells(kind: AnswerKind, text: str) -> bool:
@@ -130,7 +131,7 @@ def introduces(name: str, text: str) -> bool:
     return re.search(rf"\b(?:{'|'.join(forms)})", text, re.IGNORECASE) is not None
 
 
-_WHO_IS = re.compile(
+_WHO_IS = lazy_compile(
     r"\W*[Ww]ho(?:'s| is| was) (?P<name>(?:(?:Dr|Mrs?|Ms|Miss|Prof)\.? )?[A-Z][\w'-]*(?: [A-Z][\w'-]*)*)\W*"
 )
 _TIES = rf"(?:{ONE_OF}|{SOME_OF}|{PETS}|mama|auntie|ex|mate|buddy|neighbou?rs?|teacher|coach|lawyer|trainer)"
@@ -159,7 +160,7 @@ def told_by(question: str) -> Callable[[str, str], bool] | None:
 
 _AGED = rf"(?:{_NUMBER}|\d{{1,3}})"
 # "She's 84", "turned one yesterday", "a fisherman, 61", "12 yr old", "my 21st birthday".
-_AGE = re.compile(
+_AGE = lazy_compile(
     r"\b(?:is|are|was|were|be|am|turn(?:s|ed|ing)?|aged?|\w+'?s|'?m|[a-z]+'re)"
     rf"(?: (?:now|just|only|nearly|almost|about|today))* {_AGED}(?=[.,;:!?)\n]|\W*$"
     r"| (?:and|but|now|today|yesterday|tomorrow|on|in|already|next|this|last|years?|months?|weeks?)\b)"
@@ -169,11 +170,11 @@ _AGE = re.compile(
     re.IGNORECASE,
 )
 _ASKS = (
-    (re.compile(r"\W*how old\b", re.IGNORECASE), tells_age),
-    (re.compile(r"\W*where(?:'s)?\b", re.IGNORECASE), tells_place),
-    (re.compile(r"\W*who(?:'s|m)?\b", re.IGNORECASE), tells_person),
+    (lazy_compile(r"\W*how old\b", re.IGNORECASE), tells_age),
+    (lazy_compile(r"\W*where(?:'s)?\b", re.IGNORECASE), tells_place),
+    (lazy_compile(r"\W*who(?:'s|m)?\b", re.IGNORECASE), tells_person),
     (
-        re.compile(r"\W*what(?:'s| is| are| was| were)\b.*\b(?:called|named)\W*$", re.IGNORECASE),
+        lazy_compile(r"\W*what(?:'s| is| are| was| were)\b.*\b(?:called|named)\W*$", re.IGNORECASE),
         tells_name,
     ),
 )

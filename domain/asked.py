@@ -11,6 +11,7 @@ from enum import StrEnum
 from itertools import islice
 
 from mnemolog.domain.extraction.times import COUNT, DAY, DAY_AND_MONTH, MONTH, SEASON, moved, point
+from mnemolog.domain.lazy_regex import lazy_compile
 
 _DAY_LONG, _WEEK_LONG = timedelta(days=1), timedelta(days=7)
 _MOST = 10
@@ -25,15 +26,15 @@ _SURE = (
 )
 _BARE = rf"{MONTH}(?:,? (?:19|20)\d\d)?|(?:19|20)\d\d|{DAY}|{SEASON}(?: of)?(?: (?:19|20)\d\d)?"
 _WHEN = "in|on|during|of|by|as of"
-_PERIOD = re.compile(
+_PERIOD = lazy_compile(
     rf"\b(?:(?:(?:{_WHEN}|(?P<since>since)|before|after) )?(?:the )?(?P<sure>{_SURE})"
     rf"|(?:(?:{_WHEN}|(?P<ever>since)) (?:the )?(?:(?:early|mid|late)[ -])?|(?:early|mid|late)[ -])(?P<bare>{_BARE}))\b"
 )
 # Which part of a month or of more is meant: a quarter, or the half between.
 _PARTS = (
-    (re.compile(r"\b(?:(?:beginning|start) of|early(?: in)?)[ -](?:the )?$"), 0, 1),
-    (re.compile(r"\b(?:middle of|mid)[ -](?:the )?$"), 1, 3),
-    (re.compile(r"\b(?:end of|late(?: in)?)[ -](?:the )?$"), 3, 4),
+    (lazy_compile(r"\b(?:(?:beginning|start) of|early(?: in)?)[ -](?:the )?$"), 0, 1),
+    (lazy_compile(r"\b(?:middle of|mid)[ -](?:the )?$"), 1, 3),
+    (lazy_compile(r"\b(?:end of|late(?: in)?)[ -](?:the )?$"), 3, 4),
 )
 
 
@@ -54,14 +55,14 @@ class AnswerKind(StrEnum):
 _ASKING = (
     (
         AnswerKind.TIME,
-        re.compile(
+        lazy_compile(
             r"^\W*when\b|\b(?:what|which) (?:date|day|month|year|time|week)s?\b|\bsince when\b"
             r"|\bhow long (?:ago|since)\b"
         ),
     ),
     (
         AnswerKind.NUMBER,
-        re.compile(r"\bhow (?:many|much|often|old|long|far)\b|\b(?:what|which) (?:dose|dosage|amount|price)\b"),
+        lazy_compile(r"\bhow (?:many|much|often|old|long|far)\b|\b(?:what|which) (?:dose|dosage|amount|price)\b"),
     ),
 )
 
@@ -71,7 +72,7 @@ def asks_why(question: str) -> bool:
     return _WHY.match(question) is not None
 
 
-_WHY = re.compile(r"\W*(?:why|how come)\b", re.IGNORECASE)
+_WHY = lazy_compile(r"\W*(?:why|how come)\b", re.IGNORECASE)
 
 
 def answer_kind(question: str) -> AnswerKind | None:

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from mnemolog.domain.contradiction import Difference, difference, one_frame
 from mnemolog.domain.hydration import stems
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import normalize_name
 
 
@@ -128,6 +129,6 @@ def _contradicting(one: str, other: str, kinds: frozenset[Difference] | None = N
     )
 
 
-_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+_END = lazy_compile(r"(?<=[.!?。！？])\s+|\n+")
 _DENYING = frozenset({Difference.NEGATION, Difference.POLARITY})
 _OTHER_VALUE = frozenset({Difference.NUMBER, Difference.DATE, Difference.WEEKDAY, Difference.NAME})

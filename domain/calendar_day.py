@@ -5,13 +5,14 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.extraction.times import DAY_AND_MONTH, day_and_month
+from mnemolog.domain.lazy_regex import lazy_compile
 
 PAST = frozenset({"birthday", "died"})
 # West of Greenwich a day ends up to twelve hours later.
 LASTS = timedelta(days=1, hours=12)
-_ISO = re.compile(r"(?:by )?(\d{4,}-\d{1,2}-\d{1,2})")
-_SAID = re.compile(DAY_AND_MONTH, re.IGNORECASE)
-_YEAR = re.compile(r"\d{4}$")
+_ISO = lazy_compile(r"(?:by )?(\d{4,}-\d{1,2}-\d{1,2})")
+_SAID = lazy_compile(DAY_AND_MONTH, re.IGNORECASE)
+_YEAR = lazy_compile(r"\d{4}$")
 
 
 def require_possible_day(predicate: str, value: object, at: datetime, field: str) -> None:

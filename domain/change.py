@@ -11,6 +11,7 @@ from mnemolog.domain import hydration
 from mnemolog.domain.extraction.clauses import LONGEST
 from mnemolog.domain.extraction.corrections import contrasted, correction
 from mnemolog.domain.extraction.times import COUNT, POINT
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import NOT_A_TITLE
 
 
@@ -129,7 +130,7 @@ def _thing(phrase: str) -> Thing | None:
 
 
 _MARKS = r"(?:(?:oh|oops|no|nope|nah|wait|ah|argh|hang on|hmm|sorry|apologies|my mistake|my bad|actually)\b[\s,:.!-]*)"
-_CORRECTION = re.compile(
+_CORRECTION = lazy_compile(
     rf"^\W*{_MARKS}*(?:i (?:meant|said|told you|got (?:that|it|this) wrong|mean(?=,? (?:the|on|it)\b))\b(?! to\b)"
     r"|make (?:that|it) |scratch that\b|correction\b)"
     rf"|^\W*{_MARKS}+(?:not\b|(?:it|that)(?:'s| is| was)\b"
@@ -137,15 +138,15 @@ _CORRECTION = re.compile(
     rf"|^\*[\w' ]{{2,30}}\W*$|^[\w' ]{{2,30}}\*$|\b(?:sorry,? )?not (?:on )?(?:the \d|{POINT})",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
-_SENTENCE = re.compile(NOT_A_TITLE + r"(?<=[.!?;])\s+|\n+")
-_CLAUSE = re.compile(
+_WORD = lazy_compile(r"[^\W_]+(?:['-][^\W_]+)*")
+_SENTENCE = lazy_compile(NOT_A_TITLE + r"(?<=[.!?;])\s+|\n+")
+_CLAUSE = lazy_compile(
     r"[.!?,;:]\s|\s(?:because|cos|bc|since|so that|but"
     r"|(?:and|so)(?=\s(?:i|i've|i'm|we|we've|he|she|they|my|our|the|now|it)\b))\s",
     re.IGNORECASE,
 )
-_OF_IT = re.compile(r"\W*(?:turns out )?(?:it|that|they|she|he)(?:'s|'ve|'ll| )")
-_PRICE = re.compile(r"[£$€]|\b(?:quid|pounds|euros|dollars|put [\w' ]{2,30} (?:up|down))\b")
+_OF_IT = lazy_compile(r"\W*(?:turns out )?(?:it|that|they|she|he)(?:'s|'ve|'ll| )")
+_PRICE = lazy_compile(r"[£$€]|\b(?:quid|pounds|euros|dollars|put [\w' ]{2,30} (?:up|down))\b")
 _SOME = r"((?:(?:my|our|the|his|her|their|an?|with|on) )?[\w'-]+(?: [A-Z][\w'-]+)*)"
 # "Not stroke", "instead of tea", "Rome is off", "packed in gymnastics".
 _NOT = (
@@ -175,17 +176,17 @@ _LEFT = (
     r"|came off|come off|(?:took|taken) (?:me|us|him|her) off|broke up with|split up with|finished with"
     r"|not(?= \w+ing (?:any ?more|for a while|at the moment)\b)|no longer(?= \w+ing\b))"
 )
-_DENIED = re.compile(rf"{_NOT}{_SOME}(?=$|\W*$|,|\.|;| (?:and|but|so|any|after))|{_IS_OVER}|{_LEFT} {_SOME}")
+_DENIED = lazy_compile(rf"{_NOT}{_SOME}(?=$|\W*$|,|\.|;| (?:and|but|so|any|after))|{_IS_OVER}|{_LEFT} {_SOME}")
 # To another day or price, or off.
-_OFF = re.compile(
+_OFF = lazy_compile(
     r"cancell?ed|called off|fell through|fallen through|\b(?:is|are|was|'s) off(?=$|[,.!;]| (?:now|because|after))"
 )
 # "Put back a week": the new day is told by the old one.
-_BY_SOME = re.compile(
+_BY_SOME = lazy_compile(
     rf"\b(?:moved|pushed|put|brought|delayed|shifted|slip(?:s|ped)|bumped)(?: (?:back|forward|on|by)){{1,2}}"
     rf" (?:by )?(?:{COUNT}|half an) (?:hour|day|week|fortnight|month)s?\b"
 )
-_MOVED = re.compile(
+_MOVED = lazy_compile(
     rf"\b(?:(?:moved|pushed|brought|delayed|changed|shifted|extended|slip(?:s|ped)|bumped|put|rebooked|went|gone"
     rf"|goes)(?: [\w' ]{{1,30}}?)? (?:to|until|till|for(?= (?:the )?\d)) (?:[£$€]?\d|(?:the )?{POINT})"
     rf"|{_BY_SOME.pattern}"
@@ -194,29 +195,29 @@ _MOVED = re.compile(
 )
 # Otherwise than before, with what it is now elsewhere: "the airline changed our flight, we go on the 2nd".
 _OVER = r"\b(?:resigned|stepped down|quit|retired|stopped|gave up|given up|sold|scrapped)\b"
-_ALTERED = re.compile(
+_ALTERED = lazy_compile(
     rf"\b(?:moved|pushed|shifted|slipped|bumped|changed|altered|switched|swapped|extended|rearranged|rebooked|delayed"
     rf"|raised|upped|reduced|lowered|increased|halved|doubled|dropped"
     rf"|(?:handed|passed)(?= [\w' ]{{2,30}}? (?:over|on) to\b)|(?:taken|took|takes) over"
     rf"|put(?= [\w' ]{{2,30}} (?:up|down|back|off|forward)\b)"
     rf"|(?:gone|went|is|are|'s) (?:up|down)(?= to\b)|\w+ed(?= (?:my|our|the) [\w ]{{2,20}} back to\b)|{_OVER})"
 )
-_NOW = re.compile(
+_NOW = lazy_compile(
     r"\b(?:now(?! (?:that|and then|and again)\b)|instead|no longer|any ?more|from now on|these days|nowadays"
     r"|(?:my|our|the) [\w ]{2,20}(?:'s| is) (?:gonna|going to) be"
     r"|new (?P<new>(?:[\w'-]+ ){1,3}?)(?:is|are|will be|from)\b)"
 )
-_IS = re.compile(r"(?:^|[,;:] |\b(?:and|but|so) )(?P<what>[\w' -]{2,50}?)(?:'s|(?: is| are| will be))\b")
-_AUXILIARIES = re.compile(
+_IS = lazy_compile(r"(?:^|[,;:] |\b(?:and|but|so) )(?P<what>[\w' -]{2,50}?)(?:'s|(?: is| are| will be))\b")
+_AUXILIARIES = lazy_compile(
     r"(?:(?:'s|'ve|'re)?\s*\b(?:has|have|had|is|are|was|were|got|gets|been|being|be|just|now|again|finally|also|to|will|going))*"
     r"(?:'s|'ve|'re)?\s*$"
 )
-_OBJECT = re.compile(
+_OBJECT = lazy_compile(
     r"\b(?:as|my|our|the|his|her|their|\w+'s) (?P<what>(?:[\w'-]+ ){0,3}?[\w'-]+)"
     r"(?=$|[,.!;]| (?:to|over|up|down|back|forward|off|until|till|from|for|because|on|in|at|so|as|by|now|again|and"
     r"|since|of)\b)"
 )
-_BEHIND = re.compile(r"(?<=\w) (?:at|in|on|of|for|with|to|from|about|by)\b.*")
+_BEHIND = lazy_compile(r"(?<=\w) (?:at|in|on|of|for|with|to|from|about|by)\b.*")
 _LEADING_WORDS = (
     "so and but well ok okay oh yeah nvm nevermind anyway sadly unfortunately update"
     " a an the my our his her their your this that new old next first second last current whole"

@@ -13,6 +13,7 @@ from mnemolog.domain import markers
 from mnemolog.domain.authority import Slot, sentences
 from mnemolog.domain.contradiction import CONTRACTED_NOT, Difference, difference, one_frame
 from mnemolog.domain.hydration import stems
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import normalize_name
 
 MOST_CLAIMS = 20
@@ -132,23 +133,23 @@ def _denies(text: str) -> bool:
 
 _WORST_FIRST = (Support.CONTRADICTED, Support.UNSUPPORTED, Support.SUPPORTED)
 _EMPTY = stems("you your yours yourself user is are was were be been has have had do does did currently now still also")
-_YOUR = re.compile(r"\byour\b", re.IGNORECASE)
-_YOU = re.compile(r"\byou(?:['’](?:re|ve|d|ll))?\b", re.IGNORECASE)
+_YOUR = lazy_compile(r"\byour\b", re.IGNORECASE)
+_YOU = lazy_compile(r"\byou(?:['’](?:re|ve|d|ll))?\b", re.IGNORECASE)
 # `You`, `Your sister`, `The office`, or names.
-_SUBJECT = re.compile(
+_SUBJECT = lazy_compile(
     r"(?:(?:[Yy]ou(?:['’]re)?\b(?!\s+and\b))|(?:[Yy]our|The|the)\s+\w+|[A-Z]\w+(?:\s+[A-Z]\w+)*)(?=\s)"
 )
 # `Paul is Ana's manager`: another name denies it.
-_ROLE = re.compile(r"\s+(?:is|are|was|were)\s+(?:now\s+)?(?:the|my|your|his|her|our|their|\w+['’]s)\b", re.IGNORECASE)
+_ROLE = lazy_compile(r"\s+(?:is|are|was|were)\s+(?:now\s+)?(?:the|my|your|his|her|our|their|\w+['’]s)\b", re.IGNORECASE)
 # `and` before a verb or another subject; between nouns it joins no statements.
-_JOINT = re.compile(
+_JOINT = lazy_compile(
     r",?\s+(?:and|but)\s+(?:(?:also|now|still|currently|often|usually)\s+)?(?=(?:you|your)\b|(?:[A-Z]\w+\s+)?(?:is|are|was|were"
     r"|has|have|had|do|does|did|can|cannot|will|(?:live|work|like|love|hate|prefer|enjoy|drink|eat|own|play|speak|stud|move"
     r"|marr|plan|want|need|take|use|drive|run|read|write|teach|travel|stay|keep|know|collect|train|visit|grow|grew|quit|start"
     r"|stop|make|made|bought|buy)(?:s|es|ed|d|ies|ied|y)?)(?:n['’]t)?\b)"
 )
 # What begins an offer, a wish, a condition, a courtesy, an instruction or a guess that says that it is one.
-_NO_CLAIM = re.compile(
+_NO_CLAIM = lazy_compile(
     r"(?:(?:i|we)(?:['’]\w+)?\s+(?:can|could|will|would|may|might|am|are|was|hope|think|suggest|recommend|understand"
     r"|see|know|don['’]t|do|do\s+not|cannot|can['’]t|want|need|remember|believe|guess)\b"
     r"|i['’](?:m|ll|d|ve)\b|(?:you|it|that|this)\s+(?:can|could|may|might|should|would)\b|(?:let|if|when|maybe|perhaps"

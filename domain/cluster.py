@@ -11,6 +11,7 @@ from operator import mul
 from uuid import UUID, uuid5
 
 from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import clean
 
 MATCHES = 0.45
@@ -84,7 +85,7 @@ def classified(text: str) -> Root:
     return Root.BUSINESS if _WORK.search(text) else Root.PRIVATE
 
 
-_WORK = re.compile(
+_WORK = lazy_compile(
     r"\b(agenda|audit|boss|budgets?|business|campaign|client|clients|colleagues?|company|contracts?|customers?|deadlines?|"
     r"deploy(ed|ment|s)?|employees?|hired|hiring|interview(ed)?|invest(or|ors|ment)|invoices?|launch(ed)?|manager|market(ing)?|"
     r"meetings?|office|presentation|product|projects?|promot(ed|ion)|proposal|release[sd]?|revenue|roadmap|salary|sales|"

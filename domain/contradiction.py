@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from mnemolog.domain import markers
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import DENSE, normalize_name, same_text
 
 RELATED, CONTRADICTS = "related_to", "contradicts"
@@ -123,7 +124,7 @@ _LISTED = (
     (Difference.NAME, markers.PRONOUNS),
 )
 _DENSE = tuple(
-    (kind, re.compile("|".join(patterns)))
+    (kind, lazy_compile("|".join(patterns)))
     for kind, patterns in (
         (Difference.WEEKDAY, markers.DENSE_WEEKDAYS),
         (Difference.NEGATION, markers.DENSE_NEGATIONS),
@@ -133,20 +134,20 @@ _DENSE = tuple(
         (Difference.NAME, ("[\u30a1-\u30fa\u30fc]+",)),  # Katakana is used for foreign words, including names.
     )
 )
-_DENSE_TOKEN = re.compile("|".join([*(pattern.pattern for _, pattern in _DENSE), "."]), re.DOTALL)
-_TOKEN = re.compile(
+_DENSE_TOKEN = lazy_compile("|".join([*(pattern.pattern for _, pattern in _DENSE), "."]), re.DOTALL)
+_TOKEN = lazy_compile(
     rf"(?P<dense>[{DENSE}]+)"
     r"|(?P<number>(?:(?<![\w.])[-\u2212])?(?:(?<!\w)[.,])?\d+(?:[.,:/\u2044]\d+)*)"
     rf"|(?P<word>(?:(?![{DENSE}])[^\W\d_][\u0300-\u036f]*)+)"
     r"|(?P<end>[.!:;\n])"
     r"|(?P<sign>[^\w\s,()\[\]{}\"'`\u2018-\u201f\u00ab\u00bb\u2026/\u2010-\u2015\u3001\u3002\u300c\u300d-])"
 )
-_ONE_VALUE = re.compile(
+_ONE_VALUE = lazy_compile(
     r"(?!.*\b(?:one|some|two|three) of\b)(?P<of>.*\b(?:favou?rite|preferred)(?: \w+){1,3}) is (?P<value>.+)",
     re.IGNORECASE,
 )
-CONTRACTED_NOT = re.compile(r"(?<=\w)n[’']t\b", re.IGNORECASE)
-_POSSESSIVE = re.compile(r"(?<=\w)[’']s\b", re.IGNORECASE)
+CONTRACTED_NOT = lazy_compile(r"(?<=\w)n[’']t\b", re.IGNORECASE)
+_POSSESSIVE = lazy_compile(r"(?<=\w)[’']s\b", re.IGNORECASE)
 _NUMBER = "0"
 """The placeholder for a number if only the kind of a word counts."""
 _NEGATING = ("un", "in", "im", "ir", "il", "dis", "non", "anti", "nie", "не", "без", "des")

@@ -4,13 +4,15 @@ By rules, which know English; of other questions, nothing is said to be unknown 
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from mnemolog.domain import hydration
 from mnemolog.domain.extraction.rule import form
 from mnemolog.domain.extraction.times import DAY, MONTH
 from mnemolog.domain.extraction.vocabulary import BREEDS, OCCUPATIONS, RELATIONS, VERBS
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import name_key, without_questions
 
 KIN = (
@@ -21,14 +23,14 @@ KIN = (
     "|(?:mother|father|sister|brother|son|daughter)-in-law"
 )
 _MY = r"(?:[Mm]y|[Oo]ur) (?:(?:older|younger|elder|eldest|youngest|big|little|twin|late|only|own)[- ])?"
-_RELATIVE = re.compile(rf"\b{_MY}(?P<kin>{KIN})\b(?!-| [A-Z])")
+_RELATIVE = lazy_compile(rf"\b{_MY}(?P<kin>{KIN})\b(?!-| [A-Z])")
 # Who has a role; of a question that only mentions one, such as "Should I ask my boss?", nothing is said to be unknown.
-_ROLE = re.compile(
+_ROLE = lazy_compile(
     r"\W*(?:who|what)(?: is|'s) my (?P<kin>boss|manager|dentist|landlord|landlady|hairdresser)(?: called|'s name)?"
     r"(?: now| currently| at the moment)?\W*",
     re.IGNORECASE,
 )
-_WHOSE = re.compile(rf"\b{_MY}(?:{KIN}|friend|colleague|neighbou?r),? (?=[A-Z])")
+_WHOSE = lazy_compile(rf"\b{_MY}(?:{KIN}|friend|colleague|neighbou?r),? (?=[A-Z])")
 _NAME = r"(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?(?P<name>(?!I\b)[A-Z][\w-]*(?: [A-Z][\w-]*){0,3})"
 _WHO = rf"(?:{_NAME}|{_MY}(?P<kin>{KIN}))"
 _NOW = "(?: now| today| these days| currently| at the moment)?"
@@ -38,10 +40,10 @@ _MEDICATION, _ALLERGY = "medication", "allergy"
 _TAKES = "take taking tablets pills medication medicine drug prescribed dose mg injection inhaler pump drops shot patch"
 _JOB = "work job employer company firm office profession career position role title hired joined"
 # By the whole word: who is asked to write something is no writer.
-_OCCUPATION = re.compile(rf"\b(?:{OCCUPATIONS})s?\b", re.IGNORECASE)
+_OCCUPATION = lazy_compile(rf"\b(?:{OCCUPATIONS})s?\b", re.IGNORECASE)
 # What is asked for, the words that tell of it, and the forms of the question.
 _ASKED = tuple(
-    (what, hydration.stems(words), re.compile(rf"\W*{form}{_NOW}\W*"))
+    (what, hydration.stems(words), lazy_compile(rf"\W*{form}{_NOW}\W*"))
     for what, words, forms in (
         (
             "home",
@@ -111,32 +113,38 @@ _NO_NAME = (
     "i|you|he|she|it|we|they|one|this|that|these|those|there|who|what|which|some|any|no|every|every(?:one|body)"
     "|any(?:one|body)|some(?:one|body)|nobody|people|the|an?|my|our|your|his|her|its|their|most|all|both|each|other"
 )
-_UNCAPITALISED = tuple(
-    (what, words, re.compile(pattern.pattern.replace(_NAME, rf"(?P<name>(?!(?:{_NO_NAME}|{KIN})\b)[^\W\d_][\w-]*)")))
-    for what, words, pattern in _ASKED
-    if not pattern.fullmatch("What does Ana do")  # `what does caching do` asks of nobody.
-)
+
+
+@cache
+def _uncapitalised() -> Sequence[tuple[str, frozenset[str], re.Pattern[str]]]:
+    name = rf"(?P<name>(?!(?:{_NO_NAME}|{KIN})\b)[^\W\d_][\w-]*)"
+    return tuple(
+        (what, words, re.compile(pattern.pattern.replace(_NAME, name)))
+        for what, words, pattern in _ASKED
+        if not pattern.fullmatch("What does Ana do")  # `what does caching do` asks of nobody.
+    )
+
 
 # What somebody asks of themselves, and what tells it: a word of their own, or of a fact or a memory about somebody.
 _OWN = {
-    "birthday": re.compile(
+    "birthday": lazy_compile(
         r"\b(?:my|your) (?:\w+ )?(?:birthday|bday|date of birth)\b(?! (?:present|gift|wish|cake|party|card))"
         r"|\b(?:i|you)(?:'m| was| were) (?:\w+ )?born\b|\bi turn(?:ed)? \d|(?:^|[.!?] )turned \d\d?\b"
         r"|^(?:[\w ]+: )?(?:birthday|date of birth)\b",
         re.IGNORECASE,
     ),
-    "phone number": re.compile(
+    "phone number": lazy_compile(
         r"\b(?:my|your) (?:\w+ )?(?:phone|mobile|cell|number)\b|^(?:[\w ]+: )?phone\b", re.IGNORECASE
     ),
-    "email address": re.compile(r"\b(?:my|your) (?:\w+ )?e-?mail\b|@|^(?:[\w ]+: )?e-?mail\b", re.IGNORECASE),
+    "email address": lazy_compile(r"\b(?:my|your) (?:\w+ )?e-?mail\b|@|^(?:[\w ]+: )?e-?mail\b", re.IGNORECASE),
 }
 # Who is somebody's relative.
-_KIN_OF = re.compile(
+_KIN_OF = lazy_compile(
     rf"\W*(?:[Ww]ho|[Ww]hat)(?: is|'s) (?:the name of )?{_NAME}'s (?P<kin>{KIN}|partner|boss|manager)"
     rf"(?: called|'s name)?{_NOW}\W*"
 )
 _ASKED_OF_ONESELF = tuple(
-    (what, re.compile(rf"\W*{form}{_NOW}\W*", re.IGNORECASE))
+    (what, lazy_compile(rf"\W*{form}{_NOW}\W*", re.IGNORECASE))
     for what, form in (
         (
             "birthday",
@@ -173,7 +181,7 @@ _NO_SMALL_NAME = (
     "|last|again|too|btw|lol|then|there|here|up|off|out|about|not|as|so|really"
 )
 _NAMED_SMALL = rf"(?<!'s )\b(?:KIN) (?!(?:{_NO_SMALL_NAME})\b)(?!\w+(?:ed|ing)\b)[a-z]{{3,}}"
-_NAME_OF = re.compile(
+_NAME_OF = lazy_compile(
     rf"\W*(?:[Ww]hat|[Ww]ho)(?: is|'s| was) {_MY}(?:{KIN})(?:'s (?:first )?name| called| named)?{_NOW}\W*"
 )
 
@@ -277,7 +285,7 @@ def direct(question: str) -> Direct | None:
     ("zoltan's home", None)
     """
     plain = _WHOSE.sub("", question.replace("’", "'"))
-    for what, words, pattern in _UNCAPITALISED if plain[1:] == plain[1:].lower() else _ASKED:
+    for what, words, pattern in _uncapitalised() if plain[1:] == plain[1:].lower() else _ASKED:
         if found := pattern.fullmatch(plain):
             return Direct(found["name"] or "", (found["kin"] or "").lower(), asks=what, words=words)
     for what, pattern in _ASKED_OF_ONESELF:
@@ -305,7 +313,7 @@ class Thing:
         return self.words <= said | hydration.alike(said) | animals
 
 
-_BREED = re.compile(rf"\b({'|'.join(BREEDS)})s?\b")
+_BREED = lazy_compile(rf"\b({'|'.join(BREEDS)})s?\b")
 
 
 def thing(question: str) -> Thing | None:
@@ -329,17 +337,17 @@ _NOUN = (
     rf"(?P<thing>(?!(?:next|plan|plans|problem|opinion|name|{KIN})\b)[a-z][\w-]*"
     r"(?: (?!(?:now|today|currently|at|called|being|getting|due|born|coming|leaving|starting|back)\b)[a-z][\w-]*){0,2})"
 )
-_THING = re.compile(
+_THING = lazy_compile(
     r"\W*(?:[Ww]hat|[Ww]ho|[Ww]hen|[Ww]hich)(?: (?:colou?r|size|make|brand|breed))?(?: is| are|'s) (?:the name of )?"
     rf"(?P<whose>(?:my|our) (?:{KIN})'s|my|our|[A-Z][\w-]*'s) {_NOUN}(?: called| named)?{_NOW}\W*"
 )
-_MUCH = re.compile(rf"\W*[Hh]ow (?:much|high|big) (?:is|are|was) (?P<whose>my|our) {_NOUN}{_NOW}\W*")
-_MANY = re.compile(
+_MUCH = lazy_compile(rf"\W*[Hh]ow (?:much|high|big) (?:is|are|was) (?P<whose>my|our) {_NOUN}{_NOW}\W*")
+_MANY = lazy_compile(
     r"\W*[Hh]ow many (?P<counted>[a-z][\w-]*(?: [a-z][\w-]*)?) (?:do|have) (?:I|we)(?: still)? (?:have|own|keep|got)"
     rf"{_NOW}\W*"
 )
-_SIZE = re.compile(r"\W*[Ww]hat size(?: of)? (?P<worn>[a-z]{3,}?)s? (?:do|am) I (?:wear|take)\W*")
-_MINE = re.compile(rf"\W*(?:[Ww]hat|[Ww]hich) {_NOUN} (?:am I|are we) (?:with|at){_NOW}\W*")
+_SIZE = lazy_compile(r"\W*[Ww]hat size(?: of)? (?P<worn>[a-z]{3,}?)s? (?:do|am) I (?:wear|take)\W*")
+_MINE = lazy_compile(rf"\W*(?:[Ww]hat|[Ww]hich) {_NOUN} (?:am I|are we) (?:with|at){_NOW}\W*")
 
 
 def relative_words(question: str) -> frozenset[str]:
@@ -365,13 +373,13 @@ def only_of(question: str) -> frozenset[str]:
     return hydration.stems(theirs["who"])
 
 
-_THEIRS = re.compile(
+_THEIRS = lazy_compile(
     rf"\b{_MY}(?:best |old |new |former |late |ex-?)?"
     rf"(?P<who>{KIN}|partner|friend|colleague|neighbou?r|boss|manager)\b(?!-)"
 )
 # What may mean another relative.
 _ANY = frozenset({"family", "relative", "parent"})
 _IN_TWO_WORDS = frozenset({"ah ma"})
-_WORD = re.compile(r"[^\W_]+")
+_WORD = lazy_compile(r"[^\W_]+")
 # `She lives in Berlin.`
-_GOES_ON = re.compile(r"\W*(?:she|he|they)\b", re.IGNORECASE)
+_GOES_ON = lazy_compile(r"\W*(?:she|he|they)\b", re.IGNORECASE)

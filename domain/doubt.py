@@ -14,6 +14,7 @@ from mnemolog.domain.extraction.clauses import LONGEST, sentences_of
 from mnemolog.domain.extraction.extractor import extract
 from mnemolog.domain.extraction.rule import DOSE_CHANGED, DRUG
 from mnemolog.domain.hydration import stems
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.predicates import DOSE, MEDICATION
 from mnemolog.domain.text import normalize_name
 
@@ -103,21 +104,21 @@ def _names_another(sentence: str, predicate: str, value: str) -> bool:
 
 _CLIPPED = (4, 5, 6)
 """The letters of a medication's name that are said instead of it."""
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
-_IS_NOW = re.compile(r"\b(?:now|from (?:today|tomorrow|now)|instead)\b", re.IGNORECASE)
+_NUMBER = lazy_compile(r"\d+(?:[.,]\d+)?")
+_IS_NOW = lazy_compile(r"\b(?:now|from (?:today|tomorrow|now)|instead)\b", re.IGNORECASE)
 # What people call it without its name.
 _NOUNS = {
     MEDICATION: "medication medications medicine medicines meds tablets tablet pills pill",
     **dict.fromkeys(("allergy", "allergic_to"), "allergy allergies"),
     "intolerance": "intolerance intolerances",
 }
-_SWITCHED = re.compile(
+_SWITCHED = lazy_compile(
     rf"\b(?:switch|swap|chang|mov)(?:e|es|ed|ped|ing|ping)?(?: me)?(?: over)? (?:on)?to (?P<to>{DRUG})"
     rf"|\bon (?P<on>{DRUG}) instead\b",
     re.IGNORECASE,
 )
-_OF_IT = re.compile(r"\b(?:it|that|this|them|those)\b", re.IGNORECASE)
-_ENDING = re.compile(
+_OF_IT = lazy_compile(r"\b(?:it|that|this|them|those)\b", re.IGNORECASE)
+_ENDING = lazy_compile(
     r"\b(?:stop(?:s|ped|ping)?|quit(?:ting)?|off|no (?:longer|more|need)|(?:not|n't) need|any ?more|any longer"
     r"|(?:not|n't) (?:\w+ )?(?:allergic|intolerant)|finish(?:ed|ing)?|done|end(?:s|ed|ing)?|discontinu\w+"
     r"|withdr[ae]w\w*|cancel\w*|gone|(?:goes|go|went|going) away|disappear\w*|out ?gr[eo]w\w*"

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import date
 from heapq import nsmallest
 
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.summary import (
     ITEMS,
     LIMITS,
@@ -137,7 +138,7 @@ ROLES = {Role.USER: 1.0, Role.ASSISTANT: 0.5}
 
 
 def _forms(*patterns: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(patterns[:-1])})\b|{patterns[-1]}")
+    return lazy_compile(rf"\b(?:{'|'.join(patterns[:-1])})\b|{patterns[-1]}")
 
 
 # English, Russian, Polish, Spanish, German; Japanese last, without limits of words. As `normalize_name` leaves them.
@@ -187,7 +188,7 @@ OF_ONESELF = _forms(
     "私は|住んで|好き|働いて",
 )
 # How a sentence begins that takes back the one before it. Without it, what was said in error would stand.
-CORRECTION = re.compile(
+CORRECTION = lazy_compile(
     r"(?:(?:oh|oops|no|wait|ah|argh|hang on|hmm|sorry|apologies|my mistake|my bad|actually),? )*"
     r"(?:i meant\b(?! to\b)|correction\b|scratch that\b|make that\b"
     r"|i (?:said|got) (?:that|it) wrong\b|(?:that|it)(?:'s| was| is) wrong\b|i misspoke\b)"
@@ -195,9 +196,9 @@ CORRECTION = re.compile(
     r"|(?:przepraszam,? )?(?:mialam|mialem) na mysli\b|(?:perdon,? )?queria decir\b"
     r"|(?:entschuldigung,? |sorry,? )?ich meinte\b"
 )
-_END = re.compile(NOT_A_TITLE + r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\s*\n+\s*")
-_DAY = re.compile(r"(?:^|, )\d{4}-\d\d-\d\d: ")
-_SURROGATE = re.compile(r"\[(?:image|file|audio|video|link)#(?P<id>[\w-]+)\](?P<note>[^\[\n]*)")
+_END = lazy_compile(NOT_A_TITLE + r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\s*\n+\s*")
+_DAY = lazy_compile(r"(?:^|, )\d{4}-\d\d-\d\d: ")
+_SURROGATE = lazy_compile(r"\[(?:image|file|audio|video|link)#(?P<id>[\w-]+)\](?P<note>[^\[\n]*)")
 
 
 @dataclass(frozen=True, slots=True)

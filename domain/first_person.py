@@ -3,12 +3,13 @@
 import re
 from collections.abc import Collection
 
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.mention import spellings
 
 _VERBS = {"does": "do", "has": "have", "is": "am", "was": "was", "did": "did"}
-_POSSESSIVE = re.compile(r"\b(?:his|her|their)\b(?= [a-z])", re.IGNORECASE)
+_POSSESSIVE = lazy_compile(r"\b(?:his|her|their)\b(?= [a-z])", re.IGNORECASE)
 # Somebody else, whose "his" or "her" it may be.
-_OTHER_NAME = re.compile(r"[a-z,] [A-Z]\w")
+_OTHER_NAME = lazy_compile(r"[a-z,] [A-Z]\w")
 
 
 def in_first_person(question: str, names: Collection[str]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.mention import WORD, WORDS_READ
 from mnemolog.domain.text import normalize_name, search_terms
 
@@ -15,22 +16,22 @@ EXPANDED = 24
 """The entities that the second hop starts from."""
 
 # Not a question about where somebody lives.
-_LIVING = re.compile(r"\bfor a living\b", re.IGNORECASE)
-_DOING = re.compile(r"^(\W*what (?:do|does) .{1,40} do)\W*$", re.IGNORECASE)
+_LIVING = lazy_compile(r"\bfor a living\b", re.IGNORECASE)
+_DOING = lazy_compile(r"^(\W*what (?:do|does) .{1,40} do)\W*$", re.IGNORECASE)
 # What somebody must not eat is another question than what they eat.
-_AVOIDING = re.compile(
+_AVOIDING = lazy_compile(
     r"\b(?:can't|cannot|(?:can|could|must|should|may|do|does)(?:n't| not| \w+ not))(?: \w+){0,2} eat\b", re.IGNORECASE
 )
 # `How much metformin do I take?` and `What dose of metformin am I on?` ask for a dose.
-_DOSED = re.compile(
+_DOSED = lazy_compile(
     r"\b(?:how (?:much|many (?:mg|milligrams?|units|pills|tablets)(?: of)?)|(?:what|which) dos(?:e|age) of)"
     r" (?P<drug>\w[\w -]{2,40}?)"
     r" (?:(?:do|does|should|must|can|did) \S+(?: \w+)? take|(?:am|is|are|was) \S+(?: \w+)? (?:on|taking))\b",
     re.IGNORECASE,
 )
 # Of a question for a name, what asks for it.
-_CALLED = re.compile(r"(?<=\w) (?:is|are|was|were)(\b.*\S) (?:called|named)(?=\W*$)", re.IGNORECASE)
-_POSSESSIVE = re.compile(r"['’]s?$")
+_CALLED = lazy_compile(r"(?<=\w) (?:is|are|was|were)(\b.*\S) (?:called|named)(?=\W*$)", re.IGNORECASE)
+_POSSESSIVE = lazy_compile(r"['’]s?$")
 
 # The first person in English; in German, Spanish, Portuguese, French and Italian, without words that mean more.
 _SELF_IN_ENGLISH = frozenset(["i", "i'm", "i've", "i'd", "i'll", "me", "my", "mine", "myself", "we", "our", "us"])
@@ -71,7 +72,7 @@ _ENGLISH_WORDS = (
 )
 _ENGLISH = frozenset(_ENGLISH_WORDS.split())
 # A sort of things, such as `HRT` in `What HRT am I on?`, is no name.
-_SORT_ASKED = re.compile(
+_SORT_ASKED = lazy_compile(
     r"\b(?:[Ww]hat|[Ww]hich) (?P<sort>[A-Z][\w-]*) (?:am|are|do|did|was|were|have|should) (?:I|we)\b"
 )
 # A question of these alone asks for no more than who somebody is.

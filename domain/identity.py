@@ -1,12 +1,12 @@
 """Ids, times, and the encoding of tenants in NATS subjects."""
 
-import re
 import unicodedata
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from uuid import UUID
 
 from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.lazy_regex import lazy_compile
 
 MAX_IDENTIFIER = 200
 
@@ -93,12 +93,12 @@ def subject_token(tenant: str) -> str:
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SAMPLE_UUID = "01942b6e-7c00-7000-8000-000000000000"
 _SAMPLE_TIME = "2026-01-03T01:02:10Z"
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_DAY = lazy_compile(r"\d{4}-\d\d-\d\d")
 # Stricter than UUID(), which also takes braces, "urn:uuid:", underscores and the digits of any script.
-_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_UUID = lazy_compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 # Controls, line and paragraph separators, and lone surrogates, which UTF-8 cannot carry.
 _UNFIT = frozenset({"Cc", "Zl", "Zp", "Cs"})
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+_UNSAFE = lazy_compile(r"[^A-Za-z0-9_-]+")
 _MAX_TOKEN = 120
 
 

@@ -7,6 +7,8 @@ here still keeps two statements from being taken for one (see `contradiction`).
 import re
 from collections.abc import Mapping
 
+from mnemolog.domain.lazy_regex import lazy_compile
+
 
 def _words(*lists: str) -> frozenset[str]:
     return frozenset(word for words in lists for word in words.split())
@@ -151,7 +153,7 @@ QUANTITIES = _words(
 
 
 def _forms(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns))
+    return lazy_compile("|".join(patterns))
 
 
 # One pattern per weekday, Monday first, including inflected forms.

@@ -1,19 +1,19 @@
 """Which phrases of a text may be names of entities that are mentioned in passing (A07, A12)."""
 
-import re
 from collections.abc import Collection, Sequence, Set
 from itertools import islice
 
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import name_key, normalize_name
 
 # Names of more words are not looked for, and no words beyond these.
 LONGEST_NAME = 4
 WORDS_READ = 2000
 
-WORD = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
-_POSSESSIVE = re.compile(r"['’]s$")
+WORD = lazy_compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
+_POSSESSIVE = lazy_compile(r"['’]s$")
 # Scripts that do not separate words by spaces.
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2,}")
+_UNSPACED = lazy_compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2,}")
 _UNSPACED_NAME = range(2, 7)
 
 

@@ -1,9 +1,10 @@
 """How exactly a date is known: who says "since 2019" names no day (X13)."""
 
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
+
+from mnemolog.domain.lazy_regex import lazy_compile
 
 
 class Precision(StrEnum):
@@ -16,7 +17,7 @@ class Precision(StrEnum):
 Precisions = Mapping[datetime, Precision]
 
 _FORMS = {Precision.YEAR: "%Y", Precision.MONTH: "%Y-%m"}
-_REDUCED = re.compile(r"(?P<year>\d{4})(?:-(?P<month>0[1-9]|1[0-2]))?")
+_REDUCED = lazy_compile(r"(?P<year>\d{4})(?:-(?P<month>0[1-9]|1[0-2]))?")
 
 
 def shown(at: datetime, precision: Precision | None = None) -> str:

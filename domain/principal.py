@@ -1,11 +1,11 @@
 """A principal: the caller, with its scope and roles (design §7). Scope is derived from it, never from the request."""
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
 
 from mnemolog.domain.errors import InvalidInput, NotFound, NotPermitted
 from mnemolog.domain.identity import MAX_IDENTIFIER
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.viewer import Viewer
 
 ALL = "*"
@@ -145,7 +145,7 @@ def _within(ids: frozenset[str], id_: str) -> bool:
     return ALL in ids or id_ in ids
 
 
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,40}")
+_TOKEN = lazy_compile(r"[A-Za-z0-9_-]{1,40}")
 _DOES = {
     Role.READ: "read",
     Role.WRITE: "write",

@@ -1,9 +1,8 @@
 """Procedures: instructions as numbered steps (B §12, B12)."""
 
-import re
-
 from mnemolog.domain.category import PROCEDURAL
 from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.memory_key import Source
 from mnemolog.domain.text import normalize_name
@@ -68,8 +67,8 @@ def require_wanted(source: Source, confidence: float) -> None:
         )
 
 
-_STEP = re.compile(r"(\d{1,3})[.)]\s+(?=\S)")
-_WORD = re.compile(r"[^\W\d_]+")
+_STEP = lazy_compile(r"(\d{1,3})[.)]\s+(?=\S)")
+_WORD = lazy_compile(r"[^\W\d_]+")
 _SUBJECTS = (
     "i you he she it we they one someone somebody everyone everybody nobody user users agent assistant there"
     " я ты он она оно мы вы они пользователь это ja ty ona ono oni wy uzytkownik to"

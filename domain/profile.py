@@ -1,10 +1,10 @@
 """The profile of a user: its fields, and which of them need consent (B §10)."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mnemolog.domain.errors import InvalidInput, NotFound
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import normalize_name
 
 CATEGORY = "profile"
@@ -13,7 +13,7 @@ BENIGN = frozenset({"tone", "goals_add"})
 SEEDED = "seeded_profile"  # D §Metadata: the source of the initial profile.
 ADDING = "_add"
 # A field name is part of tags and key scopes, so it contains no separators.
-_NAME = re.compile(r"[a-z0-9_]{1,64}")
+_NAME = lazy_compile(r"[a-z0-9_]{1,64}")
 
 # The values of a field: one, or several if values are added; empty if unset.
 Values = tuple[str, ...]

@@ -1,6 +1,5 @@
 """Scenes: what a being experienced, in the format of C (§Scene Format), and what it felt."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import date
@@ -8,13 +7,14 @@ from typing import Any
 
 from mnemolog.domain.cluster import label_of
 from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import clean
 
 MAX_PART = 8 * 1024
 """Bytes of UTF-8 in one text of a scene."""
 MAX_PARTS = 100
 """Entries in one list of a scene."""
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_DAY = lazy_compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, slots=True)

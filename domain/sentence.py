@@ -5,6 +5,7 @@ import re
 from datetime import datetime, timedelta
 from functools import lru_cache
 
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.precision import Precision, shown
 
 _KNOWN = {
@@ -57,7 +58,7 @@ _PLACES_WORDS = (
     " store studio warehouse workplace workshop"
 )
 _PLACES = frozenset(_PLACES_WORDS.split())
-_VERB_OF_NOUN = re.compile(rf"\b(?:is|include)(?=(?: (?:{'|'.join(sorted(_PREPOSITIONS))}))?$)")
+_VERB_OF_NOUN = lazy_compile(rf"\b(?:is|include)(?=(?: (?:{'|'.join(sorted(_PREPOSITIONS))}))?$)")
 
 
 def sentence(subject: str, predicate: str, thing: str, *, over: bool = False) -> str:

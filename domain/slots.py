@@ -16,6 +16,7 @@ from mnemolog.domain.extraction.clauses import DROPPED_G
 from mnemolog.domain.extraction.rule import DRUG, form
 from mnemolog.domain.extraction.times import DAY, MONTH
 from mnemolog.domain.extraction.vocabulary import AGES, CARS, MODELS, MODELS_IN_SMALL, ONE_OF, PETS, RELATIONS, SOME_OF
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.state import reported
 from mnemolog.domain.text import normalize_name, without_questions
 
@@ -196,7 +197,7 @@ def _tells_home(sentence: str) -> bool:
     return any(one.search(sentence) for one in (_AT_A_PLACE, _IS_OURS, _HOME_IS))
 
 
-_BOSS_DOES = re.compile(
+_BOSS_DOES = lazy_compile(
     r"\b(?:boss|manager|supervisor)(?:'s|s)?(?: is| has| was| just| keeps| won't)* (?:(?!(?:called|named)\b)\w+(?:ing|ed)|off|away|out|ill|sick|on|at|in|so|such"
     r"|being|an?|the|not|really|very|late|back|mad|angry|says|said|wants|gave|told|knows)\b"
 )
@@ -212,15 +213,15 @@ _IS_IN = (
 _SHORTEST = 4
 _BESIDE = 8
 _LONGEST = 4_000  # Characters of a message that are looked at.
-_OF_OTHERS = re.compile(r"\b(?:he|she|they|his|her|their|him|them|you|your)\b", re.IGNORECASE)
-_OF_THEIR_KIN = re.compile(rf"\b[A-Z][\w-]*'s (?:[a-z]+ )?(?:{KIN})\b(?!-)")
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
-_GOES_ON = re.compile(r"\W*(?:she|he|they)\b", re.IGNORECASE)
-_NAMED_KIN = re.compile(r"\b(?:[Mm]y|[Oo]ur) (?:[a-z]+ )?([a-z]{3,}) (?=[A-Z])")
+_OF_OTHERS = lazy_compile(r"\b(?:he|she|they|his|her|their|him|them|you|your)\b", re.IGNORECASE)
+_OF_THEIR_KIN = lazy_compile(rf"\b[A-Z][\w-]*'s (?:[a-z]+ )?(?:{KIN})\b(?!-)")
+_SENTENCE = lazy_compile(r"(?<=[.!?;])\s+|\n+")
+_GOES_ON = lazy_compile(r"\W*(?:she|he|they)\b", re.IGNORECASE)
+_NAMED_KIN = lazy_compile(r"\b(?:[Mm]y|[Oo]ur) (?:[a-z]+ )?([a-z]{3,}) (?=[A-Z])")
 _RELATIVE = f"(?:{ONE_OF}|{SOME_OF}|{PETS}|mate|kids?|son|parents?|ex)"
 _NO_NAME = r"(?i:it|that|this|here|there|what|where|how|who|let|the|a|an|and|but|so|then|today|now|my|our)"
 _IS = r"(?:'s|'ve|'ll|'d)? (?:\w+ly )?(?:is|are|was|were|has|have|had|got|gets|lives?|lived|works?|can|can't|cannot|cant|moved|moves|drives?|takes|will|wants|says|said|passed)\b"
-_WHOSE = re.compile(
+_WHOSE = lazy_compile(
     r"\b(?P<own>(?i:i|i'm|i've|i'd|i'll|im|ive|we|we're|we've|we'll|me|us)\b"
     rf"|(?i:my|our)\b(?! (?:\w+ )?{_RELATIVE}\b))"
     rf"|\b(?P<other>(?i:he|she|they|his|her|their|he's|she's|they're|hes|shes)\b|(?<!with )(?i:my|our) (?:\w+ )?{_RELATIVE}\b"
@@ -228,42 +229,44 @@ _WHOSE = re.compile(
     rf"|(?!{_NO_NAME}\b)[A-Z][\w-]+(?='s (?!my |our |the |an? ))|(?<![\w.,;] )(?<![\w'-])(?!{_NO_NAME}\b)[a-z]{{3,}}(?={_IS}|'s \w))"
     rf"|\b(?P<acts>(?!{_NO_NAME}\b)[A-Z][\w-]+(?={_IS})|(?!(?:{_NO_NAME}|(?i:just|\w+ly|yesterday|already|also|never|last|first|only))\b)[A-Z][\w-]+(?= (?:took(?! me\b)|got|starts?|started|joins?|joined|goes|went|found)\b))|^(?P<both>[A-Z][\w-]+ and (?!I\b)[A-Z])"
 )
-_FOR_ANOTHER = re.compile(r"\s*(?:for|of) (?!me\b|us\b)(?:[A-Z]\w+|my \w+)")
+_FOR_ANOTHER = lazy_compile(r"\s*(?:for|of) (?!me\b|us\b)(?:[A-Z]\w+|my \w+)")
 _DWELLING = (
     r"(?:flat|house|(?:my|our|new|own|a|'s) (?:place|room)|apartment|studio|sublet|cottage|bedsit|bungalow|farmhouse|condo|annexe|houseboat"
     r"|(?:\d|one|two|three|four)[- ]?(?:bed|room)(?:room|ed)?|houseshare|lodgings)"
 )
 # Not what is so: only looked at, wished for or offered.
-_UNSETTLED = re.compile(
+_UNSETTLED = lazy_compile(
     r"\?|\b(?:if|maybe|offer\w*|viewing|viewed|didn't get|on the market|sell(?:ing)?|sold|buying|buyer|too (?:big|small)|might|could|should|would|wants? (?:to|me|us)|wanted|wish|hop(?:e|es|ing)|hopefully|dream\w*|look(?:ed|ing) (?:at|for|to|round)"
     r"|thinking (?:of|about|we)|consider\w*|visit\w*|holiday|hotel|airbnb|used to|ago|back in \d{4}|as a (?:child|kid|girl|boy)"
     rf"|(?:went|going|gone|go|came) to (?:see|view|look at) (?:an?|the|another|some) (?:[\w-]+ ){{0,2}}?{_DWELLING}|(?<=[Ss]aw) an? (?:[\w-]+ ){{0,2}}?{_DWELLING}"
     r"|when i was|need to find|until we find|last night in|interview\w*|applied|applying)\b",
     re.IGNORECASE,
 )
-_IS_OURS = re.compile(r"\b(?:came through|(?:is|are) (?:finally )?(?:mine|ours))\b|\bgot the keys to\b", re.IGNORECASE)
-_HOME_IS = re.compile(r"\b[Hh]ome(?:'s| is| will be) (?:now |going to be )?[A-Z]")
-_PARTED = re.compile(r"\b(?:dumped|left me|broke up|split up|divorced|called it quits|single)\b", re.IGNORECASE)
+_IS_OURS = lazy_compile(
+    r"\b(?:came through|(?:is|are) (?:finally )?(?:mine|ours))\b|\bgot the keys to\b", re.IGNORECASE
+)
+_HOME_IS = lazy_compile(r"\b[Hh]ome(?:'s| is| will be) (?:now |going to be )?[A-Z]")
+_PARTED = lazy_compile(r"\b(?:dumped|left me|broke up|split up|divorced|called it quits|single)\b", re.IGNORECASE)
 # "Hana is dating a vet", "my cousin Nuno gets married".
-_TIE_OF_OTHERS = re.compile(
+_TIE_OF_OTHERS = lazy_compile(
     rf"(?:\b(?i:my|our) (?!(?i:girlfriend|boyfriend|partner|husband|wife)\b)(?:\w+ )?{_RELATIVE}\b(?: [A-Z][\w-]+)?|\b(?!We\b)[A-Z][\w-]+)"
     r"(?:(?:'s| is| has| got| gets)(?: (?:just|now|finally|getting|been|got))* (?:married|engaged|dating|seeing|divorc\w+)| (?:split|broke) up)\b"
     r"(?!.*\b(?:me|us|I)\b)"
 )
-_NOT_RENT = re.compile(
+_NOT_RENT = lazy_compile(
     r"^(?!.*\b(?:rent|landl)).*\b(?:raise|salary|wages?|earn\w*|paid|i'm on|(?:start|job|offer)\w*|mortgage|insurance|council tax|gym|subscription|sav(?:e|es|ing|ings)"
     r"|put(?:ting)? (?:away|aside|by)|spend\w*|childcare|nursery|kindergarten|lessons?|membership|donat\w+|loan|pension|phone|broadband)\b",
     re.IGNORECASE,
 )
-_ALLERGIC = re.compile(r"\ballerg", re.IGNORECASE)
+_ALLERGIC = lazy_compile(r"\ballerg", re.IGNORECASE)
 _IN_JEST = form(r"\ballergic to (?:(?:my|the|all) )?{NO_FOOD}\b")
 _ANIMALS = f"(?:{PETS}|puppies|kittens|bunny|gerbil|canary|donkeys?|hens?|chickens|gecko|lizard)"
-_AN_ANIMAL = re.compile(rf"\b(?:an?|my|our) ({PETS})\b", re.IGNORECASE)
-_ANIMAL = re.compile(rf"\b({PETS})s?\b")
+_AN_ANIMAL = lazy_compile(rf"\b(?:an?|my|our) ({PETS})\b", re.IGNORECASE)
+_ANIMAL = lazy_compile(rf"\b({PETS})s?\b")
 _MONEY = r"[£$€]?\d{1,3}(?:[,.]?\d{3}){0,3}(?:\.\d\d)?k?"
 _IN_WORDS = r"(?:ten|eleven|twelve|\w{3,5}teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:[- ]\w+)?)"
 _MONTHLY = r"[£$€]?(?:\d{3,4}|\d{1,2}[,.]\d{3})\b"
-_AT_A_PLACE = re.compile(
+_AT_A_PLACE = lazy_compile(
     rf"\b(?:in|at|into|to|on|near) (?:(?:the|a|an|my|our|this) )?(?!(?i:the|an?|my|our|this|(?:[a-z-]+ )?{_DWELLING}|{DAY}s?|{MONTH})\b|\d)[\w'-]+"
 )
 
@@ -271,7 +274,7 @@ _AT_A_PLACE = re.compile(
 def _slot(
     name: str, asked: str, told: str, words: str, predicates: str = "", **how: bool | Callable[[str], bool]
 ) -> Slot:
-    return Slot(name, re.compile(asked, re.IGNORECASE), form(told), words, frozenset(predicates.split()), **how)  # type: ignore[arg-type]
+    return Slot(name, lazy_compile(asked, re.IGNORECASE), form(told), words, frozenset(predicates.split()), **how)  # type: ignore[arg-type]
 
 
 SLOTS = (

@@ -1,9 +1,9 @@
 """Slugs: names as one word, as in the entity references of D: `person:john_doe`."""
 
-import re
 import unicodedata
 
 from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import normalize_name
 
 
@@ -15,7 +15,7 @@ def slug(text: str, path: str = "name") -> str:
     return found
 
 
-_GAP = re.compile(r"[\s_-]+")
+_GAP = lazy_compile(r"[\s_-]+")
 
 
 def _kept(character: str) -> bool:

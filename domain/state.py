@@ -13,45 +13,48 @@ from mnemolog.domain.entity import ME
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.extractor import extract
 from mnemolog.domain.extraction.vocabulary import ONE_OF, PARENTS, RELATIONS, SOME_OF
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.predicates import NEXT_TRIP, TRIP_TO, trip_of
 from mnemolog.domain.text import NOT_A_TITLE, SENTENCE_END, name_key, normalize_name, search_terms
 
-_FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'll|me|my|mine|we|we're|we've|our|us)\b")
-_OF_ANOTHER = re.compile(r"(?:works|lives)\b")
+_FIRST_PERSON = lazy_compile(r"\b(?:i|i'm|i've|i'll|me|my|mine|we|we're|we've|our|us)\b")
+_OF_ANOTHER = lazy_compile(r"(?:works|lives)\b")
 # Not what is the case now: earlier, later, or only imagined.
-_NOT_NOW = re.compile(
+_NOT_NOW = lazy_compile(
     r"\?|(?<!have )(?<!'ve )\blived in\b"
     r"|\b(?:used to|formerly|previously|years ago|months ago|as a (?:child|kid|teenager|student)|when i was|grew up"
     r"|going to|will|would|might|could|should|if|want(?:s|ed)? to|plan(?:s|ning)? to|hop(?:e|es|ing) to"
     r"|thinking (?:of|about)|consider(?:s|ing)|dream(?:s|ing)?|wish(?:es)?|next (?:week|month|year)"
     r"|visit(?:s|ed|ing)?)\b"
 )
-_PAST_QUESTION = re.compile(
+_PAST_QUESTION = lazy_compile(
     r"\b(?:used to|before|previous(?:ly)?|former(?:ly)?|first|earlier|originally|old|ago|in \d{4}|did|was|were|had"
     r"|since when|how long|history|ever)\b"
 )
-_FORMER_QUESTION = re.compile(
+_FORMER_QUESTION = lazy_compile(
     r"\b(?:previous(?:ly)?|former(?:ly)?|used to)\b|(?:\bmy|'s) (?:old|ex)\b|\b(?:did|was|were|had)\b.*\bbefore\b"
 )
-_BEFORE = re.compile(r"\bbefore\b")
-_WHEN_IT_WAS = re.compile(r"(?:when|(?:on )?(?:what|which) (?:day|date)) (?:was|were|did (?:i|we) (?:go|fly|travel))\b")
+_BEFORE = lazy_compile(r"\bbefore\b")
+_WHEN_IT_WAS = lazy_compile(
+    r"(?:when|(?:on )?(?:what|which) (?:day|date)) (?:was|were|did (?:i|we) (?:go|fly|travel))\b"
+)
 _STATES: Mapping[str, re.Pattern[str]] = {
-    "home": re.compile(
+    "home": lazy_compile(
         r"\b(?:live[sd]?|living|based) in\b"
         r"|(?<!been )(?<!was )(?<!got )\b(?:moved|relocated|settled|moving) (?:back )?(?:to|in|into|from)\b"
         r"|\b(?:new|my|our) (?:home|flat|apartment|house|place)\b"
     ),
-    "job": re.compile(
+    "job": lazy_compile(
         r"\bwork(?:s|ed|ing)? (?:at|for|as|in)\b|\b(?:new|my|her|his) (?:job|employer|position)\b"
         r"|\bjoined\b(?! (?:an?|the|my|our|this|in)\b(?! (?:[\w-]+ ){0,2}(?:team|company|firm|staff|bank|start-?up"
         r"|agency|police|army|navy|force|service|nhs|hospital|department)\b))"
         r"|\b(?:started|starting) (?:at|as|working|a (?:new )?job)\b|\bpromoted\b|\bhired\b|\bquit\b|\bresigned\b"
         r"|\bgot (?:a|the) job\b|\blaid off\b|\bfreelanc\w+"
     ),
-    "diet": re.compile(
+    "diet": lazy_compile(
         r"\b(?:vegan|vegetarian|pescatarian|omnivore|keto|gluten[- ]free|eat(?:s|ing)? (?:meat|fish))\b"
     ),
-    "partner": re.compile(
+    "partner": lazy_compile(
         r"\b(?:married|engaged|divorced|dating|broke up|split up|girlfriend|boyfriend|husband|wife|fianc\w+)\b"
     ),
 }
@@ -64,30 +67,30 @@ SPOKEN_OF: Mapping[str, str] = {
 }
 """The words of which a message about a state has one."""
 _ASKED: Mapping[str, re.Pattern[str]] = {
-    "home": re.compile(
+    "home": lazy_compile(
         r"\b(?:(?:lives?|living)(?! with\b)|home|address|resides?|based)\b|\b(?:which|what) (?:city|town|country)\b"
     ),
-    "job": re.compile(r"\b(?:works?|working|job|employer|company|profession|occupation|for a living|employed)\b"),
-    "diet": re.compile(r"\b(?:diet|eats?|eating|vegan|vegetarian|meat|fish)\b"),
-    "partner": re.compile(r"\b(?:partner|girlfriend|boyfriend|husband|wife|dating|married|relationship)\b"),
+    "job": lazy_compile(r"\b(?:works?|working|job|employer|company|profession|occupation|for a living|employed)\b"),
+    "diet": lazy_compile(r"\b(?:diet|eats?|eating|vegan|vegetarian|meat|fish)\b"),
+    "partner": lazy_compile(r"\b(?:partner|girlfriend|boyfriend|husband|wife|dating|married|relationship)\b"),
 }
 # `My manager is Carla`, `the wedding is now on 3 May`, `Ana's favourite tea is oolong`.
-_VALUED = re.compile(
+_VALUED = lazy_compile(
     r"\b(?:my|our|the|\w+'s) (?:new |current )?((?:\w+ ){0,2}?\w+)"
     r" (?:is|are|has been|was|got|have been)"
     r" (?:now |called |named |on |at |moved |postponed |rescheduled |pushed |changed )"
     r"|\b(?:my|our|\w+'s) (?:new |current )?((?:\w+ ){0,2}?\w+) (?:is|are) "
 )
 # "My brother Dave got a new job" says nothing about one's own.
-_OF_RELATIVE = re.compile(
+_OF_RELATIVE = lazy_compile(
     rf"\W*(?:(?:and|but|so|also|oh|btw) )?(?:(?:my|our) (?:(?:big|little|older|younger|twin) )?"
     rf"({ONE_OF}|{SOME_OF}|pal|mate|buddy|workmate)|({PARENTS}))\b"
     r"(?!.*\b(?:i|i'm|i've|we|we're|we've|and me)\b)"
 )
-_SENTENCE_END = re.compile(r"[.!?:;] |, | - |\b(?:and|but|so) (?=i\b|we\b)")
-_IS_OBJECT = re.compile(r" (?:me|us)\b")
+_SENTENCE_END = lazy_compile(r"[.!?:;] |, | - |\b(?:and|but|so) (?=i\b|we\b)")
+_IS_OBJECT = lazy_compile(r" (?:me|us)\b")
 # What a sentence without a subject begins with, which is one's own.
-_NO_SUBJECT = re.compile(
+_NO_SUBJECT = lazy_compile(
     r"\W*(?:\w+ly|just|now|then|today|yesterday|tonight|last|this|next|so|and|but|also|well|oh|ok|okay|yes|no|not|been|got|getting"
     r"|back|newly|still|again|big|great|good|best|new|first|after|since|at|in|on|by|from|for|with|to|starting|started|the|an?|there|here|it|that)\b"
 )
@@ -103,7 +106,7 @@ _STATE_OF = {
 # States of which the rules of extraction know what is said.
 _EXTRACTED = frozenset({"home", "job", "diet", "partner", "=trip", "=holiday", "=vacation", "=journey"})
 # What may tell of the date of a trip, which is read if a question asks when something is that the message names.
-_TRAVELS = re.compile(
+_TRAVELS = lazy_compile(
     r"\b(?:fly|flying|flights?|go|going|trip|holiday|vacation|weekend|getaway|travel\w*|driv\w+|off|heading|booked|moved?|postponed?"
     r"|pushed|rescheduled?|delayed?|changed?|cancel\w*|back from|(?:is|will be|'s)(?: now)? (?:on|from|in))\b"
 )
@@ -112,23 +115,23 @@ _OVER = (Action.END, Action.DENY)
 _SAYS = r"(?:said|says|told|tells|wrote|writes|texted|replied|answered|announced|mentioned)"
 _SOMEBODY = r"(?<![\w-])(?:[Mm]y \w+(?: [A-Z][\w-]*)?|[A-Z][\w-]*)"
 # `Eva said: I live in Graz`, `"I live in Graz," said Eva`, and in indirect speech `Eva told me that she lives in Graz`.
-_QUOTED = re.compile(
+_QUOTED = lazy_compile(
     rf"(?P<who>{_SOMEBODY}) (?:just )?{_SAYS}(?: (?:to )?(?:me|us))?(?:\s*:\s*[\"“«]?|,?\s*[\"“«])(?P<what>[^\"“”«»]+)"
 )
-_QUOTED_FIRST = re.compile(
+_QUOTED_FIRST = lazy_compile(
     rf"[\"“«](?P<what>[^\"“”«»]+)[\"”»],? (?:(?P<who>{_SOMEBODY}) {_SAYS}|{_SAYS} (?P<whom>{_SOMEBODY}))\b"
 )
 _PRONOUNS = frozenset({"I", "We", "He", "She", "They", "It", "You", "Who", "Somebody", "Someone", "And", "But"})
-_INDIRECT = re.compile(
+_INDIRECT = lazy_compile(
     rf"(?P<who>{_SOMEBODY}) (?:just )?{_SAYS}(?: (?:me|us))?(?: that)? (?:he|she|they)(?P<what>\b.+)", re.DOTALL
 )
 
 
 # Where another statement may begin.
-_PART = re.compile(NOT_A_TITLE + r"(?<=[.!?])\s+|\n+|[,;:]\s|\s(?:and|but|so|because)\s", re.IGNORECASE)
-_DETAIL = re.compile(r"\W*(?:at|by|close|for|from|in|near|of|on|since|to|where|which|who|with)\b", re.IGNORECASE)
+_PART = lazy_compile(NOT_A_TITLE + r"(?<=[.!?])\s+|\n+|[,;:]\s|\s(?:and|but|so|because)\s", re.IGNORECASE)
+_DETAIL = lazy_compile(r"\W*(?:at|by|close|for|from|in|near|of|on|since|to|where|which|who|with)\b", re.IGNORECASE)
 # What leads up to a sentence in a summary: `Extract:`, who said it, and on which day.
-_LED_BY = re.compile(r"^(?:Extract: )?(?:(?:[\w -]{1,40}, )?\d{4}-\d\d-\d\d: )?")
+_LED_BY = lazy_compile(r"^(?:Extract: )?(?:(?:[\w -]{1,40}, )?\d{4}-\d\d-\d\d: )?")
 
 
 @dataclass(frozen=True, slots=True)

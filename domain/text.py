@@ -1,17 +1,17 @@
 """Text in any script: normalized names, validation, search terms, token estimates."""
 
-import re
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import groupby, pairwise
 
 from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.lazy_regex import lazy_compile
 
 MAX_TEXT_BYTES = 256 * 1024
 NOT_A_TITLE = r"(?<!\b(?:Dr|St|Mr|Ms|Mt|Ft)\.)(?<!\bMrs\.)(?<!\bProf\.)"
 """Of a pattern for the ends of sentences: the full stop of `Dr.` ends none."""
-SENTENCE_END = re.compile(NOT_A_TITLE + r"(?<=[.!?])\s+|\n+")
+SENTENCE_END = lazy_compile(NOT_A_TITLE + r"(?<=[.!?])\s+|\n+")
 
 
 def normalize_name(name: str) -> str:
@@ -123,14 +123,14 @@ def count_tokens(text: str) -> int:
 
 # Postgres keeps no NUL; the others are six bytes each in JSON, which would take a text beyond what NATS carries.
 # Scripts without spaces between words.
-UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+UNSPACED = lazy_compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 QUESTION_MARKS = ("?", "？", "؟")
-CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
-_SEPARATORS = re.compile(r"[\s_-]+")
+CONTROL = lazy_compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_SEPARATORS = lazy_compile(r"[\s_-]+")
 # Marks that writers leave out or put in at will, and characters without a shape: format and variation selectors,
 # Hebrew points, Arabic vowels and the stretching tatweel. The marks of other scripts (Devanagari vowel signs, Thai
 # tones, kana voicing, Thaana) are letters of the word and stay.
-_OPTIONAL = re.compile(
+_OPTIONAL = lazy_compile(
     "[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef"
     "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
     "\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed]"
@@ -138,7 +138,7 @@ _OPTIONAL = re.compile(
 
 # Accents go, except where the marked letter is another letter: й ї ў ѓ ќ (as in Postgres' unaccent.rules, which
 # folds ё alone) and hamza on waw, yeh and heh (alef loses it: أحمد is also written احمد).
-_ACCENT = re.compile(
+_ACCENT = lazy_compile(
     "([иИуУ]\u0306|[іІ]\u0308|[гГкК]\u0301|[\u0648\u064a\u06c1\u06d2\u06d5]\u0654)"
     "|[\u0300-\u036f\u0483-\u0487\u0653-\u0655\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 )
@@ -169,15 +169,15 @@ DENSE = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff"
     "\u3005-\u3007\u3040-\u318f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_DENSE_LETTER = re.compile(f"[{DENSE}]")
+_DENSE_LETTER = lazy_compile(f"[{DENSE}]")
 
 # Postgres indexes no word above 2,046 bytes, at most four a character, and a short word takes twice its bytes.
 _MAX_TERM = 500
 _MAX_DOCUMENT_BYTES = 512 * 1024
 
 # The maximum length of an indexed word; the rest is ignored.
-_ASCII_TERM = re.compile(f"([A-Za-z0-9]{{1,{_MAX_TERM}}})[A-Za-z0-9]*")
-_CLITIC = re.compile(r"\b\w+n't\b|'(?:s|d|m|ll|re|ve)\b")
+_ASCII_TERM = lazy_compile(f"([A-Za-z0-9]{{1,{_MAX_TERM}}})[A-Za-z0-9]*")
+_CLITIC = lazy_compile(r"\b\w+n't\b|'(?:s|d|m|ll|re|ve)\b")
 
 # Snowball's English list without "will" and "don", which are names.
 _SNOWBALL = (
@@ -243,7 +243,7 @@ def _letters(run: str) -> list[str]:
 
 _LATIN = "A-Za-z\u00c0-\u024f\u1e00-\u1eff"
 _TOKENS = tuple(
-    (re.compile(pattern), tokens, per)
+    (lazy_compile(pattern), tokens, per)
     for pattern, tokens, per in (
         (f"[{_LATIN}]+", 1, 6),
         ("[0-9]+", 1, 3),

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from mnemolog.domain import hydration
 from mnemolog.domain.errors import Erased, NotFound
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.scope import Scope
 
 
@@ -69,8 +70,8 @@ def asks_for_todos(question: str) -> bool:
 
 
 _TODOS, _OF_TODOS = hydration.stems("todo task open due commitment"), hydration.stems("list left pending outstanding")
-_SPELT = re.compile(r"\bto(?:-do(?=s?\b)| do(?= list\b))", re.IGNORECASE)
-_TO_DO = re.compile(
+_SPELT = lazy_compile(r"\bto(?:-do(?=s?\b)| do(?= list\b))", re.IGNORECASE)
+_TO_DO = lazy_compile(
     r"\W*(?:what|anything|is there anything|do (?:i|we) have anything)\b[^.?!]{0,40}"
     r"\b(?:(?:i|we) (?:still )?(?:have|need|ought|'ve got)|(?:am i|are we|i'm|we're) supposed|left) to do"
     r"(?: today| tomorrow| now| next| soon| this (?:week|month))?\W*$",

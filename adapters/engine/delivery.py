@@ -13,7 +13,6 @@ from mnemolog.adapters.embedded.file_lock import FileLock
 from mnemolog.adapters.engine.connections import Connections
 from mnemolog.adapters.engine.starting import limits_of
 from mnemolog.adapters.engine.tasks import run
-from mnemolog.adapters.nats import subscribers
 from mnemolog.adapters.nats.event_subscriber import EventSubscriber
 from mnemolog.adapters.nats.relay import Relay
 from mnemolog.adapters.nats.streams import Streams
@@ -117,6 +116,8 @@ async def start_relay(
     api_keys: ApiKeys,
 ) -> None:
     """Run the relay to JetStream and the recording of producers' turns, until the stack is closed."""
+    from mnemolog.adapters.nats import subscribers  # FastStream takes 0.2 s to load, and clients do not need it.
+
     former_keys = KeyTable(to.beside_log, to.roots.derived("api keys"))
     await api_keys.take_over(await former_keys.keys())
     await former_keys.drop()

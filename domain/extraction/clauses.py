@@ -10,6 +10,7 @@ from mnemolog.domain.extraction.denials import denials
 from mnemolog.domain.extraction.figures import COST
 from mnemolog.domain.extraction.times import LASTING, MONTH, POINT, is_time
 from mnemolog.domain.extraction.vocabulary import DIETS, ONE_OF, PARENTS, PETS, ROLE_WORDS, SOME_OF
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import NOT_A_TITLE
 
 LONGEST = 2000
@@ -220,7 +221,7 @@ _TEXT = (
     r"|draft|homework|exercise|translation|grammar|spelling|english|dialogue|transcript)\b"
 )
 _FICTION = r"(?:novel|(?<!long )(?<!short )story|chapter|essay|poem|script|scene|speech|homework|dialogue)\b"
-_TEXT_FOLLOWS = re.compile(
+_TEXT_FOLLOWS = lazy_compile(
     r"\b(?:fix|improve|check|correct|edit|polish|shorten|simplify|proofread|rephrase|reword|rewrite|translate|summari[sz]e|review|continue"
     rf"|reply to|respond to)\b[^\n.:!?]{{0,40}}?\b(?:{_TEXT}[^\n.:!?]{{0,40}}|(?:this|these|it|following|below)(?: (?:for me|please))*)[.:!?]*(?:\n|(?<=:) )"
     rf"|\b(?:here's|here is)\b[^\n.:!?]{{0,40}}?\b{_FICTION}[^\n.:!?]{{0,30}}[.:!?]+\s"
@@ -228,16 +229,16 @@ _TEXT_FOLLOWS = re.compile(
     r"|^(?:(?:subject|from|to|re):|(?:fwd?|forwarded)\b)[^\n]{0,60}\n",
     re.IGNORECASE | re.MULTILINE,
 )
-_TO_CHECK = re.compile(
+_TO_CHECK = lazy_compile(
     r"(?:check|proofread|review|improve|polish)(?: over| through)? (?:this|these|it)(?: (?:over|for me|please))*\W*$",
     re.IGNORECASE,
 )
-_OWN_ALLERGY = re.compile(r"i(?:'m| am) (?:\w+ly )?allergic to\b", re.IGNORECASE)
-_SHOUTED = re.compile(r"(?<![\w'&])(?:[A-Z][A-Z']*,? ){2,}[A-Z][A-Z']+(?![\w'&])")
+_OWN_ALLERGY = lazy_compile(r"i(?:'m| am) (?:\w+ly )?allergic to\b", re.IGNORECASE)
+_SHOUTED = lazy_compile(r"(?<![\w'&])(?:[A-Z][A-Z']*,? ){2,}[A-Z][A-Z']+(?![\w'&])")
 _TYPOGRAPHY = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "«": '"', "»": '"', "–": "-", "—": "-", "…": "."})
-_FIANCE = re.compile("(?<=fianc)é", re.IGNORECASE)
+_FIANCE = lazy_compile("(?<=fianc)é", re.IGNORECASE)
 # Who writes "i" for "I" writes names in small letters, too.
-_SMALL_I = re.compile(r"(?<![\w'.&/-])i(?:'m|'ve|'ll|'d)?(?= [a-z])")
+_SMALL_I = lazy_compile(r"(?<![\w'.&/-])i(?:'m|'ve|'ll|'d)?(?= [a-z])")
 _NO_SMALL_NAME = (
     "a|an|the|my|our|your|his|her|their|this|that|these|those|it|its|me|us|you|him|them|and|or|but|so|not|no|all|any|some|one|two"
     "|bed|work|school|uni|university|college|town|city|cities|home|houses?|flats?|halls?|places?|rooms?|shared|rented|student"
@@ -251,8 +252,8 @@ _NO_SMALL_NAME = (
     "|thursday|friday|saturday|sunday|tomorrow|today|easter|christmas|zero|scratch|about|around|over|under|god|life|love|fun"
     "|reality|january|february|march|april|may|june|july|august|september|october|november|december|summer|winter|autumn|spring"
 )
-_INITIAL = re.compile(r"(?:^|(?<=-))[a-z]")
-_SMALL_NAME = re.compile(
+_INITIAL = lazy_compile(r"(?:^|(?<=-))[a-z]")
+_SMALL_NAME = lazy_compile(
     r"(?P<frame>\b(?:(?:liv(?:e|es|ing)|based)(?: now)?|flat|house|room) in |\bmov(?:ed|ing) in with (?:my )?[\w]{2,20}(?: [\w]{2,20})? in |\b(?:moved|moving|relocated|relocating)(?: back| over| up| down)? to "
     r"|\b(?:called|named) |\blost (?:(?:my|our) )?(?:uncle|aunt(?:ie|y)?|cousin|brother|sister) |\bi (?:now )?work (?:at|for) |\bi(?:'m| am) (?:now )?working (?:at|for) |\bi (?:got|found|took|have) a(?: new)? job (?:at|with) "
     r"|\bi(?:'ve)? (?:just )?start(?:ed)?(?: (?:work(?:ing)?|a (?:new )?job))? (?:at|with) |\b(?:married|engaged) to |\b(?:flying|off|heading|travell?ing|flights?|fly|trip) to |\bback from |\b(?:cancel(?:led)?|postponed?) |\b(?:quit|left) |\b(?:first|last) day (?:at|with) |\b(?:his|her|its|their) name(?:'s| is) "
@@ -261,54 +262,54 @@ _SMALL_NAME = re.compile(
     r"|cos|because|by|near|again|after|together|soon|this|from|who|which|is|but|so|too|when|until|till|today|tomorrow|yesterday)\b))"
 )
 # Places of two words, which only some words begin or end.
-_TWO_WORDS = re.compile(
+_TWO_WORDS = lazy_compile(
     r"(?<=\bin )(?:(?:new (?:york|orleans|delhi|haven|jersey|mexico|zealand)|(?:san|santa|saint|st|los|las|port|fort|mount|cape"
     r"|north|south|east|west|costa|buenos|abu|hong|tel|kuala|sri|sierra|puerto) [a-z]{3,})|[a-z]{3,} (?:park|hill|green|heath"
     r"|common|beach|bay|falls|springs|hills|heights|bridge|gate|wells|regis))(?=$|[,.!;:)]| (?:with|in|for|since|now|and|but|on|at)\b)"
     r"(?<!the park)(?<!(?:car|ain|eme|ter) park)"
 )
-_INITIALS = re.compile(r"\b[a-z]")
+_INITIALS = lazy_compile(r"\b[a-z]")
 # A name between what somebody is to the author and what they do: "my sister dana lives in leeds".
-_SMALL_RELATIVE = re.compile(
+_SMALL_RELATIVE = lazy_compile(
     rf"(?<=\bmy )((?:(?:new|older|younger|big|little|elder|best|eldest|youngest|twin|baby) )?(?:{SOME_OF}|{ONE_OF}) )(?!(?:now|also|still|just|only|never|always|finally|really|currently|actually|already|recently"
     r"|probably|usually|who|that|and|or|in|at|both|here|there|apparently|sometimes|even|then|first|later)\b)([a-z][a-z'-]{2,})"
     r"(?= (?:now |still |just |also )?(?:lives in|works (?:at|for|as)|moved (?:to|in|out)|is (?:an? |from )|got married|retired|died|passed away)\b)"
 )
-_SMALL_DOCTOR = re.compile(
+_SMALL_DOCTOR = lazy_compile(
     r"\bdr\.? ([a-z]{3,})(?= (?:has|is|was|took|put|prescribed|retired|left|switched|raised|and)\b)"
 )
-_DOCTOR = re.compile(r"\bdr\.? (?=[A-Z])")
+_DOCTOR = lazy_compile(r"\bdr\.? (?=[A-Z])")
 # What somebody does of whom that is recorded if they are known.
-_SMALL_SUBJECT = re.compile(
+_SMALL_SUBJECT = lazy_compile(
     r"(?:^|(?<=[.!?\n] )|(?<=\n))[a-z][a-z'-]{2,}(?= (?:(?:has|is) )?(?:just |now )?(?:died|passed away|started|starts|moved|moving|works|working"
     r"|lives|living|left|quit|retired|joined|married|seeing|dating|allergic|outgrown|outgrew|pregnant|engaged|got run over|was run over|got hit|was hit)\b)"
     r"|(?:^|(?<=[.!?\n] )|(?<=\n))[a-z][a-z'-]{2,}(?= and i (?:have |are |got |just |finally )*(?:split|broke|broken|separated|divorced|engaged|married)\b)"
     r"|(?:^|(?<=[.!?\n] )|(?<=\n))[a-z][a-z'-]{2,}(?=(?:'s| has| is| was| got)(?: (?:been|now))* (?:moved|postponed|pushed|rescheduled|delayed|off|cancell?ed|called off)\b)"
 )
-DROPPED_G = re.compile(
+DROPPED_G = lazy_compile(
     r"\b((?:liv|mov|work|stay|rent|tak|learn|study|see|dat|start|join|fly|go|driv|leav|com|mak|hav|teach|plann))in'?(?= |$)",
     re.IGNORECASE,
 )
 """How many write "we stayin here"."""
-_NITE = re.compile(r"\bnite\b", re.IGNORECASE)
-_GONNA = re.compile(r"\bgonna\b", re.IGNORECASE)
+_NITE = lazy_compile(r"\bnite\b", re.IGNORECASE)
+_GONNA = lazy_compile(r"\bgonna\b", re.IGNORECASE)
 # "Im" before a capital is German, "Im Sommer".
 _CONTRACTED = (
-    re.compile(r"\b(i)(m|ve)(?= (?-i:[a-z]))", re.IGNORECASE),
-    re.compile(r"\b(it)(s)(?= (?:now |only |up to |down to )?\d)", re.IGNORECASE),
-    re.compile(r"\b((?:do|does|did|is|are|was|were|ca|wo|have|has)n)(t)\b", re.IGNORECASE),
-    re.compile(r"\b((?:she|he|that)(?=s)|they(?=re|ve)|we(?=ve))(s|re|ve)\b", re.IGNORECASE),
+    lazy_compile(r"\b(i)(m|ve)(?= (?-i:[a-z]))", re.IGNORECASE),
+    lazy_compile(r"\b(it)(s)(?= (?:now |only |up to |down to )?\d)", re.IGNORECASE),
+    lazy_compile(r"\b((?:do|does|did|is|are|was|were|ca|wo|have|has)n)(t)\b", re.IGNORECASE),
+    lazy_compile(r"\b((?:she|he|that)(?=s)|they(?=re|ve)|we(?=ve))(s|re|ve)\b", re.IGNORECASE),
 )
-_QUOTED = re.compile(
+_QUOTED = lazy_compile(
     r"```.*?(?:```|$)|`[^`\n]*`|\"[^\"]*(?:\"|$)|(?<![\w])'[^'\n]{3,}?'(?!\w)|^>.*$|^\w+: .*\n", re.S | re.M
 )
 # "Theo (6) and Ada (3)"
-_IN_LAW = re.compile(r"(?<=er) in law\b|(?<=son) in law\b", re.IGNORECASE)
-_AGE = re.compile(r"(?<=[^\W\d_]) \((?:aged? )?\d{1,2}(?: (?:years?|months?|weeks?))?(?: old)?\)")
+_IN_LAW = lazy_compile(r"(?<=er) in law\b|(?<=son) in law\b", re.IGNORECASE)
+_AGE = lazy_compile(r"(?<=[^\W\d_]) \((?:aged? )?\d{1,2}(?: (?:years?|months?|weeks?))?(?: old)?\)")
 _OFFSPRING = r"(?:two|three|four|five) (?:boys|girls|kids|children|sons|daughters)(?:,|:| called| named) (?-i:[A-Z])[\w-]+\b(?!')"
-_END = re.compile(NOT_A_TITLE + r"(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
+_END = lazy_compile(NOT_A_TITLE + r"(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
 # A gerund with a verb after it is itself the subject: "Moving to Lisbon was hard".
-_ELLIPSIS = re.compile(
+_ELLIPSIS = lazy_compile(
     r"(?:drive|rent)(?= an? )|(?:(?:just|finally|recently|also|now) )?(?:moved|relocated|started|joined|quit|left|got|accepted|handed in(?= my\b)|lost(?= (?:my|our|mum|mom|dad|nan|gran|uncle|aunt(?:ie|y)?)\b)|arrived(?= in\b)|broke up|split up|adopted|retired"
     r"|switched|changed|declared|graduated|became|turned|went|(?:opened|launched|founded|set up)(?= (?:my|our) own\b)|bought|booked|sold|scrapped|stopped|came off|gave up|(?:put|raised|upped|bumped|lowered)(?= my\b)|been(?= (?:seeing|dating)\b)|had to(?= (?:give|rehome|put|cancel|postpone|move|push|reschedule|call off)\b))\b(?! by\b)"
     r"|(?:(?:just|finally|recently|also|now) )?(?P<doing>moving|renting|sharing(?= an? )|starting|joining|living|working|seeing|dating|leaving|(?:flying|heading|travell?ing) to"
@@ -318,46 +319,46 @@ _ELLIPSIS = re.compile(
     re.IGNORECASE,
 )
 # What is the author's own if no sentence before speaks of another, such as a flat that somebody saw.
-_OWN_THING = re.compile(
+_OWN_THING = lazy_compile(
     rf"(?:new )?(?:{COST}(?=(?: here| there)?(?:'s| is| has| went| goes))|(?:van|car|truck)(?=(?:'s| is) an?\b)|(?:home )?address(?=(?: is|'s|:) \d)|(?:first|last) day(?= (?:at|with)\b))",
     re.IGNORECASE,
 )
-_CHILDREN = re.compile(_OFFSPRING, re.IGNORECASE)
+_CHILDREN = lazy_compile(_OFFSPRING, re.IGNORECASE)
 # How a message begins that says who writes: "Daniel here, 34, living in Leeds".
 _GREETED = 2
-_IS_HERE = re.compile(
+_IS_HERE = lazy_compile(
     r"(?!(?:Same|New|Back|Still|Right|Not|Nothing|Every|No|Some|All|People|Rain|Snow|Sunny|Over|Up|Down|Mum|Mom|Dad|Sis|Me)"
     rf"(?:one|body|ing)?\b)(?:(?:it's|this is) )?(?P<name>{rule.PERSON_NAME}) here(?:, [1-9]\d\b)?(?=[,.!]|$)[,.! ]*"
 )
 # A home, whose cost or address the next sentence may tell.
-_MOVED = re.compile(
+_MOVED = lazy_compile(
     r"\W*(?:(?:i|we)(?:'ve| have)? )?(?:(?:just|finally) )?(?:moved\b|(?:now )?(?:live|rent)\b)", re.IGNORECASE
 )
-_PLANNED = re.compile(
+_PLANNED = lazy_compile(
     r"(?!\w+s (?:wedding|graduation|operation|surgery)\b)"  # "Anas wedding" is hers.
     r"(?:(?!(?:the|my|our|his|her|their|your|this|that|new|first|second|next|last)\b)[a-z]{3,} )?(?:wedding|interview|exam|operation|surgery|flight|driving test|graduation)"
     r"(?=(?:'s| is| will be| has| got| was)?(?: been| going to be)? (?:on|now|(?P<moved>moved|postponed|pushed|put back|shifted|extended|changed|delayed|rescheduled|cancell?ed|off))\b)",
     re.IGNORECASE,
 )
-_OF_OTHERS = re.compile(r"\b(?:(?i:my|his|her|their|she|he|they)\b|(?<!^)[A-Z][a-z]+)")
-_BEING = re.compile(
+_OF_OTHERS = lazy_compile(r"\b(?:(?i:my|his|her|their|she|he|they)\b|(?<!^)[A-Z][a-z]+)")
+_BEING = lazy_compile(
     rf"(?:(?:(?:not|no longer) )?allergic to|married to|engaged to|based in|self-employed|(?:{DIETS})(?=$|[,.!]| (?:now|since|for)\b))",
     re.IGNORECASE,
 )
-_KIN = re.compile(
+_KIN = lazy_compile(
     rf"^({PARENTS})( |(?='s (?:moved|moving|gone|quit|retired|left)\b))",
     re.IGNORECASE,
 )
-_NEW_ROLE = re.compile(
+_NEW_ROLE = lazy_compile(
     rf"^(?:the new (?=(?:boss|manager|supervisor|landlord|landlady|dentist|gp)(?: is|'s)\b)|new )(?=(?:{ROLE_WORDS} )?(?:{ONE_OF}|(?:flat|house|room)mate)(?: from [\w ]{{3,20}})?(?: is|'s)\b)",
     re.IGNORECASE,
 )
 # In short, one's own: "Solicitor is Anneka".
-_BARE_ROLE = re.compile(
+_BARE_ROLE = lazy_compile(
     rf"^(?=(?:{ROLE_WORDS} )?(?:{ONE_OF})(?: is|'s)(?: now)?(?: called| named)? (?-i:[A-Z]))", re.IGNORECASE
 )
-_NOW_AT = re.compile(r"now (?:works|lives) (?:at|in|for)\b")
-_JOINT = re.compile(
+_NOW_AT = lazy_compile(r"now (?:works|lives) (?:at|in|for)\b")
+_JOINT = lazy_compile(
     r",? (?:and|but|so|because|since|although|though|while|(?<!over )as(?! my\b)) (?=(?:now |then |recently |also |(?:from|since) \w+ )?(?:I|i|we|my|our|We|My|Our|Dr)\b(?!(?:'m|'re| am| are) moving in\b))"
     r"|,? (?:and|so|but) (?=(?:the|my|our) (?i:doctor|doc|gp|nurse|consultant|specialist|midwife|cardiologist|hospital|clinic|surgery)\b)"
     r"|,? (?:and |so )?(?:it )?(?:turns|turned) out (?:that )?(?=(?:I|i)(?:'m| am) (?!not\b|no longer\b))"
@@ -370,67 +371,67 @@ _JOINT = re.compile(
     r"|,? and (?=(?:have|has|am|'m|live|work|moved(?! in\b)|started|joined|left|quit|love|hate|like|prefer|speak|study|take)\b)"
 )
 # What people add to a statement without making it less certain.
-_ASIDE = re.compile(
+_ASIDE = lazy_compile(
     r",? (?:let's see (?:if|how (?:long|well)) (?:it|that|this) (?:lasts|goes|works(?: out)?|sticks)|in case (?:you're|you are|you were) wondering"
     r"|if you must know|if you're curious|if that (?:helps|matters)|if (?:you|anyone|anybody)(?: ever)? needs?(?: it| me| to (?:call|reach|ring) me)?|believe it or not)(?=\W*$)"
     r"|, would you believe(?: it)?(?=\W*$|, )",
     re.IGNORECASE,
 )
 # A second sentence, which has a subject of its own and does not take back the first.
-_SECOND = re.compile(
+_SECOND = lazy_compile(
     r",? (?:and|but|so|though|although) (?=(?:I|i|we|he|she|they|nobody|my \w+)\b)"
     r"(?!.*\b(?:true|kidding|joking|lying|wish|wished|not)\b)(?!(?:(?!\bwants? to\b).)*\b(?:it|that|this)\b)"
 )
 # What somebody may, would or wants to do, as opposed to what is only imagined.
-_INTENT = re.compile(
+_INTENT = lazy_compile(
     r"^\W*(?:and|but|so|though|although) [\w ]{1,20}?(?:(?:'m|'re|am|are|is|been)? ?(?:thinking of|thinking about|considering)"
     r"|might|(?-i:may)|should|could|would|'d (?:like|love|rather)|(?:want|wants|hope|hopes|love|like) to|hoping to|probably|maybe)\b",
     re.IGNORECASE,
 )
 _SUBJECT = rule.form("{WHO} ")
-_OWN = re.compile(r"(?:I|we)\b", re.IGNORECASE)
-_OTHERS = re.compile(r"(?:(?i:she|he|they|it|you|who|my|our|his|her|their|the)\b|[A-Z])")
-_PET = re.compile(rf"an? (?:{PETS}|{SOME_OF})(?:,| called| named) (?-i:[A-Z])|{_OFFSPRING}|new job (?:at|with) ")
+_OWN = lazy_compile(r"(?:I|we)\b", re.IGNORECASE)
+_OTHERS = lazy_compile(r"(?:(?i:she|he|they|it|you|who|my|our|his|her|their|the)\b|[A-Z])")
+_PET = lazy_compile(rf"an? (?:{PETS}|{SOME_OF})(?:,| called| named) (?-i:[A-Z])|{_OFFSPRING}|new job (?:at|with) ")
 # `love` and `like` may be nouns: "the hope and love theme".
-_VERB = re.compile(r"(?:have|am|live|work|moved|started|joined|left|quit|hate|prefer|speak|study|take)\b")
+_VERB = lazy_compile(r"(?:have|am|live|work|moved|started|joined|left|quit|hate|prefer|speak|study|take)\b")
 # After "I'm vegan" it is the same one; after "I'm dating Tom" or "I have a friend who is vegan" it need not be.
-_BEING_ONE = re.compile(
+_BEING_ONE = lazy_compile(
     r"i(?:(?:'m| am) (?!not\b|\w+ing\b|with\b|in\b)(?:an? )?[\w-]+(?: [\w-]+)?| (?:work at|work as an?|live in) (?!.* with )[^,]{2,40})$|(?:i'm|i am) (?-i:[A-Z])[\w-]+(?:, [^,]{2,30}){0,2}$",
     re.IGNORECASE,
 )
-_AM = re.compile(r"(?:(?:allergic|married|engaged) to|based in|studying|living in)\b")
+_AM = lazy_compile(r"(?:(?:allergic|married|engaged) to|based in|studying|living in)\b")
 # "Tom and I" is one subject; any other "and I" begins a clause.
-_COUPLE = re.compile(r"^((?i:my|our) (?:\w+ )?\w+|[A-Z][\w-]+(?: [A-Z][\w-]+)?) and [Ii] (?!(?i:am|'m|have to)\b)")
+_COUPLE = lazy_compile(r"^((?i:my|our) (?:\w+ )?\w+|[A-Z][\w-]+(?: [A-Z][\w-]+)?) and [Ii] (?!(?i:am|'m|have to)\b)")
 # A name in small letters is one before what a couple does.
-_ME_AND = re.compile(
+_ME_AND = lazy_compile(
     r"^(?i:me and) (?:((?i:my|our) (?:\w+ )?\w+|[A-Z][\w-]+(?: [A-Z][\w-]+)?) (?!(?:at|in|on|for|is)\b)"
     r"|([a-z][\w-]+) (?=(?:have |are |just )*(?:split|broke|broken|separated|divorced|engaged|married)\b))"
 )
 # "Last week, I moved" is one clause.
-_LED = re.compile(r"([\w' -]{4,30}), (?=(?:i|we|my|our)\b)", re.IGNORECASE)
+_LED = lazy_compile(r"([\w' -]{4,30}), (?=(?:i|we|my|our)\b)", re.IGNORECASE)
 # After what something is so: "Since the divorce I rent a flat in Leith".
-_OCCASION = re.compile(
+_OCCASION = lazy_compile(
     r"(?:since|after|following|because of|thanks to|due to) (?:(?:the|my|our|that|this|all(?: of)?(?: that| this)?) )(?!.*\b(?:if|not)\b.* i\b)"
     r"(?:(?!(?:i|we|he|she|they|you|it|who|that|if|when)\b)[\w'-]+ ?){1,7}?,? (?=(?:i|we)(?:'ve|'m|'re)?\b)",
     re.IGNORECASE,
 )
 # "In May, not March" corrects what was said of the time.
-_NOT_THEN = re.compile(rf"(?<=\w),? (?:and )?not (?:(?:in|on|since|from) )?{POINT}(?=\W*$)", re.IGNORECASE)
+_NOT_THEN = lazy_compile(rf"(?<=\w),? (?:and )?not (?:(?:in|on|since|from) )?{POINT}(?=\W*$)", re.IGNORECASE)
 # Who wants to write to somebody tells the reasons in sentences of their own.
 _LETTER = r"(?:write|compose|draft) (?:me )?(?:an?|my) (?:[a-z-]+ ){0,3}?(?:message|note|e-?mail|letter|reply|card) to (?![^.!?:\n]* (?:from|as if|as though) )[^.!?:\n]{2,60}\.\s"
 # What is said in jest, in a role or in a text that somebody asks for.
-_JEST = re.compile(
+_JEST = lazy_compile(
     r"\b(?:kidding|joking|jk|april fools?|just testing|role[- ]?play(?:ing)?|act as|pretend)\b|(?<!\w)/s\b|, not[.!]*$|,? (?:but )?not really\W*$"
     rf"|^(?:please )?(?!{_LETTER})(?:write|tell|compose|draft|translate|rewrite|proofread|summari[sz]e|correct)[ :]",
     re.IGNORECASE,
 )
-_LAUGHTER = re.compile(
+_LAUGHTER = lazy_compile(
     r"\b(?:(?:ha){2,}h?|(?:he){2,}|lo+l|lmao|rofl|just saying)\W*$|[\U0001f602\U0001f923\U0001f609]", re.IGNORECASE
 )
 # Who somebody is to the author is said in earnest, too: "my sister Orla lives in Cork lol".
 _RELATIVE = rule.form("{ROLE},? {ALONE}")
 # Nobody jokes about these, whatever they end with.
-_IN_EARNEST = re.compile(
+_IN_EARNEST = lazy_compile(
     r"\ballergic to (?:\w+ )?(?:(?:pea|wal|hazel|tree )?nuts?|cashews?|almonds?|pistachios?|pecans?|sesame|shellfish|prawns?|shrimps?"
     r"|crab|lobster|fish|eggs?|milk|dairy|lactose|gluten|wheat|soya?|kiwis?|strawberr(?:y|ies)|penicillin|amoxicillin"
     r"|ibuprofen|aspirin|latex|pollen|(?:bee|wasp) stings?|bees|wasps)\b",
@@ -448,29 +449,31 @@ _PRESENT = {
     "had": ("have", "has"),
     "been": ("have been", "is"),
 }
-_PERFECT = re.compile(
+_PERFECT = lazy_compile(
     rf"(?:'ve| have|(?P<third>'s| has))(?: (?:now|also|both|always|\w+ly))* (?P<verb>{'|'.join(_PRESENT)})\b",
     re.IGNORECASE,
 )
 # Read as "for ages", which `_ALWAYS` takes out: what follows "since" is no clause of its own.
-_SINCE_SMALL = re.compile(
+_SINCE_SMALL = lazy_compile(
     r"(?<=\w),? (?:ever )?since i was (?:an? |about )?[\w-]+(?: years old)?(?=[.!,;]|$)", re.IGNORECASE
 )
-_BEEN_ALLERGIC = re.compile(r"(?<=\bI)(?:'ve| have)(?: always)? been(?=(?: \w+ly)* allergic\b)", re.IGNORECASE)
+_BEEN_ALLERGIC = lazy_compile(r"(?<=\bI)(?:'ve| have)(?: always)? been(?=(?: \w+ly)* allergic\b)", re.IGNORECASE)
 # After "have lived" or "have had": for how long nobody can say.
-_ALWAYS = re.compile(
+_ALWAYS = lazy_compile(
     r"(?<=\w),? (?:(?:ever )?since (?:birth|childhood|forever)|all my life|my (?:whole|entire) life"
     r"|for (?:(?:many|several|quite some) years|years|ages|decades|ever|a long time|as long as i can remember)(?: now)?|forever)$",
     re.IGNORECASE,
 )
-_BEEN_AT = re.compile(
+_BEEN_AT = lazy_compile(
     r"\b(?P<who>I|we)(?:'ve| have)(?: now)? been at (?=(?-i:(?!(?:Mum|Mom|Dad|Gran|Nan|Uncle|Aunt)\w*\b)[A-Z]))"
     rf"(?!.*\b(?:uni|university|college|school)\b)(?=.* (?:years?|months?|\d{{4}}|{MONTH})\b)",
     re.IGNORECASE,
 )
-_IS_OVER = re.compile(r"\b(?:until|till|before|once|back then|in the past|in total|at a time|between)\b", re.IGNORECASE)
-_OF_THE_PAST = re.compile(_PAST, re.IGNORECASE)
-_ALLERGIC_SINCE = re.compile(
+_IS_OVER = lazy_compile(
+    r"\b(?:until|till|before|once|back then|in the past|in total|at a time|between)\b", re.IGNORECASE
+)
+_OF_THE_PAST = lazy_compile(_PAST, re.IGNORECASE)
+_ALLERGIC_SINCE = lazy_compile(
     r"(?P<fact>(?:i(?:'m| am)|(?:my|our) [\w ]{2,30}?(?: is|'s)|(?-i:[A-Z])[\w-]+(?: is|'s)) (?:\w+ )?allergic to [^.;:?!]{3,80}?)"
     rf"(?P<rest>(?:,| -|;|:| \() ?(?:[^,;]*?){_PAST}.*)$",
     re.IGNORECASE,
@@ -482,46 +485,46 @@ _MUST_NOT = (
 )
 _IF_YOU = r"(?:if|in case|when|whenever|before) you (?!(?:were|was|are me|say|said|ask|believe|think|want)\b)"
 _NOT_IF_I = r"(?!\b(?:if|would|could|might|pretend|imagine) (?:i|we|he|she|they)\b)"
-_IF_READER = re.compile(
+_IF_READER = lazy_compile(
     rf"^(?:{_NOT_IF_I}[^:.!?])*?\b{_IF_YOU}(?:{_NOT_IF_I}[^:.!?])*[:,] (?={_MUST_NOT})", re.IGNORECASE
 )
 # What somebody has told others of themselves: "I've told the waiter twice that I'm allergic to nuts".
-_SAID_BEFORE = re.compile(
+_SAID_BEFORE = lazy_compile(
     rf"^(?:(?:and|but|so|well|also) )?i(?:'ve| have)?(?: (?:already|always|just|only))? (?:told|tell|keep telling|said|keep saying|mentioned|warned|reminded)"
     rf"(?: (?!(?:if|that|as|so|because)\b)[\w']+){{0,6}}?(?: that)? (?={_MUST_NOT})",
     re.IGNORECASE,
 )
 # Not what may be had in some way: "I can't have eggs, if you bake them it's fine".
-_IF_READER_DOES = re.compile(
+_IF_READER_DOES = lazy_compile(
     rf"(?P<fact>{_MUST_NOT}[^,.:;!?]*),? (?:so |just )?{_IF_YOU}(?!.*\b(?:it|it's|them|they|that|those|this|fine|ok|okay)\b).*$",
     re.IGNORECASE,
 )
 # What something feels like says nothing of the rest of the sentence: "it makes me feel like a slug, so I stopped it".
-_SIMILE = re.compile(r"\b(?:makes?|made|making) (?:me|us) feel like (?:(?!,| so | and | but ).)+", re.IGNORECASE)
-_TAKEN_BACK = re.compile(
+_SIMILE = lazy_compile(r"\b(?:makes?|made|making) (?:me|us) feel like (?:(?!,| so | and | but ).)+", re.IGNORECASE)
+_TAKEN_BACK = lazy_compile(
     r"\b(?:not|no longer|any ?more|used to|until|or|but|(?:out)?gr[eo]wn?|was allergic|at least|thought|believed|said|says|in (?:my|the|an?|this) )\b|n't\b|^\W*(?:as a|when)\b",
     re.IGNORECASE,
 )
 # "I don't live in Linz but in Graz" says that I live in Graz.
-_NOT_BUT = re.compile(
+_NOT_BUT = lazy_compile(
     r"^(i|we) (?:don't|do not) (live in|work at|work for) [^,.;]+?,? but (?:rather )?(?:(?:in|at|for) )?(?=[A-Z])",
     re.IGNORECASE,
 )
 # "So I guess I'm vegan now" is how people say it of themselves.
-_HEDGED = re.compile(
+_HEDGED = lazy_compile(
     rf"\bi (?:guess|suppose) (?:that makes me|i'm|i am)(?= (?:now )?(?:an? )?(?:{DIETS})\b(?!-))", re.IGNORECASE
 )
-_SO_I_GUESS = re.compile(
+_SO_I_GUESS = lazy_compile(
     rf",? (?:and )?so (?:an? )?((?:{DIETS})(?: now)?),? i (?:guess|suppose)(?=\W*$)", re.IGNORECASE
 )
 # "I'd rather you called me Bea" asks for it.
-_WISHED = re.compile(
+_WISHED = lazy_compile(
     r"\b(?:i'd rather you(?:'d)? call(?:ed)? me|(?:i'd|i) prefer (?:to be called|(?:if |it if )?(?:you|people) call(?:ed)? me))"
     r" (?=(?-i:[A-Z]))",
     re.IGNORECASE,
 )
 # "The test says I'm not allergic to nuts" takes back what was believed before. What a doctor only thinks does not.
-_DIAGNOSED = re.compile(
+_DIAGNOSED = lazy_compile(
     r"^(?:(?:it )?(?:turns|turned) out(?: that)?|(?:(?:my|the|our) (?:new )?(?:doctor|gp|allergist|consultant|specialist|dermatologist)"
     r"|(?:my|the) (?:(?:allergy|blood|skin|prick) )?(?:tests?|results?|test results?))"
     r"(?: now)? (?:says?|said|confirm(?:s|ed)|shows?|showed|told me|tells me)(?: that)?"
@@ -534,29 +537,29 @@ _DIAGNOSED = re.compile(
 _TREATS = rule.form("{TREATS}").pattern
 _STOP = r"(?:stop|come off|quit)(?: taking)?"
 _AND_THAT = r"(?: (?!(?:if|when|once|unless|until|i)\b)(?:(?!\b(?:if|when|once|unless|until)\b)[\w' ]){2,60},? (?:and|so)(?: that)?)?"
-_TOLD_TO_STOP = re.compile(
+_TOLD_TO_STOP = lazy_compile(
     rf"^(?:{_TREATS}(?: has| have)?(?: now| just)? (?:(?:says?|said|confirm(?:s|ed)|agree[sd]|told me|tells me)(?: that)?"
     rf"{_AND_THAT} i (?:can|may|must|have to|should)|(?:said|told me)(?: that)?{_AND_THAT} i could)(?: now)? {_STOP}"
     rf"|(?:{_TREATS}(?: has| have)?(?: now| just)? told me|i(?:'ve| have)? (?:been|was) told(?: by {_TREATS})?) to {_STOP}) ",
     re.IGNORECASE,
 )
-_RELEASED = re.compile(
+_RELEASED = lazy_compile(
     rf"^{_TREATS}(?: now)? (?:says?|said|confirm(?:s|ed)|told me|tells me)(?: that)?"
     rf"{_AND_THAT} (?P<fact>i (?:no longer need|(?:don't|do not) (?:need|have to take|need to take)(?=.* any ?(?:more|longer)\b))) ",
     re.IGNORECASE,
 )
 # "Sorry, that should be ana@acme.com" does not speculate.
-_SHOULD_BE = re.compile(
+_SHOULD_BE = lazy_compile(
     r"^(?:that|it|this) should (?:be|have been|read|say) (?=[\w.+-]+@[\w-]|\+?\(?\d[\d ()/-]{5,})", re.IGNORECASE
 )
 # How a sentence begins that may correct what was said before.
-_AMENDS = re.compile(
+_AMENDS = lazy_compile(
     r"\W*(?:oh |well )*(?:sorry|apologies|oops|no|wait|hang on|actually|my mistake|my bad|i got \w+ wrong)\b",
     re.IGNORECASE,
 )
 # "Not Oslo" behind these is read with them.
-_OF_TRIP = re.compile(r"(?:the|our|my)(?: next)? (?:trip|holiday|vacation)\b", re.IGNORECASE)
-_OPENING = re.compile(
+_OF_TRIP = lazy_compile(r"(?:the|our|my)(?: next)? (?:trip|holiday|vacation)\b", re.IGNORECASE)
+_OPENING = lazy_compile(
     r"(?:(?P<corrects>(?:(?:oh |oops,? |wait,? )?(?:no|sorry|apologies|correction|a correction|my mistake|my bad)[,:;.-]+ "
     r"(?:that'?s wrong[,:;.-]+ )?)?(?:i meant(?: to say)?(?: that)?|what i meant (?:is|was)(?: that)?"
     r"|i misspoke|i (?:said|told you|wrote|put) (?:that|it|this) wrong(?:ly)?|i (?:mixed|messed) (?:that|it|this) up"
@@ -573,8 +576,8 @@ _OPENING = re.compile(
     r"\b(?!')(?:[\s,:;.!-]+|$)",
     re.IGNORECASE,
 )
-_NEVER = re.compile(r"\bnever\b", re.IGNORECASE)
-_SPECULATION = re.compile(
+_NEVER = lazy_compile(r"\bnever\b", re.IGNORECASE)
+_SPECULATION = lazy_compile(
     r"\b(?:(?:goes|went|reads|sings|sang)(?=[:,])|(?<!it's )(?<!it is )(?<!it was )(?<=s |m |e )(?:all )?like,? (?=i(?:'m|'ve)? )|(?:song|lyrics?|poem|motto|slogan|caption|headline|joke|meme|script|bio|profile|essay|letter|post|speech|text|message|reply)(?: \w+){0,3}(?=:)|(?:prompt|character)(?: \w+){0,3}(?=: i\b)|hopefully(?=\W*$)|^\W*hopefully|if|unless|whether|suppose|supposing|imagine[ds]?|imagining|pretend(?:s|ing)?|hypothetically|would|could|might"
     r"|should|maybe|perhaps|probably|possibly|(?:^\W*|\b(?:i|we|he|she|they|it|who|and|but|then|(?:my|our) \w+|(?-i:[A-Z])\w+)(?:'ve|'s|'d| have| has| had)? (?:very |so |just )?)(?:almost|nearly)|wish(?:es|ed)?|dream(?:s|ed|t)?|daydream\w*|jok(?:es|ing)|(?<!is a )joke|kidding"
     r"|may (?:be|have|move|go|get|not|well|become|start|try|need)|(?:said|says|told|tells|asked|asks|wrote|writes|claims|claimed)"

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from mnemolog.domain.extraction.times import DAY, MONTH
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import name_key
 
 _A_NAME = (
@@ -26,7 +27,7 @@ _MORE = r"[,;] (?!(?:is|was|are|were|has|had|will|would|can|could)\b)[^?]{1,60}$
 _END_OR_MORE = r"(?:[\s.!)]*$|[,;] [^?]*$)"
 # The whole sentence: what is right, and what was wrong if that is said.
 _WHOLE = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    lazy_compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"^{_LED}(?:{_IT_IS})?{_RIGHT}(?:,| -|\.)? (?:and )?\(?(?:not|instead of|rather than) {_WRONG}\)?{_AS_SAID}{_END}",
         rf"^(?=(?:sorry|oops|no|wait|correction|typo|(?:i )?meant)\b){_LED}(?:{_IT_IS})?{_RIGHT}(?:,| -)? (?:and )?not {_WRONG}{_MORE}",
@@ -54,26 +55,26 @@ _HINTS = (
     "should",
 )
 # Behind a sentence that states what is right, or before it.
-_BEHIND = re.compile(
+_BEHIND = lazy_compile(
     rf"(?:(?:,|,? and| -| \(|\() ?(?:not|rather than)| rather than|(?<=[\w'-]) not) {_WRONG}\)?{_AS_SAID}{_END}",
     re.IGNORECASE,
 )
-_BEFORE = re.compile(rf"^(?:no[,.]? )?not {_WRONG}(?:[,;:]| -) (?=(?:i|we|my|our|it)\b)", re.IGNORECASE)
+_BEFORE = lazy_compile(rf"^(?:no[,.]? )?not {_WRONG}(?:[,;:]| -) (?=(?:i|we|my|our|it)\b)", re.IGNORECASE)
 # "I don't live in Linz, I live in Graz": of what is not so any more, nothing is wrong.
-_DENIED = re.compile(
+_DENIED = lazy_compile(
     rf"^(?:no[,.]? )?(?P<who>i|we)(?: don't| do not|'m not| am not|'re not| are not) (?:live|work|living|working|based|moving|going|flying|travelling) {_WRONG}"
     r"[,;:]? (?:but )?(?=(?:i|we)(?:'m|'re| am| are)? (?:live|work|living|working|based|mov|go|going|fly|travel))",
     re.IGNORECASE,
 )
-_NAMED = re.compile(rf"\b{_A_NAME}", re.IGNORECASE)
-_NAME_LAST = re.compile(r"\b(?!I\b)[A-Z][\w'&-]*$")
+_NAMED = lazy_compile(rf"\b{_A_NAME}", re.IGNORECASE)
+_NAME_LAST = lazy_compile(r"\b(?!I\b)[A-Z][\w'&-]*$")
 # Within a sentence what has a capital is a name; at its beginning, what does something is.
-_OTHER_NAMED = re.compile(
+_OTHER_NAMED = lazy_compile(
     rf"(?<![.!?\n] )(?<![.!?\n])\b{_A_NAME}"
     rf"|\b(?!(?:It|That|There|This|What|He|She|We|They|You|Who|Here|Let)'){_A_NAME}"
     r"(?:'s\b| and\b| (?:is|was|has|had|will|can) | (?!as\b|yes\b|always\b)[a-z]+(?<!i)(?<!s)s\b| [a-z]{2,}ed\b)"
 )
-_CHANGED = re.compile(
+_CHANGED = lazy_compile(
     r"\b(?:now|nowadays|these days|any ?more|any longer|since|from now on|today|again)\b", re.IGNORECASE
 )
 

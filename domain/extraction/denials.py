@@ -2,6 +2,8 @@
 
 import re
 
+from mnemolog.domain.lazy_regex import lazy_compile
+
 _HAVE = {
     "been": "I'm",
     "had": "I have",
@@ -25,23 +27,23 @@ _NEVER = rf"(?:i|we)(?: (?:was|were) never| never (?:was|were)|(?:'ve| have)? ne
 # Not "I never told you that I moved": who says so has not told it yet.
 _NEVER_SAID = r"i(?:(?:'ve| have)? never| did(?:n't| not)) (?:actually |ever )?(?:said|say|claimed|claim)(?: that)?"
 _TO_ITS_END = r"[^,;.!]+?(?=$|[,;.!]| (?:and|but|because) (?:i|we|my|our)\b)"
-_DENIAL = re.compile(
+_DENIAL = lazy_compile(
     rf"(?:^|[,;] (?:(?:and|but|because|since) )?| (?:and|but|because|since) )(?:{_NEVER_SAID} (?P<said>(?:i|we)\b{_TO_ITS_END})|{_NEVER} (?P<what>{_TO_ITS_END}))",
     re.IGNORECASE,
 )
 # "I don't live in Bath, I never did" denies nothing else.
 # "Never lived in Bath", of oneself.
-_ELLIPSIS = re.compile(rf"^(?=never (?:actually |really |ever )?(?:{'|'.join(_HAVE)})\b)", re.IGNORECASE)
-_MORE = re.compile(
+_ELLIPSIS = lazy_compile(rf"^(?=never (?:actually |really |ever )?(?:{'|'.join(_HAVE)})\b)", re.IGNORECASE)
+_MORE = lazy_compile(
     rf"^((?:i|we|i'm|we're) [^,;]{{2,60}}[,;] )(?=never (?:actually |really |ever )?(?:{'|'.join(_HAVE)})\b)",
     re.IGNORECASE,
 )
-_TAG = re.compile(r",? (?:and |but )?(?:i|we) never (?:did|was|were|have)(?=\W*$)", re.IGNORECASE)
-_PAST = re.compile(
+_TAG = lazy_compile(r",? (?:and |but )?(?:i|we) never (?:did|was|were|have)(?=\W*$)", re.IGNORECASE)
+_PAST = lazy_compile(
     rf"^(?:i|we) (?:(?P<be>was|were)|(?:used to )?(?P<verb>{'|'.join(_HAVE)}|live|work))\b", re.IGNORECASE
 )
 # Never in such a way, or for so long.
-_QUALIFIED = re.compile(
+_QUALIFIED = lazy_compile(
     r"\b(?:long|much|alone|before|until|till|since|when|while|again|permanently|properly|full[- ]time|part[- ]time|together|there|more"
     r"|(?:for|with) (?!(?-i:[A-Z]))|(?<!work )(?<!worked )as )\b",
     re.IGNORECASE,

@@ -64,6 +64,7 @@ from mnemolog.domain.extraction.short_names import is_called
 from mnemolog.domain.extraction.times import Dated, dated, day_of, is_nth, is_to_come, moment, precisions_of
 from mnemolog.domain.extraction.validation import valid
 from mnemolog.domain.extraction.vocabulary import COUPLE, PETS, SUPERIORS
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.predicates import (
     DIED,
     DOSE,
@@ -456,69 +457,69 @@ def _is_doubtful(one: Candidate, text: str) -> bool:
     return bool(joined) and _AT_WORK.search(text) is None
 
 
-_FOR_A_WHILE = re.compile(
+_FOR_A_WHILE = lazy_compile(
     r"\b(?:while (?:we|i)\b|whilst\b|until\b|till (?:we|i|monday|sunday)\b|for (?:the|a few|two|three) (?:week|weekend|days?|night|weeks)\b"
     r"|look(?:ing)? after\b|overnight\b|(?:dog|cat|pet)[- ]?sit\w*|our holidays?\b|back (?:on|next|in) )",
     re.IGNORECASE,
 )
-_FOUND = re.compile(
+_FOUND = lazy_compile(
     r"\b(?:found|finding|find|spotted) (?:him|her|them|each other)\b|\blost (?:him|her|them) again\b"
     r"|\b(?:posters?|missing|ran off|run off|escaped|(?:look|search)ing for)\b"
     r"|\b(?:in|at) the (?:shop|supermarket|crowd|mall|park|store|car park|airport|museum|woods|market)\b",
     re.IGNORECASE,
 )
 # Who is let go by somebody who held them.
-_HELD = re.compile(
+_HELD = lazy_compile(
     r"\b(?:police|cops?|officers?|guards?|security|customs|border|arrest\w*|stopped (?:me|us)|detained|held|custody|hospital|doctors?|nurses?)\b",
     re.IGNORECASE,
 )
 # Who has members or customers rather than staff, unless the message speaks of work.
-_CLUB = re.compile(
+_CLUB = lazy_compile(
     r"\b(?:Costco|Sam's Club|BJ's|Makro|Weight ?Watchers|WW|Slimming|Noom|Rotary|Scouts|Guides|Brownies|Mensa|WI|Labour|Greens|Tories"
     r"|Lib Dems|Conservatives|Democrats|Republicans|Unison|Unite|Church|Choir|Orchestra|Band|Society|Association|Club|Circle|Union"
     r"|Party|League|Library|Harriers|Runners|Ramblers|Athletic|Rovers|FC|RFC|AFC|AA|NA|Freemasons|Mumsnet|Strava|Duolingo|Peloton"
     r"|Hinge|Bumble|Grindr|Prime|Patreon|Parkrun|ClassPass|Goodreads|Letterboxd|Meetup|Nextdoor|[\w ]*(?:[Gg]ym|Fitness|Cross ?[Ff]it|Yoga|Pilates)\w*)\b"
 )
-_AT_WORK = re.compile(
+_AT_WORK = lazy_compile(
     r"\b(?:jobs?|shifts?|hired|boss|manager|colleagues?|coworkers?|salary|wages?|an hour|role|as an?|as (?:head|chief|lead)|notice|induction|warehouse|office|\d ?[ap]m (?:to|till|until|-)"
     r"|(?:full|part)[- ]time)\b",
     re.IGNORECASE,
 )
 # Who stopped something and takes it again, or only while something else lasted.
-_RESUMED = re.compile(
+_RESUMED = lazy_compile(
     r"\b(?:restart|resum)\w*|\bback on\b|\b(?:started|starting|taking|take)(?: (?:it|them|that|smoking))? again\b"
     r"|\b(?:while|whilst|as long as) (?:i|we)(?:'m| am|'re| are| was| were)\b",
     re.IGNORECASE,
 )
-_DRUG = re.compile(DRUG, re.IGNORECASE)
-_A_TABLET = re.compile(
+_DRUG = lazy_compile(DRUG, re.IGNORECASE)
+_A_TABLET = lazy_compile(
     r"\b(?:the|my|those|that|these) (?:tablet|pill|capsule|medication|medicine|med)s?\b", re.IGNORECASE
 )
-_COUNTED = re.compile(r"\d+(?:\.\d+)?")
-_GOT_A_PET = re.compile(rf"\b(?:an?|another)(?: [a-z-]+){{0,2}} (?:{PETS})\W*$", re.IGNORECASE)
-_OTHER_FLIGHT = re.compile(
+_COUNTED = lazy_compile(r"\d+(?:\.\d+)?")
+_GOT_A_PET = lazy_compile(rf"\b(?:an?|another)(?: [a-z-]+){{0,2}} (?:{PETS})\W*$", re.IGNORECASE)
+_OTHER_FLIGHT = lazy_compile(
     r"\b(?:chang|mov|rebook|switch|alter|reschedul)\w*(?: (?:my|our|the))? (?:flight|train|ferry|ticket|booking)s?\b"
     r"|\b(?:flight|train|ferry)s?(?:'s| has| have| is| are| was| were| got)(?: been)? (?:chang|mov|reschedul|alter|rebook)\w*",
     re.IGNORECASE,
 )
-_OTHER_NAME = re.compile(
+_OTHER_NAME = lazy_compile(
     r"\b(?:took|taken|taking|take|use|using|have) (?:(?:my (?:husband|wife|spouse|partner)|(?-i:[A-Z])[\w-]+)'s|his|her|their|back my)(?: (?:last|maiden|family|old|own))? (?:sur)?name\b"
     r"|\bchang(?:ed|ing) (?:my|our) (?:(?:last|first|family|legal|full) )?(?:sur)?names?\b|\bno longer (?-i:[A-Z])[\w-]+ (?-i:[A-Z])|, not (?-i:[A-Z])[\w-]+ (?-i:[A-Z])"
     r"|\b(?:new|married|maiden|legal) (?:sur)?name\b|\b(?:since|after) (?:the|my|our) (?:wedding|divorce|marriage|transition|adoption)\b"
     r"|\b(?:update|change|correct) my (?:sur)?name\b|\bdeed poll\b|\bas (?:of|from) (?:today|this|yesterday|last)\b|\b(?:got|just) married\b",
     re.IGNORECASE,
 )
-_IN = re.compile(
+_IN = lazy_compile(
     r"\W*(?:(?:so|well|right|ok(?:ay)?|and|yay),? )?(?:(?:i|we)(?:'ve| have)? )?(?:just |finally )?(?:moved(?: in| house| home)?|(?:we|i)(?:'re| are|'m| am)(?: (?:all|finally|now|officially))* in)"
     r"(?: at last| finally)?[.!]*$",
     re.IGNORECASE,
 )
-_OF_HOME = re.compile(
+_OF_HOME = lazy_compile(
     r"\b(?:mov(?:ed?|ing)|liv(?:ed?|ing)|relocat\w+|settled|new (?:flat|house|home|place|apartment|city|town))\b",
     re.IGNORECASE,
 )
-_OF_JOB = re.compile(r"\b(?:jobs?|worked|hired|employers?|resigned|fired|(?:quit|left) (?-i:[A-Z]))", re.IGNORECASE)
-_JOB = re.compile(
+_OF_JOB = lazy_compile(r"\b(?:jobs?|worked|hired|employers?|resigned|fired|(?:quit|left) (?-i:[A-Z]))", re.IGNORECASE)
+_JOB = lazy_compile(
     r"\b(?:got|has|found|landed|started|starts|took|accepted) (?:an?|his|her|their)(?: new)? (?:job|position|role)\b",
     re.I,
 )
@@ -613,7 +614,7 @@ def _home_to_be(last: Candidate, at: datetime) -> str | None:
     return last.object if to_come and last.action is Action.STATE else None
 
 
-_TO_A_NAME = re.compile(r"to (?:move to|work at) (.+)")
-_IS_TRIP = re.compile(r"(?:the|our|my)(?: next)? (?:trip|holiday|vacation|journey)\b", re.IGNORECASE)
+_TO_A_NAME = lazy_compile(r"to (?:move to|work at) (.+)")
+_IS_TRIP = lazy_compile(r"(?:the|our|my)(?: next)? (?:trip|holiday|vacation|journey)\b", re.IGNORECASE)
 _TO_MOVE = "to move to "
 _PLANNED = ("wedding_date", "trip_date", "holiday_date", "vacation_date", NEXT_TRIP)

@@ -8,6 +8,7 @@ from datetime import datetime
 from mnemolog.domain.extraction import times
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.rule import Said
+from mnemolog.domain.lazy_regex import lazy_compile
 
 COST = (
     r"(?:rent|mortgage|salary|wages?|pension|day rate|daily rate|hourly rate|service charge|council tax|pocket money"
@@ -33,7 +34,7 @@ RATE = rf"(?P<value>[£$€¥₹]? ?{_NUMBER}(?: ?{_CURRENCY})? (?:an?|per) (?P<
 PHONE = r"(?P<value>\+?\(?\d[\d ()/-]{5,18}\d)(?=$|[,.!;]| (?:now|if|from|in|btw|just|so|for|and)\b)"
 EMAIL = r"(?P<value>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
 
-_CHANGED = re.compile(
+_CHANGED = lazy_compile(
     r"\b(?:now|up|down|new|changed|increased|risen|rose|dropped|fell|fallen|goes|raised|lowered|cut)\b", re.I
 )
 
@@ -77,7 +78,7 @@ def email(said: Said) -> Sequence[Candidate]:
 
 _FEWEST_DIGITS = 6
 # What else is said of time is not since when: "fixed for five years".
-_FROM = re.compile(
+_FROM = lazy_compile(
     rf",?(?: now| again)? (?:(?:starting|from|since|as of)(?: on| in)? |in )?{times.POINT}(?!\w)", re.IGNORECASE
 )
 

@@ -5,19 +5,20 @@ from collections.abc import Iterator, Sequence
 
 from mnemolog.domain.extraction.rule import form
 from mnemolog.domain.extraction.vocabulary import ONE_OF, PARENTS, SOME_OF, VERBS
+from mnemolog.domain.lazy_regex import lazy_compile
 
-_PRONOUN = re.compile(r"(?:(?P<she>she)|he)(?='s\b| )", re.IGNORECASE)
-_ROLE = re.compile(rf"\b({ONE_OF})s?\b", re.IGNORECASE)
+_PRONOUN = lazy_compile(r"(?:(?P<she>she)|he)(?='s\b| )", re.IGNORECASE)
+_ROLE = lazy_compile(rf"\b({ONE_OF})s?\b", re.IGNORECASE)
 # Somebody, or a place or an employer, which nobody calls `she`.
 _MENTION = form(
     r"\b(?:(?:in|at|from|near|for|(?<!spoke )(?<!talked )(?<!married )(?<!engaged )(?<!wrote )to) (?:the )?(?-i:[A-Z])[\w-]+(?: (?-i:[A-Z])[\w-]+)*"
     rf"|{{OTHER}}(?:, (?P<tie>(?:my|our){{SORT}} (?:{ONE_OF}|{SOME_OF})\b))?|{{ROLE}}\b(?:,? {{ALONE}})?)"
 )
 # What follows a word that begins a sentence and is a name.
-_OF_NAME = re.compile(rf"'s\b|,| (?:and|&|is|was|has|had|just|now|still|also|{VERBS})\b")
+_OF_NAME = lazy_compile(rf"'s\b|,| (?:and|&|is|was|has|had|just|now|still|also|{VERBS})\b")
 _PARENTS = frozenset(PARENTS.split("|"))
-_WOMAN = re.compile(r"mother|mum|mom|mam|sister|wife|daughter|aunt|niece|girl|gran|nan|fiancee|landlady")
-_MAN = re.compile(r"father|dad|brother|husband|son\b|uncle|nephew|boy|grandpa|fiance\b|landlord")
+_WOMAN = lazy_compile(r"mother|mum|mom|mam|sister|wife|daughter|aunt|niece|girl|gran|nan|fiancee|landlady")
+_MAN = lazy_compile(r"father|dad|brother|husband|son\b|uncle|nephew|boy|grandpa|fiance\b|landlord")
 
 
 def named(clause: str, before: Sequence[str]) -> str:

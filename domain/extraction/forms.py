@@ -132,6 +132,7 @@ from mnemolog.domain.extraction.others import (
 )
 from mnemolog.domain.extraction.rule import PERSON_NAME, Rule, form, named, rule
 from mnemolog.domain.extraction.vocabulary import AGES, SEVERAL, SUBJECTS, VERBS
+from mnemolog.domain.lazy_regex import compile_lazy
 
 _EVENT = (
     r"(?:the|my|our) (?:new )?(?-i:(?P<place>[A-Z][\w-]+) )?(?:(?!(?:next|last|first|second|final|big|little|whole|old|other)\b)(?P<kind>[a-z]{3,}) )?(?P<noun>wedding|(?:job )?interview|appointment|exam|flight|surgery|operation|graduation"
@@ -591,6 +592,7 @@ RULES: tuple[Rule, ...] = named(
 
 
 def compile_all() -> None:
-    """Compile the forms of all rules, which takes about half a second: processes forked from this one have them."""
+    """Compile the patterns of all rules, which takes about a second: processes forked from this one have them."""
     for one in (*DATES, *RULES):
         form(one.text)
+    compile_lazy()

@@ -23,6 +23,7 @@ from mnemolog.domain.extraction.vocabulary import (
     SUPERIORS,
     TRIPS,
 )
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.predicates import (
     EMPLOYMENT,
     MEDICATION,
@@ -49,12 +50,12 @@ _OF_A_KIND = (
 )
 _PLANNED_FOR = timedelta(days=3653)
 _ERRAND = timedelta(days=7)
-_BESIDE = re.compile(r"\b(?:another|second(?![- ]hand)|also|as well|too)\b", re.IGNORECASE)
+_BESIDE = lazy_compile(r"\b(?:another|second(?![- ]hand)|also|as well|too)\b", re.IGNORECASE)
 # Makes of cars that make motorbikes, too.
-_CYCLES = re.compile(r"(?:BMW|Honda|Peugeot|Suzuki)\b")
+_CYCLES = lazy_compile(r"(?:BMW|Honda|Peugeot|Suzuki)\b")
 # A street is no town: who lives in Cork may also live in Douglas Street.
-_STREET = re.compile(r" (?:Street|St|Road|Rd|Avenue|Ave|Lane|Drive|Crescent|Terrace|Close|Boulevard|Blvd)$")
-_NEXT = re.compile(r"\bnext\b", re.IGNORECASE)
+_STREET = lazy_compile(r" (?:Street|St|Road|Rd|Avenue|Ave|Lane|Drive|Crescent|Terrace|Close|Boulevard|Blvd)$")
+_NEXT = lazy_compile(r"\bnext\b", re.IGNORECASE)
 
 
 def names(predicate: str, *, category: str = THING, single: bool = False, changes: bool = False) -> Make:
@@ -280,9 +281,9 @@ def _may_be_paused(said: Said) -> bool:
     return (span.startswith("over ") or (span != "" and _IS_OFF.match(clause) is not None)) and not _ALL.search(clause)
 
 
-_IS_OFF = re.compile(r"(?:i|we)(?:'ve| have|'m| am| was)(?: (?:been|also|now))* off\b", re.IGNORECASE)
-_ALL = re.compile(r"\b(?:for good|altogether|completely|entirely|permanently|for ever|forever)\b", re.IGNORECASE)
-_UNMEANT = re.compile(r"\bby (?:mistake|accident)\b", re.IGNORECASE)
+_IS_OFF = lazy_compile(r"(?:i|we)(?:'ve| have|'m| am| was)(?: (?:been|also|now))* off\b", re.IGNORECASE)
+_ALL = lazy_compile(r"\b(?:for good|altogether|completely|entirely|permanently|for ever|forever)\b", re.IGNORECASE)
+_UNMEANT = lazy_compile(r"\bby (?:mistake|accident)\b", re.IGNORECASE)
 
 
 def dose(said: Said) -> Sequence[Candidate]:
@@ -323,7 +324,7 @@ def appointment(said: Said) -> Sequence[Candidate]:
     return (replace(date, nth=_MOVED.search(said.match[0]) is not None and times.is_nth(said.match["when"])),)
 
 
-_MOVED = re.compile(r"\b(?:mov|postpon|reschedul|push|chang|delay)", re.IGNORECASE)
+_MOVED = lazy_compile(r"\b(?:mov|postpon|reschedul|push|chang|delay)", re.IGNORECASE)
 
 
 def weekly(said: Said) -> Sequence[Candidate]:

@@ -21,6 +21,7 @@ from mnemolog.domain.extraction.vocabulary import (
     RELATIONS,
     TRIPS,
 )
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.predicates import NEXT_TRIP
 
 ANIMAL = "Animal"
@@ -149,7 +150,7 @@ they_work_at = _states("works_at", "Organization", changes=False)
 _they_go_to = _states("studies_at", "Organization", changes=False)
 _they_go_now_to = _states("studies_at", "Organization", changes=True)
 _they_work_now_at = _states("works_at", "Organization", changes=True)
-_SCHOOL = re.compile(
+_SCHOOL = lazy_compile(
     r"\b(?i:School|Primary|Nursery|Academy|College|Kindergarten|Preschool|Sixth Form|Uni|University|Grammar)\b|\bHigh$"
 )
 
@@ -179,11 +180,11 @@ def they_attend(said: Said) -> Sequence[Candidate]:
 
 
 # Who comes for a lesson or is ill, and who may work at a school.
-_NO_PUPIL = re.compile(rf"\b(?:Hospital|(?:on|every|each) (?:{times.DAY})s?|as an? \w+)\b", re.IGNORECASE)
-_GROWN_UP = re.compile(
+_NO_PUPIL = lazy_compile(rf"\b(?:Hospital|(?:on|every|each) (?:{times.DAY})s?|as an? \w+)\b", re.IGNORECASE)
+_GROWN_UP = lazy_compile(
     rf"(?:{PARENTS}|mother|father|wife|husband|partner|aunt|uncle|grand(?:mother|father))$", re.IGNORECASE
 )
-_MOVED_SCHOOL = re.compile(r"\b(?:start|mov|switch|transferr)\w*\b", re.IGNORECASE)
+_MOVED_SCHOOL = lazy_compile(r"\b(?:start|mov|switch|transferr)\w*\b", re.IGNORECASE)
 
 
 def they_work_as(said: Said) -> Sequence[Candidate]:
@@ -420,4 +421,4 @@ def _to_partner(said: Said) -> Sequence[Candidate]:
     return (Candidate(with_partner=True, since=since, **married),)  # type: ignore[arg-type]
 
 
-_OVER = re.compile(r"\b(?:getting|divorc\w*|separat\w*|split|annul\w*|widow\w*|ex)\b", re.IGNORECASE)
+_OVER = lazy_compile(r"\b(?:getting|divorc\w*|separat\w*|split|annul\w*|widow\w*|ex)\b", re.IGNORECASE)

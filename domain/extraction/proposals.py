@@ -13,6 +13,7 @@ from mnemolog.domain.extraction.candidate import MOST_CANDIDATES, Action, Candid
 from mnemolog.domain.extraction.times import absolute, is_to_come, moment, precisions_of
 from mnemolog.domain.extraction.validation import Fault, checked, is_small_talk, is_speculation, valid
 from mnemolog.domain.extraction.windows import Utterance
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.predicates import predicate_name
 from mnemolog.domain.procedure import require_steps
 from mnemolog.domain.profile import place_of
@@ -275,23 +276,23 @@ def names_said(text: str, heard: Sequence[str]) -> bool:
     return all(normalize_name(name) in said for name in _NAME_OR_NUMBER.findall(rest))
 
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
-_BEGINS = re.compile(
+_SENTENCE_END = lazy_compile(r"(?<=[.!?])\s+|\n+")
+_BEGINS = lazy_compile(
     r"\b(?:starts?|starting|begins?|beginning|(?:first|last|start) (?:day|date)(?: is|'s|:))\b", re.IGNORECASE
 )
-_PAST = re.compile(r"\b(?:did|didn't|used to|was|were|would|had)\b", re.IGNORECASE)
-_IMAGINED = re.compile(
+_PAST = lazy_compile(r"\b(?:did|didn't|used to|was|were|would|had)\b", re.IGNORECASE)
+_IMAGINED = lazy_compile(
     r"\bif (?:i|we) (?:ever |only |just )?(?:won|win|were|was|had|could|got)\b|\bi wish\b|\b(?:as|for) a joke\b"
     r"|(?<!not )(?<!n't )\bjoking\b|(?<!no )(?<!not )\bkidding\b|\bpretend(?:ed|ing|s)?\b|\bhypothetical(?:ly)?\b"
     r"|\b(?:dream(?:t|ed|ing)|dreams?) (?:that|of|about)\b|\bimagin(?:e|ing) (?:if|being|having|living)\b",
     re.IGNORECASE,
 )
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
-_DATE = re.compile(
+_DATE = lazy_compile(
     rf"\b\d{{4}}(?:-\d\d(?:-\d\d)?)?\b|\b\d{{1,2}} (?:{_MONTHS})\b|\b(?:{_MONTHS})(?: \d{{1,2}})?\b"
     r"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b"
 )
-_OF_THE_USER = re.compile(r"\b(?:the )?user(?:'s)?\b", re.IGNORECASE)
+_OF_THE_USER = lazy_compile(r"\b(?:the )?user(?:'s)?\b", re.IGNORECASE)
 # What begins a sentence may be a name or any other word.
-_FIRST = re.compile(r"(?:^|[.!?]\s)\s*([A-Z][\w-]+)")
-_NAME_OR_NUMBER = re.compile(r"(?<![.!?]\s)(?<!^)(?<!^\s)\b(?:[A-Z][\w-]+|\d[\d.,]*\d|\d)(?!\w)")
+_FIRST = lazy_compile(r"(?:^|[.!?]\s)\s*([A-Z][\w-]+)")
+_NAME_OR_NUMBER = lazy_compile(r"(?<![.!?]\s)(?<!^)(?<!^\s)\b(?:[A-Z][\w-]+|\d[\d.,]*\d|\d)(?!\w)")

@@ -27,6 +27,7 @@ from mnemolog.domain.extraction.vocabulary import (
     ROLE_WORDS,
     SOME_OF,
 )
+from mnemolog.domain.lazy_regex import lazy_compile
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Rule:
 
     @property
     def form(self) -> re.Pattern[str]:
-        """Compiled when a clause with its hints is first met: all of them together slow every start of a process."""
+        """What a clause with one of the hints is matched against."""
         return form(self.text)
 
 
@@ -112,12 +113,12 @@ def form(text: str) -> re.Pattern[str]:
     """A form with its fragments, in whatever case."""
     for name, fragment in _FRAGMENTS.items():
         text = text.replace(f"{{{name}}}", fragment)
-    return re.compile(text, re.IGNORECASE)
+    return lazy_compile(text, re.IGNORECASE)
 
 
 # What somebody adds to what they say is no part of it: "peanuts, badly".
 _ADVERB = r"(?!(?:jelly|lily|holly|family|\w*fly)\b)\w{3,}ly"
-_COMMENT = re.compile(
+_COMMENT = lazy_compile(
     rf"^(?:(?:and|also|{_ADVERB}|maybe)[, ]+)*"
     rf"(?:(?:though|tho|{_ADVERB}|however|too|very much|a lot|as well|of course|you know|i think|i guess|by the way|btw|fyi"
     r"|please|thanks|thank you|ugh|alas|sorry|again|now|these days|enough)[, ]*)*$"
@@ -125,18 +126,18 @@ _COMMENT = re.compile(
     re.IGNORECASE,
 )
 # Behind a value: "penicillin, like properly".
-_REMARK = re.compile(
+_REMARK = lazy_compile(
     r"(?:like|as|no|not|very|really|so|such|same|always|ever|never|even|unlike|big (?:time|problem|deal)|full (?:on|stop)|mum|mom|dad"
     r"|i|we|he|she|they|you|it|that|this|my|his|her|our|their|who|what)\b",
     re.IGNORECASE,
 )
-_NEW = re.compile(r"\b(?:now|these days|again|instead|new|since|started)\b", re.IGNORECASE)
-_FOR_A_TIME = re.compile(
+_NEW = lazy_compile(r"\b(?:now|these days|again|instead|new|since|started)\b", re.IGNORECASE)
+_FOR_A_TIME = lazy_compile(
     r"\bfor (?:the|a few|some|a couple of) (?:night|week|weekend|month|summer|winter|autumn|fall|spring|holidays?|day)s?\b"
     r"|\bfor (?:a (?:while|bit|visit)|Halloween|Christmas|Easter|the time being)\b|\b(?:temporarily|until (?:I|we|he|she|they))\b",
     re.IGNORECASE,
 )
-_CLOCK = re.compile(
+_CLOCK = lazy_compile(
     r"\b(?:at|around|about|by|before|after|past) (?:(?:half past|quarter (?:past|to)) )?"
     r"(?:noon|midnight|lunch(?:time)?|\d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\b| o'clock|(?=$|[,.!]| (?:today|tonight|sharp)\b)))",
     re.IGNORECASE,
@@ -203,7 +204,7 @@ DRUG = (
     r"|clopidogrel|tamsulosin|allopurinol|colchicine|digoxin|tamoxifen|letrozole|anastrozole|cetirizine|propranolol|melatonin|ventolin|symbicort|seretide|ozempic|wegovy|mounjaro|humira|lipitor|zyrtec|concerta|lyrica|statins?|blood thinners|anticoagulants|antidepressants|antihistamines|birth control|beta[- ]blockers)\b"
 )
 # Of the dose of a medication.
-DOSE_CHANGED = re.compile(
+DOSE_CHANGED = lazy_compile(
     r"\b(?:rais|increas|upp|doubl|lower|reduc|decreas|cut|halv|bump|chang|adjust|titrat)\w*\b|\b(?:gone|went|put|going|goes|came|brought|taken|took)\b[\w' ]{0,30}\b(?:up|down)\b|\b(?:new|different) dose\b",
     re.IGNORECASE,
 )

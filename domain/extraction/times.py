@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.precision import Precision, Precisions
 
 _MONTH_NAMES = "january february march april may june july august september october november december"
@@ -43,14 +44,14 @@ POINT = (
     rf"|{DAY}|{_DATE}|{_NTH})"
 )
 _ON = rf"(?:in|on|at|over) (?:the weekend|{FEAST}|{_DATE}|{_NTH}|{DAY}(?: (?:morning|afternoon|evening|night))?|(?:the )?{SEASON}(?: of)?(?: (?:19|20)\d\d)?|(?:the )?{_EDGE})"
-_RELATIVE = re.compile(
+_RELATIVE = lazy_compile(
     rf"\b(?:yesterday|today|tomorrow|last|this|next|ago|of the (?:month|year))\b|^in {COUNT} {_UNIT}|\b{DAY}\b",
     re.IGNORECASE,
 )
-_OF_THE_DAY = re.compile(r"(?<=day) (?:morning|afternoon|evening|night)$", re.IGNORECASE)
-_WEEKDAY = re.compile(rf"on {DAY}", re.IGNORECASE)
-_IS_DAYS = re.compile(r"\d{4}-\d\d-\d\d|the weekend")
-_PHRASE = re.compile(
+_OF_THE_DAY = lazy_compile(r"(?<=day) (?:morning|afternoon|evening|night)$", re.IGNORECASE)
+_WEEKDAY = lazy_compile(rf"on {DAY}", re.IGNORECASE)
+_IS_DAYS = lazy_compile(r"\d{4}-\d\d-\d\d|the weekend")
+_PHRASE = lazy_compile(
     rf"(?P<until>\b(?:until|till|up to) (?P<end>{POINT})\b)"
     rf"|(?P<from>\b(?:ever since|since|from|as of|as from|starting|effective|beginning) (?:(?:on|in) )?"
     rf"(?P<start>{POINT})\b(?: on(?:wards?)?\b)?)"
@@ -61,31 +62,31 @@ _PHRASE = re.compile(
     re.IGNORECASE,
 )
 # Since when something holds, or for how long by now.
-LASTING = re.compile(
+LASTING = lazy_compile(
     rf"\b(?:(?:ever )?since (?:(?:on|in) )?{POINT}|for (?:about |around |over |almost |nearly )?{COUNT} {_UNIT}(?! (?:a|an|per|each|every)\b))\b",
     re.IGNORECASE,
 )
 
 # "From 3 to 17 August".
-_RANGE = re.compile(
+_RANGE = lazy_compile(
     rf"\b(?:from |between )?(?:the )?(?P<first>\d{{1,2}})(?:st|nd|rd|th)? ?(?:to|until|till|and|-) ?(?:the )?"
     rf"(?P<last>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{MONTH}(?:,? \d{{4}})?)\b",
     re.IGNORECASE,
 )
 # "From 30 December to 2 January".
-RANGE_OF_DAYS = re.compile(
+RANGE_OF_DAYS = lazy_compile(
     rf"(?<!moved )(?<!changed )(?<!postponed )(?:from |between )?\b(?P<start>{DAY_AND_MONTH}) ?(?:to|until|till|and|-) ?(?P<end>{DAY_AND_MONTH})(?!\w)",
     re.IGNORECASE,
 )
-_SPAN = re.compile(r"over |(?:earlier )?(?:this|last) (?:week(?:end)?|month)\b", re.IGNORECASE)
-_STARTING = re.compile(r"(?:starting|as from)\b", re.IGNORECASE)
+_SPAN = lazy_compile(r"over |(?:earlier )?(?:this|last) (?:week(?:end)?|month)\b", re.IGNORECASE)
+_STARTING = lazy_compile(r"(?:starting|as from)\b", re.IGNORECASE)
 # "She is my boss from June": who speaks of the past says "since".
-_FROM_MONTH = re.compile(rf"from {MONTH}\b", re.IGNORECASE)
+_FROM_MONTH = lazy_compile(rf"from {MONTH}\b", re.IGNORECASE)
 # "As of April I work at Acme" tells of this April or of the next one.
-_AS_OF = re.compile(r"(?:as of|from)\b", re.IGNORECASE)
-_DOES = re.compile(r"\b(?:i|we)(?: (?:now|then|will))* (?:work|teach|live|study)\b", re.IGNORECASE)
-_PRESENT = re.compile(r"(?:\b(?:is|are|am|will)|'s|'re|'m|'ll)\b", re.IGNORECASE)
-_TO_COME = re.compile(
+_AS_OF = lazy_compile(r"(?:as of|from)\b", re.IGNORECASE)
+_DOES = lazy_compile(r"\b(?:i|we)(?: (?:now|then|will))* (?:work|teach|live|study)\b", re.IGNORECASE)
+_PRESENT = lazy_compile(r"(?:\b(?:is|are|am|will)|'s|'re|'m|'ll)\b", re.IGNORECASE)
+_TO_COME = lazy_compile(
     r"(?:'m|am|'re|are|'s|is)(?: \w+){0,2} (?:starting|joining|moving|relocating|leaving|taking over|going|getting|changing|switching|(?:flying|travell?ing|driving|heading|off) to)\b"
     r"|\b(?:i (?:start|begin|join)|(?:i|we) (?:go|fly|travel|drive|set off) to)\b|(?:'ll|\bwill|\bshall)\b|\btakes? over\b|\bnext (?:trip|holiday|vacation|journey)\b|\bplanning\b|\bnew [\w '-]{2,40}? from\b|(?:'m|am|'re|are|is) to (?:fly|go|travel|start|leave)\b",
     re.IGNORECASE,

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from mnemolog.domain.entity import ME
 from mnemolog.domain.extraction.candidate import Candidate
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.sentence import sentence
 from mnemolog.domain.text import search_terms
 
@@ -15,22 +16,22 @@ SHORTEST = 2
 """The letters and digits that a name or a value has at least, but for the age of a child."""
 FIRST_YEAR, YEARS_AHEAD = 1900, 30
 # "That" and "this" before another word are no pronouns: "decided that", "this week".
-_PRONOUNS = re.compile(
+_PRONOUNS = lazy_compile(
     r"\b(?:i|i'm|i've|i'd|me|my|mine|myself|we|we're|us|our|ours|you|you're|your|yours|he|him|his|himself|she|her|hers"
     r"|herself|it|its|it's|they|them|their|theirs|(?:this|that|these|those)(?=\s*(?:[.,;:!?]|$|(?:is|was|are|were)\b)))\b",
     re.IGNORECASE,
 )
-_END = re.compile(r"(?<=[.!?])\s+")
-_MARKUP = re.compile(r"(?:(?:[-*•]|\d+[.)])\s+)?(?P<quote>[\"“])?(?P<text>.*?)(?(quote)[\"”])", re.DOTALL)
+_END = lazy_compile(r"(?<=[.!?])\s+")
+_MARKUP = lazy_compile(r"(?:(?:[-*•]|\d+[.)])\s+)?(?P<quote>[\"“])?(?P<text>.*?)(?(quote)[\"”])", re.DOTALL)
 # English verbs in the past, and those that show that a sentence is about the present or the future.
-_PAST = re.compile(
+_PAST = lazy_compile(
     r"\b(?:\w+ed|was|were|had|did|went|came|got|gave|took|made|said|told|met|saw|found|left|felt|heard|kept|began|bought"
     r"|brought|built|chose|drove|ate|fell|flew|forgot|grew|knew|lost|paid|ran|read|sent|set|slept|spent|spoke|swam|taught"
     r"|thought|threw|understood|won|wore|wrote|put|cut|hurt|led|rode|sang|sold|stood|broke|caught|drank|held|sat|quit|shut|dug|split|let|hit|shot|hid|hung|rang|rose|stole|stuck|swore|tore|woke|wept|fed|fought"
     r"|fled|froze|bit|blew|drew|lent|lit|laid|became|burnt|learnt|shook|sank|shone|sprang|struck|swept|withdrew)\b",
     re.IGNORECASE,
 )
-_ENGLISH = re.compile(r"\b(?:the|is|are|was|has|will|a|an|to|of|and)\b", re.IGNORECASE)
+_ENGLISH = lazy_compile(r"\b(?:the|is|are|was|has|will|a|an|to|of|and)\b", re.IGNORECASE)
 
 
 class Fault(StrEnum):
@@ -96,19 +97,19 @@ def is_speculation(text: str) -> bool:
     return _SPECULATION.search(text) is not None
 
 
-_FILLER = re.compile(
+_FILLER = lazy_compile(
     r"(?:(?:hi|hello|hey|hiya|yo|good (?:morning|afternoon|evening|night)|bye|goodbye|see you(?: (?:later|soon|tomorrow))?"
     r"|thanks|thank you|thx|cheers|ok|okay|k|sure|yes|yeah|yep|no|nope|cool|great|nice|perfect|awesome|lol|haha+|hm+|wow"
     r"|right|fine|got it|i see|sounds good|will do|welcome|please|how are you|what's up|a lot|so much|very much|again|there"
     r"|all|everyone|not bad|you too|and you|it|that helps|done)[\s,.!?:;)(-]*)*",
     re.IGNORECASE,
 )
-_SMALL_TALK = re.compile(
+_SMALL_TALK = lazy_compile(
     r"\b(?:greeted|said (?:hello|hi|goodbye|good \w+)|thanked|says? (?:hello|hi|goodbye)|made small talk|asked (?:for|about|how|what"
     r"|whether|if|the assistant)|asks? (?:for|about|how|what|whether|if))\b",
     re.IGNORECASE,
 )
-_SPECULATION = re.compile(
+_SPECULATION = lazy_compile(
     r"\b(?:maybe|perhaps|possibly|probably|presumably|apparently|likely|might|could be|(?-i:may) [a-z]+|seems?"
     r"|seemed|appears? to|appeared to|suggests?|implies|supposedly|is thinking (?:about|of)|considers? (?!\w+ (?:a|an|the)\b)\w+ing)\b",
     re.IGNORECASE,

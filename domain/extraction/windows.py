@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from mnemolog.domain.extraction.policy import ExtractionPolicy
 from mnemolog.domain.extraction.validation import is_filler
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.turn import Role
 
 MOST_MESSAGES = 10
@@ -89,7 +90,7 @@ def seems_lasting(text: str) -> bool:
     return not is_filler(text) and _CUES.search(text) is not None
 
 
-_CUES = re.compile(
+_CUES = lazy_compile(
     r"\b(?:i|we)(?:'m| am|'ve| have|'re| are)? (?:just |finally |recently |now |always |never |usually |really |both )*"
     r"(?:live|moved|moving|found|signed|getting married|handed in|split up|broken up|broke up|separated|retired|stay|staying|work|started|joined|left|quit|got|bought|sold|adopted|married|engaged|broke|decided|agreed|chose"
     r"|picked|settled|plan|planning|prefer|love|hate|enjoy|like|dislike|can't stand|allergic|vegan|vegetarian|diagnosed"

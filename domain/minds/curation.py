@@ -10,6 +10,7 @@ from mnemolog.domain import importance, markers
 from mnemolog.domain.contradiction import one_frame
 from mnemolog.domain.extraction.proposals import grounded, names_said
 from mnemolog.domain.extraction.validation import Fault, checked
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.memory import Content, Kind, Memory
 from mnemolog.domain.memory_key import Source
 from mnemolog.domain.text import normalize_name
@@ -21,7 +22,7 @@ UNUSED = timedelta(days=30)
 """A trivial memory that was not used for so long is archived; the figure is ours, half of the retention's."""
 
 
-_CONTRACTED = re.compile(r"(?<=\w)n[’']t\b|\bcannot\b", re.IGNORECASE)
+_CONTRACTED = lazy_compile(r"(?<=\w)n[’']t\b|\bcannot\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import normalize_name, search_terms
 
 SHARE = 0.5
 _STEM = 4
-SENTENCE_ENDS = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\s*\n+\s*")
+SENTENCE_ENDS = lazy_compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\s*\n+\s*")
 # Of time rather than of cause: "since March", "since 2024".
 _TIME = (
     r"(?!\s+(?:\d|then\b|last\b|yesterday\b|childhood\b|early\b|late\b|about\b|around\b|at least\b|birth\b|school\b|the (?:age|beginning"
@@ -20,7 +21,7 @@ _TIME = (
     r"|wednesday|thursday|friday|saturday|sunday)\b))"
 )
 # The effect comes first: English, German, Spanish, Polish, Russian, Japanese (there the cause is first in any case).
-_BECAUSE = re.compile(
+_BECAUSE = lazy_compile(
     rf"\b(?:because(?: of)?|'cause|due to|owing to|thanks to|on account of|as a (?:result|consequence) of|since{_TIME}"
     r"|caused by|triggered by|driven by|stems? from|stemming from|results? from|resulting from|the reason (?:is|was)(?: that)?"
     r"|out of (?:fear|guilt|love|anger|habit|loneliness|grief|shame|boredom)"
@@ -31,7 +32,7 @@ _BECAUSE = re.compile(
     re.IGNORECASE,
 )
 # The cause comes first.
-_SO = re.compile(
+_SO = lazy_compile(
     r"\b(?:therefore|thus|hence|consequently|as a (?:result|consequence)|so that|that is why|that's why|which is why|this is why"
     r"|caus(?:es|ed|ing)|l(?:ed|eads|eading) to|result(?:s|ed|ing) in|trigger(?:s|ed|ing)|explains?|explained why"
     r"|ma(?:de|kes|king) (?:the )?(?:user|me|us|him|her|them)"

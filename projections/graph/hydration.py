@@ -1,6 +1,5 @@
 """The facts that a question calls for, found through the entities that it names and up to two hops from them (A15)."""
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -15,6 +14,7 @@ from mnemolog.domain import hydration
 from mnemolog.domain.entity import ME, PERSON, proper_name
 from mnemolog.domain.facts import State
 from mnemolog.domain.hydration import Match
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.mention import longest, phrases
 from mnemolog.domain.predicates import MEDICATION, PredicatePolicy, dose_of
@@ -150,7 +150,7 @@ def former_sentence(row: Row) -> str:
 
 
 MOST_FORMER = 8
-_WORDS = re.compile(r"\w+")
+_WORDS = lazy_compile(r"\w+")
 
 
 def with_former(text: str, ended: Sequence[Row]) -> str:

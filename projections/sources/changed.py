@@ -11,6 +11,7 @@ from mnemolog.domain.answers import tells, tells_place, told_by
 from mnemolog.domain.asked import AnswerKind, answer_kind, asks_why
 from mnemolog.domain.change import Change, changes, corrects_name, is_correction
 from mnemolog.domain.extraction.times import DAY, MONTH
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.sources.graph import FACT
@@ -144,13 +145,13 @@ def _was_just_told(hit: Hit, later: Hit) -> bool:
 
 
 # A place, and nobody: what somebody gave up says nothing of all else that has their name.
-_WHITHER = re.compile(r"\b(?:to|in|into|from) ([A-Z][\w'-]+)")
-_WHETHER = re.compile(
+_WHITHER = lazy_compile(r"\b(?:to|in|into|from) ([A-Z][\w'-]+)")
+_WHETHER = lazy_compile(
     r"\W*(?:what did (?:i|we) do with|what became of"
     r"|(?:(?:when|how often|(?:on )?(?:what|which) (?:day|time)s?) )?(?:am|is|are|do|does|did|have|has|will))\b",
     re.IGNORECASE,
 )
-_OF_NOW = re.compile(
+_OF_NOW = lazy_compile(
     r"(?:\b(?:is|are|am|do|does|s|re|m)\b|^\W*who \w+s\b)(?!.*\b(?:used to|before|previous\w*|first|ever)\b)",
     re.IGNORECASE,
 )
@@ -172,8 +173,10 @@ def _is_changed_by(asked: Asked, hit: Hit, later: Hit, told: Sequence[Change]) -
     )
 
 
-_TRAVELS = re.compile(r"\b(?:trips?|holidays?|fly|flight|leav(?:e|es|ing) for|go(?:ing)? to [A-Z]|travel\w*|cruise)\b")
-_OTHER_PLACE = re.compile(rf"\b(?:to|in|for) (?!(?i:{MONTH}|{DAY})\b)[A-Z]")
+_TRAVELS = lazy_compile(
+    r"\b(?:trips?|holidays?|fly|flight|leav(?:e|es|ing) for|go(?:ing)? to [A-Z]|travel\w*|cruise)\b"
+)
+_OTHER_PLACE = lazy_compile(rf"\b(?:to|in|for) (?!(?i:{MONTH}|{DAY})\b)[A-Z]")
 _TRAVEL = hydration.stems("trip holiday flight flights cruise ferry booking")
 
 
@@ -217,7 +220,7 @@ def _of_kind(asked: Asked, hit: Hit, told: Change) -> bool:
 
 
 # Who somebody is and where they live does not change with a date.
-_OF_CHANGE = re.compile(
+_OF_CHANGE = lazy_compile(
     r"\W*(?:when|how (?:much|many|long)|(?:what|which) (?:day|date|time)|what happened"
     r"|what did (?:i|we) do with|what became of"
     r"|is|are|am|do|does|did|will|ha[sv]e?)\b",

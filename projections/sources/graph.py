@@ -14,6 +14,7 @@ from mnemolog.domain.card import TOP_FACTS, reference
 from mnemolog.domain.direct_question import only_of
 from mnemolog.domain.doubt import noted
 from mnemolog.domain.facts import State
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.precision import shown
 from mnemolog.domain.predicates import NEXT_TRIP, trip_date_of
@@ -114,7 +115,7 @@ async def _nothing() -> None:
 
 
 # No place is an answer to it.
-_WITH_WHOM = re.compile(r"\bwho(?:m|ever)?\b.*\bliv(?:e|es|ing) with\b", re.IGNORECASE)
+_WITH_WHOM = lazy_compile(r"\bwho(?:m|ever)?\b.*\bliv(?:e|es|ing) with\b", re.IGNORECASE)
 
 
 def _without_own(asked: Asked, found: Hydration, weighed: Sequence[FactHit]) -> Sequence[FactHit]:
@@ -277,7 +278,7 @@ def _is_named(asked: Asked, predicate: str) -> bool:
     return not asked.stems.isdisjoint(hydration.stems(predicate.replace("_", " ")))
 
 
-_WHETHER = re.compile(r"\W*(?:am|is|are|do|does|have|has)\b", re.IGNORECASE)
+_WHETHER = lazy_compile(r"\W*(?:am|is|are|do|does|have|has)\b", re.IGNORECASE)
 
 
 async def _over(asked: Asked, about: Collection[UUID], holding: Hydration) -> Sequence[Hit]:

@@ -13,6 +13,7 @@ from mnemolog.domain import direct_question, hydration, ranking, state
 from mnemolog.domain.direct_question import Direct
 from mnemolog.domain.entity import ME
 from mnemolog.domain.first_person import in_first_person
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.predicates import trip_of
 from mnemolog.domain.ranking import DEFAULT
@@ -236,7 +237,7 @@ def _is_told(asked: Asked, hits: Sequence[Hit]) -> bool:
     return asked.slot is not None and any(is_told(asked.slot, hit) for hit in hits)
 
 
-_SUM = re.compile(r"\d ?(?:k|thousand|grand)\b", re.IGNORECASE)
+_SUM = lazy_compile(r"\d ?(?:k|thousand|grand)\b", re.IGNORECASE)
 _TOLD_IN_FIGURES = ("weight", "car", "pay")
 """Slots that a message can hardly tell in other words than those that are looked for."""
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from mnemolog.domain import hydration
 from mnemolog.domain.change import changes
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.slots import DEATH, Wanted
 from mnemolog.domain.text import name_key, without_questions
@@ -83,7 +84,7 @@ def _notice_second(job: Hit, hits: Sequence[Hit]) -> Sequence[Hit]:
     return [hits[0], replace(notice, score=hits[0].score), *others]
 
 
-_NOTICE = re.compile(
+_NOTICE = lazy_compile(
     r"(?:^|[,.!;] |\b(?:and|so|but) )(?:(?:i|we)(?:'ve| have)?(?: just| finally)? )?"
     r"(?:(?:handed|put|gave) (?:in )?(?:my|our) notice|gave notice|(?:handed in my resignation|resigned))\b",
     re.IGNORECASE,
@@ -100,13 +101,13 @@ def _job_beside(latest: Hit, told: Sequence[Hit]) -> Hit:
     return max(recent, key=lambda hit: hit.date, default=latest)
 
 
-_LAST_DAY = re.compile(r"\b(?:last|final) (?:day|shift|week)\b", re.IGNORECASE)
+_LAST_DAY = lazy_compile(r"\b(?:last|final) (?:day|shift|week)\b", re.IGNORECASE)
 _OF_WORK = hydration.stems("job work working start started day shift week month year contract company")
 _HANDOVER = timedelta(days=92)
 """For how long before somebody leaves a job they may have told of the next one."""
-_WAS = re.compile(r"\b(?:did|was|were)\b", re.IGNORECASE)
-_SINCE = re.compile(r"\b(?:since when|how long|when did)\b", re.IGNORECASE)
-_BEGAN = re.compile(
+_WAS = lazy_compile(r"\b(?:did|was|were)\b", re.IGNORECASE)
+_SINCE = lazy_compile(r"\b(?:since when|how long|when did)\b", re.IGNORECASE)
+_BEGAN = lazy_compile(
     r"\b(?:(?:start(?:ed)?|beg[ai]n) (?:out )?(?:on|with|at)|at first|originally|initially|to begin with)\W*$",
     re.IGNORECASE,
 )
@@ -172,13 +173,13 @@ def _arrivals(hits: Sequence[Hit]) -> Sequence[Hit]:
     return found
 
 
-_ARRIVED = re.compile(
+_ARRIVED = lazy_compile(
     r"^\W*(?:(?:i|we)(?:'ve| have)?(?: just| finally)? |just |finally )?"
     r"(?:arrived in|made it to|landed in) (?P<place>[\w'-]+)"
     r"(?!.*\b(?:hotel|airbnb|holiday|hostel)\b)",
     re.IGNORECASE,
 )
-_MOVES_TO = re.compile(
+_MOVES_TO = lazy_compile(
     r"\b(?:mov(?:e|ed|ing) to|relocat\w+|flats?|rooms?|rent\w*|landlords?|job|post(?:doc)?|position|lease|sublet)\b",
     re.IGNORECASE,
 )

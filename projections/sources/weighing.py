@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from mnemolog.domain import hydration
 from mnemolog.domain.answers import asked_who, introduces, tells_person, told_by
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.ranking import OUTSIDE, Signals
@@ -31,7 +32,7 @@ ASKING = 0.6
 
 SAID_TO_USER = 0.6
 """The weight of what an assistant said, if a question is about the user."""
-_SAID_BY_AGENT = re.compile(
+_SAID_BY_AGENT = lazy_compile(
     r"\b(?:you|your|yours|yourself|assistant|agent|we (?:discuss|talk|decid|agree)\w*|our (?:last|previous|earlier))\b",
     re.IGNORECASE,
 )
@@ -118,15 +119,15 @@ def _only_asks(hit: Hit) -> bool:
     return hit.kind == MESSAGE and _QUESTION.fullmatch(hit.row["text"]) is not None
 
 
-_OF_ASKING = re.compile(r"\b(?:ask\w*|question\w*|wonder\w*|want to know|idea|advice|help)\b", re.IGNORECASE)
-_QUESTION = re.compile(r"[^.!?\n]+\?+\s*")
-_IMAGINED_QUESTION = re.compile(
+_OF_ASKING = lazy_compile(r"\b(?:ask\w*|question\w*|wonder\w*|want to know|idea|advice|help)\b", re.IGNORECASE)
+_QUESTION = lazy_compile(r"[^.!?\n]+\?+\s*")
+_IMAGINED_QUESTION = lazy_compile(
     r"\b(?:if|would|could|imagine|wish|dream|think\w*|consider\w*|plan\w*|idea|want)\b", re.IGNORECASE
 )
 
 
 # The whole message is one sentence. What somebody only thinks about is not so.
-_IMAGINED = re.compile(
+_IMAGINED = lazy_compile(
     r"\W*(?:imagine(?: if)? (?:i|we)\b|(?:if (?:i|we) (?:ever )?(?:won|had|were|was|could|got|bought|moved)"
     r"|(?:were|had) (?:i|we))\b[^.!?]*\b(?:i|we)(?:'d| would| should|d)\b|(?:if (?:i|we) ever|one day)\b"
     r"|(?:(?:i'm|im|i am|i've been|been|we're) )?think(?:ing|in) (?:about|of|abt) \w+in(?:g|')?\b)[^.!?]*[.!]*$",
@@ -176,7 +177,7 @@ def newest_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     return found
 
 
-_LATEST = re.compile(r"\b(?:latest|newest|most recent)\b", re.IGNORECASE)
+_LATEST = lazy_compile(r"\b(?:latest|newest|most recent)\b", re.IGNORECASE)
 _OF_LATEST = hydration.stems("latest newest most recent")
 
 

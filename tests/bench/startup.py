@@ -23,6 +23,8 @@ from mnemolog import Memory
 from tests.bench.background import data_directory
 
 PEER = "import psycopg, pydantic"
+# A program with an engine up, up to its first answer.
+PROGRAM = "import sys; from mnemolog import Memory; Memory(sys.argv[1], user_id='ana').search('what does Ana drink?')"
 SCRIPT = str(Path(sys.executable).with_name("mnemolog"))
 
 
@@ -36,6 +38,7 @@ def commands(data_dir: Path) -> Mapping[str, Sequence[str]]:
         "search": (SCRIPT, "--data-dir", str(data_dir), "search", "what does Ana drink?", "--user", "ana"),
         "memory": (sys.executable, "-c", "from mnemolog import Memory"),
         "object": (sys.executable, "-c", "from mnemolog import Memory; Memory()"),
+        "program": (sys.executable, "-c", PROGRAM, str(data_dir)),
     }
 
 

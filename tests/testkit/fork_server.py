@@ -37,6 +37,7 @@ PRELOADED = (
     "adapters.cli.app",
     "adapters.daemon.process",
     "adapters.http.app",
+    "adapters.nats.subscribers",
     "adapters.postgres.migrate",
     "adapters.projecting.fill_process",
     "blocking",
@@ -58,6 +59,7 @@ def preload() -> None:
     for name in PRELOADED:
         importlib.import_module(f"mnemolog.{name}")
     importlib.import_module("mnemolog.adapters.cli.app").parser()
+    importlib.import_module("mnemolog.domain.extraction.forms").compile_all()
     copy_clusters()
 
 
