@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from mnemolog.domain.hydration import capitalised_names
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.mention import phrases
 from mnemolog.domain.pronouns import Found, Meant, Pronoun
 from mnemolog.domain.session import Session
@@ -133,6 +135,7 @@ def resolve(text: str, found: Found, session: Session, known: Sequence[Candidate
             others = [one for one in known if not any(one in taken for taken in meant.values())]
             before = phrases(text[: pronoun.start])
             named = any(one.names & before and one.rank(pronoun.meant) is not None for one in known)
+            named = named or _is_of_whom_nothing_is_known(text, pronoun, known)
             meant[pronoun.meant] = () if named else _referents(pronoun.meant, session, others)
             if not named and not meant[pronoun.meant]:
                 unresolved.append(pronoun)
@@ -154,6 +157,17 @@ def resolve(text: str, found: Found, session: Session, known: Sequence[Candidate
         about = (Reference(one.text, topic=focus) for one in unresolved)
         return Resolved(f"{resolved} ({focus})", (*references, *about))
     return Resolved(resolved, tuple(references))
+
+
+def _is_of_whom_nothing_is_known(text: str, pronoun: Pronoun, known: Sequence[Candidate]) -> bool:
+    """Whether it is of somebody whom the question names and who is no entity: `What does Ada take for her asthma?`"""
+    if pronoun.meant not in (Meant.HE, Meant.SHE) or _OWNED.match(text, pronoun.end) is None:
+        return False
+    names = map(normalize_name, capitalised_names(text[: pronoun.start]))
+    return any(not any(name in one.names for one in known) for name in names)
+
+
+_OWNED = lazy_compile(r"\s+(?!(?:to|at|in|on|for|with|about|from|and|or|by|of|as|if|when|that|the|an?)\b)[a-z]")
 
 
 def _with_introduced(session: Session, known: Sequence[Candidate]) -> Session:

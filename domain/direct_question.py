@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from mnemolog.domain import hydration
+from mnemolog.domain.answers import tells_name
 from mnemolog.domain.extraction.rule import form
 from mnemolog.domain.extraction.times import DAY, MONTH
-from mnemolog.domain.extraction.vocabulary import BREEDS, OCCUPATIONS, RELATIONS, VERBS
+from mnemolog.domain.extraction.vocabulary import BREEDS, OCCUPATIONS, PETS, RELATIONS, VERBS
 from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import name_key, without_questions
 
@@ -26,8 +27,9 @@ _MY = r"(?:[Mm]y|[Oo]ur) (?:(?:older|younger|elder|eldest|youngest|big|little|tw
 _RELATIVE = lazy_compile(rf"\b{_MY}(?P<kin>{KIN})\b(?!-| [A-Z])")
 # Who has a role; of a question that only mentions one, such as "Should I ask my boss?", nothing is said to be unknown.
 _ROLE = lazy_compile(
-    r"\W*(?:who|what)(?: is|'s) my (?P<kin>boss|manager|dentist|landlord|landlady|hairdresser)(?: called|'s name)?"
-    r"(?: now| currently| at the moment)?\W*",
+    r"\W*(?:who|what)(?: is|'s) my"
+    r" (?P<kin>boss|manager|doctor|gp|vet|dentist|landlord|landlady|hairdresser|grandchild|grandkid)"
+    r"(?: called|'s name)?(?: now| currently| at the moment)?\W*",
     re.IGNORECASE,
 )
 _WHOSE = lazy_compile(rf"\b{_MY}(?:{KIN}|friend|colleague|neighbou?r),? (?=[A-Z])")
@@ -52,9 +54,10 @@ _ASKED = tuple(
                 rf"[Ww]here do(?:es)? {_WHO} live",
                 rf"[Ww]here(?: is|'s) {_WHO} (?:living|based)",
                 rf"[Ww](?:hich|hat) (?:city|town|country) does {_WHO} live in",
-                rf"[Ww]hat(?: is|'s) {_WHO}'s (?:home|address)",
+                rf"[Ww]hat(?: is|'s) {_WHO}'s home",
             ),
         ),
+        ("address", "address street road avenue lane drive", (rf"[Ww]hat(?: is|'s) {_WHO}'s (?:home )?address",)),
         (
             "job",
             _JOB,
@@ -181,8 +184,11 @@ _NO_SMALL_NAME = (
     "|last|again|too|btw|lol|then|there|here|up|off|out|about|not|as|so|really"
 )
 _NAMED_SMALL = rf"(?<!'s )\b(?:KIN) (?!(?:{_NO_SMALL_NAME})\b)(?!\w+(?:ed|ing)\b)[a-z]{{3,}}"
+_DOCTORS = "doctor|gp|vet|dentist"
+_TITLED = lazy_compile(r"\b(?:[Dd]r|DR|Prof)\.? (?!who\b)\w")
 _NAME_OF = lazy_compile(
-    rf"\W*(?:[Ww]hat|[Ww]ho)(?: is|'s| was) {_MY}(?:{KIN})(?:'s (?:first )?name| called| named)?{_NOW}\W*"
+    rf"\W*(?:[Ww]hat|[Ww]ho)(?: is|'s| was) {_MY}(?:{KIN}|{_DOCTORS}|grandchild|grandkid)"
+    rf"(?:'s (?:first )?name| called| named)?{_NOW}\W*"
 )
 
 
@@ -269,6 +275,8 @@ class Direct:
         kin = "|".join(one.replace("-", "[- ]") for one in self.kin)
         if re.search(_NAMED_SO.replace("KIN", kin), text.replace("’", "'")) is not None:
             return True
+        if self.relative in _DOCTORS.split("|") and _TITLED.search(text):
+            return True
         if text == text.lower() and re.search(_NAMED_SMALL.replace("KIN", kin), text) is not None:
             return True
         via = _VIA.get(self.relative)
@@ -300,19 +308,47 @@ def direct(question: str) -> Direct | None:
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """Something of the user's or of somebody else's that a question asks for by a noun, such as a shoe size."""
+    """Something of the user's or of somebody else's that a question asks for by a noun, such as a shoe size.
+
+    `named`: it asks what it is called. `kin`: it is somebody's relative, as in "my brother's wife".
+    """
 
     said: str
     words: frozenset[str]
+    named: bool = False
+    kin: str = ""
 
     def told_in(self, text: str) -> bool:
         """Whether a text has the noun, or another for the same. A question tells nothing."""
         told = without_questions(text)
+        if self.kin:
+            return re.search(rf"\b(?:{self.kin}|{_LIKE[self.kin]})\b", told, re.IGNORECASE) is not None
         said = hydration.stems(told)
         animals = {BREEDS[breed] for breed in _BREED.findall(told.lower())}
         return self.words <= said | hydration.alike(said) | animals
 
+    def may_name(self, text: str, question: str) -> bool:
+        """Whether a text that has the noun may say what it is called, in whatever way.
 
+        >>> question = "What is my boat called?"
+        >>> thing(question).may_name("I have a boat. Name of Morag", question)
+        True
+        """
+        told = without_questions(text)
+        nouns = [one for one in _WORD.findall(told) if hydration.stem(one.lower()) in self.words]
+        if not nouns or _CALLED.search(told) or tells_name(told, question):
+            return True
+        return any(
+            re.search(rf"[A-Z][\w'-]+,?(?: is| was)? (?:my|our|the|an?) (?:\w+ )?{one}\b", told) for one in nouns
+        )
+
+
+# What the husband of a sister and so on may be called beside.
+_LIKE = {
+    **dict.fromkeys(("wife", "husband"), r"\w+[- ]in[- ]law|married|missus|hubby|spouse|wedding|partner"),
+    **dict.fromkeys(("girlfriend", "boyfriend"), r"partner|dating|seeing|going out|fianc\w+|wife|husband"),
+}
+_CALLED = lazy_compile(r"\b(?:call(?:ed|s)?|nam(?:e|ed|es|ing))\b", re.IGNORECASE)
 _BREED = lazy_compile(rf"\b({'|'.join(BREEDS)})s?\b")
 
 
@@ -323,6 +359,9 @@ def thing(question: str) -> Thing | None:
     ('my shoe size', 'my bank')
     """
     plain = question.replace("\u2019", "'")
+    if kin := _KINS_KIN.fullmatch(plain):
+        said = f"{kin['whose']} {kin['thing']}".lower()
+        return Thing(said, frozenset({hydration.stem(kin["thing"])}), kin=kin["thing"].lower())
     if counted := _MANY.fullmatch(plain):
         return Thing(f"my {counted['counted']}", hydration.question_stems(counted["counted"]))
     if not (found := _THING.fullmatch(plain) or _MINE.fullmatch(plain) or _MUCH.fullmatch(plain)):
@@ -330,7 +369,9 @@ def thing(question: str) -> Thing | None:
         return Thing(f"my {sized['worn']} size", hydration.question_stems(f"{sized['worn']} size")) if sized else None
     whose, noun = found.groupdict().get("whose") or "my", found["thing"].lower()
     words = hydration.question_stems(noun)
-    return Thing(f"{whose} {noun}", words) if words else None
+    # Whoever speaks of an animal calls it by its name, too: "Hank won't eat, he is old for a Lab".
+    named = _CALLED.search(plain) is not None and re.fullmatch(rf"(?:{PETS})s?", noun) is None
+    return Thing(f"{whose} {noun}", words, named) if words else None
 
 
 _NOUN = (
@@ -340,6 +381,10 @@ _NOUN = (
 _THING = lazy_compile(
     r"\W*(?:[Ww]hat|[Ww]ho|[Ww]hen|[Ww]hich)(?: (?:colou?r|size|make|brand|breed))?(?: is| are|'s) (?:the name of )?"
     rf"(?P<whose>(?:my|our) (?:{KIN})'s|my|our|[A-Z][\w-]*'s) {_NOUN}(?: called| named)?{_NOW}\W*"
+)
+_KINS_KIN = lazy_compile(
+    rf"\W*[Ww](?:hat|ho)(?: is|'s) (?:the name of )?(?P<whose>(?:my|our) (?:{KIN})'s)"
+    rf" (?P<thing>wife|husband|girlfriend|boyfriend)(?: called|'s name)?{_NOW}\W*"
 )
 _MUCH = lazy_compile(rf"\W*[Hh]ow (?:much|high|big) (?:is|are|was) (?P<whose>my|our) {_NOUN}{_NOW}\W*")
 _MANY = lazy_compile(

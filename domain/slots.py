@@ -263,7 +263,7 @@ _IN_JEST = form(r"\ballergic to (?:(?:my|the|all) )?{NO_FOOD}\b")
 _ANIMALS = f"(?:{PETS}|puppies|kittens|bunny|gerbil|canary|donkeys?|hens?|chickens|gecko|lizard)"
 _AN_ANIMAL = lazy_compile(rf"\b(?:an?|my|our) ({PETS})\b", re.IGNORECASE)
 _ANIMAL = lazy_compile(rf"\b({PETS})s?\b")
-_MONEY = r"[£$€]?\d{1,3}(?:[,.]?\d{3}){0,3}(?:\.\d\d)?k?"
+_MONEY = r"[£$€]?\d{1,3}(?:[,.]?\d{3}){0,3}(?:\.\d\d)?(?:k| thousand| grand)?"
 _IN_WORDS = r"(?:ten|eleven|twelve|\w{3,5}teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:[- ]\w+)?)"
 _MONTHLY = r"[£$€]?(?:\d{3,4}|\d{1,2}[,.]\d{3})\b"
 _AT_A_PLACE = lazy_compile(
@@ -331,7 +331,7 @@ SLOTS = (
         rf"\b(?:salary|wages?|pay(?: goes| went| is| rise|'s)|earn(?:s|ing)?|income|raise|day rate|pays(?: me)?|(?:i'm|im) on)\b[^.;!?]{{0,40}}?{_MONEY}"
         rf"(?! ?(?:mg|kg|%))|\b(?:i|we)(?: now)? make {_MONEY}|{_MONEY} ?/ ?(?:hr|hour|h)\b|{_MONEY}(?: \w+)? (?:an hour|per hour|a year|per year|before tax|gross|to start)\b"
         rf"|\b{_IN_WORDS}(?: and \w+(?: \w+)?| {_IN_WORDS})? (?:dollars |pounds |euros )?an hour\b|\bpa(?:y|ys|id|ying) (?:me|us) {_IN_WORDS}\b"
-        r"|\b(?:job|post|position|role|offer(?:ed)?|promoted)\b[^.;!?]{0,60}?\d\d,\d{3}\b",
+        r"|\b(?:job|post|position|role|offer(?:ed)?|promoted)\b[^.;!?]{0,60}?\d\d(?:,\d{3}| thousand| grand)\b|\bat (?:the )?[A-Z][\w-]+\b[^.;!?]{0,60}?\d\d (?:thousand|grand)\b",
         "salary wage pay paid earn raise hour gross promoted",
         "salary",
         figure=True,

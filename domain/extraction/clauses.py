@@ -311,7 +311,7 @@ _END = lazy_compile(NOT_A_TITLE + r"(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
 # A gerund with a verb after it is itself the subject: "Moving to Lisbon was hard".
 _ELLIPSIS = lazy_compile(
     r"(?:drive|rent)(?= an? )|(?:(?:just|finally|recently|also|now) )?(?:moved|relocated|started|joined|quit|left|got|accepted|handed in(?= my\b)|lost(?= (?:my|our|mum|mom|dad|nan|gran|uncle|aunt(?:ie|y)?)\b)|arrived(?= in\b)|broke up|split up|adopted|retired"
-    r"|switched|changed|declared|graduated|became|turned|went|(?:opened|launched|founded|set up)(?= (?:my|our) own\b)|bought|booked|sold|scrapped|stopped|came off|gave up|(?:put|raised|upped|bumped|lowered)(?= my\b)|been(?= (?:seeing|dating)\b)|had to(?= (?:give|rehome|put|cancel|postpone|move|push|reschedule|call off)\b))\b(?! by\b)"
+    r"|switched|changed|swapped(?= (?:the|my|our)\b)|finished(?= (?:the|my|a) (?:[a-z]+ )?course\b)|declared|graduated|became|turned|went|(?:opened|launched|founded|set up)(?= (?:my|our) own\b)|bought|booked|sold|scrapped|stopped|came off|gave up|(?:put|raised|upped|bumped|lowered)(?= my\b)|been(?= (?:seeing|dating)\b)|had to(?= (?:give|rehome|put|cancel|postpone|move|push|reschedule|call off)\b))\b(?! by\b)"
     r"|(?:(?:just|finally|recently|also|now) )?(?P<doing>moving|renting|sharing(?= an? )|starting|joining|living|working|seeing|dating|leaving|(?:flying|heading|travell?ing) to"
     r"|(?:going to|back from|off to)(?= (?-i:[A-Z])[^,;.]*(?:[,;.]|$))|off(?= (?:the|my) [a-z]{5,}\b)|planning(?= (?:an?|our|my|the) (?:trip|holiday|vacation)))\b"
     rf"(?! (?:(?:on|in|from) )?{POINT},? (?:i|we)\b)"
@@ -368,7 +368,7 @@ _JOINT = lazy_compile(
     r"|(?:,|,? (?:and|but)) (?=(?:(?:allergic|married|engaged) to|based in|studying|living in)\b)"
     r"|, (?=(?:(?:my|the) )?(?:doctor|doc|gp|consultant)(?:'s| has)? (?:just )?(?:stopped|took|taken|put|raised|lowered|cut|switched|changed)\b)"
     rf"|,? and (?=an? (?:{PETS}|{SOME_OF})(?:,| called| named) (?-i:[A-Z]))|, (?={_OFFSPRING}|new job (?:at|with) |new (?:{ROLE_WORDS} )?(?:{ONE_OF})\b)"
-    r"|,? and (?=(?:have|has|am|'m|live|work|moved(?! in\b)|started|joined|left|quit|love|hate|like|prefer|speak|study|take)\b)"
+    r"|,? and (?=(?:have|has|am|'m|live|work|moved(?! in\b)|started(?! me on\b)|joined|left|quit|love|hate|like|prefer|speak|study|take)\b)"
 )
 # What people add to a statement without making it less certain.
 _ASIDE = lazy_compile(

@@ -16,21 +16,21 @@ COST = (
     r"|internet|broadband|mobile) bill|(?:gym|club) (?:membership|fee)|(?:nursery|school|tuition|childcare) fees?"
     r"|subscription|deductible|tuition)"
 )
-_PER = r"(?:(?:an?|per|each|every) ?(?:hour|hr|day|night|week|fortnight|month|year)|/ ?(?:h|hr|hour|day|week|month|mo|year)|pcm|pw|p/?m|monthly|weekly)"
+PER = r"(?:(?:an?|per|each|every) ?(?:hour|hr|day|night|week|fortnight|month|year)|/ ?(?:h|hr|hour|day|week|month|mo|year)|pcm|pw|p/?m|monthly|weekly)"
 _NUMBER = r"\d++(?:,\d{3})*+(?:\.\d++)?+"
-_CURRENCY = (
+CURRENCY = (
     r"(?:pounds|quid|dollars|euros?|bucks|eur|usd|gbp|chf|francs|kron(?:or|er)|sek|nok|dkk|z[łl]oty(?:s|ch)?|pln|czk|rupees|yen"
     r"|pesos|rand|[£$€¥₹])"
 )
 SUM = (
-    rf"(?P<value>[£$€¥₹]? ?{_NUMBER}k?(?: ?{_CURRENCY})?"
-    rf"(?: ?{_PER}| each)?)"
+    rf"(?P<value>[£$€¥₹]? ?{_NUMBER}k?(?: ?{CURRENCY})?"
+    rf"(?: ?{PER}| each)?)"
 )
 MONEY = SUM + (
     r"(?=$|[,.](?!\d)|[!;:(]| (?:now|again|and|but|which|because|since|from|starting|as of|in|this|next|already|at the moment|with"
     r"|after|btw|before|net|gross|plus|including|so|tbh)\b)"
 )
-RATE = rf"(?P<value>[£$€¥₹]? ?{_NUMBER}(?: ?{_CURRENCY})? (?:an?|per) (?P<unit>day|hour|hr)\b)"
+RATE = rf"(?P<value>[£$€¥₹]? ?{_NUMBER}(?: ?{CURRENCY})? (?:an?|per) (?P<unit>day|hour|hr)\b)"
 PHONE = r"(?P<value>\+?\(?\d[\d ()/-]{5,18}\d)(?=$|[,.!;]| (?:now|if|from|in|btw|just|so|for|and)\b)"
 EMAIL = r"(?P<value>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
 
@@ -57,8 +57,14 @@ def cost_over(said: Said) -> Sequence[Candidate]:
 
 def raised(said: Said) -> Sequence[Candidate]:
     """What the author is paid since a raise."""
-    what = "hourly_rate" if re.search(r"\b(?:hour|hr)$", said.match["value"]) else "salary"
-    return (replace(_figure(said, what), changes=True),)
+    return [replace(one, changes=True) for one in earned(said)]
+
+
+def earned(said: Said) -> Sequence[Candidate]:
+    return (_figure(said, "hourly_rate" if _HOURLY.search(said.match["value"]) else "salary"),)
+
+
+_HOURLY = lazy_compile(r"\b(?:hour|hr)$")
 
 
 def rate(said: Said) -> Sequence[Candidate]:

@@ -10,7 +10,7 @@ from uuid import UUID
 from sqlalchemy import Select, select
 
 from mnemolog.domain import direct_question, hydration, ranking, state
-from mnemolog.domain.direct_question import Direct
+from mnemolog.domain.direct_question import Direct, Thing
 from mnemolog.domain.entity import ME
 from mnemolog.domain.first_person import in_first_person
 from mnemolog.domain.lazy_regex import lazy_compile
@@ -255,8 +255,13 @@ async def _untold_thing(asked: Asked, hits: Sequence[Hit]) -> tuple[str, ...]:
     thing = direct_question.thing(asked.question.text)
     if thing is None or asked.question.vector is None:
         return ()
-    if _is_told(asked, hits) or any(thing.told_in(hit.text) for hit in hits):
+    having = [hit.text for hit in hits if thing.told_in(hit.text)]
+    if having and thing.named and not await _may_be_named(asked, thing, having):
+        return (f"{thing.said}'s name",)
+    if _is_told(asked, hits) or having:
         return ()
+    if thing.kin:
+        return (thing.said,)
     if any(hit.kind == TODO for hit in hits) and asks_for_todos(asked.question.text):
         return ()
     at = (asked.connection, asked.viewer, asked.among)
@@ -264,6 +269,14 @@ async def _untold_thing(asked: Asked, hits: Sequence[Hit]) -> tuple[str, ...]:
     if max(nearest.values(), default=0.0) >= asked.question.calibration.question_floor:
         return ()
     return (thing.said,)
+
+
+async def _may_be_named(asked: Asked, thing: Thing, having: Sequence[str]) -> bool:
+    """Whether anything that has the noun may say what the thing is called."""
+    found = await full_text.search(asked.connection, asked.among, asked.viewer, thing.said, FEWEST)
+    said = await conversation.found(asked.connection, asked.viewer, found.scores.keys())
+    texts = {*having, *(row["text"] for row in said.values())}
+    return any(thing.may_name(text, asked.question.text) for text in texts)
 
 
 async def _called(asked: Asked, name: str) -> tuple[bool, frozenset[str]]:

@@ -169,6 +169,8 @@ def test_a_name_in_the_question_is_what_its_pronoun_is_about() -> None:
     session = said(("Marta called", [MARTA]))
 
     assert not meant("Does Ana like her job?", session)
+    assert not meant("What does Ada take for her asthma?", session)  # Nothing is known of Ada yet.
+    assert meant("Did Ada call her?", session) == {"her": "Marta"}
     assert meant("Does she know Ana?", session) == {"she": "Marta"}
     assert meant("Does Berlin suit her?", session) == {"her": "Marta"}
 

@@ -20,6 +20,9 @@ from mnemolog.domain.direct_question import direct, thing
         ("What's Yusuf's birthday?", "Yusuf's birthday"),
         ("What is my mother's phone number?", "my mother's phone number"),
         ("Where does my older brother live?", "my brother's home"),
+        ("What's Otto's address?", "Otto's address"),
+        ("What is my doctor's name?", "my doctor"),
+        ("What is my grandchild's name?", "my grandchild"),
         ("How much does Otto earn?", "Otto's pay"),
         ("What does my sister earn?", "my sister's pay"),
         ("Which university did Otto go to?", "Otto's university"),
@@ -49,6 +52,7 @@ def test_what_is_asked_is_said_in_few_words(question: str, said: str) -> None:
     "question",
     [
         "Should I ask my boss?",
+        "When is my grandchild due?",
         "Where do I live?",
         "Where did Eva live before?",
         "Where does Ana's manager live?",
@@ -180,6 +184,12 @@ def test_a_question_asks_for_something_by_a_noun(question: str, said: str) -> No
     assert not found.told_in(f"What about {said}?")
 
 
+def test_an_animal_is_called_by_its_name_without_a_word_for_it() -> None:
+    dog = thing("What is our dog called?")
+    assert dog
+    assert not dog.named
+
+
 def test_a_breed_is_a_word_for_an_animal() -> None:
     dogs = thing("How many dogs do I have?")
     assert dogs
@@ -199,3 +209,50 @@ def test_a_breed_is_a_word_for_an_animal() -> None:
 )
 def test_a_question_asks_for_nothing_by_a_noun(question: str) -> None:
     assert thing(question) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "may_name"),
+    [
+        ("The boat is called Morag", True),
+        ("We have a boat. Her name is Morag", True),
+        ("Our boat Morag leaks", True),
+        ("Morag, our boat, leaks", True),
+        ("Morag leaks", True),
+        ("The boat leaks again", False),
+        ("I took the boat out with Tom", False),
+    ],
+)
+def test_a_text_that_has_the_noun_may_say_what_the_thing_is_called(text: str, *, may_name: bool) -> None:
+    question = "What is my boat called?"
+    boat = thing(question)
+    assert boat
+    assert boat.named
+    assert boat.may_name(text, question) is may_name
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("My brother's wife Eva came", True),
+        ("My sister-in-law Eva came", True),
+        ("My brother got married", True),
+        ("My brother Memo is not a match", False),
+        ("Chayo's husband is back", False),
+    ],
+)
+def test_the_wife_of_a_brother_is_told_by_her_own_words(text: str, *, told: bool) -> None:
+    wife = thing("What is my brother's wife called?")
+    assert wife
+    assert wife.said == "my brother's wife"
+    assert wife.told_in(text) is told
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [("dr naylor rang", True), ("My doctor is Dr. Lee", True), ("The doctor rang. Rex barked", False)],
+)
+def test_a_doctor_may_be_called_by_the_title(text: str, *, named: bool) -> None:
+    doctor = direct("What is my doctor's name?")
+    assert doctor
+    assert doctor.names_them(text) is named

@@ -212,6 +212,7 @@ def test_a_question_asks_for_none(question: str) -> None:
         ("How much do I weigh?", "94.5 this morning, on a scale that works", True),
         ("How much do I weigh?", "The scale says 210 and I believe it", True),
         ("How much do I weigh?", "The pain is at 10 on a scale of 12", False),
+        ("What do I earn?", "I got it, head chef at the Imperial, 52 thousand", True),
         ("What car do I have?", "Tilly sat in the car and cried", False),
     ],
 )

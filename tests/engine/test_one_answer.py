@@ -684,6 +684,28 @@ async def test_what_no_message_has_a_word_for_is_said_to_be_unknown(model: Engin
         assert list((await ana.asks(question)).unknown) == unknown, question
 
 
+async def test_what_nobody_called_by_a_name_is_said_to_have_none(model: Engine, user: str) -> None:
+    ana = Teller(model, user)
+    for text in (
+        "The bank wants to talk about the loan.",
+        "I rowed the boat to the island, its name is Morag.",
+        "The doctor rang me back.",
+        "My brother Memo came over for dinner.",
+        "Ada rang, she is home in Leith.",
+    ):
+        await ana.says(text, speaker="")
+    await model.settled(60)
+    for question, unknown in (
+        ("What is the name of my bank?", ["my bank's name"]),
+        ("What is my boat called?", []),
+        ("What is my doctor's name?", ["my doctor"]),
+        ("What is my brother's wife called?", ["my brother's wife"]),
+        ("What is my brother called?", []),
+        ("What is Ada's address?", ["Ada's address"]),
+    ):
+        assert list((await ana.asks(question)).unknown) == unknown, question
+
+
 async def test_a_relative_whom_no_message_mentions_is_not_unknown_if_the_question_is_about_somebody_else(
     model: Engine, user: str
 ) -> None:

@@ -2106,3 +2106,46 @@ def test_the_only_medication_may_be_called_the_tablet(
 )
 def test_a_medication_may_be_added(text: str, expected: list[str]) -> None:
     assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Bisoprolol is back to 2.5", ["bisoprolol_dose 2.5"]),
+        ("Metoprolol is up to 50 twice a day", ["metoprolol_dose 50 twice a day"]),
+        ("They've put the bisoprolol back to 2.5 mg.", ["bisoprolol_dose 2.5 mg"]),
+        ("Bisoprolol went from 5 to 2.5 now", ["bisoprolol_dose 2.5"]),
+        (
+            "The bisoprolol was making me dizzy so they stopped it.",
+            ["-medication bisoprolol", "-bisoprolol_dose *"],
+        ),
+        (
+            "The doctor stopped my bisoprolol and started me on ramipril 5 mg",
+            ["-medication bisoprolol", "medication ramipril", "ramipril_dose 5 mg"],
+        ),
+        ("Swapped the bisoprolol for ramipril", ["-medication bisoprolol", "medication ramipril"]),
+        ("Finished the course of amoxicillin", ["-medication amoxicillin", "-amoxicillin_dose *"]),
+        ("I put the ramipril to one side.", []),
+        ("My ramipril went to waste", []),
+        ("Finished the course.", []),
+    ],
+)
+def test_a_dose_may_be_as_before_and_a_medication_over_in_other_words(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I earn 58k.", ["salary 58k"]),
+        ("I make 3,200 a month now", ["salary 3,200 a month"]),
+        ("I earn £2,400 a month before tax", ["salary £2,400 a month"]),
+        ("I make 1,000 cupcakes a week.", []),
+        ("I make 100 km a day.", []),
+        ("I make 2000 now.", []),
+        ("I eat fish now.", ["-diet_plan vegetarian", "-diet_plan vegan", "-diet_plan plant-based"]),
+        ("I eat fish now and then.", []),
+    ],
+)
+def test_pay_and_food_in_other_words(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
