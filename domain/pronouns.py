@@ -7,6 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import UNSPACED
 
 
@@ -120,7 +121,7 @@ LONGEST_ELLIPSIS = 8
 """Words. A longer text is complete, whatever it begins with."""
 _READ = 2000
 _CONJUNCTION = 3  # letters
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_WORD = lazy_compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import UNSPACED, normalize_name
 
 
@@ -232,9 +233,9 @@ INTERJECTIONS = "ach ah aha ay eh er hm oh oj ooh oy uh um а ах о ой ох 
 # A marker is at or near the beginning of a message.
 _READ = 2000
 # A comma separates clauses, too: "okay, by the way, ...".
-_CLAUSES = re.compile(r"[.,:;!?¡¿…。、，！？\n—–()]+")
+_CLAUSES = lazy_compile(r"[.,:;!?¡¿…。、，！？\n—–()]+")
 # "Let's" as people write it.
-_LETS, _LETS_WRITTEN = re.compile(r"\blet's\b"), "(?:let's|lets|let us)"
+_LETS, _LETS_WRITTEN = lazy_compile(r"\blet's\b"), "(?:let's|lets|let us)"
 
 
 def _pattern(phrases: Sequence[str], leads: str) -> re.Pattern[str]:
