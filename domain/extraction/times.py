@@ -248,7 +248,8 @@ def is_time(text: str) -> bool:
 def point(phrase: str, at: datetime, *, future: bool = False) -> datetime | None:
     """The start of the day, month or year that a phrase names; None for a date that does not exist.
 
-    A month or day without a year is the last one before the message; with `future`, or after "next", the next one.
+    A month or day without a year is the last one before the message; with `future`, or after "next", the next one. The
+    month of the message itself is this one, if it does not follow "next" or "last".
     """
     said = phrase.lower().removeprefix("the ")
     today = _day(at)
@@ -400,7 +401,14 @@ def _named(found: re.Match[str], day: datetime, future: bool) -> datetime:
         return _season(unit, day, sign=sign)
     if sign < 0 and _month(unit) == day.month:
         return day.replace(year=day.year - 1, day=1)
-    return _calendar(day, None, _month(unit), 1, future=sign > 0 or (sign == 0 and future))
+    if sign > 0:
+        return _calendar(day, None, _month(unit), 1, future=True)
+    return _in_month(day, None, _month(unit), future=future and sign == 0)
+
+
+def _in_month(day: datetime, year: str | None, month: int, *, future: bool) -> datetime:
+    """The start of a month; who says in May what they will do in May means that one."""
+    return _calendar(day, year, month, 1, future=future and month != day.month)
 
 
 def _weekend(day: datetime, sign: int) -> datetime:
@@ -507,7 +515,7 @@ _RESOLVERS: tuple[tuple[str, _Resolver], ...] = (
     ),
     (
         rf"({MONTH})(?:,? (\d{{4}}))?",
-        lambda it, day, future: _calendar(day, it[2], _month(it[1]), 1, future=future),
+        lambda it, day, future: _in_month(day, it[2], _month(it[1]), future=future),
     ),
     (r"((?:19|20)\d\d)", lambda it, day, future: day.replace(year=int(it[1]), month=1, day=1)),
 )

@@ -1646,6 +1646,12 @@ def test_several_pets_and_a_long_marriage_are_read(text: str, expected: list[str
     assert found(text) == expected
 
 
+def test_what_comes_in_the_month_of_the_message_comes_in_this_one() -> None:
+    assert found("I start at Siemens in May.") == ["works_at Siemens 2026-05-01.."]
+    assert found("I start at Siemens next May.") == ["works_at Siemens 2027-05-01.."]
+    assert found("I'm moving to Leeds in May.") == ["plans to move to Leeds"]
+
+
 def test_who_has_a_role_from_a_month_on_does_not_have_it_yet() -> None:
     assert found("Dr Lindqvist is my supervisor from June.") == ["supervisor Dr Lindqvist 2026-06-01.."]
 
@@ -2140,6 +2146,12 @@ def test_a_dose_may_be_as_before_and_a_medication_over_in_other_words(text: str,
         ("I earn 58k.", ["salary 58k"]),
         ("I make 3,200 a month now", ["salary 3,200 a month"]),
         ("I earn £2,400 a month before tax", ["salary £2,400 a month"]),
+        ("I get a raise! I'm on 61k now", ["salary 61k"]),
+        ("They put me on £61,000 a year", ["salary £61,000 a year"]),
+        ("My pay went up to 15,200 a month", ["salary 15,200 a month"]),
+        ("I'm on 25k steps a day", []),
+        ("I'm on 20 mg now", []),
+        ("My pay is due on 25 May", []),
         ("I make 1,000 cupcakes a week.", []),
         ("I make 100 km a day.", []),
         ("I make 2000 now.", []),
