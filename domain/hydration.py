@@ -8,7 +8,7 @@ from itertools import islice
 
 from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.mention import WORD, WORDS_READ
-from mnemolog.domain.text import normalize_name, search_terms
+from mnemolog.domain.text import ends_of, normalize_name, search_terms
 
 MAX_EDGES = 60
 """The edge cap of A §6.4. Critical edges are never cut."""
@@ -222,7 +222,7 @@ def _is_name(text: str, match: re.Match[str], after: re.Match[str] | None) -> bo
 def question_stems(text: str, names: Collection[str] = ()) -> frozenset[str]:
     """The stems of what is asked for, without the names that anchor it."""
     named = {stem(word) for name in names for word in search_terms(name)}
-    plain = _DOING.sub(r"\1 as a job", _LIVING.sub("as a job", text.replace("’", "'")))
+    plain = _DOING.sub(r"\1 as a job", _LIVING.sub("as a job", ends_of(text).replace("’", "'")))
     plain = _DOSED.sub(r"\g<drug> dose", _AVOIDING.sub("avoid", _CALLED.sub(r"\1", plain)))
     terms = search_terms(plain)
     if _ONLY_ASKING.issuperset(terms):  # `Who am I?`

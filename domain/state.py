@@ -15,7 +15,7 @@ from mnemolog.domain.extraction.extractor import extract
 from mnemolog.domain.extraction.vocabulary import ONE_OF, PARENTS, RELATIONS, SOME_OF
 from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.predicates import NEXT_TRIP, TRIP_TO, trip_of
-from mnemolog.domain.text import NOT_A_TITLE, SENTENCE_END, name_key, normalize_name, search_terms
+from mnemolog.domain.text import NOT_A_TITLE, SENTENCE_END, ends_of, name_key, normalize_name, search_terms
 
 _FIRST_PERSON = lazy_compile(r"\b(?:i|i'm|i've|i'll|me|my|mine|we|we're|we've|our|us)\b")
 _OF_ANOTHER = lazy_compile(r"(?:works|lives)\b")
@@ -202,10 +202,10 @@ def asked_past(question: str, asked_at: datetime) -> Past | None:
     'leipzig'
     >>> asked_past("Where do I live?", datetime(2026, 5, 20, tzinfo=UTC))
     """
-    plain = normalize_name(question)
+    plain = normalize_name(ends_of(question))
     if _FORMER_QUESTION.search(plain):
         return Past(name_key(" ".join(_BEFORE.split(plain, maxsplit=1)[1:]).strip(" ?.!")))
-    if spans := periods(question, asked_at) if _PAST_QUESTION.search(plain) else ():
+    if spans := periods(ends_of(question), asked_at) if _PAST_QUESTION.search(plain) else ():
         return Past(spans=tuple(spans))
     return Past(last=True) if _WHEN_IT_WAS.match(plain) else None
 

@@ -40,6 +40,17 @@ def without_questions(text: str) -> str:
     return " ".join(one for one in SENTENCE_END.split(text.strip()) if not one.endswith("?"))
 
 
+def ends_of(text: str) -> str:
+    """What rules read of a question: of one that is as long as a book, its two ends.
+
+    Some rules look for one word anywhere after another, which takes time in the square of the length.
+    """
+    return text if len(text) <= 2 * _END else f"{text[:_END]}\n{text[-_END:]}"
+
+
+_END = 1_000
+
+
 def _of_marks(name: str) -> str:
     """A name of combining marks only is not changed, unless its lower case contains a letter, as for U+0345."""
     lower = _tidy(unicodedata.normalize("NFKD", name).casefold())

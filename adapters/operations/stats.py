@@ -3,13 +3,13 @@
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
 from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import PagedRead, viewer_of
 from mnemolog.adapters.operations.results import Page, Result
-from mnemolog.events.fields import Id
+from mnemolog.events.fields import Id, Instant
 from mnemolog.projections.operations.counted import Node, Outcome, Over, Period, Wanted
 
 
@@ -26,10 +26,10 @@ class StatsRead(PagedRead):
     by: Annotated[Period, Field(description="The length of a period, in UTC, or `total` for one count of all.")] = (
         Period.DAY
     )
-    since: Annotated[
-        AwareDatetime | None, Field(description="Count from the start of the hour that contains this time.")
-    ] = None
-    until: Annotated[AwareDatetime | None, Field(description="Count the hours that begin before this time.")] = None
+    since: Annotated[Instant | None, Field(description="Count from the start of the hour that contains this time.")] = (
+        None
+    )
+    until: Annotated[Instant | None, Field(description="Count the hours that begin before this time.")] = None
     node: Annotated[Node | None, Field(description="Only operations of this node.")] = None
     op: Annotated[Id | None, Field(description="Only this operation, such as `create`.", examples=["create"])] = None
     status: Annotated[Outcome | None, Field(description="Only operations with this outcome.")] = None

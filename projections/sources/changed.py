@@ -45,9 +45,9 @@ def changes_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     `The exam was pushed to 9 May` above `The exam is on 2 May`, also if it has fewer of the question's words; and above
     a fact that the rules found in what was said before.
     """
-    if not asked.stems or (asked.past and not asked.past.last) or asks_why(asked.question.text):
+    if not asked.stems or (asked.past and not asked.past.last) or asks_why(asked.text):
         return hits
-    of_change, now = _OF_CHANGE.match(asked.question.text), _OF_NOW.search(asked.question.text) and not asked.past
+    of_change, now = _OF_CHANGE.match(asked.text), _OF_NOW.search(asked.text) and not asked.past
     found = list(hits)
     for later in [hit for hit in hits if tells_something(hit)]:
         told = [one for one in changes(later.row["text"]) if of_change or one.over or (now and not one.firm)]
@@ -60,7 +60,7 @@ def changes_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
             changed = next((hit for hit in above if was_told_before(hit, later) or not _names_place(asked, hit)), None)
         else:
             changed = next((hit for hit in before if _is_changed_by(asked, hit, later, told)), None)
-        if changed and _WHETHER.match(asked.question.text):
+        if changed and _WHETHER.match(asked.text):
             changed = _best_of_same_names(asked, changed, found[: found.index(later)])
         if changed:
             found.remove(later)
@@ -71,7 +71,7 @@ def changes_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
 def _is_over(asked: Asked, told: Sequence[Change]) -> bool:
     """Whether it says that a place is given up of which a question asks that: `Am I still moving to Rome?`"""
     places = _places(asked)
-    return _WHETHER.match(asked.question.text) is not None and any(not places.isdisjoint(one.over) for one in told)
+    return _WHETHER.match(asked.text) is not None and any(not places.isdisjoint(one.over) for one in told)
 
 
 def _names_place(asked: Asked, hit: Hit) -> bool:
@@ -79,7 +79,7 @@ def _names_place(asked: Asked, hit: Hit) -> bool:
 
 
 def _places(asked: Asked) -> frozenset[str]:
-    return hydration.stems(" ".join(_WHITHER.findall(asked.question.text)))
+    return hydration.stems(" ".join(_WHITHER.findall(asked.text)))
 
 
 def _best_of_same_names(asked: Asked, changed: Hit, before: Sequence[Hit]) -> Hit:
@@ -96,7 +96,7 @@ def corrections_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
 
     If it does not say what it is about, as `*Friday`, the other stays, with the correction named behind it.
     """
-    tells_it = _told_kind(asked.question.text)
+    tells_it = _told_kind(asked.text)
     if tells_it is None:
         return hits
     found = {hit.id: hit for hit in hits}
@@ -160,9 +160,9 @@ _OF_NOW = lazy_compile(
 def _is_changed_by(asked: Asked, hit: Hit, later: Hit, told: Sequence[Change]) -> bool:
     stems = hydration.stems(hit.text)
     words = stems & asked.stems
-    of_kind = answer_kind(asked.question.text) is not None
+    of_kind = answer_kind(asked.text) is not None
     thing = (asked.stems | hydration.alike(asked.stems)) & (stems | hydration.alike(stems))
-    if _TRAVELS.search(asked.question.text) and not _OTHER_PLACE.search(later.row["text"]):
+    if _TRAVELS.search(asked.text) and not _OTHER_PLACE.search(later.row["text"]):
         thing |= _TRAVEL  # "They changed the flights" names no trip: it is the one that is asked for.
     return any(
         (one.about(thing, stems | asked.stems) and later.score >= CHANGED_THING * hit.score)
@@ -199,7 +199,7 @@ def _denies(asked: Asked, hit: Hit, later: Hit, told: Change) -> bool:
     Or which it says of `it`. What the question itself names is asked about, whatever became of it, unless it asks
     whether or when that is so.
     """
-    if _WHETHER.match(asked.question.text) and told.over & asked.stems & hydration.stems(hit.text):
+    if _WHETHER.match(asked.text) and told.over & asked.stems & hydration.stems(hit.text):
         return True
     over = told.over - asked.stems
     if not over or hit.kind == FACT:
@@ -212,7 +212,7 @@ def _denies(asked: Asked, hit: Hit, later: Hit, told: Change) -> bool:
 
 def _of_kind(asked: Asked, hit: Hit, told: Change) -> bool:
     """Whether a change is of the kind that the question asks for."""
-    question, text = asked.question.text, hit.row["text"]
+    question, text = asked.text, hit.row["text"]
     if (tells_it := told_by(question)) is not None and not tells_it(text, question):
         return False
     kind = answer_kind(question)

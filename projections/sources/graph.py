@@ -81,8 +81,8 @@ async def _find(asked: Asked) -> Found:
     )
     found = await hydrate(*at, text, seeds, asked.predicates, point, known=known, where=where)
     # `Where do I live?` is not a question about where somebody else lives.
-    anchored = bool(found.seeds) or hydration.asks_about_user(asked.question.text)
-    with_whom = _WITH_WHOM.search(asked.question.text) is not None
+    anchored = bool(found.seeds) or hydration.asks_about_user(asked.text)
+    with_whom = _WITH_WHOM.search(asked.text) is not None
     weighed = []
     for one in found.facts:
         elsewhere = (anchored and one.seed is None) or (with_whom and one.row["predicate"] == "lives_in")
@@ -123,7 +123,7 @@ def _without_own(asked: Asked, found: Hydration, weighed: Sequence[FactHit]) -> 
 
     Where the user lived is no answer to `Where did my cousin Nia live in March?`, and who that cousin is leads to one.
     """
-    ties = only_of(asked.question.text)
+    ties = only_of(asked.text)
     if not ties:
         return weighed
     user = {one.entity_id for one in found.seeds if name_key(one.said) == asked.own_name}
@@ -198,7 +198,7 @@ def _hit(row: Row, when: str, score: float, parts: Mapping[str, float]) -> Hit:
 
 def _dates_with_events(asked: Asked, found: Sequence[FactHit]) -> Sequence[FactHit]:
     """If the question is when, a date counts as much as what it is the date of: `rome_trip_date` and `next_trip`."""
-    if answer_kind(asked.question.text) is not AnswerKind.TIME:
+    if answer_kind(asked.text) is not AnswerKind.TIME:
         return found
     best = dict[tuple[UUID, str], float]()
     for one in found:
@@ -268,7 +268,7 @@ async def _no_longer(
     asked: Asked, about: Collection[UUID] | None, found: Hydration, relevant: Sequence[FactHit]
 ) -> Sequence[Hit]:
     """What has ended of exactly what is asked, though something similar holds: `Am I married?` of a new partner."""
-    if not _WHETHER.match(asked.question.text) or any(_is_named(asked, one.row["predicate"]) for one in relevant):
+    if not _WHETHER.match(asked.text) or any(_is_named(asked, one.row["predicate"]) for one in relevant):
         return []
     over = await _over(asked, about or {one.entity_id for one in found.seeds}, found)
     return [hit for hit in over if _is_named(asked, hit.row["details"]["predicate"])]
@@ -291,10 +291,10 @@ async def _over(asked: Asked, about: Collection[UUID], holding: Hydration) -> Se
     ended = [row for row in rows if _slot_of(row) not in taken]
     if not ended:
         return []
-    at = (asked.connection, asked.viewer, asked.question.text)
+    at = (asked.connection, asked.viewer, asked.text)
     found = await hydrate(*at, holding.seeds, asked.predicates, point, known=ended, where=where)
     last = {_slot(one): one for one in sorted(found.facts, key=lambda one: one.until or one.since)}
-    asks_whether = _WHETHER.match(asked.question.text) is not None
+    asks_whether = _WHETHER.match(asked.text) is not None
 
     def weight(one: FactHit) -> float:
         return 1.0 if asks_whether and _is_named(asked, one.row["predicate"]) else FORMER
@@ -312,9 +312,9 @@ async def _only_named(asked: Asked, found: Hydration) -> Sequence[Hit]:
     named = {one.entity_id: one for one in found.seeds if one.said}
     others = {id_: one for id_, one in named.items() if name_key(one.said) != asked.own_name}
     named = others or named  # "Am I still with Tom?" asks about Tom.
-    stems = hydration.question_stems(asked.question.text, [one.said for one in named.values()])
-    may_answer = others and not hydration.is_english(asked.question.text)
-    of_when = answer_kind(asked.question.text) is not None  # "When is Mia with me?" asks for more than who she is.
+    stems = hydration.question_stems(asked.text, [one.said for one in named.values()])
+    may_answer = others and not hydration.is_english(asked.text)
+    of_when = answer_kind(asked.text) is not None  # "When is Mia with me?" asks for more than who she is.
     if not named or _where(asked) or of_when or (stems and not may_answer):
         return []
     hits = []

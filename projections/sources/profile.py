@@ -44,7 +44,7 @@ async def _todos(asked: Asked) -> Found:
     hits = []
     where = asked.among.said(asked.viewer, todos.c.created_at, todos.c.source_turn_ids)
     for row in await reader.own_todos(asked.connection, asked.viewer, TodoStatus.OPEN, limit=1000, where=where):
-        score = 1.0 if asks_for_todos(asked.question.text) else asked.match(row["text"])
+        score = 1.0 if asks_for_todos(asked.text) else asked.match(row["text"])
         if score:
             hits.append(todo_hit(row, score))
     return Found(hits=hits)

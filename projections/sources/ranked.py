@@ -72,7 +72,7 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     # As the user would ask, if the question calls them by a name that they said is theirs.
     called = {name for one in answers.values() for name in one.called}
     if called:
-        text = in_first_person(asked.question.text, called)
+        text = in_first_person(asked.text, called)
         asked = replace(asked, question=replace(asked.question, text=text))
         answers = await _found(asked, sources)
     found = [answers[source] for source in sources if source in answers]
@@ -84,7 +84,7 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     unknown, untold = _unknown(asked, found, words), tuple[str, ...]()
     if not unknown and RECORDED in sources:
         hits, untold = await hits_that_tell(asked, hits)
-    named = any(one.named for one in found) or not words.isdisjoint(hydration.capitalised_words(asked.question.text))
+    named = any(one.named for one in found) or not words.isdisjoint(hydration.capitalised_words(asked.text))
     if unknown and not named and _tells_people_apart(asked, found):
         return Ranked([], unknown)
     in_order = _told_once(await settled(asked, hits))
@@ -149,8 +149,8 @@ _PUNCTUATION = '.,;:!?()"“”'
 def _unknown(asked: Asked, found: Sequence[Found], words: frozenset[str]) -> Sequence[str]:
     """The names in the question that no entity bears and nothing found mentions."""
     unborne = [one.unborne for one in found if one.unborne is not None]
-    names = unborne[0] if unborne else hydration.capitalised_names(asked.question.text)
-    begin = asked.question.text.split(maxsplit=1)[0]
+    names = unborne[0] if unborne else hydration.capitalised_names(asked.text)
+    begin = asked.text.split(maxsplit=1)[0]
     return [name for name in names if name != begin and not words & set(normalize_name(name).split())]
 
 
@@ -161,8 +161,8 @@ async def hits_that_tell(asked: Asked, hits: Sequence[Hit]) -> tuple[Sequence[Hi
     """
     if asked.ahead:
         return hits, () if _tells_ahead(asked, hits) else (asked.ahead.said,)
-    question = direct_question.direct(asked.question.text)
-    if question is None or (question.relative and not question.asks and direct_question.thing(asked.question.text)):
+    question = direct_question.direct(asked.text)
+    if question is None or (question.relative and not question.asks and direct_question.thing(asked.text)):
         return hits, await _untold_thing(asked, hits)
     of_user, others = await _called(asked, question.name) if question.name else (False, frozenset[str]())
     if of_user:
@@ -176,7 +176,7 @@ async def hits_that_tell(asked: Asked, hits: Sequence[Hit]) -> tuple[Sequence[Hi
     if question.relative:
         ties = [hit.row["details"] for hit in hits if hit.kind == FACT]
         tied = {tie["object"] for tie in ties if tie["object"] and tie["predicate"] in question.predicates}
-        if not tied and direct_question.asks_name(asked.question.text) and not await _is_named(asked, question, hits):
+        if not tied and direct_question.asks_name(asked.text) and not await _is_named(asked, question, hits):
             return [hit for hit in hits if question.speaks_of(hit.text, names)], (question.said,)
         names |= tied
         called = (hit.row["text"] for hit in hits if question.speaks_of(hit.row["text"], ()))
@@ -192,7 +192,7 @@ async def hits_that_tell(asked: Asked, hits: Sequence[Hit]) -> tuple[Sequence[Hi
         kept = [hit.lowered("other_kin", OTHER_KIN) if _is_other_in_law(question, hit) else hit for hit in hits]
         return by_score(hit if hit.id in telling else hit.lowered("beside", BESIDE) for hit in kept), ()
     if not question.asks:
-        beside = [name_key(one) for one in hydration.capitalised_names(asked.question.text)]
+        beside = [name_key(one) for one in hydration.capitalised_names(asked.text)]
         if any(one in name_key(hit.text) for one in beside for hit in hits):
             return hits, ()  # "Does Memo look like my father?" is about Memo, too.
         told = [without_questions(text).casefold() for text in await _texts_of_kin(asked, question)]
@@ -252,7 +252,7 @@ async def _untold_thing(asked: Asked, hits: Sequence[Hit]) -> tuple[str, ...]:
         known = told or not asked.slot.slot.predicates.isdisjoint(facts)
         if not known and not any(hit.kind not in (MESSAGE, FACT, ENTITY) for hit in hits):
             return (f"my {asked.slot.slot.name}",)
-    thing = direct_question.thing(asked.question.text)
+    thing = direct_question.thing(asked.text)
     if thing is None or asked.question.vector is None:
         return ()
     having = [hit.text for hit in hits if thing.told_in(hit.text)]
@@ -262,7 +262,7 @@ async def _untold_thing(asked: Asked, hits: Sequence[Hit]) -> tuple[str, ...]:
         return ()
     if thing.kin:
         return (thing.said,)
-    if any(hit.kind == TODO for hit in hits) and asks_for_todos(asked.question.text):
+    if any(hit.kind == TODO for hit in hits) and asks_for_todos(asked.text):
         return ()
     at = (asked.connection, asked.viewer, asked.among)
     nearest = await asked.index.search(*at, asked.question.model, asked.question.vector, 1)
@@ -276,7 +276,7 @@ async def _may_be_named(asked: Asked, thing: Thing, having: Sequence[str]) -> bo
     found = await full_text.search(asked.connection, asked.among, asked.viewer, thing.said, FEWEST)
     said = await conversation.found(asked.connection, asked.viewer, found.scores.keys())
     texts = {*having, *(row["text"] for row in said.values())}
-    return any(thing.may_name(text, asked.question.text) for text in texts)
+    return any(thing.may_name(text, asked.text) for text in texts)
 
 
 async def _called(asked: Asked, name: str) -> tuple[bool, frozenset[str]]:
@@ -299,7 +299,7 @@ def _is_namesake(fact: Hit, name: str, others: Collection[str]) -> bool:
 
 def _tells_people_apart(asked: Asked, found: Sequence[Found]) -> bool:
     """Whether an unknown name is somebody else's: entities are known, and the question is not about the user."""
-    return any(one.unborne is not None for one in found) and not hydration.asks_about_user(asked.question.text)
+    return any(one.unborne is not None for one in found) and not hydration.asks_about_user(asked.text)
 
 
 async def _outlived(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -402,7 +402,7 @@ async def _superseded(asked: Asked, hits: Sequence[Hit]) -> Mapping[str, str]:
     """What superseded each hit: a contradiction, a later statement about the same state, or a fact about it."""
     by = {hit.id: str(newer) for hit in hits if (newer := hit.row.get("contradicted_by"))}
     hits = [hit for hit in hits if not hit.origin.external]  # What comes from outside supersedes nothing.
-    if not (states := state.asked_states(asked.question.text)):
+    if not (states := state.asked_states(asked.text)):
         return by
     said = [
         one

@@ -57,7 +57,7 @@ async def _hits(asked: Asked) -> Sequence[Hit]:
     if asked.threshold is not None:
         pool = {id_ for id_ in pool if found.near.get(id_, -1.0) >= asked.threshold}
     at = asked.asked_at or asked.point.valid_at
-    scores = relevance(asked.question.text, found, pool, at, present=asked.present)
+    scores = relevance(asked.text, found, pool, at, present=asked.present)
     best = sorted(scores, key=lambda id_: (-scores[id_], id_))[: 2 * asked.limit]
     messages = {one.id for run in found.runs for one in run}
     remembered_ids = {UUID(int=id_) for id_ in best if id_ not in messages}

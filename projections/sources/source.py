@@ -19,7 +19,7 @@ from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.ranking import DEFAULT, Cutoff, Profile
 from mnemolog.domain.slots import Wanted, wanted_slot
 from mnemolog.domain.state import Past, asked_past, asks_of_present
-from mnemolog.domain.text import name_key
+from mnemolog.domain.text import ends_of, name_key
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.memories.filters import Candidates
@@ -71,9 +71,14 @@ class Asked:
         return not self.kinds or kind in self.kinds
 
     @cached_property
+    def text(self) -> str:
+        """The question as rules read it; words and meaning are those of the whole."""
+        return ends_of(self.question.text)
+
+    @cached_property
     def stems(self) -> frozenset[str]:
         """The stems of what it asks for."""
-        return hydration.question_stems(self.question.text)
+        return hydration.question_stems(self.text)
 
     @cached_property
     def own_name(self) -> str:
@@ -83,27 +88,27 @@ class Asked:
     @cached_property
     def about_user(self) -> bool:
         """Whether it asks about the user."""
-        return hydration.asks_about_user(self.question.text)
+        return hydration.asks_about_user(self.text)
 
     @cached_property
     def present(self) -> bool:
         """Whether it asks for what is so now, or does not say of which time."""
-        return asks_of_present(self.question.text)
+        return asks_of_present(self.text)
 
     @cached_property
     def past(self) -> Past | None:
         """The time that it asks for, if that is past."""
-        return asked_past(self.question.text, self.now)
+        return asked_past(self.text, self.now)
 
     @cached_property
     def slot(self) -> Wanted | None:
         """What it asks for again and again, such as the user's home, if it is that."""
-        return wanted_slot(self.question.text)
+        return wanted_slot(self.text)
 
     @cached_property
     def ahead(self) -> Ahead | None:
         """What it asks for that is to come, if it does."""
-        return asked_ahead(self.question.text)
+        return asked_ahead(self.text)
 
     @property
     def now(self) -> datetime:

@@ -26,8 +26,8 @@ def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     """
     if asked.slot is None or asked.ahead or not (told := _telling(asked, asked.slot, hits)):
         return hits
-    slot, since = asked.slot.slot, _SINCE.search(asked.question.text) is not None
-    began = _BEGAN.search(asked.question.text) is not None
+    slot, since = asked.slot.slot, _SINCE.search(asked.text) is not None
+    began = _BEGAN.search(asked.text) is not None
     lately = not (since or began or asked.past)
     if lately and (newer := _newer_facts(asked, asked.slot, told, hits)):
         best = hits[0].score
@@ -41,7 +41,7 @@ def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
         first = min(told, key=lambda hit: (-shared[hit.id], hit.date))
     elif began:
         first = min(told, key=lambda hit: hit.date)
-    elif lately and _WAS.search(asked.question.text):
+    elif lately and _WAS.search(asked.text):
         first = max(told, key=lambda hit: (hit.score, hit.date))  # "What did the agency pay me?" names no time.
         if first.score < AS_GOOD * hits[0].score:
             return hits
@@ -49,7 +49,7 @@ def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
         first = max(told, key=lambda hit: hit.date)
         if slot.name == "employer" and not asked.past:
             first = _job_beside(first, told)
-    marks = slot.figure and lately and not _WAS.search(asked.question.text)
+    marks = slot.figure and lately and not _WAS.search(asked.text)
     best, found = first.score, list[Hit]()
     for hit in hits:
         one = hit if hit.kind != MESSAGE or hit.id in ids or asked.slot.of_other else no_answer(hit)

@@ -72,7 +72,7 @@ def best_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
 
 def introduced_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     """Asked who somebody is, the first message that says it above the others: `my brother's wife Eva came`."""
-    name = asked_who(asked.question.text)
+    name = asked_who(asked.text)
     if name is None or not hits or hits[0].kind != MESSAGE:
         return hits
     found = [hit for hit in hits if tells_something(hit) and introduces(name, hit.row["text"])]
@@ -87,7 +87,7 @@ def users_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
 
     `You could live in Spain` does not tell where somebody lives.
     """
-    if not asked.about_user or _SAID_BY_AGENT.search(asked.question.text):
+    if not asked.about_user or _SAID_BY_AGENT.search(asked.text):
         return hits
 
     def is_by_agent(hit: Hit) -> bool:
@@ -98,7 +98,7 @@ def users_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
 
 def earnest_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     """What is only imagined counts less, unless the question asks for that: `If I won I would buy a Jaguar`."""
-    if _IMAGINED_QUESTION.search(asked.question.text):
+    if _IMAGINED_QUESTION.search(asked.text):
         return hits
 
     def is_imagined(hit: Hit) -> bool:
@@ -109,7 +109,7 @@ def earnest_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
 
 def tellings_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     """What the user asked counts less, unless the question is about that: `Is it too late to change my topic?`"""
-    if _OF_ASKING.search(asked.question.text):
+    if _OF_ASKING.search(asked.text):
         return hits
     return by_score(hit.lowered("asks", ASKING) if _only_asks(hit) else hit for hit in hits)
 
@@ -140,7 +140,7 @@ def answers_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
 
     So does a fact that is a date, if the question is who: that of a trip may tell where.
     """
-    question = asked.question.text
+    question = asked.text
     if (tells_it := told_by(question)) is None:
         return hits
 
@@ -157,7 +157,7 @@ def newest_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
 
     They have the same words of the question, most of it: `The choir is on Tuesdays`, `The choir is on Thursdays now`.
     """
-    question = asked.question.text
+    question = asked.text
     latest = _LATEST.search(question) is not None
     stems = asked.stems - _OF_LATEST if latest else asked.stems
     if not stems or (not latest and (not asked.present or asked.past)):

@@ -1,6 +1,7 @@
 """What a search and a context cost, counted: rows whose MAC is checked, and statements."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -190,3 +191,14 @@ async def test_three_bullets_among_hundreds_of_memories_take_few_statements_and_
     assert 0 < len(answer.hits) <= 3
     assert len(rows) <= 25
     assert sum(rows) <= 450
+
+
+@pytest.mark.parametrize("words", ["I am ", "did I ", "who is "])
+async def test_a_question_as_long_as_a_book_is_answered_in_seconds(engine: Engine, user: str, words: str) -> None:
+    """Rules that look for one word anywhere after another took minutes, in which nobody else was answered."""
+    ana, question = Person(engine, user), words * 15_000
+    await ana.says("I moved to Lisbon")
+    began = time.monotonic()
+    await ana.finds(question)
+    await engine.reads.context(ana.viewer, ContextRequest(query=question))
+    assert time.monotonic() - began < 15

@@ -42,3 +42,14 @@ async def test_it_is_refused_on_the_command_line(engine: Engine, user: str) -> N
     words = ("fact", "add", "me", "birthday", "31 February")
     ran = await mnemolog(engine.settings.directory, *words, "-u", user, "--json")
     assert (ran.code, ran.value["error"]["field"]) == (2, "object")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("since", "0001-01-01T00:00:00+14:00"), ("until", "9999-12-31T23:59:59-12:00")]
+)
+async def test_a_time_that_utc_does_not_have_is_refused_where_operations_are_counted(
+    api: Api, field: str, value: str
+) -> None:
+    refused = await api.get("/v1/stats", 422, **{field: value})
+    assert refused["error"]["field"] == field
+    assert refused["error"]["fix"]
