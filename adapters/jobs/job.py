@@ -16,8 +16,16 @@ from mnemolog.events.envelope import StreamId
 
 MAX_ATTEMPTS = 8
 TIMEOUT_SECONDS = 3600.0
+
+
+class Overtaken(Exception):
+    """What a job was made from has changed, and projections may not show that yet: it decides again, later."""
+
+    retry_after = 10.0
+
+
 # What ends by itself, or when an operator corrects a setting: the job waits, and the attempt does not count.
-LATER = (ModelUnavailable, ModelBudgetExceeded, ModelNotAccessible)
+LATER = (ModelUnavailable, ModelBudgetExceeded, ModelNotAccessible, Overtaken)
 
 
 class Status(StrEnum):

@@ -5,10 +5,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from uuid import UUID
 
+from mnemolog.adapters.jobs.job import Overtaken
 from mnemolog.adapters.services import Services
 from mnemolog.commands.prompts import load
 from mnemolog.commands.summaries import SUMMARIES, WriteSummary
-from mnemolog.domain.errors import ModelNotAccessible, ModelOutputInvalid, ModelRequestRefused
+from mnemolog.domain.errors import ModelNotAccessible, ModelOutputInvalid, ModelRequestRefused, NotFound
 from mnemolog.domain.extract import EXTRACTIVE, extract
 from mnemolog.domain.message import full_text
 from mnemolog.domain.origin import Origin
@@ -62,8 +63,8 @@ class Draft:
 async def write(engine: Services, stream: StreamId, draft: Draft) -> None:
     """Write and record a summary, unless there is one of the same messages.
 
-    ModelUnavailable, ModelBudgetExceeded and ModelNotAccessible: the job is tried again later. NotFound if a message
-    was erased meanwhile.
+    ModelUnavailable, ModelBudgetExceeded and ModelNotAccessible: the job is tried again later. So it is with Overtaken,
+    if a message was erased or hidden meanwhile.
     """
     command = validated(
         WriteSummary,
@@ -88,7 +89,10 @@ async def write(engine: Services, stream: StreamId, draft: Draft) -> None:
         return
     summary, generation = await _made(engine, stream.tenant, draft)
     made = {**asdict(summary), "generation": generation, "mechanical": generation.model == EXTRACTIVE}
-    await engine.writes.handler.handle(SUMMARIES, command.model_copy(update=made))
+    try:
+        await engine.writes.handler.handle(SUMMARIES, command.model_copy(update=made))
+    except NotFound as hidden:
+        raise Overtaken(hidden.message) from hidden
 
 
 async def _made(engine: Services, tenant: str, draft: Draft) -> tuple[Summary, Generation]:

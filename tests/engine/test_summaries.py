@@ -11,6 +11,7 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.adapters.jobs.job import LATER, Overtaken
 from mnemolog.adapters.maintenance import summarizing, summary_writer
 from mnemolog.adapters.maintenance.summarizing import THREAD, enqueue_due, summarize
 from mnemolog.adapters.maintenance.summary_writer import Draft
@@ -177,6 +178,28 @@ async def test_a_deleted_message_is_no_longer_summarized(ana: Person) -> None:
     await talks(ana, *SAID)
     await summarized(ana)
     assert "quetzal" not in await shown(ana)
+
+
+async def test_a_message_that_is_hidden_while_it_is_summarized_delays_the_summary(
+    ana: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five failures in a row would pause summaries of this user, and a rolled back thread had as many."""
+    first, *_ = await talks(ana, "The password is quetzal", *SAID)
+    made = summary_writer._made
+
+    async def made_while_deleted(*args: Any) -> Any:
+        await ana.deletes_message(first)
+        return await made(*args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(summary_writer, "_made", made_while_deleted)
+        with pytest.raises(Overtaken):
+            await summarized(ana)
+    assert Overtaken in LATER
+    assert Overtaken.retry_after
+    await summarized(ana)
+    assert "quetzal" not in await shown(ana)
+    assert await shown(ana)
 
 
 async def test_a_reset_session_is_summarized_from_there_on(ana: Person) -> None:
