@@ -12,6 +12,7 @@ from mnemolog.domain.principal import Principal, Role
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, Happened, Meta, StreamId
 from mnemolog.events.event import Event
 from mnemolog.events.fields import Id, Tenant, Uuid
+from mnemolog.events.log import NOTHING_IGNORED, Ignored
 
 USER = "user"
 
@@ -112,8 +113,8 @@ class Decider(Generic[C, S]):
     `written` selects the events that a command appended the first time; without it, a repeated command is answered with
     the last event of its subject.
 
-    `ignored` are types of events that have a command's tags, but on which its decision does not depend as long as it
-    appends something: these are not read, but the guard covers them.
+    `ignored` are events that have a command's tags, but on which its decision does not depend as long as it appends
+    something: these are not read, but the guard covers them.
 
     `deciding` and `reading` do the same as `decide` and `tags`, in steps, if that may take long.
 
@@ -131,7 +132,7 @@ class Decider(Generic[C, S]):
     decide: Callable[[S, C], Sequence[Event]]
     written: Callable[[C, Sequence[Placed]], Sequence[Placed]] | None = None
     fresh: Callable[[C], frozenset[str]] = lambda command: frozenset()
-    ignored: Callable[[C], frozenset[str]] = lambda command: frozenset()
+    ignored: Callable[[C], Ignored] = lambda command: NOTHING_IGNORED
     unread: bool = False
     deciding: Callable[[S, C], Steps[Sequence[Event]]] | None = None
     reading: Callable[[S, C], Steps[frozenset[str]]] | None = None

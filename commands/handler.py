@@ -18,7 +18,7 @@ from mnemolog.domain.errors import ConcurrencyConflict, MnemologError
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.principal import Principal, Role
 from mnemolog.events.envelope import DEFAULT_POLICY, NewEvent, Receipt, StreamId
-from mnemolog.events.log import Append, EventLog, Guard, Outcome
+from mnemolog.events.log import NOTHING_IGNORED, Append, EventLog, Guard, Ignored, Outcome
 
 C = TypeVar("C", bound=Command)
 S = TypeVar("S")
@@ -234,16 +234,17 @@ class Handler:
     async def _drafted(self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]]) -> Draft[C, S]:
         """The draft on a new read, without the events that no command depends on as long as it appends something."""
         each = [decider.ignored(order.command) for order in orders]
-        ignored = frozenset.intersection(*each) if each else frozenset[str]()
+        types = frozenset.intersection(*(one.types for one in each)) if each else frozenset[str]()
+        ignored = Ignored(types, between=any(one.between for one in each))
         draft = await self._read_for(decider, stream, orders, ignored)
-        return await self._read_for(decider, stream, orders) if ignored and not draft.appends_all else draft
+        return await self._read_for(decider, stream, orders) if ignored.types and not draft.appends_all else draft
 
     async def _read_for(
         self,
         decider: Decider[C, S],
         stream: StreamId,
         orders: Sequence[Order[C]],
-        ignored: frozenset[str] = frozenset(),
+        ignored: Ignored = NOTHING_IGNORED,
     ) -> Draft[C, S]:
         """The draft on one read of all dependencies; the read is repeated until it contains all of them."""
         draft = Draft(decider, stream, [], Guard(frozenset(), 0), self.new_id, self._policy_version)
@@ -251,7 +252,9 @@ class Handler:
             tags = draft.guard.tags | lacking
             history, state = await self._more(decider, stream, tags, draft.history, draft.state, ignored)
             guard = Guard(tags, history[-1][0] if history else 0)
-            draft = Draft(decider, stream, history, guard, self.new_id, self._policy_version, state, whole=not ignored)
+            draft = Draft(
+                decider, stream, history, guard, self.new_id, self._policy_version, state, whole=not ignored.types
+            )
         return draft
 
     async def _more(
@@ -261,7 +264,7 @@ class Handler:
         tags: frozenset[str],
         history: Sequence[Placed],
         state: S,
-        ignored: frozenset[str] = frozenset(),
+        ignored: Ignored = NOTHING_IGNORED,
     ) -> tuple[Sequence[Placed], S]:
         """The history and the state that follows from it, with all events that have one of these tags."""
         known = [seq for seq, _ in history]

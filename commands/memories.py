@@ -32,6 +32,7 @@ from mnemolog.domain.origin import Origin
 from mnemolog.domain.text import same_text
 from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event, memory_tag, sources_of
+from mnemolog.events.log import NOTHING_IGNORED, Ignored
 from mnemolog.events.memory import LinkReverted, MemoriesLinked, key_tag, text_tag
 
 __all__ = [
@@ -125,10 +126,18 @@ def _fresh(command: MemoryCommand) -> frozenset[str]:
     return tags(Memories(), command) if plain and len(command.reads()) == 1 else frozenset()
 
 
-def _ignored(command: MemoryCommand) -> frozenset[str]:
-    """A new memory has no links yet, and those of its neighbours with others change nothing about its own."""
+def _ignored(command: MemoryCommand) -> Ignored:
+    """A new memory has no links yet, and those of its neighbours with others change nothing about its own; nor do links
+    with others about that of two memories. What becomes of a memory as a whole does not depend on its links.
+    """
+    if isinstance(command, LinkMemories):
+        return Ignored(_LINKS, between=True)
     new = type(command) is CreateMemory and not command.key and not command.merge_similar
-    return frozenset({MemoriesLinked.type_name(), LinkReverted.type_name()}) if new else frozenset()
+    return Ignored(_LINKS) if new or isinstance(command, _AS_A_WHOLE) else NOTHING_IGNORED
+
+
+_LINKS = frozenset({MemoriesLinked.type_name(), LinkReverted.type_name()})
+_AS_A_WHOLE = SoftDeleteMemory, ExpireMemory, ObserveUse, ChangeStatus, ConfirmMemory, MergeMemories
 
 
 MEMORIES: Decider[MemoryCommand, Memories] = Decider(

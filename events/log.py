@@ -50,6 +50,17 @@ Outcome = Receipt | MnemologError
 
 
 @dataclass(frozen=True, slots=True)
+class Ignored:
+    """Events of these `types`; with `between`, not those that carry two of the tags that are asked for."""
+
+    types: frozenset[str] = frozenset()
+    between: bool = False
+
+
+NOTHING_IGNORED = Ignored()
+
+
+@dataclass(frozen=True, slots=True)
 class Head:
     """The last event of a stream."""
 
@@ -80,12 +91,12 @@ class EventLog(Protocol):
         tags: Collection[str] = (),
         unread: bool = False,
         known: Collection[int] = (),
-        ignored: Collection[str] = (),
+        ignored: Ignored = NOTHING_IGNORED,
     ) -> Sequence[Recorded]:
         """The events of a stream with after < seq <= until and, if given, with one of `tags`.
 
-        Those at the seqs `known`, which the caller has read, are left out, and those of the types `ignored` except the
-        last event, so that its seq is known; both need `tags`.
+        Those at the seqs `known`, which the caller has read, are left out, and those `ignored` except the last event,
+        so that its seq is known; both need `tags`.
         With `unread` an event that cannot be decoded is returned as `Unread`; otherwise LogError is raised.
         """
         ...

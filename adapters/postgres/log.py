@@ -25,7 +25,7 @@ from mnemolog.domain.errors import LogError, TamperedEvent, Unstorable
 from mnemolog.events.codec import Body, Codec, PlainCipher
 from mnemolog.events.envelope import NewEvent, Receipt, Recorded, StoredEvent, StreamId
 from mnemolog.events.event import BLIND
-from mnemolog.events.log import Append, Head, Outcome
+from mnemolog.events.log import NOTHING_IGNORED, Append, Head, Ignored, Outcome
 from mnemolog.events.registry import SHREDDING
 
 BATCH = 1000
@@ -108,13 +108,13 @@ class PostgresLog:
         tags: Collection[str] = (),
         unread: bool = False,
         known: Collection[int] = (),
-        ignored: Collection[str] = (),
+        ignored: Ignored = NOTHING_IGNORED,
     ) -> Sequence[Recorded]:
         if not tags:
             found = [event async for batch in self.scan(stream, after=after, until=until) for event in batch]
             return await self.decode(found, unread=unread)
         place = {**_place(stream), "after": after, "until": END if until is None else until}
-        left_out = {"known": list(known), "ignored": list(ignored)}
+        left_out = {"known": list(known), "ignored": list(ignored.types), "between": ignored.between}
 
         async def read(connection: Connection) -> Sequence[Recorded]:
             keyed = await self._keyed(connection, stream, tags)

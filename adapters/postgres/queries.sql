@@ -231,9 +231,10 @@ LIMIT %(batch)s;
 -- Event by event, whatever the estimates: those of a young log are of no use. The last event whatever its type, so that
 -- its seq is known.
 WITH tagged AS MATERIALIZED (
-    SELECT DISTINCT seq FROM mnemolog.tags
+    SELECT seq, count(*) > 1 AS several FROM mnemolog.tags
     WHERE tenant = %(tenant)s AND stream = %(stream)s AND tag = ANY(%(tags)s::text[])
       AND seq > %(after)s AND seq <= %(until)s AND seq <> ALL(%(known)s::bigint[])
+    GROUP BY seq
 )
 SELECT event.tenant, event.stream, event.seq, event.event_id, event.type, event.version, event.tags, event.meta,
        event.occurred_at, event.recorded_at, event.data, event.link,
@@ -243,7 +244,8 @@ FROM tagged
 CROSS JOIN LATERAL (
     SELECT * FROM mnemolog.events AS one
     WHERE one.tenant = %(tenant)s AND one.stream = %(stream)s AND one.seq = tagged.seq
-      AND (one.type <> ALL(%(ignored)s::text[]) OR one.seq = (SELECT max(seq) FROM tagged)) OFFSET 0) AS event
+      AND (one.type <> ALL(%(ignored)s::text[]) OR (%(between)s::bool AND tagged.several)
+           OR one.seq = (SELECT max(seq) FROM tagged)) OFFSET 0) AS event
 ORDER BY event.seq;
 
 -- find_event --

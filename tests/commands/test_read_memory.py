@@ -31,7 +31,7 @@ from mnemolog.events.envelope import Receipt, Recorded, StreamId
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.event import Event
 from mnemolog.events.graph import EntityObserved, RelationAsserted
-from mnemolog.events.log import Append, Guard
+from mnemolog.events.log import NOTHING_IGNORED, Append, Guard, Ignored
 from tests.testkit.clock import START, Clock, ids
 from tests.testkit.events import new
 from tests.testkit.log import MemoryLog
@@ -57,7 +57,7 @@ class CountingLog(MemoryLog):
         tags: Collection[str] = (),
         unread: bool = False,
         known: Collection[int] = (),
-        ignored: Collection[str] = (),
+        ignored: Ignored = NOTHING_IGNORED,
     ) -> Sequence[Recorded]:
         self.reads += 1
         return await super().read(

@@ -1,16 +1,20 @@
 """What a write costs, counted: statements, and events that its decision reads."""
 
+import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 import pytest_asyncio
 
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.postgres.chained import ChainedRows
 from mnemolog.adapters.postgres.queries import query
+from mnemolog.domain.errors import MnemologError
 from mnemolog.events.envelope import StoredEvent
 from mnemolog.events.memory import MemoriesLinked
 from mnemolog.projections.filling import fill
@@ -88,3 +92,44 @@ async def test_a_new_memory_reads_its_neighbours_and_not_their_links(quiet: Engi
     assert len([one for one in linked if one.memory_id == memory_id]) == 5
     assert len(read) == 6, "five neighbours, and the last event that concerns one of them"
     assert len(of_the_write(sent)) <= 6
+
+
+async def test_a_link_reads_the_two_memories_and_not_their_links_with_others(quiet: Engine) -> None:
+    ana = Person(quiet, "ana")
+    hub, *spokes = [await ana.creates(letter * 8) for letter in "abcdefghijklmn"]
+    for spoke in spokes[:-1]:
+        await ana.links(hub, spoke)
+
+    with events_read() as read:
+        await ana.links(hub, spokes[-1])
+    assert [one.header.type for one in read] == ["MemoryCreated", "MemoryCreated", "MemoriesLinked"]
+
+    with events_read() as read:
+        await ana.links(hub, spokes[0], strength=0.5)
+    assert [one.header.type for one in read].count("MemoriesLinked") == 2, "of these two, and the last"
+
+    with events_read() as read:
+        await ana.deletes(hub)
+    assert [one.header.type for one in read].count("MemoriesLinked") == 1
+
+
+async def test_what_links_do_not_concern_is_decided_as_if_all_were_read(quiet: Engine) -> None:
+    ana = Person(quiet, "ana")
+    hub, *spokes = [await ana.creates(letter * 8) for letter in "abcdef"]
+    for spoke in spokes:
+        await ana.links(hub, spoke)
+
+    assert (await ana.links(hub, spokes[0])).already
+    stronger = await ana.links(hub, spokes[0], strength=0.5)
+    assert not stronger.already
+    assert (await ana.links(hub, spokes[0], strength=0.5)).already
+    await quiet.writes.undo_event(ana.stream, stronger.event_ids[0])
+    assert not (await ana.links(hub, spokes[0], strength=0.5)).already
+    await asyncio.gather(*(ana.links(hub, spoke, strength=0.4) for spoke in (*spokes, *spokes)))
+    linked = [one.payload for one in await quiet.log.read(ana.stream) if isinstance(one.payload, MemoriesLinked)]
+    assert Counter(one.to_id for one in linked if one.strength == 0.4) == Counter(spokes)
+
+    await ana.deletes(hub)
+    assert (await ana.deletes(hub)).already
+    with pytest.raises(MnemologError, match="cannot be linked"):
+        await ana.links(hub, spokes[0], strength=0.3)

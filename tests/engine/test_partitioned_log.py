@@ -533,7 +533,7 @@ EMPTY = dict.fromkeys(("events", "stream_keys", "data_keys", "used_keys"), "[]")
 HEAD = '[{"tenant":"default","stream":"user:ana","seq":1,"link":"","new_seq":2,"new_link":"","keyed":false}]'
 PRUNED: Mapping[str, Mapping[str, Any]] = {
     "read_stream": {**OF, "after": 0, "until": 9, "batch": 9},
-    "read_tagged": {**OF, "after": 0, "until": 9, "tags": ["a"], "known": [], "ignored": []},
+    "read_tagged": {**OF, "after": 0, "until": 9, "tags": ["a"], "known": [], "ignored": [], "between": False},
     "seq_at": {**OF, "at": "2026-01-01"},
     "policy_versions": OF,
     "unfit_heads": LISTS,

@@ -9,7 +9,7 @@ from mnemolog.domain.errors import ConcurrencyConflict, IdempotencyConflict, Log
 from mnemolog.events.chain import START as CHAIN_START
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Receipt, Recorded, StoredEvent, StreamId
-from mnemolog.events.log import Append, Head, Outcome
+from mnemolog.events.log import NOTHING_IGNORED, Append, Head, Ignored, Outcome
 from tests.testkit.events import stored
 
 END = 2**62
@@ -44,11 +44,13 @@ class MemoryLog:
         tags: Collection[str] = (),
         unread: bool = False,
         known: Collection[int] = (),
-        ignored: Collection[str] = (),
+        ignored: Ignored = NOTHING_IGNORED,
     ) -> Sequence[Recorded]:
         found = [event for event in self._between(stream, after, until) if event.header.seq not in known]
         wanted = [event for event in found if not tags or not set(tags).isdisjoint(event.header.tags)]
-        read = [event for event in wanted if event.header.type not in ignored or event is wanted[-1]]
+        several = {event.header.seq for event in wanted if ignored.between and len({*tags} & {*event.header.tags}) > 1}
+        kept = several | {event.header.seq for event in wanted[-1:]}
+        read = [event for event in wanted if event.header.type not in ignored.types or event.header.seq in kept]
         return [self._decoded(event, (), unread=unread) for event in read]
 
     async def head(self, stream: StreamId) -> int:

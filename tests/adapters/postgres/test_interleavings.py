@@ -40,7 +40,7 @@ from mnemolog.events.codec import Codec
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Receipt, Recorded, StreamId
 from mnemolog.events.graph import EntityObserved
-from mnemolog.events.log import Append, EventLog, Outcome
+from mnemolog.events.log import NOTHING_IGNORED, Append, EventLog, Ignored, Outcome
 from mnemolog.events.memory import MemoryCreated
 from tests.faults.checker import Acknowledged, Verdict, judge
 from tests.testkit.clock import START
@@ -94,7 +94,7 @@ class SteppedLog:
         tags: Collection[str] = (),
         unread: bool = False,
         known: Collection[int] = (),
-        ignored: Collection[str] = (),
+        ignored: Ignored = NOTHING_IGNORED,
     ) -> Sequence[Recorded]:
         await self._steps.pause(self._handler)
         return await self._log.read(stream, tags=tags, unread=unread, known=known, ignored=ignored)
