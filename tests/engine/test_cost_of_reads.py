@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import product
 from random import Random
 from typing import Any
@@ -49,11 +50,18 @@ def round_trips() -> Iterator[list[list[str]]]:
     ask_all = PipeliningConnection.ask_all
 
     async def listing(self: PipeliningConnection, questions: Sequence[Question]) -> list[Rows]:
-        found.append([statement.decode() for statement, _ in questions if isinstance(statement, bytes)])
+        if _COUNTED.get() is found:
+            found.append([statement.decode() for statement, _ in questions if isinstance(statement, bytes)])
         return await ask_all(self, questions)
 
+    token = _COUNTED.set(found)
     with patch.object(PipeliningConnection, "ask_all", listing):
         yield found
+    _COUNTED.reset(token)
+
+
+# Of the task that counts and those that it begins: jobs of other users read meanwhile.
+_COUNTED: ContextVar[list[list[str]] | None] = ContextVar("_COUNTED", default=None)
 
 
 @contextmanager
@@ -194,11 +202,19 @@ async def test_three_bullets_among_hundreds_of_memories_take_few_statements_and_
 
 
 @pytest.mark.parametrize("words", ["I am ", "did I ", "who is "])
-async def test_a_question_as_long_as_a_book_is_answered_in_seconds(engine: Engine, user: str, words: str) -> None:
+async def test_a_question_as_long_as_a_book_costs_no_more_than_its_length(
+    engine: Engine, user: str, words: str
+) -> None:
     """Rules that look for one word anywhere after another took minutes, in which nobody else was answered."""
-    ana, question = Person(engine, user), words * 15_000
+    ana = Person(engine, user)
     await ana.says("I moved to Lisbon")
-    began = time.monotonic()
-    await ana.finds(question)
-    await engine.reads.context(ana.viewer, ContextRequest(query=question))
-    assert time.monotonic() - began < 15
+
+    async def cost(times: int) -> float:
+        began = time.process_time()
+        await ana.finds(words * times)
+        await engine.reads.context(ana.viewer, ContextRequest(query=words * times))
+        return time.process_time() - began
+
+    await cost(10)
+    few, many = await cost(1_500), await cost(15_000)
+    assert many < 40 * few, "ten times as long; by the square, a hundred times"
