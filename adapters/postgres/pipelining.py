@@ -110,7 +110,20 @@ class PipeliningConnection(psycopg.AsyncConnection[Any]):
             # Postgres skipped what followed the error, but psycopg 3.3 takes the statements in it for prepared: outside
             # a transaction, whose rollback forgets them, they would fail on this connection from now on.
             self._prepared.clear()
+            self._leave_pipeline()
             raise
+
+    def _leave_pipeline(self) -> None:
+        """psycopg 3.3 stays in a pipeline that it has just entered if it is cancelled then, with nothing sent."""
+        if self._pipeline is None:
+            return
+        self._pipeline = None
+        try:
+            self.pgconn.exit_pipeline_mode()
+        except (
+            psycopg.OperationalError
+        ):  # Something was sent: nobody may take its answer for that of another statement.
+            self.pgconn.finish()
 
     async def _send(self) -> None:
         deferred, self._deferred = self._deferred, []

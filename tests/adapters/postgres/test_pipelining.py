@@ -6,6 +6,7 @@ from random import Random
 from unittest.mock import Mock
 
 import pytest
+from psycopg import waiting
 from psycopg.errors import DivisionByZero
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -211,6 +212,26 @@ async def test_tasks_that_share_a_connection_leave_it_usable(sqlalchemy: AsyncEn
         assert task.done()
         async with asyncio.timeout(60), sqlalchemy.connect() as connection:
             assert (await connection.execute(text("SELECT 1"))).scalar_one() == 1
+
+
+async def test_who_is_cancelled_at_any_step_of_a_trip_leaves_the_connection_usable(
+    driver: PipeliningConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """psycopg gives others a turn once the loop was busy for some milliseconds: here always, also as a trip begins."""
+    monkeypatch.setattr(waiting, "MAX_BUSY_TIME", 0)
+    for steps in range(40):
+        trip = asyncio.create_task(driver.ask_all([(b"SELECT 1", []), (b"SELECT 2", [])]))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        trip.cancel()
+        await asyncio.wait([trip])
+        await driver.rollback()
+        async with asyncio.timeout(10):
+            assert await driver.ask(b"SELECT 3", []) == [(3,)]
+            cursor = await driver.execute("SELECT 4")
+            assert cursor.description, "it has its answer already"
+            assert await cursor.fetchone() == (4,)
+        await driver.rollback()
 
 
 async def test_who_is_cancelled_while_a_lock_is_held_waits_for_it_no_longer(sqlalchemy: AsyncEngine) -> None:
