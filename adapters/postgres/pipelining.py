@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Self
 
 import psycopg
-from psycopg import AsyncCopy, AsyncCursor, AsyncRawCursor
+from psycopg import AsyncCopy, AsyncCursor, AsyncPipeline, AsyncRawCursor
 from psycopg.pq import TransactionStatus
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -102,6 +102,25 @@ class PipeliningConnection(psycopg.AsyncConnection[Any]):
             yield
 
     @asynccontextmanager
+    async def pipeline(self) -> AsyncIterator[AsyncPipeline]:
+        outer = self._pipeline
+        try:
+            async with super().pipeline() as pipeline:
+                yield pipeline
+        except BaseException:
+            if outer is None and self._pipeline is not None:
+                self._leave_pipeline()
+            raise
+
+    def _leave_pipeline(self) -> None:
+        """psycopg 3.3 stays in a pipeline that it has just entered if it is cancelled then, with nothing sent."""
+        self._pipeline = None
+        try:
+            self.pgconn.exit_pipeline_mode()
+        except psycopg.OperationalError:
+            self.pgconn.finish()  # Something was sent: nobody may take its answer for that of another statement.
+
+    @asynccontextmanager
     async def _one_trip(self) -> AsyncIterator[None]:
         try:
             async with self.pipeline():
@@ -110,20 +129,7 @@ class PipeliningConnection(psycopg.AsyncConnection[Any]):
             # Postgres skipped what followed the error, but psycopg 3.3 takes the statements in it for prepared: outside
             # a transaction, whose rollback forgets them, they would fail on this connection from now on.
             self._prepared.clear()
-            self._leave_pipeline()
             raise
-
-    def _leave_pipeline(self) -> None:
-        """psycopg 3.3 stays in a pipeline that it has just entered if it is cancelled then, with nothing sent."""
-        if self._pipeline is None:
-            return
-        self._pipeline = None
-        try:
-            self.pgconn.exit_pipeline_mode()
-        except (
-            psycopg.OperationalError
-        ):  # Something was sent: nobody may take its answer for that of another statement.
-            self.pgconn.finish()
 
     async def _send(self) -> None:
         deferred, self._deferred = self._deferred, []
