@@ -77,7 +77,7 @@ def require_no_control(text: str, field: str) -> None:
 
 def require_short(text: str, field: str, max_bytes: int = MAX_TEXT_BYTES) -> None:
     """InvalidInput if the text has more bytes in UTF-8, or none."""
-    size = _utf8_size(text, field)
+    size = utf8_size(text, field)
     if size > max_bytes:
         message = f"has {size:,} bytes of UTF-8, at most {max_bytes:,} are accepted"
         raise InvalidInput(message, field=field, fix="shorten the text or split it")
@@ -166,7 +166,8 @@ def _tidy(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
-def _utf8_size(text: str, field: str) -> int:
+def utf8_size(text: str, field: str) -> int:
+    """In bytes; InvalidInput if a surrogate stands alone."""
     try:
         return len(text.encode())
     except UnicodeEncodeError:

@@ -3,7 +3,7 @@
 import asyncio
 import hmac
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +22,7 @@ from mnemolog.commands.handler import Handler
 from mnemolog.domain.errors import Conflict, InvalidInput, NotFound, NotPermitted
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.principal import Principal, Role
+from mnemolog.domain.text import utf8_size
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.fields import validated
 
@@ -370,7 +371,9 @@ class _Saving:
 def _writing(opened: KnownThread, thread: Thread, place: Place, writes: Sequence[Write]) -> Mapping[str, Any]:
     """The rows of a task's writes."""
     opened.require_there(place)
-    _require_unicode([name for one in writes for name in (one.channel, one.task_path)], "channel")
+    for one in writes:
+        utf8_size(one.channel, "channel")
+        utf8_size(one.task_path, "channel")
     by_idx: dict[int, Write] = {}
     for one in writes:
         if one.idx < 0 or one.idx not in by_idx:
@@ -428,16 +431,7 @@ def _require_fit(place: Place) -> None:
             field="checkpoint_ns",
             fix="nest fewer graphs, or give their nodes shorter names",
         )
-    _require_unicode([namespace], "checkpoint_ns")
-
-
-def _require_unicode(names: Iterable[str], field: str) -> None:
-    for name in names:
-        try:
-            name.encode()
-        except UnicodeEncodeError:
-            fix = "send well-formed Unicode: a surrogate stands alone"
-            raise InvalidInput(f"{name[:60]!a} is not encodable as UTF-8", field=field, fix=fix) from None
+    utf8_size(namespace, "checkpoint_ns")
 
 
 def _busy() -> Conflict:
