@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
 
-from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
 from mnemolog.adapters.checkpoints.contents import Box, Contents, Write
 from mnemolog.adapters.checkpoints.known import Thread, box_of
 from mnemolog.adapters.checkpoints.store import QUERIES, CheckpointStore
+from mnemolog.adapters.postgres.cancellable import CancellableConnection
 from mnemolog.adapters.postgres.pool import Connection
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.adapters.postgres.roots import Roots
@@ -97,7 +97,9 @@ class Snapshot:
     async def taken(cls, postgres_dsn: str, store: CheckpointStore, stream: StreamId) -> AsyncIterator[Self]:
         """On its own connection, because the reader may be slow."""
         owner = {"tenant": stream.tenant, "stream": stream.name}
-        connection: Connection = await AsyncConnection.connect(postgres_dsn, autocommit=True, row_factory=dict_row)
+        connection: Connection = await CancellableConnection.connect(
+            postgres_dsn, autocommit=True, row_factory=dict_row
+        )
         async with connection:
             await connection.execute(_BEGIN)
             threads = await (await connection.execute(query("export_threads", QUERIES), owner)).fetchall()

@@ -15,11 +15,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapp
 from contextlib import asynccontextmanager
 from typing import Any
 
-import psycopg
 from psycopg import AsyncCursor
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
 
+from mnemolog.adapters.postgres.cancellable import CancellableConnection
 from mnemolog.adapters.postgres.pool import CONNECT_SECONDS, NOTICE_SILENCE, Connection
 from mnemolog.adapters.postgres.queries import HERE, query
 from mnemolog.domain.errors import LeaseLost
@@ -109,7 +109,7 @@ async def _end(tasks: Collection[asyncio.Future[None]]) -> None:
 async def lease_session(postgres_dsn: str) -> AsyncIterator[Lease]:
     """A session outside any pool, which the server ends when it is silent."""
     dsn = make_conninfo(postgres_dsn, connect_timeout=CONNECT_SECONDS, **NOTICE_SILENCE)
-    connection = await psycopg.AsyncConnection.connect(dsn, row_factory=dict_row, autocommit=True)
+    connection = await CancellableConnection.connect(dsn, row_factory=dict_row, autocommit=True)
     async with connection:
         await connection.execute(query("end_when_silent"), {"silence": f"{SILENCE_SECONDS}s"})
         yield Lease(connection)

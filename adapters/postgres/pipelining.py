@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Self
 
-import psycopg
-from psycopg import AsyncCopy, AsyncCursor, AsyncPipeline, AsyncRawCursor
+from psycopg import AsyncCopy, AsyncCursor, AsyncRawCursor
 from psycopg.pq import TransactionStatus
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from mnemolog.adapters.postgres.cancellable import CancellableConnection
 from mnemolog.adapters.postgres.statements import Question, Rows, Statement, Values
 from mnemolog.projections.raw_sql import Numbered, driver_of
 
@@ -21,7 +21,7 @@ NESTED = 3
 """Iterations of the loop that a query waits for others: tasks begin tasks, which ask one iteration later each."""
 
 
-class PipeliningConnection(psycopg.AsyncConnection[Any]):
+class PipeliningConnection(CancellableConnection[Any]):
     """Sends statements of one transaction in order. An error of a deferred one is raised by the statement after it.
 
     Several tasks may use it concurrently. Whoever ends the transaction or closes the connection must have awaited or
@@ -100,25 +100,6 @@ class PipeliningConnection(psycopg.AsyncConnection[Any]):
                 async with self._one_trip():
                     await self._send()
             yield
-
-    @asynccontextmanager
-    async def pipeline(self) -> AsyncIterator[AsyncPipeline]:
-        outer = self._pipeline
-        try:
-            async with super().pipeline() as pipeline:
-                yield pipeline
-        except BaseException:
-            if outer is None and self._pipeline is not None:
-                self._leave_pipeline()
-            raise
-
-    def _leave_pipeline(self) -> None:
-        """psycopg 3.3 stays in a pipeline that it has just entered if it is cancelled then, with nothing sent."""
-        self._pipeline = None
-        try:
-            self.pgconn.exit_pipeline_mode()
-        except psycopg.OperationalError:
-            self.pgconn.finish()  # Something was sent: nobody may take its answer for that of another statement.
 
     @asynccontextmanager
     async def _one_trip(self) -> AsyncIterator[None]:

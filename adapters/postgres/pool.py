@@ -15,8 +15,10 @@ from psycopg.types.json import set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from pydantic_core import from_json
 
+from mnemolog.adapters.postgres.cancellable import CancellableConnection
+
 T = TypeVar("T")
-Connection = AsyncConnection[DictRow]
+Connection = CancellableConnection[DictRow]
 Pool = AsyncConnectionPool[Connection]
 
 # Lost connections are replaced, and errors are raised: the driver's warnings are only for programs that have logging.

@@ -9,6 +9,8 @@ from contextlib import AsyncExitStack, suppress
 
 import psycopg
 import pytest
+from psycopg import waiting
+from psycopg.pq import PipelineStatus
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -128,6 +130,27 @@ async def test_no_worker_is_left_of_a_pool_whose_opening_was_cancelled(engine: E
             await (await opening).close()
         workers = [one for one in asyncio.all_tasks() - before if one.get_name().startswith("pool-")]
         assert workers == []
+
+
+async def test_one_whose_user_is_cancelled_at_any_step_of_a_pipeline_is_returned_without_it(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """psycopg gives others a turn once the loop was busy for some milliseconds: here always, also as it begins."""
+
+    async def use(connections: Pool) -> None:
+        async with connections.connection() as connection, connection.pipeline(), connection.transaction():
+            await connection.execute("SELECT 1")
+
+    monkeypatch.setattr(waiting, "MAX_BUSY_TIME", 0)
+    async with await open_pool(engine.endpoints.postgres_dsn, size=1) as connections:
+        for steps in range(40):
+            using = asyncio.create_task(use(connections))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            using.cancel()
+            await asyncio.wait([using])
+            async with connections.connection() as connection:
+                assert connection.pgconn.pipeline_status == PipelineStatus.OFF, f"{steps} steps"
 
 
 @pytest.mark.parametrize("opened", [False, True])
