@@ -4,6 +4,7 @@ import gzip
 import json
 import shutil
 import subprocess
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,15 @@ from tests.testkit.clusters import new_clusters
 DATA = Path(__file__).parent / "data"
 READS: dict[str, Any] = json.loads(DATA.joinpath("reads.json").read_text())
 ROLES = ("mnemolog_engine", "mnemolog_reader")
+AGO = datetime.now(UTC) - datetime(2026, 11, 22, 15, tzinfo=UTC)
+
+
+class Then(datetime):
+    """In the place of `datetime` in the engine's clock: the day on which it was written, as its proposals expire."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+        return datetime.now(tz) - AGO
 
 
 def restore(directory: Path) -> None:

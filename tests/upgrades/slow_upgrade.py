@@ -5,7 +5,9 @@ import sys
 from typing import Any
 
 from mnemolog import AsyncMemory
+from mnemolog.adapters import clock
 from mnemolog.projections import filling
+from tests.upgrades.former import Then
 
 PAUSE = 0.1
 
@@ -20,6 +22,7 @@ async def main(directory: str) -> None:
         await asyncio.sleep(PAUSE)
         return applied
 
+    clock.__dict__["datetime"] = Then
     filling.PORTION = 3
     filling.__dict__["_apply"] = slowly
     async with AsyncMemory(directory, durable=False, embedder="lexical") as memory:

@@ -26,10 +26,15 @@ from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.person import Person
 from tests.engine.test_streams import append
 from tests.testkit import warm
-from tests.upgrades.former import READS, restore
+from tests.upgrades.former import READS, Then, restore
 from tests.upgrades.write import read
 
 POSTGRES = {"memories", "graph", "changes", "history", "profile", "vectors"}
+
+
+@pytest.fixture(autouse=True)
+def as_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mnemolog.adapters.clock.datetime", Then)
 
 
 class Gate:
