@@ -16,6 +16,7 @@ from mnemolog.commands.erasure_requests import Erase, EraseKnown, EraseMemory, E
 from mnemolog.commands.erasure_state import KnownSubject, Written
 from mnemolog.commands.erasure_words import Ground
 from mnemolog.domain.memory import Status
+from mnemolog.events.artifacts_fold import ARTIFACT
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.event import memory_tag
 from mnemolog.events.graph import SAID
@@ -49,7 +50,9 @@ class Taken:
 def taken(state: Written, command: Erase) -> Taken:
     """What the command includes, given what was read so far."""
     if isinstance(command, EraseMessages) and command.keep_memories:
-        return Taken((), tuple(one for one in _wanted(state, command) if one in state.turns))
+        found = Taken((), tuple(one for one in _wanted(state, command) if one in state.turns))
+        files = (tag for tag in left_without_sources(state, found) if ARTIFACT.has(tag))
+        return replace(found, known=tuple(tag for tag in files if not state.known[tag].erased))
     found = _found(state, command, ())
     while command.with_survivors and found.survivors:
         found = _found(state, command, (*found.memories, *found.survivors))

@@ -112,7 +112,8 @@ async def restore_message(engine: Engine, request: OfMessage) -> Written:
 async def erase_message(engine: Engine, request: EraseMessage) -> Erased:
     """Erase a message permanently.
 
-    Destroys its text and, unless `keep_memories`, the memories that were extracted from it. This cannot be undone.
+    Destroys its text, the files that came only with it and, unless `keep_memories`, the memories that were extracted
+    from it. This cannot be undone.
     """
     command = command_of(EraseMessages, engine, request, message_ids=(request.message_id,))
     return await carried_out(engine, command, request)

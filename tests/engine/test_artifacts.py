@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -23,6 +24,7 @@ from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.adapters.export.exporting import head_of, lines
 from mnemolog.adapters.export.importing import checked, imported
+from mnemolog.adapters.maintenance.retention import retain
 from mnemolog.adapters.operations.artifacts import (
     AddArtifact,
     ArtifactDetail,
@@ -40,6 +42,7 @@ from mnemolog.commands.artifacts import DeleteArtifact
 from mnemolog.commands.erasure import EraseKnown, EraseMessages, EraseThread, EraseUser
 from mnemolog.commands.scopes import ForgetScope, Reach
 from mnemolog.domain.errors import Erased, InvalidInput, MnemologError, NotFound
+from mnemolog.domain.memory import PURGE_AFTER
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.fields import validated
 from tests.adapters.artifacts import files
@@ -398,6 +401,42 @@ async def test_a_message_that_is_too_long_becomes_an_artifact_with_a_surrogate(a
     assert artifact["source_turn_ids"] == [made.message_ids[0]]
     with pytest.raises(ValidationError, match="at most"):
         Add.model_validate({"user_id": ana.user, "messages": "x" * 9_000_000})
+
+
+@pytest.mark.spec("X07")
+@pytest.mark.parametrize("asked", [True, False], ids=["asked", "purged"])
+async def test_a_file_goes_with_the_last_message_that_it_came_with_even_if_memories_stay(
+    ana: Person, asked: bool
+) -> None:
+    """A long message is all in its file: without it, neither a retention nor a purge would end what was said."""
+    long = {"content": "Zanzibarquux is the password. " * 12_000, "message_id": f"{ana.user}-long"}
+    await add.run(ana.engine, Add.model_validate({"user_id": ana.user, "messages": [long]}))
+    [text] = await ana.engine.reads.artifacts(ana.viewer, moment=await ana.caught_up())
+    bike = await added(ana, name="bike.jpg")
+    for number in range(2):
+        attached = [{"type": "image", "url": f"artifact:{bike}"}]
+        await ana.says("My bike", turn_id=f"{ana.user}-{number}", attachments=attached)
+    going = (long["message_id"], f"{ana.user}-0")
+    kept = await ana.creates("Ana has a password", source_turn_ids=[long["message_id"]])
+
+    if asked:
+        named = {"user_id": ana.user, "message_ids": going, "keep_memories": True}
+        erasure = await erase(ana.engine, EraseMessages.model_validate(named))
+        assert erasure.extent.known == (f"artifact:{text['artifact_id']}",)
+    else:
+        for one in going:
+            await ana.deletes_message(one)
+        await ana.engine.settled(60)
+        await retain(ana.engine, now() + PURGE_AFTER + timedelta(hours=1))
+
+    with pytest.raises(Erased):
+        await read(ana, text["artifact_id"])
+    assert (await read(ana, bike)).status == "active"
+    assert (await ana.engine.reads.memory(ana.viewer, kept))["text"] == "Ana has a password"
+    assert len(await blobs(ana)) == 1
+    subject = ProofSubject(ana.stream, None, None, f"artifact:{text['artifact_id']}")
+    assert (await prove(ana.engine, subject)).holds
+    await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
 @pytest.mark.spec("X07")
