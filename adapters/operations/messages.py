@@ -81,8 +81,8 @@ async def get_message(engine: Engine, request: MessageRead) -> MessageView:
 async def delete_message(engine: Engine, request: OfMessage) -> Written:
     """Delete a message: hidden at once, and erased after 30 days unless it is restored.
 
-    Facts that rules extracted from it are hidden soon after, unless another message or someone else states them.
-    Memories that were extracted from it stay. `erase_message` destroys it.
+    Files that came only with it are hidden, too. Facts that rules extracted from it are hidden soon after, unless
+    another message or someone else states them. Memories that were extracted from it stay. `erase_message` destroys it.
     """
     return await _changed(DeleteMessage, engine, request)
 
@@ -96,7 +96,7 @@ async def delete_message(engine: Engine, request: OfMessage) -> Written:
     done="Restored",
 )
 async def restore_message(engine: Engine, request: OfMessage) -> Written:
-    """Restore a deleted message, and soon after the facts that were hidden with it."""
+    """Restore a deleted message with its files, and soon after the facts that were hidden with it."""
     return await _changed(RestoreMessage, engine, request)
 
 

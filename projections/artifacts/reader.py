@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, ColumnElement, Select, Text, and_, cast, func, literal, or_, select
+from sqlalchemy import ARRAY, ColumnElement, Select, Text, and_, any_, cast, func, literal, not_, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import ranking
@@ -25,6 +25,7 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import USER, StreamId
 from mnemolog.projections import full_text
 from mnemolog.projections.artifacts.tables import artifact_texts, artifacts
+from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.owner import OWNER, stream_of, without
 from mnemolog.projections.paging import Slice, in_pages, page_of, sliced
 from mnemolog.projections.rows import Row, fetch, stored
@@ -43,6 +44,15 @@ def seen(viewer: Viewer) -> list[ColumnElement[bool]]:
     """The conditions of every read of artifacts. One without a hash and a URL was erased."""
     there = or_(artifacts.c.sha256 != "", artifacts.c.url != "")
     return [owned(artifacts, viewer), shared(artifacts, viewer), there]
+
+
+def active(viewer: Viewer) -> ColumnElement[bool]:
+    """Neither hidden, nor come with messages that are all hidden: a file may hold the whole text of its message."""
+    came_with = [owned(messages, viewer), messages.c.message_id == any_(artifacts.c.source_turn_ids)]
+    message = select(messages.c.message_id).where(*came_with)
+    shown = message.where(messages.c.status.in_(sorted(VISIBLE))).exists()
+    hidden = message.where(messages.c.status == Status.SOFT_DELETED).exists()
+    return artifacts.c.status.in_(sorted(VISIBLE)) & or_(shown, not_(hidden))
 
 
 async def one(connection: AsyncConnection, viewer: Viewer, artifact_id: UUID) -> Row:
@@ -69,7 +79,8 @@ async def newest(
 ) -> Slice:
     """Artifacts, most recently changed first."""
     column = artifacts.c
-    statement = select(*stored(artifacts)).where(*seen(viewer), column.status == status)
+    wanted = active(viewer) if status in VISIBLE else column.status == status
+    statement = select(*stored(artifacts)).where(*seen(viewer), wanted)
     if type_ is not None:
         statement = statement.where(column.type == type_)
     if label is not None:
@@ -202,7 +213,7 @@ class TextCandidates:
     def conditions(self, viewer: Viewer) -> list[ColumnElement[bool]]:
         """As a statement over texts says it."""
         column = artifact_texts.c
-        of = [*seen(viewer), artifacts.c.status.in_(sorted(VISIBLE)), _same_artifact(), _standing(), *self.where]
+        of = [*seen(viewer), active(viewer), _same_artifact(), _standing(), *self.where]
         if self.type is not None:
             of.append(artifacts.c.type == self.type)
         found = [owned(artifact_texts, viewer), select(artifacts.c.artifact_id).where(*of).exists()]

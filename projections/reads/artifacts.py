@@ -12,7 +12,7 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.artifacts import reader
 from mnemolog.projections.paging import Slice
 from mnemolog.projections.reads.moment import NOW, Moment
-from mnemolog.projections.reads.reading import ARTIFACTS, VECTORS, Reading
+from mnemolog.projections.reads.reading import ARTIFACTS, CONVERSATION, VECTORS, Reading
 
 
 class ArtifactReads(Reading):
@@ -34,7 +34,7 @@ class ArtifactReads(Reading):
     ) -> Slice:
         """Artifacts, the most recently changed first."""
         ask = partial(reader.newest, type_=type_, status=status, label=label, limit=limit, cursor=cursor)
-        return await self._read(viewer, moment, (ARTIFACTS,), ask)
+        return await self._read(viewer, moment, (ARTIFACTS, CONVERSATION), ask)
 
     async def shown_session(self, viewer: Viewer, chat_id: str, moment: Moment = NOW) -> Session:
         """The agent's working memory of a chat, with lines that stand for the artifacts of its turns."""
@@ -60,5 +60,5 @@ class ArtifactReads(Reading):
     ) -> Sequence[Mapping[str, Any]]:
         """The texts of artifacts that answer a query, best first."""
         ask = partial(reader.search, among=among, limit=limit)
-        _, found = await self._by_meaning(viewer, moment, (ARTIFACTS, VECTORS), query, ask)
+        _, found = await self._by_meaning(viewer, moment, (ARTIFACTS, CONVERSATION, VECTORS), query, ask)
         return found

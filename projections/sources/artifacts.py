@@ -7,6 +7,7 @@ from mnemolog.domain.origin import Origin
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.artifacts import reader
 from mnemolog.projections.artifacts.tables import NAME, artifacts
+from mnemolog.projections.conversation.tables import NAME as CONVERSATION
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.sources.source import SAID, Asked, Found, Source, hit_of
 from mnemolog.projections.vectors.projector import NAME as VECTORS
@@ -52,7 +53,7 @@ async def _find(asked: Asked) -> Found:
 
 ARTIFACTS = Source(
     kinds=frozenset({ARTIFACT}),
-    projections=(NAME, VECTORS),
+    projections=(NAME, CONVERSATION, VECTORS),
     holds=_holds,
     find=_find,
     filters=SAID,

@@ -19,16 +19,18 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.jobs.job import Attempt, Payload
 from mnemolog.adapters.operations.artifacts import ArtifactDetail
+from mnemolog.adapters.operations.conversation import Add, add
 from mnemolog.commands.erasure import EraseKnown
 from mnemolog.commands.models import Completion, ImageDescription, Transcript
 from mnemolog.domain.artifact import Extraction, Refusal, TextKind
 from mnemolog.domain.errors import ModelNotAccessible, ModelOutputInvalid, ModelUnavailable
 from mnemolog.events.generation import Generation
 from mnemolog.projections.artifacts.reader import TextCandidates
+from mnemolog.projections.reads.moment import Moment
 from tests.adapters.artifacts import files
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
-from tests.engine.test_artifacts import added, read
+from tests.engine.test_artifacts import added, finds, read
 
 pytestmark = pytest.mark.spec_part("E05")
 
@@ -262,6 +264,32 @@ async def test_a_job_that_was_never_enqueued_is_found(ana: Person) -> None:
     await _find(ana.engine, tried(ana, artifact_id))
     assert (await extracted(ana, artifact_id)).extraction is Extraction.DONE
     assert [one for one in await ana.engine.jobs.list(kind=EXTRACT) if one.stream == ana.stream.name]
+
+
+@pytest.mark.spec("X02", "X03")
+async def test_a_file_that_came_only_with_deleted_messages_is_found_no_more_than_they_are(ana: Person) -> None:
+    long = {"content": "Zanzibarquux is the password. " * 12_000, "message_id": f"{ana.user}-long"}
+    await add.run(ana.engine, Add.model_validate({"user_id": ana.user, "messages": [long]}))
+    [text] = await ana.engine.reads.artifacts(ana.viewer, moment=await ana.caught_up())
+    artifact_id, before = text["artifact_id"], await ana.engine.log.head(ana.stream)
+
+    async def shown(moment: Moment | None = None) -> set[UUID]:
+        listed = await ana.engine.reads.artifacts(ana.viewer, moment=moment or await ana.caught_up())
+        return {one["artifact_id"] for one in listed}
+
+    await extracted(ana, artifact_id)
+    assert artifact_id in {UUID(hit.id) for hit in (await ana.asks("the password", kinds=["artifact"])).hits}
+    await ana.deletes_message(long["message_id"])
+    assert not await shown()
+    assert not await finds(ana, "password")
+    assert not (await ana.asks("the password", kinds=["artifact"])).hits
+    assert await shown(Moment(as_of=before)) == {artifact_id}
+    await ana.restores_message(long["message_id"])
+    assert await shown() == {artifact_id}
+    await ana.deletes_message(long["message_id"])
+    # Another message has it, too.
+    await ana.says("See above", attachments=[{"type": "file", "url": f"artifact:{artifact_id}"}])
+    assert await shown() == {artifact_id}
 
 
 @pytest.mark.spec("X07")
