@@ -31,10 +31,13 @@ class Clause:
     amends: bool = False
 
 
+def beginning(text: str) -> str:
+    """The sentences of a message that are read."""
+    return text if len(text) <= LONGEST else text[: max(text.rfind(end, 0, LONGEST) for end in ".!?\n") + 1]
+
+
 def clauses(text: str) -> Iterator[Clause]:
     """The clauses of a message that may state something about its author, without what leads up to them."""
-    if len(text) > LONGEST:
-        text = text[: max(text.rfind(end, 0, LONGEST) for end in ".!?\n") + 1]
     if found := _TEXT_FOLLOWS.search(text):
         text = "\n".join([text[: found.end()], *_own_allergies(found[0], text[found.end() :])])
     plain = _QUOTED.sub(' "" ', _capitalised(_quietly(_apostrophes(_FIANCE.sub("e", text.translate(_TYPOGRAPHY))))))

@@ -8,7 +8,7 @@ from datetime import datetime
 from mnemolog.domain.entity import ME
 from mnemolog.domain.extraction.belongings import HABIT
 from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_CANDIDATES, MOST_WRITES, Action, Candidate
-from mnemolog.domain.extraction.clauses import Clause, clauses, sentences_of
+from mnemolog.domain.extraction.clauses import LONGEST, Clause, beginning, clauses, sentences_of
 from mnemolog.domain.extraction.corrections import is_last_named
 from mnemolog.domain.extraction.focus import named, role_of
 from mnemolog.domain.extraction.forms import (
@@ -88,7 +88,7 @@ def extract(
 
     `before` are those that its author stated before, message by message: "we postponed it" is about the last one, and
     "Lisbon, not Porto" about the last that names Porto. `previous` is the message before, which may say who "she" is,
-    and has to name what "no, I meant Lisbon" and "I'm off it" are about.
+    and has to name what "no, I meant Lisbon" and "I'm off it" are about; its last 2,000 characters are read.
 
     >>> from datetime import UTC
     >>> [one] = extract("Hi! I moved to Lisbon last week.", datetime(2026, 5, 13, tzinfo=UTC))
@@ -96,6 +96,8 @@ def extract(
     ('lives_in', 'Lisbon', '2026-05-04')
     """
     found: list[Candidate] = []
+    text, previous = beginning(text), previous[-LONGEST:]
+    sentences_before = sentences_of(previous)
     for clause in clauses(text):
         earlier = (*before, found) if found else before
         last = earlier[-1][-1] if earlier else None
@@ -106,7 +108,7 @@ def extract(
         if moved_on:
             clause = replace(clause, text=moved_on[0])
         elif not _names_a_pet(clause):
-            clause = replace(clause, text=named(clause.text, (*sentences_of(previous), *clause.before)))
+            clause = replace(clause, text=named(clause.text, (*sentences_before, *clause.before)))
         stated = dated(clause.text, at)
         said_before = " ".join((previous, *clause.before))
         made = [

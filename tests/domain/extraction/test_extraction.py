@@ -2161,3 +2161,21 @@ def test_a_dose_may_be_as_before_and_a_medication_over_in_other_words(text: str,
 )
 def test_pay_and_food_in_other_words(text: str, expected: list[str]) -> None:
     assert found(text) == expected
+
+
+FILLER = "Nothing much. " * 150  # 2,100 characters
+
+
+@pytest.mark.parametrize(
+    ("text", "previous", "expected"),
+    [
+        ("Hamburg is home now. I arrived there, in Hamburg.", "", ["Hamburg"]),
+        (f"Hamburg is home now. {FILLER}I arrived there, in Hamburg.", "", []),
+        ("Hamburg is home now.", f"{FILLER}I arrived there, in Hamburg.", ["Hamburg"]),
+        ("Hamburg is home now.", f"I arrived there, in Hamburg. {FILLER}", []),
+    ],
+)
+def test_of_a_long_message_its_beginning_counts_and_of_the_one_before_its_end(
+    text: str, previous: str, expected: list[str]
+) -> None:
+    assert [one.object for one in extract(text, AT, previous=previous)] == expected
