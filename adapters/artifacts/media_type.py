@@ -15,6 +15,8 @@ _BEGINNINGS = (
     (0, b"fLaC", "audio/flac"),
     (8, b"WAVE", "audio/wav"),
     (4, b"ftypM4A", "audio/mp4"),
+    (4, b"ftypavif", "image/avif"),
+    *((4, b"ftyp" + brand, "image/heic") for brand in (b"heic", b"heix", b"mif1")),
     (4, b"ftyp", "video/mp4"),
     (0, b"\x1aE\xdf\xa3", "video/webm"),
 )

@@ -280,7 +280,7 @@ def _clean(text: str) -> str:
 
 
 def _image(content: bytes, declared: str) -> Found:
-    from PIL import Image, UnidentifiedImageError, __version__
+    from PIL import Image, ImageOps, UnidentifiedImageError, __version__
 
     Image.MAX_IMAGE_PIXELS = None  # Checked here, before anything is decoded.
     try:
@@ -296,11 +296,14 @@ def _image(content: bytes, declared: str) -> Found:
             image.draft("RGB", (SIDE, SIDE))
             small = image.convert("RGB")
             small.thumbnail((SIDE, SIDE))
+            small = ImageOps.exif_transpose(small)  # Upright: what the camera noted is not saved.
             out = io.BytesIO()
             small.save(out, "PNG" if declared == "image/png" else "JPEG", quality=90)
     except Refused:
         raise
     except UnidentifiedImageError as error:
+        if declared not in Image.MIME.values():  # Of all formats that it reads, once none of them fits.
+            raise Refused(Refusal.UNSUPPORTED, f"images of the type {declared:.40}") from error
         raise Refused(Refusal.WRONG_TYPE, "it is no image") from error
     except (OSError, ValueError, SyntaxError, KeyError, IndexError, TypeError) as error:
         raise Refused(Refusal.BROKEN, type(error).__name__) from error

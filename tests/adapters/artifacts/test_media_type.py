@@ -18,6 +18,14 @@ def test_mp3_without_tags_has_a_type(begin: bytes) -> None:
     assert detected(begin) == "audio/mpeg"
 
 
+@pytest.mark.parametrize(
+    ("brand", "type_"),
+    [(b"heic", "image/heic"), (b"mif1", "image/heic"), (b"avif", "image/avif"), (b"isom", "video/mp4")],
+)
+def test_a_picture_in_the_container_of_videos_is_no_video(brand: bytes, type_: str) -> None:
+    assert detected(b"\0\0\0\x18ftyp" + brand + b"\0\0\0\0") == type_
+
+
 @pytest.mark.parametrize("text", ["Ana", "Ä", ""])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be"])
 def test_text_has_none(text: str, encoding: str) -> None:

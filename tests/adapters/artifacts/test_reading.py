@@ -3,6 +3,7 @@
 import io
 import os
 from base64 import b64decode
+from typing import cast
 
 import pytest
 from docx.oxml.text.paragraph import CT_P
@@ -83,6 +84,19 @@ def test_an_image_is_made_small_and_loses_what_its_camera_noted() -> None:
         assert not small.getexif()
 
 
+def test_an_image_is_turned_as_its_camera_was_held() -> None:
+    image = Image.new("RGB", (300, 200), "red")
+    image.paste("blue", (0, 0, 300, 100))
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    image.save(out := io.BytesIO(), "JPEG", exif=exif)
+    found = read(out.getvalue(), "a.jpg", "image/jpeg")
+    with Image.open(io.BytesIO(b64decode(found.picture))) as upright:
+        assert upright.size == (200, 300)
+        red, _, blue = cast("tuple[int, int, int]", upright.getpixel((150, 150)))
+        assert blue > red
+
+
 @pytest.mark.parametrize(
     ("content", "name", "mime", "reason"),
     [
@@ -99,6 +113,7 @@ def test_an_image_is_made_small_and_loses_what_its_camera_noted() -> None:
         (files.with_member("word/vbaProject.bin", b"macro"), "a.docm", "", Refusal.MACROS),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 99, "a.doc", "application/msword", Refusal.UNSUPPORTED),
         (b"\x7fELF\0\0", "a.out", "application/octet-stream", Refusal.UNSUPPORTED),
+        (b"\0\0\0\x18ftypheic" + b"\0" * 50, "a.heic", "image/heic", Refusal.UNSUPPORTED),
         (b"not a song", "a.mp3", "audio/mpeg", Refusal.WRONG_TYPE),
         (files.pdf("tea"), "a.png", "image/png", Refusal.WRONG_TYPE),
         (files.pdf("tea"), "a.txt", "text/plain", Refusal.WRONG_TYPE),
