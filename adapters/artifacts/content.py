@@ -64,6 +64,8 @@ def _command(engine: Services, content: bytes | None, fields: dict[str, Any]) ->
     url, name = fields.get("url", ""), fields.get("name", "")
     if (content is None) == (not url):
         raise InvalidInput("give either a file or a URL", field="content", fix="pass the bytes, or `url` for a link")
+    if content is not None and fields.get("type") is ArtifactType.LINK:
+        raise InvalidInput("is `link`, and a file is none", field="type", fix="leave it out, or send `url` and no file")
     if content is not None and not content:
         raise InvalidInput("is empty", field="content", fix="send a file of at least one byte")
     if content is not None and len(content) > (limit := engine.settings.artifact_max_bytes):

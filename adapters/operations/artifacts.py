@@ -156,7 +156,7 @@ async def download_artifact(engine: Engine, request: ArtifactRead) -> tuple[Arti
     from mnemolog.adapters.artifacts import content as contents
 
     found = await get_artifact.run(engine, request)
-    if found.type is ArtifactType.LINK:
+    if found.url:
         raise InvalidInput("is a link, which has no file", field="artifact_id", fix="open its `url`")
     return found, await contents.load(engine, stream_of(engine, request), request.artifact_id)
 

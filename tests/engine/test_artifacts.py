@@ -280,12 +280,22 @@ async def test_the_type_of_a_link_that_nobody_declared_is_taken_from_its_name(an
         assert (found.type, found.mime) == ("link", mime)
 
 
+@pytest.mark.parametrize("type_", ["link", "image"])
+async def test_a_link_of_any_type_has_no_file_to_download(ana: Person, type_: str) -> None:
+    link = await added(ana, None, url="https://a.example/bike.png", type=type_)
+    with pytest.raises(InvalidInput, match="has no file"):
+        await downloaded(ana, link)
+
+
 async def test_a_file_that_is_empty_or_too_large_is_refused(ana: Person) -> None:
     for content in (b"", b"x" * (ana.engine.settings.artifact_max_bytes + 1)):
         with pytest.raises(InvalidInput):
             await added(ana, content)
     with pytest.raises(InvalidInput, match="either a file or a URL"):
         await added(ana, url="https://example.org")
+    with pytest.raises(InvalidInput, match="a file is none") as refused:
+        await added(ana, type="link")
+    assert refused.value.field == "type"
     assert await blobs(ana) == []
 
 
