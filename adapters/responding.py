@@ -126,7 +126,13 @@ class Response:
 
 
 async def respond(
-    engine: Engine, viewer: Viewer, turn_id: str, request: PromptRequest, speaker: str, run_id: str | None = None
+    engine: Engine,
+    viewer: Viewer,
+    turn_id: str,
+    request: PromptRequest,
+    speaker: str,
+    run_id: str | None = None,
+    attachments: Sequence[Mapping[str, Any]] = (),
 ) -> Response:
     """Record the message, assemble the prompt, ask the chat model once, record its answer and what it plans.
 
@@ -143,7 +149,8 @@ async def respond(
         "thread_id": request.thread_id,
         "run_id": run_id,
     }
-    said = {**who, "turn_id": turn_id, "role": "user", "speaker": speaker, "text": request.message, "actor": "user"}
+    words = {"role": "user", "speaker": speaker, "text": request.message, "attachments": attachments, "actor": "user"}
+    said = {**who, "turn_id": turn_id, **words}
     with _repeatable(turn_id):
         receipt = await written(engine.writes.record_turn(said))
     message_id, answer_turn = engine.writes.handler.turn_id(turn_id), str(uuid5(ANSWERS, turn_id))

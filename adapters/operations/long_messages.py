@@ -14,6 +14,7 @@ from mnemolog.events.fields import checked_by
 from mnemolog.events.shapes import text_shape
 
 MAX_LONG_BYTES = 8 * 1024 * 1024
+STORED = "A text of more than 256 KiB is stored as an artifact: the message then has its surrogate and its beginning."
 BEGINNING = 2000
 
 LongText = Annotated[

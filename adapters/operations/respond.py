@@ -1,15 +1,18 @@
 """The operation that answers a message in one call (A16)."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 from uuid import UUID, uuid5
 
 from pydantic import Field
 
 from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.envelope import ClaimView, GateView
+from mnemolog.adapters.operations.long_messages import STORED, LongText, shortened
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Write, viewer_of
 from mnemolog.adapters.operations.results import Result
+from mnemolog.commands.heard import TurnRefused
 from mnemolog.events.fields import Id, Label
 from mnemolog.projections.requests import PromptRequest
 from mnemolog.projections.slots import Envelope
@@ -21,6 +24,7 @@ KEYED = UUID("9d8b6f4a-6a0e-5f33-8a51-1f0b3c7f2e60")
 class Respond(PromptRequest, Write):
     """The message to answer, and what the agent is."""
 
+    message: Annotated[LongText, Field(description=f"The message to answer. {STORED}")]
     message_id: Annotated[
         Id | None, Field(description="The id of the message: a request with the same id is answered once.")
     ] = None
@@ -103,10 +107,12 @@ async def respond(engine: Engine, request: Respond) -> Responded:
     turn_id = request.message_id
     if turn_id is None and request.idempotency_key is not None:
         turn_id = str(uuid5(KEYED, f"{request.agent_id}\n{request.idempotency_key}"))
-    wanted = PromptRequest.model_validate(request.model_dump(include=set(PromptRequest.model_fields)))
     viewer = viewer_of(engine, request)
     turn_id = turn_id or engine.writes.new_turn_id()
-    done = await answered(engine, viewer, turn_id, wanted, request.speaker, request.run_id)
+    said = await _said(engine, request, turn_id)
+    given = {**request.model_dump(include=set(PromptRequest.model_fields)), "message": said["text"]}
+    wanted, attachments = PromptRequest.model_validate(given), said.get("attachments", ())
+    done = await answered(engine, viewer, turn_id, wanted, request.speaker, request.run_id, attachments)
     prompted = done.prompted
     return Responded.model_validate(
         {
@@ -121,3 +127,14 @@ async def respond(engine: Engine, request: Respond) -> Responded:
             "skipped": done.skipped,
         }
     )
+
+
+async def _said(engine: Engine, request: Respond, turn_id: str) -> Mapping[str, Any]:
+    """The message as a turn, with an artifact in place of a text that is too long."""
+    names = {"user_id", "agent_id", "thread_id", "run_id", "speaker"}
+    turn = {**request.model_dump(include=names), "tenant": engine.settings.tenant, "actor": "user"}
+    try:
+        [said] = await shortened(engine, [{**turn, "turn_id": turn_id, "role": "user", "text": request.message}])
+    except TurnRefused as refused:
+        raise refused.error from refused
+    return said

@@ -65,6 +65,29 @@ async def test_without_a_model_the_prompt_is_returned_and_no_answer(engine: Engi
     await assert_live_equals_replayed(engine, ana.stream)
 
 
+async def test_a_message_that_is_too_long_is_answered_by_its_beginning_and_kept_as_a_file(
+    engine: Engine, user: str
+) -> None:
+    ana = Teller(engine, user, agent="coach")
+    text = "Do you remember where I live? " * 12_000
+
+    done = await says(ana, text, idempotency_key="once")
+    again = await says(ana, text, idempotency_key="once")
+
+    assert done.prompt is not None
+    assert again.message_id == done.message_id
+    [artifact] = await engine.reads.artifacts(ana.viewer, moment=await ana.caught_up())
+    begins = f"[file#{artifact['label']}] the whole message\nDo you remember where I live?"
+    assert begins.splitlines()[0] in done.prompt.user
+    [(role, recorded)] = await said(ana)
+    assert role == "user"
+    assert recorded.startswith(begins)
+    assert artifact["source_turn_ids"] == [done.message_id]
+    assert artifact["size_bytes"] == len(text.strip())
+    with pytest.raises(IdempotencyConflict):
+        await says(ana, text + "Do you?", idempotency_key="once")
+
+
 async def test_two_successive_prompts_share_their_stable_prefix(engine: Engine, user: str) -> None:
     ana = Teller(engine, user, agent="coach")
     await ana.creates("Ana prefers short answers", pinned=True)
