@@ -138,9 +138,18 @@ def nothing_known(question: str, within: Sequence[str] = ()) -> str:
     return f'Nothing is known about "{question}" (searched by meaning, and for the words {terms}{only}).'
 
 
-def over_budget(budget_tokens: int | None) -> str:
-    """Says that what was found is not shown, because the best of it is too long."""
-    return f"Something was found, but the best of it takes more than {budget_tokens} tokens (budget_tokens)."
+def over_budget(budget_tokens: int, taken: int = 0) -> str:
+    """Says that what was found is not shown, because the best of it does not fit beside what is always shown.
+
+    >>> over_budget(30)
+    'Something was found, but the best of it takes more than 30 tokens (budget_tokens).'
+
+    `taken`: the tokens of critical facts and the delta header.
+    """
+    room = f"{budget_tokens} tokens"
+    if taken:
+        room = f"the {max(0, budget_tokens - taken)} of {room} that critical facts and the header leave"
+    return f"Something was found, but the best of it takes more than {room} (budget_tokens)."
 
 
 def bullet(found: Mapping[str, Any], *, former: bool = False) -> str:

@@ -35,7 +35,7 @@ from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.memories.reader import Row
 from mnemolog.projections.profile.reader import own_todos
 from mnemolog.projections.prompt_text import EntityCard, Shown, is_outside, line_of, prompt_text
-from mnemolog.projections.requests import ContextRequest
+from mnemolog.projections.requests import ContextRequest, restrictions
 from mnemolog.projections.retrieval import Hit, told_once
 from mnemolog.projections.sections import Collected, Section, collect, in_sections, most_relevant_first
 from mnemolog.projections.sources.every import SOURCES
@@ -191,9 +191,9 @@ async def _composed(asked: Asked, request: ContextRequest, found: _Found, count_
     unknown = await _unknown(asked, found.answers.unknown, hits, told.values())
     nothing = f"Not known: {', '.join(unknown)}." if unknown else ""
     if not (found.spoken_of or hits or any(one.rows for one in sections if one.searched)):
-        nothing = ranking.nothing_known(request.query)
-    elif block and not within and not nothing:
-        nothing = ranking.over_budget(budget)
+        nothing = ranking.nothing_known(request.query, restrictions(request))
+    elif budget is not None and left is not None and block and not within and not nothing:
+        nothing = ranking.over_budget(budget, taken=budget - left)
     within_rows = [one for one in within if not isinstance(one, EntityCard | Card | Hit)]
     within_ids = set(map(found_id, within_rows))
     return AgentContext(

@@ -20,7 +20,7 @@ from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.excerpts import in_excerpts
 from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.memories import reader as memories
-from mnemolog.projections.requests import MemoryQuery
+from mnemolog.projections.requests import MemoryQuery, restrictions
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.sources.every import SOURCES
 from mnemolog.projections.sources.ranked import hit_of_memory, ranked
@@ -114,8 +114,8 @@ async def answer(
     if budget is not None and related:
         budget -= sum(count_tokens(hit.bullet) for hit in kept)
     related = ranking.within_budget(related, budget, bullet, count_tokens)
-    nothing = "" if found.hits else ranking.nothing_known(request.query, _within(request))
-    if found.hits and not kept:
+    nothing = "" if found.hits else ranking.nothing_known(request.query, restrictions(request))
+    if found.hits and not kept and request.budget_tokens is not None:
         nothing = ranking.over_budget(request.budget_tokens)
     unknown = [*found.unknown, *found.untold]
     return Answer(
@@ -130,10 +130,3 @@ async def _related(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     ids = {hit.row["memory_id"] for hit in hits if "memory_id" in hit.row}
     found = await memories.related(asked.connection, asked.viewer, ids, asked.among)
     return [replace(hit_of_memory(row), parts={"links": strength}) for row, strength in found]
-
-
-def _within(request: MemoryQuery) -> Sequence[str]:
-    """What the request restricts the search to, by field."""
-    filters = (f"filters.{name}" for name in sorted(request.filters.model_dump(exclude_defaults=True)))
-    named = ("categories", "kinds", "threshold", "cutoff", "superseded")
-    return [*(one for one in named if one in request.model_dump(exclude_defaults=True)), *filters]

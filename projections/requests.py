@@ -1,5 +1,6 @@
 """What may be asked of the projections: requests alone, which load no database."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -12,7 +13,7 @@ from mnemolog.domain.memory import Kind
 from mnemolog.domain.memory_key import MAX_REFS
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.origin import TRUSTED, Origin
-from mnemolog.domain.ranking import Cutoff
+from mnemolog.domain.ranking import PROFILES, Cutoff
 from mnemolog.domain.turn import Role
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events import fields
@@ -257,6 +258,15 @@ class ContextRequest(BaseModel):
     @classmethod
     def _restricted(cls, fields: Any) -> Any:
         return restricted(fields)
+
+
+def restrictions(request: Searching | ContextRequest) -> Sequence[str]:
+    """What a request restricts the search to, by field: for whoever is told that nothing was found."""
+    given = request.model_dump(exclude_defaults=True)
+    named = ["categories", "kinds", "threshold", "cutoff", "superseded"]
+    by_profile = request.cutoff is None and PROFILES[request.profile].cutoff is not Cutoff.NONE
+    filters = (f"filters.{name}" for name in sorted(request.filters.model_dump(exclude_defaults=True)))
+    return [*(one for one in named if one in given), *(["profile"] if by_profile else []), *filters]
 
 
 LEAST_EDGES = 30

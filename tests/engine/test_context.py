@@ -140,6 +140,19 @@ async def test_a_small_budget_keeps_the_best_of_all_categories_and_says_when_it_
         assert f"more than {size - 1} tokens" in found.nothing
 
 
+async def test_a_budget_that_critical_facts_use_up_is_not_blamed_on_what_was_found(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("me", "allergy", "peanuts")
+    await ana.creates("tea at noon", category="note")
+    [fact] = (await context(ana, "zebra")).critical
+
+    found = await context(ana, "tea", budget_tokens=count_tokens(fact.bullet) + 4)
+
+    assert [hit.id for hit in found.critical] == [fact.id]
+    assert found.rows == []
+    assert "takes more than the 4 of " in found.nothing
+
+
 async def test_a_text_of_several_lines_is_one_bullet_dated_in_its_first_line(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.creates("Teas to buy:\n\n- sencha\n- assam")

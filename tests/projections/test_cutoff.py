@@ -103,8 +103,27 @@ async def test_a_context_says_that_nothing_is_known_and_keeps_critical_facts(eng
     assert [hit.text for hit in found.critical] == [f"{user} is allergic to peanuts"]
     cat = ContextRequest.model_validate({"query": "Ana has a cat", "cutoff": "relative"})
     assert (await engine.reads.context(ana.viewer, cat)).nothing == ""
+    assert "; restricted by cutoff)" in found.nothing
     short = ContextRequest.model_validate({**request, "budget_tokens": 1})
     assert found.nothing not in (await engine.reads.context(ana.viewer, short)).text
+
+
+async def test_what_a_context_is_restricted_to_is_said_if_nothing_is_left(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.creates("Ana has a cat", category="note")
+    request = {"query": "Ana has a cat", "categories": ["tasks"], "filters": {"thread_id": ana.thread}}
+
+    found = await engine.reads.context(ana.viewer, ContextRequest.model_validate(request), await ana.caught_up())
+
+    assert "; restricted by categories, filters.thread_id)" in found.nothing
+
+
+async def test_the_cutoff_of_a_profile_is_named_if_nothing_is_left(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.creates("Ana has a cat", category="note")
+
+    assert "; restricted by profile)" in (await ana.asks("zebra xylophone", profile="twin")).nothing
+    assert "restricted" not in (await ana.asks("zebra xylophone", profile="delta")).nothing
 
 
 async def test_a_person_of_whom_nothing_is_known_is_told_so(engine: Engine, user: str) -> None:
