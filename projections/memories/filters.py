@@ -21,6 +21,7 @@ from sqlalchemy import (
     cast,
     func,
     literal,
+    or_,
     select,
     true,
     union_all,
@@ -83,8 +84,11 @@ class Candidates(Varying):
         return found
 
     def narrowed(self, viewer: Viewer) -> list[ColumnElement[bool]]:
-        """What the filters say of memories."""
-        found = conditions(self.filters)
+        """What the filters say of memories. One belongs to the thread it was written in, and to those it came from."""
+        found = conditions(self.filters.model_copy(update={"thread_id": None}))
+        if self.filters.thread_id is not None and not self.stretches:
+            written_in = memories.c.thread_id == self.filters.thread_id
+            found.append(or_(written_in, self._came_from(viewer, memories.c.source_turn_ids)))
         if self.about is not None:
             found.append(about(self.about))
         if self.stretches:

@@ -168,6 +168,24 @@ async def test_a_session_or_episode_of_nobody_and_of_somebody_else_is_not_found(
             assert refused.value.field == f"filters.{name}"
 
 
+async def test_what_came_from_a_thread_is_found_in_it_wherever_it_was_written(engine: Engine, user: str) -> None:
+    """A job writes in a thread of its own, or in the default one, of what was said in another."""
+    kitchen, ana = Teller(engine, user, thread="kitchen"), Teller(engine, user)
+    said = [str(new_id())]
+    await kitchen.says("tea is out", turn_id=said[0])
+    await ana.creates("tea of a memory", source_turn_ids=said)
+    await ana.tells("me", "likes", "tea", source_turn_ids=said)
+    await kitchen.creates("tea without a source")
+
+    async def found(thread: str) -> set[str]:
+        return set(await ana.finds("tea", filters={"thread_id": thread}, top_k=100))
+
+    in_kitchen = {"tea is out", "tea of a memory", f"{user} likes tea", "tea without a source"}
+    assert {one.removeprefix("Ana: ") for one in await found("kitchen")} == in_kitchen
+    assert await found(ana.thread) == {"tea of a memory"}
+    assert await found("attic") == set()
+
+
 async def test_a_time_filter_is_applied_before_the_nearest_are_cut_off(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await asyncio.gather(*(ana.says("tea tea tea", occurred_at=START + timedelta(minutes=n)) for n in range(60)))
