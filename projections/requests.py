@@ -30,7 +30,10 @@ class Filters(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    agent_id: Annotated[Id | None, Field(description="Written by this agent.")] = None
+    agent_id: Annotated[
+        Id | None,
+        Field(description="Of this agent alone: memories that only it sees, and messages of conversations with it."),
+    ] = None
     run_id: Annotated[Id | None, Field(description="From this run.")] = None
     actor_id: Annotated[Id | None, Field(description="Written by this actor.")] = None
     role: Annotated[Role | None, Field(description="Said by this role.")] = None
