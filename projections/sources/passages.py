@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, true
 
 from mnemolog.domain.origin import Origin
+from mnemolog.domain.text import same_text
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.retrieval import Hit
 from mnemolog.projections.sources.source import Asked, Found, Source, hit_of
@@ -28,10 +29,14 @@ async def _find(asked: Asked) -> Found:
 def answering(
     found: Sequence[Mapping[str, Any]], question: Question, threshold: float | None = None
 ) -> Sequence[Mapping[str, Any]]:
-    """Those within the relative cutoff (A §6.3), or with at least this similarity; without a model all of them."""
+    """Those within the relative cutoff (A §6.3), or with at least this similarity; without a model all of them.
+
+    What several documents have under the same headings, such as two copies of a file, is told once.
+    """
+    once = list({(same_text(one["place"]), same_text(one["text"])): one for one in reversed(found)}.values())[::-1]
     if question.vector is None:
-        return found
-    similar = [one for one in found if one["similarity"] is not None]
+        return once
+    similar = [one for one in once if one["similarity"] is not None]
     if threshold is not None:
         return [one for one in similar if one["similarity"] >= threshold]
     best = max((one["similarity"] for one in similar), default=-1.0)

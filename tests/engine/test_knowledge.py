@@ -30,7 +30,7 @@ from mnemolog.projections.knowledge.reader import ChunkCandidates
 from mnemolog.projections.knowledge.tables import chunks
 from mnemolog.projections.owner import owner_of
 from mnemolog.projections.reads.moment import Moment
-from mnemolog.projections.requests import ContextRequest, MemoryQuery
+from mnemolog.projections.requests import ContextRequest, EnvelopeRequest, MemoryQuery
 from mnemolog.projections.retrieval import Hit
 from tests.engine.equality import assert_live_equals_replayed
 from tests.testkit.pausing import noticed
@@ -342,6 +342,22 @@ async def test_a_search_and_a_context_of_any_user_find_passages_of_the_agents_li
     await coach.adds("# Sleep\n\nA cold room helps.")
     assert answer not in [one.text for one in await passages()]
     assert [one.text for one in await passages(moment=Moment(as_of=hit.date))] == [answer]
+
+
+@pytest.mark.spec("E07")
+async def test_what_two_copies_of_a_document_say_is_told_once(coach: Librarian) -> None:
+    for source in ("docs/sleep.md", "docs/renamed.md"):
+        await coach.adds(SLEEP, source=source)
+    await coach.adds("# Shift work\n\n## Caffeine\n\nNo coffee in the six hours before bed.", source="docs/shifts.md")
+    reads, user = coach.engine.reads, f"ana-{uuid4().hex[:8]}"
+    question, places = "No coffee in the six hours before bed?", {"Sleep > Caffeine", "Shift work > Caffeine"}
+
+    request = MemoryQuery(user_id=user, agent_id=coach.agent, query=question, kinds=("passage",))
+    found = await reads.query(request, NOW)
+    slots = await reads.envelope(request.viewer, EnvelopeRequest(message=f"Remember: {question}"), now(), NOW)
+
+    assert sorted(hit.row["details"]["place"] for hit in found.hits) == sorted(places)
+    assert sorted(hit.place for hit in slots.envelope.KNOWLEDGE.hits) == sorted(places)
 
 
 async def test_a_search_says_if_the_library_is_not_read(coach: Librarian) -> None:
