@@ -149,9 +149,21 @@ class GraphReads(Reading):
                 raise InvalidInput("sets both times", field="as_of", fix="give `as_of`, or `valid_at` and `known_at`")
             seq = await seq_of(self._log, StreamId.of_user(viewer.user_id, viewer.tenant), moment.as_of)
             return Point(await self._instant(viewer, moment.as_of), seq, always=when.valid_at == "any")
+        for name, at in (("valid_at", when.valid_at), ("known_at", when.known_at)):
+            if isinstance(at, int):
+                await self._require_past(viewer, at, name)
         if when.valid_at is None or when.valid_at == "any":
             return Point(datetime.now(UTC), when.known_at, always=when.valid_at == "any")
         return Point(await self._instant(viewer, when.valid_at), when.known_at)
+
+    async def _require_past(self, viewer: Viewer, seq: int, field: str) -> None:
+        """InvalidInput for a seq that is yet to come. Usually a year is meant, as facts are told since `2019`."""
+        self._admitted(viewer)
+        head = await self._log.head(StreamId.of_user(viewer.user_id, viewer.tenant))
+        if seq > head:
+            message = f"there is no event with the sequence number {seq}: the last has {head}"
+            day = f"{seq}-01-01" if 1900 <= seq <= 2100 else "2026-01-03"
+            raise InvalidInput(message, field=field, fix=f"give a number up to that, or a day, such as {day}")
 
     async def _recorded_by(self, viewer: Viewer, at: datetime | int | None, after: Position | None) -> Position | None:
         """The position that must be applied to tell what was known then; `after` if later or in another stream.

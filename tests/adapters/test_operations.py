@@ -419,6 +419,7 @@ REFUSED: tuple[tuple[str, Json], ...] = (
     ("search", {"query": ""}),
     ("list_facts", {"valid_at": "yesterday"}),
     ("list_facts", {"as_of": 1, "known_at": 1}),
+    ("list_facts", {"valid_at": 2019}),
     ("get_entity", {"entity_id": NOBODY}),
     ("add_fact", {"subject": "Alice", "predicate": "!!", "object": "tea"}),
     ("add_fact", {"subject": "Alice", "predicate": "likes", "object": "tea", "since": "yesterday"}),

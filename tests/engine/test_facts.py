@@ -213,6 +213,22 @@ async def test_an_ending_holds_only_from_its_record(engine: Engine, user: str) -
     assert fact["valid_to"] == day(2)
 
 
+async def test_a_year_is_not_taken_for_the_number_of_an_event_that_is_yet_to_come(engine: Engine, user: str) -> None:
+    """Facts are told since `2019`; as a moment that is a sequence number, and the answer was what holds now."""
+    ana = Teller(engine, user)
+    await ana.tells("Alice", "lives_in", "Berlin")
+    head = await engine.log.head(ana.stream)
+
+    assert await ana.told(valid_at=head, known_at=head) == {"Alice lives_in Berlin"}
+    for name in ("valid_at", "known_at"):
+        for seq, fix in ((2019, "such as 2019-01-01"), (head + 1, "such as 2026-01-03")):
+            asked: dict[str, Any] = {name: seq}
+            with pytest.raises(InvalidInput, match=f"the last has {head}") as refused:
+                await ana.facts(**asked)
+            assert refused.value.field == name
+            assert fix in refused.value.fix
+
+
 @pytest.mark.spec("X13")
 async def test_a_card_shows_what_held_then_as_it_was_known_then(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
