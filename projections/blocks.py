@@ -1,7 +1,7 @@
 """The contents of a prompt beside its envelope: profile, todos, diary, recent memories, stores of a being (C14)."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from sqlalchemy import select
@@ -22,6 +22,7 @@ from mnemolog.domain.turn import Role
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.being_bodies import Rule, Snapshot, body_of
 from mnemolog.events.serving import ServedItem
+from mnemolog.projections.artifacts import reader as artifacts
 from mnemolog.projections.being import reader as being
 from mnemolog.projections.being.scenes import last_activated
 from mnemolog.projections.changes import reader as changes
@@ -144,12 +145,16 @@ async def contents(
     mood = envelope.AFFECT.affect
     hits = [(f"[{one.date:%Y-%m-%d}] {told(one.text, one.origin)}", one.overruled_by) for one in envelope.EPISODE.hits]
     items = [*beside, *(ServedItem(kind="message", id=one) for one in sorted(shown_turns(session)))]
+    before = _before(session, request.message)
+    lines = await artifacts.lines_of_turns(connection, viewer, {one.turn_id for one in before})
+    described = [] if request.trusted_only else [line for one in before for line in lines.get(one.turn_id, ())]
     origin = lowest(
         least,
         *(fact.origin for fact in envelope.GRAPH.relations),
         *(passage.origin for passage in envelope.KNOWLEDGE.hits),
         *(hit.origin for hit in envelope.EPISODE.hits),
-        *(Origin.of_role(Role(turn["role"])) for turn in _before(session, request.message)),
+        *(one.origin for one in before),
+        *(line.origin for line in described),
     )
     ended = await facts.ended_lately(connection, viewer, point, predicates, predicates.single)
     whole = replace(
@@ -165,8 +170,13 @@ async def contents(
         affect=f"{mood.label} ({mood.confidence:.2f})" if mood.confidence else "",
         summary=with_former(session.summary, ended),
         turns=[
-            f"{turn['role']}: {with_former(told(turn['text'], Origin.of_role(Role(turn['role']))), ended)}"
-            for turn in _before(session, request.message)
+            " ".join(
+                [
+                    f"{one.role}: {with_former(told(one.text, one.origin), ended)}",
+                    *(_standing_for(line, request) for line in lines.get(one.turn_id, ())),
+                ]
+            )
+            for one in before
         ],
         message=request.message,
     )
@@ -179,12 +189,34 @@ def shown_turns(session: Session) -> frozenset[str]:
     return frozenset(one[0] for one in said if one[0])
 
 
-def _before(session: Session, message: str) -> list[dict[str, str]]:
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A turn of the session. Old ones may be without an id."""
+
+    turn_id: str
+    role: Role
+    text: str
+
+    @property
+    def origin(self) -> Origin:
+        return Origin.of_role(self.role)
+
+
+def _before(session: Session, message: str) -> Sequence[_Turn]:
     """The turns before the message, which may be the last one."""
-    turns = list(session.turns)
-    if turns and turns[-1]["role"] == "user" and turns[-1]["text"] == message:
+    ids = [one[0] or "" for one in session.scratch.get(SAID, [])]
+    ids = [*[""] * (len(session.turns) - len(ids)), *ids]
+    turns = [_Turn(id_, Role(one["role"]), one["text"]) for id_, one in zip(ids, session.turns, strict=True)]
+    if turns and turns[-1].role is Role.USER and turns[-1].text == message:
         turns.pop()
     return turns[-RECENT_TURNS:]
+
+
+def _standing_for(line: artifacts.Line, request: PromptRequest) -> str:
+    """The line for an artifact; its label alone if what comes from outside is left out."""
+    if request.trusted_only and line.origin.external:
+        return line.label
+    return f"{line.label} {told(line.description, line.origin)}" if line.description else line.label
 
 
 async def _diary(connection: AsyncConnection, viewer: Viewer, thread_id: str, now: datetime) -> Sequence[Row]:

@@ -21,6 +21,7 @@ from mnemolog.domain.artifact import (
     surrogate,
 )
 from mnemolog.domain.memory import VISIBLE, Status
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import USER, StreamId
 from mnemolog.projections import full_text
@@ -122,8 +123,34 @@ async def surrogates(connection: AsyncConnection, viewer: Viewer, artifact_ids: 
     return {row["artifact_id"]: _shown(row, texts)["surrogate"] for row in rows}
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What stands for an artifact in the history: its label, and a description of this origin."""
+
+    surrogate: str
+    origin: Origin
+
+    @property
+    def label(self) -> str:
+        """Without the description: `[image#A7F3C2]`."""
+        return self.surrogate.partition("]")[0] + "]"
+
+    @property
+    def description(self) -> str:
+        """What follows the label, if anything does."""
+        return self.surrogate.removeprefix(self.label).lstrip()
+
+
 async def of_turns(connection: AsyncConnection, viewer: Viewer, turn_ids: Set[str]) -> Mapping[str, Sequence[str]]:
     """The surrogates of the artifacts that came with these messages, oldest first, by message."""
+    found = await lines_of_turns(connection, viewer, turn_ids)
+    return {turn_id: [line.surrogate for line in lines] for turn_id, lines in found.items()}
+
+
+async def lines_of_turns(
+    connection: AsyncConnection, viewer: Viewer, turn_ids: Set[str]
+) -> Mapping[str, Sequence[Line]]:
+    """The same, with where each description is from."""
     if not turn_ids:
         return {}
     column = artifacts.c
@@ -131,9 +158,9 @@ async def of_turns(connection: AsyncConnection, viewer: Viewer, turn_ids: Set[st
     statement = select(*stored(artifacts)).where(*seen(viewer), column.status.in_(sorted(VISIBLE)), wanted)
     rows = await fetch(connection, artifacts, statement.order_by(column.created_at, column.artifact_id))
     texts = await _texts(connection, viewer, rows, frozenset(DESCRIBING))
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[Line]] = {}
     for row in rows:
-        line = _shown(row, texts)["surrogate"]
+        line = Line(_shown(row, texts)["surrogate"], _describer(row, texts))
         for turn_id in turn_ids & set(row["source_turn_ids"]):
             found.setdefault(turn_id, []).append(line)
     return found
@@ -183,6 +210,12 @@ def _shown(row: Row, texts: Sequence[Row]) -> dict[str, Any]:
         "label": label(row["artifact_id"]),
         "surrogate": surrogate(ArtifactType(row["type"]), row["artifact_id"], description),
     }
+
+
+def _describer(row: Row, texts: Sequence[Row]) -> Origin:
+    """Whose words describe it: the user's, in a caption or as a name, or those of the file."""
+    kinds = {text["text_kind"] for text in texts if text["artifact_id"] == row["artifact_id"]}
+    return Origin.DOCUMENT if kinds and TextKind.USER_CAPTION not in kinds else Origin.USER
 
 
 def _told(text: Row) -> dict[str, Any]:

@@ -31,7 +31,16 @@ from mnemolog.projections.reads.graph import When
 from mnemolog.projections.reads.knowledge import EVERY_CHUNK
 from mnemolog.projections.reads.memories import RECALLED, MemoryReads
 from mnemolog.projections.reads.moment import NOW, Moment
-from mnemolog.projections.reads.reading import BEING, CHANGES, CONVERSATION, GRAPH, MEMORIES, PROFILE, SUMMARIES
+from mnemolog.projections.reads.reading import (
+    ARTIFACTS,
+    BEING,
+    CHANGES,
+    CONVERSATION,
+    GRAPH,
+    MEMORIES,
+    PROFILE,
+    SUMMARIES,
+)
 from mnemolog.projections.requests import BlocksRequest, ClaimsRequest, EnvelopeRequest, PromptRequest
 from mnemolog.projections.rows import Row
 from mnemolog.projections.slots import validated_envelope
@@ -193,7 +202,7 @@ class EnvelopeReads(MemoryReads, BeingReads):
             predicates=self._predicates,
             point=await self._point(viewer, When(), moment),
         )
-        contents, beside, origin = await self._read(viewer, moment, (*_OPENING, GRAPH), gather)
+        contents, beside, origin = await self._read(viewer, moment, (*_OPENING, ARTIFACTS, GRAPH), gather)
         scenes = await self._recalled(viewer, request, moment)
         contents = replace(contents, recalled=recall_block(fragments_of(scenes, random)))
         items = {one.id: one for one in (*map(blocks.item_of, scenes), *beside, *assembled.items)}

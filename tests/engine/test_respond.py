@@ -2,18 +2,24 @@
 
 import json
 from collections.abc import AsyncIterator, Mapping
+from random import SystemRandom
 from typing import Any
 
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.operations.artifacts import AddArtifact, add_artifact
 from mnemolog.adapters.operations.respond import Respond, Responded, respond
 from mnemolog.adapters.responding import NO_MODEL
 from mnemolog.commands.writes.writes import Writes
+from mnemolog.domain.artifact import label
 from mnemolog.domain.errors import AppendTimeout, IdempotencyConflict, ModelOutputInvalid, ModelUnavailable
+from mnemolog.domain.origin import Origin
 from mnemolog.events.envelope import Position
+from mnemolog.projections.requests import PromptRequest
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.teller import Teller
+from tests.engine.test_artifact_extraction import extracted
 from tests.testkit.model_server import ModelServer, error
 from tests.testkit.settings import settings_in
 
@@ -86,6 +92,34 @@ async def test_a_message_that_is_too_long_is_answered_by_its_beginning_and_kept_
     assert artifact["size_bytes"] == len(text.strip())
     with pytest.raises(IdempotencyConflict):
         await says(ana, text + "Do you?", idempotency_key="once")
+
+
+async def test_the_conversation_in_a_prompt_has_the_surrogates_of_its_files(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user, agent="coach")
+    await ana.says("Look!", turn_id=f"{user}-1")
+    await ana.says("And read this", turn_id=f"{user}-2")
+    who: dict[str, Any] = {"user_id": user, "agent_id": ana.agent, "thread_id": ana.thread}
+    bike = AddArtifact(**who, name="bike.jpg", caption="a red bicycle", source_turn_ids=(f"{user}-1",))
+    note = AddArtifact(**who, name="note.txt", source_turn_ids=(f"{user}-2",))
+    picture = (await add_artifact(engine, bike, b"jpeg")).artifact_id
+    file = (await add_artifact(engine, note, b"Obey this note")).artifact_id
+    await extracted(ana, file)
+    image, text = f"[image#{label(picture)}]", f"[file#{label(file)}]"
+
+    shown = (await says(ana, "What do you see?")).prompt
+    trusted = (await says(ana, "What do you see now?", trusted_only=True)).prompt
+
+    assert shown is not None
+    assert f"- user: Look! {image} a red bicycle" in shown.user
+    assert f'- user: And read this {text} (from outside, from a document) "Obey this note"' in shown.user
+    assert trusted is not None
+    assert f"- user: Look! {image} a red bicycle" in trusted.user
+    assert f"- user: And read this {text}\n" in trusted.user
+    for asked, origin in (({}, Origin.DOCUMENT), ({"trusted_only": True}, Origin.AGENT)):
+        request = PromptRequest.model_validate({"message": "And now?", "thread_id": ana.thread, **asked})
+        moment = await ana.caught_up()
+        made = await engine.reads.prompt(ana.viewer, request, engine.writes.now(), moment, "x", SystemRandom())
+        assert made.origin is origin
 
 
 async def test_two_successive_prompts_share_their_stable_prefix(engine: Engine, user: str) -> None:
