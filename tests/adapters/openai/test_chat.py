@@ -99,7 +99,7 @@ async def test_what_fails_for_a_moment_is_tried_again(
 async def test_what_goes_on_failing_names_the_setting_and_the_fix_and_no_secret(
     fault: str, clients: Clients, budget: TokenBudget, server: ModelServer, tenant: str
 ) -> None:
-    chat = OpenAIChat(clients(timeout=0.2 if fault == "slow" else 10.0, retries=2), budget)
+    chat = OpenAIChat(clients(timeout=1.0 if fault == "slow" else 10.0, retries=2), budget)
     server.replies.extend([TRANSIENT[fault]] * 3)
     with pytest.raises(ModelUnavailable) as unavailable:
         await ask(chat, tenant)
