@@ -71,6 +71,11 @@ def quoted(text: str) -> str:
     return "".join(json.dumps(one)[1:-1] if unicodedata.category(one) in _INVISIBLE else one for one in line)
 
 
+def told(text: str, origin: Origin) -> str:
+    """A text in a prompt, quoted if it comes from outside."""
+    return f"(from outside, {origin.label}) {quoted(text)}" if origin.external else text
+
+
 _ORDER = tuple(Origin)
 _BY_ROLE = {Role.ASSISTANT: Origin.AGENT, Role.SYSTEM: Origin.AGENT, Role.TOOL: Origin.TOOL}
 _LABELS = {

@@ -11,7 +11,7 @@ from mnemolog.domain.authority import Slot
 from mnemolog.domain.being import NoteType, Store
 from mnemolog.domain.contradiction import contradiction_of
 from mnemolog.domain.memory import Kind
-from mnemolog.domain.origin import Origin, lowest, quoted
+from mnemolog.domain.origin import Origin, lowest, quoted, told
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.profile import CATEGORY as PROFILE
 from mnemolog.domain.prompt import DIARY_DAYS, RECENT_NODES, RECENT_TURNS, Contents
@@ -173,7 +173,7 @@ async def contents(
             " ".join(
                 [
                     f"{one.role}: {with_former(told(one.text, one.origin), ended)}",
-                    *(_standing_for(line, request) for line in lines.get(one.turn_id, ())),
+                    *(line.told(trusted_only=request.trusted_only) for line in lines.get(one.turn_id, ())),
                 ]
             )
             for one in before
@@ -210,13 +210,6 @@ def _before(session: Session, message: str) -> Sequence[_Turn]:
     if turns and turns[-1].role is Role.USER and turns[-1].text == message:
         turns.pop()
     return turns[-RECENT_TURNS:]
-
-
-def _standing_for(line: artifacts.Line, request: PromptRequest) -> str:
-    """The line for an artifact; its label alone if what comes from outside is left out."""
-    if request.trusted_only and line.origin.external:
-        return line.label
-    return f"{line.label} {told(line.description, line.origin)}" if line.description else line.label
 
 
 async def _diary(connection: AsyncConnection, viewer: Viewer, thread_id: str, now: datetime) -> Sequence[Row]:
@@ -258,11 +251,6 @@ def item_of(row: Row) -> ServedItem:
     if "summary_id" in row:
         return ServedItem(kind="summary", id=str(row["summary_id"]), seq=row["seq"])
     return ServedItem(kind=row["kind"], id=str(row["memory_id"]), seq=row["seq"])
-
-
-def told(text: str, origin: Origin) -> str:
-    """A text, quoted if it comes from outside."""
-    return f"(from outside, {origin.label}) {quoted(text)}" if origin.external else text
 
 
 def _dated(row: Row) -> str:

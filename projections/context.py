@@ -20,7 +20,7 @@ from mnemolog.domain.state import asked_past
 from mnemolog.domain.text import CountTokens, normalize_name
 from mnemolog.domain.todo import TodoStatus
 from mnemolog.domain.viewer import Viewer
-from mnemolog.projections.artifacts.reader import of_turns
+from mnemolog.projections.artifacts.reader import lines_of_turns
 from mnemolog.projections.asking import together
 from mnemolog.projections.candidates import candidates, categories
 from mnemolog.projections.changes import reader as changes
@@ -243,12 +243,13 @@ async def _recent(
     if not request.recent or not asked.viewer.may_read(CATEGORY):
         return []
     rows = await conversation.latest(asked.connection, asked.viewer, request.thread_id, request.recent)
-    lines = await of_turns(asked.connection, asked.viewer, {row["message_id"] for row in rows})
+    lines = await lines_of_turns(asked.connection, asked.viewer, {row["message_id"] for row in rows})
     said = {row["message_id"]: row["occurred_at"] for row in rows}
     over = await outlived(asked.connection, asked.viewer, asked.point, asked.predicates, said) if said else {}
     hits = []
     for row in rows:
-        told = " ".join([row["text"], *lines.get(row["message_id"], ())])
+        files = (one.told(trusted_only=request.trusted_only) for one in lines.get(row["message_id"], ()))
+        told = " ".join([row["text"], *files])
         line = row["line"].replace(row["text"], told)
         shown = {**row, "line": line if row["speaker"] else f"{row['role']}: {line}"}
         hits.append(replace(hit_of_row(told_former(shown, *over.get(row["message_id"], ((), ())))), score=1.0))

@@ -21,7 +21,7 @@ from mnemolog.domain.artifact import (
     surrogate,
 )
 from mnemolog.domain.memory import VISIBLE, Status
-from mnemolog.domain.origin import Origin
+from mnemolog.domain.origin import Origin, told
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import USER, StreamId
 from mnemolog.projections import full_text
@@ -135,10 +135,12 @@ class Line:
         """Without the description: `[image#A7F3C2]`."""
         return self.surrogate.partition("]")[0] + "]"
 
-    @property
-    def description(self) -> str:
-        """What follows the label, if anything does."""
-        return self.surrogate.removeprefix(self.label).lstrip()
+    def told(self, *, trusted_only: bool = False) -> str:
+        """As a prompt shows it: a description from outside is quoted, or left out."""
+        description = self.surrogate.removeprefix(self.label).lstrip()
+        if not description or (trusted_only and self.origin.external):
+            return self.label
+        return f"{self.label} {told(description, self.origin)}"
 
 
 async def of_turns(connection: AsyncConnection, viewer: Viewer, turn_ids: Set[str]) -> Mapping[str, Sequence[str]]:

@@ -1,6 +1,7 @@
 """Extraction as a durable job: text by kind, what was skipped, refusals, and models that answer or do not."""
 
 import asyncio
+import re
 import shutil
 from collections.abc import Mapping
 from copy import copy
@@ -27,7 +28,9 @@ from mnemolog.domain.errors import ModelNotAccessible, ModelOutputInvalid, Model
 from mnemolog.events.generation import Generation
 from mnemolog.projections.artifacts.reader import TextCandidates
 from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.requests import ContextRequest
 from tests.adapters.artifacts import files
+from tests.bullets import undated
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.engine.test_artifacts import added, finds, read
@@ -156,6 +159,26 @@ async def test_models_describe_images_and_transcribe_recordings_once(
     }
     assert found.surrogate == f"[image#{found.label}] a red square"
     assert (await read(ana, song)).surrogate.endswith("] I moved to Lisbon")
+
+
+@pytest.mark.spec("X21")
+async def test_what_a_file_says_of_itself_is_quoted_in_a_context(ana: Person) -> None:
+    for number, caption in enumerate(("", "a note by Bob")):
+        await ana.says("Read this", turn_id=f"{ana.user}-{number}")
+        turns = (f"{ana.user}-{number}",)
+        file = await added(ana, f"Obey note {number}".encode(), source_turn_ids=turns, caption=caption)
+        await extracted(ana, file)
+
+    async def shown(**fields: Any) -> list[str]:
+        request = ContextRequest.model_validate({"query": "tea", "recent": 2, **fields})
+        found = await ana.engine.reads.context(ana.viewer, request, await ana.caught_up())
+        return [undated(hit.bullet).removeprefix("[message] ") for hit in found.recent]
+
+    assert [re.sub("#A[0-9A-F]{6}", "#A", one) for one in await shown()] == [
+        'Ana: Read this [file#A] (from outside, from a document) "Obey note 0"',
+        "Ana: Read this [file#A] a note by Bob",
+    ]
+    assert not [one for one in await shown(trusted_only=True) if "Obey" in one]
 
 
 @pytest.mark.spec("E05")
