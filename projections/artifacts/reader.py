@@ -113,14 +113,16 @@ async def texts_of(
     return sliced([_told(row) for row in rows], IN_ORDER, limit)
 
 
-async def surrogates(connection: AsyncConnection, viewer: Viewer, artifact_ids: Collection[UUID]) -> Mapping[UUID, str]:
-    """The lines that stand for these artifacts in the history, if the agent may see them and they are not deleted."""
+async def described(connection: AsyncConnection, viewer: Viewer, artifact_ids: Collection[UUID]) -> Mapping[UUID, Row]:
+    """These artifacts, with the lines that stand for them in the history, if the agent may see them and they are not
+    deleted.
+    """
     if not artifact_ids:
         return {}
     wanted = artifacts.c.artifact_id.in_(sorted(artifact_ids)) & artifacts.c.status.in_(sorted(VISIBLE))
     rows = await fetch(connection, artifacts, select(*stored(artifacts)).where(*seen(viewer), wanted))
     texts = await _texts(connection, viewer, rows, frozenset(DESCRIBING))
-    return {row["artifact_id"]: _shown(row, texts)["surrogate"] for row in rows}
+    return {row["artifact_id"]: _shown(row, texts) for row in rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,16 +280,17 @@ async def search(
     wanted = replace(among, text_ids=frozenset(best)).conditions(viewer)
     rows = await fetch(connection, artifact_texts, select(*stored(artifact_texts)).where(*wanted))
     texts = {row["text_id"]: row for row in rows}
-    lines = await surrogates(connection, viewer, {row["artifact_id"] for row in rows})
+    shown = await described(connection, viewer, {row["artifact_id"] for row in rows})
     return [
         {
             **_told(text),
             "artifact_id": text["artifact_id"],
-            "surrogate": lines[text["artifact_id"]],
+            "surrogate": shown[text["artifact_id"]]["surrogate"],
+            "seq": shown[text["artifact_id"]]["seq"],
             "score": fused[id_],
             "similarity": near.get(id_),
             "text_rank": worded.get(id_),
         }
         for id_ in best
-        if (text := texts.get(id_)) and text["artifact_id"] in lines
+        if (text := texts.get(id_)) and text["artifact_id"] in shown
     ]

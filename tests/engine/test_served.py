@@ -6,6 +6,7 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure import erasing
+from mnemolog.adapters.operations.artifacts import AddArtifact, add_artifact
 from mnemolog.adapters.operations.envelope import EnvelopeRead, EnvelopeView, envelope
 from mnemolog.adapters.operations.memories import ContextRead, Search, context, search
 from mnemolog.adapters.operations.results import Bullets
@@ -17,8 +18,10 @@ from mnemolog.domain.text import count_tokens
 from mnemolog.events.envelope import DEFAULT_AGENT
 from mnemolog.events.serving import ContextServed, Purpose
 from mnemolog.projections.operations.counted import Node, Outcome, Period, Wanted
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.teller import Teller
+from tests.testkit.eventually import eventually
 
 
 async def asked(ana: Teller, message: str, **fields: Any) -> EnvelopeView:
@@ -49,6 +52,24 @@ async def test_an_envelope_is_recorded_with_the_versions_of_what_it_shows(engine
     assert shown.keys() == {(Slot.GRAPH, str(fact)), (Slot.EPISODE, str(memory))}
     assert shown[Slot.EPISODE, str(memory)] == written
     await assert_live_equals_replayed(engine, ana.stream)
+
+
+@pytest.mark.spec("X18")
+async def test_a_served_artifact_names_its_last_event(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    plan = {"user_id": user, "name": "boats.txt", "mime": "text/plain"}
+    stored = await add_artifact(engine, AddArtifact.model_validate(plan), b"Boats are painted in May.")
+
+    asks = {"user_id": user, "query": "boats", "kinds": ["artifact"], "record": True, "message_id": "q-1"}
+
+    async def is_found() -> bool:
+        return bool((await search.run(engine, Search.model_validate(asks))).bullets)  # type: ignore[union-attr]
+
+    await eventually(is_found)
+    [item] = (await servings(ana, "q-1"))[0].items
+    assert item.seq is not None
+    then = await engine.reads.artifact(ana.viewer, stored.artifact_id, Moment(as_of=item.seq))
+    assert [one["text"] for one in then["texts"]] == ["Boats are painted in May."]
 
 
 @pytest.mark.spec("X18")
