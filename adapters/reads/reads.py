@@ -34,7 +34,7 @@ from mnemolog.domain.pronouns import Pronouns
 from mnemolog.domain.session import Session
 from mnemolog.domain.text import CountTokens
 from mnemolog.domain.viewer import Viewer
-from mnemolog.events.envelope import Position, Recorded, StreamId
+from mnemolog.events.envelope import USER, Position, Recorded, StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.events.memory import Recall
 from mnemolog.projections.asking import together
@@ -407,7 +407,13 @@ def _unnoted(viewer: Viewer, weights: Mapping[UUID, int], by: Recall = Recall.QU
 
 
 def _require_own(after: Position, stream: StreamId) -> None:
-    if after.stream != stream:
-        raise InvalidInput(
-            "this token belongs to another user's write", field="after", fix="pass a receipt of this user"
-        )
+    if after.stream == stream:
+        return
+    of_user, same = after.stream.kind == USER, after.stream.kind == stream.kind
+    whose = ("another" if same else "a") + " user's write"
+    if not of_user:
+        whose = ("another" if same else "an") + " agent's library"
+    fix = "pass a receipt of this user" if stream.kind == USER else "pass a receipt of this library"
+    if stream.kind == USER and not of_user:
+        fix = "omit it: a read includes every write to the library that was acknowledged before"
+    raise InvalidInput(f"this token belongs to {whose}", field="after", fix=fix)

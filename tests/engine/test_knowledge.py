@@ -360,6 +360,26 @@ async def test_what_two_copies_of_a_document_say_is_told_once(coach: Librarian) 
     assert sorted(hit.place for hit in slots.envelope.KNOWLEDGE.hits) == sorted(places)
 
 
+@pytest.mark.spec("X10")
+async def test_a_token_of_a_library_or_a_user_where_the_other_is_read_is_named(coach: Librarian) -> None:
+    reads, user = coach.engine.reads, f"ana-{uuid4().hex[:8]}"
+    added = await coach.adds("Two litres of water a day.")
+    _, created = await coach.engine.writes.create({"user_id": user, "text": "Ana drinks tea"})
+    request = MemoryQuery(user_id=user, agent_id=coach.agent, query="water a day", kinds=("passage",))
+
+    with pytest.raises(InvalidInput, match="an agent's library") as refused:
+        await reads.query(request, Moment(after=added.receipt.position))
+    assert refused.value.fix.startswith("omit it")
+    assert len((await reads.query(request, NOW)).hits) == 1
+    for after, whose in (
+        (created.position, "a user's write"),
+        ((await Librarian(coach.engine).adds(SLEEP)).receipt.position, "another agent's library"),
+    ):
+        with pytest.raises(InvalidInput, match=f"belongs to {whose}") as refused:
+            await coach.finds("water", Moment(after=after))
+        assert refused.value.fix == "pass a receipt of this library"
+
+
 async def test_a_search_says_if_the_library_is_not_read(coach: Librarian) -> None:
     await coach.adds(SLEEP)
     await coach.engine.settled()
