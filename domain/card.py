@@ -30,6 +30,6 @@ def _word(text: str) -> str:
 
 
 def card(reference: str, facts: Iterable[str]) -> str:
-    """`[person:john]: fact1; fact2; fact3` with the first three facts; "" if there are none."""
-    listed = "; ".join(islice(facts, TOP_FACTS))
+    """`[person:john]: fact1; fact2; fact3` with the first three facts, in one line; "" if there are none."""
+    listed = "; ".join(" ".join(fact.split()) for fact in islice(facts, TOP_FACTS))
     return f"[{reference}]: {listed}" if listed else ""

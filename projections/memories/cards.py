@@ -18,11 +18,16 @@ from mnemolog.projections.memories.reader import Row
 from mnemolog.projections.memories.tables import memories
 
 column = memories.c
+CONSIDERED = 2 * TOP_FACTS
+"""The memories of which a card shows the first: those that a newer one contradicts give way to others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What is known about a reference such as `person:john`: pinned first, then the most important, then the newest."""
+    """What is known about a reference such as `person:john`: pinned first, then the most important, then the newest.
+
+    What a newer memory contradicts comes after what is current, unless it is pinned.
+    """
 
     ref: str
     memories: Sequence[Row]
@@ -43,7 +48,11 @@ async def cards(connection: AsyncConnection, viewer: Viewer, refs: Iterable[str]
         ids_of[row.ref].append(row.memory_id)
     rows = await reader.by_ids(connection, viewer, {memory_id for ids in ids_of.values() for memory_id in ids})
     found = {ref: [rows[one] for one in dict.fromkeys(ids) if one in rows] for ref, ids in ids_of.items()}
-    return [Card(ref, known) for ref, known in found.items() if known]
+    return [Card(ref, _current_first(known)[:TOP_FACTS]) for ref, known in found.items() if known]
+
+
+def _current_first(known: Sequence[Row]) -> Sequence[Row]:
+    return sorted(known, key=lambda row: not row["pinned"] and row["contradicted_by"] is not None)
 
 
 def _first_of_each(viewer: Viewer, refs: Sequence[str]) -> Select[Any]:
@@ -60,7 +69,7 @@ def _first_of_each(viewer: Viewer, refs: Sequence[str]) -> Select[Any]:
         .where(func.cardinality(column.entity_refs) > 0, column.entity_refs.overlap(references))
         .subquery()
     )
-    shown = select(ranked.c.ref, ranked.c.memory_id).where(ranked.c.place <= TOP_FACTS)
+    shown = select(ranked.c.ref, ranked.c.memory_id).where(ranked.c.place <= CONSIDERED)
     return shown.order_by(ranked.c.ref, ranked.c.place)
 
 

@@ -10,6 +10,11 @@ def test_a_card_is_one_line_of_the_first_three_facts() -> None:
     assert card("person:john", ["fact1", "fact2", "fact3", "fact4"]) == "[person:john]: fact1; fact2; fact3"
 
 
+@pytest.mark.spec("D06")
+def test_a_fact_of_several_lines_is_in_the_one_line_of_a_card() -> None:
+    assert card("person:john", ["To buy:\n- tea\n- milk", "tall"]) == "[person:john]: To buy: - tea - milk; tall"
+
+
 def test_there_is_no_card_without_memories() -> None:
     assert card("person:john", []) == ""
 

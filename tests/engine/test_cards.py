@@ -37,6 +37,26 @@ async def test_the_pinned_come_first_then_what_matters_most_then_the_newest_and_
     assert await lines(ana) == ["[person:john]: pinned; critical; newer"]
 
 
+async def test_what_a_newer_memory_contradicts_gives_way_to_what_is_current(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    for text in ("John cooks", "John's rent is 900 euros", "John's rent is 950 euros", "John is tall"):
+        await tells(ana, text)
+
+    assert await lines(ana) == ["[person:john]: John is tall; John's rent is 950 euros; John cooks"]
+
+
+async def test_a_pinned_memory_stays_in_its_card_whatever_contradicts_it(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await tells(ana, "John's rent is 900 euros", pinned=True)
+    for text in ("John's rent is 950 euros", "John is tall", "John cooks"):
+        await tells(ana, text)
+
+    [line] = await lines(ana)
+
+    assert line.startswith("[person:john]: John's rent is 900 euros (contradicted by ")
+    assert line.endswith("; John cooks; John is tall")
+
+
 async def test_there_is_a_card_for_each_reference_in_their_order(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await tells(ana, "John founded Acme", JOHN, ACME, JOHN)
