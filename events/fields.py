@@ -161,18 +161,21 @@ def fault_of(complaint: Mapping[str, Any], model: type[BaseModel] | None = None)
         field = meant(model, complaint["loc"]) if model else None
         return path, "is not known here", f"use {field!r}" if field else "remove it, or correct its name"
     if complaint["type"] in ("too_short", "too_long"):
-        return path, *_length(complaint["ctx"])
+        return path, *_length(complaint)
     if complaint["type"] in _CONTAINERS:
         return path, f"must be {_CONTAINERS[complaint['type']]}, not {complaint['input']!r:.80}", "correct the value"
     expected = _MEMBER.sub(r"\1", clause(complaint["msg"]))
     return path, f"{expected}, not {complaint['input']!r:.80}", _fix(complaint["type"])
 
 
-def _length(limits: Mapping[str, Any]) -> tuple[str, str]:
-    """A list or the like with too few or too many entries: message and fix."""
+def _length(complaint: Mapping[str, Any]) -> tuple[str, str]:
+    """A text, a list or the like that is too short or too long: message and fix."""
+    limits, one, many = complaint["ctx"], "entry", "entries"
+    if isinstance(complaint["input"], str):
+        one, many = "character", "characters"
     least, most, there = limits.get("min_length"), limits.get("max_length"), limits["actual_length"]
     counted = "too many" if there is None else f"{there:,}"  # Of one that is not read to its end.
-    given = "is empty" if there == 0 else f"has {counted} {'entry' if there == 1 else 'entries'}"
+    given = "is empty" if there == 0 else f"has {counted} {one if there == 1 else many}"
     return given, f"give at least {least}" if least is not None else f"give at most {most}"
 
 

@@ -6,6 +6,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mnemolog.adapters.nats.turn_message import TurnMessage
+from mnemolog.adapters.operations.artifacts import ArtifactsRead
 from mnemolog.adapters.operations.conversation import Add
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.fields import fault_of, validated
@@ -78,6 +79,14 @@ def test_a_list_of_a_wrong_length_is_told_in_plain_words() -> None:
         with pytest.raises(InvalidInput) as refused:
             validated(Request, {"ids": ids})
         assert (refused.value.field, refused.value.message, refused.value.fix) == told
+
+
+def test_a_text_that_is_too_long_is_counted_in_characters() -> None:
+    asked = {"user_id": "ana", "label": "[image#A7F3C2]"}
+    with pytest.raises(InvalidInput) as refused:
+        validated(ArtifactsRead, asked)
+    assert (refused.value.field, refused.value.message) == ("label", "has 14 characters")
+    assert refused.value.fix == "give at most 7"
 
 
 def test_many_unknown_fields_are_looked_for_in_one_schema() -> None:
