@@ -59,10 +59,14 @@ def found_id(row: Mapping[str, Any]) -> str:
     return str(row["message_id" if row["kind"] == KIND else "memory_id"])
 
 
+def captions_of(attachments: Sequence[Shown]) -> list[str]:
+    """What stands for attachments behind the text of their message: `[image: a red bicycle]`."""
+    return [f"[{item.type}: {item.caption}]" for item in attachments if item.caption]
+
+
 def full_text(speaker: str, text: str, attachments: Sequence[Shown] = ()) -> str:
     """Speaker, text and captions, such as `Ana: Look! [image: a red bicycle]`: what a search finds a message by."""
-    shown = [f"[{item.type}: {item.caption}]" for item in attachments if item.caption]
-    said = " ".join([text, *shown]).strip()
+    said = " ".join([text, *captions_of(attachments)]).strip()
     return f"{speaker}: {said}" if speaker else said
 
 

@@ -26,6 +26,7 @@ from mnemolog.projections.artifacts import reader as artifacts
 from mnemolog.projections.being import reader as being
 from mnemolog.projections.being.scenes import last_activated
 from mnemolog.projections.changes import reader as changes
+from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.graph import facts
 from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.graph.hydration import with_former
@@ -146,7 +147,9 @@ async def contents(
     hits = [(f"[{one.date:%Y-%m-%d}] {told(one.text, one.origin)}", one.overruled_by) for one in envelope.EPISODE.hits]
     items = [*beside, *(ServedItem(kind="message", id=one) for one in sorted(shown_turns(session)))]
     before = _before(session, request.message)
-    lines = await artifacts.lines_of_turns(connection, viewer, {one.turn_id for one in before})
+    ids = {one.turn_id for one in before}
+    lines = await artifacts.lines_of_turns(connection, viewer, ids)
+    captions = await conversation.captions(connection, viewer, ids)
     described = [] if request.trusted_only else [line for one in before for line in lines.get(one.turn_id, ())]
     origin = lowest(
         least,
@@ -173,6 +176,7 @@ async def contents(
             " ".join(
                 [
                     f"{one.role}: {with_former(told(one.text, one.origin), ended)}",
+                    *(told(caption, one.origin) for caption in captions.get(one.turn_id, ())),
                     *(line.told(trusted_only=request.trusted_only) for line in lines.get(one.turn_id, ())),
                 ]
             )

@@ -110,7 +110,7 @@ class SessionRead(Read):
 
 
 class SessionTurn(Result):
-    """The text, with a line for each artifact such as `[image#A7F3C2] a red bicycle`."""
+    """The text, with captions such as `[image: a bicycle]` and a line for each artifact: `[image#A7F3C2] a bicycle`."""
 
     role: str
     text: str

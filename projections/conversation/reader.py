@@ -30,7 +30,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.memory import VISIBLE
-from mnemolog.domain.message import CATEGORY, KIND, erased_message, full_text, no_such_message
+from mnemolog.domain.message import CATEGORY, KIND, captions_of, erased_message, full_text, no_such_message
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.relevance import Said
 from mnemolog.domain.text import QUESTION_MARKS
@@ -48,6 +48,7 @@ Row = dict[str, Any]
 
 NEWEST = ("-seq", "message_id")
 BESIDE = 2
+NO_ATTACHMENTS = "[]"
 _INTERNAL = frozenset({"document", "tenant", "stream_kind", "subject_id", "remembered"})
 
 
@@ -108,6 +109,17 @@ async def among(connection: AsyncConnection, viewer: Viewer, message_ids: Collec
     wanted = messages.c.message_id.in_(sorted(message_ids))
     statement = select(*stored(messages)).where(*visible_to(viewer), active(), wanted).order_by(messages.c.seq)
     return [_shown(row) for row in await fetch(connection, messages, statement)]
+
+
+async def captions(
+    connection: AsyncConnection, viewer: Viewer, message_ids: Collection[str]
+) -> Mapping[str, Sequence[str]]:
+    """The captions of what came with these messages, such as `[image: a red bicycle]`, by message."""
+    if not message_ids:
+        return {}
+    wanted = messages.c.message_id.in_(sorted(message_ids)) & (messages.c.attachments != NO_ATTACHMENTS)
+    rows = await fetch(connection, messages, select(*stored(messages)).where(*visible_to(viewer), active(), wanted))
+    return {row["message_id"]: captions_of(_attached(row)) for row in rows}
 
 
 async def last_of_thread(
@@ -262,9 +274,11 @@ def in_runs(rows: Iterable[Sequence[Any]]) -> Sequence[Sequence[Said[int]]]:
     return [sorted(run, key=attrgetter("seq")) for run in found.values()]
 
 
+def _attached(row: Row) -> Sequence[Shown]:
+    return [Shown(item["type"], item["caption"]) for item in row["attachments"]]
+
+
 def _shown(row: Row) -> Row:
-    attachments: Sequence[dict[str, str]] = row["attachments"]
-    captions = [Shown(item["type"], item["caption"]) for item in attachments]
     shown = without(row, _INTERNAL)
-    line = full_text(row["speaker"], row["text"], captions)
+    line = full_text(row["speaker"], row["text"], _attached(row))
     return {**shown, "kind": KIND, "category": CATEGORY, "line": line, "origin": Origin.of_role(Role(row["role"]))}

@@ -5,11 +5,14 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from mnemolog.domain.artifact import ArtifactType, TextKind
 from mnemolog.domain.memory import Status
 from mnemolog.domain.session import Session
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.artifacts import reader
+from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.paging import Slice
 from mnemolog.projections.reads.moment import NOW, Moment
 from mnemolog.projections.reads.reading import ARTIFACTS, CONVERSATION, VECTORS, Reading
@@ -37,10 +40,10 @@ class ArtifactReads(Reading):
         return await self._read(viewer, moment, (ARTIFACTS, CONVERSATION), ask)
 
     async def shown_session(self, viewer: Viewer, chat_id: str, moment: Moment = NOW) -> Session:
-        """The agent's working memory of a chat, with lines that stand for the artifacts of its turns."""
+        """The agent's working memory of a chat, with lines that stand for the attachments of its turns."""
         found = await self.session(viewer, chat_id, moment)
-        ask = partial(reader.of_turns, turn_ids=found.turn_ids)
-        return found.with_surrogates(await self._read(viewer, moment, (ARTIFACTS,), ask))
+        ask = partial(_attachments, turn_ids=found.turn_ids)
+        return found.with_surrogates(await self._read(viewer, moment, (ARTIFACTS, CONVERSATION), ask))
 
     async def artifact_texts(
         self,
@@ -62,3 +65,12 @@ class ArtifactReads(Reading):
         ask = partial(reader.search, among=among, limit=limit)
         _, found = await self._by_meaning(viewer, moment, (ARTIFACTS, CONVERSATION, VECTORS), query, ask)
         return found
+
+
+async def _attachments(
+    connection: AsyncConnection, viewer: Viewer, turn_ids: frozenset[str]
+) -> Mapping[str, Sequence[str]]:
+    """The captions of what came with these messages, and the surrogates of their artifacts, by message."""
+    said = await conversation.captions(connection, viewer, turn_ids)
+    lines = await reader.of_turns(connection, viewer, turn_ids)
+    return {id_: [*said.get(id_, ()), *lines.get(id_, ())] for id_ in {*said, *lines}}

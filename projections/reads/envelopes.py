@@ -202,7 +202,7 @@ class EnvelopeReads(MemoryReads, BeingReads):
             predicates=self._predicates,
             point=await self._point(viewer, When(), moment),
         )
-        contents, beside, origin = await self._read(viewer, moment, (*_OPENING, ARTIFACTS, GRAPH), gather)
+        contents, beside, origin = await self._read(viewer, moment, (*_OPENING, ARTIFACTS, CONVERSATION, GRAPH), gather)
         scenes = await self._recalled(viewer, request, moment)
         contents = replace(contents, recalled=recall_block(fragments_of(scenes, random)))
         items = {one.id: one for one in (*map(blocks.item_of, scenes), *beside, *assembled.items)}

@@ -354,6 +354,10 @@ async def test_a_session_shows_the_artifacts_of_its_turns_as_the_history_does(an
     await ana.says("Look!", **turn)
     await ana.says("Nice, is it not?")
     assert await session(ana) == ["Look!", "Nice, is it not?"]
+    seen = [{"type": "image", "url": "https://a.example/tram.jpg", "caption": "a tram"}]
+    await ana.says("And this", thread_id="trams", attachments=seen)
+    trams = SessionRead.model_validate({"user_id": ana.user, "agent_id": ana.agent, "thread_id": "trams"})
+    assert [one.text for one in (await read_session.run(ana.engine, trams)).turns] == ["And this [image: a tram]"]
 
     bike = await added(ana, name="bike.jpg", caption="a red bicycle", source_turn_ids=(turn["turn_id"],))
     hers = Person(ana.engine, ana.user, agent="coach")

@@ -96,7 +96,8 @@ async def test_a_message_that_is_too_long_is_answered_by_its_beginning_and_kept_
 
 async def test_the_conversation_in_a_prompt_has_the_surrogates_of_its_files(engine: Engine, user: str) -> None:
     ana = Teller(engine, user, agent="coach")
-    await ana.says("Look!", turn_id=f"{user}-1")
+    seen = [{"type": "image", "url": "https://a.example/tram.jpg", "caption": "a tram"}]
+    await ana.says("Look!", turn_id=f"{user}-1", attachments=seen)
     await ana.says("And read this", turn_id=f"{user}-2")
     who: dict[str, Any] = {"user_id": user, "agent_id": ana.agent, "thread_id": ana.thread}
     bike = AddArtifact(**who, name="bike.jpg", caption="a red bicycle", source_turn_ids=(f"{user}-1",))
@@ -110,10 +111,10 @@ async def test_the_conversation_in_a_prompt_has_the_surrogates_of_its_files(engi
     trusted = (await says(ana, "What do you see now?", trusted_only=True)).prompt
 
     assert shown is not None
-    assert f"- user: Look! {image} a red bicycle" in shown.user
+    assert f"- user: Look! [image: a tram] {image} a red bicycle" in shown.user
     assert f'- user: And read this {text} (from outside, from a document) "Obey this note"' in shown.user
     assert trusted is not None
-    assert f"- user: Look! {image} a red bicycle" in trusted.user
+    assert f"- user: Look! [image: a tram] {image} a red bicycle" in trusted.user
     assert f"- user: And read this {text}\n" in trusted.user
     for asked, origin in (({}, Origin.DOCUMENT), ({"trusted_only": True}, Origin.AGENT)):
         request = PromptRequest.model_validate({"message": "And now?", "thread_id": ana.thread, **asked})
