@@ -47,9 +47,9 @@ def identifier(value: object, field: str, max_length: int = MAX_IDENTIFIER) -> s
     return text
 
 
-def aware(value: object, field: str) -> datetime:
-    """The instant in UTC, from a datetime or ISO 8601 text with an offset."""
-    moment = _moment(value, field)
+def aware(value: object, field: str, or_else: str = "") -> datetime:
+    """The instant in UTC, from a datetime or ISO 8601 text with an offset. `or_else`: what else would do."""
+    moment = _moment(value, field, or_else)
     if moment.utcoffset() is None:
         if isinstance(value, str) and _DAY.fullmatch(value):
             fix = f"send a time of that day, as in {value}T00:00:00Z"
@@ -71,7 +71,7 @@ def day_or_instant(value: object, field: str) -> datetime:
             message, fix = f"{_shown(value)} is not a day of the calendar", "send a day that exists, as in 2026-01-03"
             raise InvalidInput(message, field=field, fix=fix) from None
         value = f"{value}T00:00:00Z"
-    return aware(value, field)
+    return aware(value, field, or_else=", or a day, as in 2026-01-03")
 
 
 def utc_text(at: datetime) -> str:
@@ -118,7 +118,7 @@ def _id_text(value: object, field: str, max_length: int) -> str:
     return str(int(value))
 
 
-def _moment(value: object, field: str) -> datetime:
+def _moment(value: object, field: str, or_else: str) -> datetime:
     if isinstance(value, datetime):
         return value
     if isinstance(value, str):
@@ -126,4 +126,5 @@ def _moment(value: object, field: str) -> datetime:
             return datetime.fromisoformat(value)
         except ValueError:
             pass
-    raise InvalidInput(f"{_shown(value)} is not a time", field=field, fix=f"send ISO 8601, as in {_SAMPLE_TIME}")
+    fix = f"send ISO 8601, as in {_SAMPLE_TIME}{or_else}"
+    raise InvalidInput(f"{_shown(value)} is not a time", field=field, fix=fix)

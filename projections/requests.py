@@ -159,7 +159,10 @@ class Searching(BaseModel):
     kinds: Annotated[
         tuple[FoundKind, ...],
         FailFast(),
-        Field(description="Only these kinds; by default everything but procedures."),
+        Field(
+            description="Only these kinds; by default everything but procedures. A `relation` is a fact about an"
+            " entity, such as where somebody lives; a `fact` is a memory."
+        ),
     ] = ()
     superseded: Annotated[
         Literal["include", "exclude"],

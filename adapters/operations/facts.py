@@ -54,10 +54,9 @@ async def list_facts(engine: Engine, request: FactList) -> Page[FactView]:
     """List facts.
 
     Returns facts that held at `valid_at`, as known at `known_at`: the agent's own first, then critical ones, then by
-    confidence and age. `overridden_by` is the fact of another scope that takes precedence.
-
-    `valid_at` "any" gives the timeline: each value of a subject and predicate with when it held and when that was
-    learned, the oldest first, with those that are yet to begin and those that turned out never to have held.
+    confidence and age. `overridden_by` is the fact of another scope that takes precedence. `valid_at` "any" gives the
+    timeline: each value of a subject and predicate with when it held and when that was learned, the oldest first, with
+    those that are yet to begin and those that turned out never to have held.
     """
     from mnemolog.projections.paging import slice_of
 

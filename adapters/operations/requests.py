@@ -19,6 +19,7 @@ C = TypeVar("C", bound=Command)
 W = TypeVar("W", bound="Write")
 
 LONGEST_TOKEN = 300
+_SEQ = "@?[0-9]{1,18}"
 # Fields that the engine sets, in addition to those that a command generates.
 SET_BY_ENGINE = frozenset({"tenant", "actor", "consenting", "agents", "correlation_id"})
 
@@ -28,7 +29,7 @@ def _point(value: object, info: ValidationInfo) -> datetime | int:
     name = info.field_name or "as_of"
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**MAX_DIGITS:
         return value
-    if isinstance(value, str) and re.fullmatch("@?[0-9]{1,18}", value):
+    if isinstance(value, str) and re.fullmatch(_SEQ, value):
         return int(value.removeprefix("@"))
     return identity.aware(value, name)
 
@@ -41,7 +42,7 @@ AsOf = Annotated[
 
 
 def _point_or_day(value: object, info: ValidationInfo) -> datetime | int:
-    if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+    if isinstance(value, str) and not re.fullmatch(_SEQ, value):
         return identity.day_or_instant(value, info.field_name or "valid_at")
     return _point(value, info)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.domain.identity import aware, identifier, parse_uuid, subject_token, uuid7
+from mnemolog.domain.identity import aware, day_or_instant, identifier, parse_uuid, subject_token, uuid7
 
 instants = st.datetimes(min_value=datetime(1970, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 random_bytes = st.binary(min_size=10, max_size=10)
@@ -176,6 +176,13 @@ def test_an_instant_that_leaves_the_calendar_in_utc_is_refused(value: str) -> No
 def test_what_is_no_time_is_refused(value: object) -> None:
     with pytest.raises(InvalidInput, match="is not a time"):
         aware(value, "at")
+
+
+@pytest.mark.parametrize("value", ["yesterday", "2025-02", "2025", 2025])
+def test_where_a_day_will_do_the_fix_says_so(value: object) -> None:
+    with pytest.raises(InvalidInput, match="is not a time") as refused:
+        day_or_instant(value, "since")
+    assert refused.value.fix == "send ISO 8601, as in 2026-01-03T01:02:10Z, or a day, as in 2026-01-03"
 
 
 @pytest.mark.parametrize(
