@@ -360,6 +360,22 @@ async def test_what_two_copies_of_a_document_say_is_told_once(coach: Librarian) 
     assert sorted(hit.place for hit in slots.envelope.KNOWLEDGE.hits) == sorted(places)
 
 
+@pytest.mark.parametrize("content", [b"", b" \n\n"])
+async def test_a_document_whose_file_was_emptied_stays_and_the_error_says_how_to_delete_it(
+    coach: Librarian, content: bytes
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await coach.adds(content)
+    assert refused.value.fix == "send a file with text"
+    known = await coach.adds(SLEEP)
+
+    with pytest.raises(InvalidInput) as refused:
+        await coach.adds(content)
+
+    assert f"delete document {known.document_id}" in refused.value.fix
+    assert len((await coach.reads(known.document_id, NOW))["content"]) == 3
+
+
 @pytest.mark.spec("X10")
 async def test_a_token_of_a_library_or_a_user_where_the_other_is_read_is_named(coach: Librarian) -> None:
     reads, user = coach.engine.reads, f"ana-{uuid4().hex[:8]}"
