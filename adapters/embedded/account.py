@@ -9,10 +9,12 @@ import os
 import pwd
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from mnemolog.domain.errors import ServerFailed
 
@@ -48,6 +50,31 @@ def postgres_account(data: Path) -> Account | None:
             fix=f"create one (useradd --system {NAME}), run as another user, or set MNEMOLOG_POSTGRES_URL",
         )
     return account
+
+
+def run_as(account: Account | None, argv: Sequence[str | Path]) -> tuple[Sequence[str | Path], Mapping[str, Any]]:
+    """The command line and the arguments of `Popen` that run a program as an account; None is this process's own.
+
+    `Popen(user=...)` forks, which copies the page tables of the whole process: 35 ms of processor time for one of
+    600 MB, and an error where memory cannot be overcommitted. A program of util-linux that changes the user needs 2 ms.
+    """
+    if account is None:
+        return argv, {}
+    if setpriv := _setpriv():
+        return [setpriv, f"--reuid={account.uid}", f"--regid={account.gid}", "--clear-groups", *argv], {}
+    return argv, {"user": account.uid, "group": account.gid, "extra_groups": []}
+
+
+@cache
+def _setpriv() -> str | None:
+    """That of BusyBox changes no user."""
+    setpriv = shutil.which("setpriv", path=SEARCHED)
+    if setpriv is None:
+        return None
+    tried = subprocess.run(
+        [setpriv, "--reuid=0", "--regid=0", "--clear-groups", "true"], capture_output=True, check=False
+    )
+    return setpriv if tried.returncode == 0 else None
 
 
 def give(tree: Path, account: Account | None) -> None:

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from mnemolog.adapters.embedded.account import Account
+from mnemolog.adapters.embedded.account import Account, run_as
 
 SHARED = Path("/var/lib/mnemolog-postgres")
 
@@ -29,15 +29,9 @@ def reachable(postgres: Path, account: Account | None) -> Path:
 def _usable(postgres: Path, account: Account) -> bool:
     """Whether the account can run it, load its libraries and read its data files, tried as that account."""
     template = postgres.parents[1] / "share" / "postgresql" / "postgres.bki"
-    tried = subprocess.run(
-        ["/bin/sh", "-c", '"$0" --version && "$1" --version && test -r "$2"', postgres, _initdb(postgres), template],
-        cwd="/",
-        capture_output=True,
-        check=False,
-        user=account.uid,
-        group=account.gid,
-        extra_groups=[],
-    )
+    tries = '"$0" --version && "$1" --version && test -r "$2"'
+    command, user = run_as(account, ["/bin/sh", "-c", tries, postgres, _initdb(postgres), template])
+    tried = subprocess.run(command, cwd="/", capture_output=True, check=False, **user)
     return tried.returncode == 0
 
 

@@ -13,7 +13,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from mnemolog.adapters.embedded.account import Account, give
+from mnemolog.adapters.embedded.account import Account, give, run_as
 from mnemolog.adapters.embedded.binaries import POSTGRES_MAJOR
 from mnemolog.adapters.embedded.leftovers import end_leftovers, exists, working_in
 from mnemolog.adapters.embedded.server import environment
@@ -82,8 +82,9 @@ def _create(directory: Path, binary: Path, account: Account | None, *, durable: 
 
 
 def _run(argv: list[str | Path], cwd: Path, account: Account | None) -> None:
+    command, user = run_as(account, argv)
     done = subprocess.run(
-        argv,
+        command,
         cwd=cwd,
         env=environment(),
         stdin=subprocess.DEVNULL,
@@ -92,9 +93,7 @@ def _run(argv: list[str | Path], cwd: Path, account: Account | None) -> None:
         errors="replace",
         check=False,
         start_new_session=True,
-        user=account.uid if account else None,
-        group=account.gid if account else None,
-        extra_groups=[] if account else None,
+        **user,
     )
     if done.returncode != 0:
         raise ServerFailed(

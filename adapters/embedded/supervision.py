@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 
+from mnemolog.adapters.embedded.account import run_as
 from mnemolog.adapters.embedded.endpoints import ServerEvent
 from mnemolog.adapters.embedded.server import Server, environment
 from mnemolog.adapters.embedded.server_log import ServerLog
@@ -132,19 +133,17 @@ class SupervisedServer:
 
     def _launched(self) -> subprocess.Popen[bytes]:
         launch = self.server.launch()
-        user = launch.account
+        command, user = run_as(launch.account, launch.argv)
         with self._log.open() as out:
             return subprocess.Popen(
-                launch.argv,
+                command,
                 cwd=self.server.directory,
                 env=environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # a Ctrl-C in the terminal is for the engine, which stops its servers itself
-                user=user.uid if user else None,
-                group=user.gid if user else None,
-                extra_groups=[] if user else None,
+                **user,
             )
 
     def _came_up(self, process: subprocess.Popen[bytes]) -> bool:
