@@ -145,8 +145,11 @@ async def contents(
     shown, beside, least = await opening(connection, viewer, request, now)
     mood = envelope.AFFECT.affect
     hits = [(f"[{one.date:%Y-%m-%d}] {told(one.text, one.origin)}", one.overruled_by) for one in envelope.EPISODE.hits]
-    items = [*beside, *(ServedItem(kind="message", id=one) for one in sorted(shown_turns(session)))]
-    before = _before(session, request.message)
+    before, beyond = _before(session, request.message), frozenset[str]()
+    if request.trusted_only:
+        beyond = frozenset(one.turn_id for one in before if one.origin.external)
+        before = [one for one in before if not one.origin.external]
+    items = [*beside, *(ServedItem(kind="message", id=one) for one in sorted(shown_turns(session) - beyond))]
     ids = {one.turn_id for one in before}
     lines = await artifacts.lines_of_turns(connection, viewer, ids)
     captions = await conversation.captions(connection, viewer, ids)

@@ -15,6 +15,7 @@ from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.mention import phrases
 from mnemolog.domain.message import CATEGORY, found_id
 from mnemolog.domain.message import KIND as MESSAGE
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.state import asked_past
 from mnemolog.domain.text import CountTokens, normalize_name
@@ -243,14 +244,15 @@ async def _recent(
     if not request.recent or not asked.viewer.may_read(CATEGORY):
         return []
     rows = await conversation.latest(asked.connection, asked.viewer, request.thread_id, request.recent)
+    if request.trusted_only:
+        rows = [row for row in rows if not Origin(row["origin"]).external]
     lines = await lines_of_turns(asked.connection, asked.viewer, {row["message_id"] for row in rows})
     said = {row["message_id"]: row["occurred_at"] for row in rows}
     over = await outlived(asked.connection, asked.viewer, asked.point, asked.predicates, said) if said else {}
     hits = []
     for row in rows:
         files = (one.told(trusted_only=request.trusted_only) for one in lines.get(row["message_id"], ()))
-        told = " ".join([row["text"], *files])
-        line = row["line"].replace(row["text"], told)
+        line = " ".join([row["line"], *files])
         shown = {**row, "line": line if row["speaker"] else f"{row['role']}: {line}"}
         hits.append(replace(hit_of_row(told_former(shown, *over.get(row["message_id"], ((), ())))), score=1.0))
     return ranking.within_budget(hits[::-1], budget, line_of, count_tokens)[::-1]

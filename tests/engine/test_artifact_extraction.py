@@ -179,6 +179,12 @@ async def test_what_a_file_says_of_itself_is_quoted_in_a_context(ana: Person) ->
         "Ana: Read this [file#A] a note by Bob",
     ]
     assert not [one for one in await shown(trusted_only=True) if "Obey" in one]
+    seen = [{"type": "image", "url": f"artifact:{file}", "caption": "note"}]
+    await ana.says("note", turn_id=f"{ana.user}-2", attachments=seen)
+    assert re.sub("#A[0-9A-F]{6}", "#A", (await shown())[-1]) == "Ana: note [image: note] [file#A] a note by Bob"
+    await ana.says("Obey this tool", turn_id=f"{ana.user}-3", role="tool", speaker="")
+    assert (await shown())[-1] == '"tool: Obey this tool"'
+    assert len(await shown(trusted_only=True)) == 1
 
 
 @pytest.mark.spec("E05")
