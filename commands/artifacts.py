@@ -27,14 +27,18 @@ from mnemolog.domain.updated import updated
 from mnemolog.events import artifacts as events
 from mnemolog.events.artifacts import Passage, Skipped, artifact_tag, file_tag
 from mnemolog.events.artifacts_fold import ARTIFACT
+from mnemolog.events.conversation import turn_tag
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event
 from mnemolog.events.fields import Id, Instant, Label, Text, Unit, Uuid
 from mnemolog.events.generation import Generation
+from mnemolog.events.message import MessageEvent, MessageRestored
 
 # Maximum text per event, so that no message on JetStream grows too large.
 TEXT_BYTES = 64 * 1024
+# An artifact of more messages, such as a sticker, is not looked at for whether all of them are hidden.
+MOST_SOURCES = 100
 
 
 class ArtifactCommand(Command):
@@ -112,13 +116,15 @@ class RecordExtraction(ArtifactCommand):
 class Artifacts:
     """The artifacts of a decision, and every change of them.
 
-    `texts`: the events that added text. `described`: a short text of an artifact, by the event that added it.
+    `texts`: the events that added text. `described`: a short text of an artifact, by the event that added it. `hidden`:
+    by message, whether it is hidden.
     """
 
     known: Mapping[UUID, Artifact] = field(default_factory=dict)
     changes: ChangeHistory[Artifact] = field(default_factory=ChangeHistory)
     texts: frozenset[UUID] = frozenset()
     described: Mapping[tuple[UUID, TextKind, str], UUID] = field(default_factory=dict)
+    hidden: Mapping[str, bool] = field(default_factory=dict)
 
     def says(self, artifact_id: UUID, kind: TextKind, text: str) -> bool:
         """Whether an artifact has this text, and it was not undone."""
@@ -144,6 +150,9 @@ def evolve(state: Artifacts, event: Happened) -> Artifacts:
     if changed and isinstance(payload, events.ArtifactTextAdded):
         said = {(payload.artifact_id, payload.text_kind, one.text): event.event_id for one in payload.passages}
         state = replace(state, texts=state.texts | {event.event_id}, described=updated(state.described, said))
+    if isinstance(payload, MessageEvent):
+        shown = isinstance(payload, MessageRestored) or getattr(payload, "status", None) in memory.VISIBLE
+        state = replace(state, hidden=updated(state.hidden, {payload.turn_id: not shown}))
     return replace(state, known=updated(state.known, changed))
 
 
@@ -179,16 +188,21 @@ def same_content(state: Artifacts, command: StoreArtifact) -> Artifact | None:
     """The artifact that has this content already, if the owner is the same.
 
     One that was refused under another type does not count, so that the file is read once it comes with the right one.
+    Nor does one that is hidden with its messages, and will go with them.
     """
     same = (
         one
-        for one in state.known.values()
-        if one.sha256 == command.sha256
-        and one.scope is command.scope
+        for one in _of_content(state, command)
+        if one.scope is command.scope
         and (one.extraction is not Extraction.REFUSED or one.mime == command.mime)
+        and not (one.source_turn_ids and all(state.hidden.get(turn_id) for turn_id in one.source_turn_ids))
     )
     own = command.agent_id
     return next((one for one in same if not one.is_erased and readable(one.scope, one.agent_id, own)), None)
+
+
+def _of_content(state: Artifacts, command: StoreArtifact) -> Sequence[Artifact]:
+    return [one for one in state.known.values() if one.sha256 == command.sha256]
 
 
 def _caption(command: StoreArtifact, id_: UUID, state: Artifacts) -> Sequence[Event]:
@@ -327,8 +341,12 @@ def _subject(command: ArtifactCommand) -> str:
 
 
 def _tags(state: Artifacts, command: ArtifactCommand) -> frozenset[str]:
-    known = map(artifact_tag, state.known) if isinstance(command, StoreArtifact) else ()
-    return frozenset({USER, _subject(command), *known})
+    tags = {USER, _subject(command)}
+    for one in _of_content(state, command) if isinstance(command, StoreArtifact) else ():
+        tags.add(artifact_tag(one.artifact_id))
+        if len(one.source_turn_ids) <= MOST_SOURCES:
+            tags.update(map(turn_tag, one.source_turn_ids))
+    return frozenset(tags)
 
 
 ARTIFACTS: Decider[ArtifactCommand, Artifacts] = Decider(

@@ -35,8 +35,8 @@ async def store(
 ) -> tuple[UUID, Receipt]:
     """Store a file, or a link if there is no content; returns its id, which is the existing one for known content."""
     command = _command(engine, content, fields)
-    uploaded = None
-    if content is not None and same_content(await engine.writes.handler.read(ARTIFACTS, command), command) is None:
+    uploaded, known = None, same_content(await engine.writes.handler.read(ARTIFACTS, command), command)
+    if content is not None and known is None:
         key = os.urandom(KEY_BYTES)
         box = await asyncio.to_thread(wrapped, key, content, _context(command.artifact_id), os.urandom)
         blob = sha256(box).hexdigest()
@@ -52,7 +52,8 @@ async def store(
     assert isinstance(first, ArtifactEvent)
     if uploaded:  # The same content may have been stored first.
         await (keep if first.artifact_id == command.artifact_id else discard)(engine, uploaded)
-    return first.artifact_id, receipt
+    # The receipt of what changed nothing is that of the latest artifact of this content, and there may be several.
+    return known.artifact_id if known and receipt.already else first.artifact_id, receipt
 
 
 async def ids_of(engine: Services, content: bytes, fields: dict[str, Any]) -> Collection[UUID]:

@@ -453,6 +453,24 @@ async def test_a_file_goes_with_the_last_message_that_it_came_with_even_if_memor
     await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
+async def test_a_file_that_is_hidden_with_its_message_and_added_again_is_another_one(ana: Person) -> None:
+    first = await added(ana)
+    await ana.says("See", turn_id=f"{ana.user}-1", attachments=[{"type": "file", "url": f"artifact:{first}"}])
+    assert await added(ana) == first
+    await ana.deletes_message(f"{ana.user}-1")
+
+    again = await added(ana)
+
+    assert again != first
+    assert await added(ana) == again
+    listed = await ana.engine.reads.artifacts(ana.viewer, moment=await ana.caught_up())
+    assert [one["artifact_id"] for one in listed] == [again]
+    assert await downloaded(ana, again) == SECRET
+    await ana.restores_message(f"{ana.user}-1")
+    assert await added(ana) == first
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
 @pytest.mark.spec("X07")
 async def test_a_long_message_that_is_sent_again_after_its_erasure_leaves_no_artifact(ana: Person) -> None:
     long = {"content": "Zanzibarquux is the password. " * 12_000, "message_id": f"{ana.user}-long"}
