@@ -14,6 +14,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from mnemolog.adapters import policy
 from mnemolog.adapters.files import MAX_FILE_BYTES
 from mnemolog.adapters.postgres.url import checked_url
+from mnemolog.domain.calibration import Figure
 from mnemolog.domain.category import Unlisted
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.policy import Policy
@@ -71,6 +72,15 @@ def _directory(value: Any, name: str) -> Any:
     return value
 
 
+def _folder(value: Any, name: str) -> str:
+    """As an absolute path, since an engine may run elsewhere."""
+    path = _expanded(Path(_directory(value, name)), name).absolute()
+    if not path.is_dir():
+        raise InvalidInput(f"{path} is no directory", field=name, fix="give the folder that has model.onnx")
+    return str(path)
+
+
+ModelFolder = Annotated[str, checked_by(_folder)]
 ModelUrl = Annotated[str, checked_by(partial(_api_url, example="http://localhost:11434/v1"))]
 QdrantUrl = Annotated[str, checked_by(partial(_api_url, example="http://localhost:6333"))]
 IpNetwork = Annotated[str, checked_by(_network)]
@@ -166,6 +176,17 @@ class Settings(BaseSettings):
     embedder: Annotated[
         Literal["minilm", "lexical"], Field(description="minilm searches by meaning; lexical by words, for tests.")
     ] = "minilm"
+    embedder_folder: Annotated[
+        ModelFolder | None,
+        Field(
+            description="A folder with another sentence model as ONNX, in the layout of sentence-transformers, in the "
+            "place of the bundled one."
+        ),
+    ] = None
+    calibrations: Annotated[
+        dict[str, dict[Figure, float]],
+        Field(description="Similarities of other embedding models, by model: from which on texts count as related."),
+    ] = {}
     tokenizer_file: Annotated[
         Path | None,
         Field(

@@ -1,9 +1,23 @@
 """Similarity thresholds of an embedding model (design §2)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Literal
 
 from mnemolog.domain.bands import Bands
+from mnemolog.domain.errors import InvalidInput
+
+Figure = Literal[
+    "question_floor",
+    "question_gap",
+    "link_min",
+    "topic_similarity",
+    "recall_floor",
+    "nothing_below",
+    "auto",
+    "check_low",
+    "fallback_low",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +57,15 @@ SPECIFIED = Calibration(
 MEASURED: Mapping[str, Calibration] = {"text-embedding-3-small": SPECIFIED}
 
 
-def calibration_of(model: str) -> Calibration:
-    """Of a model that nobody measured: the figures of the specifications."""
-    return MEASURED.get(model, SPECIFIED)
+def calibration_of(model: str, figures: Mapping[str, Mapping[Figure, float]] | None = None) -> Calibration:
+    """What `figures` says of a model, by its name; the specifications' figures for what nobody measured.
+
+    InvalidInput, naming `calibrations`, for a figure outside [-1, 1] and for bands that do not ascend.
+    """
+    known = MEASURED.get(model, SPECIFIED)
+    given: dict[str, float] = dict((figures or {}).get(model, {}).items())
+    if wrong := [name for name, figure in given.items() if not -1 <= figure <= 1]:
+        raise InvalidInput(f"{wrong[0]} of {model} is not between -1 and 1", field="calibrations", fix="give a cosine")
+    bands = {one.name: given.get(one.name, getattr(known.bands, one.name)) for one in fields(Bands)}
+    others = {name: figure for name, figure in given.items() if name not in bands}
+    return replace(known, bands=Bands(**bands), **others)

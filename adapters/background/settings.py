@@ -14,7 +14,9 @@ from mnemolog.domain.policy import Policy
 # What a client leaves unset is as the engine has it.
 TAKEN = (
     "embedder",
+    "embedder_folder",
     "embedding_model",
+    "calibrations",
     "artifacts_url",
     "vectors_url",
     "vectors_prefix",

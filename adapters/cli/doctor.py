@@ -19,7 +19,7 @@ from mnemolog.adapters.embedded import versions
 from mnemolog.adapters.embedded.servers import without_secrets
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.jobs.job import Status
-from mnemolog.adapters.minilm import MiniLM
+from mnemolog.adapters.minilm import model_in
 from mnemolog.adapters.openai.budget import SETTING
 from mnemolog.adapters.openai.client import ModelClient
 from mnemolog.adapters.openai.endpoint import FEATURES, endpoint_of
@@ -53,7 +53,7 @@ def examine(settings: Settings) -> list[Finding]:
     return [
         *_machine(settings),
         *_binaries(settings),
-        _model(),
+        _model(settings),
         _extraction(settings),
         *asyncio.run(_connected(settings)),
     ]
@@ -94,18 +94,20 @@ def _binaries(settings: Settings) -> Iterator[Finding]:
             yield Finding(name, binary.path is not None, found, binary.missing or "")
 
 
-def _model() -> Finding:
+def _model(settings: Settings) -> Finding:
     try:
-        MiniLM().verify()
+        model = model_in(settings.embedder_folder, settings.calibrations)
+        model.verify()
     except MnemologError as error:
         return Finding("model", False, error.message, error.fix)
-    return Finding("model", True, f"{MiniLM.model}, {MiniLM.dimensions} dimensions, checksums match")
+    how = "embeds" if settings.embedder_folder else "checksums match"
+    return Finding("model", True, f"{model.model}, {model.dimensions} dimensions, {how}")
 
 
 # What is skipped without a model, or done without it (X12).
 WITHOUT: Mapping[ModelFeature, str] = {
     "chat": "no model: summaries are extracts",
-    "embedding": "no model: search uses the bundled one",
+    "embedding": "no model: search uses the local one",
     "vision": "no model: images are not described",
     "transcription": "no model: audio is not transcribed",
 }

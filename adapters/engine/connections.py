@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import Endpoints
 from mnemolog.adapters.engine.reaching import reaching
-from mnemolog.adapters.minilm import EmbeddingProcess, MiniLM, embedder_named
+from mnemolog.adapters.minilm import EmbeddingProcess, InThread, embedder_named, model_in
 from mnemolog.adapters.minilm.caching import CachingEmbedder
 from mnemolog.adapters.minilm.prefetching import PrefetchingEmbedder
 from mnemolog.adapters.minilm.sharing import SharedModel, share
@@ -132,21 +132,23 @@ async def embedder_of(
     projecting: bool,
     attached: bool,
 ) -> Embedder:
-    """An engine that runs projections embeds for attached clients: over the API, or by MiniLM in its own process.
+    """An engine that runs projections embeds for attached clients: over the API, or by a model in its own process.
 
     `indexed` returns the dimensions of the vectors that there are.
     """
-    endpoint = endpoint_of(settings, "embedding")
-    if endpoint is None and (settings.embedder == "lexical" or not (projecting or attached)):
-        return embedder_named(settings.embedder)
+    endpoint, folder = endpoint_of(settings, "embedding"), settings.embedder_folder
+    if endpoint is None and folder is None and settings.embedder == "lexical":
+        return embedder_named("lexical")
+    if endpoint is None and not (projecting or attached):
+        return InThread(model_in(folder, settings.calibrations))
     if endpoint:
         client = ModelClient(endpoint)
         stack.push_async_callback(client.aclose)
-        own: Embedder = OpenAIEmbedder(client, indexed)
+        own: Embedder = OpenAIEmbedder(client, indexed, settings.calibrations)
     elif attached:
-        own = embedder_named("minilm")
+        own = InThread(model_in(folder, settings.calibrations))
     else:
-        process = EmbeddingProcess(MiniLM())
+        process = EmbeddingProcess(model_in(folder, settings.calibrations))
         stack.push_async_callback(process.aclose)
         own = process
     if attached:

@@ -119,10 +119,12 @@ async def require_kept(projections: Projections, settings: Settings) -> None:
 
 def _not_kept(missing: Sequence[str], settings: Settings) -> EngineError:
     if missing == [VECTORS]:
+        folder = settings.embedder_folder
+        model = settings.embedding_model or folder or settings.embedder
         return EngineError(
-            f"the running engine has no vectors of the embedder {settings.embedding_model or settings.embedder!r}",
-            field="embedding_model" if settings.embedding_model else "embedder",
-            fix="set embedding_model and embedder as the engine has them, or restart the engine with these",
+            f"the running engine has no vectors of the embedder {model!r}",
+            field="embedding_model" if settings.embedding_model else "embedder_folder" if folder else "embedder",
+            fix="set embedding_model, embedder_folder and embedder as the engine has them, or restart it with these",
         )
     return EngineError(
         f"the running engine has other versions of {', '.join(missing)} than this Mnemolog",

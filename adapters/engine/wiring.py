@@ -108,6 +108,7 @@ async def wire(
             endpoints.redis_url,
             master_key,
             settings.embedder,
+            settings.embedder_folder,
             endpoint_of(settings, "embedding"),
             mem0=settings.mem0_file is not None,
         ),
@@ -178,7 +179,8 @@ def _projections(
     index: VectorIndex,
     optional: Sequence[Projector],
 ) -> Projections:
-    former = [embedder_named(one) for one in EMBEDDERS if settings.embedding_model or one != settings.embedder]
+    own = None if settings.embedding_model or settings.embedder_folder else settings.embedder
+    former = [embedder_named(one) for one in EMBEDDERS if one != own]
     processes = FillProcesses(place)
     beside_log = None if to.beside_log is to.rows else to.beside_log
     projections = Projections(

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from mnemolog.adapters.minilm.embedder import MiniLM
+from mnemolog.adapters.minilm.embedder import SentenceModel
 from mnemolog.adapters.minilm.frames import HEAD, ROWS, TEXTS, frame, refused
 from mnemolog.domain.errors import MnemologError, ServerFailed
 from mnemolog.projections.vectors.embedder import Vectors
@@ -27,9 +27,9 @@ class EmbeddingProcess:
     ServerFailed if it dies in the middle or does not answer; ModelMissing as in this process.
     """
 
-    def __init__(self, model: MiniLM) -> None:
+    def __init__(self, model: SentenceModel) -> None:
         self.model, self.dimensions, self.calibration = model.model, model.dimensions, model.calibration
-        self._folder = str(model.folder)
+        self._names = (type(model).__name__, str(model.folder))
         self._running: _Running | None = None
         self._starting = asyncio.Lock()
         self._closed = False
@@ -65,7 +65,7 @@ class EmbeddingProcess:
             if self._closed:
                 raise _failed("was ended with its engine")
             if self._running is None or self._running.ended:
-                command = (sys.executable, "-m", "mnemolog.adapters.minilm.serve", self._folder)
+                command = (sys.executable, "-m", "mnemolog.adapters.minilm.serve", *self._names)
                 # A Ctrl-C in the terminal is for the engine. The process exits when its input is closed.
                 process = await asyncio.create_subprocess_exec(
                     *command, stdin=PIPE, stdout=PIPE, start_new_session=True

@@ -1,6 +1,6 @@
 """The process that embeds for an engine: a model and an interpreter that shares no lock with the engine's event loop.
 
-`python -m mnemolog.adapters.minilm.serve FOLDER`, the model's; texts come by standard input, whose end ends it.
+`python -m mnemolog.adapters.minilm.serve CLASS FOLDER`, the model's; texts come by standard input, whose end ends it.
 """
 
 import json
@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 from typing import BinaryIO
 
-from mnemolog.adapters.minilm.embedder import MiniLM
+from mnemolog.adapters.minilm.embedder import MiniLM, SentenceModel
 from mnemolog.adapters.minilm.frames import HEAD, ROWS, frame, refusal
+from mnemolog.adapters.minilm.local import LocalModel
+from mnemolog.domain.calibration import SPECIFIED
 from mnemolog.domain.errors import InvalidInput, ModelMissing
 
 # At 200 writes a second, vectors came 61 to 79 ms after the write with one thread and 41 to 50 ms with two; other
@@ -21,7 +23,9 @@ THREADS = 2
 def main() -> None:
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # Output of libraries must not mix with the answers.
-    model = MiniLM(THREADS, Path(sys.argv[1]))
+    folder = Path(sys.argv[2])
+    # Nobody asks this process what its similarities mean.
+    model = LocalModel(folder, SPECIFIED, THREADS) if sys.argv[1] == LocalModel.__name__ else MiniLM(THREADS, folder)
     try:
         while (request := _read(requests)) is not None:
             answers.write(_answer(model, request))
@@ -40,7 +44,7 @@ def _read(requests: BinaryIO) -> bytes | None:
     return body if len(body) == length else None
 
 
-def _answer(model: MiniLM, request: bytes) -> bytes:
+def _answer(model: SentenceModel, request: bytes) -> bytes:
     try:
         return frame(ROWS, model.embed(json.loads(request)).tobytes())
     except ModelMissing as error:

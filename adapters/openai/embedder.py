@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mnemolog.adapters.openai.client import ModelClient, output_invalid
-from mnemolog.domain.calibration import calibration_of
+from mnemolog.domain.calibration import Figure, calibration_of
 from mnemolog.domain.errors import ModelRequestRefused
 from mnemolog.projections.vectors.embedder import Vectors
 
@@ -33,9 +33,14 @@ class OpenAIEmbedder:
     `indexed` returns the dimensions of the vectors that this model gave before: no others can be compared with them.
     """
 
-    def __init__(self, client: ModelClient, indexed: Callable[[], Awaitable[int | None]] = none_indexed) -> None:
+    def __init__(
+        self,
+        client: ModelClient,
+        indexed: Callable[[], Awaitable[int | None]] = none_indexed,
+        figures: Mapping[str, Mapping[Figure, float]] | None = None,
+    ) -> None:
         self.model = client.endpoint.model
-        self.calibration = calibration_of(self.model)
+        self.calibration = calibration_of(self.model, figures)
         self._client = client
         self._indexed = indexed
         self._dimensions: int | None = None

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import IO
 
-from mnemolog.adapters.minilm import embedder_named
+from mnemolog.adapters.minilm import InThread, embedder_named, model_in
 from mnemolog.adapters.openai.client import ModelClient
 from mnemolog.adapters.openai.embedder import OpenAIEmbedder
 from mnemolog.adapters.postgres.log import PostgresLog
@@ -103,7 +103,8 @@ async def _wire(stack: AsyncExitStack, place: FillEndpoints) -> Projections:
         stack.push_async_callback(beside_log.dispose)
     redis = await connect(place.redis_url)
     stack.push_async_callback(redis.aclose)
-    embedder: Embedder = embedder_named(place.embedder)
+    folder = place.embedder_folder
+    embedder: Embedder = InThread(model_in(folder, {})) if folder else embedder_named(place.embedder)
     if place.embedding:
         client = ModelClient(place.embedding)
         stack.push_async_callback(client.aclose)

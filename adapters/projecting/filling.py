@@ -32,6 +32,7 @@ class FillEndpoints:
     redis_url: str = field(repr=False)
     master_key: bytes = field(repr=False)
     embedder: Literal["minilm", "lexical"]
+    embedder_folder: str | None = None
     embedding: Endpoint | None = field(default=None, repr=False)
     mem0: bool = False
 

@@ -1,6 +1,7 @@
 """Another embedding model: what was remembered with the old one is found with the new one, and the other way."""
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from mnemolog.adapters import minilm
 from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.projecting.projections import Projections
@@ -17,6 +19,7 @@ from mnemolog.events.fields import validated
 from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.requests import MemoryQuery
 from mnemolog.projections.retrieval import Hit
+from tests.engine.equality import assert_live_equals_rebuilt
 
 STREAM = StreamId.of_user("ana")
 
@@ -39,8 +42,8 @@ async def test_memories_survive_a_change_of_the_embedding_model(tmp_path: Path) 
 
 
 @asynccontextmanager
-async def engine_with(directory: Path, embedder: str) -> AsyncIterator[Engine]:
-    settings = load(data_dir=directory, durable=False, embedder=embedder, http_port=0)
+async def engine_with(directory: Path, embedder: str, **given: Any) -> AsyncIterator[Engine]:
+    settings = load(data_dir=directory, durable=False, embedder=embedder, http_port=0, **given)
     async with open_engine(settings) as engine:
         yield engine
 
@@ -102,6 +105,31 @@ async def test_the_previous_models_vectors_are_used_until_the_new_ones_are_compl
         await swapped(engine)
         assert (await asked(engine, "kitten"))[0].text == "Ana has a cat"
         assert len(await asked(engine, "kitten")) == 4
+
+
+async def test_a_model_of_a_local_folder_takes_the_place_of_the_bundled_one_and_is_calibrated_by_its_name(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "another-model"
+    shutil.copytree(Path(minilm.__file__).parent / "model", folder)
+    (folder / "config.json").write_text('{"hidden_size": 384, "max_position_embeddings": 512}')
+    given: dict[str, Any] = {
+        "embedder_folder": folder,
+        "calibrations": {"another-model": {"question_floor": 0.4, "auto": 0.97}},
+    }
+    async with engine_with(tmp_path / "data", "minilm") as engine:
+        await engine.writes.create({"user_id": "ana", "text": "Ana has a cat"})
+        await engine.writes.create({"user_id": "ana", "text": "The weather is fine"})
+    async with engine_with(tmp_path / "data", "minilm", **given) as engine:
+        await swapped(engine)
+        embedder = await engine.projections.embedder()
+        assert embedder.model.startswith("another-model-")
+        assert (embedder.calibration.question_floor, embedder.calibration.bands.auto) == (0.4, 0.97)
+        assert (await asked(engine, "kitten"))[0].text == "Ana has a cat"
+        await assert_live_equals_rebuilt(engine)
+    async with engine_with(tmp_path / "data", "minilm") as engine:
+        await swapped(engine)
+        assert (await asked(engine, "kitten"))[0].text == "Ana has a cat"
 
 
 async def test_a_model_that_is_not_there_any_more_leaves_full_text_and_that_is_said(
