@@ -12,7 +12,7 @@ from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Limit, PagedRead, QueryFlag, Read, Write, fields_of, viewer_of
 from mnemolog.adapters.operations.respond import PromptView
 from mnemolog.adapters.operations.results import ORIGIN, HistoryEntry, MemoryView, Page, Result, Written, written
-from mnemolog.adapters.operations.serving import ForMessage, Recorded, recorded
+from mnemolog.adapters.operations.serving import RecordableRead, recorded
 from mnemolog.commands.being import MarkEntry, PutEntry, RemoveEntry
 from mnemolog.domain.being import Store
 from mnemolog.domain.origin import Origin
@@ -129,11 +129,8 @@ async def remove_being_entry(engine: Engine, request: Write) -> Written:
     return await written(engine, RemoveEntry, request)
 
 
-class BlocksRead(Read, BlocksRequest):
+class BlocksRead(RecordableRead, BlocksRequest):
     """What precedes a conversation of the being."""
-
-    record: Recorded = False
-    message_id: ForMessage = None
 
 
 class BeingContext(PromptView):

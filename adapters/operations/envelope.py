@@ -9,7 +9,7 @@ from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Read, Request, viewer_of
 from mnemolog.adapters.operations.results import Result
-from mnemolog.adapters.operations.serving import ForMessage, Recorded, recorded
+from mnemolog.adapters.operations.serving import RecordableRead, recorded
 from mnemolog.domain.authority import Slot
 from mnemolog.domain.claims import Claim, Support
 from mnemolog.domain.errors import EnvelopeInvalid
@@ -19,11 +19,8 @@ from mnemolog.projections.requests import ClaimsRequest, EnvelopeRequest
 from mnemolog.projections.slots import Envelope, validated_envelope
 
 
-class EnvelopeRead(Read, EnvelopeRequest):
+class EnvelopeRead(RecordableRead, EnvelopeRequest):
     """The message that an agent is about to answer."""
-
-    record: Recorded = False
-    message_id: ForMessage = None
 
 
 class EnvelopeGiven(Request):

@@ -34,7 +34,7 @@ from mnemolog.adapters.operations.results import (
     Written,
     hit_view,
 )
-from mnemolog.adapters.operations.serving import ForMessage, Recorded, recorded
+from mnemolog.adapters.operations.serving import RecordableRead, recorded
 from mnemolog.commands.memories import (
     ChangeStatus,
     ConfirmMemory,
@@ -87,18 +87,12 @@ class HistoryRead(PagedRead):
     id: Annotated[Uuid, Field(description="The id of a memory, an entity or a fact.")]
 
 
-class Search(Read, Searching):
+class Search(RecordableRead, Searching):
     """A search of all that is known of a user."""
 
-    record: Recorded = False
-    message_id: ForMessage = None
 
-
-class ContextRead(Read, ContextRequest):
+class ContextRead(RecordableRead, ContextRequest):
     """The message that the agent is about to answer."""
-
-    record: Recorded = False
-    message_id: ForMessage = None
 
 
 class CardsRead(Read):

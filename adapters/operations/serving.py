@@ -1,25 +1,41 @@
 """Operations on what was put into prompts (X18)."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
-from mnemolog.adapters.operations.requests import PagedRead, Request, command_of, viewer_of
+from mnemolog.adapters.operations.requests import PagedRead, Read, Request, command_of, viewer_of
 from mnemolog.adapters.operations.results import Page, Result
 from mnemolog.commands.serving import RecordServed
 from mnemolog.domain.authority import Slot
+from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.gate import Signal
 from mnemolog.events.fields import Flag, Id, Instant
 from mnemolog.events.serving import Purpose, ServedItem
 
-Recorded = Annotated[Flag, Field(description="Record what was returned, for `served`.")]
-ForMessage = Annotated[
-    Id | None, Field(description="The message that this is for, or its answer: `served` finds the record by it.")
-]
+
+class RecordableRead(Read):
+    """A read of what a prompt is made of. What it returned can be recorded."""
+
+    record: Annotated[Flag, Field(description="Record what was returned, for `served`.")] = False
+    message_id: Annotated[
+        Id | None,
+        Field(
+            description="With `record`: the message that this is for, or its answer. `served` finds the record by it."
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _recorded_for_a_message(self) -> Self:
+        if self.message_id is not None and not self.record:
+            raise InvalidInput(
+                "has no effect without record", field="message_id", fix="give record=true, or omit message_id"
+            )
+        return self
 
 
 class ServedRead(PagedRead):

@@ -7,16 +7,19 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure import erasing
 from mnemolog.adapters.operations.artifacts import AddArtifact, add_artifact
+from mnemolog.adapters.operations.being import BlocksRead
 from mnemolog.adapters.operations.envelope import EnvelopeRead, EnvelopeView, envelope
 from mnemolog.adapters.operations.memories import ContextRead, Search, context, search
 from mnemolog.adapters.operations.results import Bullets
-from mnemolog.adapters.operations.serving import ServedRead, Serving, served
+from mnemolog.adapters.operations.serving import RecordableRead, ServedRead, Serving, served
 from mnemolog.commands.erasure import EraseUser
 from mnemolog.domain.authority import Slot
+from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.gate import Signal
 from mnemolog.domain.text import count_tokens
 from mnemolog.events.envelope import DEFAULT_AGENT
-from mnemolog.events.serving import ContextServed, Purpose
+from mnemolog.events.fields import validated
+from mnemolog.events.serving import SERVED, ContextServed, Purpose
 from mnemolog.projections.operations.counted import Node, Outcome, Period, Wanted
 from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_replayed
@@ -77,17 +80,41 @@ async def test_a_context_is_recorded_on_request_only(engine: Engine, user: str) 
     ana = Teller(engine, user)
     memory = await ana.creates("Ana paints boats")
     allergy = await ana.tells("me", "allergy", "peanuts")
-    asks = {"user_id": user, "query": "boats", "message_id": "q-1"}
+    asks = {"user_id": user, "query": "boats"}
 
     assert (await context.run(engine, ContextRead.model_validate(asks))).served_id is None
-    assert await servings(ana, "q-1") == []
-    found = await context.run(engine, ContextRead.model_validate({**asks, "record": True}))
+    assert await engine.log.read(ana.stream, tags=frozenset({SERVED})) == []
+    recorded = {**asks, "record": True, "message_id": "q-1"}
+    found = await context.run(engine, ContextRead.model_validate(recorded))
 
     [serving] = await servings(ana, "q-1")
     assert (serving.event_id, serving.purpose) == (found.served_id, Purpose.CONTEXT)
     assert {(one.kind, one.id) for one in serving.items} == {("fact", str(memory)), ("fact", str(allergy))}
     assert all(one.seq for one in serving.items)
     assert (serving.searched, serving.signals) == (None, [])
+
+
+@pytest.mark.spec("X18")
+@pytest.mark.parametrize(
+    ("request_", "asks"),
+    [
+        (Search, {"query": "boats"}),
+        (ContextRead, {"query": "boats"}),
+        (EnvelopeRead, {"message": "boats"}),
+        (BlocksRead, {}),
+    ],
+)
+def test_a_message_id_is_refused_where_nothing_is_recorded(
+    request_: type[RecordableRead], asks: dict[str, Any]
+) -> None:
+    given = {"user_id": "ana", "message_id": "q-1", **asks}
+    for more in ({}, {"record": False}):
+        with pytest.raises(InvalidInput) as refused:
+            validated(request_, {**given, **more})
+        assert refused.value.field == "message_id"
+        assert "record=true" in refused.value.fix
+
+    assert validated(request_, {**given, "record": True}).message_id == "q-1"
 
 
 @pytest.mark.spec("X18")
