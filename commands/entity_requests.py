@@ -7,7 +7,7 @@ from pydantic import Field, JsonValue, WithJsonSchema
 from mnemolog.commands.graph import GraphCommand
 from mnemolog.commands.naming import Name, Seen
 from mnemolog.commands.scoped import Scoped
-from mnemolog.domain.entity import MAX_CATEGORY, THING
+from mnemolog.domain.entity import MAX_CATEGORY, THING, category_of
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.json_value import checked_json
 from mnemolog.domain.memory import MAX_MERGE
@@ -16,7 +16,9 @@ from mnemolog.events.shapes import id_shape
 
 MAX_ALIASES = 50
 Category = Annotated[
-    str, checked_by(lambda value, field: identifier(value, field, MAX_CATEGORY)), WithJsonSchema(id_shape(MAX_CATEGORY))
+    str,
+    checked_by(lambda value, field: category_of(identifier(value, field, MAX_CATEGORY))),
+    WithJsonSchema(id_shape(MAX_CATEGORY)),
 ]
 Aliases = Annotated[tuple[Name, ...], AtMost(MAX_ALIASES)]
 Attributes = Annotated[dict[str, JsonValue], checked_by(checked_json)]

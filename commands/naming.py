@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, WithJsonSchema
 from mnemolog.commands.decider import Command
 from mnemolog.commands.graph import Graph, entity_of
 from mnemolog.domain.disambiguation import Ask, Candidate, resolve
-from mnemolog.domain.entity import MAX_NAME, ME, PERSON, THING, Entity, id_in, proper_name, require_active
+from mnemolog.domain.entity import MAX_NAME, ME, PERSON, THING, Entity, id_in, may_be_one, proper_name, require_active
 from mnemolog.domain.errors import AmbiguousEntity, InvalidInput
 from mnemolog.domain.scope import Scope, readable
 from mnemolog.domain.text import clean, name_key
@@ -68,7 +68,7 @@ def bearers(state: Graph, command: Command, name: str, scope: Scope, category: s
     roots = dict.fromkeys(state.root(id_) for id_, one in state.entities.items() if one.called(name_of(command, name)))
     found = [state.entities[root] for root in roots if root in state.entities]
     shown = [one for one in found if one.active and _within(one, scope, command.agent_id)]
-    return [one for one in shown if THING in (category, one.traits.category) or one.traits.category == category]
+    return [one for one in shown if may_be_one(category, one.traits.category)]
 
 
 def meant(

@@ -14,9 +14,24 @@ from mnemolog.domain.text import name_key, normalize_name
 PERSON = "Person"
 THING = "Thing"
 """The default category."""
+CATEGORIES = (PERSON, "Location", "Organization", "Project", "Animal", THING)
 MAX_NAME = 255  # A §4.1
 MAX_CATEGORY = 50
 ME = "me"
+
+
+def category_of(text: str) -> str:
+    """A category as it is spelled here, if it is one of these; any other as it is.
+
+    >>> category_of("person"), category_of("Boat")
+    ('Person', 'Boat')
+    """
+    return next((one for one in CATEGORIES if one.casefold() == text.casefold()), text)
+
+
+def may_be_one(category: str, other: str) -> bool:
+    """Whether something of one category may be of the other one: what is only a thing may be anything."""
+    return THING in (category, other) or category.casefold() == other.casefold()
 
 
 def proper_name(user_id: str, name: str) -> str:

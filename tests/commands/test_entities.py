@@ -37,6 +37,26 @@ def test_new_details_of_a_known_entity_are_added() -> None:
 
 
 @pytest.mark.spec("A07")
+@pytest.mark.parametrize("category", ["person", "PERSON", "Sister"])
+def test_the_spelling_of_a_category_makes_no_second_entity(category: str) -> None:
+    told = Told()
+    marta = told.entity("Marta", category=category)
+
+    assert told.entity("Marta", category=category.swapcase()) == marta
+    assert [type(one) for one in told.payloads()] == [EntityObserved]
+
+
+@pytest.mark.spec("A07")
+def test_a_fact_is_about_the_entity_whose_category_was_spelled_otherwise() -> None:
+    told = Told()
+    marta = told.entity("Marta", category="person")
+    home = told.remember("Marta", "lives_in", "Porto")
+
+    assert told.graph.entities[marta].traits.category == "Person"
+    assert told.graph.relations[home].subject_id == marta
+
+
+@pytest.mark.spec("A07")
 def test_several_of_one_name_can_be_made_known() -> None:
     told = Told()
     first, second = told.entity("Marta"), told.entity("Marta", another=True)
