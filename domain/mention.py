@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence, Set
 from itertools import islice
 
+from mnemolog.domain.inflection import is_polish, nominatives
 from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import name_key, normalize_name
 
@@ -18,7 +19,19 @@ _UNSPACED_NAME = range(2, 7)
 
 
 def phrases(text: str) -> frozenset[str]:
-    """Every run of one to four words; of scripts without spaces, of two to six characters. Compared as names are."""
+    """Every run of one to four words; of scripts without spaces, of two to six characters. Compared as names are.
+
+    Capitalised words of Russian and Polish texts are also there as the names that they may be other cases of.
+    """
+    polish = is_polish(text)
+    if not polish and text.isascii():
+        return _phrases(text)
+    said = (one[0] for one in islice(WORD.finditer(text), WORDS_READ) if one[0][0].isupper())
+    named = {name_key(name) for word in said for name in nominatives(word, polish=polish)}
+    return _phrases(text) | {one for one in named if len(one) > 1}
+
+
+def _phrases(text: str) -> frozenset[str]:
     normal = normalize_name(text)
     words = [_POSSESSIVE.sub("", one[0]) for one in islice(WORD.finditer(normal), WORDS_READ)]
     if normal.isascii():  # A shortcut with the same result: of ASCII words, only the hyphens are left to compare.

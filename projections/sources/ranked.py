@@ -13,6 +13,7 @@ from mnemolog.domain import direct_question, hydration, ranking, state
 from mnemolog.domain.direct_question import Direct, Thing
 from mnemolog.domain.entity import ME
 from mnemolog.domain.first_person import in_first_person
+from mnemolog.domain.inflection import nominatives
 from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.predicates import trip_of
@@ -151,7 +152,16 @@ def _unknown(asked: Asked, found: Sequence[Found], words: frozenset[str]) -> Seq
     unborne = [one.unborne for one in found if one.unborne is not None]
     names = unborne[0] if unborne else hydration.capitalised_names(asked.text)
     begin = asked.text.split(maxsplit=1)[0]
-    return [name for name in names if name != begin and not words & set(normalize_name(name).split())]
+    return [name for name in names if name != begin and not _is_said(name, words)]
+
+
+def _is_said(name: str, words: frozenset[str]) -> bool:
+    """Whether a name is among the words, of a Russian one also in another case."""
+    own = normalize_name(name).split()
+    cases = frozenset[str]().union(*map(nominatives, own))
+    return not words.isdisjoint(cases.union(own)) or any(
+        not cases.isdisjoint(nominatives(one)) for one in words if cases
+    )
 
 
 async def hits_that_tell(asked: Asked, hits: Sequence[Hit]) -> tuple[Sequence[Hit], tuple[str, ...]]:

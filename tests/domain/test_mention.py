@@ -17,12 +17,27 @@ from mnemolog.domain.text import name_key
         ("(José) não veio", "jose"),
         ("O'Brien wrote", "O'Brien"),
         ("Вчера был Иван.", "иван"),
+        ("Я видел Марту", "Марта"),
+        ("Марией довольны", "Мария"),
+        ("Это для Игоря", "Игорь"),
+        ("С Сергеем", "Сергей"),
+        ("у Ивана", "Иван"),
+        ("Spotkałem Martę", "Marta"),
+        ("Co wiesz o Marcie?", "Marta"),
+        ("Kto był z Adamem?", "Adam"),
+        ("Czy znasz Marka?", "Marek"),
         ("昨日は田中さんに会った", "田中"),
         ("the data-platform is down", "data-platform"),
     ],
 )
 def test_a_name_in_passing_is_among_the_phrases(text: str, name: str) -> None:
     assert name_key(name) in phrases(text)
+
+
+def test_only_capitalised_words_of_texts_in_a_language_that_declines_names_are_taken_for_cases() -> None:
+    assert "роман" not in phrases("я читаю романа")
+    assert "marta" not in phrases("Do you know Marty?")
+    assert "anna" not in phrases("Annie called")
 
 
 def test_names_of_one_letter_and_parts_of_words_are_not() -> None:

@@ -136,6 +136,9 @@ async def test_what_is_told_as_a_fact_is_found_by_its_value(engine: Engine, user
     [
         ("Где живёт Наташа?", ["Наташа lives in Казань"]),
         ("李雷住在哪里?", ["李雷 lives in 北京"]),
+        ("Что ты знаешь о Наташе?", ["Наташа lives in Казань"]),
+        ("Где живёт Игорь?", []),
+        ("Co wiesz o Marcie?", ["Marta works at Apollo"]),
         ("Wo arbeitet Marta?", ["Marta works at Apollo"]),
         ("¿Dónde trabaja Marta?", ["Marta works at Apollo"]),
         ("When was Marta born?", []),
