@@ -50,7 +50,7 @@ class Filters(BaseModel):
     ] = None
     since: Annotated[Moment | None, Field(description="Said at this time or later, or from this day on.")] = None
     until: Annotated[Moment | None, Field(description="Said before this time or day.")] = None
-    thread_id: Annotated[Id | None, Field(description="Said in this thread.")] = None
+    thread_id: Annotated[Id | None, Field(description="Said or written in this thread.")] = None
     session_id: Annotated[fields.Uuid | None, Field(description="Said in this session of the agent.")] = None
     episode_id: Annotated[fields.Uuid | None, Field(description="Said in this episode of the agent.")] = None
     updated_after: Annotated[Moment | None, Field(description="Updated after this time or day.")] = None

@@ -62,6 +62,7 @@ def _birth(relation: Relation, event: Recorded) -> Row:
         "object_id": relation.object_id,
         "memory_id": event.payload.memory_id,
         "source_turn_ids": list(event.payload.source_turn_ids),
+        "thread_id": event.meta.thread_id,
         "periods": [],
         "created_at": event.recorded_at,
     }

@@ -10,7 +10,7 @@ from mnemolog.projections.owner import indexed, owner_columns
 from mnemolog.projections.seal import JsonText, mac_column
 
 NAME = "graph"
-VERSION = 8
+VERSION = 9
 READABLE_FROM = 3
 metadata = MetaData(schema=NAME)
 _WAS_JSONB = retyped(4, was=JSONB(), read=read_json)
@@ -80,6 +80,7 @@ relations = Table(
     Column("memory_id", Uuid),
     Column("origin", Text, nullable=False, info=added(6, reads=Origin.USER.value)),
     Column("source_turn_ids", ARRAY(Text), nullable=False),
+    Column("thread_id", Text, info=added(9)),
     Column("periods", JSONB, nullable=False),
     # By date: how exactly the dates are known that are not known to the day; NULL if there are none.
     Column("precisions", JSONB, info=added(8)),

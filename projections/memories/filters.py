@@ -84,16 +84,10 @@ class Candidates(Varying):
         return found
 
     def narrowed(self, viewer: Viewer) -> list[ColumnElement[bool]]:
-        """What the filters say of memories. One belongs to the thread it was written in, and to those it came from."""
+        """What the filters say of memories."""
         found = conditions(self.filters.model_copy(update={"thread_id": None}))
-        if self.filters.thread_id is not None and not self.stretches:
-            written_in = memories.c.thread_id == self.filters.thread_id
-            found.append(or_(written_in, self._came_from(viewer, memories.c.source_turn_ids)))
-        if self.about is not None:
-            found.append(about(self.about))
-        if self.stretches:
-            found.append(self._came_from(viewer, memories.c.source_turn_ids))
-        return found
+        found += self._placed(viewer, memories.c.source_turn_ids, memories.c.thread_id)
+        return found if self.about is None else [*found, about(self.about)]
 
     @property
     def words(self) -> tuple[Words, ...]:
@@ -144,11 +138,25 @@ class Candidates(Varying):
         return found
 
     def said(
-        self, viewer: Viewer, at: ColumnElement[datetime], turn_ids: ColumnElement[Any]
+        self,
+        viewer: Viewer,
+        at: ColumnElement[datetime],
+        turn_ids: ColumnElement[Any],
+        thread_id: ColumnElement[str] | None = None,
     ) -> list[ColumnElement[bool]]:
         """The filters by time and by conversation, on rows of another kind that name the messages they came from."""
-        placed = self.stretches or self.filters.thread_id is not None
-        return [*said(self.filters, at), *([self._came_from(viewer, turn_ids)] if placed else [])]
+        return [*said(self.filters, at), *self._placed(viewer, turn_ids, thread_id)]
+
+    def _placed(
+        self, viewer: Viewer, turn_ids: ColumnElement[Any], thread_id: ColumnElement[str] | None
+    ) -> list[ColumnElement[bool]]:
+        """The filters by conversation. A row belongs to the thread it was written in, and to those it came from."""
+        wanted = self.filters.thread_id
+        if self.stretches or (wanted is not None and thread_id is None):
+            return [self._came_from(viewer, turn_ids)]
+        if wanted is None or thread_id is None:
+            return []
+        return [or_(thread_id == wanted, self._came_from(viewer, turn_ids))]
 
     def _came_from(self, viewer: Viewer, turn_ids: ColumnElement[Any]) -> ColumnElement[bool]:
         """Whether one of these messages was said in the thread and in the stretches asked for."""

@@ -149,6 +149,7 @@ def _set(event: Recorded, change: ProfileSet) -> Row:
         "source": change.source,
         "origin": change.origin,
         "source_turn_ids": list(change.source_turn_ids),
+        "thread_id": event.meta.thread_id,
         "actor_id": event.meta.actor,
         "updated_at": event.recorded_at,
     }
@@ -187,6 +188,7 @@ def _opened(event: Recorded, opened: TodoOpened) -> Row:
         "status": TodoStatus.OPEN,
         "due": opened.due,
         "source_turn_ids": list(opened.source_turn_ids),
+        "thread_id": event.meta.thread_id,
         "created_at": event.recorded_at,
         "updated_at": event.recorded_at,
     }

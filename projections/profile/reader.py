@@ -16,7 +16,7 @@ from mnemolog.domain.todo import TodoKind, TodoStatus
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import USER, StreamId
 from mnemolog.projections.asking import fetch_asked
-from mnemolog.projections.owner import stream_of, without
+from mnemolog.projections.owner import OWNER, stream_of, without
 from mnemolog.projections.paging import Slice, in_pages, page_of, slice_of, sliced
 from mnemolog.projections.profile.tables import consent, profile_fields, todos
 from mnemolog.projections.rows import Row, fetch, stored
@@ -24,6 +24,7 @@ from mnemolog.projections.visibility import owned
 
 PAGE = 500
 NEWEST = ("-seq", "patch_id")
+_UNSHOWN = (*OWNER, "thread_id")
 
 
 async def fields(
@@ -72,7 +73,7 @@ async def own_todos(
         rows = await fetch(connection, todos, _own_todos(viewer, status, kind).where(*where))
     else:
         rows = await fetch_asked(connection, todos, viewer, _own_todos, status, kind)
-    return slice_of([without(row) for row in rows], "todo_id", limit, cursor)
+    return slice_of([without(row, _UNSHOWN) for row in rows], "todo_id", limit, cursor)
 
 
 def _own_todos(viewer: Viewer, status: TodoStatus | None, kind: TodoKind | None) -> Select[Any]:
@@ -105,5 +106,5 @@ def require_profile(viewer: Viewer) -> None:
 
 def _field(row: Row) -> dict[str, Any]:
     values = row["held"]
-    shown = {name: value for name, value in without(row).items() if name != "held"}
+    shown = without(row, (*_UNSHOWN, "held"))
     return {**shown, "value": values[0] if len(values) == 1 else values}

@@ -9,7 +9,7 @@ from mnemolog.projections.owner import OWNER, owner_columns
 from mnemolog.projections.seal import mac_column
 
 NAME = "profile"
-VERSION = 3
+VERSION = 4
 READABLE_FROM = 1
 metadata = MetaData(schema=NAME)
 
@@ -23,6 +23,7 @@ profile_fields = Table(
     Column("source", Text, nullable=False),
     Column("origin", Text, nullable=False, info=added(3, reads=Origin.USER.value)),
     Column("source_turn_ids", ARRAY(Text), nullable=False),
+    Column("thread_id", Text, info=added(4)),
     Column("actor_id", Text, nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
     Column("seq", BigInteger, nullable=False),
@@ -65,6 +66,7 @@ todos = Table(
     Column("status", Text, nullable=False),
     Column("due", DateTime(timezone=True)),
     Column("source_turn_ids", ARRAY(Text), nullable=False),
+    Column("thread_id", Text, info=added(4)),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
     Column("seq", BigInteger, nullable=False),

@@ -156,7 +156,7 @@ def _bound_first(found: Hydration, weighed: Sequence[FactHit]) -> Sequence[FactH
 def _where(asked: Asked) -> list[ColumnElement[bool]]:
     """The filters that facts have, as conditions."""
     filters = asked.among.filters
-    found = asked.among.said(asked.viewer, facts.learned(), relations.c.source_turn_ids)
+    found = asked.among.said(asked.viewer, facts.learned(), relations.c.source_turn_ids, relations.c.thread_id)
     found += from_where(filters, relations.c.origin)
     return [*found, *([] if filters.metadata is None else [with_metadata(filters, relations.c.metadata)])]
 

@@ -25,7 +25,7 @@ async def _fields(asked: Asked) -> Found:
     """The fields whose name or value the question mentions."""
     hits = []
     column = profile_fields.c
-    where = asked.among.said(asked.viewer, column.updated_at, column.source_turn_ids)
+    where = asked.among.said(asked.viewer, column.updated_at, column.source_turn_ids, column.thread_id)
     for row in await reader.fields(asked.connection, asked.viewer, where):
         value = row["value"] if isinstance(row["value"], str) else ", ".join(row["value"])
         text = f"{row['field'].replace('_', ' ')}: {value}"
@@ -42,7 +42,7 @@ def _has_todos(viewer: Viewer) -> ColumnElement[bool]:
 async def _todos(asked: Asked) -> Found:
     """The agent's open todos that the question mentions, or all of them if it asks for todos."""
     hits = []
-    where = asked.among.said(asked.viewer, todos.c.created_at, todos.c.source_turn_ids)
+    where = asked.among.said(asked.viewer, todos.c.created_at, todos.c.source_turn_ids, todos.c.thread_id)
     for row in await reader.own_todos(asked.connection, asked.viewer, TodoStatus.OPEN, limit=1000, where=where):
         score = 1.0 if asks_for_todos(asked.text) else asked.match(row["text"])
         if score:

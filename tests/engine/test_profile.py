@@ -32,6 +32,7 @@ from mnemolog.domain.errors import (
 from mnemolog.events.envelope import batch_tag
 from mnemolog.events.fields import validated
 from mnemolog.projections.profile import reader
+from mnemolog.projections.profile.tables import VERSION
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 
@@ -288,7 +289,7 @@ async def test_an_erased_user_leaves_no_profile_and_the_proof_says_so(ana: Perso
     proof = await prove(ana.engine, ProofSubject(ana.stream), "Tejo")
 
     assert proof.holds, [place for place in proof.places if place.readable]
-    assert {"mnemolog_profile_v3.todos", "mnemolog_profile_v3.profile_fields"} <= {
+    assert {f"mnemolog_profile_v{VERSION}.{name}" for name in ("todos", "profile_fields")} <= {
         place.name.removeprefix("postgres ") for place in proof.places
     }
     assert (await profile(ana), await todos(coach(ana)), await consent(ana)) == ({}, [], [])

@@ -17,6 +17,7 @@ from mnemolog.adapters.maintenance.summarizing import summarize
 from mnemolog.domain.errors import NotFound
 from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.requests import ContextRequest
+from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.engine.teller import Teller
 from tests.testkit.examples import examples
@@ -182,8 +183,30 @@ async def test_what_came_from_a_thread_is_found_in_it_wherever_it_was_written(en
 
     in_kitchen = {"tea is out", "tea of a memory", f"{user} likes tea", "tea without a source"}
     assert {one.removeprefix("Ana: ") for one in await found("kitchen")} == in_kitchen
-    assert await found(ana.thread) == {"tea of a memory"}
+    assert await found(ana.thread) == {"tea of a memory", f"{user} likes tea"}
     assert await found("attic") == set()
+
+
+async def test_what_comes_from_no_message_is_found_in_the_thread_in_which_it_was_written(
+    engine: Engine, user: str
+) -> None:
+    fields = {"kitchen": "city", "hr": "preferred_name"}
+    for thread, field_ in fields.items():
+        ana = Teller(engine, user, thread=thread)
+        await ana.creates(f"tea of {thread}")
+        await ana.tells("me", "drinks_tea", f"from the {thread}")
+        who = {"tenant": ana.tenant, "user_id": user, "agent_id": ana.agent, "thread_id": thread}
+        await engine.writes.open_todo({**who, "text": f"buy tea for {thread}"})
+        stated = {**who, "field": field_, "value": f"tea {thread}", "source": "user"}
+        await engine.writes.propose(stated, consented=True)
+        await ana.caught_up()
+
+    kinds = ["fact", "relation", "todo", "profile"]
+    for thread in fields:
+        hits = (await ana.asks("tea", filters={"thread_id": thread}, kinds=kinds, top_k=100)).hits
+        assert sorted(hit.kind for hit in hits) == sorted(kinds)
+        assert all(thread in hit.text for hit in hits)
+    await assert_live_equals_replayed(engine, ana.stream)
 
 
 async def test_a_time_filter_is_applied_before_the_nearest_are_cut_off(engine: Engine, user: str) -> None:

@@ -94,6 +94,8 @@ async def test_an_old_directory_stays_usable_during_its_upgrade_to_the_current_v
 
         assert await texts(engine, "ana") >= {*READS["ana"]["found"], *added[:written]}
         assert await read(memory, "ben") == READS["ben"]
+        in_thread = await memory.search("jazz, call mother", filters={"thread_id": "main"}, top_k=100, user_id="ben")
+        assert {"ben likes jazz", "call mother"} <= {hit.text for hit in in_thread}
         await assert_live_equals_rebuilt(engine)
         assert (await engine.verifier.verify()).as_dict()["unverified"] == []
         dropped = await engine.projections.drop_former()
