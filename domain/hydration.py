@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
-from mnemolog.domain.inflection import is_polish
+from mnemolog.domain.inflection import declines
 from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.mention import WORD, WORDS_READ
 from mnemolog.domain.text import ends_of, normalize_name, search_terms
@@ -170,9 +170,9 @@ def is_english(text: str) -> bool:
 def capitalised_names(text: str) -> tuple[str, ...]:
     """Runs of capitalised words that are used as names: no days and months, and no word that only begins a sentence.
 
-    None of German, which capitalises all nouns, and of Polish, whose cases change more of a name than its ending.
+    None of German, which capitalises all nouns, and of languages whose cases change more of a name than its ending.
     """
-    if _is_german(text) or is_polish(text):
+    if _is_german(text) or declines(text):
         return ()
     words = list(islice(WORD.finditer(text), WORDS_READ))
     sort = _SORT_ASKED.search(text)

@@ -50,6 +50,9 @@ _LEAST = 2  # letters of a stem
 _LONGEST = max(map(len, _POLISH))
 _CYRILLIC = lazy_compile(r"[а-яё]+", re.IGNORECASE)
 _POLISH_LETTER = lazy_compile(r"[ąęłńśźż]", re.IGNORECASE)
+# Of Czech, Slovak, Croatian, Hungarian, Turkish, Lithuanian and Latvian.
+# Not by IGNORECASE, which takes the Turkish ı for any i.
+_OTHER_LETTER = lazy_compile(r"[ěščřůťďňľĺŕđćőűğışāēģīķļņūėįųĚŠČŘŮŤĎŇĽĹŔĐĆŐŰĞİŞĀĒĢĪĶĻŅŪĖĮŲ]")
 _POLISH_WORD = lazy_compile(
     r"\b(?:cz(?:y|yj|yja)|dlaczego|gdzie|jak|jaka|jaki|jakie|jest|kiedy|kim|kogo|komu|kto|lubi|mieszka|nazywa|pracuje|robi"
     r"|sie|studiuje|wiem|wiesz|zna|znam|znasz)\b",
@@ -63,6 +66,17 @@ def is_polish(text: str) -> bool:
     (True, True, False)
     """
     return _POLISH_LETTER.search(text) is not None or _POLISH_WORD.search(text) is not None
+
+
+def declines(text: str) -> bool:
+    """Whether it is in a language in which a name that nobody bears may be another case of one that somebody does.
+
+    Not Russian, whose cases are known by their endings. German is not told by its letters, and declines no names.
+
+    >>> declines("Ayşe'nin evi nerede?"), declines("Co wiesz o Marcie?"), declines("Where is Zoltan?")
+    (True, True, False)
+    """
+    return _OTHER_LETTER.search(text) is not None or is_polish(text)
 
 
 def nominatives(word: str, *, polish: bool = False) -> frozenset[str]:

@@ -159,6 +159,14 @@ async def test_who_is_named_in_another_language_is_not_said_to_be_unknown(
     assert bool(found.nothing) is not bool(about)
 
 
+@pytest.mark.parametrize("text", ["Co robi Piotrek?", "Ayşe'nin evi nerede?", "Kdo je Petřova žena?"])
+async def test_where_cases_are_not_known_nobody_is_said_to_be_unknown(engine: Engine, user: str, text: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Marta", "works_at", "Apollo")
+
+    assert (await ana.asks(text)).unknown == []
+
+
 async def test_who_is_called_by_another_name_is_found_by_it(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     bob = await ana.knows_of("Robert Kowalski")
