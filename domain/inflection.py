@@ -53,16 +53,17 @@ _POLISH_LETTER = lazy_compile(r"[ąęłńśźż]", re.IGNORECASE)
 # Of Czech, Slovak, Croatian, Hungarian, Turkish, Lithuanian and Latvian.
 # Not by IGNORECASE, which takes the Turkish ı for any i.
 _OTHER_LETTER = lazy_compile(r"[ěščřůťďňľĺŕđćőűğışāēģīķļņūėįųĚŠČŘŮŤĎŇĽĹŔĐĆŐŰĞİŞĀĒĢĪĶĻŅŪĖĮŲ]")
+# Words that are none of English or German, as `kim`, `jest` and `sie` are.
 _POLISH_WORD = lazy_compile(
-    r"\b(?:cz(?:y|yj|yja)|dlaczego|gdzie|jak|jaka|jaki|jakie|jest|kiedy|kim|kogo|komu|kto|lubi|mieszka|nazywa|pracuje|robi"
-    r"|sie|studiuje|wiem|wiesz|zna|znam|znasz)\b",
+    r"\b(?:co robi|cz(?:y|yj|yja)|dlaczego|gdzie|jaka|jaki|jakie|kiedy|kogo|komu|kto|lubi|mieszka|nazywa|pracuje"
+    r"|studiuje|wiem|wiesz|znam|znasz)\b",
     re.IGNORECASE,
 )
 
 
 def is_polish(text: str) -> bool:
     """
-    >>> is_polish("Co wiesz o Marcie?"), is_polish("Spotkałem ją"), is_polish("Do you know Marty?")
+    >>> is_polish("Co wiesz o Marcie?"), is_polish("Spotkałem ją"), is_polish("Does Kim know Marty?")
     (True, True, False)
     """
     return _POLISH_LETTER.search(text) is not None or _POLISH_WORD.search(text) is not None
