@@ -23,7 +23,7 @@ from mnemolog.events.conversation import Attachment, TurnRecorded, turn_tag
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.event import Event
-from mnemolog.events.fields import MAX_DETAIL, AtMost, Detail, Id, Instant, Label, Text, Uuid, checked_by
+from mnemolog.events.fields import MAX_DETAIL, AtMost, Detail, Id, Instant, Label, Uuid, Words, checked_by
 from mnemolog.events.graph import ENTITIES, EntityEvent, EntityObserved
 from mnemolog.events.graph_tags import spelling_tags
 from mnemolog.events.shapes import label_shape
@@ -61,7 +61,7 @@ class RecordTurn(Command):
     turn_id: Id
     role: Role = Role.USER
     speaker: Label = ""
-    text: Text
+    text: Words = ""
     attachments: Annotated[tuple[ShownAttachment, ...], AtMost(MAX_ATTACHMENTS)] = ()
     metadata: Metadata = {}  # noqa: RUF012
     occurred_at: Instant

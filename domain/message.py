@@ -1,13 +1,14 @@
 """A message of a conversation: a turn as it was said (E §2). It can be hidden, restored and erased, never rewritten."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 from uuid import UUID, uuid5
 
-from mnemolog.domain.errors import Erased, NotFound
+from mnemolog.domain.artifact import label, named_by
+from mnemolog.domain.errors import Erased, InvalidInput, NotFound
 from mnemolog.domain.memory import VISIBLE, Cause, Status
 from mnemolog.domain.turn import Shown
 
@@ -62,6 +63,38 @@ def found_id(row: Mapping[str, Any]) -> str:
 def captions_of(attachments: Sequence[Shown]) -> list[str]:
     """What stands for attachments behind the text of their message: `[image: a red bicycle]`."""
     return [f"[{item.type}: {item.caption}]" for item in attachments if item.caption]
+
+
+def labels_of(attachments: Sequence[tuple[str, str]]) -> str:
+    """The text of a message without words: a line for each attachment, by type and URL: `[image#A7F3C2]` or `[image]`.
+
+    Captions are not part of it: what rules and models extract from is what was said.
+    """
+    if not attachments:
+        fix = "send at least one visible character, or an attachment"
+        raise InvalidInput("is empty", field="text", fix=fix)
+    named = ((type_, named_by(url)) for type_, url in attachments)
+    return "\n".join(f"[{type_}#{label(id_)}]" if id_ else f"[{type_}]" for type_, id_ in named)
+
+
+def with_lines(text: str, lines: Iterable[str]) -> str:
+    """The text with the lines that stand for its attachments behind it.
+
+    Where a line of the text is only the label of an attachment, the line takes its place.
+
+    >>> with_lines("Look!", ["[image: a tram]"]), with_lines("[image#A7F3C2]", ["[image#A7F3C2] a red bicycle"])
+    ('Look! [image: a tram]', '[image#A7F3C2] a red bicycle')
+    """
+    said, behind = text.split("\n"), list[str]()
+    for line in lines:
+        bare = f"{line.partition(']')[0].partition(':')[0]}]"
+        places = (place for place, one in enumerate(said) if one == bare or one.endswith(f": {bare}"))
+        place = next(places, None)
+        if place is None:
+            behind.append(line)
+        else:
+            said[place] = f"{said[place].removesuffix(bare)}{line}"
+    return " ".join(["\n".join(said), *behind]).strip()
 
 
 def full_text(speaker: str, text: str, attachments: Sequence[Shown] = ()) -> str:

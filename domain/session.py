@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from mnemolog.domain.affect import Affect, moment_text
+from mnemolog.domain.message import with_lines
 
 SLOT_CONTRACT_VERSION = "1.0"
 KEPT_TURNS = 20
@@ -170,7 +171,7 @@ class Session:
         said = self._said()
         first = len(self.turns) - len(said)
         shown = [
-            {**turn, "text": " ".join([turn["text"], *surrogates.get(str(turn_id), ())])}
+            {**turn, "text": with_lines(turn["text"], surrogates.get(str(turn_id), ()))}
             for turn, (turn_id, *_) in zip(self.turns[first:], said, strict=True)
         ]
         return replace(self, turns=[*self.turns[:first], *shown])

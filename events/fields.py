@@ -53,6 +53,10 @@ def _optional_text(max_bytes: int) -> BeforeValidator:
     return checked_by(lambda value, field: "" if value in (None, "") else text.clean(value, field, max_bytes=max_bytes))
 
 
+def _words(value: object, field: str) -> str:
+    return "" if value is None or (isinstance(value, str) and not value.strip()) else text.clean(value, field)
+
+
 def _tenant(value: object, field: str) -> object:
     if isinstance(value, str) and _TENANT.fullmatch(value):
         return value
@@ -66,6 +70,8 @@ _TENANT = re.compile(r"[A-Za-z0-9._-]{1,40}")
 Id = Annotated[str, checked_by(identity.identifier), WithJsonSchema(id_shape())]
 Tenant = Annotated[str, checked_by(_tenant)]
 Text = Annotated[str, checked_by(text.clean), WithJsonSchema(text_shape())]
+# The text of a message, which is empty where only an attachment was sent.
+Words = Annotated[str, checked_by(_words), WithJsonSchema(label_shape(text.MAX_TEXT_BYTES))]
 Label = Annotated[str, _optional_text(MAX_LABEL), WithJsonSchema(label_shape(MAX_LABEL))]
 Detail = Annotated[str, _optional_text(MAX_DETAIL), WithJsonSchema(label_shape(MAX_DETAIL))]
 Instant = Annotated[datetime, checked_by(identity.aware)]

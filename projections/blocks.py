@@ -11,6 +11,7 @@ from mnemolog.domain.authority import Slot
 from mnemolog.domain.being import NoteType, Store
 from mnemolog.domain.contradiction import contradiction_of
 from mnemolog.domain.memory import Kind
+from mnemolog.domain.message import with_lines
 from mnemolog.domain.origin import Origin, lowest, quoted, told
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.profile import CATEGORY as PROFILE
@@ -176,12 +177,12 @@ async def contents(
         affect=f"{mood.label} ({mood.confidence:.2f})" if mood.confidence else "",
         summary=with_former(session.summary, ended),
         turns=[
-            " ".join(
+            with_lines(
+                f"{one.role}: {with_former(told(one.text, one.origin), ended)}",
                 [
-                    f"{one.role}: {with_former(told(one.text, one.origin), ended)}",
                     *(told(caption, one.origin) for caption in captions.get(one.turn_id, ())),
                     *(line.told(trusted_only=request.trusted_only) for line in lines.get(one.turn_id, ())),
-                ]
+                ],
             )
             for one in before
         ],

@@ -13,7 +13,7 @@ from mnemolog.domain.anaphora import Reference
 from mnemolog.domain.card import reference
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.mention import phrases
-from mnemolog.domain.message import CATEGORY, found_id
+from mnemolog.domain.message import CATEGORY, found_id, with_lines
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import PredicatePolicy
@@ -252,7 +252,7 @@ async def _recent(
     hits = []
     for row in rows:
         files = (one.told(trusted_only=request.trusted_only) for one in lines.get(row["message_id"], ()))
-        line = " ".join([row["line"], *files])
+        line = with_lines(row["line"], files)
         shown = {**row, "line": line if row["speaker"] else f"{row['role']}: {line}"}
         hits.append(replace(hit_of_row(told_former(shown, *over.get(row["message_id"], ((), ())))), score=1.0))
     return ranking.within_budget(hits[::-1], budget, line_of, count_tokens)[::-1]

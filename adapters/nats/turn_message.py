@@ -16,7 +16,7 @@ from mnemolog.domain.json_value import parsed_json
 from mnemolog.domain.principal import OPERATOR
 from mnemolog.domain.turn import Role
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, Receipt, StreamId
-from mnemolog.events.fields import AtMost, Id, Instant, Label, Text, Uuid, validated
+from mnemolog.events.fields import AtMost, Id, Instant, Label, Uuid, Words, validated
 
 REPLY_TO = "Mnemolog-Reply-To"
 # On a dead letter: why it was refused, its original length if it was cut, and its original headers.
@@ -36,7 +36,11 @@ class TurnMessage(BaseModel):
     `message_id` is unique for the user and makes the turn idempotent: sent again, it changes nothing.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        json_schema_extra={"anyOf": [{"required": ["text"]}, {"required": ["attachments"]}]},
+    )
 
     message_id: Annotated[
         Id, Field(description="Your id of the message, unique for the user. Sent again, it changes nothing.")
@@ -46,7 +50,12 @@ class TurnMessage(BaseModel):
     thread_id: Annotated[Id, Field(description="The conversation.")] = DEFAULT_THREAD
     role: Annotated[Role, Field(description="Whose words these are.")] = Role.USER
     speaker: Annotated[Label, Field(description="The name of who speaks; at most 2,000 bytes of UTF-8.")] = ""
-    text: Annotated[Text, Field(description="The words; at most 262,144 bytes of UTF-8, no NUL.")]
+    text: Annotated[
+        Words,
+        Field(
+            description="The words; at most 262,144 bytes of UTF-8, no NUL. May be left out if there is an attachment."
+        ),
+    ] = ""
     occurred_at: Annotated[
         Instant, Field(description="When it was said: ISO 8601 with an offset. A time in the future counts as now.")
     ]

@@ -8,7 +8,7 @@ from pydantic import AliasGenerator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from mnemolog.adapters.nats.turn_message import TurnMessage
 from mnemolog.adapters.operations.engine import Engine
-from mnemolog.adapters.operations.long_messages import STORED, LongText, shortened
+from mnemolog.adapters.operations.long_messages import STORED, LongText, LongWords, shortened
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Read, Write, fields_of, viewer_of
 from mnemolog.adapters.operations.results import Result, Written
@@ -24,7 +24,7 @@ MAX_MESSAGES = 100
 CHAT_NAMES = {"text": "content", "speaker": "name"}
 MESSAGE_NAMES = {**CHAT_NAMES, "turn_id": "message_id"}
 OPTIONAL = ("message_id", "occurred_at")
-LONG = f"What was said. {STORED}"
+LONG = f"What was said. May be left out if there is an attachment. {STORED}"
 _OF_A_MESSAGE = (InvalidInput, IdempotencyConflict, AmbiguousEntity, NotFound)
 # Derives turn ids from the idempotency key of the request.
 KEYED = UUID("5d1a5ad1-9a5c-5a60-8f0c-3a1b2c7d9e42")
@@ -36,7 +36,7 @@ def _message_fields() -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, field in TurnMessage.model_fields.items():
         if name == "text":
-            fields[name] = (LongText, Field(description=LONG))
+            fields[name] = (LongWords, Field("", description=LONG))
         elif name in OPTIONAL:
             fields[name] = (field.rebuild_annotation() | None, Field(None, description=field.description))
         elif name not in once:

@@ -11,17 +11,24 @@ from mnemolog.domain.artifact import URL, ArtifactType, named_by, surrogate
 from mnemolog.domain.text import MAX_TEXT_BYTES, clean
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.fields import checked_by
-from mnemolog.events.shapes import text_shape
+from mnemolog.events.shapes import label_shape, text_shape
 
 MAX_LONG_BYTES = 8 * 1024 * 1024
 STORED = "A text of more than 256 KiB is stored as an artifact: the message then has its surrogate and its beginning."
 BEGINNING = 2000
 
-LongText = Annotated[
-    str,
-    checked_by(lambda value, field: clean(value, field, max_bytes=MAX_LONG_BYTES)),
-    WithJsonSchema(text_shape(MAX_LONG_BYTES)),
-]
+
+def _long(value: object, field: str) -> str:
+    return clean(value, field, max_bytes=MAX_LONG_BYTES)
+
+
+def _words(value: object, field: str) -> str:
+    return "" if value is None or (isinstance(value, str) and not value.strip()) else _long(value, field)
+
+
+LongText = Annotated[str, checked_by(_long), WithJsonSchema(text_shape(MAX_LONG_BYTES))]
+# Empty where only an attachment was sent.
+LongWords = Annotated[str, checked_by(_words), WithJsonSchema(label_shape(MAX_LONG_BYTES))]
 
 
 async def shortened(
@@ -31,7 +38,7 @@ async def shortened(
 
     No artifact is stored for a turn that is recorded, whose text may have been erased since, or that is refused.
     """
-    long = [place for place, one in enumerate(turns) if len(one["text"].encode()) > MAX_TEXT_BYTES]
+    long = [place for place, one in enumerate(turns) if len(one.get("text", "").encode()) > MAX_TEXT_BYTES]
     if not long:
         return turns
     said, new = list(turns), list[int]()

@@ -24,6 +24,7 @@ from mnemolog.commands.writes.seeding import SeedWrites
 from mnemolog.commands.writes.sources import traced
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import AmbiguousEntity, IdempotencyConflict, MnemologError
+from mnemolog.domain.message import labels_of
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import DEFAULT_PREDICATES, PredicatePolicy
 from mnemolog.domain.principal import Principal, Role
@@ -173,7 +174,8 @@ class Writes(SeedWrites, BatchWrites):
         plain_turn = self._handler.admitted(validated(HearTurn, {**plain, **generated}))
         # A clock that is ahead would keep the session open, and outrank what is said later.
         said_at = min(plain_turn.occurred_at, self.now())
-        own = {"turn_id": self._handler.turn_id(plain_turn.turn_id), "occurred_at": said_at}
+        text = plain_turn.text or labels_of([(one.type, one.url) for one in plain_turn.attachments])
+        own = {"turn_id": self._handler.turn_id(plain_turn.turn_id), "occurred_at": said_at, "text": text}
         turn = plain_turn.model_copy(update=own)
         if not (fields.get("memories") or fields.get("facts")):
             return turn

@@ -30,7 +30,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.memory import VISIBLE
-from mnemolog.domain.message import CATEGORY, KIND, captions_of, erased_message, full_text, no_such_message
+from mnemolog.domain.message import CATEGORY, KIND, captions_of, erased_message, full_text, no_such_message, with_lines
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.relevance import Said
 from mnemolog.domain.text import QUESTION_MARKS
@@ -280,5 +280,5 @@ def _attached(row: Row) -> Sequence[Shown]:
 
 def _shown(row: Row) -> Row:
     shown = without(row, _INTERNAL)
-    line = full_text(row["speaker"], row["text"], _attached(row))
+    line = with_lines(full_text(row["speaker"], row["text"]), captions_of(_attached(row)))
     return {**shown, "kind": KIND, "category": CATEGORY, "line": line, "origin": Origin.of_role(Role(row["role"]))}

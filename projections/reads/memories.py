@@ -15,6 +15,7 @@ from mnemolog.domain import delta
 from mnemolog.domain.anaphora import Candidate, Resolved, resolve
 from mnemolog.domain.errors import NotFound, ProjectionPaused, ProjectionPoisoned, ReadTimeout, ServerFailed
 from mnemolog.domain.identity import identifier
+from mnemolog.domain.message import with_lines
 from mnemolog.domain.nodes import Board
 from mnemolog.domain.patrol import Node
 from mnemolog.domain.scope import Scope
@@ -348,4 +349,4 @@ async def _complete(connection: AsyncConnection, viewer: Viewer, messages: Seque
     for one in messages:
         one["episode_id"] = within.get(one["message_id"])
         one["surrogates"] = found.get(one["message_id"], [])
-        one["line"] = " ".join([one["line"], *one["surrogates"]])
+        one["line"] = with_lines(one["line"], one["surrogates"])

@@ -401,6 +401,31 @@ async def test_an_attachment_that_names_an_artifact_shows_its_surrogate_and_take
     assert len(await blobs(ana)) == 1
 
 
+@pytest.mark.spec("X07")
+async def test_a_file_without_words_stands_in_the_history_as_its_surrogate(ana: Person) -> None:
+    artifact_id = await added(ana, caption="a red bicycle")
+    message_id = f"{ana.user}-1"
+    alone = {"message_id": message_id, "attachments": [{"type": "file", "url": f"artifact:{artifact_id}"}]}
+    asked = Add.model_validate({"user_id": ana.user, "agent_id": ana.agent, "messages": [alone]})
+    made = await add.run(ana.engine, asked)
+    found = await read(ana, artifact_id)
+
+    message = await ana.engine.reads.message(ana.viewer, made.message_ids[0], await ana.caught_up())
+    assert (message["text"], message["line"]) == (f"[file#{found.label}]", found.surrogate)
+    assert await session(ana) == [found.surrogate]
+    assert (await add.run(ana.engine, asked)).event_ids == made.event_ids
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+    head = await head_of(ana.engine, ana.stream)
+    exported = b"".join([piece async for _, piece in lines(ana.engine, ana.stream, head)])
+    assert f'"text":"{message["text"]}"' in exported.decode().replace('": "', '":"')
+
+    await erase(ana.engine, EraseMessages(user_id=ana.user, message_ids=(message_id,)))
+
+    with pytest.raises(Erased):
+        await read(ana, artifact_id)
+    assert (await add.run(ana.engine, asked)).erased
+
+
 async def test_a_message_that_is_too_long_becomes_an_artifact_with_a_surrogate(ana: Person) -> None:
     text = "Lisbon is where I live now. " * 12_000
     long = {"content": text, "message_id": f"{ana.user}-long"}

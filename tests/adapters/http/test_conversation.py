@@ -129,7 +129,7 @@ async def test_a_turn_shows_in_session_entities_and_messages(api: Api) -> None:
     }
     made = await said(api, message, thread_id="chat-1")
     session = await api.get("/v1/session", thread_id="chat-1", after=made["token"])
-    assert session["turns"] == [{"role": "user", "text": "I moved to Lisbon"}]
+    assert session["turns"] == [{"role": "user", "text": "I moved to Lisbon [image: a tram]"}]
     [entity] = (await api.get("/v1/entities", after=made["token"]))["items"]
     assert (entity["name"], entity["category"]) == ("Ana", "Person")
     assert session["active_entity_ids"] == [entity["entity_id"]]
@@ -137,6 +137,35 @@ async def test_a_turn_shows_in_session_entities_and_messages(api: Api) -> None:
     assert (message["line"], message["kind"]) == ("Ana: I moved to Lisbon [image: a tram]", "message")
     assert message["speaker_entity_id"] == entity["entity_id"]
     assert (await api.get("/v1/memories"))["items"] == []
+
+
+async def test_a_picture_without_words_is_a_message(api: Api) -> None:
+    tram = {"type": "image", "url": "https://a.example/1.jpg", "caption": "a yellow tram"}
+    messages = [
+        {**TURN, "content": None, "attachments": [tram]},
+        {"name": "Ana", "content": " ", "attachments": [{"type": "audio"}, {**tram, "caption": ""}]},
+    ]
+    made = await said(api, messages)
+    again = await said(api, messages[:1])
+    assert (again["already"], again["event_ids"]) == (True, made["event_ids"][:1])
+    lines = ["[image: a yellow tram]", "Ana: [audio]\n[image]"]
+    assert await texts(api, made["message_ids"], made) == lines
+    turns = (await api.get("/v1/session", after=made["token"]))["turns"]
+    assert [one["text"] for one in turns] == ["[image: a yellow tram]", "[audio]\n[image]"]
+    found = await api.query("yellow tram", filters={})
+    assert "[image: a yellow tram]" in found["bullets"][0]["text"]
+
+    refused = (await said(api, ["Hi", {"content": None, "attachments": []}], 422))["error"]
+    assert (refused["field"], refused["message"]) == ("messages[1].content", "is empty")
+    assert refused["fix"] == "send at least one visible character, or an attachment"
+
+    gone = await api.post("/v1/message/delete", message_id="m1")
+    assert [one["text"] for one in (await api.get("/v1/messages", after=gone["token"]))["items"]] == [
+        "[audio]\n[image]"
+    ]
+    await api.post("/v1/message/restore", message_id="m1")
+    await api.post("/v1/message/erase", message_id="m1")
+    assert (await api.get("/v1/message", 410, message_id="m1"))["error"]["code"] == "erased"
 
 
 @pytest.mark.spec_part("A04")

@@ -108,7 +108,8 @@ def test_the_schema_of_a_turn_names_every_field_what_it_means_and_what_is_requir
     assert schema["$schema"].startswith("https://json-schema.org/")
     assert set(schema["properties"]) == set(TurnMessage.model_fields)
     assert all(field["description"] for field in schema["properties"].values())
-    assert set(schema["required"]) == {"message_id", "user_id", "text", "occurred_at"}
+    assert set(schema["required"]) == {"message_id", "user_id", "occurred_at"}
+    assert schema["anyOf"] == [{"required": ["text"]}, {"required": ["attachments"]}]
     assert schema["additionalProperties"] is False
 
 
