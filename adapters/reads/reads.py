@@ -341,12 +341,15 @@ class Reads(EnvelopeReads, ProfileReads, ArtifactReads, EpisodeReads, OperationR
         self.callers.limits.require(moment)
         if moment.after:
             _require_own(moment.after, stream)
-        async with self._caller.read(moment), self._caller.turn():
-            until = None if moment.as_of is None else await seq_of(self._log, stream, moment.as_of)
-            async for _ in self._log.scan(stream, until=until):
-                pass
-            events = await self._log.read(stream, tags=from_log.read_by(tag), until=until)
-            return read(viewer, events=events)
+        async with self._caller.read(moment):
+            if moment.after and moment.as_of is None:
+                await self._waits.until_logged(moment.after, moment.deadline)
+            async with self._caller.turn():
+                until = None if moment.as_of is None else await seq_of(self._log, stream, moment.as_of)
+                async for _ in self._log.scan(stream, until=until):
+                    pass
+                events = await self._log.read(stream, tags=from_log.read_by(tag), until=until)
+                return read(viewer, events=events)
 
     def _admitted(self, viewer: Viewer) -> Viewer:
         if self._principal:

@@ -83,6 +83,15 @@ class Waits:
         if head := await self._log.head(stream):
             await self._until(Position(stream, head), names, deadline)
 
+    async def until_logged(self, position: Position, deadline: float | None = None) -> None:
+        """Like `until`, for reads of the log itself: return once the write is in it."""
+        until, pause = time.monotonic() + (deadline or self._deadline), POLL_SECONDS
+        while (head := await self._log.head(position.stream)) < position.seq:
+            if (left := until - time.monotonic()) <= 0:
+                raise _unwritten(position, head)
+            await asyncio.sleep(min(pause, left))
+            pause = min(2 * pause, SLOWEST_POLL_SECONDS)
+
     async def _until(self, position: Position, names: Collection[str], deadline: float | None) -> None:
         until = time.monotonic() + (deadline or self._deadline)
         for watch in self._watches:
@@ -94,11 +103,7 @@ class Waits:
 
     async def _late(self, name: str, progress: int, position: Position) -> ReadTimeout:
         if position.seq > (head := await self._log.head(position.stream)):
-            return ReadTimeout(
-                f"{position.stream} ends at seq {head}: there was no {position.seq} in time",
-                field="after",
-                fix="pass the token of a receipt",
-            )
+            return _unwritten(position, head)
         return ReadTimeout(
             f"{name} is at seq {progress} of {position.stream}, not yet at {position.seq}",
             field="projection",
@@ -248,6 +253,14 @@ class Watch:
                 elif stop:
                     reason = f" ({stop.reason})" if stop.reason else ""
                     wait.future.set_exception(_stopped(name, stream, stop.seq, reason))
+
+
+def _unwritten(position: Position, head: int) -> ReadTimeout:
+    return ReadTimeout(
+        f"{position.stream} ends at seq {head}: there was no {position.seq} in time",
+        field="after",
+        fix="pass the token of a receipt",
+    )
 
 
 def _stopped(name: str, stream: StreamId, seq: int, reason: str) -> ProjectionPoisoned:

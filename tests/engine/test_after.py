@@ -9,10 +9,12 @@ from uuid import UUID
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
+from mnemolog.adapters.operations.memories import ContextRead, context
 from mnemolog.adapters.postgres.pauses import Pause
 from mnemolog.adapters.reads.waiting import Waits
 from mnemolog.domain.errors import InvalidInput, ProjectionPaused, ProjectionPoisoned, ReadTimeout
 from mnemolog.events.envelope import Position, Receipt, StreamId
+from mnemolog.events.fields import validated
 from mnemolog.projections.reads.moment import Moment
 from tests.engine.person import Person
 from tests.testkit.events import STREAM, created, rows
@@ -20,6 +22,7 @@ from tests.testkit.log import MemoryLog
 from tests.testkit.store import MemoryStore
 
 Read = Callable[[Person, UUID, Moment], Awaitable[Any]]
+NOBODY = UUID("01942b6e-7c00-7000-8000-000000000000")
 
 READS: dict[str, Read] = {
     "query": lambda ana, id_, moment: ana.asks("tea", moment),
@@ -71,6 +74,45 @@ async def test_a_write_that_never_happens_is_awaited_until_the_deadline(engine: 
 
     assert 0.2 <= time.monotonic() - began < engine.settings.read_deadline
     assert late.value.field == "after"
+
+
+LOG_READS: dict[str, Callable[[Person, Moment], Awaitable[Any]]] = {
+    "served": lambda ana, moment: ana.engine.reads.served(ana.viewer, None, moment),
+    "field history": lambda ana, moment: ana.engine.reads.field_history(ana.viewer, "city", moment=moment),
+    "todo history": lambda ana, moment: ana.engine.reads.todo_history(ana.viewer, NOBODY, moment=moment),
+    "entry history": lambda ana, moment: ana.engine.reads.entry_history(ana.viewer, NOBODY, moment=moment),
+}
+
+
+@pytest.mark.spec("X10")
+@pytest.mark.parametrize("read", LOG_READS.values(), ids=LOG_READS)
+async def test_a_read_of_the_log_awaits_a_write_that_never_happens_until_the_deadline(
+    engine: Engine, user: str, read: Callable[[Person, Moment], Awaitable[Any]]
+) -> None:
+    ana = Person(engine, user)
+    await ana.remembers("I drink tea")
+    began = time.monotonic()
+
+    with pytest.raises(ReadTimeout, match=r"ends at seq 3: there was no 99 in time") as late:
+        await read(ana, Moment(after=Position(ana.stream, 99), deadline=0.2))
+
+    assert 0.2 <= time.monotonic() - began < engine.settings.read_deadline
+    assert late.value.field == "after"
+
+
+@pytest.mark.spec("X10")
+async def test_a_read_of_the_log_returns_once_the_write_is_in_it(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.creates("Ana drinks tea")
+    next_ = Moment(after=Position(ana.stream, await engine.log.head(ana.stream) + 1), deadline=60)
+    read = asyncio.create_task(engine.reads.served(ana.viewer, None, next_))
+    await asyncio.sleep(0.05)
+    assert not read.done()
+
+    asks = {"user_id": ana.user, "agent_id": ana.agent, "query": "tea", "record": True}
+    recorded = await context.run(engine, validated(ContextRead, asks))
+
+    assert [one["event_id"] for one in await read] == [recorded.served_id]
 
 
 @pytest.mark.spec("X10")
