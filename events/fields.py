@@ -18,7 +18,7 @@ from pydantic import (
     ValidationInfo,
     WithJsonSchema,
 )
-from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, PydanticUndefined
 from pydantic_core.core_schema import no_info_before_validator_function
 
 from mnemolog.domain import identity, importance, text
@@ -34,8 +34,11 @@ MANY_FIELDS = 1000
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def checked_by(rule: Callable[[Any, str], object]) -> BeforeValidator:
-    """A field validated by a domain rule: `rule(value, name)` returns the value or raises InvalidInput."""
+def checked_by(rule: Callable[[Any, str], object], json_schema_input_type: Any = PydanticUndefined) -> BeforeValidator:
+    """A field validated by a domain rule: `rule(value, name)` returns the value or raises InvalidInput.
+
+    `json_schema_input_type`: what the rule accepts, if the field's own type does not say it.
+    """
 
     def check(value: object, info: ValidationInfo) -> object:
         name = info.field_name or "value"
@@ -46,7 +49,7 @@ def checked_by(rule: Callable[[Any, str], object]) -> BeforeValidator:
             context = {"message": error.message, "fix": error.fix, "kind": type(error), "below": below}
             raise PydanticCustomError(REFUSED, "{message}", context) from error
 
-    return BeforeValidator(check)
+    return BeforeValidator(check, json_schema_input_type=json_schema_input_type)
 
 
 def _optional_text(max_bytes: int) -> BeforeValidator:

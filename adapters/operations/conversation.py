@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 from uuid import UUID, uuid5
 
-from pydantic import AliasGenerator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import AliasGenerator, BaseModel, ConfigDict, Field, create_model
 
 from mnemolog.adapters.nats.turn_message import TurnMessage
+from mnemolog.adapters.operations import openai_messages
 from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.long_messages import STORED, LongText, LongWords, shortened
 from mnemolog.adapters.operations.operation import operation
@@ -17,7 +18,7 @@ from mnemolog.commands.memory_requests import Metadata
 from mnemolog.domain.errors import AmbiguousEntity, IdempotencyConflict, InvalidInput, MnemologError, NotFound
 from mnemolog.domain.principal import Role
 from mnemolog.events.envelope import DEFAULT_THREAD
-from mnemolog.events.fields import AtMost, Id, Uuid
+from mnemolog.events.fields import AtMost, Id, Uuid, checked_by
 
 MAX_MESSAGES = 100
 # The names that chat APIs use for fields of a turn.
@@ -61,16 +62,24 @@ Message: Any = create_model(
 )
 
 
-def _listed(value: object) -> object:
-    """Accept a single message, or a plain text."""
+def _listed(value: object, field: str) -> object:
+    """Accept a single message, or a plain text, and messages as the OpenAI API has them."""
     many = value if isinstance(value, list | tuple) else [value]
-    return [{"content": one} if isinstance(one, str) else one for one in many]
+    if len(many) > MAX_MESSAGES:
+        return many
+    return [_read(one, f"{field}[{place}]") for place, one in enumerate(many)]
+
+
+def _read(one: object, path: str) -> object:
+    if isinstance(one, str):
+        return {"content": one}
+    return openai_messages.read(one, path) if isinstance(one, Mapping) else one
 
 
 LENGTH = Field(min_length=1, max_length=MAX_MESSAGES)
 SHAPE: Any = LongText | Message | Annotated[list[LongText | Message], LENGTH]
 Messages = Annotated[
-    tuple[Message, ...], AtMost(MAX_MESSAGES, least=1), BeforeValidator(_listed, json_schema_input_type=SHAPE)
+    tuple[Message, ...], AtMost(MAX_MESSAGES, least=1), checked_by(_listed, json_schema_input_type=SHAPE)
 ]
 
 
@@ -151,7 +160,8 @@ async def add(engine: Engine, request: Add) -> Added:
     """Add messages to a conversation.
 
     All are recorded atomically, together with the `memories` and `facts` that you extracted from them, and `search`
-    finds them. A retry is safe with your own `message_id`s or an idempotency key.
+    finds them. A retry is safe with your own `message_id`s or an idempotency key. Messages may be passed as the OpenAI
+    API has them: with content in parts, with calls of tools, with the role `developer`.
     """
     context = {
         name: value for name, value in fields_of(engine, request).items() if name not in ("messages", "metadata")

@@ -27,8 +27,14 @@ def _words(value: object, field: str) -> str:
 
 
 LongText = Annotated[str, checked_by(_long), WithJsonSchema(text_shape(MAX_LONG_BYTES))]
+PARTS = {
+    "type": "array",
+    "items": {"type": "object", "required": ["type"]},
+    "description": "Parts, as in the OpenAI API.",
+}
+WORDS_SHAPE = {"anyOf": [*label_shape(MAX_LONG_BYTES)["anyOf"], PARTS]}
 # Empty where only an attachment was sent.
-LongWords = Annotated[str, checked_by(_words), WithJsonSchema(label_shape(MAX_LONG_BYTES))]
+LongWords = Annotated[str, checked_by(_words), WithJsonSchema(WORDS_SHAPE)]
 
 
 async def shortened(

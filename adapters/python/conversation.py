@@ -44,8 +44,9 @@ class ConversationVerbs(Asking):
         """Add what was said: a text, a message as chat APIs have it, or a list of them, which are recorded together.
 
         A message has `content`, and may have `role`, `name` (who speaks), `message_id`, `occurred_at`, `attachments`,
-        `metadata`, and the `memories` and `facts` that you extracted from it. `metadata` given here is added to that of
-        each message. A `message_id` of your own makes a retry harmless, as an `idempotency_key` does.
+        `metadata`, and the `memories` and `facts` that you extracted from it. Messages may be passed as the OpenAI API
+        has them. `metadata` given here is added to that of each message. A `message_id` of your own makes a retry
+        harmless, as an `idempotency_key` does.
 
         Example:
             memory.add("I moved to Lisbon", user_id="ana")

@@ -88,7 +88,7 @@ async def test_where_one_message_is_refused_none_is_recorded(api: Api) -> None:
     for wrong, field in (
         ({"content": ""}, "messages[1].content"),
         ({"role": "king", "content": "x"}, "messages[1].role"),
-        ({"content": "x", "tool_calls": []}, "messages[1].tool_calls"),
+        ({"content": [{"type": "video", "video": {}}]}, "messages[1].content[0].type"),
         ({"content": "x", "memories": [{"text": "x", "category": "none"}]}, "messages[1].category"),
         ({"content": "x", "facts": [{**fact, "since": "2026-02-02", "until": "2026-01-01"}]}, None),
     ):
@@ -166,6 +166,34 @@ async def test_a_picture_without_words_is_a_message(api: Api) -> None:
     await api.post("/v1/message/restore", message_id="m1")
     await api.post("/v1/message/erase", message_id="m1")
     assert (await api.get("/v1/message", 410, message_id="m1"))["error"]["code"] == "erased"
+
+
+@pytest.mark.spec("X14")
+async def test_a_conversation_with_a_chat_model_is_recorded_as_its_api_has_it(api: Api) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Porto"}'}}
+    shown = {"type": "image_url", "image_url": {"url": "https://a.example/1.png"}}
+    chat = [
+        {"role": "developer", "content": "Answer briefly"},
+        {"role": "user", "name": "Ana", "content": [{"type": "text", "text": "What is the weather here?"}, shown]},
+        {"role": "assistant", "content": None, "refusal": None, "annotations": [], "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "name": "get_weather", "content": "9 degrees, rain"},
+        {"role": "assistant", "content": "It rains.", "refusal": None, "audio": None, "function_call": None},
+    ]
+    made, again = [await said(api, chat, key="chat") for _ in range(2)]
+    assert (again["already"], again["event_ids"], again["message_ids"]) == (
+        True,
+        made["event_ids"],
+        made["message_ids"],
+    )
+    listed = (await api.get("/v1/messages", after=made["token"]))["items"][::-1]
+    assert [(one["role"], one["speaker"], one["text"]) for one in listed] == [
+        ("system", "", "Answer briefly"),
+        ("user", "Ana", "What is the weather here?"),
+        ("assistant", "", 'get_weather {"city": "Porto"}'),
+        ("tool", "get_weather", "9 degrees, rain"),
+        ("assistant", "", "It rains."),
+    ]
+    assert listed[1]["attachments"] == [{"type": "image", "url": "https://a.example/1.png", "caption": ""}]
 
 
 @pytest.mark.spec_part("A04")
