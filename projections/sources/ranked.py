@@ -15,6 +15,7 @@ from mnemolog.domain.entity import ME
 from mnemolog.domain.first_person import in_first_person
 from mnemolog.domain.inflection import nominatives
 from mnemolog.domain.lazy_regex import lazy_compile
+from mnemolog.domain.mention import phrases
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.predicates import trip_of
 from mnemolog.domain.ranking import DEFAULT
@@ -50,6 +51,9 @@ FORMER = 0.5
 BESIDE = 0.7
 """The weight of what does not tell what a question asks of one person, if something does."""
 
+ABROAD = 0.5
+"""The weight of what does not name whom a question in another language names."""
+
 OTHER_KIN = 0.5
 """The weight of a fact about a sister-in-law, if the question is about a daughter-in-law."""
 
@@ -84,13 +88,29 @@ async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
     words = _words_of(asked, hits)
     unknown, untold = _unknown(asked, found, words), tuple[str, ...]()
     if not unknown and RECORDED in sources:
-        hits, untold = await hits_that_tell(asked, hits)
+        hits, untold = await hits_that_tell(asked, _of_named_abroad(asked, hits))
     named = any(one.named for one in found) or not words.isdisjoint(hydration.capitalised_words(asked.text))
     if unknown and not named and _tells_people_apart(asked, found):
         return Ranked([], unknown)
     in_order = _told_once(await settled(asked, hits))
     kept = in_order if asked.former else [hit for hit in in_order if hit.current]
     return Ranked([*map(_in_tense, kept[:limit])], unknown, untold)
+
+
+def _of_named_abroad(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """Of a question in another language that names somebody, what names nobody of these counts less.
+
+    Its other words are not known, and to the bundled model most texts in another language are similar.
+    """
+    if hydration.is_english(asked.text):
+        return hits
+    rows = [hit.row["details"] for hit in hits if hit.kind == ENTITY]
+    names = {name_key(name) for row in rows for name in (row["name"], *row["aliases"])}
+    if not names:
+        return hits
+    beside = (hit for hit in hits if hit.kind not in (ENTITY, FACT) and names.isdisjoint(phrases(hit.text)))
+    ids = {hit.id for hit in beside}
+    return by_score(hit.lowered("beside", ABROAD) if hit.id in ids else hit for hit in hits)
 
 
 def _told_once(hits: Sequence[Hit]) -> Sequence[Hit]:

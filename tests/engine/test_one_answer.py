@@ -159,6 +159,24 @@ async def test_who_is_named_in_another_language_is_not_said_to_be_unknown(
     assert bool(found.nothing) is not bool(about)
 
 
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("Вчера я видела Олега в кафе.", "Что ты знаешь о Марте?"),
+        ("Gestern habe ich Oleg im Café gesehen.", "Wo arbeitet Marta?"),
+        ("Ayer vi a Oleg en el café.", "¿Dónde trabaja Marta?"),
+    ],
+)
+async def test_in_another_language_who_is_named_comes_before_what_is_said_of_others(
+    model: Engine, user: str, said: str, question: str
+) -> None:
+    ana = Teller(model, user)
+    await ana.tells("Марта" if "Марте" in question else "Marta", "works_at", "Apollo")
+    await ana.says(said)
+
+    assert [hit.kind for hit in (await ana.asks(question)).hits] == ["entity", "message"]
+
+
 @pytest.mark.parametrize("text", ["Co robi Piotrek?", "Ayşe'nin evi nerede?", "Kdo je Petřova žena?"])
 async def test_where_cases_are_not_known_nobody_is_said_to_be_unknown(engine: Engine, user: str, text: str) -> None:
     ana = Teller(engine, user)
