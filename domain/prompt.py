@@ -14,6 +14,7 @@ from mnemolog.domain.text import count_tokens, indented
 RECENT_NODES = 5
 RECENT_TURNS = 6
 DIARY_DAYS = 7
+CRITICAL = "Always consider"
 DEFAULT_INSTRUCTIONS = "You are a helpful assistant with a memory."
 ACKNOWLEDGED = "I have read it and keep it in mind."
 """The answer to block 1-B, which C injects as a pair of messages."""
@@ -115,7 +116,7 @@ class Contents:
     """The lines of each part, best first, and the message.
 
     `soul` to `map`, `last_session` and `learnt` come from the stores of a being. Without a message, the prompt is
-    what precedes a conversation.
+    what precedes a conversation, with the `critical` facts, which are else in the slot GRAPH.
     """
 
     instructions: str = ""
@@ -126,6 +127,7 @@ class Contents:
     relationships: Sequence[str] = ()
     tools: Sequence[str] = ()
     map: Sequence[str] = ()
+    critical: Sequence[str] = ()
     profile: Sequence[str] = ()
     pinned: Sequence[str] = ()
     last_session: str = ""
@@ -166,7 +168,7 @@ def prompt(of: Contents) -> Prompt:
 
 
 def _system_prompt(of: Contents) -> str:
-    """Block 1-A: C's parts in C's order, then the profile (B) and the pinned memories (D)."""
+    """Block 1-A: C's parts in C's order, then critical facts (A), the profile (B) and the pinned memories (D)."""
     persona = _joined(of.instructions, of.soul) or DEFAULT_INSTRUCTIONS
     sections = (
         ("Rules with your partner", of.rules),
@@ -174,6 +176,7 @@ def _system_prompt(of: Contents) -> str:
         ("Relationships", of.relationships),
         ("Tools", of.tools),
         ("Map", of.map),
+        (CRITICAL, of.critical),
         ("About the user", of.profile),
         ("Always", of.pinned),
     )

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from mnemolog.domain import ranking
 from mnemolog.domain.authority import Slot
 from mnemolog.domain.being import NoteType, Store
 from mnemolog.domain.contradiction import contradiction_of
@@ -24,10 +25,12 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.events.being_bodies import Rule, Snapshot, body_of
 from mnemolog.events.serving import ServedItem
 from mnemolog.projections.artifacts import reader as artifacts
+from mnemolog.projections.asking import together
 from mnemolog.projections.being import reader as being
 from mnemolog.projections.being.scenes import last_activated
 from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.conversation import reader as conversation
+from mnemolog.projections.critical import critical
 from mnemolog.projections.graph import facts
 from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.graph.hydration import with_former
@@ -83,6 +86,23 @@ async def opening(
     ]
     origin = lowest(Origin.AGENT, *(origin_of(row) for row in (*diary, *pinned, *recent, *entries)))
     return replace(shown, recent=list(dict.fromkeys(map(_noted, recent)))), items, origin
+
+
+async def preceding(
+    connection: AsyncConnection,
+    viewer: Viewer,
+    request: BlocksRequest,
+    now: datetime,
+    predicates: PredicatePolicy,
+    point: Point,
+) -> tuple[Contents, Sequence[ServedItem]]:
+    """The contents of what precedes a conversation, with critical facts, as in every context; and what they show."""
+    (shown, items, _), vital = await together(
+        opening(connection, viewer, request, now), critical(connection, viewer, predicates, point)
+    )
+    facts_ = (ServedItem(kind="fact", id=hit.id, seq=hit.row["details"]["seq"]) for hit in vital)
+    lines = [ranking.dated(hit.row, former=not hit.current) for hit in vital]
+    return replace(shown, critical=lines), [*items, *facts_]
 
 
 def _inside(rows: Sequence[Row], request: BlocksRequest | PromptRequest) -> Sequence[Row]:

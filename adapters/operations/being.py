@@ -199,9 +199,10 @@ async def being_entry_history(engine: Engine, request: EntryHistoryRead) -> Page
 async def being_context(engine: Engine, request: BlocksRead) -> BeingContext:
     """Assemble what precedes a conversation of this agent: its stores and scenes, as blocks of a prompt.
 
-    Block 1-A is the system message: soul, think_md, rules, preferences, relationships, tools, map. 1-B has unread
-    notes, knowledge and the last seven days of the diary, as a message with an answer. Then come the delta header and
-    2-B, the five scenes activated last. What rarely changes is first, so that a provider's prompt cache keeps it.
+    Block 1-A is the system message: soul, think_md, rules, preferences, relationships, tools, map; critical facts
+    such as allergies, the profile and pinned memories. 1-B has unread notes, knowledge and the last seven days of the
+    diary, as a message with an answer. Then come the delta header and 2-B, the five scenes activated last. What
+    rarely changes is first, so that a provider's prompt cache keeps it.
     """
     wanted = BlocksRequest.model_validate(request.model_dump(include=set(BlocksRequest.model_fields)))
     viewer = viewer_of(engine, request)

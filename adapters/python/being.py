@@ -132,7 +132,8 @@ class BeingVerbs(Asking):
     ) -> BeingContext:
         """Assemble what precedes a conversation: the agent's stores and its last scenes, as blocks of a prompt.
 
-        `messages` are ready for a chat model. Those that rarely change come first, for a provider's prompt cache.
+        `messages` are ready for a chat model. Those that rarely change come first, for a provider's prompt cache. The
+        system message also has critical facts, such as allergies, the profile and pinned memories.
 
         Example:
             memory.being_context(user_id="ana").messages

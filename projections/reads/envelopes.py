@@ -181,8 +181,14 @@ class EnvelopeReads(MemoryReads, BeingReads):
         self._admitted(viewer)
         if moment.as_of is not None:
             now = await self._instant(viewer, moment.as_of)
-        gather = partial(blocks.opening, request=request, now=now)
-        contents, items, _ = await self._read(viewer, moment, _OPENING, gather)
+        gather = partial(
+            blocks.preceding,
+            request=request,
+            now=now,
+            predicates=self._predicates,
+            point=await self._point(viewer, When(), moment),
+        )
+        contents, items = await self._read(viewer, moment, (*_OPENING, CONVERSATION, GRAPH), gather)
         return prompt(contents), items
 
     async def prompt(

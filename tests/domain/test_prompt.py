@@ -64,6 +64,7 @@ BEING = Contents(
     relationships=["Marta: her sister"],
     tools=["calendar: reads it"],
     map=["harbour: where Ana runs"],
+    critical=["Ana is allergic to nuts"],
     last_session="Ana left in a hurry.",
     todos=["(todo) Ask about Rome"],
     learnt=["Rome: a city"],
@@ -76,7 +77,16 @@ BEING = Contents(
 @pytest.mark.spec("C14")
 def test_what_precedes_a_conversation_is_in_the_order_of_the_specification() -> None:
     made = prompt(BEING)
-    parts = ("Curious", "- Ana is tired", "Answer briefly", "Short answers", "her sister", "calendar", "harbour: where")
+    parts = (
+        "Curious",
+        "- Ana is tired",
+        "Answer briefly",
+        "Short answers",
+        "her sister",
+        "calendar",
+        "harbour: where",
+        "nuts",
+    )
     assert sorted(parts, key=made.system.index) == list(parts)
     assert LADDER not in made.system, "no slots follow"
     told = ("in a hurry", "Ask about Rome", "Rome: a city", "Ana was tired")

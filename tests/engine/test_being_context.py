@@ -20,6 +20,7 @@ from mnemolog.events.memory import MemoriesRecalled, Recall
 from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
+from tests.engine.teller import Teller
 from tests.engine.test_being import beside, puts, who
 from tests.engine.test_being_recall import lives
 
@@ -112,6 +113,32 @@ async def test_the_last_five_activated_scenes_with_an_action_come_after_the_delt
     order = [0, 5, 4, 3, 2]
     assert block(found, "2-B recent_nodes").splitlines()[1:] == [f"- Ana ran on day {day}" for day in order]
     assert found.messages[-1].content.startswith("Memory updates since rev 0:")
+
+
+@pytest.mark.spec("C14")
+@pytest.mark.parametrize("is_being", [True, False])
+async def test_critical_facts_are_in_the_system_message(engine: Engine, user: str, *, is_being: bool) -> None:
+    noa = Teller(engine, user, agent="noa")
+    if is_being:
+        await puts(noa, Store.SOUL, {"voice": "Calm."})
+    before = await engine.log.head(noa.stream)
+    allergy = await noa.tells("me", "allergy", "peanuts")
+    was = await noa.tells("me", "medication", "losartan", since=noa.engine.writes.now() - timedelta(days=9))
+    await noa.ends(was, noa.engine.writes.now() - timedelta(days=1))
+    await noa.tells("me", "lives_in", "Leipzig")
+
+    found = await shown(noa, record=True, message_id="m-1")
+
+    header, allergic, former = found.system.split("\n\n")[-1].splitlines()
+    assert header == "Always consider:"
+    assert allergic.startswith(f"- {user} is allergic to peanuts (as of ")
+    assert former.startswith(f"- {user} took losartan (")
+    assert former.endswith("; former)")
+    [served] = await engine.reads.served(noa.viewer, "m-1", Moment())
+    facts = {item["id"] for item in served["items"] if item["kind"] == "fact"}
+    assert facts == {str(allergy), str(was)}
+    assert "peanuts" not in (await shown(noa, as_of=before)).system
+    assert "peanuts" in (await shown(noa, trusted_only=True)).system
 
 
 @pytest.mark.spec("C14")
