@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, FailFast, Field, JsonValue, Strict, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
 
 from mnemolog.domain import hydration, identity
 from mnemolog.domain.errors import InvalidInput
@@ -18,7 +19,7 @@ from mnemolog.domain.turn import Role
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events import fields
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, StreamId
-from mnemolog.events.fields import WHOLE, AtMost, Detail, Flag, Id, Tenant, Text, checked_by
+from mnemolog.events.fields import REFUSED, WHOLE, AtMost, Detail, Flag, Id, Tenant, Text, checked_by
 from mnemolog.events.shapes import DAY
 
 Moment = Annotated[datetime, checked_by(identity.day_or_instant), WithJsonSchema(DAY)]
@@ -67,11 +68,27 @@ class Filters(BaseModel):
         Field(description="About any of these entities, or entities merged with them."),
     ] = ()
 
+    @model_validator(mode="after")
+    def _ranges_hold_something(self) -> Self:
+        for first, last in (("since", "until"), ("updated_after", "updated_before")):
+            since, until = getattr(self, first), getattr(self, last)
+            if since is not None and until is not None and since >= until:
+                fix = f"give a `{last}` after `{first}`, such as the next day for one day, or omit one of them"
+                raise _refused(f"is not after `{first}`: nothing is between them", fix, last)
+        least, most = self.importance_min, self.importance_max
+        if least is not None and most is not None and least > most:
+            raise _refused("is less than `importance_min`", "swap them, or omit one of them", "importance_max")
+        return self
+
     @property
     def origins(self) -> frozenset[Origin]:
         """Where what is wanted may come from."""
         wanted = frozenset(self.origin or Origin)
         return wanted & TRUSTED if self.trusted_only else wanted
+
+
+def _refused(message: str, fix: str, field: str) -> PydanticCustomError:
+    return PydanticCustomError(REFUSED, "{message}", {"message": message, "fix": fix, "below": f".{field}"})
 
 
 UNFILTERED = Filters()

@@ -21,6 +21,7 @@ from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.engine.teller import Teller
 from tests.testkit.examples import examples
+from tests.testkit.ranges import holding_something
 
 USER, AGENTS, THREADS = "placed", ("coach", "deanna"), ("kitchen", "garden")
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
@@ -135,7 +136,8 @@ def filters(written: Written, agent: str) -> st.SearchStrategy[dict[str, Any]]:
             "metadata": st.sampled_from([{}, *MOODS, {"mood": "sad"}]),
         },
     )
-    return st.tuples(wanted, st.none() | ids).map(lambda pair: {**pair[0], **({"any": pair[1]} if pair[1] else {})})
+    ranged = wanted.map(lambda one: holding_something(one, {"since": "until"}))
+    return st.tuples(ranged, st.none() | ids).map(lambda pair: {**pair[0], **({"any": pair[1]} if pair[1] else {})})
 
 
 @pytest.mark.spec("B06")

@@ -17,10 +17,11 @@ from mnemolog.domain.importance import from_five
 from mnemolog.domain.text import count_tokens
 from mnemolog.events.fields import validated
 from mnemolog.projections.memories import reader
-from mnemolog.projections.requests import MemoryQuery
+from mnemolog.projections.requests import ContextRequest, MemoryQuery
 from tests.bullets import undated
 from tests.engine.person import Person
 from tests.testkit.examples import examples
+from tests.testkit.ranges import holding_something
 
 Row = Mapping[str, Any]
 
@@ -81,7 +82,7 @@ def naive(rows: Sequence[Row], agent: str, categories: Sequence[str], filters: M
 
 def filters(rows: Sequence[Row]) -> st.SearchStrategy[dict[str, Any]]:
     times = st.sampled_from([row["updated_at"] + timedelta(microseconds=n) for row in rows for n in (-1, 0, 1)])
-    return st.fixed_dictionaries(
+    wanted = st.fixed_dictionaries(
         {},
         optional={
             "agent_id": st.sampled_from(AGENTS),
@@ -96,6 +97,8 @@ def filters(rows: Sequence[Row]) -> st.SearchStrategy[dict[str, Any]]:
             "updated_before": times,
         },
     )
+    ranges = {"importance_min": "importance_max", "updated_after": "updated_before"}
+    return wanted.map(lambda one: holding_something(one, ranges, alike=("importance_min",)))
 
 
 @pytest.mark.spec("B06", "A01", "B07", "B12")
@@ -238,15 +241,26 @@ async def test_a_category_outside_the_allowlist_is_refused_wherever_it_is_named(
         ({"filters": {"user_id": "ana", "owner": "me"}}, "filters.owner"),
         ({"filters": {"user_id": "ana", "role": "king"}}, "filters.role"),
         ({"filters": {"user_id": "ana", "updated_after": "2026-01-01T00:00:00"}}, "filters.updated_after"),
+        ({"filters": {"since": "2026-03-02", "until": "2026-03-01"}}, "filters.until"),
+        ({"filters": {"since": "2026-03-01", "until": "2026-03-01"}}, "filters.until"),
+        ({"filters": {"updated_after": "2026-03-01", "updated_before": "2026-03-01"}}, "filters.updated_before"),
+        ({"filters": {"importance_min": 3.5, "importance_max": 3}}, "filters.importance_max"),
     ],
 )
 def test_a_request_that_is_wrong_names_its_field(asked: dict[str, Any], field: str) -> None:
-    request = {"query": "tea", "filters": {"user_id": "ana"}, **asked}
+    request = {"query": "tea", "user_id": "ana", **asked}
 
     with pytest.raises(InvalidInput) as refused:
         validated(MemoryQuery, request)
 
     assert refused.value.field == field
+    assert refused.value.fix
+
+
+def test_a_range_of_one_level_and_of_one_moment_holds_something() -> None:
+    filters = {"importance_min": 3, "importance_max": 3, "since": "2026-03-01", "until": "2026-03-01T00:00:00.000001Z"}
+
+    assert validated(ContextRequest, {"query": "tea", "filters": filters}).filters.importance_max == 3
 
 
 async def test_a_category_that_does_not_exist_is_wrong_input_for_whoever_asks(engine: Engine, user: str) -> None:
