@@ -31,7 +31,7 @@ from mnemolog.events.shapes import label_shape
 MAX_ATTACHMENTS = 50
 
 
-def _url(value: object, field: str) -> str:
+def attachment_url(value: object, field: str) -> str:
     """A URL as it is; one that names an artifact has to name an id."""
     url = "" if value in (None, "") else clean(value, field, max_bytes=MAX_DETAIL)
     named_by(url)
@@ -45,7 +45,7 @@ class ShownAttachment(Attachment):
     """
 
     type: Id
-    url: Annotated[str, checked_by(_url), WithJsonSchema(label_shape(MAX_DETAIL))] = ""
+    url: Annotated[str, checked_by(attachment_url), WithJsonSchema(label_shape(MAX_DETAIL))] = ""
     caption: Detail = ""
 
 

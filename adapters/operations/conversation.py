@@ -9,12 +9,13 @@ from pydantic import AliasGenerator, BaseModel, ConfigDict, Field, create_model
 from mnemolog.adapters.nats.turn_message import TurnMessage
 from mnemolog.adapters.operations import openai_messages
 from mnemolog.adapters.operations.engine import Engine
-from mnemolog.adapters.operations.long_messages import STORED, LongText, LongWords, shortened
+from mnemolog.adapters.operations.long_messages import STORED, GivenAttachment, LongText, LongWords, with_artifacts
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Read, Write, fields_of, viewer_of
 from mnemolog.adapters.operations.results import Result, Written
 from mnemolog.commands.heard import TurnRefused
 from mnemolog.commands.memory_requests import Metadata
+from mnemolog.commands.turns import MAX_ATTACHMENTS
 from mnemolog.domain.errors import AmbiguousEntity, IdempotencyConflict, InvalidInput, MnemologError, NotFound
 from mnemolog.domain.principal import Role
 from mnemolog.events.envelope import DEFAULT_THREAD
@@ -26,6 +27,8 @@ CHAT_NAMES = {"text": "content", "speaker": "name"}
 MESSAGE_NAMES = {**CHAT_NAMES, "turn_id": "message_id"}
 OPTIONAL = ("message_id", "occurred_at")
 LONG = f"What was said. May be left out if there is an attachment. {STORED}"
+SHOWN = "What was shown with it. A file in a `data:` URL is stored as an artifact; `artifact:<id>` names one."
+Attachments = Annotated[tuple[GivenAttachment, ...], AtMost(MAX_ATTACHMENTS)]
 _OF_A_MESSAGE = (InvalidInput, IdempotencyConflict, AmbiguousEntity, NotFound)
 # Derives turn ids from the idempotency key of the request.
 KEYED = UUID("5d1a5ad1-9a5c-5a60-8f0c-3a1b2c7d9e42")
@@ -38,6 +41,8 @@ def _message_fields() -> dict[str, Any]:
     for name, field in TurnMessage.model_fields.items():
         if name == "text":
             fields[name] = (LongWords, Field("", description=LONG))
+        elif name == "attachments":
+            fields[name] = (Attachments, Field((), description=SHOWN))
         elif name in OPTIONAL:
             fields[name] = (field.rebuild_annotation() | None, Field(None, description=field.description))
         elif name not in once:
@@ -169,7 +174,7 @@ async def add(engine: Engine, request: Add) -> Added:
     turns = [{**context, **_turn(engine, request, place, message)} for place, message in enumerate(request.messages)]
     keyed = request.idempotency_key is not None and all(one.message_id is None for one in request.messages)
     try:
-        added = await engine.writes.add(await shortened(engine, turns, keyed=keyed), keyed=keyed)
+        added = await engine.writes.add(await with_artifacts(engine, turns, keyed=keyed), keyed=keyed)
     except TurnRefused as refused:
         raise _within_message(refused, keyed=keyed) from refused
     return Added.of(added.receipt, message_ids=added.message_ids)

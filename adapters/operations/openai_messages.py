@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mnemolog.adapters.operations.data_url import decoded, is_data_url
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.message import WITHOUT_TEXT
 from mnemolog.domain.text import CONTROL
@@ -73,9 +74,13 @@ def _url(part: Mapping[str, Any], path: str) -> str:
     image, field = part.get("image_url"), f"{path}.image_url"
     if isinstance(image, Mapping):
         image, field = image.get("url"), f"{field}.url"
+    if isinstance(image, str) and is_data_url(image):
+        decoded(image, field)
+        return image
     if isinstance(image, str) and image.lower().startswith(ADDRESSES):
         return image
-    raise InvalidInput("is no URL of an image", field=field, fix="send its http or https URL")
+    fix = "send its https URL, or its content as data:<media type>;base64,<content>"
+    raise InvalidInput("is no URL of an image", field=field, fix=fix)
 
 
 def _instead(message: Mapping[str, Any]) -> str:

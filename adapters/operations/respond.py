@@ -8,7 +8,7 @@ from pydantic import Field
 
 from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.envelope import ClaimView, GateView
-from mnemolog.adapters.operations.long_messages import STORED, LongText, shortened
+from mnemolog.adapters.operations.long_messages import STORED, LongText, with_artifacts
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Write, viewer_of
 from mnemolog.adapters.operations.results import Result
@@ -134,7 +134,7 @@ async def _said(engine: Engine, request: Respond, turn_id: str) -> Mapping[str, 
     names = {"user_id", "agent_id", "thread_id", "run_id", "speaker"}
     turn = {**request.model_dump(include=names), "tenant": engine.settings.tenant, "actor": "user"}
     try:
-        [said] = await shortened(engine, [{**turn, "turn_id": turn_id, "role": "user", "text": request.message}])
+        [said] = await with_artifacts(engine, [{**turn, "turn_id": turn_id, "role": "user", "text": request.message}])
     except TurnRefused as refused:
         raise refused.error from refused
     return said

@@ -1,5 +1,6 @@
 """Messages of the OpenAI API, read as messages of `add`."""
 
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemolog.adapters.operations.conversation import Add
+from mnemolog.adapters.operations.data_url import decoded
 from mnemolog.adapters.operations.openai_messages import NOT_KEPT, read
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.text import CONTROL
@@ -118,3 +120,28 @@ def test_any_json_is_read_or_refused_by_name(message: Json) -> None:
         refused = error.field
     assert refused.startswith("messages[0].content[")
     assert not left.keys() & set(NOT_KEPT)
+
+
+@given(st.binary(min_size=1, max_size=50), st.sampled_from(["image/png", "image/svg+xml", "nonsense", ""]))
+def test_a_data_url_gives_its_content_and_type(content: bytes, mime: str) -> None:
+    body = b64encode(content).decode()
+    url = f"data:{mime};base64,{body}"
+    image = {"type": "image_url", "image_url": {"url": url}}
+
+    [shown] = added({"role": "user", "content": [image]}).attachments
+
+    assert (shown.type, shown.url) == ("image", url)
+    assert decoded(url.upper()[:5] + url[5:], "url") == (content, mime if "/" in mime else "")
+
+
+@pytest.mark.parametrize("url", ["data:image/png;base64,", "data:image/png;base64,a", "data:,Hi", "data:x;base64,é"])
+def test_a_data_url_without_content_is_refused_where_it_stands(url: str) -> None:
+    image = {"type": "image_url", "image_url": {"url": url}}
+    for message, field in (
+        ({"content": [image]}, "messages[0].content[0].image_url.url"),
+        ({"attachments": [{"type": "image", "url": url}]}, "messages[0].attachments[0].url"),
+    ):
+        with pytest.raises(InvalidInput) as refused:
+            added(message)
+        assert refused.value.field == field
+        assert refused.value.fix.endswith("data:<media type>;base64,<content>")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from base64 import b64encode
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ from mnemolog.adapters.pgvector.tables import vectors
 from mnemolog.commands.artifacts import DeleteArtifact
 from mnemolog.commands.erasure import EraseKnown, EraseMessages, EraseThread, EraseUser
 from mnemolog.commands.scopes import ForgetScope, Reach
-from mnemolog.domain.errors import Erased, InvalidInput, MnemologError, NotFound
+from mnemolog.domain.errors import Erased, IdempotencyConflict, InvalidInput, MnemologError, NotFound
 from mnemolog.domain.memory import PURGE_AFTER
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.fields import validated
@@ -424,6 +425,60 @@ async def test_a_file_without_words_stands_in_the_history_as_its_surrogate(ana: 
     with pytest.raises(Erased):
         await read(ana, artifact_id)
     assert (await add.run(ana.engine, asked)).erased
+
+
+def in_words(content: bytes) -> dict[str, Any]:
+    """A part of a message, as the OpenAI API has an image."""
+    return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{b64encode(content).decode()}"}}
+
+
+@pytest.mark.spec("X07", "X14")
+async def test_an_image_within_a_message_is_stored_once_and_goes_with_it(ana: Person) -> None:
+    first, second = files.picture(), files.picture(size=(20, 20))
+    messages = [
+        {"message_id": f"{ana.user}-1", "content": [in_words(first)]},
+        {"message_id": f"{ana.user}-2", "content": [{"type": "text", "text": "Both"}, *map(in_words, (first, second))]},
+    ]
+    asked = Add.model_validate({"user_id": ana.user, "agent_id": ana.agent, "messages": messages})
+
+    made, again = await add.run(ana.engine, asked), await add.run(ana.engine, asked)
+
+    assert (again.already, again.event_ids, again.message_ids) == (True, made.event_ids, made.message_ids)
+    stored = await ana.engine.reads.artifacts(ana.viewer, moment=await ana.caught_up())
+    by_content = {await downloaded(ana, one["artifact_id"]): one for one in stored}
+    assert by_content.keys() == {first, second}
+    assert by_content[first]["source_turn_ids"] == list(made.message_ids)
+    alone = await ana.engine.reads.message(ana.viewer, made.message_ids[0])
+    both = await ana.engine.reads.message(ana.viewer, made.message_ids[1])
+    assert alone["text"] == f"[image#{by_content[first]['label']}]"
+    assert both["text"] == "Both"
+    assert [one["url"] for one in both["attachments"]] == [
+        f"artifact:{by_content[content]['artifact_id']}" for content in (first, second)
+    ]
+    other = Add.model_validate({**asked.model_dump(), "messages": [{**messages[0], "content": [in_words(second)]}]})
+    with pytest.raises(IdempotencyConflict):
+        await add.run(ana.engine, other)
+
+    await erase(ana.engine, EraseMessages(user_id=ana.user, message_ids=tuple(made.message_ids)))
+
+    assert (await add.run(ana.engine, asked)).erased
+    assert await ana.engine.reads.artifacts(ana.viewer, moment=await ana.caught_up()) == []
+    assert await blobs(ana) == []
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+@pytest.mark.parametrize("large", [False, True])
+async def test_an_image_of_a_message_that_is_refused_is_not_stored(ana: Person, large: bool) -> None:
+    content = b"x" * (ana.engine.settings.artifact_max_bytes + 1) if large else files.picture()
+    wrong = {"content": "And", "attachments": [{"type": "file", "url": NOWHERE}]}
+    shown = [{"content": [in_words(one)]} for one in (files.picture(), content)]
+    asked = {"user_id": ana.user, "messages": [*shown, wrong]}
+
+    with pytest.raises(MnemologError) as refused:
+        await add.run(ana.engine, Add.model_validate(asked))
+
+    assert refused.value.field == ("messages[1]" if large else "messages[2]") + ".attachments[0].url"
+    assert await ana.engine.reads.artifacts(ana.viewer, moment=await ana.caught_up()) == []
 
 
 async def test_a_message_that_is_too_long_becomes_an_artifact_with_a_surrogate(ana: Person) -> None:

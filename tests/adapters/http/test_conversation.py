@@ -1,5 +1,6 @@
 """What was said, and the session, over HTTP."""
 
+from base64 import b64encode
 from uuid import uuid4
 
 import pytest
@@ -194,6 +195,20 @@ async def test_a_conversation_with_a_chat_model_is_recorded_as_its_api_has_it(ap
         ("assistant", "", "It rains."),
     ]
     assert listed[1]["attachments"] == [{"type": "image", "url": "https://a.example/1.png", "caption": ""}]
+
+
+async def test_an_image_in_a_message_can_be_downloaded(api: Api) -> None:
+    content = b"\x89PNG\r\n\x1a\n and more"
+    url = f"data:image/png;base64,{b64encode(content).decode()}"
+    chat = [{**TURN, "content": [{"type": "image_url", "image_url": {"url": url}}]}]
+    made, again = [await said(api, chat) for _ in range(2)]
+    assert (again["already"], again["event_ids"]) == (True, made["event_ids"])
+    [stored] = (await api.get("/v1/artifacts", after=made["token"]))["items"]
+    [message] = (await api.get("/v1/messages", after=made["token"]))["items"]
+    assert message["line"] == stored["surrogate"] == f"[image#{stored['label']}]"
+    assert message["attachments"] == [{"type": "image", "url": f"artifact:{stored['artifact_id']}", "caption": ""}]
+    path = f"/v1/artifacts/{stored['artifact_id']}/content"
+    assert (await api.http.get(path, params={"user_id": api.user})).content == content
 
 
 @pytest.mark.spec_part("A04")
