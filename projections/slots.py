@@ -1,28 +1,38 @@
 """The inference envelope: four slots with their authority and stability, as models that validate (A §1, Appendix A)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, FailFast, Field, JsonValue, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, FailFast, Field, JsonValue, ValidationError, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from mnemolog.domain.authority import Because, Slot
 from mnemolog.domain.doubt import noted
-from mnemolog.domain.errors import EnvelopeInvalid
+from mnemolog.domain.errors import EnvelopeInvalid, InvalidInput
+from mnemolog.domain.identity import parse_uuid
 from mnemolog.domain.json_value import MAX_DOCUMENT_DEPTH, require_depth
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.precision import Precision, shown
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.sentence import since_when
 from mnemolog.domain.session import SLOT_CONTRACT_VERSION
-from mnemolog.events.fields import REFUSED, Instant, fault_of
+from mnemolog.events.fields import REFUSED, Instant, checked_by, fault_of
 
 Version = Annotated[
     Literal["1.0"], Field(description="The version of the slots' form.", examples=[SLOT_CONTRACT_VERSION])
 ]
 Score = Annotated[float, Field(ge=0, le=1)]
+
+
+def _not_blank(value: object, field: str) -> object:
+    if isinstance(value, str) and not value.strip():
+        raise InvalidInput("is empty", field=field, fix="give its text, or remove what has none")
+    return value
+
+
+Said = Annotated[str, checked_by(_not_blank), WithJsonSchema({"type": "string", "minLength": 1})]
 
 
 class Part(BaseModel):
@@ -70,9 +80,24 @@ class Overruled(Part):
     """What takes precedence over a statement, and why."""
 
     slot: Slot
-    id: str = Field(description="The fact, memory or passage that takes precedence.")
+    id: str = Field(
+        min_length=1,
+        description="The fact, memory or passage that takes precedence. A passage is in the envelope; a fact that "
+        "ended, and a newer memory or message, may be missing from it.",
+    )
     because: Because
     statement: str = Field(description="What it says.")
+
+    @property
+    def may_be_missing(self) -> bool:
+        """Whether it may take precedence without being in the envelope: a fact that ended, or a newer memory."""
+        match self.slot:
+            case Slot.GRAPH:
+                return _is_uuid(self.id) and bool(self.statement.strip())
+            case Slot.KNOWLEDGE:
+                return False
+            case Slot.EPISODE:
+                return True
 
 
 class GraphEntity(Part):
@@ -99,7 +124,7 @@ class GraphRelation(Part):
     predicate: str = Field(min_length=1)
     object_id: UUID | None
     object_value: JsonValue = Field(description="The value of a fact without an object.")
-    text: str = Field(min_length=1, description="The fact as a sentence.", examples=["Ana lives in Leipzig"])
+    text: Said = Field(description="The fact as a sentence.", examples=["Ana lives in Leipzig"])
     scope: Scope
     origin: Origin = Field(Origin.USER, description="Where it comes from.")
     critical: bool
@@ -143,6 +168,7 @@ class GraphSlot(Part):
             for name, id_ in (("subject_id", one.subject_id), ("object_id", one.object_id)):
                 if id_ is not None and id_ not in known:
                     raise _fault(f"{id_} is not among the entities", "add the entity", f".relations[{place}].{name}")
+        _require_once("relations", "relation_id", [str(one.relation_id) for one in self.relations])
         return self
 
 
@@ -152,7 +178,7 @@ class EpisodeHit(Part):
     id: str = Field(min_length=1)
     kind: str = Field(description="The kind of memory, or `message`.")
     origin: Origin = Field(Origin.USER, description="Where it comes from.")
-    text: str
+    text: Said
     date: Instant = Field(description="When it was said.")
     score: Score
     similarity: float | None
@@ -166,6 +192,11 @@ class EpisodeSlot(Part):
     stability: Literal["historical"] = "historical"
     hits: Annotated[list[EpisodeHit], FailFast()]
 
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        _require_once("hits", "id", [one.id for one in self.hits])
+        return self
+
 
 class KnowledgeHit(Part):
     """A passage of a document in the agent's library."""
@@ -176,7 +207,7 @@ class KnowledgeHit(Part):
     domain: str = Field("", description="The field of knowledge of the document.")
     place: str = Field(description="Where in the document it stands, such as its headings.")
     origin: Literal[Origin.DOCUMENT] = Origin.DOCUMENT
-    text: str
+    text: Said
     score: Score
     similarity: float | None
     overruled_by: Overruled | None = None
@@ -193,6 +224,11 @@ class KnowledgeSlot(Part):
     authority: Literal["static"] = "static"
     stability: Literal["static"] = "static"
     hits: Annotated[list[KnowledgeHit], FailFast()]
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        _require_once("hits", "id", [one.id for one in self.hits])
+        return self
 
 
 class Envelope(Part):
@@ -214,6 +250,20 @@ class Envelope(Part):
                 raise _fault("is another than that of the envelope", "use one user and agent", f"AFFECT.{name}")
         return self
 
+    @model_validator(mode="after")
+    def _overruled_by_something(self) -> Self:
+        shown = {(slot, id_) for slot, id_, _, _ in self.statements}
+        places = dict.fromkeys(Slot, 0)
+        for slot, id_, _, by in self.statements:
+            path = f"{slot}.{'relations' if slot is Slot.GRAPH else 'hits'}[{places[slot]}].overruled_by.id"
+            places[slot] += 1
+            if by is not None and (by.slot, by.id) == (slot, id_):
+                raise _fault("is the statement itself", "name what takes precedence, or remove `overruled_by`", path)
+            if by is not None and (by.slot, by.id) not in shown and not by.may_be_missing:
+                fix = "name a statement of that slot, or remove `overruled_by`"
+                raise _fault(f"{by.id!r:.60} is not in {by.slot}", fix, path)
+        return self
+
     @property
     def statements(self) -> Iterator[tuple[Slot, str, str, Overruled | None]]:
         """What the slots state: slot, id, text, and what overrules it."""
@@ -233,6 +283,22 @@ def validated_envelope(given: Mapping[str, Any]) -> Envelope:
     except ValidationError as error:
         path, message, fix = fault_of(error.errors()[0], Envelope)
         raise EnvelopeInvalid(message, field=path.removeprefix("."), fix=fix) from error
+
+
+def _require_once(name: str, key: str, ids: Sequence[str]) -> None:
+    seen = set[str]()
+    for place, id_ in enumerate(ids):
+        if id_ in seen:
+            raise _fault(f"{id_!r:.60} is listed twice", "remove one of them", f".{name}[{place}].{key}")
+        seen.add(id_)
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        parse_uuid(text, "id")
+    except InvalidInput:
+        return False
+    return True
 
 
 def _fault(message: str, fix: str, below: str = "") -> PydanticCustomError:

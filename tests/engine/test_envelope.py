@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mnemolog.adapters.engine.engine import Engine, now
+from mnemolog.adapters.engine.engine import Engine, new_id, now
 from mnemolog.commands.attention import SetAffect, SetFocus
 from mnemolog.commands.documents import UndoDocument
 from mnemolog.domain.errors import EnvelopeInvalid, NestedTooDeep
@@ -17,6 +17,16 @@ from mnemolog.projections.requests import ClaimsRequest, EnvelopeRequest
 from mnemolog.projections.slots import validated_envelope
 from tests.engine.teller import Teller
 from tests.engine.test_knowledge import Librarian
+
+PASSAGE = {
+    "id": "p-1",
+    "document_id": "01942b6e-7c00-7000-8000-000000000000",
+    "source": "docs/boats.md",
+    "place": "Boats",
+    "text": "Boats are painted in May.",
+    "score": 0.5,
+    "similarity": None,
+}
 
 
 async def asked(ana: Teller, message: str, **fields: Any) -> Assembled:
@@ -330,6 +340,11 @@ async def test_the_envelope_of_an_earlier_moment(engine: Engine, user: str) -> N
         (("EPISODE", "hits"), [{}], "EPISODE.hits[0].id"),
         (("KNOWLEDGE",), None, "KNOWLEDGE"),
         (("MOOD",), {}, "MOOD"),
+        (("GRAPH", "relations", 0, "text"), " ", "GRAPH.relations[0].text"),
+        (("EPISODE", "hits", 0, "text"), "", "EPISODE.hits[0].text"),
+        (("EPISODE", "hits", 0, "text"), "\n", "EPISODE.hits[0].text"),
+        (("KNOWLEDGE", "hits"), [{**PASSAGE, "text": ""}], "KNOWLEDGE.hits[0].text"),
+        (("KNOWLEDGE", "hits"), [PASSAGE, PASSAGE], "KNOWLEDGE.hits[1].id"),
     ],
 )
 async def test_a_fault_is_refused_with_its_path(
@@ -337,7 +352,8 @@ async def test_a_fault_is_refused_with_its_path(
 ) -> None:
     ana = Teller(engine, user)
     await ana.tells("me", "lives_in", "Berlin")
-    given = (await asked(ana, "Where do I live?")).envelope.model_dump(mode="json")
+    await ana.creates("Ana paints boats")
+    given = (await asked(ana, "Do you remember what I paint?")).envelope.model_dump(mode="json")
     part: Any = given
     for step in path[:-1]:
         part = part[step]
@@ -348,6 +364,49 @@ async def test_a_fault_is_refused_with_its_path(
 
     assert refused.value.field == field
     assert refused.value.fix
+
+
+@pytest.mark.spec("A02", "A03")
+async def test_what_is_listed_twice_and_what_nothing_overrules_is_refused(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("me", "lives_in", "Berlin")
+    await ana.creates("Ana paints boats")
+    whole = (await asked(ana, "Do you remember what I paint?")).envelope.model_dump(mode="json")
+    [fact], [hit] = whole["GRAPH"]["relations"], whole["EPISODE"]["hits"]
+    nobody = str(new_id())
+
+    def refused(**slots: Any) -> str:
+        with pytest.raises(EnvelopeInvalid) as found:
+            validated_envelope({**whole, **{slot: {**whole[slot], **changed} for slot, changed in slots.items()}})
+        assert found.value.fix
+        return found.value.field
+
+    def hits(slot: str, id_: str, statement: str = "", because: str = "contradicts") -> dict[str, Any]:
+        by = {"slot": slot, "id": id_, "because": because, "statement": statement}
+        return {"hits": [{**hit, "overruled_by": by}]}
+
+    assert refused(GRAPH={"relations": [fact, fact]}) == "GRAPH.relations[1].relation_id"
+    assert refused(EPISODE={"hits": [hit, hit]}) == "EPISODE.hits[1].id"
+    named_by = "EPISODE.hits[0].overruled_by.id"
+    for given in (
+        hits("GRAPH", ""),
+        hits("GRAPH", "nothing", "Ana sails"),
+        hits("GRAPH", nobody),
+        hits("GRAPH", hit["id"]),
+        hits("KNOWLEDGE", nobody, "Boats are painted in May"),
+        hits("EPISODE", hit["id"], hit["text"]),
+    ):
+        assert refused(EPISODE=given) == named_by
+    itself = {"slot": "GRAPH", "id": fact["relation_id"], "because": "scope", "statement": fact["text"]}
+    named_by = "GRAPH.relations[0].overruled_by.id"
+    assert refused(GRAPH={"relations": [{**fact, "overruled_by": itself}]}) == named_by
+
+    for given in (
+        hits("GRAPH", fact["relation_id"], fact["text"]),
+        hits("GRAPH", nobody, "Ana sailed", "former_value"),
+        hits("EPISODE", nobody),
+    ):
+        assert validated_envelope({**whole, "EPISODE": {**whole["EPISODE"], **given}}).EPISODE.hits[0].overruled_by
 
 
 def test_an_envelope_of_any_depth_is_refused() -> None:
