@@ -6,6 +6,8 @@ from base64 import b64decode
 from mnemolog.domain.errors import InvalidInput
 
 SCHEME = "data:"
+_BASE64 = r"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)"
+DATA_URL = {"type": "string", "pattern": f"^{SCHEME}[^,;]*;base64,{_BASE64}$"}
 _MEDIA_TYPE = re.compile(r"[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,60}")
 _FIX = "send it as data:<media type>;base64,<content>"
 

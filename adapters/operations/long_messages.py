@@ -10,8 +10,9 @@ from uuid import UUID
 
 from pydantic import WithJsonSchema
 
-from mnemolog.adapters.operations.data_url import SCHEME, decoded, is_data_url
+from mnemolog.adapters.operations.data_url import DATA_URL, decoded, is_data_url
 from mnemolog.adapters.operations.engine import Engine
+from mnemolog.adapters.operations.openai_messages import PARTS
 from mnemolog.commands.heard import TurnRefused
 from mnemolog.commands.turns import ShownAttachment, attachment_url
 from mnemolog.domain.artifact import URL, ArtifactType, named_by, surrogate
@@ -34,15 +35,10 @@ def _words(value: object, field: str) -> str:
     return "" if value is None or (isinstance(value, str) and not value.strip()) else _long(value, field)
 
 
+WORDS = {"anyOf": [*label_shape(MAX_LONG_BYTES)["anyOf"], PARTS]}
 LongText = Annotated[str, checked_by(_long), WithJsonSchema(text_shape(MAX_LONG_BYTES))]
-PARTS = {
-    "type": "array",
-    "items": {"type": "object", "required": ["type"]},
-    "description": "Parts, as in the OpenAI API.",
-}
-WORDS_SHAPE = {"anyOf": [*label_shape(MAX_LONG_BYTES)["anyOf"], PARTS]}
 # Empty where only an attachment was sent.
-LongWords = Annotated[str, checked_by(_words), WithJsonSchema(WORDS_SHAPE)]
+LongWords = Annotated[str, checked_by(_words), WithJsonSchema(WORDS)]
 
 
 def _given_url(value: object, field: str) -> str:
@@ -52,7 +48,7 @@ def _given_url(value: object, field: str) -> str:
     return attachment_url(value, field)
 
 
-URL_SHAPE = {"anyOf": [*label_shape(MAX_DETAIL)["anyOf"], {"type": "string", "pattern": f"^{SCHEME}"}]}
+URL_SHAPE = {"anyOf": [*label_shape(MAX_DETAIL)["anyOf"], DATA_URL]}
 
 
 class GivenAttachment(ShownAttachment):

@@ -1,10 +1,10 @@
 """Messages as the OpenAI API has them, read as messages of `add`: content in parts, calls of tools, roles."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mnemolog.adapters.operations.data_url import decoded, is_data_url
+from mnemolog.adapters.operations.data_url import DATA_URL, decoded, is_data_url
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.message import WITHOUT_TEXT
 from mnemolog.domain.text import CONTROL
@@ -17,7 +17,29 @@ OF_AN_ITEM = ("type", "status", "phase")
 TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 ADDRESSES = ("https://", "http://")
 IMAGES = ("image_url", "input_image")
-PARTS = "use text and image_url parts, and attach other files with `add_artifact`"
+FIX = "use text and image_url parts, and attach other files with `add_artifact`"
+
+_ADDRESS = {"anyOf": [{"type": "string", "pattern": "^https?://.{1,2000}$"}, DATA_URL]}
+_WRAPPED = {"type": "object", "properties": {"url": _ADDRESS}, "required": ["url"]}
+
+
+def _shape(kinds: Iterable[str], name: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
+    fields = {"type": {"type": "string", "enum": list(kinds)}, name: value}
+    return {"type": "object", "properties": fields, "required": ["type", name]}
+
+
+# The JSON Schema of content in parts.
+PARTS = {
+    "type": "array",
+    "description": "Parts, as in the OpenAI API.",
+    "items": {
+        "anyOf": [
+            _shape([kind for kind, name in TEXTS.items() if name == "text"], "text", {"type": "string"}),
+            _shape(["refusal"], "refusal", {"type": "string"}),
+            _shape(IMAGES, "image_url", {"anyOf": [*_ADDRESS["anyOf"], _WRAPPED]}),
+        ]
+    },
+}
 
 
 def read(message: Mapping[str, Any], path: str) -> dict[str, Any]:
@@ -59,7 +81,7 @@ def _parts(content: Sequence[Any], path: str) -> tuple[list[str], list[dict[str,
         elif kind in IMAGES:
             images.append({"type": "image", "url": _url(part, at)})
         else:
-            raise InvalidInput(f"{kind!r:.80} is not read here", field=f"{at}.type", fix=PARTS)
+            raise InvalidInput(f"{kind!r:.80} is not read here", field=f"{at}.type", fix=FIX)
     return [text for text in texts if text.strip()], images
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemolog.adapters.operations.conversation import Add
-from mnemolog.adapters.operations.data_url import decoded
+from mnemolog.adapters.operations.data_url import DATA_URL, decoded
 from mnemolog.adapters.operations.openai_messages import NOT_KEPT, read
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.text import CONTROL
@@ -44,6 +44,13 @@ def test_parts_are_read_in_order_and_nothing_of_them_is_lost(role: str, parts: l
     assert [shown.url for shown in one.attachments] == urls
     assert one.role == {"developer": "system", "function": "tool"}.get(role, role)
     assert repr(message) == before
+
+
+@given(st.from_regex(DATA_URL["pattern"], fullmatch=True))
+def test_every_data_url_that_the_schema_describes_is_read(url: str) -> None:
+    content, _ = decoded(url, "url")
+
+    assert b64encode(content).decode()[:-4] == url.partition(",")[2][:-4]
 
 
 @given(words, roles, besides)

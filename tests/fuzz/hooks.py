@@ -40,6 +40,7 @@ JUDGED_THERE = {
     r"/v1/undo (memory_id|event_id)": "exactly one of them",
     r"/v1/artifacts (content|url)": "either a file or a URL",
     r"/v1/being/entries body.*": "the store says which fields an entry has",
+    r"/v1/turns messages\[\d+\]\.content.*": "an attachment may stand for it, and each part is judged by its type",
     r"/v1/knowledge content": "the bytes show whether they can be read, whatever they are called",
     r"/v1/prove-erased (\w+_id|field)": "one thing at a time is proved to be erased",
     r"/v1/envelope/validate .*": "the fault of an envelope is the answer",

@@ -96,6 +96,20 @@ async def test_a_text_that_is_too_long_is_published_as_an_artifact(engine: Engin
     assert await load(engine, StreamId.of_user(user, tenant), artifact_id) == text.encode()
 
 
+async def test_a_picture_without_words_is_a_turn(engine: Engine, user: str, tenant: str) -> None:
+    turn = message(user, attachments=[{"type": "image", "caption": "a tram"}])
+    del turn["text"]
+    body = json.dumps(turn).encode()
+
+    first, again = [await ask(engine, tenant, body) for _ in range(2)]
+    neither = await ask(engine, tenant, json.dumps({**turn, "message_id": "msg-2", "attachments": []}).encode())
+
+    assert again["receipt"] == {**first["receipt"], "already": True}
+    assert (neither["error"]["code"], neither["error"]["field"]) == ("invalid_input", "text")
+    found = await engine.reads.message(Viewer(tenant, user, "default"), "msg-1", Moment())
+    assert (found["text"], found["line"]) == ("[image]", "[image: a tram]")
+
+
 @pytest.mark.spec("X01", "X14")
 async def test_a_turn_that_is_published_three_times_is_recorded_once(engine: Engine, user: str, tenant: str) -> None:
     body = json.dumps(message(user)).encode()
