@@ -22,6 +22,7 @@ from mnemolog.domain.artifact import (
 )
 from mnemolog.domain.errors import TransitionRefused
 from mnemolog.domain.memory import Status
+from mnemolog.domain.principal import Role
 from mnemolog.domain.scope import readable
 from mnemolog.domain.updated import updated
 from mnemolog.events import artifacts as events
@@ -62,6 +63,12 @@ class StoreArtifact(ArtifactCommand, Scoped):
     url: Label = ""
     caption: Label = ""
     source_turn_ids: tuple[Id, ...] = ()
+
+
+class StoreFileOfMessage(StoreArtifact):
+    """Stores a file that came within a message: who may publish the message may."""
+
+    needs: ClassVar[Role] = Role.PUBLISH
 
 
 class DescribeArtifact(ArtifactCommand):

@@ -31,10 +31,14 @@ TYPES = {"image": ArtifactType.IMAGE, "audio": ArtifactType.AUDIO, "video": Arti
 
 
 async def store(
-    engine: Services, content: bytes | None, fields: dict[str, Any], idempotency_key: str | None = None
+    engine: Services,
+    content: bytes | None,
+    fields: dict[str, Any],
+    idempotency_key: str | None = None,
+    kind: type[StoreArtifact] = StoreArtifact,
 ) -> tuple[UUID, Receipt]:
     """Store a file, or a link if there is no content; returns its id, which is the existing one for known content."""
-    command = _command(engine, content, fields)
+    command = _command(engine, content, fields, kind)
     uploaded, known = None, same_content(await engine.writes.handler.read(ARTIFACTS, command), command)
     if content is not None and known is None:
         key = os.urandom(KEY_BYTES)
@@ -56,12 +60,16 @@ async def store(
     return known.artifact_id if known and receipt.already else first.artifact_id, receipt
 
 
-async def ids_of(engine: Services, content: bytes, fields: dict[str, Any]) -> Collection[UUID]:
+async def ids_of(
+    engine: Services, content: bytes, fields: dict[str, Any], kind: type[StoreArtifact]
+) -> Collection[UUID]:
     """The artifacts that have this content, or had it before they were erased."""
-    return (await engine.writes.handler.read(ARTIFACTS, _command(engine, content, fields))).known
+    return (await engine.writes.handler.read(ARTIFACTS, _command(engine, content, fields, kind))).known
 
 
-def _command(engine: Services, content: bytes | None, fields: dict[str, Any]) -> StoreArtifact:
+def _command(
+    engine: Services, content: bytes | None, fields: dict[str, Any], kind: type[StoreArtifact]
+) -> StoreArtifact:
     url, name = fields.get("url", ""), fields.get("name", "")
     if (content is None) == (not url):
         raise InvalidInput("give either a file or a URL", field="content", fix="pass the bytes, or `url` for a link")
@@ -80,7 +88,7 @@ def _command(engine: Services, content: bytes | None, fields: dict[str, Any]) ->
         "size_bytes": len(content or b""),
         "sha256": sha256(content if content is not None else url.encode()).hexdigest(),
     }
-    return engine.writes.admitted(validated(StoreArtifact, {**fields, **own}))
+    return engine.writes.admitted(validated(kind, {**fields, **own}))
 
 
 def _mime(declared: str, name: str, content: bytes | None) -> str:

@@ -13,6 +13,7 @@ from pydantic import WithJsonSchema
 from mnemolog.adapters.operations.data_url import DATA_URL, decoded, is_data_url
 from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.openai_messages import PARTS
+from mnemolog.commands.artifacts import StoreFileOfMessage
 from mnemolog.commands.heard import TurnRefused
 from mnemolog.commands.turns import ShownAttachment, attachment_url
 from mnemolog.domain.artifact import URL, ArtifactType, named_by, surrogate
@@ -128,7 +129,7 @@ async def _attached(engine: Engine, file: _File, recorded: TurnRecorded) -> UUID
     """The artifact of the recorded turn that has or had this content."""
     from mnemolog.adapters.artifacts import content as contents
 
-    known = await contents.ids_of(engine, file.content, file.fields)
+    known = await contents.ids_of(engine, file.content, file.fields, StoreFileOfMessage)
     return next((id_ for one in recorded.attachments if (id_ := named_by(one.url)) in known), None)
 
 
@@ -136,7 +137,7 @@ async def _stored(engine: Engine, file: _File) -> UUID:
     from mnemolog.adapters.artifacts import content as contents
     from mnemolog.adapters.artifacts.extraction import enqueue
 
-    artifact_id, receipt = await contents.store(engine, file.content, file.fields)
+    artifact_id, receipt = await contents.store(engine, file.content, file.fields, kind=StoreFileOfMessage)
     if not receipt.already:
         await enqueue(engine, receipt.stream, artifact_id)
     return artifact_id

@@ -42,12 +42,14 @@ from mnemolog.adapters.pgvector.tables import vectors
 from mnemolog.commands.artifacts import DeleteArtifact
 from mnemolog.commands.erasure import EraseKnown, EraseMessages, EraseThread, EraseUser
 from mnemolog.commands.scopes import ForgetScope, Reach
-from mnemolog.domain.errors import Erased, IdempotencyConflict, InvalidInput, MnemologError, NotFound
+from mnemolog.domain.errors import Erased, IdempotencyConflict, InvalidInput, MnemologError, NotFound, NotPermitted
 from mnemolog.domain.memory import PURGE_AFTER
+from mnemolog.domain.principal import Role
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.fields import validated
 from tests.adapters.artifacts import files
 from tests.adapters.backup.test_backup import settings_in, silent
+from tests.adapters.principals.keys import principal
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 
@@ -465,6 +467,25 @@ async def test_an_image_within_a_message_is_stored_once_and_goes_with_it(ana: Pe
     assert await ana.engine.reads.artifacts(ana.viewer, moment=await ana.caught_up()) == []
     assert await blobs(ana) == []
     await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+@pytest.mark.spec("X14")
+async def test_who_may_publish_messages_may_send_files_in_them_and_no_others(ana: Person) -> None:
+    producer = ana.engine.by(principal("juno", tenant=ana.tenant, users=[ana.user], roles=[Role.PUBLISH]))
+    long = "Lisbon is where I live now. " * 12_000
+    messages = [
+        {"message_id": "1", "content": [in_words(files.picture())]},
+        {"message_id": "2", "content": long},
+    ]
+    asked = Add.model_validate({"user_id": ana.user, "messages": messages})
+
+    made, again = [await add.run(producer, asked) for _ in range(2)]
+
+    assert (again.already, again.event_ids) == (True, made.event_ids)
+    stored = await ana.engine.reads.artifacts(ana.viewer, moment=await ana.caught_up())
+    assert sorted(one["type"] for one in stored) == ["file", "image"]
+    with pytest.raises(NotPermitted):
+        await add_artifact(producer, AddArtifact(user_id=ana.user), files.picture())
 
 
 @pytest.mark.parametrize("large", [False, True])
