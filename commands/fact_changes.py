@@ -8,6 +8,7 @@ from pydantic import Field
 from mnemolog.commands.decider import Decider, Decisions
 from mnemolog.commands.facts import PRECISION, PartialDay, WithDates, own_first
 from mnemolog.commands.graph import Graph, GraphCommand, evolve, facts_of, relation_of, relation_reads
+from mnemolog.commands.retelling import told_late
 from mnemolog.commands.sourced import Sourced
 from mnemolog.domain import facts, memory
 from mnemolog.domain.consent import require_person
@@ -15,6 +16,7 @@ from mnemolog.domain.memory import Status
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.precision import Precision
 from mnemolog.domain.relation import require_shown
+from mnemolog.domain.retelling import Ends, Retires
 from mnemolog.events import graph as events
 from mnemolog.events.event import Event
 from mnemolog.events.fields import Id, Instant, Label, Uuid
@@ -82,15 +84,20 @@ def _end(command: EndFact, state: Graph) -> Sequence[Event]:
     lasts = any(period.lasts_beyond(at) for period in found.validity.periods)
     if command.until is None and found.validity.periods and not lasts:
         return []
-    before = facts_of(state.slot(state.place(found)))
-    after = facts.ended(before, found.fact, at)
-    validity = own_first(command.relation_id, before, after)
-    if all(one.periods == state.relations[one.relation_id].validity.periods for one in validity):
-        return []
+    slot = state.slot(state.place(found))
+    ends = Ends(at, holding=bool(command.stated_in))
+    late = told_late(state, slot, command.relation_id, ends, command.told_at, single=found.single)
+    if late and late.beliefs:
+        validity = late.validity
+    else:
+        validity = own_first(command.relation_id, facts_of(slot), facts.ended(facts_of(slot), found.fact, at))
+        if late or all(one.periods == state.relations[one.relation_id].validity.periods for one in validity):
+            return []
     return [
         events.RelationEnded(
             relation_id=command.relation_id,
             validity=validity,
+            retold=late.beliefs if late else None,
             valid_to=at,
             until_precision=command.until_precision,
             stated_in=command.stated_in,
@@ -105,14 +112,19 @@ def _retire(command: RetireFact, state: Graph) -> Sequence[Event]:
     found = relation_of(state, command.relation_id, command)
     require_shown(found, "retired")
     command.require_not_below(found.origin, "retire")
-    if not found.validity.said:
+    slot = state.slot(state.place(found))
+    late = told_late(state, slot, command.relation_id, Retires(), command.told_at, single=found.single)
+    if not (late.beliefs if late else found.validity.said):
         return []
-    before = facts_of(state.slot(state.place(found)))
-    validity = own_first(command.relation_id, before, facts.retired(before, found.fact))
+    if late:
+        validity = late.validity
+    else:
+        validity = own_first(command.relation_id, facts_of(slot), facts.retired(facts_of(slot), found.fact))
     return [
         events.RelationRetired(
             relation_id=command.relation_id,
             validity=validity,
+            retold=late.beliefs if late else None,
             stated_in=command.stated_in,
             rule=command.rule,
             told_at=command.told_at,

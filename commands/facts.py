@@ -1,6 +1,6 @@
 """Record a fact: its subject, its object, and its effect on other facts (A08, X13)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, JsonValue, WithJsonSchema, model_validato
 from mnemolog.commands.decider import Decider, Placed
 from mnemolog.commands.graph import Graph, GraphCommand, SlotKey, entity_reads, evolve, facts_of, slot_reads
 from mnemolog.commands.naming import Name, Seen, bearers, checked_name, is_same_name, meant, name_of, name_reads
+from mnemolog.commands.retelling import Late, told_late
 from mnemolog.commands.scoped import Scoped
 from mnemolog.commands.sourced import Sourced
 from mnemolog.domain import corroboration, facts, identity
@@ -24,6 +25,7 @@ from mnemolog.domain.origin import Origin, require_inside, restated
 from mnemolog.domain.precision import Precision, start_of
 from mnemolog.domain.predicates import MAX_PREDICATE, ObjectKind, Predicate, predicate_name
 from mnemolog.domain.relation import Relation, object_key
+from mnemolog.domain.retelling import Asserts, Beliefs
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.text import clean, name_key
 from mnemolog.events import graph as events
@@ -217,11 +219,41 @@ def _told(state: Graph, command: Remember, said: Said, place: SlotKey, found: Ob
     slot = state.slot(place)
     same = [one for one in slot if found.is_of(state, one, command.object)]
     known = next((one for one in same if one.status is Status.ACTIVE), next(iter(same), None))
+    if late := _late(state, command, said, slot, known):
+        return _told_late(command, said, place, found, slot, known, late)
     if known is None:
         return _instead(command, said, place, found, slot, None)
     if _repeats(known, said, command):
-        return [] if _told_before(known, command) else [_observed(known, command)]
+        return [] if _told_before(known, command) else [_observed(known, command, said)]
     return _instead(command, said, place, found, slot, known)
+
+
+def _late(state: Graph, command: Remember, said: Said, slot: Sequence[Relation], known: Relation | None) -> Late | None:
+    """What it changes if it was told before others of its slot. A deleted fact is recorded anew."""
+    if known is not None and known.status is not Status.ACTIVE:
+        return None
+    rule, relation_id = command.rule, known.relation_id if known else command.relation_id
+    change = Asserts(said, rule.single)
+    return told_late(
+        state, slot, relation_id, change, command.told_at, single=rule.single, timeless=rule.timeless and rule.single
+    )
+
+
+def _told_late(
+    command: Remember,
+    said: Said,
+    place: SlotKey,
+    found: Object,
+    slot: Sequence[Relation],
+    known: Relation | None,
+    late: Late,
+) -> Sequence[Event]:
+    if known and _told_before(known, command) and (late.repeated or not known.validity.said):
+        return []
+    if known and late.repeated:
+        return [_observed(known, command, said, late=True)]
+    _require_replacing(command, slot, late.changed - {known.relation_id if known else command.relation_id})
+    return [_assertion(command, said, place, found, known, late.validity, late.beliefs)]
 
 
 def _instead(
@@ -229,16 +261,8 @@ def _instead(
 ) -> Sequence[Event]:
     """The fact. Another value of what is timeless never held, unless it was told later; this one held in its place."""
     before = facts_of(slot)
-    shown = {one.relation_id for one in slot if one.status is Status.ACTIVE and one is not known}
-    wrong = [
-        one
-        for one in before
-        if command.rule.timeless
-        and command.rule.single
-        and one.relation_id in shown
-        and one.validity.said
-        and one.validity.said[0].valid_from <= said.since
-    ]
+    kept = {one.relation_id for one in slot if one.status is not Status.ACTIVE or one is known}
+    wrong = facts.wrong(before, said, kept) if command.rule.timeless and command.rule.single else ()
     retired: list[Event] = []
     precisions = {one.relation_id: one.precisions for one in slot}
     for one in wrong:
@@ -257,10 +281,14 @@ def _instead(
         said = replace(said, since=since, precisions={**precisions[one.relation_id], **said.precisions})
     asserted = _asserted(command, said, place, found, before, known)
     changed = {one.relation_id for event in (*retired, asserted) for one in events.validity_of(event)}
+    _require_replacing(command, slot, changed)
+    return [*retired, asserted]
+
+
+def _require_replacing(command: Remember, slot: Sequence[Relation], changed: Collection[UUID]) -> None:
     for other in slot:
         if other.relation_id in changed and other.status is Status.ACTIVE and other.validity.said:
             command.require_not_below(other.origin, "replace")
-    return [*retired, asserted]
 
 
 def _repeats(known: Relation, said: Said, command: Remember) -> bool:
@@ -275,7 +303,7 @@ def _told_before(known: Relation, command: Remember) -> bool:
     return bool(command.source_turn_ids) and known.sources.issuperset(command.source_turn_ids)
 
 
-def _observed(known: Relation, command: Remember) -> Event:
+def _observed(known: Relation, command: Remember, said: Said, *, late: bool = False) -> Event:
     """From outside, it strengthens nothing that did not come from there. The user's own word raises what did."""
     trust = command.trust
     outside = trust.external and not known.origin.external
@@ -287,6 +315,9 @@ def _observed(known: Relation, command: Remember) -> Event:
         source_turn_ids=command.source_turn_ids,
         memory_id=command.memory_id,
         entity_ids=tuple(filter(None, (known.subject_id, known.object_id))),
+        valid_from=said.since,
+        stated=said.stated,
+        late=late,
         told_at=command.told_at,
         metadata={} if outside else command.metadata,
     )
@@ -295,15 +326,29 @@ def _observed(known: Relation, command: Remember) -> Event:
 def _asserted(
     command: Remember, said: Said, place: SlotKey, found: Object, slot: facts.Slot, known: Relation | None = None
 ) -> Event:
-    scope, agent_id, subject_id, predicate = place
     relation_id = known.relation_id if known else command.relation_id
-    object_id = known.object_id if known else found.entity_id
     active = known if known and known.status is Status.ACTIVE else None
     fact = active.fact if active else Fact.new(relation_id, single=command.rule.single)
     after = facts.asserted(slot, replace(fact, single=command.rule.single), said)
+    return _assertion(command, said, place, found, known, own_first(relation_id, slot, after))
+
+
+def _assertion(
+    command: Remember,
+    said: Said,
+    place: SlotKey,
+    found: Object,
+    known: Relation | None,
+    validity: tuple[Validity, ...],
+    retold: tuple[Beliefs, ...] | None = None,
+) -> Event:
+    scope, agent_id, subject_id, predicate = place
+    object_id = known.object_id if known else found.entity_id
+    active = known if known and known.status is Status.ACTIVE else None
     return events.RelationAsserted(
-        relation_id=relation_id,
-        validity=own_first(relation_id, slot, after),
+        relation_id=known.relation_id if known else command.relation_id,
+        validity=validity,
+        retold=retold,
         scope=scope,
         agent_id=agent_id,
         subject_id=known.subject_id if known else subject_id,

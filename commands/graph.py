@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import ClassVar
 from uuid import UUID
 
@@ -11,13 +12,14 @@ from mnemolog.commands.decider import Command
 from mnemolog.commands.words import Words
 from mnemolog.domain import facts
 from mnemolog.domain.entity import Entity, erased_entity, no_such_entity
-from mnemolog.domain.facts import Slot, Validity
+from mnemolog.domain.facts import Said, Slot, Validity
 from mnemolog.domain.memory import Status
 from mnemolog.domain.relation import Relation, erased_fact, no_such_fact
+from mnemolog.domain.retelling import Asserts, Change, Drops, Ends, Retires, Shows, Statement, Withdraws
 from mnemolog.domain.scope import Scope, readable
 from mnemolog.domain.updated import updated
 from mnemolog.events import graph as events
-from mnemolog.events.envelope import Happened
+from mnemolog.events.envelope import Happened, Recorded
 from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event
 from mnemolog.events.graph import validity_of
@@ -41,7 +43,7 @@ SlotKey = tuple[Scope, str | None, UUID, str]
 class Graph:
     """`named`: every entity in the events read, including merged ones. `relations` are in recording order.
 
-    `words` are the words of entities, by tag.
+    `words` are the words of entities, by tag. `statements` are what was told of each relation, and `told` how many.
     """
 
     entities: Mapping[UUID, Entity] = field(default_factory=dict)
@@ -49,6 +51,8 @@ class Graph:
     named: Mapping[UUID, None] = field(default_factory=dict)
     words: Mapping[str, Words] = field(default_factory=dict)
     changes: ChangeHistory[Node] = field(default_factory=ChangeHistory)
+    statements: Mapping[UUID, tuple[Statement, ...]] = field(default_factory=dict)
+    told: int = 0
 
     def root(self, entity_id: UUID) -> UUID:
         """The entity itself, or the one it was merged into."""
@@ -71,7 +75,7 @@ class Graph:
 
 def evolve(state: Graph, event: Happened) -> Graph:
     payload = event.payload
-    after = applied(state, payload)
+    after = _with_statement(applied(state, payload), event)
     undoes = payload.undoes if isinstance(payload, events.EntityReverted | events.RelationReverted) else None
     befores = {tag: _node(state, tag) for tag in _subjects(state, payload)}
     if not befores:
@@ -79,6 +83,44 @@ def evolve(state: Graph, event: Happened) -> Graph:
     changes = state.changes.with_change(event, befores, undoes)
     for_good = isinstance(payload, events.EntityCleared)
     return replace(after, changes=changes.irreversible(event.event_id) if for_good else changes)
+
+
+def _with_statement(state: Graph, event: Happened) -> Graph:
+    payload = event.payload
+    change = _stated(payload)
+    if change is None or not isinstance(payload, events.RelationEvent):
+        return state
+    told_at: datetime | None = getattr(payload, "told_at", None)
+    recorded_at = event.recorded_at if isinstance(event, Recorded) else event.occurred_at
+    late = payload.late if isinstance(payload, events.RelationObserved) else None
+    retold = payload.retold is not None if isinstance(payload, events.ToldEvent) else bool(late)
+    id_ = payload.relation_id
+    one = Statement(id_, told_at or recorded_at, state.told, event.event_id, change, retold)
+    statements = updated(state.statements, {id_: (*state.statements.get(id_, ()), one)})
+    return replace(state, statements=statements, told=state.told + 1)
+
+
+def _stated(payload: Event) -> Change | None:
+    match payload:
+        case events.RelationAsserted():
+            return Asserts(Said(payload.valid_from, payload.valid_to), payload.single)
+        case events.RelationObserved(told_at=told_at):
+            since = payload.valid_from or told_at
+            return Asserts(Said(since, stated=payload.stated), single=None) if since else None
+        case events.RelationEnded():
+            return Ends(payload.valid_to, holding=bool(payload.stated_in))
+        case events.RelationRetired():
+            return Retires()
+        case events.RelationWithdrawn():
+            return Withdraws()
+        case events.RelationForgotten() | events.RelationErased():
+            return Shows(shown=False)
+        case events.RelationRestored():
+            return Shows(shown=True)
+        case events.RelationReverted():
+            return Drops(payload.undoes)
+        case _:
+            return None
 
 
 def applied(state: Graph, payload: Event) -> Graph:

@@ -6,7 +6,7 @@ holds until it is asserted to end, or until the next value begins.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -98,10 +98,16 @@ def repeats(fact: Fact, said: Said) -> bool:
 
 def asserted(slot: Slot, fact: Fact, said: Said) -> Slot:
     """The slot after a known or new fact is asserted. Facts that begin at the same instant are retired."""
-    added = fact.says([*_but(fact, said.since), Period(said.since, said.until)])
+    added = fact.says([*but(fact, said.since), Period(said.since, said.until)])
     rest = [one for one in slot if one.relation_id != fact.relation_id]
-    others = [one.says(_but(one, said.since)) for one in rest] if fact.single else rest
+    others = [one.says(but(one, said.since)) for one in rest] if fact.single else rest
     return settled(_placed(slot, [*others, added]))
+
+
+def wrong(slot: Slot, said: Said, apart: Collection[UUID]) -> Sequence[Fact]:
+    """The other values of what is timeless that had begun when this one did: they never held."""
+    others = (one for one in slot if one.relation_id not in apart and one.validity.said)
+    return [one for one in others if one.validity.said[0].valid_from <= said.since]
 
 
 def ended(slot: Slot, fact: Fact, at: datetime) -> Slot:
@@ -130,7 +136,7 @@ def settled(slot: Slot) -> Slot:
     """The slot with the periods computed from its assertions."""
     starts = sorted((one.valid_from, at) for at, fact in enumerate(slot) if fact.single for one in fact.validity.said)
     return [
-        replace(one, validity=replace(one.validity, periods=_periods(one, place, starts)))
+        replace(one, validity=replace(one.validity, periods=periods(one, place, starts)))
         for place, one in enumerate(slot)
     ]
 
@@ -145,7 +151,7 @@ def _periods_of(fact: Fact) -> tuple[Period, ...]:
     return fact.validity.periods
 
 
-def _but(fact: Fact, since: datetime) -> list[Period]:
+def but(fact: Fact, since: datetime) -> list[Period]:
     return [one for one in fact.validity.said if one.valid_from != since]
 
 
@@ -159,7 +165,7 @@ Start = tuple[datetime, int]
 """When the value of a fact begins, and the place of that fact in its slot."""
 
 
-def _periods(fact: Fact, place: int, starts: Sequence[Start]) -> tuple[Period, ...]:
+def periods(fact: Fact, place: int, starts: Sequence[Start]) -> tuple[Period, ...]:
     """`starts` are those of all facts that replace others, in order."""
     own = [_clipped(fact, place, one, starts) for one in fact.validity.said]
     return _joined([one for one in own if one.valid_to is None or one.valid_from < one.valid_to])

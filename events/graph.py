@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from uuid import UUID
 
 from mnemolog.domain.facts import Validity
 from mnemolog.domain.precision import Precision
+from mnemolog.domain.retelling import Beliefs
 from mnemolog.events.entities import (
     ENTITIES,
     SAID,
@@ -34,6 +36,7 @@ from mnemolog.events.relations import (
     RelationRetired,
     RelationReverted,
     RelationWithdrawn,
+    ToldEvent,
     ValidityEvent,
 )
 
@@ -63,8 +66,10 @@ __all__ = [
     "RelationReverted",
     "RelationWithdrawn",
     "Telling",
+    "ToldEvent",
     "ValidityEvent",
     "precisions_of",
+    "retold_by",
     "validity_of",
 ]
 
@@ -76,6 +81,12 @@ def validity_of(event: Event) -> tuple[Validity, ...]:
             return event.validity
         case _:
             return ()
+
+
+def retold_by(event: Event) -> Mapping[UUID, Beliefs]:
+    """All beliefs of the relations of which an event that was told late changes earlier ones."""
+    retold = event.retold if isinstance(event, ToldEvent) else None
+    return {one.relation_id: one for one in retold or ()}
 
 
 def precisions_of(event: Event) -> Mapping[datetime, Precision | None]:

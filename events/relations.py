@@ -13,6 +13,7 @@ from mnemolog.domain.facts import Validity
 from mnemolog.domain.memory import Status
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.precision import Precision
+from mnemolog.domain.retelling import Beliefs
 from mnemolog.domain.scope import Scope
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.entities import Attributes
@@ -38,7 +39,17 @@ class ValidityEvent(RelationEvent):
         return super().tags() | relation_tags(self.validity)
 
 
-class RelationAsserted(ValidityEvent):
+class ToldEvent(ValidityEvent):
+    """What was said, perhaps before something that was recorded earlier.
+
+    `retold`: set if it was told late, that is, if something of the same subject and predicate had been recorded that
+    was told after it. Then it has all beliefs of each relation of which other beliefs follow now.
+    """
+
+    retold: tuple[Beliefs, ...] | None = None
+
+
+class RelationAsserted(ToldEvent):
     """A fact was asserted, from `valid_from` on: an edge to `object_id`, or a `value` (A §4.2, X13).
 
     `valid_from` and `valid_to` are as asserted; the resulting periods are in `validity`. `single`: whether the
@@ -49,10 +60,10 @@ class RelationAsserted(ValidityEvent):
     did not record it, every value stays one. `origin` is there since version 3.
 
     `since_precision` and `until_precision`: the unit to which `valid_from` and `valid_to` are known, if that is not the
-    day; since version 4.
+    day; since version 4. `retold` is there since version 5.
     """
 
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
 
     scope: Scope
     agent_id: str | None = None
@@ -83,12 +94,17 @@ class RelationObserved(RelationEvent):
     """A known fact was asserted again; `confidence` is the new value, `entity_ids` are its subject and object.
 
     `metadata` are those of this repetition, which the fact gains. `origin`: what the fact's own is from now on, if that
-    changed.
+    changed. `valid_from`: since when it was said to hold, and `stated` whether that was given; since version 5. `late`:
+    whether something of the same subject and predicate had been recorded that was told after it, so that it changes
+    nothing of what was believed.
     """
 
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
 
     confidence: float
+    valid_from: datetime | None = None
+    stated: bool = False
+    late: bool = False
     origin: Origin | None = None
     source_turn_ids: tuple[str, ...] = ()
     memory_id: UUID | None = None
@@ -100,13 +116,14 @@ class RelationObserved(RelationEvent):
         return super().tags() | {turn_tag(turn_id) for turn_id in self.source_turn_ids}
 
 
-class StatedEvent(ValidityEvent):
+class StatedEvent(ToldEvent):
     """`stated_in` are the messages that say so, if it was extracted from messages, by `rule`.
 
-    `told_at`: when it was said, if that was not when it was recorded; since version 3.
+    `told_at`: when it was said, if that was not when it was recorded; since version 3. `retold`: since version 4, or 5
+    of an ending.
     """
 
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     stated_in: tuple[str, ...] = ()
     rule: str = ""
@@ -119,7 +136,7 @@ class StatedEvent(ValidityEvent):
 class RelationEnded(StatedEvent):
     """A fact ended at `valid_to`, which is known to the day, or to the unit of `until_precision` (since version 4)."""
 
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
 
     valid_to: datetime
     until_precision: Precision | None = None

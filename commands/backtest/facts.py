@@ -117,7 +117,8 @@ class FactReplay:
         elif isinstance(last, events.RelationObserved) and not _confirms(last):
             if known := self._versions.recorded.get(last.relation_id):
                 decided = self._told(group, self._observed(group[-1], last, known))
-                if any(not isinstance(one, events.RelationObserved) for one in decided):
+                again = any(not isinstance(one, events.RelationObserved) for one in decided)
+                if again and last.valid_from is None:
                     self._shadow.note(event, last.relation_id, "since when was not recorded: taken as since then")
         else:
             self._change(event, event.payload)
@@ -151,10 +152,11 @@ class FactReplay:
 
     def _observed(self, event: Recorded, payload: events.RelationObserved, known: Relation) -> Remember | None:
         told, periods = payload.told_at or event.occurred_at, known.validity.periods
-        over = periods and not any(one.lasts_beyond(told) for one in periods)
+        over = payload.valid_from is None and periods and not any(one.lasts_beyond(told) for one in periods)
+        # Before it was recorded: what had ended, and was told again, was told of the time when it held.
+        unrecorded = periods[-1].valid_from if over else None
         fields = {
-            # What had ended, and was told again, was told of the time when it held.
-            "since": periods[-1].valid_from if over else None,
+            "since": payload.valid_from if payload.stated else unrecorded,
             "at": max(event.recorded_at, told) if payload.told_at else told,
             "told_at": payload.told_at,
             "confidence": confidence_of(known.confidence, payload.confidence),

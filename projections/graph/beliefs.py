@@ -2,10 +2,10 @@
 
 A row of `periods` has the end that was known when it was written. History that was told late, but said early, is
 believed from before what ended it was said. So the periods as known at a time are computed from when each value was
-said to begin.
+said to begin. Only what was recorded as told late, with what that changes of earlier beliefs, is taken as it is.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -34,10 +34,10 @@ class _Start:
         """The last row that was believed by then."""
         return next(row for row in reversed(self.rows) if row["known_from"] <= time)
 
-    def told_end(self, time: datetime, begun: Iterable[datetime]) -> datetime | None:
-        """The end that had been told by then, which is none of those when another value begins."""
+    def told_end(self, time: datetime, untold: Container[datetime]) -> datetime | None:
+        """The end that had been told by then, which is not the start of a value that had not been told."""
         ends = (row["valid_to"] for row in reversed(self.rows) if row["known_from"] <= time)
-        return next((end for end in ends if end is None or end not in begun), None)
+        return next((end for end in ends if end is None or end not in untold), None)
 
 
 def believed(slot: Iterable[Row], time: datetime, *, single: bool) -> list[Row]:
@@ -54,12 +54,13 @@ def believed(slot: Iterable[Row], time: datetime, *, single: bool) -> list[Row]:
 def _believed(rows: Iterable[Row], time: datetime) -> list[Row]:
     starts = [start for of_one in _by_start(rows) for start in of_one]
     begun = {one.rows[0]["valid_from"] for one in starts}
+    untold = begun.difference(one.rows[0]["valid_from"] for one in starts if one.learned <= time)
     found: list[Row] = []
     for one in sorted(
         (one for one in starts if one.known_at(time)), key=lambda one: _order(one.at(time)), reverse=True
     ):
         row, after = one.at(time), found[-1] if found else None
-        ends = [one.told_end(time, begun), after["valid_from"] if after else None]
+        ends = [one.told_end(time, untold), after["valid_from"] if after else None]
         end = min((end for end in ends if end is not None), default=None)
         if end == row["valid_from"]:
             continue  # Another value was told to begin at the same time.
@@ -73,6 +74,13 @@ def wrong(slot: Iterable[Row], time: datetime) -> list[Row]:
     """The last belief of each start that had turned out wrong by then."""
     starts = (rows[-1] for rows in _by_start(slot))
     return [one.rows[-1] for one in starts if one.learned <= time and not one.known_at(time)]
+
+
+def held(slot: Iterable[Row], time: datetime) -> list[Row]:
+    """What was believed at a time, of rows with exactly what was, and the last belief of each start that was not."""
+    known = sorted((row for row in slot if row["known_from"] <= time), key=itemgetter("known_from", "known_from_seq"))
+    last = {(row["relation_id"], row["valid_from"]): row for row in known}
+    return list(last.values())
 
 
 def _by_start(slot: Iterable[Row]) -> Iterable[Sequence[_Start]]:

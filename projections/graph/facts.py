@@ -32,6 +32,7 @@ from mnemolog.projections.asking import ask, given, together
 from mnemolog.projections.graph import beliefs, reader
 from mnemolog.projections.graph.entities import names
 from mnemolog.projections.graph.hiding import hidden_at
+from mnemolog.projections.graph.relations import closed_beliefs
 from mnemolog.projections.graph.tables import periods, relations
 from mnemolog.projections.rows import Row, genuine, stored
 from mnemolog.projections.visibility import owned, shared
@@ -253,7 +254,9 @@ def _recorded(known: type) -> list[ColumnElement[bool]]:
     """The periods that were believed by then, including those that no longer were."""
     if known is NoneType:
         return []
-    return [(periods.c.known_from_seq if known is int else learned()) <= _known_at(known)]
+    if known is int:
+        return [periods.c.known_from_seq <= _known_at(known)]
+    return [or_(relations.c.retold.is_not(None), learned() <= _known_at(known))]
 
 
 def _active(known: type) -> list[ColumnElement[bool]]:
@@ -370,7 +373,8 @@ class _Reading:
             found = (await self.connection.execute(statement.params(values))).all()
         else:
             found = await ask(self.connection, self.viewer, _periods, *shape, **values)
-        return self._genuine(found)
+        spans, told = self._genuine(found)
+        return (spans if kind is int else _not_retold(spans, told)), told
 
     def _genuine(self, found: Sequence[Sequence[Any]]) -> tuple[Sequence[Row], Sequence[Row]]:
         width = len(stored(periods))
@@ -384,6 +388,8 @@ class _Reading:
         subjects = await reader.kin(self.connection, self.viewer, set(roots.values()))
         values = {"subjects": list(subjects), "predicates": list({row["predicate"] for row in told})}
         rows, facts = self._genuine(await ask(self.connection, self.viewer, _slots, **values))
+        rows = _not_retold(rows, facts)
+        retold = {row["relation_id"]: closed_beliefs(row) for row in facts if row["retold"]}
         roots = await self._roots(facts)
         slot_of: dict[UUID, tuple[Any, ...]] = {
             row["relation_id"]: (row["predicate"], row["scope"], row["agent_id"], roots[row["relation_id"]])
@@ -395,6 +401,10 @@ class _Reading:
         wanted = {(span["relation_id"], span["valid_from"]) for span in spans}
         found = list[Row]()
         for slot in slots.values():
+            if again := retold.keys() & {row["relation_id"] for row in slot}:
+                closed = [row for id_ in again for row in retold[id_]]
+                found += beliefs.held([*closed, *slot], time)
+                continue
             predicate, *_ = slot_of[slot[0]["relation_id"]]
             found += beliefs.believed(slot, time, single=self.predicates.rule(predicate).single)
             found += beliefs.wrong(slot, time)
@@ -422,6 +432,12 @@ class _Reading:
 
     def _rule(self, row: Row) -> Predicate:
         return self.predicates.rule(row["predicate"])
+
+
+def _not_retold(spans: Sequence[Row], told: Iterable[Row]) -> Sequence[Row]:
+    """The periods but those of before something was told late that changed what had been believed."""
+    since = {row["relation_id"]: row["retold"]["seq"] for row in told if row["retold"]}
+    return [one for one in spans if one["known_from_seq"] >= since.get(one["relation_id"], 0)] if since else spans
 
 
 def _fits(entity: Row, relation: Row, category: str) -> bool:

@@ -15,6 +15,7 @@ from mnemolog.domain.memory import VISIBLE, Status
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.precision import Precision
 from mnemolog.domain.relation import Relation
+from mnemolog.domain.retelling import Belief, Beliefs
 from mnemolog.domain.scope import Scope
 from mnemolog.events import graph
 from mnemolog.events.envelope import Recorded
@@ -37,8 +38,12 @@ def after(rows: Rows, event: Recorded) -> dict[UUID, Row]:
     known = RELATION.evolve({id_: _as_relation(row) for id_, row in rows.items()}, event.payload)
     spans_of = {one.relation_id: _spans(one) for one in graph.validity_of(event.payload)}
     found = {id_: {**(rows.get(id_) or _birth(one, event)), **_of_relation(one)} for id_, one in known.items()}
+    retold = graph.retold_by(event.payload)
     return {
-        id_: _believed(row, spans_of[id_] if id_ in spans_of else row["periods"], event) for id_, row in found.items()
+        id_: _retold(row, retold[id_], spans_of[id_], event)
+        if id_ in retold
+        else _believed(row, spans_of[id_] if id_ in spans_of else row["periods"], event)
+        for id_, row in found.items()
     }
 
 
@@ -47,7 +52,8 @@ def beliefs(before: Row | None, after: Row, event: Recorded) -> Sequence[Row]:
     had, has = (_open(row) for row in (before, after))
     ended = (_belief(after, span) for span in had if span not in has)
     closed = [{**row, "known_to": max(row["known_from"], _told_at(event)), "known_to_seq": event.seq} for row in ended]
-    return [*closed, *(_belief(after, span) for span in has if span not in had)]
+    over = _over(after) if _is_retold(after, event) else ()
+    return [*closed, *(_belief(after, span) for span in has if span not in had), *over]
 
 
 def _birth(relation: Relation, event: Recorded) -> Row:
@@ -64,6 +70,7 @@ def _birth(relation: Relation, event: Recorded) -> Row:
         "source_turn_ids": list(event.payload.source_turn_ids),
         "thread_id": event.meta.thread_id,
         "periods": [],
+        "retold": None,
         "created_at": event.recorded_at,
     }
 
@@ -127,9 +134,53 @@ def _believed(row: Row, spans: Iterable[Span], event: Recorded) -> Row:
         at, seq = (told if own else max(told, first), event.seq) if shown else (None, None)
         fresh = {"known_from": at, "known_from_seq": seq, "learned_at": min(first, told) if own and shown else first}
         periods.append(known.get(_span(one)) or {**{name: one[name] for name in ("valid_from", "valid_to")}, **fresh})
-    if isinstance(event.payload, graph.RelationObserved) and event.payload.told_at:
+    if isinstance(event.payload, graph.RelationObserved) and event.payload.told_at and not event.payload.late:
         periods = _known_earlier(periods, told)
     return {**row, "periods": periods, "updated_at": event.recorded_at, "seq": event.seq}
+
+
+def _retold(row: Row, told: Beliefs, spans: Iterable[Span], event: Recorded) -> Row:
+    """A row with other beliefs than before, as something was told late."""
+    known = [_written(one) for one in told.beliefs]
+    learned = {one["valid_from"]: one["learned_at"] for one in known}
+    believed = {_span(one): one for one in known if one["known_to"] is None} if row["status"] in VISIBLE else {}
+    periods = []
+    for one in spans:
+        held = believed.get(_span(one))
+        at, seq = (held["known_from"], event.seq) if held else (None, None)
+        fresh = {"known_from": at, "known_from_seq": seq, "learned_at": learned.get(one["valid_from"])}
+        periods.append({**{name: one[name] for name in ("valid_from", "valid_to")}, **fresh})
+    closed = [one for one in known if one["known_to"] is not None]
+    retold = {"seq": event.seq, "closed": closed}
+    return {**row, "periods": periods, "retold": retold, "updated_at": event.recorded_at, "seq": event.seq}
+
+
+def _written(belief: Belief) -> Mapping[str, str | None]:
+    return {name: utc_text(at) if (at := getattr(belief, name)) else None for name in (*_DATES, "known_to")}
+
+
+def _is_retold(row: Row, event: Recorded) -> bool:
+    return row["retold"] is not None and row["retold"]["seq"] == event.seq
+
+
+def closed_beliefs(relation: Row) -> Sequence[Row]:
+    """Of a fact of which something was told late: what had been believed of it by then, and is no longer."""
+    seq, closed = relation["retold"]["seq"], relation["retold"]["closed"]
+    return [
+        {
+            **_belief(relation, {**one, "known_from_seq": seq}),
+            "known_to": datetime.fromisoformat(one["known_to"]),
+            "known_to_seq": seq,
+        }
+        for one in closed
+    ]
+
+
+def _over(relation: Row) -> Sequence[Row]:
+    """The last belief of each start that is no longer believed."""
+    begun = {datetime.fromisoformat(str(one["valid_from"])) for one in _open(relation)}
+    last = {one["valid_from"]: one for one in closed_beliefs(relation)}
+    return [one for start, one in last.items() if start not in begun]
 
 
 def _known_earlier(periods: Sequence[Mapping[str, Any]], told: str) -> list[Mapping[str, Any]]:

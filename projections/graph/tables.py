@@ -84,6 +84,9 @@ relations = Table(
     Column("periods", JSONB, nullable=False),
     # By date: how exactly the dates are known that are not known to the day; NULL if there are none.
     Column("precisions", JSONB, info=added(8)),
+    # What was believed until then, once something was told late: `seq`, the event that told it, and the `closed`
+    # beliefs. Rows of `periods` from before that event say what the log said, but not what was known at a time.
+    Column("retold", JSONB, info=added(9)),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
     Column("seq", BigInteger, nullable=False),

@@ -1,6 +1,7 @@
 """Facts at a valid time, as known at a record time, read from rows without replay (X13, A08, A09)."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby, permutations
 from typing import Any
@@ -16,7 +17,7 @@ from mnemolog.events.envelope import StreamId
 from mnemolog.projections.graph import facts
 from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_replayed
-from tests.engine.teller import Teller, sentence
+from tests.engine.teller import Row, Teller, sentence
 from tests.testkit.examples import examples
 
 
@@ -136,7 +137,7 @@ async def test_history_imported_after_the_present_changes_only_the_past(engine: 
     await ana.tells("Alice", "lives_in", "Lisbon", since=day(5))
     await ana.tells("Alice", "lives_in", "Berlin", told_at=day(1))
     await ana.tells("Alice", "likes", "tea", since=day(1), metadata={"source": "chat"})
-    await ana.tells("Alice", "likes", "tea", told_at=day(2), metadata={"page": 3})
+    await ana.tells("Alice", "likes", "tea", since=day(1), told_at=day(2), metadata={"page": 3})
 
     assert await ana.told(valid_at=day(2), known_at=day(3)) == {"Alice lives_in Berlin", "Alice likes tea"}
     assert await ana.told() == {"Alice lives_in Lisbon", "Alice likes tea"}
@@ -369,10 +370,12 @@ async def test_the_history_of_a_fact_tells_what_else_changed_when_it_holds(engin
 Step = Callable[[Teller, list[UUID]], Awaitable[object]]
 
 
-def _telling(subject: str, predicate: str, thing: str, month: int | None) -> Step:
+def _telling(subject: str, predicate: str, thing: str, month: int | None, told: int | None = None) -> Step:
     async def step(ana: Teller, known: list[UUID]) -> None:
-        since = {} if month is None else {"since": day(month)}
-        known.append(await ana.tells(subject, predicate, thing, **since))
+        since = None if month is None else day(month)
+        known.append(
+            await ana.tells(subject, predicate, thing, since=since, told_at=None if told is None else day(told))
+        )
 
     return step
 
@@ -396,6 +399,21 @@ STEPS = st.one_of(
     ),
     st.builds(_changing, st.sampled_from(["ends", "retires", "hides", "shows"]), st.integers(0, 3)),
 )
+
+
+async def _takes_back(ana: Teller, known: list[UUID]) -> None:
+    for last in (await ana.engine.log.read(ana.stream))[-1:]:
+        await ana.engine.writes.undo_event(ana.stream, last.event_id)
+
+
+IMPORTS = st.builds(
+    _telling,
+    st.just("Alice"),
+    st.sampled_from(["lives_in", "lives_in", "birthday", "likes"]),
+    st.sampled_from(["Berlin", "Lisbon", "tea"]),
+    st.sampled_from([None, 1, 3, 5]),
+    st.sampled_from([None, 2, 3, 4, 5]),
+)
 _lives = iter(range(10**9))
 
 
@@ -412,6 +430,35 @@ async def test_the_rows_know_of_every_seq_what_a_replay_up_to_it_knows(engine: E
             continue  # Refused: nothing was written.
     await ana.caught_up()
 
+    await _require_known_at_each_seq(ana)
+    for then, events in groupby(await engine.log.read(ana.stream), key=lambda one: one.recorded_at):
+        *_, last = events
+        for at in (day(2), day(4), day(7)):
+            rows = await ana.facts(valid_at=at, known_at=then)
+            assert _held(rows) == _held(await ana.facts(valid_at=at, known_at=last.seq)), (last.seq, at)
+
+
+@pytest.mark.spec("X13", "X02")
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.one_of(IMPORTS, IMPORTS, STEPS, st.just(_takes_back)), min_size=2, max_size=8))
+async def test_the_rows_know_of_every_seq_what_a_replay_knows_whatever_was_told_late(
+    engine: Engine, steps: Sequence[Step]
+) -> None:
+    ana = Teller(engine, f"life-{next(_lives)}")
+    known: list[UUID] = []
+    for step in steps:
+        try:
+            await step(ana, known)
+        except MnemologError:
+            continue
+    await ana.caught_up()
+
+    await _require_known_at_each_seq(ana)
+    await assert_live_equals_replayed(engine, ana.stream)
+
+
+async def _require_known_at_each_seq(ana: Teller) -> None:
+    engine = ana.engine
     for seq in range(await engine.log.head(ana.stream) + 1):
         async with engine.reads.replays.at(ana.stream, seq, ["graph"]) as connection:
             for at in (day(2), day(4), day(7)):
@@ -419,11 +466,6 @@ async def test_the_rows_know_of_every_seq_what_a_replay_up_to_it_knows(engine: E
                 # What the reader for now finds in tables that end with this seq.
                 replayed = await facts.facts(connection, ana.viewer, facts.Point(at), engine.reads._predicates)
                 assert _held(rows) == _held(replayed), (seq, at)
-    for then, events in groupby(await engine.log.read(ana.stream), key=lambda one: one.recorded_at):
-        *_, last = events
-        for at in (day(2), day(4), day(7)):
-            rows = await ana.facts(valid_at=at, known_at=then)
-            assert _held(rows) == _held(await ana.facts(valid_at=at, known_at=last.seq)), (last.seq, at)
 
 
 @pytest.mark.spec("X13")
@@ -443,6 +485,85 @@ async def test_what_was_known_does_not_depend_on_the_order_of_an_import(
             told_of = {since[place]: place for place in order if told[place] + 1 <= known and since[place] <= valid}
             expected = {f"Alice lives_in City {told_of[max(told_of)]}"} if told_of else set()
             assert await ana.told(valid_at=day(valid), known_at=day(known)) == expected, (known, valid)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A statement of an imported history. Its place in the list says when it was told."""
+
+    predicate: str
+    thing: str
+    since: int | None
+    lasts: int | None = None
+
+    async def tell(self, ana: Teller, month: int) -> None:
+        since = None if self.since is None else day(self.since)
+        until = day((self.since or month) + self.lasts) if self.lasts else None
+        await ana.tells("Tom", self.predicate, self.thing, since=since, until=until, told_at=day(month))
+
+
+TOLD = st.builds(
+    Told,
+    st.sampled_from(["lives_in", "lives_in", "likes", "birthday"]),
+    st.sampled_from(["A", "B", "C"]),
+    st.sampled_from([None, 1, 2, 3]),
+    st.sampled_from([None, None, 1, 2]),
+)
+
+
+async def timeline(ana: Teller) -> dict[str, Any]:
+    """All that can be asked of what was told: now, of any time, and as known at any time."""
+
+    def of(rows: Sequence[Row]) -> list[tuple[Any, ...]]:
+        shown = ("predicate", "valid_from", "valid_to", "known_from", "known_to", "state")
+        return sorted((*map(str, (row[name] for name in shown)), row["object"] or row["value"]) for row in rows)
+
+    found = {"now": of(await ana.facts()), "any": of(await ana.facts(valid_at="any"))}
+    for known in range(1, 8):
+        found[f"any, known at {known}"] = of(await ana.facts(valid_at="any", known_at=day(known)))
+        for valid in (1, 2, 4):
+            found[f"at {valid}, known at {known}"] = of(await ana.facts(valid_at=day(valid), known_at=day(known)))
+    return found
+
+
+@pytest.mark.spec("X13")
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(TOLD, min_size=2, max_size=5), st.data())
+async def test_a_history_has_one_timeline_in_whatever_order_it_is_imported(
+    engine: Engine, history: Sequence[Told], data: st.DataObject
+) -> None:
+    told = list(enumerate(history, 2))
+    lived, imported = (Teller(engine, f"life-{next(_lives)}") for _ in range(2))
+    for month, one in told:
+        await one.tell(lived, month)
+    for month, one in data.draw(st.permutations(told)):
+        await one.tell(imported, month)
+
+    assert await timeline(imported) == await timeline(lived)
+    await assert_live_equals_replayed(engine, imported.stream)
+
+
+@pytest.mark.spec("X13")
+async def test_of_two_values_with_the_same_start_the_one_that_was_told_later_wins(engine: Engine, user: str) -> None:
+    tom = Teller(engine, user)
+    await tom.tells("Tom", "lives_in", "B", since=day(1), told_at=day(5))
+    before = await engine.log.head(tom.stream)
+    await tom.tells("Tom", "lives_in", "A", since=day(1), told_at=day(2))
+
+    assert await tom.told() == {"Tom lives_in B"}
+    assert [await tom.told(known_at=day(month)) for month in (1, 2, 4, 5)] == [
+        set(),
+        {"Tom lives_in A"},
+        {"Tom lives_in A"},
+        {"Tom lives_in B"},
+    ]
+    rows = await tom.facts(valid_at="any")
+    assert [(row["object"], row["state"], row["known_from"], row["known_to"]) for row in rows] == [
+        ("A", "retired", day(2), day(5)),
+        ("B", "active", day(5), None),
+    ]
+    assert await tom.told(known_at=before) == {"Tom lives_in B"}, "the log said so"
+    await assert_live_equals_replayed(engine, tom.stream)
 
 
 def _held(rows: Sequence[object]) -> set[tuple[object, ...]]:

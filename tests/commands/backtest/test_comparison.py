@@ -224,13 +224,18 @@ def test_a_predicate_with_one_value_ends_the_earlier_one() -> None:
     life.states("me", "likes", "tea")
     life.states("me", "likes", "coffee")
     life.states("me", "likes", "tea")
+    single = replace(BUILT_IN, predicates=PredicatePolicy.of([Predicate("likes", single=True)]))
 
-    done = life.compared(replace(BUILT_IN, predicates=PredicatePolicy.of([Predicate("likes", single=True)])))
+    done = life.compared(single)
 
     assert seen(done, "fact") == [
         ("ana likes tea", "holds from 2026-01-03 01:03:10", "holds from 2026-01-03 01:05:10"),
         ("ana likes coffee", "holds from 2026-01-03 01:04:10", "ended 2026-01-03 01:05:10"),
     ]
+    assert done.unfollowed == []
+    again = life.events[-1]
+    life.events[-1] = replace(again, payload=again.payload.model_copy(update={"valid_from": None}))
+    done = life.compared(single)
     assert [(one.seq, one.why.partition(":")[0]) for one in done.unfollowed] == [(4, "since when was not recorded")]
 
 
