@@ -185,7 +185,7 @@ class Case:
         until = until if begun else self.command.said_at
         precision = self.candidate.precisions.get(until)
         ended: dict[str, Any] = {"relation_id": one.relation_id, "until": until, "until_precision": precision}
-        end = EndFact(**self._stated_by(), **ended, at=self.command.at)
+        end = EndFact(**self._stated_by(), **ended)
         return change_fact(self.state.graph, end)
 
     def end_all(self, known: Iterable[Relation]) -> Sequence[Event]:
@@ -199,7 +199,8 @@ class Case:
     def _stated_by(self) -> dict[str, Any]:
         who = self.command.model_dump(include={"tenant", "user_id", "agent_id", "thread_id", "actor"})
         told_at = self.command.said_at if self.command.said_at < self.command.at else None
-        return {**who, "stated_in": (self.command.turn_id,), "rule": self.candidate.rule, "told_at": told_at}
+        stated = {"stated_in": (self.command.turn_id,), "rule": self.candidate.rule, "told_at": told_at}
+        return {**who, **stated, "at": self.command.at}
 
 
 def holds(one: Relation, at: datetime) -> bool:

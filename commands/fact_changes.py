@@ -6,7 +6,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from mnemolog.commands.decider import Decider, Decisions
-from mnemolog.commands.facts import PRECISION, PartialDay, WithDates, own_first
+from mnemolog.commands.facts import PRECISION, PartialDay, ToldAt, WithDates, own_first, require_told
 from mnemolog.commands.graph import Graph, GraphCommand, evolve, facts_of, relation_of, relation_reads
 from mnemolog.commands.retelling import told_late
 from mnemolog.commands.sourced import Sourced
@@ -16,7 +16,7 @@ from mnemolog.domain.memory import Status
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.precision import Precision
 from mnemolog.domain.relation import require_shown
-from mnemolog.domain.retelling import Ends, Retires
+from mnemolog.domain.retelling import Change, Ends, Retires
 from mnemolog.events import graph as events
 from mnemolog.events.event import Event
 from mnemolog.events.fields import Id, Instant, Label, Uuid
@@ -34,23 +34,23 @@ class ContraryCommand(FactCommand, Sourced):
 
 
 class StatedChange(ContraryCommand):
-    """`stated_in`: the messages that it was extracted from, by `rule`. `told_at`: when these were said."""
+    """`stated_in`: the messages that it was extracted from, by `rule`."""
 
-    generated: ClassVar[frozenset[str]] = GraphCommand.generated | {"stated_in", "rule", "told_at"}
+    generated: ClassVar[frozenset[str]] = GraphCommand.generated | {"stated_in", "rule"}
 
+    told_at: ToldAt = None
     stated_in: tuple[Id, ...] = ()
     rule: str = ""
-    told_at: Instant | None = None
+    at: Instant
 
 
 class EndFact(WithDates, StatedChange):
-    """Ends a fact at `until`, by default now (`at`)."""
+    """Ends a fact at `until`, by default when that was said (`told_at`, or `at`)."""
 
     until: PartialDay | None = Field(
-        None, description="When it ended: a day, a month, a year, or a time with an offset. Default: now."
+        None, description="When it ended: a day, a month, a year, or a time with an offset. Default: when it was said."
     )
     until_precision: Precision | None = Field(None, description=PRECISION.format("until", "until"))
-    at: Instant
 
 
 class RetireFact(StatedChange):
@@ -80,19 +80,23 @@ def _end(command: EndFact, state: Graph) -> Sequence[Event]:
     found = relation_of(state, command.relation_id, command)
     require_shown(found, "ended")
     command.require_not_below(found.origin, "end")
-    at = command.until or command.at
+    require_told(command.told_at, command.at, later="until")
+    at = command.until or command.told_at or command.at
     lasts = any(period.lasts_beyond(at) for period in found.validity.periods)
-    if command.until is None and found.validity.periods and not lasts:
+    if not (command.until or command.told_at) and found.validity.periods and not lasts:
         return []
     slot = state.slot(state.place(found))
     ends = Ends(at, holding=bool(command.stated_in))
     late = told_late(state, slot, command.relation_id, ends, command.told_at, single=found.single)
-    if late and late.beliefs:
-        validity = late.validity
+    if late and late.vain and not command.stated_in:
+        raise facts.not_begun(at)
+    if late:
+        validity, changed = late.validity, bool(late.beliefs)
     else:
         validity = own_first(command.relation_id, facts_of(slot), facts.ended(facts_of(slot), found.fact, at))
-        if late or all(one.periods == state.relations[one.relation_id].validity.periods for one in validity):
-            return []
+        changed = any(one.periods != state.relations[one.relation_id].validity.periods for one in validity)
+    if not changed and not _is_to_keep(state, command, ends):
+        return []
     return [
         events.RelationEnded(
             relation_id=command.relation_id,
@@ -107,14 +111,24 @@ def _end(command: EndFact, state: Graph) -> Sequence[Event]:
     ]
 
 
+def _is_to_keep(state: Graph, command: StatedChange, change: Change) -> bool:
+    """Whether what changes nothing now may change something once more is imported that was told before it."""
+    if command.told_at is None or command.stated_in:
+        return False
+    known = state.statements.get(command.relation_id, ())
+    return all(one.change != change or one.told != command.told_at for one in known)
+
+
 @decide.register
 def _retire(command: RetireFact, state: Graph) -> Sequence[Event]:
     found = relation_of(state, command.relation_id, command)
     require_shown(found, "retired")
     command.require_not_below(found.origin, "retire")
+    require_told(command.told_at, command.at)
     slot = state.slot(state.place(found))
     late = told_late(state, slot, command.relation_id, Retires(), command.told_at, single=found.single)
-    if not (late.beliefs if late else found.validity.said):
+    changed = bool(late.beliefs if late else found.validity.said)
+    if not changed and not _is_to_keep(state, command, Retires()):
         return []
     if late:
         validity = late.validity

@@ -47,6 +47,13 @@ def _object(value: Any, field: str) -> Any:
 _ANYTHING = {"anyOf": [text_shape(), *({"type": kind} for kind in ("number", "boolean", "array", "object"))]}
 Day = Annotated[datetime, checked_by(identity.day_or_instant), WithJsonSchema(DAY)]
 PartialDay = Annotated[datetime, checked_by(identity.day_or_instant), WithJsonSchema(PARTIAL_DAY)]
+ToldAt = Annotated[
+    Day | None,
+    Field(
+        description="When it was said, for imported history: a day, or a time with an offset. Default: now.",
+        examples=["2024-05-01"],
+    ),
+]
 PRECISION = "How exactly `{}` is known, if not to the day. A year or a month as `{}` sets it."
 Predicated = Annotated[str, checked_by(predicate_name), WithJsonSchema(text_shape(MAX_PREDICATE))]
 FactObject = Annotated[JsonValue, checked_by(_object), WithJsonSchema(_ANYTHING)]
@@ -100,11 +107,7 @@ class Remember(WithDates, GraphCommand, Scoped, Sourced):
     metadata: Annotated[dict[str, JsonValue], checked_by(checked_json)] = Field(
         {}, description="Metadata of the fact, as a JSON object."
     )
-    told_at: Day | None = Field(
-        None,
-        description="When it was said, for imported history: a day, or a time with an offset. Default: now.",
-        examples=["2024-05-01"],
-    )
+    told_at: ToldAt = None
     source_turn_ids: Sources = Field((), description="The source turns.")
     memory_id: Uuid | None = Field(None, description="The source memory.")
     at: Instant
@@ -161,9 +164,7 @@ class Object:
 
 def decide(state: Graph, command: Remember) -> Sequence[Event]:
     """The fact, preceded by new entities; no events if these turns already stated it."""
-    if command.told_at is not None and command.told_at > command.at:
-        message = f"{command.told_at.isoformat()} is in the future"
-        raise InvalidInput(message, field="told_at", fix="give the time when it was said; `since` may be later")
+    require_told(command.told_at, command.at, later="since")
     if command.rule.critical:
         require_inside(command.trust, "be a critical fact", "predicate")
     require_possible_day(command.predicate, command.object, command.at, "object")
@@ -176,6 +177,14 @@ def decide(state: Graph, command: Remember) -> Sequence[Event]:
     if found.new and found.entity_id:
         news.append(first_seen(command, found.entity_id, str(command.object), command.rule.category))
     return [*news, *told]
+
+
+def require_told(told_at: datetime | None, at: datetime, *, later: str = "") -> None:
+    """Nothing is told in the future. `later`: the field for what is to come, if there is one."""
+    if told_at is not None and told_at > at:
+        but = f"; `{later}` may be later" if later else ""
+        message = f"{told_at.isoformat()} is in the future"
+        raise InvalidInput(message, field="told_at", fix=f"give the time when it was said{but}")
 
 
 def subject_of(state: Graph, command: Remember) -> Entity | None:

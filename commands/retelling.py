@@ -10,16 +10,20 @@ from mnemolog.domain import facts
 from mnemolog.domain.facts import Validity
 from mnemolog.domain.memory import Status
 from mnemolog.domain.relation import Relation
-from mnemolog.domain.retelling import Asserts, Beliefs, Change, History, Statement, history
+from mnemolog.domain.retelling import Beliefs, Change, History, Statement, history
 
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """The validities to record, its own first, and the beliefs; `repeated`: it told what was known when it was told."""
+    """The validities to record, its own first, and the beliefs.
+
+    `repeated`: it told what was known when it was told. `vain`: it ended what did not hold then.
+    """
 
     validity: tuple[Validity, ...]
     beliefs: tuple[Beliefs, ...]
     repeated: bool
+    vain: bool
     changed: frozenset[UUID]
 
 
@@ -61,7 +65,8 @@ def told_late(
     return Late(
         validity=tuple(now[id_] for id_ in (relation_id, *changed)),
         beliefs=tuple(after.beliefs[id_] for id_ in ids if id_ in anew),
-        repeated=isinstance(change, Asserts) and new.number in after.repeated,
+        repeated=new.number in after.repeated,
+        vain=new.number in after.vain,
         changed=frozenset(altered),
     )
 

@@ -114,9 +114,7 @@ def ended(slot: Slot, fact: Fact, at: datetime) -> Slot:
     """The slot after a fact is asserted to have ended, which ends its last period that began before then."""
     begun = [period for period in _periods_of(fact) if period.valid_from < at]
     if not begun:
-        raise InvalidInput(
-            f"the fact does not hold before {at.isoformat()}", field="until", fix="give a time after its start"
-        )
+        raise not_begun(at)
     last = begun[-1]
     inside = [
         one for one in fact.validity.said if last.valid_from <= one.valid_from and last.lasts_beyond(one.valid_from)
@@ -125,6 +123,11 @@ def ended(slot: Slot, fact: Fact, at: datetime) -> Slot:
     before = [one for one in inside if one.valid_from < at]
     changed = fact.says([*kept, *before[:-1], replace(before[-1], valid_to=at)])
     return settled(_placed(slot, [changed]))
+
+
+def not_begun(at: datetime) -> InvalidInput:
+    message = f"the fact does not hold before {at.isoformat()}"
+    return InvalidInput(message, field="until", fix="give a time after its start")
 
 
 def retired(slot: Slot, fact: Fact) -> Slot:

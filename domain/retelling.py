@@ -100,13 +100,14 @@ class Beliefs:
 class History:
     """A slot after all its statements, the facts that are hidden, and what was believed.
 
-    `repeated`: the numbers of the statements that told what was known.
+    `repeated`: the numbers of the statements that told what was known. `vain`: those of the ends of what did not hold.
     """
 
     slot: Slot
     hidden: frozenset[UUID]
     beliefs: Mapping[UUID, Beliefs]
     repeated: frozenset[int]
+    vain: frozenset[int]
 
 
 def history(relation_ids: Iterable[UUID], statements: Iterable[Statement], *, timeless: bool) -> History:
@@ -114,17 +115,17 @@ def history(relation_ids: Iterable[UUID], statements: Iterable[Statement], *, ti
     state = _Slot.empty(relation_ids)
     found = {id_: _Believed() for id_ in state.known}
     before: list[Statement] = []
-    repeated: set[int] = set()
+    same: dict[type[Change], set[int]] = {Asserts: set(), Ends: set()}
     for one in in_order(statements):
         after = _after(state, one, before, timeless)
-        if after is state and isinstance(one.change, Asserts):
-            repeated.add(one.number)
+        if after is state:
+            same.setdefault(type(one.change), set()).add(one.number)
         for id_ in after.differing(state):
             found[id_].change(after.known[id_].validity.periods, one.told, shown=id_ not in after.hidden)
         before.append(one)
         state = after
     beliefs = {id_: Beliefs(id_, tuple(one.known)) for id_, one in found.items()}
-    return History(list(state.known.values()), state.hidden, beliefs, frozenset(repeated))
+    return History(list(state.known.values()), state.hidden, beliefs, frozenset(same[Asserts]), frozenset(same[Ends]))
 
 
 def in_order(statements: Iterable[Statement]) -> list[Statement]:

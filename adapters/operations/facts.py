@@ -67,7 +67,10 @@ async def list_facts(engine: Engine, request: FactList) -> Page[FactView]:
 
 @operation("fact end", "POST /facts/{relation_id}/end", request_of(EndFact, base=DatedWrite), tag="graph", done="Ended")
 async def end_fact(engine: Engine, request: Write) -> Written:
-    """End a fact: it held until then."""
+    """End a fact: it held until then.
+
+    With `told_at`, that is known since then, and `until` is `told_at` by default.
+    """
     return await written(engine, EndFact, request)
 
 
@@ -75,7 +78,7 @@ async def end_fact(engine: Engine, request: Write) -> Written:
 async def retire_fact(engine: Engine, request: Write) -> Written:
     """Retire a fact: it never held.
 
-    A fact that it had ended is valid again.
+    A fact that it had ended is valid again. With `told_at`, that is known since then.
     """
     return await written(engine, RetireFact, request)
 

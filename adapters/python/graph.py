@@ -287,6 +287,7 @@ class GraphVerbs(Asking):
         *,
         until: datetime | str | None = None,
         until_precision: Literal["year", "month"] | None = None,
+        told_at: datetime | str | None = None,
         origin: Literal["user", "agent", "document", "tool", "other_agent", "import"] | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
@@ -294,7 +295,7 @@ class GraphVerbs(Asking):
         run_id: str | None = None,
         idempotency_key: str | None = None,
     ) -> Written:
-        """End a fact: it held until then, or until now.
+        """End a fact: it held until then, or until now. With `told_at`, for imported history, that is known since then.
 
         Example:
             fact = memory.add_fact("Alice", "likes", "tea", user_id="ana")
@@ -306,6 +307,7 @@ class GraphVerbs(Asking):
         self,
         relation_id: Id,
         *,
+        told_at: datetime | str | None = None,
         origin: Literal["user", "agent", "document", "tool", "other_agent", "import"] | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
@@ -314,6 +316,8 @@ class GraphVerbs(Asking):
         idempotency_key: str | None = None,
     ) -> Written:
         """Retire a fact: it never held. A fact that it had ended holds again.
+
+        With `told_at`, for imported history, that is known since then.
 
         Example:
             fact = memory.add_fact("Alice", "likes", "tea", user_id="ana")

@@ -217,10 +217,9 @@ class FactReplay:
         match payload:
             case events.RelationEnded():
                 about |= {"until": payload.valid_to, "until_precision": payload.until_precision}
-                ended = EndFact(**about, **_stated(payload), at=event.occurred_at)
-                self._decide(FACT_CHANGES, ended, [event])
+                self._decide(FACT_CHANGES, EndFact(**about, **_stated(event, payload)), [event])
             case events.RelationRetired():
-                self._decide(FACT_CHANGES, RetireFact(**about, **_stated(payload)), [event])
+                self._decide(FACT_CHANGES, RetireFact(**about, **_stated(event, payload)), [event])
             case events.RelationReverted() if payload.undoes not in self._shadow.log.ids:
                 self._shadow.note(event, payload.relation_id, "it undoes what would not have happened")
             case events.RelationReverted():
@@ -268,8 +267,9 @@ class FactReplay:
         return decided
 
 
-def _stated(payload: events.RelationEnded | events.RelationRetired) -> dict[str, Any]:
-    return payload.model_dump(include={"stated_in", "rule", "told_at"})
+def _stated(event: Recorded, payload: events.RelationEnded | events.RelationRetired) -> dict[str, Any]:
+    at = max(event.recorded_at, payload.told_at) if payload.told_at else event.occurred_at
+    return {**payload.model_dump(include={"stated_in", "rule", "told_at"}), "at": at}
 
 
 def _confirms(payload: events.RelationObserved) -> bool:

@@ -10,6 +10,7 @@ from mnemolog.commands.being import BEING, PutEntry
 from mnemolog.commands.decider import Command
 from mnemolog.commands.extraction import EXTRACTION
 from mnemolog.commands.extraction_requests import ExtractTurn
+from mnemolog.commands.fact_changes import StatedChange
 from mnemolog.commands.handler import C, Handler, Keyed
 from mnemolog.commands.heard import HEARD, HearTurn, TurnRefused, together
 from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, PutMemory, UndoChange, UpdateMemory
@@ -300,7 +301,10 @@ class Writes(SeedWrites, BatchWrites):
 
     async def handle(self, command: Command, idempotency_key: str | Keyed | None = None) -> Receipt:
         """Run a command that needs nothing from the read side."""
-        return await self._handler.handle(decider_of(command), command, idempotency_key=idempotency_key)
+        told_at = command.told_at if isinstance(command, StatedChange) else None
+        return await self._handler.handle(
+            decider_of(command), command, occurred_at=told_at, idempotency_key=idempotency_key
+        )
 
     async def extract(self, command: ExtractTurn) -> Receipt:
         """Record what a message states (B13)."""

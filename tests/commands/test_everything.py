@@ -88,7 +88,7 @@ asked = st.one_of(
         at=times,
     ),
     command(EndFact, fact=picks, until=times, at=times),
-    command(RetireFact, fact=picks),
+    command(RetireFact, fact=picks, at=times),
     command(ForgetFact, fact=picks, at=times),
     command(RestoreFact, fact=picks),
     command(ObserveEntity, name=names, another=st.booleans()),

@@ -235,9 +235,8 @@ def test_a_fact_from_outside_ends_and_retires_nothing_that_the_user_said(origin:
     with pytest.raises(UntrustedOrigin):
         told.remember("me", "lives_in", "Moscow", since="2025-01-01", origin=origin)
     for kind in (EndFact, RetireFact, ForgetFact):
-        at = {} if kind is RetireFact else {"at": START}
         with pytest.raises(UntrustedOrigin):
-            told.asked(kind(user_id="ana", relation_id=berlin, origin=origin, **at))  # type: ignore[arg-type]
+            told.asked(kind(user_id="ana", relation_id=berlin, origin=origin, at=START))  # type: ignore[call-arg]
     assert told.held(berlin) == [(2020, None)]
 
 

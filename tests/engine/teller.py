@@ -32,11 +32,11 @@ class Teller(Person):
         entity_id, _ = await self.engine.writes.observe_entity(known)
         return entity_id
 
-    async def ends(self, relation_id: UUID, until: datetime | str) -> Receipt:
-        return await self._changes(EndFact, relation_id=relation_id, until=until, at=now())
+    async def ends(self, relation_id: UUID, until: datetime | str | None, told_at: datetime | None = None) -> Receipt:
+        return await self._changes(EndFact, relation_id=relation_id, until=until, told_at=told_at, at=now())
 
-    async def retires(self, relation_id: UUID) -> Receipt:
-        return await self._changes(RetireFact, relation_id=relation_id)
+    async def retires(self, relation_id: UUID, told_at: datetime | None = None) -> Receipt:
+        return await self._changes(RetireFact, relation_id=relation_id, told_at=told_at, at=now())
 
     async def hides(self, relation_id: UUID, reason: str = "") -> Receipt:
         return await self._changes(ForgetFact, relation_id=relation_id, reason=reason, at=now())

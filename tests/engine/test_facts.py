@@ -1,6 +1,6 @@
 """Facts at a valid time, as known at a record time, read from rows without replay (X13, A08, A09)."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby, permutations
@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from mnemolog.adapters.engine.engine import Engine
@@ -502,10 +502,50 @@ class Told:
         await ana.tells("Tom", self.predicate, self.thing, since=since, until=until, told_at=day(month))
 
 
+@dataclass(frozen=True)
+class Untold:
+    """The end of a fact, or that it never held, once the fact has been told."""
+
+    predicate: str
+    thing: str
+    until: int | None
+    ends: bool
+
+    async def tell(self, ana: Teller, month: int) -> None:
+        [id_] = {
+            row["relation_id"]
+            for row in await ana.facts(valid_at="any", predicate=self.predicate)
+            if self.thing in (row["object"], row["value"])
+        }
+        if self.ends:
+            await ana.ends(id_, day(self.until) if self.until else None, told_at=day(month))
+        else:
+            await ana.retires(id_, told_at=day(month))
+
+
+async def tell_all(ana: Teller, told: Sequence[tuple[int, Told | Untold]]) -> None:
+    """What is told of a fact before it waits for it."""
+    known: set[tuple[str, str]] = set()
+    waiting: list[tuple[int, Untold]] = []
+    for month, one in told:
+        about = one.predicate, one.thing
+        if isinstance(one, Untold) and about not in known:
+            waiting.append((month, one))
+            continue
+        await one.tell(ana, month)
+        known.add(about)
+        for then, other in [pair for pair in waiting if (pair[1].predicate, pair[1].thing) == about]:
+            await other.tell(ana, then)
+            waiting.remove((then, other))
+
+
+THINGS = st.sampled_from(["A", "B", "C"])
+PREDICATES = st.sampled_from(["lives_in", "lives_in", "likes", "birthday"])
+UNTOLD = st.builds(Untold, PREDICATES, THINGS, st.sampled_from([None, 2, 3, 4]), st.booleans())
 TOLD = st.builds(
     Told,
-    st.sampled_from(["lives_in", "lives_in", "likes", "birthday"]),
-    st.sampled_from(["A", "B", "C"]),
+    PREDICATES,
+    THINGS,
     st.sampled_from([None, 1, 2, 3]),
     st.sampled_from([None, None, 1, 2]),
 )
@@ -528,16 +568,17 @@ async def timeline(ana: Teller) -> dict[str, Any]:
 
 @pytest.mark.spec("X13")
 @settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(TOLD, min_size=2, max_size=5), st.data())
+@given(st.lists(st.one_of(TOLD, TOLD, UNTOLD), min_size=2, max_size=5), st.data())
 async def test_a_history_has_one_timeline_in_whatever_order_it_is_imported(
-    engine: Engine, history: Sequence[Told], data: st.DataObject
+    engine: Engine, history: Sequence[Told | Untold], data: st.DataObject
 ) -> None:
     told = list(enumerate(history, 2))
     lived, imported = (Teller(engine, f"life-{next(_lives)}") for _ in range(2))
-    for month, one in told:
-        await one.tell(lived, month)
-    for month, one in data.draw(st.permutations(told)):
-        await one.tell(imported, month)
+    try:
+        await tell_all(lived, told)
+        await tell_all(imported, data.draw(st.permutations(told)))
+    except InvalidInput:
+        reject()  # An end before the start, as far as it was known.
 
     assert await timeline(imported) == await timeline(lived)
     await assert_live_equals_replayed(engine, imported.stream)
@@ -564,6 +605,50 @@ async def test_of_two_values_with_the_same_start_the_one_that_was_told_later_win
     ]
     assert await tom.told(known_at=before) == {"Tom lives_in B"}, "the log said so"
     await assert_live_equals_replayed(engine, tom.stream)
+
+
+@pytest.mark.spec("X13")
+@pytest.mark.parametrize("order", list(permutations(["Acme", "left", "Globex", "wrong"])), ids="-".join)
+async def test_ends_and_retractions_of_imported_history_are_known_since_they_were_told(
+    engine: Engine, user: str, order: Sequence[str]
+) -> None:
+    tom = Teller(engine, user)
+    told: Mapping[str, Told | Untold] = {
+        "Acme": Told("works_at", "Acme", since=1),
+        "left": Untold("works_at", "Acme", until=4, ends=True),
+        "Globex": Told("works_at", "Globex", since=6),
+        "wrong": Untold("works_at", "Globex", until=None, ends=False),
+    }
+    months = {"Acme": 2, "left": 5, "Globex": 7, "wrong": 9}
+    await tell_all(tom, [(months[one], told[one]) for one in order])
+
+    assert [await tom.told(valid_at=day(8), known_at=day(month)) for month in (3, 5, 7, 9)] == [
+        {"Tom works_at Acme"},
+        set(),
+        {"Tom works_at Globex"},
+        set(),
+    ]
+    assert await tom.told(valid_at=day(3)) == {"Tom works_at Acme"}
+    rows = await tom.facts(valid_at="any")
+    assert [(row["object"], row["valid_to"], row["state"], row["known_to"]) for row in rows] == [
+        ("Acme", day(4), "ended", None),
+        ("Globex", None, "retired", day(9)),
+    ]
+    await assert_live_equals_replayed(engine, tom.stream)
+
+
+@pytest.mark.spec("X13")
+async def test_an_end_and_a_retraction_are_not_told_in_the_future(engine: Engine, user: str) -> None:
+    tom = Teller(engine, user)
+    acme = await tom.tells("Tom", "works_at", "Acme", since=day(1))
+    future = datetime(2999, 1, 1, tzinfo=UTC)
+    for told in (tom.ends(acme, day(2), told_at=future), tom.retires(acme, told_at=future)):
+        with pytest.raises(InvalidInput, match="is in the future") as refused:
+            await told
+        assert refused.value.field == "told_at"
+    await tom.ends(acme, None, told_at=day(3))
+    [ended] = await tom.facts(valid_at="any")
+    assert ended["valid_to"] == day(3), "it ended when that was said"
 
 
 def _held(rows: Sequence[object]) -> set[tuple[object, ...]]:

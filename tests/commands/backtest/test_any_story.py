@@ -170,7 +170,7 @@ def lived(policy: Policy, story: Story) -> Life:
             case "joins":
                 life.asks(MergeEntities, entity_id=life.entity("Lisbon"), absorbed_ids=(life.entity("Porto"),))
             case "retires":
-                life.asks(RetireFact, relation_id=id_)
+                life.asks(RetireFact, relation_id=id_, **at)
             case "grants" | "refuses":
                 decision = PatchStatus.GRANTED if verb == "grants" else PatchStatus.REFUSED
                 life.asks(DecidePatch, patch_id=id_, decision=decision, **at)
