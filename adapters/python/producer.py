@@ -15,6 +15,7 @@ from mnemolog.adapters.nats.producer import SILENCE_SECONDS, TurnSender
 from mnemolog.adapters.nats.subjects import Address
 from mnemolog.adapters.nats.turn_message import TurnMessage
 from mnemolog.domain.errors import MnemologError, ServerFailed
+from mnemolog.domain.message import labels_of
 from mnemolog.events.envelope import DEFAULT_TENANT, Receipt
 from mnemolog.events.fields import Tenant, validated
 from mnemolog.mirror import Blocking, mirrored
@@ -162,4 +163,9 @@ class TurnProducer(Blocking):
 
 def encoded(turn: Mapping[str, Any]) -> bytes:
     """The turn as it goes onto the wire; InvalidInput when the engine would refuse it."""
-    return validated(TurnMessage, turn).model_dump_json(exclude_unset=True).encode()
+    message = validated(TurnMessage, turn)
+    if not message.text:
+        labels_of(
+            [(one.type, one.url) for one in message.attachments]
+        )  # As the engine does: it refuses one of neither.
+    return message.model_dump_json(exclude_unset=True).encode()
