@@ -93,6 +93,11 @@ def nominatives(word: str, *, polish: bool = False) -> frozenset[str]:
     return frozenset()
 
 
+def cases_of(name: str) -> frozenset[str]:
+    """The names that the words of a Russian one may be other cases of."""
+    return frozenset[str]().union(*map(nominatives, name.split()))
+
+
 def _with_other_ending(word: str, endings: Mapping[str, Collection[str]]) -> Iterator[str]:
     for length in range(1, min(_LONGEST, len(word) - _LEAST) + 1):
         for ending in endings.get(word[-length:].lower(), ()):

@@ -41,10 +41,6 @@ class LocalModel(SentenceModel):
         self._takes_first = self._pooled_by_first()
         self.model = f"{name_of(folder)}-{self._checksum()}"
 
-    def verify(self) -> None:
-        """ModelMissing unless it embeds a text."""
-        self.embed(["Ana moved to Lisbon."])
-
     def pooled(self, output: Vectors) -> Vectors:
         """The sentence's own vector if the model returns it, or else that of the first token or their mean."""
         if output.ndim > 2 and not self._takes_first:

@@ -14,7 +14,7 @@ from mnemolog.domain import hydration
 from mnemolog.domain.entity import ME, PERSON, proper_name
 from mnemolog.domain.facts import State
 from mnemolog.domain.hydration import Match
-from mnemolog.domain.inflection import nominatives
+from mnemolog.domain.inflection import cases_of
 from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.mention import longest, phrases
@@ -111,7 +111,11 @@ async def hydrate(
     kept = [one for place, one in enumerate(best) if place < limit or (one.critical and one.hops == 1)]
     said = " ".join(one.said for one in seeds)
     borne = {word for one in seeds for word in _words(one.name) | _words(said)}
-    unborne = [name for name in hydration.capitalised_names(text) if borne.isdisjoint(_words(name) | _cases(name))]
+    unborne = [
+        name
+        for name in hydration.capitalised_names(text)
+        if borne.isdisjoint(_words(name) | set(map(name_key, cases_of(name))))
+    ]
     return Hydration(kept, seeds, unborne, walk.near)
 
 
@@ -376,8 +380,3 @@ def _best_first(hit: FactHit) -> tuple[Any, ...]:
 
 def _words(name: str) -> set[str]:
     return set(name_key(name).split())
-
-
-def _cases(name: str) -> set[str]:
-    """The names that the words of a Russian one may be other cases of."""
-    return {name_key(one) for word in name.split() for one in nominatives(word)}

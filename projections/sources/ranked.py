@@ -13,7 +13,7 @@ from mnemolog.domain import direct_question, hydration, ranking, state
 from mnemolog.domain.direct_question import Direct, Thing
 from mnemolog.domain.entity import ME
 from mnemolog.domain.first_person import in_first_person
-from mnemolog.domain.inflection import nominatives
+from mnemolog.domain.inflection import cases_of
 from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.mention import phrases
 from mnemolog.domain.message import KIND as MESSAGE
@@ -177,10 +177,10 @@ def _unknown(asked: Asked, found: Sequence[Found], words: frozenset[str]) -> Seq
 
 def _is_said(name: str, words: frozenset[str]) -> bool:
     """Whether a name is among the words, of a Russian one also in another case."""
-    own = normalize_name(name).split()
-    cases = frozenset[str]().union(*map(nominatives, own))
-    return not words.isdisjoint(cases.union(own)) or any(
-        not cases.isdisjoint(nominatives(one)) for one in words if cases
+    own = normalize_name(name)
+    cases = cases_of(own)
+    return not words.isdisjoint(cases.union(own.split())) or any(
+        not cases.isdisjoint(cases_of(one)) for one in words if cases
     )
 
 
