@@ -20,6 +20,7 @@ from uuid import uuid4
 
 from mnemolog import blocking
 from mnemolog import memory as native
+from mnemolog.adapters.operations import openai_messages
 from mnemolog.compat.filters import OWNERS, Asked, owner_of, owners_of
 from mnemolog.domain.errors import InvalidInput, NotFound
 from mnemolog.events.envelope import USER
@@ -141,7 +142,7 @@ class AsyncMemory:
         shared.pop("user_id", None)  # The stream's own.
         if expiration_date is not None:
             shared["expiration_date"] = _day(expiration_date)
-        said = [_message(one) for one in _listed(messages)]
+        said = [_message(one, place) for place, one in enumerate(_listed(messages))]
         said = [one for one in said if one["role"] != "system"]
         if not said:
             return {"results": []}
@@ -538,20 +539,14 @@ def _listed(messages: object) -> Sequence[Any]:
     )
 
 
-def _message(given: object) -> dict[str, Any]:
-    """`role`, `content` as text, and `name` if given."""
-    if not isinstance(given, Mapping) or not given.get("role") or given.get("content") is None:
+def _message(given: object, place: int) -> dict[str, Any]:
+    """`role`, `content` as text, and `name` and `attachments` if given."""
+    said = openai_messages.read(given, f"messages[{place}]") if isinstance(given, Mapping) else {}
+    if not said.get("role") or said.get("content") is None:
         raise InvalidInput(
-            "is no message", field="messages", fix='pass messages such as {"role": "user", "content": "Hi"}'
+            "is no message", field=f"messages[{place}]", fix='pass messages such as {"role": "user", "content": "Hi"}'
         )
-    content = given["content"]
-    if isinstance(content, list):  # The parts of a message of the OpenAI API.
-        content = "\n".join(str(part["text"]) for part in content if isinstance(part, Mapping) and "text" in part)
-    return {
-        "role": given["role"],
-        "content": content,
-        **({"name": given["name"]} if given.get("name") else {}),
-    }
+    return {name: said[name] for name in ("role", "content", "name", "attachments") if said.get(name) is not None}
 
 
 def _speaker(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,10 +2,12 @@
 
 import asyncio
 import re
+from base64 import b64encode
 from collections.abc import Iterator
 from functools import partial
 from hashlib import md5
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -103,6 +105,20 @@ def test_messages_are_recorded_and_found_and_are_not_changed(memory: Memory, use
     memory.delete(added["id"])
     assert memory.get(added["id"]) is None
     assert [entry["event"] for entry in memory.history(added["id"])] == ["ADD", "DELETE"]
+
+
+def test_a_chat_with_tools_and_pictures_is_recorded_whole(memory: Memory, user: str) -> None:
+    picture = "data:image/png;base64," + b64encode(b"\x89PNG\r\n\x1a\n rest").decode()
+    chat: list[dict[str, Any]] = [
+        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": picture}}]},
+        {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "weather", "arguments": "{}"}}]},
+        {"role": "tool", "content": "17 degrees"},
+        {"role": "developer", "content": "Be brief."},
+    ]
+    added = memory.add(chat, user_id=user)["results"]
+    assert [one["memory"] for one in added] == ["", "weather {}", "17 degrees"]
+    [shown] = [one for one in memory.native.list_messages(user_id=user) if one.attachments]
+    assert shown.message_id == added[0]["id"].rsplit(":", 1)[-1]
 
 
 def test_what_delete_all_hid_is_restored_by_its_run(
