@@ -21,6 +21,7 @@ from mnemolog.adapters.operations.artifacts import (
     download_artifact,
     get_artifact,
 )
+from mnemolog.adapters.operations.memories import create
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD
 from mnemolog.events.fields import validated
@@ -81,17 +82,20 @@ def add(
         "source_turn_ids": turns or None,
         "idempotency_key": key,
     }
-    request = validated(AddArtifact, {one: value for one, value in given.items() if value is not None})
+    fields = {one: value for one, value in given.items() if value is not None}
+    validated(AddArtifact, fields)
     content = read_all(sys.stdin.buffer, "file") if file == STDIN else read_file(path, "file") if path else None
 
     async def run_it(engine: Engine) -> ArtifactAdded:
+        turn_ids = {"user_id": user, "agent_id": agent, "source_turn_ids": turns or []}
+        request = validated(AddArtifact, {**fields, **await ids.completed(engine, create, turn_ids)})
         return await add_artifact(engine, request, content)
 
     added = with_engine(settings_of(context.obj), run_it)
     if json:
         output.as_json(added.model_dump(mode="json"))
     else:
-        output.receipt(f"Added [cyan]{added.artifact_id}[/]", added)
+        output.receipt("Added", added, added.artifact_id)
 
 
 def download(

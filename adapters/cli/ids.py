@@ -30,8 +30,11 @@ BEGINNING = re.compile(r"(?=[0-9a-f-]{6,35}$)[0-9a-f]{1,8}(-[0-9a-f]{0,4}){0,3}(
 _KINDS = {
     "memory_id": MEMORY.name,
     "message_id": MESSAGE.name,
+    "turn_id": MESSAGE.name,
+    "source_turn_ids": MESSAGE.name,
     "entity_id": ENTITY.name,
     "entity_ids": ENTITY.name,
+    "active_entity_ids": ENTITY.name,
     "relation_id": RELATION.name,
     "todo_id": TODO.name,
     "artifact_id": ARTIFACT.name,
@@ -43,6 +46,9 @@ _KINDS = {
     "summary_id": SUMMARY,
     "patch_id": PROPOSAL,
 }
+# Names, values or ids of entities. What is shorter than any id in a table may be a word, such as `decade`.
+_NAMES = frozenset({"subject", "object", "about"})
+_SHORTEST = 13
 # Neither a projection nor a history has these.
 _OF_WEBHOOKS = frozenset({"webhook_id", "delivery_id"})
 # Ids of the command's own kind.
@@ -66,7 +72,7 @@ def with_placeholders(operation: Operation[Any, Any], fields: Mapping[str, Any])
     def replaced(name: str, value: Any) -> Any:
         if name == _FILTERS and isinstance(value, Mapping):
             return {one: placed(ids) if one in _KINDS else ids for one, ids in value.items()}
-        return placed(value) if _takes_ids(name, known[name]) else value
+        return placed(value) if _takes_ids(name, known[name], value) else value
 
     return {name: replaced(name, value) for name, value in fields.items()}
 
@@ -83,7 +89,7 @@ async def completed(engine: Engine, operation: Operation[Any, Any], fields: Mapp
     for name, value in fields.items():
         if name == _FILTERS and isinstance(value, Mapping):
             found[name] = {one: await _filter(engine, viewer, one, ids) for one, ids in value.items()}
-        elif _takes_ids(name, known[name]):
+        elif _takes_ids(name, known[name], value):
             found[name] = await _each(value, partial(_whole, engine, viewer, operation, name, {**fields, **found}))
         else:
             found[name] = value
@@ -110,10 +116,12 @@ async def _whole(
         ids = await _of_webhooks(engine, name, text, asked)
         return one_of([one for one in ids if one.startswith(text.lower())], text, name)
     same = _KINDS[operation.arguments[0]] if name in _SAME_KIND else None
+    kind = ENTITY.name if name in _NAMES else _KINDS.get(name, same)
     try:
-        return await engine.reads.id_beginning(viewer, text, name, _KINDS.get(name, same))
+        return await engine.reads.id_beginning(viewer, text, name, kind)
     except NotFound:
-        if operation.request.model_fields[name].annotation is str:
+        # The id of a message is whatever its producer chose, and may be new.
+        if name in _NAMES or kind == MESSAGE.name or operation.request.model_fields[name].annotation is str:
             return text
         raise
 
@@ -129,9 +137,10 @@ def _request(kind: type[R], asked: Mapping[str, Any]) -> R:
     return validated(kind, {name: value for name, value in asked.items() if name in kind.model_fields})
 
 
-def _takes_ids(name: str, field: FieldInfo) -> bool:
+def _takes_ids(name: str, field: FieldInfo, value: Any) -> bool:
     return (
         name in _KINDS
+        or (name in _NAMES and len(str(value)) >= _SHORTEST)
         or name in _OF_WEBHOOKS
         or name in _SAME_KIND
         or (name == _ANY and field.annotation in (UUID, str))

@@ -189,3 +189,35 @@ async def test_an_event_of_what_another_agent_keeps_to_itself_is_not_found(engin
 
     assert (missing.code, missing.value["error"]["code"]) == (1, "not_found")
     assert found.value["undone"] == [str(receipt.event_ids[0])]
+
+
+async def test_messages_and_entities_are_named_by_a_beginning_in_every_option(engine: Engine, user: str) -> None:
+    added = await run(engine, user, "add", "I like tea", "--json")
+    [turn] = added.value["message_ids"]
+    marta = (await run(engine, user, "entity", "add", "Marta", "--json")).value["entity_id"]
+    turn_, marta_ = turn[:23], marta[:23]
+
+    memory = await run(engine, user, "create", "Ana likes tea", "--turn", turn_, "--json")
+    link = await run(engine, user, "artifact", "add", "--url", "https://tea.example/", "--turn", turn_, "--json")
+    proposed = await run(engine, user, "profile", "propose", "tone", "calm", "--turn-id", turn_)
+    focused = await run(engine, user, "focus", "set", "--active-entity-ids", marta_)
+    for subject, value in ((marta_, "cake"), ("me", marta_)):
+        assert (await run(engine, user, "fact", "add", subject, "likes", value)).code == 0
+    facts = (await run(engine, user, "fact", "list", "--about", marta_, "--json")).value["items"]
+
+    for command, id_ in (("get", memory.value["memory_id"]), ("artifact get", link.value["artifact_id"])):
+        assert (await run(engine, user, *command.split(), id_, "--json")).value["source_turn_ids"] == [turn]
+    assert (proposed.code, focused.code) == (0, 0), (proposed, focused)
+    assert [marta in (one["subject_id"], one["object_id"]) for one in facts] == [True, True]
+    listed = (await run(engine, user, "entity", "list", "--json")).value["items"]
+    assert marta_ not in {one["name"] for one in listed}
+
+
+async def test_an_id_of_your_own_may_look_like_a_beginning(engine: Engine, user: str) -> None:
+    answered = await run(engine, user, "respond", "Good morning", "--message-id", "123456", "--json")
+    noted = await run(engine, user, "create", "Ana rose early", "--turn", "decade", "--json")
+    fact = await run(engine, user, "fact", "add", "me", "likes", "20261130-1200", "--literal")
+
+    assert answered.value["message_id"] == "123456"
+    assert (await run(engine, user, "get", noted.value["memory_id"], "--json")).value["source_turn_ids"] == ["decade"]
+    assert fact.code == 0, fact
