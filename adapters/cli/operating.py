@@ -71,7 +71,7 @@ def _announce(engine: Engine, url: str, *, json: bool) -> None:
         output.console.print(Text(f"           {call}", "dim"), soft_wrap=True)
     else:
         output.console.print("           [dim]http_token is off: every account on this machine can call it[/]")
-    output.console.print("  NATS     subject mnemolog.turns.<tenant>.<producer>  [dim](users: mnemolog producer)[/]")
+    output.console.print("  NATS     mnemolog.turns.<tenant>.<producer>  [dim](users: mnemolog producer)[/]")
     output.console.print("  [dim]Ctrl-C stops it[/]")
 
 

@@ -24,6 +24,7 @@ errors = Screen(stderr=True)
 IDS = frozenset({"id", "event id", "policy"})
 # Columns whose cells are not wrapped.
 WHOLE = IDS | {"score", "date", "event", "setting", "since", "seq", "when", "last seen", "known since", "due"}
+WHOLE |= {"added", "began", "created", "last run", "latest turn", "message", "open episode", "updated", "written"}
 # Lengths of abbreviated ids: a UUIDv7's time to the millisecond, to the microsecond, or the full id.
 LENGTHS = (13, 18, 36)
 # On narrower screens these columns are wrapped.
@@ -56,9 +57,11 @@ def done(sentence: str) -> None:
     console.print(f"[green]✓[/] {sentence}")
 
 
-def receipt(sentence: str, written: Receipt | Written) -> None:
-    """The result of a write, with its consistency token."""
-    done(sentence if not written.already else "No change")
+def receipt(sentence: str, written: Receipt | Written, id_: object = None) -> None:
+    """The result of a write: what was done, the id of what it concerns, and the consistency token."""
+    if written.already:
+        sentence = "No change to" if id_ else "No change"
+    done(f"{sentence} [cyan]{id_}[/]" if id_ else sentence)
     console.print(f"  [dim]{written.token}[/]")
 
 
@@ -155,16 +158,16 @@ def show(
 ) -> None:
     """A table, or a sentence if there are no rows. Cells may contain any text.
 
-    With `short` the ids in the last column are abbreviated to prefixes that commands accept.
+    With `short`, ids are abbreviated to prefixes that commands accept.
     """
     if not rows:
         console.print(Text(nothing or "nothing found", "dim"))
         return
     shown = table(*columns, title=title)
-    ids = shortened([cells[-1] for cells in rows if isinstance(cells[-1], UUID)]) if short else {}
-    for *others, last in rows:
-        cells = (*others, ids.get(last, last) if isinstance(last, UUID) else last)
-        shown.add_row(*(cell if isinstance(cell, Text) else Text(printable(str(cell))) for cell in cells))
+    ids = shortened({cell for cells in rows for cell in cells if isinstance(cell, UUID)}) if short else {}
+    for cells in rows:
+        whole = (ids.get(cell, cell) if isinstance(cell, UUID) else cell for cell in cells)
+        shown.add_row(*(cell if isinstance(cell, Text) else Text(printable(str(cell))) for cell in whole))
     console.print(shown)
 
 

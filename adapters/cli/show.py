@@ -62,11 +62,10 @@ def show(operation: Operation[Any, Any], request: AnyRequest, result: Any) -> No
         ids = [name for name in type(result).model_fields if name.endswith("_id")]
         named = [name for name in operation.arguments if name.endswith("_id")]
         id_ = getattr(result, ids[0]) if ids else getattr(request, named[0]) if named else None
-        sentence = operation.done + (f" [cyan]{id_}[/]" if id_ else "")
         if isinstance(result, WebhookView):
-            output.done(sentence)
+            output.done(f"{operation.done} [cyan]{id_}[/]")
         else:
-            output.receipt(sentence, result)
+            output.receipt(operation.done, result, id_)
         for one in getattr(result, "variants", ()):
             output.line("possible duplicate:", f"{one.name} ({one.entity_id}); `mnemolog entity merge` combines them")
 

@@ -57,13 +57,14 @@ def _served(page: Page[Serving]) -> None:
             output.when(one.at),
             one.purpose,
             one.thread_id,
-            one.question_id or "",
+            output.id_of(one.question_id or ""),
             output.count(len(one.items), "item"),
             one.tokens,
         )
         for one in page
     ]
-    output.show(("when", "for", "thread", "message", "shown", "tokens"), rows, nothing="nothing was recorded")
+    columns = ("when", "for", "thread", "message", "shown", "tokens")
+    output.show(columns, rows, nothing="nothing was recorded", short=True)
     if len(page.items) == 1:
         items = page.items[0].items
         shown = [(one.kind, one.slot or "", f"@{one.seq}" if one.seq else "", output.id_of(one.id)) for one in items]

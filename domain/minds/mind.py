@@ -28,7 +28,7 @@ class Mind(StrEnum):
 REFLECTING = frozenset({Mind.REFLECTION, Mind.INSIGHTS, Mind.CONSOLIDATION, Mind.CURATOR, Mind.PATROL})
 WITHOUT_MODEL: Mapping[Mind, str] = {
     Mind.EXTRACTION: "rules extract plain English statements; the rest is skipped",
-    Mind.EPISODES: "the same",
+    Mind.EPISODES: "makes no difference",
     Mind.SUMMARIES: "summaries are extracts",
     Mind.REFLECTION: "no reflections; unsure memories that a newer one contradicts are still archived",
     Mind.INSIGHTS: "no insights",

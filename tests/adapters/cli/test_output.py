@@ -16,10 +16,16 @@ from mnemolog.adapters.cli import output, show_memories
 from mnemolog.adapters.cli.show import SHOWN, show
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.adapters.operations.artifacts import ArtifactView
+from mnemolog.adapters.operations.entities import EntityView
+from mnemolog.adapters.operations.episodes import Episode, Thread, ThreadSession
+from mnemolog.adapters.operations.knowledge import DocumentView
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.registry import OPERATIONS
 from mnemolog.adapters.operations.results import FieldChange, HistoryEntry, LinkView, MemoryView, Page
-from mnemolog.adapters.operations.webhooks import WebhookView
+from mnemolog.adapters.operations.serving import Serving
+from mnemolog.adapters.operations.summaries import SummaryView
+from mnemolog.adapters.operations.webhooks import DeliveryView, WebhookView
 from mnemolog.commands.erasure import EraseMemory
 from tests.adapters.cli.command import mnemolog
 from tests.engine.person import Person
@@ -217,3 +223,38 @@ async def test_what_was_served_is_shown(engine: Engine, user: str) -> None:
 def test_one_thing_is_and_several_are() -> None:
     assert output.located(1, "event of ana", "a.jsonl") == "1 event of ana is in a.jsonl"
     assert output.located(1200, "event of 2 streams", "b") == "1,200 events of 2 streams are in b"
+
+
+MOMENT = datetime(2026, 11, 30, 9, 30, tzinfo=UTC)
+LONG = {"type": "memory.confirmed", "status": "delivered", "attempts": 12, "error": "the URL answered 503 to every one"}
+LONG |= {"name": "A long name of a file.pdf", "url": "", "extraction": "done", "refused": "", "thread_id": "whatsapp:1"}
+LONG |= {"surrogate": "[file#A7EF5DF] A report of many words about many things", "text": "words " * 20}
+LONG |= {"turns": 1200, "purpose": "envelope", "question_id": str(UUID(int=5)), "items": [1, 2], "tokens": 12345}
+LONG |= {"topic_label": "the plans for the summer", "starts_by": "time_gap", "source": "handbook/rules/on/leave.md"}
+LONG |= {
+    "aliases": ["Marta Silva"],
+    "name": "Marta",
+    "kind": "rolling",
+    "version": 3,
+    "domain": "labour law",
+    "chunks": 12,
+    "category": "Organization",
+}
+
+
+@pytest.mark.parametrize(
+    "view", [DeliveryView, Serving, Thread, ThreadSession, Episode, SummaryView, ArtifactView, DocumentView, EntityView]
+)
+def test_times_and_ids_are_whole_on_a_narrow_screen(view: type[BaseModel], monkeypatch: pytest.MonkeyPatch) -> None:
+    times = {name for name in view.model_fields if name.endswith("_at") or name in {"at", "last_seen"}}
+    ids = {name: UUID(int=7 << 90) for name in view.model_fields if name.endswith("_id")}
+    one = view.model_construct(**{**ids, **LONG, **dict.fromkeys(times, MOMENT)})
+    monkeypatch.setattr(output, "console", Console(file=(screen := io.StringIO()), width=80))
+
+    SHOWN[Page[view]](Page[view].model_construct(items=[one, one], next_cursor=None))  # type: ignore[valid-type]
+
+    lines = screen.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any(output.when(MOMENT) in line for line in lines), screen.getvalue()
+    assert any(re.search(r"\b0{8}-[01c]{4}", line) for line in lines), screen.getvalue()
+    assert not re.search(r"-[0-9a-f]{4}-[0-9a-f]*\s", screen.getvalue()), "an id is wrapped"
