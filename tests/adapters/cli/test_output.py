@@ -17,8 +17,8 @@ from mnemolog.adapters.cli.show import SHOWN, show
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.operations.artifacts import ArtifactView
-from mnemolog.adapters.operations.entities import EntityView
 from mnemolog.adapters.operations.episodes import Episode, Thread, ThreadSession
+from mnemolog.adapters.operations.graph_results import EntityView
 from mnemolog.adapters.operations.knowledge import DocumentView
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.registry import OPERATIONS
@@ -226,7 +226,12 @@ def test_one_thing_is_and_several_are() -> None:
 
 
 MOMENT = datetime(2026, 11, 30, 9, 30, tzinfo=UTC)
-LONG = {"type": "memory.confirmed", "status": "delivered", "attempts": 12, "error": "the URL answered 503 to every one"}
+LONG: dict[str, Any] = {
+    "type": "memory.confirmed",
+    "status": "delivered",
+    "attempts": 12,
+    "error": "the URL answered 503 to every one",
+}
 LONG |= {"name": "A long name of a file.pdf", "url": "", "extraction": "done", "refused": "", "thread_id": "whatsapp:1"}
 LONG |= {"surrogate": "[file#A7EF5DF] A report of many words about many things", "text": "words " * 20}
 LONG |= {"turns": 1200, "purpose": "envelope", "question_id": str(UUID(int=5)), "items": [1, 2], "tokens": 12345}
