@@ -47,14 +47,15 @@ def matches(text: str, experience: Experience | None, terms: Sequence[str], mode
     """Whether a scene contains one of the terms, or each of them in any of its fields (C §search_memory).
 
     A term is in `action`, `feeling` or an entry of `when` if it is a part of it, since many scripts do not divide
-    words; and in `themes` if it is one of them. Case and compatibility forms do not matter. `text` stands for the
-    action of a memory without a scene.
+    words; and in `themes` if it is one of them, or a word of one whose words are all among the terms. Case and
+    compatibility forms do not matter. `text` stands for the action of a memory without a scene.
     """
     scene = experience.scene if experience else None
     told = [scene.action, *when_texts(scene)] if scene else [text]
     parts = [_folded(part) for part in (*told, experience.feeling if experience else "")]
-    themes = {_folded(theme) for theme in experience.themes} if experience else set()
-    found = (term in themes or any(term in part for part in parts) for term in terms)
+    themes = [_folded(theme).split() for theme in experience.themes] if experience else []
+    of_themes = {word for words in themes if set(words) <= set(terms) for word in words}
+    found = (term in of_themes or any(term in part for part in parts) for term in terms)
     return bool(terms) and (all(found) if mode is Mode.AND else any(found))
 
 

@@ -163,7 +163,9 @@ class ScenesRead(Read):
 class ClusterRecall(ScenesRead):
     """The scenes of a cluster."""
 
-    cluster: Annotated[Id, Field(description="The cluster, as its scenes name it, such as `Private/Friday dinner`.")]
+    cluster: Annotated[
+        Id, Field(description="The cluster: its label, such as `Private/Friday dinner`, or its id from `cluster list`.")
+    ]
 
 
 class SceneSearch(ScenesRead):

@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, Select, cast, select
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from mnemolog.domain.cluster import cluster_id, cluster_of
 from mnemolog.domain.memory import VISIBLE, Kind, Status
 from mnemolog.domain.origin import TRUSTED
 from mnemolog.domain.recall import AT_MOST, Mode, matches, terms_of
@@ -85,16 +86,26 @@ async def with_words(connection: AsyncConnection, viewer: Viewer, query: str, mo
     return await _as_shown(connection, viewer, found[:limit])
 
 
-async def of_cluster(connection: AsyncConnection, viewer: Viewer, label: str, limit: int) -> Sequence[Row]:
-    """The scenes of a cluster, dead ones too, those last recalled first."""
+async def of_cluster(connection: AsyncConnection, viewer: Viewer, cluster: str, limit: int) -> Sequence[Row]:
+    """The scenes of a cluster, given by its label or its id, dead ones too, those last recalled first."""
     rows = await _every(connection, viewer)
-    found = [row for row in rows if (experience := experience_in(row)) and experience.cluster == label]
+    found = [row for row in rows if cluster in _names_of_cluster(viewer, row)]
     return await _as_shown(connection, viewer, found[:limit])
 
 
+def _names_of_cluster(viewer: Viewer, row: Row) -> tuple[str, str]:
+    """The label and the id of the cluster that a scene is in."""
+    experience = experience_in(row)
+    label = cluster_of(experience.cluster if experience else "")
+    return label, str(cluster_id(viewer.agent_id, label))
+
+
 async def _every(connection: AsyncConnection, viewer: Viewer) -> Sequence[Row]:
-    statement = select(*stored(memories)).where(*own(viewer, {*VISIBLE, DEAD}))
-    order = (memories.c.last_accessed.desc(), memories.c.memory_id)
+    """All scenes but those that somebody archived, which are not dead but hidden (D §status)."""
+    column = memories.c
+    shown = column.status.in_(sorted(VISIBLE)) | column.deleted_cause.is_(None)
+    statement = select(*stored(memories)).where(*own(viewer, {*VISIBLE, DEAD}), shown)
+    order = (column.last_accessed.desc(), column.memory_id)
     return await fetch(connection, memories, statement.order_by(*order))
 
 

@@ -67,7 +67,7 @@ class BeingReads(Reading):
         self, viewer: Viewer, cluster: str, limit: int = 100, moment: Moment = NOW
     ) -> Sequence[Row]:
         """The being's scenes in a cluster, dead ones too, those last recalled first (C ❺)."""
-        rows = await self._read(viewer, moment, (MEMORIES,), partial(scenes.of_cluster, label=cluster, limit=limit))
+        rows = await self._read(viewer, moment, (MEMORIES,), partial(scenes.of_cluster, cluster=cluster, limit=limit))
         self._reactivated(viewer, moment, rows, Recall.RECALL_MEMORY)
         return rows
 

@@ -66,6 +66,8 @@ SCENE = Experience(
         ("سعيد", True),
         ("work", True),  # A theme, in full width.
         ("wor", False),  # Themes are matched whole.
+        ("change of a career", True),  # All words of a theme.
+        ("career", False),
         ("ｈａｓｈｉ", True),
         ("lisbon", False),  # The setting is not searched.
         ("mia", False),

@@ -7,9 +7,11 @@ from uuid import UUID
 
 import pytest
 
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.reads.recalls import Recalls
 from mnemolog.commands.memories import ChangeStatus
+from mnemolog.commands.tending import TendScenes
+from mnemolog.domain.cluster import cluster_id
 from mnemolog.domain.memory import Status
 from mnemolog.domain.recall import Mode, recall_block
 from mnemolog.events.memory import MemoriesRecalled, Recall
@@ -38,6 +40,15 @@ async def lives(being: Person, action: str, feeling: str = "", **fields: Any) ->
 
 
 async def dies(being: Person, memory_id: UUID) -> None:
+    """As a patrol leaves it: dying, then dead."""
+    who = {"user_id": being.user, "agent_id": being.agent, "actor": "patrol"}
+    dying = ChangeStatus.model_validate({**who, "memory_id": memory_id, "status": Status.DYING})
+    await being.engine.writes.execute(dying)
+    dead = TendScenes.model_validate({**who, "step": "4 consolidate", "at": now(), "make_dead": (memory_id,)})
+    await being.engine.writes.handle(dead)
+
+
+async def archived(being: Person, memory_id: UUID) -> None:
     who = {"user_id": being.user, "agent_id": being.agent}
     command = ChangeStatus.model_validate({**who, "memory_id": memory_id, "status": Status.DORMANT})
     await being.engine.writes.execute(command)
@@ -119,6 +130,32 @@ async def test_a_cluster_is_recalled_whole_and_its_dead_scenes_count_twice(mia: 
     rows = await mia.engine.reads.recall_memory(mia.viewer, "Private/Friday dinner", moment=Moment())
     counts = {row["memory_id"]: (row["reactivation_count"], row["session_count"]) for row in rows}
     assert counts == {alive: (1, 0), dead: (2, 0)}
+
+
+@pytest.mark.spec_part("C12")
+async def test_a_cluster_is_recalled_by_its_id_and_a_root_with_what_no_patrol_placed(mia: Mia) -> None:
+    placed = await lives(mia, "Mia cooked ramen", cluster="Private/Friday dinner")
+    new = await lives(mia, "Mia sang")
+
+    async def recalled_by(cluster: str) -> set[UUID]:
+        rows = await mia.engine.reads.recall_memory(mia.viewer, cluster, moment=Moment())
+        return {row["memory_id"] for row in rows}
+
+    assert await recalled_by(str(cluster_id("mia", "Private/Friday dinner"))) == {placed}
+    assert await recalled_by(str(cluster_id("noah", "Private/Friday dinner"))) == set()
+    assert await recalled_by(str(cluster_id("mia", "Private"))) == await recalled_by("Private") == {new}
+
+
+@pytest.mark.spec_part("C08", "C13", "D01")
+async def test_what_somebody_archived_is_not_dead_but_hidden(mia: Mia) -> None:
+    kept, hidden = [await lives(mia, f"Mia rowed on day {day}", cluster="Private/Lake") for day in range(2)]
+    await archived(mia, hidden)
+
+    found = await mia.engine.reads.search_memory(mia.viewer, "rowed", moment=Moment())
+    of_cluster = await mia.engine.reads.recall_memory(mia.viewer, "Private/Lake", moment=Moment())
+
+    assert [row["memory_id"] for row in found] == [row["memory_id"] for row in of_cluster] == [kept]
+    assert hidden not in (await recalled(mia))[Recall.SEARCH_MEMORY]
 
 
 @pytest.mark.spec("C13")
