@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from uuid import UUID
 
 from mnemolog.domain.errors import InvalidInput
@@ -170,19 +170,20 @@ Start = tuple[datetime, int]
 
 def periods(fact: Fact, place: int, starts: Sequence[Start]) -> tuple[Period, ...]:
     """`starts` are those of all facts that replace others, in order."""
-    own = [_clipped(fact, place, one, starts) for one in fact.validity.said]
-    return _joined([one for one in own if one.valid_to is None or one.valid_from < one.valid_to])
+    said = fact.validity.said
+    clipped = [_clipped(place, one, again, starts) for one, again in zip_longest(said, said[1:])]
+    return _joined([one for one in clipped if one.valid_to is None or one.valid_from < one.valid_to])
 
 
-def _clipped(fact: Fact, place: int, said: Period, starts: Sequence[Start]) -> Period:
-    """The end of a period: its asserted end, or the start of the next value. Of two that begin at the same time, the
-    later in the slot wins.
+def _clipped(place: int, said: Period, again: Period | None, starts: Sequence[Start]) -> Period:
+    """The end of a period: its asserted end, or the start of the next value, which may be the same value `again`.
+
+    Of two that begin at the same time, the later in the slot wins.
     """
     after = bisect_right(starts, (said.valid_from, place))
-    replaced = [start for start, _ in starts[after : after + 1]]
-    again = [one.valid_from for one in fact.validity.said if one.valid_from > said.valid_from]
-    asserted = [] if said.valid_to is None else [said.valid_to]
-    return replace(said, valid_to=min([*replaced, *again, *asserted], default=None))
+    replaced = starts[after][0] if after < len(starts) else None
+    ends = [at for at in (replaced, again.valid_from if again else None, said.valid_to) if at is not None]
+    return Period(said.valid_from, min(ends, default=None))
 
 
 def _joined(periods: Sequence[Period]) -> tuple[Period, ...]:

@@ -112,20 +112,23 @@ class History:
 
 def history(relation_ids: Iterable[UUID], statements: Iterable[Statement], *, timeless: bool) -> History:
     """`timeless`: another value of a single-valued predicate is a correction, whenever it begins."""
-    state = _Slot.empty(relation_ids)
-    found = {id_: _Believed() for id_ in state.known}
-    before: list[Statement] = []
-    same: dict[type[Change], set[int]] = {Asserts: set(), Ends: set()}
-    for one in in_order(statements):
-        after = _after(state, one, before, timeless)
-        if after is state:
-            same.setdefault(type(one.change), set()).add(one.number)
-        for id_ in after.differing(state):
-            found[id_].change(after.known[id_].validity.periods, one.told, shown=id_ not in after.hidden)
-        before.append(one)
-        state = after
+    slot = _Slot(relation_ids, timeless)
+    found = {id_: _Believed() for id_ in slot.known}
+    told = in_order(statements)
+    vain: dict[type[Change], set[int]] = {Asserts: set(), Ends: set()}
+    for place, one in enumerate(told):
+        if isinstance(one.change, Drops):
+            later = _without_dropped(told[: place + 1], slot.known, timeless)
+            altered, slot = later.differing(slot), later
+        else:
+            if not slot.tell(one):
+                vain[type(one.change)].add(one.number)
+            altered = slot.altered()
+        for id_ in altered:
+            found[id_].change(slot.known[id_].validity.periods, one.told, shown=id_ not in slot.hidden)
     beliefs = {id_: Beliefs(id_, tuple(one.known)) for id_, one in found.items()}
-    return History(list(state.known.values()), state.hidden, beliefs, frozenset(same[Asserts]), frozenset(same[Ends]))
+    hidden = frozenset(slot.hidden)
+    return History(list(slot.known.values()), hidden, beliefs, frozenset(vain[Asserts]), frozenset(vain[Ends]))
 
 
 def in_order(statements: Iterable[Statement]) -> list[Statement]:
@@ -144,111 +147,128 @@ def in_order(statements: Iterable[Statement]) -> list[Statement]:
     return [one for one, was in sorted(moved, key=lambda pair: (pair[0].told, pair[0].told != pair[1], pair[0].number))]
 
 
-@dataclass(frozen=True, slots=True)
 class _Slot:
-    """Facts with their periods. A change settles only the facts next to it, as there may be many statements.
+    """Facts with their periods, to which statements are told one after another.
 
-    `places` are those in the slot, and `starts` those of all single-valued facts, in order.
+    There may be many, so that one settles only the facts next to it.
     """
 
-    known: Mapping[UUID, Fact]
-    places: Mapping[UUID, int]
-    starts: Sequence[Start] = ()
-    hidden: frozenset[UUID] = frozenset()
+    def __init__(self, relation_ids: Iterable[UUID], timeless: bool) -> None:
+        self.known = {id_: Fact.new(id_, single=False) for id_ in relation_ids}
+        self.hidden: set[UUID] = set()
+        self._timeless = timeless
+        self._ids = list(self.known)
+        self._places = {id_: place for place, id_ in enumerate(self._ids)}
+        # Of all single-valued facts, in order.
+        self._starts: list[Start] = []
+        # Those with a value, and those of them that end no others.
+        self._stated: set[UUID] = set()
+        self._beside: set[UUID] = set()
+        # What was shown before the last statement of the facts that it concerned.
+        self._before: dict[UUID, tuple[tuple[Period, ...], bool]] = {}
 
-    @classmethod
-    def empty(cls, relation_ids: Iterable[UUID]) -> "_Slot":
-        known = {id_: Fact.new(id_, single=False) for id_ in relation_ids}
-        return cls(known, {id_: place for place, id_ in enumerate(known)})
+    def tell(self, one: Statement) -> bool:
+        """Whether it says something new."""
+        id_ = one.relation_id
+        fact = self.known[id_]
+        match one.change:
+            case Asserts(said, single):
+                return self._assert(fact, said, single=fact.single if single is None else single)
+            case Ends(at, holding):
+                if holding and not any(period.lasts_beyond(at) for period in fact.validity.periods):
+                    return False
+                try:
+                    self._say(facts.ended([fact], fact, at)[0])
+                except InvalidInput:
+                    return False  # It was not known to hold before then.
+            case Retires():
+                self._say(fact.says(()))
+            case Withdraws():
+                self._say(fact.says(()))
+                self._show(id_, shown=False)
+            case Shows(shown):
+                self._show(id_, shown=shown)
+        return True
 
-    def saying(self, *changed: Fact) -> "_Slot":
-        """With other statements of some facts."""
-        known = {**self.known, **{one.relation_id: one for one in changed}}
-        starts, moved = list(self.starts), list[Start]()
-        for one in changed:
-            was, now = (self._starts_of(fact) for fact in (self.known[one.relation_id], one))
-            for start in was - now:
-                del starts[bisect_left(starts, start)]
-            for start in now - was:
-                insort(starts, start)
-            moved += was ^ now
-        ids = list(known)
-        before = (place for start in moved if (place := bisect_left(starts, start) - 1) >= 0)
-        beside = {one.relation_id for one in changed} | {ids[starts[place][1]] for place in before}
-        for id_ in known if self._mixed(known) else beside:
-            fact = known[id_]
-            periods = facts.periods(fact, self.places[id_], starts)
-            known[id_] = replace(fact, validity=replace(fact.validity, periods=periods))
-        return replace(self, known=known, starts=starts)
-
-    def showing(self, relation_id: UUID, *, shown: bool) -> "_Slot":
-        one = frozenset({relation_id})
-        return replace(self, hidden=self.hidden - one if shown else self.hidden | one)
-
-    def beginning(self, at: datetime) -> Sequence[Fact]:
-        """The facts with a value from then on."""
-        if self._mixed(self.known):
-            return [one for one in self.known.values() if any(said.valid_from == at for said in one.validity.said)]
-        ids, first = list(self.known), bisect_left(self.starts, (at, 0))
-        same = takewhile(lambda start: start[0] == at, self.starts[first:])
-        return [self.known[ids[place]] for _, place in same]
+    def altered(self) -> Sequence[UUID]:
+        """The facts that hold at other times since the last statement, or were hidden or shown by it."""
+        found = [id_ for id_, before in self._before.items() if before != self._seen(id_)]
+        self._before.clear()
+        return found
 
     def differing(self, before: "_Slot") -> Sequence[UUID]:
-        """The facts that hold at other times than before, or were hidden or shown."""
-        if self is before:
-            return []
-        pairs = ((id_, fact, before.known[id_]) for id_, fact in self.known.items())
-        other = {id_ for id_, fact, was in pairs if fact is not was and fact.validity.periods != was.validity.periods}
-        return [id_ for id_ in self.known if id_ in other or (id_ in self.hidden) != (id_ in before.hidden)]
+        """The facts that hold at other times than in another slot, or are hidden or shown."""
+        return [id_ for id_ in self.known if self._seen(id_) != before._seen(id_)]
+
+    def _seen(self, relation_id: UUID) -> tuple[tuple[Period, ...], bool]:
+        return self.known[relation_id].validity.periods, relation_id in self.hidden
+
+    def _assert(self, fact: Fact, said: Said, *, single: bool) -> bool:
+        id_ = fact.relation_id
+        if id_ in self.hidden:
+            fact = Fact.new(id_, single=single)
+        elif facts.repeats(fact, said):
+            return False
+        elif self._timeless and single:
+            wrong = facts.wrong([self.known[one] for one in self._stated], said, self.hidden | {id_})
+            starts = [one.validity.said[0].valid_from for one in wrong]
+            said = replace(said, since=min([said.since, *starts]))
+            self._say(*(one.says(()) for one in wrong))
+        added = replace(fact, single=single).says([*facts.but(fact, said.since), Period(said.since, said.until)])
+        others = (one for one in self._beginning(said.since) if one.relation_id != id_) if single else ()
+        self._say(added, *(one.says(facts.but(one, said.since)) for one in others))
+        self._show(id_, shown=True)
+        return True
+
+    def _say(self, *changed: Fact) -> None:
+        """Take other statements of some facts."""
+        moved = list[Start]()
+        for one in changed:
+            was, now = self._starts_of(self.known[one.relation_id]), self._starts_of(one)
+            for start in was - now:
+                del self._starts[bisect_left(self._starts, start)]
+            for start in now - was:
+                insort(self._starts, start)
+            moved += was ^ now
+            self._note(one.relation_id)
+            self.known[one.relation_id] = one
+            self._keep(self._stated, one.relation_id, bool(one.validity.said))
+            self._keep(self._beside, one.relation_id, bool(one.validity.said) and not one.single)
+        before = (place for start in moved if (place := bisect_left(self._starts, start) - 1) >= 0)
+        next_to = {one.relation_id for one in changed} | {self._ids[self._starts[place][1]] for place in before}
+        for id_ in self._ids if self._is_mixed() else next_to:
+            fact = self.known[id_]
+            periods = facts.periods(fact, self._places[id_], self._starts)
+            if periods != fact.validity.periods:
+                self._note(id_)
+                self.known[id_] = replace(fact, validity=replace(fact.validity, periods=periods))
+
+    def _show(self, relation_id: UUID, *, shown: bool) -> None:
+        self._note(relation_id)
+        self._keep(self.hidden, relation_id, not shown)
+
+    def _note(self, relation_id: UUID) -> None:
+        self._before.setdefault(relation_id, self._seen(relation_id))
+
+    def _beginning(self, at: datetime) -> Sequence[Fact]:
+        """The facts with a value from then on."""
+        if self._is_mixed():
+            return [one for one in self.known.values() if any(said.valid_from == at for said in one.validity.said)]
+        first = bisect_left(self._starts, (at, 0))
+        same = takewhile(lambda start: start[0] == at, self._starts[first:])
+        return [self.known[self._ids[place]] for _, place in same]
+
+    def _is_mixed(self) -> bool:
+        """Whether single-valued facts end others that are not: the predicate was configured otherwise."""
+        return len(self.known) > 1 and bool(self._beside)
 
     def _starts_of(self, fact: Fact) -> set[Start]:
-        place = self.places[fact.relation_id]
+        place = self._places[fact.relation_id]
         return {(one.valid_from, place) for one in fact.validity.said} if fact.single else set()
 
     @staticmethod
-    def _mixed(known: Mapping[UUID, Fact]) -> bool:
-        """Whether single-valued facts end others that are not: the predicate was configured otherwise."""
-        return len(known) > 1 and any(not one.single and one.validity.said for one in known.values())
-
-
-def _after(slot: _Slot, one: Statement, before: Sequence[Statement], timeless: bool) -> _Slot:
-    """The same slot if it says nothing new."""
-    id_ = one.relation_id
-    fact = slot.known[id_]
-    match one.change:
-        case Asserts(said, single):
-            return _asserted(slot, fact, said, single=fact.single if single is None else single, timeless=timeless)
-        case Ends(at, holding):
-            if holding and not any(period.lasts_beyond(at) for period in fact.validity.periods):
-                return slot
-            try:
-                return slot.saying(facts.ended([fact], fact, at)[0])
-            except InvalidInput:
-                return slot  # It was not known to hold before then.
-        case Retires():
-            return slot.saying(fact.says(()))
-        case Withdraws():
-            return slot.saying(fact.says(())).showing(id_, shown=False)
-        case Shows(shown):
-            return slot.showing(id_, shown=shown)
-        case Drops():
-            return _without_dropped([*before, one], slot.known, timeless)
-
-
-def _asserted(slot: _Slot, fact: Fact, said: Said, *, single: bool, timeless: bool) -> _Slot:
-    id_ = fact.relation_id
-    if id_ in slot.hidden:
-        fact = Fact.new(id_, single=single)
-    elif facts.repeats(fact, said):
-        return slot
-    elif timeless and single:
-        wrong = facts.wrong(list(slot.known.values()), said, slot.hidden | {id_})
-        starts = [one.validity.said[0].valid_from for one in wrong]
-        said = replace(said, since=min([said.since, *starts]))
-        slot = slot.saying(*(one.says(()) for one in wrong))
-    added = replace(fact, single=single).says([*facts.but(fact, said.since), Period(said.since, said.until)])
-    others = (one for one in slot.beginning(said.since) if one.relation_id != id_) if single else ()
-    return slot.saying(added, *(one.says(facts.but(one, said.since)) for one in others)).showing(id_, shown=True)
+    def _keep(ids: set[UUID], relation_id: UUID, kept: bool) -> None:
+        (ids.add if kept else ids.discard)(relation_id)
 
 
 def _without_dropped(told: Sequence[Statement], relation_ids: Iterable[UUID], timeless: bool) -> _Slot:
@@ -257,10 +277,11 @@ def _without_dropped(told: Sequence[Statement], relation_ids: Iterable[UUID], ti
     for one in reversed(told):
         if isinstance(one.change, Drops) and one.event_id not in dropped:
             dropped.add(one.change.event_id)
-    slot = _Slot.empty(relation_ids)
+    slot = _Slot(relation_ids, timeless)
     for one in told:
         if one.event_id not in dropped and not isinstance(one.change, Drops):
-            slot = _after(slot, one, (), timeless)
+            slot.tell(one)
+    slot.altered()
     return slot
 
 
@@ -276,7 +297,7 @@ class _Believed:
         spans = [(one.valid_from, one.valid_to) for one in periods]
         self.learned = {start: self.learned.get(start, told) for start, _ in spans}
         open_ = {(one.valid_from, one.valid_to) for one in self.known if one.known_to is None}
-        held = spans if shown else []
+        held = dict.fromkeys(spans) if shown else {}
         self.known = [
             replace(one, known_to=told) if one.known_to is None and (one.valid_from, one.valid_to) not in held else one
             for one in self.known

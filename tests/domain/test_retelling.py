@@ -12,6 +12,7 @@ from mnemolog.domain import facts
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.facts import Fact, Period, Said, Slot
 from mnemolog.domain.retelling import Asserts, Change, Drops, Ends, History, Retires, Shows, Statement, history
+from tests.testkit.calls import calls
 
 CITIES = [UUID(int=1), UUID(int=2), UUID(int=3)]
 YEAR_0 = datetime(2000, 1, 1, tzinfo=UTC)
@@ -156,3 +157,17 @@ def test_another_value_of_what_is_timeless_holds_in_the_place_of_the_former() ->
     found = history(CITIES, told(changes), timeless=True)
 
     assert [[one.valid_from for one in fact.validity.periods] for fact in found.slot] == [[], [year(2)], []]
+
+
+def test_the_work_grows_with_the_statements() -> None:
+    work = []
+    for size in (100, 200):
+        values = [UUID(int=1 + at) for at in range(size)]
+        told = [
+            Statement(id_, year(at), at, UUID(int=at), Asserts(said(at, None), single=True))
+            for at, id_ in enumerate(values)
+        ]
+        with calls() as counted:
+            history(values, told, timeless=False)
+        work.append(counted.total())
+    assert work[1] < 2.3 * work[0]

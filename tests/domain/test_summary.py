@@ -2,10 +2,6 @@
 
 import json
 import re
-import sys
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -42,6 +38,7 @@ from mnemolog.domain.summary import (
 )
 from mnemolog.domain.text import normalize_name
 from mnemolog.domain.turn import Role
+from tests.testkit.calls import calls
 
 AT = datetime(2026, 5, 1, tzinfo=UTC)
 
@@ -236,23 +233,6 @@ def test_a_session_of_twice_as_many_messages_takes_twice_as_many_steps() -> None
         return counted.total()
 
     assert steps(1600) < 2.5 * steps(800)
-
-
-@contextmanager
-def calls() -> Iterator[Counter[str]]:
-    """Counts the calls of functions, those of Python's own included."""
-    counted = Counter[str]()
-
-    def count(frame: object, event: str, called: object) -> None:
-        if event in ("call", "c_call"):
-            counted[event] += 1
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        yield counted
-    finally:
-        sys.setprofile(before)
 
 
 KINDS = st.sampled_from(SummaryKind)

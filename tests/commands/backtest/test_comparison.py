@@ -1,10 +1,8 @@
 """What another policy would decide over a recorded life, and what readers would see (X06)."""
 
-import sys
 from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
-from types import FrameType
 from typing import Any
 
 from mnemolog.commands.backtest.comparison import Comparison
@@ -22,6 +20,7 @@ from mnemolog.domain.profile import BENIGN, SENSITIVE, ProfilePolicy
 from mnemolog.domain.pronouns import Forms, Pronouns
 from mnemolog.domain.segmentation import SegmentationPolicy
 from tests.commands.backtest.life import Life
+from tests.testkit.calls import calls
 
 BUILT_IN = Policy()
 APART = replace(BUILT_IN, bands=Bands(1.0, 1.0, 1.0))
@@ -282,25 +281,9 @@ def test_minds_stay_untested() -> None:
     assert (done.differences, done.shadow, done.unfollowed) == ([], [], [])
 
 
-def calls_of(life: Life, policy: Policy) -> int:
-    """How many functions a comparison calls."""
-    calls = 0
-
-    def count(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal calls
-        calls += event == "call"
-
-    sys.setprofile(count)
-    try:
-        life.compared(policy)
-    finally:
-        sys.setprofile(None)
-    return calls
-
-
 def test_the_work_grows_with_the_stream() -> None:
     strict = with_categories(categories=SYSTEM_CATEGORIES - {"tasks"})
-    calls = []
+    work = []
     for size in (50, 100):
         life = Life()
         for number in range(size):
@@ -310,8 +293,10 @@ def test_the_work_grows_with_the_stream() -> None:
             life.tells(text=sha256(str(number).encode()).hexdigest(), category="tasks")
         rules = [Predicate(f"saw_{number}", single=True) for number in range(size)]
         policy = replace(strict, predicates=PredicatePolicy.of(rules), segmentation=SegmentationPolicy(gap_hours=1))
-        calls.append(calls_of(life, replace(policy, bands=Bands(1.0, 1.0, 1.0))))
-    assert calls[1] < 2.2 * calls[0]
+        with calls() as counted:
+            life.compared(replace(policy, bands=Bands(1.0, 1.0, 1.0)))
+        work.append(counted.total())
+    assert work[1] < 2.2 * work[0]
 
 
 def test_silence_is_that_of_the_time_of_the_comparison() -> None:
