@@ -9,7 +9,7 @@ from mnemolog.domain.extraction.corrections import contrasted, correction
 from mnemolog.domain.extraction.denials import denials
 from mnemolog.domain.extraction.figures import COST
 from mnemolog.domain.extraction.times import LASTING, MONTH, POINT, is_time
-from mnemolog.domain.extraction.vocabulary import DIETS, ONE_OF, PARENTS, PETS, ROLE_WORDS, SOME_OF
+from mnemolog.domain.extraction.vocabulary import AGES, DIETS, ONE_OF, PARENTS, PETS, ROLE_WORDS, SOME_OF
 from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import NOT_A_TITLE
 
@@ -60,7 +60,11 @@ def clauses(text: str) -> Iterator[Clause]:
         stated, denied = denials(stated)
         if not sentence.endswith("?"):
             yield from (Clause(one.strip(), before=sentences[:place], denies=True) for one in denied)
+        stated = _ABOUT_ME.sub(_of_me, _NOTHING_BUT.sub("allergic to", stated))
         stated = _completed(stated, sentences[:place])
+        if _KIDS.match(stated):
+            stated = _AGE_OF_KID.sub("", stated)
+            stated = stated if _OWN_KIDS.match(stated) else f"my {stated[0].lower()}{stated[1:]}"
         stated = _BARE_ROLE.sub("my ", _NEW_ROLE.sub("my new ", _KIN.sub(r"my \1\2", stated)))
         stated = _WISHED.sub("call me ", _SO_I_GUESS.sub(r", I'm \1", _HEDGED.sub("I'm ", stated)))
         stated = _TOLD_TO_STOP.sub("I stopped ", _DIAGNOSED.sub(r"\g<fact> after all", stated))
@@ -189,6 +193,11 @@ def _in_present(clause: str) -> str:
     return _PERFECT.sub(lambda found: f" {_PRESENT[found['verb'].lower()][found['third'] is not None]}", clause)
 
 
+def _of_me(found: re.Match[str]) -> str:
+    """What follows "Things you should know about me:" without it."""
+    return "I'm " if _BEING.match(found.string, found.end()) else ""
+
+
 def _completed(sentence: str, before: Sequence[str]) -> str:
     """A sentence without its subject, as people write of themselves: "Moved to Lisbon last week".
 
@@ -309,6 +318,24 @@ _QUOTED = lazy_compile(
 # "Theo (6) and Ada (3)"
 _IN_LAW = lazy_compile(r"(?<=er) in law\b|(?<=son) in law\b", re.IGNORECASE)
 _AGE = lazy_compile(r"(?<=[^\W\d_]) \((?:aged? )?\d{1,2}(?: (?:years?|months?|weeks?))?(?: old)?\)")
+# What announces who somebody is, before a colon.
+_ABOUT_ME = lazy_compile(
+    r"^(?:(?:some|a few|the|a couple of|important|basic|quick|main) )*(?:(?:things?|facts?|stuff|info|information|basics|details) )?"
+    r"(?:(?:(?:that )?you|to) (?:should |need to |ought to |must )?know )?about (?:me|myself|us): ",
+    re.IGNORECASE,
+)
+_NOTHING_BUT = lazy_compile(
+    r"\bnot allergic to anything(?: else)? (?:but|except(?: for)?|other than|apart from)\b", re.IGNORECASE
+)
+# "Our kids are Eve, she's 11, and Sam, who's seven"
+_KIDS = lazy_compile(
+    r"^(?:(?:my|our) )?(?:two |three |four )?(?:kids|children|sons|daughters|boys|girls) are (?-i:[A-Z])", re.IGNORECASE
+)
+_OWN_KIDS = lazy_compile(r"(?:my|our)\b", re.IGNORECASE)
+_AGE_OF_KID = lazy_compile(
+    rf",? (?:who(?:'s| is)|(?:s?he)(?:'s| is)|aged) (?:\d{{1,2}}|{'|'.join(AGES)})(?: and a half)?(?: (?:now|already))?(?=$|[,.!;]| and\b)",
+    re.IGNORECASE,
+)
 _OFFSPRING = r"(?:two|three|four|five) (?:boys|girls|kids|children|sons|daughters)(?:,|:| called| named) (?-i:[A-Z])[\w-]+\b(?!')"
 _END = lazy_compile(NOT_A_TITLE + r"(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
 # A gerund with a verb after it is itself the subject: "Moving to Lisbon was hard".
@@ -339,7 +366,7 @@ _MOVED = lazy_compile(
 )
 _PLANNED = lazy_compile(
     r"(?!\w+s (?:wedding|graduation|operation|surgery)\b)"  # "Anas wedding" is hers.
-    r"(?:(?!(?:the|my|our|his|her|their|your|this|that|new|first|second|next|last)\b)[a-z]{3,} )?(?:wedding|interview|exam|operation|surgery|flight|driving test|graduation)"
+    r"(?:(?!(?:the|my|our|his|her|their|your|this|that|new|first|second|next|last)\b)[a-z]{3,} )?(?:wedding|interview|exam|operation|surgery|flight|driving test|graduation|funeral)"
     r"(?=(?:'s| is| will be| has| got| was)?(?: been| going to be)? (?:on|now|(?P<moved>moved|postponed|pushed|put back|shifted|extended|changed|delayed|rescheduled|cancell?ed|off))\b)",
     re.IGNORECASE,
 )
@@ -367,7 +394,7 @@ _JOINT = lazy_compile(
     r"|,? (?:and |so )?(?:it )?(?:turns|turned) out (?:that )?(?=(?:I|i)(?:'m| am) (?!not\b|no longer\b))"
     r"|, (?=(?:I|i|we|my|she|he|they)\b(?!(?:'s| is) (?:called|named)\b))|, (?=(?:the|our) (?:wedding|race|operation|surgery|funeral|exam|interview)\b)"
     r"|,? (?:and|so) (?=(?:[A-Z][\w'-]+ ){1,2}(?:isn't|is not|is no longer) my\b)|(?:,(?: and| so| but)?| and| so| but) (?=(?:[A-Z][\w'-]+ ){1,2}is (?:now my|my new|my \w+ now)\b)|,(?: and)? (?=(?:[A-Z][\w'-]+ ){1,2}(?:(?:is|will) )?tak(?:es?|ing) over as (?:my|our)\b)|,? and (?=(?:now )?(?:she|he)\b)|,(?: and)? (?=(?:[A-Z][\w'-]+ ){1,4}is (?:now )?my favou?rite\b)|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
-    r"|, (?=(?:live|work) (?:in|at|for|as)\b)|,? (?:and|but) (?=now (?:works|lives) (?:at|in|for)\b)|,? and (?:then )?(?=(?:to )?(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)? (?:on|from) (?:the )?\d)"
+    r"|: (?=(?:(?:my|our) \w+(?: [A-Z][\w-]+)?|[A-Z][\w-]+)(?:'s| is) allergic to\b)|, (?=(?:live|work) (?:in|at|for|as)\b)|,? (?:and|but) (?=now (?:works|lives) (?:at|in|for)\b)|,? and (?:then )?(?=(?:to )?(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)? (?:on|from) (?:the )?\d)"
     r"|(?:,|,? (?:and|but)) (?=(?:(?:allergic|married|engaged) to|based in|studying|living in)\b)"
     r"|, (?=(?:(?:my|the) )?(?:doctor|doc|gp|consultant)(?:'s| has)? (?:just )?(?:stopped|took|taken|put|raised|lowered|cut|switched|changed)\b)"
     rf"|,? and (?=an? (?:{PETS}|{SOME_OF})(?:,| called| named) (?-i:[A-Z]))|, (?={_OFFSPRING}|new job (?:at|with) |new (?:{ROLE_WORDS} )?(?:{ONE_OF})\b)"
@@ -377,12 +404,13 @@ _JOINT = lazy_compile(
 _ASIDE = lazy_compile(
     r",? (?:let's see (?:if|how (?:long|well)) (?:it|that|this) (?:lasts|goes|works(?: out)?|sticks)|in case (?:you're|you are|you were) wondering"
     r"|if you must know|if you're curious|if that (?:helps|matters)|if (?:you|anyone|anybody)(?: ever)? needs?(?: it| me| to (?:call|reach|ring) me)?|believe it or not)(?=\W*$)"
+    r"|,? which (?:[\w']+ ){1,2}(?:says?|thinks?|reckons?) (?:is|was|are)\b[^.!?,;]*(?=\W*$)"
     r"|, would you believe(?: it)?(?=\W*$|, )",
     re.IGNORECASE,
 )
 # A second sentence, which has a subject of its own and does not take back the first.
 _SECOND = lazy_compile(
-    r",? (?:and|but|so|though|although) (?=(?:I|i|we|he|she|they|nobody|my \w+)\b)"
+    r",? (?:and|but|so|though|although) (?=(?:I|i|we|he|she|they|nobody|my \w+|the (?:landlord|landlady|bank|council|boss|school|doctor|owner))\b)"
     r"(?!.*\b(?:true|kidding|joking|lying|wish|wished|not)\b)(?!(?:(?!\bwants? to\b).)*\b(?:it|that|this)\b)"
 )
 # What somebody may, would or wants to do, as opposed to what is only imagined.

@@ -108,7 +108,9 @@ def extract(
         if moved_on:
             clause = replace(clause, text=moved_on[0])
         elif not _names_a_pet(clause):
-            clause = replace(clause, text=named(clause.text, (*sentences_before, *clause.before)))
+            clause = replace(
+                clause, text=_ELDER.sub(_of_elder, named(clause.text, (*sentences_before, *clause.before)))
+            )
         stated = dated(clause.text, at)
         said_before = " ".join((previous, *clause.before))
         made = [
@@ -128,6 +130,8 @@ def extract(
             *_swapped_it(clause, stated, at),
             *_on_now(clause, stated, last, text, previous),
         ]
+        if _SERVICE.search(clause.before[-1] if clause.before else ""):
+            made = [one for one in made if not one.rule.startswith(f"{EXTRACTOR}/moved")]
         for one in made or (_continued(clause, last, at, same_message=bool(found)) if last else ()):
             if clause.denies:
                 if one.action is not Action.STATE:
@@ -144,6 +148,8 @@ def extract(
                 continue
             if _is_doubtful(one, text):
                 continue
+            if one.rule.startswith(f"{EXTRACTOR}/join") and one.known and _OF_SCHOOL.search(text):
+                one = replace(one, predicate="studies_at", single=True) if one.predicate == WORKS_AT else one
             if moved_on and one.predicate == WORKS_AT:
                 one = replace(one, replaces=moved_on[1])
             if valid(one, at) and not any(replace(each, rule=one.rule) == one for each in found):
@@ -434,6 +440,11 @@ def _renamed(clause: Clause, stated: Dated, text: str, at: datetime) -> Sequence
     return [replace(one, rule=f"{EXTRACTOR}/renamed-myself") for one in called(Said(found, stated, at))]
 
 
+def _of_elder(found: re.Match[str]) -> str:
+    """What an aunt or uncle is to the author, who calls them so: "Aunt Pat died"."""
+    return "my uncle" if found["elder"].lower() == "uncle" else "my aunt"
+
+
 def _names_a_pet(clause: Clause) -> bool:
     """Whether "she" is the animal of which the sentence before tells, and not its owner."""
     return bool(_GOT_A_PET.search(_before(clause)) and SO_CALLED.match(clause.text))
@@ -455,10 +466,26 @@ def _is_doubtful(one: Candidate, text: str) -> bool:
         return True
     if one.rule.startswith(f"{EXTRACTOR}/let-me-go") and _HELD.search(text):
         return True
+    if one.rule.startswith(f"{EXTRACTOR}/{_TO_A_BANK}"):
+        return _OF_BANK.search(text) is None
     joined = one.rule.startswith(f"{EXTRACTOR}/join") and _CLUB.search(one.object or "")
     return bool(joined) and _AT_WORK.search(text) is None
 
 
+_OF_SCHOOL = lazy_compile(
+    r"\b(?:(?:back|off|going|goes|starts?|started)(?: at| to)? (?:big |primary |secondary |high )?school|school uniform"
+    r"|first day (?:at|of) (?:\w+ )?school|homework|half[- ]term|years? (?:7|seven)|reception class)\b(?!.*\b(?:teach\w*|job|works?)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+_ELDER = lazy_compile(r"^(?P<elder>uncle|aunt(?:ie|y)?)(?= (?-i:[A-Z]))", re.IGNORECASE)
+# What one has from a company to which one may move.
+_SERVICE = lazy_compile(
+    r"\b(?:broadband|tariff|(?:energy|gas|electricity) (?:supplier|bill)|supplier|insurer|(?:current|bank) account|overdraft"
+    r"|(?:my|our|the) (?:bank|branch)|phone contract|no signal)\b[^.!?]*$",
+    re.IGNORECASE,
+)
+_TO_A_BANK = "nationwide"
+_OF_BANK = lazy_compile(r"\b(?:banks?|banking|branch|accounts?|overdraft|savings|direct debits?)\b", re.IGNORECASE)
 _FOR_A_WHILE = lazy_compile(
     r"\b(?:while (?:we|i)\b|whilst\b|until\b|till (?:we|i|monday|sunday)\b|for (?:the|a few|two|three) (?:week|weekend|days?|night|weeks)\b"
     r"|look(?:ing)? after\b|overnight\b|(?:dog|cat|pet)[- ]?sit\w*|our holidays?\b|back (?:on|next|in) )",

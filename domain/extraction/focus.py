@@ -17,6 +17,8 @@ _MENTION = form(
 # What follows a word that begins a sentence and is a name.
 _OF_NAME = lazy_compile(rf"'s\b|,| (?:and|&|is|was|has|had|just|now|still|also|{VERBS})\b")
 _PARENTS = frozenset(PARENTS.split("|"))
+_TITLED = lazy_compile(r"(?:Dr|Prof|Mrs?|Ms)\b")
+_SIR, _MADAM = lazy_compile(r"Mr\b"), lazy_compile(r"(?:Mrs|Ms)\b")
 _WOMAN = lazy_compile(r"mother|mum|mom|mam|sister|wife|daughter|aunt|niece|girl|gran|nan|fiancee|landlady")
 _MAN = lazy_compile(r"father|dad|brother|husband|son\b|uncle|nephew|boy|grandpa|fiance\b|landlord")
 
@@ -48,8 +50,18 @@ def _persons(sentence: str, other: re.Pattern[str]) -> Iterator[str]:
         elif one["other"] and one["other"].lower() in _PARENTS:
             if not other.search(one["other"].lower()):
                 yield f"my {one['other'].lower()}"
-        elif one["other"] and not one["tie"] and (one.start() or _OF_NAME.match(sentence, one.end())):
+        elif one["other"] and not one["tie"] and _is_somebody(one, sentence) and not _title(other).match(one["other"]):
             yield one["other"]
+
+
+def _is_somebody(mention: re.Match[str], sentence: str) -> bool:
+    """Whether a word in capitals is a name: the first of a sentence may be any other."""
+    titled = _TITLED.match(mention["other"]) is not None
+    return mention.start() > 0 or titled or _OF_NAME.match(sentence, mention.end()) is not None
+
+
+def _title(sex: re.Pattern[str]) -> re.Pattern[str]:
+    return _SIR if sex is _MAN else _MADAM
 
 
 def role_of(before: Sequence[str]) -> str:

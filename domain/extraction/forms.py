@@ -81,6 +81,7 @@ from mnemolog.domain.extraction.makers import (
     starts_at,
     studied,
     studies_instead,
+    succeeds,
     switched,
     takes_over,
     titled,
@@ -134,7 +135,7 @@ from mnemolog.domain.extraction.others import (
     wed_to_partner,
 )
 from mnemolog.domain.extraction.rule import PERSON_NAME, Rule, form, named, rule
-from mnemolog.domain.extraction.vocabulary import AGES, SEVERAL, SUBJECTS, VERBS
+from mnemolog.domain.extraction.vocabulary import AGES, BANKS, SEVERAL, SUBJECTS, VERBS
 from mnemolog.domain.lazy_regex import compile_lazy
 
 _EVENT = (
@@ -156,7 +157,7 @@ _NEW = r"(?:{I} (?:have|got) )?(?:an? )?new"
 _CHANGED = r"{I} (?:changed|switched|updated) my"
 _INTO = r"(?: to|:|,? (?:it's|its|it is))(?: now)?"
 _PARTED = r"(?:split up|split|separated|broke up|broken up|divorced|(?:are )?no longer together|(?:(?:are )?not|aren't) together any ?more|(?:got|are) (?:divorced|separated)|(?:are )?(?:separating|splitting up|divorcing|getting (?:a )?divorced?)|(?:have )?called it quits|are (?:over|finished|done|history))"
-_GONE = r"(?=$|[,.!;:(]| (?:and|but|because|so|of|from|after|peacefully|suddenly|unexpectedly|in (?:his|her|their) sleep|in the night|overnight|last|yesterday|by text|by phone|this|while|surrounded|at (?:home|the age|age))\b)"
+_GONE = r"(?=$|[,.!;:(]| (?:and|but|because|so|of|from|after|peacefully|suddenly|unexpectedly|in (?:his|her|their) sleep|in the night|overnight|last|yesterday|by text|by phone|this|while|surrounded|at (?:home|the age|age|teatime|lunchtime|dinnertime|noon|midnight|dawn|about|around|\d{1,2}))\b)"
 _AGE = rf"(?P<value>\d{{1,2}}|{'|'.join(AGES)})"
 _FORM_OF_SCHOOL = (
     r"(?:reception|kindergarten|preschool|nursery|sixth form|(?:her|his|their) (?:first|second|third|final|last) year"
@@ -195,7 +196,7 @@ DATES: tuple[Rule, ...] = named(
     # What something costs, and the numbers under which somebody is reached.
     rule("rent|mortgage|salary|wage|pension|rate|charge|tax|money|insurance|bill|member|fee|tuition|subscr|childcare|deduct", rf"(?:my|our)(?: (?:new|current|monthly|weekly))* (?P<what>{COST})(?: here| there| at (?:the )?(?-i:[A-Z])[\w'-]+)?{_COSTS} {MONEY}", cost),
     rule("put|rais|increas|lower|cut|drop|upp|bump", rf"(?:{{I}}|they|(?:(?:the|my|our) )?(?:landlord|landlady)|{{OTHER}})(?: has| have|'ve|'s| is| are| had to)?(?: just| finally)* (?:put|putting|rais(?:ed?|ing)|increas(?:ed?|ing)|lower(?:ed|ing)?|cut|dropped|upped|bumped) (?:my|our|the) (?P<what>{COST})(?: up| down)?(?: from [^,;]{{2,20}}?)?(?: to|,? (?:so |and )?(?:it's|it is)(?: now)?) {MONEY}", cost),
-    rule("earn|make", rf"i(?: now)? (?:earn|make(?= (?:about |around )?(?:[£$€]|\d[\d,.]*(?:k\b| ?{CURRENCY}| ?{PER}))))(?: about| around)? (?P<value>[£$€]? ?(?:\d{{1,3}}(?:,\d{{3}})+|\d{{4,6}}|\d{{2,3}}k)(?: ?{CURRENCY})?(?: ?{PER})?)(?=$|[,.](?!\d)|[!;]| (?:now|before|after|gross|net|and|but|plus|at|as)\b)", earned),
+    rule("earn|make", rf"i(?: now)? (?:earn|make(?= (?:about |around )?(?:[£$€]|\d[\d,.]*(?:k\b| ?{CURRENCY}| ?{PER}))))(?: about| around)? (?P<value>[£$€]? ?(?:\d{{1,3}}(?:,\d{{3}})+|\d{{4,6}}|\d{{2,3}}(?:k| grand))(?: ?{CURRENCY})?(?: ?{PER})?)(?=$|[,.](?!\d)|[!;]| (?:now|before|after|gross|net|and|but|plus|at|as)\b)", earned),
     rule("m on |am on |me on ", rf"(?:{{AM}}(?: now)?|(?:they|they've|they have)(?: just)? put me) on(?: about| around)? (?P<value>(?:[£$€] ?\d{{2,3}}(?:,\d{{3}}|k)|(?:[2-9]\d|1\d\d)k)(?: ?{PER})?)(?=$|[,.](?!\d)|[!;]| (?:now|before|after|gross|net|and|but|plus|at|as)\b)", earned),
     rule("pay", rf"my(?: (?:new|basic|base|gross|net|take-home|current))* pay{_COSTS} {MONEY}", earned),
     rule("raise|rise", rf"(?:{{I}}|(?:they|(?:my|the) (?:boss|company))(?: have| has|'ve|'s)?(?: just| finally)? (?:gave|given) me|{{I}} (?:had|been|was) given)(?: just| finally)?(?: (?:got|had|given|been given))? (?:a|my|the|another)(?: [a-z-]+)? (?:raise|(?:pay )?rise)(?:,? (?:to|so|and)|,| -)?(?: (?:it's|it is|i'm|i am|i make|i earn|now|up to|on))* {MONEY}", raised),
@@ -251,7 +252,7 @@ AND_TO = form(rf"(?:(?:and|then|also) )*to {{NAME}}(?: for [\w ]{{2,20}}?)? (?:o
 AND_THERE = form(rf"(?:and |then |also )*{{NAME}}(?: for [\w ]{{2,20}}?)? (?:on|from) (?P<when>{times.POINT})(?=$|[,.!;])")
 GOT_ONE = form(r"(?:(?:so|well|and|hey|hi|guess what|big news|btw|oh)[,.!]* )*(?:(?:i|we)(?:'ve| have)?(?: just| finally| also)? )?(?:got|adopted|have|rescued|bought|found|hired) (?:an?|another)(?: (?!friend)[a-z-]+){0,2}? {ONE}(?: (?:too|as well|from [\w ]{3,25}))?[\s.!,]*$")
 SO_CALLED = form(r"(?:(?:he|she|it|they)(?:'s| is| are) (?:called|named)|(?:his|her|its|their) name(?:'s| is)) {OTHER}(?=$|[,.!;]| (?:and|from|who)\b)")
-IT_IS = form(r"(?:.*(?:[,:]|\band|\bso|\bbut) )?(?:now )?(?:it(?:'s| is)|i(?:'m| am) with(?= (?:now )?(?-i:Dr|Prof)\b))(?: now)? {OTHER}(?: now)?(?:, not [^,]+)?$")
+IT_IS = form(r"(?:.*(?:[,:]|\band|\bso|\bbut) )?(?:now )?(?:it(?:'s| is)|i(?:'m| am) with(?= (?:now )?(?-i:Dr|Prof)\b))(?: now)? {OTHER}(?: now)?(?:, (?:not [^,]+|{NAME}(?:'s| is| has)(?: \w+ly)? (?:retired|left|gone|moved|leaving|retiring)[^,]*))?$")
 I_AM = form(r"(?:.*[,;:] (?:so |and )?|(?:since|after) (?:the|my|our) [a-z]{4,20},? )?(?:i(?:'m| am)|i go by|it(?:'s| is)|that(?:'s| is))(?: (?:now|officially|legally))* {FULL_NAME}(?: (?:now|again|these days|from now on|today))*(?=$|[,.!;])")
 TRIP_GOES = form(r"(?:the|our|my)(?: next)? (?:trip|holiday|vacation|journey|flight|honeymoon|getaway|cruise)(?: (?:actually|really|now))*(?: goes| is going| leads| will go| is| was| will be)(?: (?:actually|really|going))*(?: (?:to|in))? {NAME}(?:,? \(?(?:and )?not(?: (?:to|in))? {FORMER}\)?)?{END}")
 FLIES_TO = form(r"(?:{AM} (?:going|flying|travelling|traveling|off|heading)|(?:i|we) (?:go|fly|travel)) to {NAME}{STOP}")
@@ -264,7 +265,7 @@ RULES: tuple[Rule, ...] = named(
     rule("move to", r"(?:the|our|my) move to {NAME}(?:'s off| (?:is off|fell through|has fallen through|isn't happening|is not happening))(?=$|[,.!;]| (?:after all|now|any ?more|because|so|and)\b)", not_moving),
     rule("not", r"{AM} (?:not|no longer) (?:going to move|moving|relocating)(?: (?:over|back|down|up|out))? to {NAME}(?: (?:after all|any ?more|any longer))?{END}", not_moving),
     rule("will|'ll", r"(?:i|we)(?:'ll| will) (?:move|be moving|relocate) to {PLACE}{NAME}{END}", moving),
-    rule("moved|relocated", r"{I} (?:moved|relocated)(?: (?:back|over|out|down|up|house|home))?" + _AGAIN + _ALONG + r"(?: here)? (?:to|into) {PLACE}{NAME}{END}", moved_to),
+    rule("moved|relocated", r"{I} (?:moved|relocated)(?: (?:back|over|out|down|up|house|home))?" + _AGAIN + _ALONG + r"(?: here)? (?:to|into) {PLACE}{HOME}{NAME}{END}", moved_to),
     rule("arrived|made it to", r"{I}(?: all)? (?:arrived in|made it to) {PLACE}{NAME}(?=$|[,.!]| (?:at last|and|with|last|safely|in one piece)\b)", arrived),
     rule("moved", r"{I} moved (?:back )?in with (?:my|our|his|her|their|some|a (?:friend|roommate|flatmate|couple)|(?-i:[A-Z]))[^,;]{0,40}? in {NAME}{END}", moved_to),
     rule("moved", r"{I} moved (?:back )?in with (?:my|our|(?-i:[A-Z]))", ends("lives_in")),
@@ -357,13 +358,13 @@ RULES: tuple[Rule, ...] = named(
     rule("have a|have any", r"(?:i|we) (?:don't|do not) have (?:an?|any) {PET}s?(?:{NO_MORE}|(?: at all)?(?=$|[.!;]))", petless),
     rule("speak", r"i(?: can| also| now)? speak(?: fluent| some| a little| a bit of)? {LANGUAGES}(?! \w*(?:food|music))", values("speaks")),
     # Health.
-    rule("allerg", r"{AM}(?: (?:very|severely|extremely|highly|deathly|mildly))* allergic to {FOOD}(?:,? (?:and )?not(?: to)? (?P<former>{DISH}))?(?=$|[,.!(]| (?:so|because|since|now|too|btw|fyi|lol|tho|though|haha|innit|pls|please)\b)", allergic),
+    rule("allerg", r"{AM}(?: (?:very|severely|extremely|highly|deathly|mildly|only|just))* allergic to {FOOD}(?:,? (?:and )?not(?: to)? (?P<former>{DISH}))?(?=$|[,.!(]| \(| (?:so|because|since|now|too|btw|fyi|lol|tho|though|haha|innit|pls|please)\b)", allergic),
     rule("allerg", r"{I}(?: (?:got|developed|(?:(?:was|were|been) )?(?:just )?diagnosed with))? an? (?:(?:severe|serious|bad|mild|strong|life-threatening) )?(?P<value>(?!(?:food|skin|new|seasonal)\b)[a-z]+(?: [a-z]+)?) allergy", values("allergy")),
-    rule("allerg", r"{I}(?: (?:got|developed))?(?: an?)? (?:(?:severe|serious|bad|mild|strong) )?allergy (?:to|of) {FOOD}(?=$|[,.!(])", values("allergy")),
+    rule("allerg", r"{I}(?: (?:got|developed))?(?: an?)? (?:(?:severe|serious|bad|mild|strong) )?allergy (?:to|of) {FOOD}(?=$|[,.!(]| \()", values("allergy")),
     rule("allerg", r"i(?:'m| am) (?:no longer|not(?=.*(?: after all| any ?more| any longer|, (?:but|only|it's|it is|i'm)\b))) (?:actually |really )?allergic to (?P<former>{DISH})(?: after all| at all|{NO_MORE})?(?:, (?:but(?: rather)?(?: to)?|it's|it is|i'm allergic to|(?:but )?only(?: to)?) (?P<value>{DISH}))?(?=$|[,.!])", not_allergic),
     rule("allerg", r"(?:my (?P<former>{DISH}) allergy|(?:my|the) allergy to (?P<other>{DISH})) {INTOLERANCE}(?=$|[,.!])", only_intolerant),
-    rule("allerg", r"(?:my|the) allergy is(?: (?:actually|really|in fact))? to (?!blame\b){FOOD}(?:,? (?:and )?not(?: to)? (?P<former>{DISH}))?(?=$|[,.!(])", allergic),
-    rule("allerg", r"it(?:'s| is) {FOOD} (?:that )?i(?:'m| am) allergic to(?:,? (?:and )?not(?: to)? (?P<former>{DISH}))?(?=$|[,.!(])", allergic),
+    rule("allerg", r"(?:my|the) allergy is(?: (?:actually|really|in fact))? to (?!blame\b){FOOD}(?:,? (?:and )?not(?: to)? (?P<former>{DISH}))?(?=$|[,.!(]| \()", allergic),
+    rule("allerg", r"it(?:'s| is) {FOOD} (?:that )?i(?:'m| am) allergic to(?:,? (?:and )?not(?: to)? (?P<former>{DISH}))?(?=$|[,.!(]| \()", allergic),
     rule("outgrew|grew out|outgrown|grown out", r"{I} (?:outgrew|grew out of|outgrown|grown out of) my (?:(?P<former>{DISH}) allergy|allergy to (?P<other>{DISH}))(?=$|[,.!(]| (?:as|when|years|a)\b)", outgrown),
     rule("allerg", r"(?:my (?P<former>{DISH}) allergy|my allergy to (?P<other>{DISH}))(?: has| is|'s)(?: (?:now|finally|completely|all))* (?:gone(?: away)?|disappeared|over|cured){FOR_GOOD}", outgrown),
     rule("allerg", r"i (?:no longer have|(?:don't|do not) have(?=.* (?:any ?more|any longer)\b))(?: an?| any| my| the)? (?:(?P<former>{DISH}) allergy|allergy to (?P<other>{DISH}))(?:{NO_MORE})?{FOR_GOOD}", outgrown),
@@ -390,6 +391,7 @@ RULES: tuple[Rule, ...] = named(
     rule("put me on|prescribed|has me on|started me on", r"(?:{DOCTOR}|they|she|he|{OTHER})(?: (?!not\b|never\b|n't\b)[\w' -]{2,60}? and)?(?: has| have|'s|'ve)?(?: just| now)? (?:prescribed me|prescribed|put me on|me on|started me on)(?: {DOSE})? {DRUGS}(?:,? (?P<amount>{BARE_DOSE}))?(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("tak| on ", r"{I} (?:take|taking|on) {DOSE} (?P<value>(?!(?:every|each|with|before|after|daily|when|whenever|from|once|twice|three|because|that|this|these|more|less|today|tonight|about|instead|until|since|while|during|only|just|them|medication|medicine|water|sugar|milk|vitamins?)\b)[a-z][\w-]{3,30})\b", drug),
     rule("rais|increas|upp|doubl|lower|reduc|decreas|cut|chang|adjust|halv|put |brought|taken", r"(?:{DOCTOR}|they|she|he|{OTHER}|{I})(?: has| have|'s|'ve)?(?: just)? (?:raised|increased|upped|doubled|lowered|reduced|decreased|cut|changed|adjusted|halved|put|brought|taken) (?:(?:my|the) )?(?:dose of )?{DRUG}(?: (?:dose|dosage))?(?: from [^,;]{2,20}?)?(?: back)?(?: up| down)? to (?:{DOSE}|(?P<amount>\d+(?:\.\d+)?)(?=$|[,.!;]| (?:now|again|a day|once|twice|and|because|since)\b))", dose),
+    rule("upped| to ", r"(?:{I}|(?:{DOCTOR}|they|she|he|{OTHER})(?: has| have|'s|'ve)?(?: just)?(?= \w+ me\b))(?: (?:just|now|gone|got|went|put|moved))* (?:upped|raised|increased|bumped|up|reduced|lowered|dropped|down)(?: me)?(?: up| down)? to (?:{DOSE}|(?P<amount>\d+(?:\.\d+)?)(?: of)?)(?: on| with| of)? (?:the |my )?{DRUG}(?=$|[,.!;(]| (?:now|a day|daily|and|but|because|since|so|from)\b)", dose),
     rule("mg|mcg|µg|ml|iu|units|pills|tablets| to ", r"(?:(?:my|the) )?{DRUG}(?:(?:(?: is|'s| went|(?: has|'s) gone| goes|(?: was| got| has been| is)? (?:doubled|increased|raised|upped|bumped|reduced|halved|lowered|cut))(?: back| now)*(?: up| down)?(?: from [\d. mg]{1,12}?)? to)|(?: is|'s)? now) (?:{DOSE}|(?<= to )(?P<amount>\d+(?:\.\d+)?(?: (?:once|twice|three times)(?: a day| daily)?)?)(?=$|[,.!;](?! ?\d)| (?:now|again|a day|and|because|since)\b))", dose),
     rule(" now| instead", r"(?:(?:my|the) )?{DRUG}(?:'s| is)? (?P<amount>{AMOUNT}|\d{1,3}(?:\.\d+)?) (?:now|instead)(?=$|[,.!;])", drug),
     rule(" now", r"(?:(?:it's|it is|its|on) )?{DRUG} now,? (?P<amount>{AMOUNT})(?=$|[,.!; ])", drug),
@@ -404,15 +406,15 @@ RULES: tuple[Rule, ...] = named(
     rule("my", r"my (?:new |current )?diet is(?: now)?(?: an?)? {DIET}", diet),
     rule("diet", r"{I} (?:on|following|follow|switched to|started) an? (?P<value>(?!(?:new|strict|different|better|special|bad|healthy|balanced|proper)\b)[\w-]+) diet\b", diet),
     # Allergies and conditions of others, who may eat with the author.
-    rule("allerg", r"{WHO}(?: is| are|'s)(?: (?:very|severely|extremely|highly|also))* allergic to {FOOD}(?=$|[,.!(]| (?:so|because|since|now|too)\b)", they_have("allergy")),
+    rule("allerg", r"{WHO}(?: is| are|'s)(?: (?:very|severely|extremely|highly|also))* allergic to {FOOD}(?=$|[,.!(]| \(| (?:so|because|since|now|too)\b)", they_have("allergy")),
     rule("intoleran", r"{WHO}(?: is|'s)(?: (?:also|very))* (?P<value>[a-z]+)[- ]intolerant", they_have("intolerance")),
     rule("eat|have", r"{WHO} (?:can't|cannot|can not|must not|mustn't)(?: really)? (?:eat|have|drink|tolerate)(?: any)? {NOT_TOLERATED}", they_have("intolerance")),
     rule("allerg", r"{WHO}" + _HAS + r" an? (?:(?:severe|serious|bad|mild|strong|life-threatening) )?(?P<value>(?!(?:food|skin|new|seasonal)\b)[a-z]+(?: [a-z]+)?) allergy(?=$|[,.!;(]| (?:and|but|so|too|now)\b)", they_have("allergy")),
-    rule("allerg", r"{WHO}" + _HAS + r" an? (?:(?:severe|serious|bad|mild|strong) )?allergy to {FOOD}(?=$|[,.!(])", they_have("allergy")),
+    rule("allerg", r"{WHO}" + _HAS + r" an? (?:(?:severe|serious|bad|mild|strong) )?allergy to {FOOD}(?=$|[,.!(]| \()", they_have("allergy")),
     rule("diagnosed", r"{WHO}(?: was|(?: has|'s) been| got)(?: (?:just|recently|officially))? {DIAGNOSED}(?=$|[,.!;(]| [a-z])", they_have("condition")),
     rule("tic|ac", r"{WHO}(?: is|'s)(?: (?:also|an?))* {AILING}", ailing(they_have("condition"))),
     rule("ha|'s got|suffer", r"{WHO}(?:" + _HAS + r"| suffers from) {CONDITION}(?=$|[,.!;(]| (?:and|but|so|since|now|in|because|for|too|which|as)\b)", they_have("condition")),
-    rule("allerg", r"{WHO}(?:(?: is|'s) (?:no longer|not)| isn't) allergic to (?P<former>{DISH}){NO_MORE}?(?=$|[,.!(])", they_outgrew),
+    rule("allerg", r"{WHO}(?:(?: is|'s) (?:no longer|not)| isn't) allergic to (?P<former>{DISH}){NO_MORE}?(?=$|[,.!(]| \()", they_outgrew),
     rule("outgrew|grew out|outgrown|grown out", r"{WHO}(?: has|'s)?(?: just| finally)? (?:outgrew|grew out of|outgrown|grown out of) (?:his|her|their) (?:(?P<former>{DISH}) allergy|allergy to (?P<other_food>{DISH}))(?=$|[,.!(]| (?:as|when|years|a|according)\b)", they_outgrew),
     rule("is my fav|is our fav|is now my fav", r"(?P<value>(?-i:[A-Z])[\w'&-]+(?: (?-i:[A-Z])[\w'&-]+){0,3}) is (?:now )?(?:my|our)(?: new| current| all-time)? favou?rite (?P<what>[a-z]+(?: (?!now|these|at|right|because|since|and|but|by|in|of|for|so)[a-z]+)?)(?=$|[,.!;]| (?:now|nowadays|currently|these days|right now|at the moment|by far)\b)", favourite),
     # Deaths.
@@ -484,7 +486,7 @@ RULES: tuple[Rule, ...] = named(
     rule("no longer|n't|not", r"{WHO} (?:no longer works|(?:doesn't|does not) work) (?:at|for) {NAME}(?:{NO_MORE})?{END}", ends_for("works_at")),
     rule("quit|left|lost|resign", r"{WHO}" + _HAVE + r" (?:quit|left|lost|resigned from) (?:his|her|their) (?:job|position)(?: (?:at|with) {NAME})?(?=$|[,.!;]| (?:and|because|to|after|so)\b)", ends_for("works_at")),
     rule("quit|left|resign|fired|laid off|let go", r"{WHO}" + _HAVE + r" (?:quit|left|resigned from|(?:fired|laid off|let go) (?:by|from|at)) {NAME}{END}", ends_for("works_at")),
-    rule("retired|fired|laid off", r"{WHO}" + _HAVE + r" (?:retired|fired|laid off|made redundant)(?=$|[,.!;]| (?:and|after|from|now)\b)", ends_for("works_at")),
+    rule("retired|fired|laid off|redundant", r"{WHO}" + _HAVE + r"(?: been)? (?:retired|fired|laid off|made redundant)(?=$|[,.!;]| (?:and|after|from|now)\b)", ends_for("works_at")),
     rule("work", r"{WHO}(?: is)?(?: (?:now|currently|still))? (?:works|working) (?:at|for){FIRM_CALLED} {NAME}{END}", they_work_at),
     rule("join|started|got|hired", r"{WHO}" + _HAVE + r" (?:joined|started(?: (?:working|a new job|his new job|her new job))? (?:at|with|for)|got a (?:new )?job (?:at|with)|hired (?:by|at)) {PLACE}{NAME}{END}", they_started_at),
     rule("goes to|go to|attends|at |to ", r"{WHO}(?: (?:now|still))?(?: goes to|(?: is|'s)(?: (?:now|still))? (?:going to|at)| attends|" + _HAVE + r" (?:moved|switched|transferred|started)(?: schools?)?(?: (?:over|across))? (?:to|at))(?: the)? {NAME}{END}", they_attend),
@@ -528,6 +530,8 @@ RULES: tuple[Rule, ...] = named(
     rule("named", r"{I} (?:named|called) (?:the|our) (?:baby|son|daughter|boy|girl) {OTHER}(?=$|[,.!;]| (?:after|because|and)\b)", parents),
     rule("over as", r"{OTHER}(?:'s| is| has| will(?: be)?|'ll(?: be)?)?(?: just| now)? (?:takes?|taking|taken|took) over as {ROLE}{FROM_HERE}", takes_over),
     rule("replaced|took over|succeeded", r"{OTHER}" + _HAVE + r" (?:replaced|took over from|taken over from|succeeded) (?P<alone>[A-Z][\w-]+) as {ROLE}", no_longer_is),
+    rule("'s job|'s role|'s post|'s position|'s old ", r"{OTHER}" + _HAVE + r" (?:got|given|gets|getting|took|taken|taking|takes)(?: over)? (?P<former>(?-i:[A-Z])[\w-]+)'s (?:old )?(?:job|role|post|position)(?=$|[,.!;]| (?:now|and|because|so|from|in|at|after)\b)", succeeds),
+    rule("replac|taking over from|took over from|takes over from|succeed", r"{OTHER}" + _HAVE + r"(?: been)? (?:replac(?:ed|es|ing)|succeed(?:ed|s|ing)|(?:takes?|taking|took|taken) over from) (?P<former>(?-i:[A-Z])[\w-]+)(?=$|[,.!;]| (?:now|from|in|next|at work|and)\b)", succeeds),
     rule("left", r"{ALONE} (?:has |have )?(?:just )?left (?:the |our )(?:company|firm|team|business)(?=$|[,.!;]| (?:and|for|to|after)\b)", left_the_company),
     rule("report", r"i(?: now|'ll)? (?:now )?report to {OTHER}{FROM_HERE}", names_other("manager")),
     rule(" is my", r"{OTHER} is(?: now)? my{SORT} {ONE}(?: now)?(?=$|[,.!])", related),
@@ -541,6 +545,7 @@ RULES: tuple[Rule, ...] = named(
     rule("bank", r"(?:my|our) bank(?: is|'s)(?: now)? {PERSON}{PLACE}{NAME}{END}", bank),
     rule("bank with", r"{I} (?:bank|banking) with {PLACE}{NAME}{END}", bank),
     rule("my bank|our bank", r"{PLACE}{NAME} is (?:now (?:my|our) bank|(?:my|our) (?:new bank|bank now))(?=$|[,.!;]| (?:and|because|so)\b)", bank_now),
+    rule(BANKS.lower(), rf"{{I}} (?:moved|switched|changed)(?: over)?(?: from {{FORMER}})? to (?P<name>(?-i:{BANKS}))(?: bank)?{{END}}", bank_now),
     rule("account", r"{I} closed (?:my|our|the) (?:{PLACE}{NAME} (?:bank )?accounts?|accounts? (?:with|at) {FORMER})(?=$|[,.!;]| (?:and|because|last|this|today|yesterday|for)\b)", bank_over),
     rule("account|bank", r"{I} (?:moved|switched|transferred|changed) (?:(?:my|our|the)(?: (?:bank|current|checking|main|joint))? (?:accounts?|banking)|banks)(?: over)?(?: from {FORMER})?,? to {NO_TARIFF}{PLACE}{NAME}{END}", bank_now),
     rule("laptop", r"(?:my|our)(?: new)? laptop(?: is|'s)(?: now)? (?:an?|the)(?: (?-i:[a-z])[a-z-]*)? {NAME}(?:{END}|(?= (?P<rest>that)\b))", laptop),

@@ -526,6 +526,11 @@ def takes_over(said: Said) -> Sequence[Candidate]:
     return (in_role(said.match["role"].lower(), said),)
 
 
+def succeeds(said: Said) -> Sequence[Candidate]:
+    """Who has the job of one's boss, if one had that name: of anybody else's job, nothing is known."""
+    return [replace(in_role(one, said), replaces=said.named("former") or "") for one in SUPERIORS]
+
+
 def _tie(word: str, name: str) -> Candidate:
     word = word.lower()
     return Candidate(

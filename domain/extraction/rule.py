@@ -16,6 +16,7 @@ from mnemolog.domain.extraction.candidate import Candidate
 from mnemolog.domain.extraction.times import DAY, Dated
 from mnemolog.domain.extraction.vocabulary import (
     AILMENTS,
+    BANKS,
     CARS,
     DIETS,
     LANGUAGES,
@@ -55,7 +56,7 @@ class Said:
         """The value, or several that are enumerated."""
         first, *others = re.split(r",? and |, | or ", self.match["value"])
         parts = (first, *(one for one in others if not _REMARK.match(one)))
-        plain = (_COMMENT.sub("", part).strip(" .'") for part in parts)
+        plain = (_BEHIND.sub("", _COMMENT.sub("", part)).strip(" .'") for part in parts)
         return tuple(dict.fromkeys(one for one in plain if one))
 
     @property
@@ -125,6 +126,7 @@ _COMMENT = lazy_compile(
     rf"|^(?:{_ADVERB}|also) ",
     re.IGNORECASE,
 )
+_BEHIND = lazy_compile(rf"(?<=\w) (?:{_ADVERB}|too|as well|though|tho)$", re.IGNORECASE)
 # Behind a value: "penicillin, like properly".
 _REMARK = lazy_compile(
     r"(?:like|as|no|not|very|really|so|such|same|always|ever|never|even|unlike|big (?:time|problem|deal)|full (?:on|stop)|mum|mom|dad"
@@ -156,6 +158,8 @@ _NO_PLACE = (
     "|Teams|Zoom|WhatsApp|Telegram|Signal|Twitter|X|Facebook|Instagram|TikTok|Reddit|LinkedIn|Mastodon|Bluesky|Snapchat"
     "|Tinder|Netflix|Spotify|YouTube|GitHub|GitLab|Jira|Notion|Excel|Word|Gmail|Outlook"
 )
+# Whose customer or employee one becomes who moves to them.
+_NO_HOME = f"Vodafone|EE|O2|Giffgaff|BT|Sky|Verizon|T-Mobile|Comcast|EDF|British Gas|Octopus(?: Energy)?|{BANKS}"
 _NO_PERSON = (
     "Pregnant|American|British|Scottish|Irish|Welsh|German|French|Italian|Spanish|Portuguese|Dutch|Belgian|Swiss|Austrian"
     "|Polish|Czech|Slovak|Hungarian|Romanian|Bulgarian|Greek|Turkish|Ukrainian|Russian|Danish|Swedish|Norwegian|Finnish"
@@ -237,6 +241,7 @@ _FRAGMENTS = {
     ),
     # What may follow a name; another word means that the name is only a part of something.
     "PLACE": rf"(?-i:(?!(?:{_NO_PLACE})(?![\w'-])))",
+    "HOME": rf"(?-i:(?!(?:{_NO_HOME})(?![\w'-])))",
     "PERSON": rf"(?-i:(?!(?:{_NO_PERSON})(?![\w'-])))",
     "END": (
         r"(?=$|[,.!;:(]| (?:now|too|again|with|for|as|in|on|at|where|which|who|after|before|by|from|next|instead|to"

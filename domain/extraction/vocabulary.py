@@ -47,7 +47,7 @@ ROLE_WORDS = "(?:line|ward|store|shop|site|office|area|project|general|departmen
 SOME_OF = (
     "sister-in-law|brother-in-law|sister|brother|son-in-law|daughter-in-law|son|daughter|cousin|aunt|uncle|niece|nephew"
     "|grandmother|grandfather|grandma|grandpa|granny|gran|nan|nana|grandad|granddad|grandson|granddaughter|friend"
-    "|colleague|coworker|neighbour|neighbor|roommate|flatmate|housemate|stepsister|stepbrother|stepson|stepdaughter"
+    "|colleague|coworker|neighbour|neighbor|roommate|flatmate|housemate|mate|stepsister|stepbrother|stepson|stepdaughter"
 )
 _AGE_WORDS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
@@ -88,6 +88,8 @@ MODELS_IN_SMALL = (
     "|fabia|sandero|picanto|sportage|hilux|berlingo|kangoo|miata"
 )
 """Models that are no other words, so that they may be written in small letters."""
+BANKS = "Nationwide|Monzo|Starling|Revolut|Barclays|HSBC|NatWest|Natwest|Lloyds|TSB|First Direct|Chase|Wells Fargo|Citibank|Capital One|N26"
+"""Banks whose names are no places."""
 RELATIONS = {
     **BREEDS,
     "wife": "married_to",
@@ -98,6 +100,7 @@ RELATIONS = {
     "boyfriend": "partner_of",
     "partner": "partner_of",
     "friend": "friend_of",
+    "mate": "friend_of",
     "mum": "mother",
     "mom": "mother",
     "mam": "mother",

@@ -1,0 +1,128 @@
+"""What people say in passing of their health, family, bank and work, and what only sounds like it."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from mnemolog.domain.extraction.extractor import extract
+from tests.domain.extraction.test_extraction import AT, found
+
+pytestmark = pytest.mark.spec_part("B13")
+
+
+def told(text: str, previous: str) -> list[str]:
+    """As `subject predicate object` of a message after another."""
+    return [f"{one.subject} {one.predicate} {one.object}" for one in extract(text, AT, previous=previous)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Halifax have shut our branch so I've moved to Nationwide", ["bank Nationwide"]),
+        ("I've switched to Monzo, the old bank was useless", ["bank Monzo"]),
+        ("I've moved to Nationwide", []),
+        ("I moved to Barclays in March", []),
+        ("I moved to Vodafone last week, the signal is better", []),
+        ("Our broadband was rubbish so we moved to Zen", []),
+        ("We moved to Leeds and opened a bank account", ["lives_in Leeds"]),
+        ("I've moved to Skye", ["lives_in Skye"]),
+        ("I quit Barclays.", ["-works_at Barclays"]),
+    ],
+)
+def test_whose_customer_one_becomes_is_no_home(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I'm allergic to cats officially", ["allergy cats"]),
+        ("I'm allergic to penicillin (badly)", ["allergy penicillin"]),
+        ("I'm only allergic to penicillin", ["allergy penicillin"]),
+        ("I'm allergic to royal jelly", ["allergy royal jelly"]),
+        ("I'm not allergic to anything but penicillin, for the form", ["allergy penicillin"]),
+        ("I'm not allergic to anything", []),
+        (
+            "Things you should know about me: allergic to penicillin (properly, not just a rash), I hate mushrooms",
+            ["allergy penicillin", "dislikes mushrooms"],
+        ),
+        ("About me: vegan, allergic to nuts", ["diet_plan vegan", "allergy nuts"]),
+        ("Song about me: allergic to love", []),
+        ("The teacher wrote about me: I live in a bubble", []),
+        ("test result: Sam's allergic to kiwi, latex too", ["known Sam allergy kiwi", "known Sam allergy latex"]),
+        ("The text said: Sam's allergic to kiwi", []),
+    ],
+)
+def test_an_allergy_in_other_words(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Eve's 12 on Thursday", ["known Eve age 12 2026-05-14.."]),
+        ("My daughter Eve is 12 in June.", ["daughter Eve", "Eve age 12 2026-06-01.."]),
+        ("My daughter Eve is 12 on the 20th.", ["daughter Eve", "Eve age 12 2026-05-20.."]),
+        ("Eve is 12 now", ["known Eve age 12"]),
+        ("Eve turned 12 on Tuesday", ["known Eve age 12 2026-05-12.."]),
+    ],
+)
+def test_an_age_may_be_one_to_come(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Kids are Eve, she's 11, and Sam who's 7 and a half", ["parent_of Eve", "parent_of Sam"]),
+        ("Our kids are Eve, who's eleven, and Sam", ["parent_of Eve", "parent_of Sam"]),
+        ("Kids are Happy today", []),
+        ("My best mate is Tracy", ["friend_of Tracy"]),
+        ("Kids back at school. Eve's started at Kelvin Hall, hates the tie", ["known Eve studies_at Kelvin Hall"]),
+        ("Kids back at school. Eve's started at Kelvin Hall, teaching music", ["known Eve works_at Kelvin Hall"]),
+        ("Dean's started at Kelvin Hall", ["known Dean works_at Kelvin Hall"]),
+        ("Karen's been made redundant", ["-known Karen works_at *"]),
+        ("Karen's been made a partner", []),
+        ("Dana got Mia's job", [f"{one} Dana in place of Mia" for one in ("boss", "manager", "supervisor")]),
+        ("Dana is replacing Mia", [f"{one} Dana in place of Mia" for one in ("boss", "manager", "supervisor")]),
+        ("Dana got Mia's job offer", []),
+        ("Dana is replacing Mia's tyres", []),
+        ("I changed doctor, I'm with Dr Petrova now, Lal's retired", ["doctor Dr Petrova"]),
+        ("I've been upped to 100 of sertraline", ["sertraline_dose 100"]),
+        ("They've upped me to 100mg of sertraline", ["sertraline_dose 100mg"]),
+        ("I'm down to 2.5mg of bisoprolol now", ["bisoprolol_dose 2.5mg"]),
+        ("Dana is up to 100 of sertraline", []),
+        ("I might go up to 100 of sertraline", []),
+        ("funeral's on the 1st of June at the Priory", ["funeral_date 2026-06-01"]),
+        ("Funeral's been moved to the 5th, they were double booked", ["funeral_date 2026-06-05"]),
+    ],
+)
+def test_family_and_work_in_other_words(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Our rent is £750 a month which everyone says is cheap", ["rent £750 a month"]),
+        ("Rent here is £795 and the landlord wants to put it up", ["rent £795"]),
+        ("I earn 38 grand", ["salary 38 grand"]),
+        ("I make 5 grand mistakes", []),
+    ],
+)
+def test_what_follows_a_figure_leaves_it_certain(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("previous", "text", "expected"),
+    [
+        ("My dentist is Mr Hussain.", "Mrs Dale, lovely woman, she has diabetes", ["Mrs Dale condition diabetes"]),
+        ("I saw Mr Hussain today.", "she has diabetes", []),
+        ("I saw Mrs Hussain today.", "he has diabetes", []),
+        ("I saw Mrs Hussain today.", "she has diabetes", ["Mrs Hussain condition diabetes"]),
+        ("Aunt Pat had a stroke last night", "She died at teatime.", ["me aunt Pat", "Pat died by 2026-05-13"]),
+    ],
+)
+def test_a_pronoun_is_of_whom_it_can_be(previous: str, text: str, expected: Sequence[str]) -> None:
+    assert told(text, previous) == expected
