@@ -284,5 +284,4 @@ def marked(memory: Mapping[str, Any]) -> str:
 
 def contradiction_of(memory: Mapping[str, Any]) -> str:
     """The newest memory that contradicts a memory, as a note on it; "" if none is newer."""
-    newer = memory.get("contradicted_by")
-    return f"contradicted by {newer} of {memory['contradicted_at']:%Y-%m-%d}, which is newer" if newer else ""
+    return f"contradicted by a newer memory of {at:%Y-%m-%d}" if (at := memory.get("contradicted_at")) else ""

@@ -64,7 +64,7 @@ def test_a_bullet_has_the_form_of_the_specification() -> None:
     assert bullet(message) == "[message] Ana: Hi! (2026-03-01)"
     newer = {"contradicted_by": "m2", "contradicted_at": datetime(2026, 4, 1, tzinfo=UTC)}
     assert bullet(memory | newer) == (
-        "[tasks] Deploy on Friday (2026-03-01; contradicted by m2 of 2026-04-01, which is newer)"
+        "[tasks] Deploy on Friday (2026-03-01; contradicted by a newer memory of 2026-04-01)"
     )
 
 

@@ -224,7 +224,7 @@ async def test_what_contradicts_is_kept_and_every_read_shows_it(engine: Engine, 
     assert (await engine.reads.memory(ana.viewer, said, now))["contradicts"] == [denied]
     found = {row["memory_id"]: row["contradicts"] for row in await engine.reads.newest(other.viewer, 10)}
     assert found == {said: [denied], denied: [said]}
-    mark = f"contradicted by {denied} of {datetime.now(UTC):%Y-%m-%d}, which is newer"
+    mark = f"contradicted by a newer memory of {datetime.now(UTC):%Y-%m-%d}"
     want = {f"Ana is vegetarian and lives in Lisbon ({mark})", "Ana is not vegetarian and lives in Lisbon"}
     today = f"{datetime.now(UTC):%Y-%m-%d}"
     bullets = {
