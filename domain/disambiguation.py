@@ -1,6 +1,6 @@
 """Resolving ambiguous names: the active entity, else the last seen, else one question (A §10.2)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -34,25 +34,28 @@ class Ask:
 
 def resolve(candidates: Sequence[Candidate], active: Collection[UUID] = ()) -> Resolved | Ask:
     """The candidate that is meant. `active`: the entities that are active in the session."""
-    spoken_of = [one for one in candidates if one.entity.entity_id in active] or list(candidates)
-    latest = _last_seen(spoken_of)
-    if len(latest) == 1:
-        return Resolved(latest[0].entity.entity_id)
-    return Ask(question([one.entity for one in latest]))
+    left = preferred({one.entity.entity_id: one.last_seen for one in candidates}, active)
+    if len(left) == 1:
+        return Resolved(left[0])
+    return Ask(question([one.entity for one in candidates if one.entity.entity_id in left]))
+
+
+def preferred(last_seen: Mapping[UUID, datetime | None], active: Collection[UUID] = ()) -> Sequence[UUID]:
+    """Of entities with one name, those that are active in the session, if any, and of these the one last seen.
+
+    Several if they were last seen at once, or if that is unknown for one.
+    """
+    left = {id_: at for id_, at in last_seen.items() if id_ in active} or last_seen
+    times = [at for at in left.values() if at is not None]
+    if len(times) < len(left):
+        return list(left)
+    return [id_ for id_, at in left.items() if at == max(times)]
 
 
 def question(entities: Sequence[Entity]) -> str:
     """Such as `work Marta or family Marta?`."""
     names = [_told_apart(one) for one in entities[:MAX_NAMED]]
     return f"{', '.join(names[:-1])} or {names[-1]}?"
-
-
-def _last_seen(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates last seen; all of them if that is unknown for one."""
-    times = [one.last_seen for one in candidates if one.last_seen is not None]
-    if len(times) < len(candidates):
-        return list(candidates)
-    return [one for one in candidates if one.last_seen == max(times)]
 
 
 def _told_apart(entity: Entity) -> str:

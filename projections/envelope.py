@@ -26,7 +26,7 @@ from mnemolog.projections.asking import together
 from mnemolog.projections.doubts import Said
 from mnemolog.projections.graph import facts, reader
 from mnemolog.projections.graph.facts import Point, fact_value
-from mnemolog.projections.graph.hydration import Seed, critical, fact_sentence, hydrate, seeds_of
+from mnemolog.projections.graph.hydration import Seed, critical, described, fact_sentence, hydrate, namesakes, seeds_of
 from mnemolog.projections.memories.filters import Candidates
 from mnemolog.projections.requests import Filters
 from mnemolog.projections.retrieval import Hit
@@ -67,7 +67,7 @@ class Graph:
     """The facts of an envelope and those that they replaced, and the entities that they were found from.
 
     `me`: the entity of the user, if there is one. `mentioned`: the seeds that the message names. `said`: by fact, what
-    the user said since that may end it.
+    the user said since that may end it. `namesakes`: entities that have the name of a seed, but are not meant by it.
     """
 
     seeds: Sequence[Seed]
@@ -76,6 +76,7 @@ class Graph:
     overridden: Sequence[Row]
     former: Sequence[Row]
     said: Mapping[UUID, Said] = field(default_factory=dict)
+    namesakes: frozenset[UUID] = frozenset()
 
     @property
     def mentioned(self) -> Sequence[str]:
@@ -89,6 +90,16 @@ class Found:
     hits: Sequence[Hit] = ()
     passages: Sequence[Mapping[str, Any]] = ()
     skipped: Sequence[str] = ()
+
+    def about(self, graph: Graph) -> "Found":
+        """Without hits about namesakes of whom the message means (A §6.3)."""
+        seeds = {one.entity_id for one in graph.seeds} - {graph.me}
+
+        def meant(hit: Hit) -> bool:
+            ids = set(hit.row.get("entity_ids", ()))
+            return ids.isdisjoint(graph.namesakes) or not ids.isdisjoint(seeds)
+
+        return replace(self, hits=list(filter(meant, self.hits))) if graph.namesakes else self
 
     @property
     def ids(self) -> frozenset[str]:
@@ -109,19 +120,23 @@ async def local_graph(
 
     One hop, the agent's own first, then critical, certain and new ones, at most `edges`; up to a quarter of them are
     left to facts further away that answer the message. Critical facts that hold are never left out, whoever they are
-    about.
+    about. Of several entities with one name, the one that the message describes is meant ("my sister Marta"), else the
+    active one, else the one last seen (A §10.2).
     """
     user = await reader.find(connection, viewer, proper_name(viewer.user_id, ME))
     me: UUID | None = user[0]["entity_id"] if user else None
     given = [*active, *([me] if me else [])]
-    seeds = await seeds_of(connection, viewer, message, given)
-    wide = await hydrate(connection, viewer, message, seeds, predicates, point, limit=4 * edges)
-    about = {one.entity_id for one in wide.seeds}
+    named = await seeds_of(connection, viewer, message, given)
+    wide = await hydrate(connection, viewer, message, named, predicates, point, limit=4 * edges)
+    others = namesakes(named, described(message, wide) or active)
+    seeds = [one for one in named if one.entity_id not in others]
+    about = {one.entity_id for one in seeds}
     ever = await facts.facts(connection, viewer, replace(point, always=True), predicates, about) if about else []
-    near = [row for row in wide.near if not (trusted_only and _is_outside(row))]
+    around = (row for row in wide.near if row["subject_id"] in about or row["object_id"] in about)
+    near = [row for row in around if not (trusted_only and _is_outside(row))]
     one_hop = sorted((row for row in near if row["overridden_by"] is None), key=_is_outside)
     known = {row["relation_id"] for row in one_hop}
-    beyond = (one.row for one in wide.facts if one.id not in known)
+    beyond = (one.row for one in wide.facts if one.id not in known and not _is_of_namesake(one.row, seeds, others))
     further = [row for row in beyond if not (trusted_only and _is_outside(row))][: edges // 4]
     vital = await critical(connection, viewer, predicates, point)
     room = edges - len(further)
@@ -131,13 +146,21 @@ async def local_graph(
     said = await doubts.of_states(connection, viewer, message, own, predicates)
     said = {**said, **await doubts.of_critical(connection, viewer, vital)}
     return Graph(
-        wide.seeds,
+        seeds,
         me,
         list(kept.values()),
         [row for row in near if row["overridden_by"] in kept],
         [row for row in ever if row["state"] in (State.ENDED, State.RETIRED)],
         said,
+        others,
     )
+
+
+def _is_of_namesake(row: Row, seeds: Sequence[Seed], others: Collection[UUID]) -> bool:
+    """Whether a fact is about somebody who has the name of a seed, but is not meant."""
+    meant = {one.entity_id: normalize_name(one.name) for one in seeds}
+    id_, name = row["subject_id"], normalize_name(row["subject"])
+    return id_ in others or (id_ not in meant and name in meant.values())
 
 
 async def search(

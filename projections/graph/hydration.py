@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import hydration
+from mnemolog.domain.disambiguation import preferred
 from mnemolog.domain.entity import ME, PERSON, proper_name
 from mnemolog.domain.facts import State
 from mnemolog.domain.hydration import Match
@@ -33,11 +34,15 @@ from mnemolog.projections.visibility import owned, shared
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """An entity that a question is anchored to. `said` is the name by which it is meant; empty for a given id."""
+    """An entity that a question is anchored to. `said` is the name by which it is meant; empty for a given id.
+
+    `last_seen`: None if `said` is a part of its name.
+    """
 
     entity_id: UUID
     name: str
     said: str = ""
+    last_seen: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,13 +192,35 @@ async def seeds_of(
     me = name_key(proper_name(viewer.user_id, ME)) if hydration.asks_about_user(text) else None
     borne = await reader.bearers(connection, viewer, phrases(text) | ({me} if me else set()))
     meant = longest(borne.keys() - {me}) | ({me} if me else set())
-    named = {one["entity_id"]: (one, said) for said in sorted(meant & borne.keys()) for one in borne[said]}
+    named = {
+        one["entity_id"]: Seed(one["entity_id"], one["name"], said, one["last_seen"])
+        for said in sorted(meant & borne.keys())
+        for one in borne[said]
+    }
     for said, ones in (await _named_in_part(connection, viewer, text, meant)).items():
-        named |= {one["entity_id"]: (one, said) for one in ones if one["entity_id"] not in named}
+        for one in ones:
+            named.setdefault(one["entity_id"], Seed(one["entity_id"], one["name"], said))
     given = await reader.survivors(connection, viewer, await reader.by_ids(connection, viewer, entity_ids))
     shown = (one for one in given.values() if one["status"] in VISIBLE and one["name"])
-    seeds = {one["entity_id"]: (one, "") for one in shown} | named
-    return [Seed(id_, one["name"], said) for id_, (one, said) in seeds.items()]
+    return list(({one["entity_id"]: Seed(one["entity_id"], one["name"]) for one in shown} | named).values())
+
+
+def described(text: str, found: Hydration) -> frozenset[UUID]:
+    """The seeds that a question describes by a fact about them and another seed: `my sister Marta`."""
+    asked = hydration.question_stems(text, [one.said for one in found.seeds if one.said])
+    ids = {one.entity_id for one in found.seeds}
+    ties = (row for row in found.near if ids.issuperset((row["subject_id"], row["object_id"])))
+    told = (row for row in ties if not asked.isdisjoint(_predicate_stems(row["predicate"])))
+    return frozenset(row[end] for row in told for end in ("subject_id", "object_id"))
+
+
+def namesakes(seeds: Sequence[Seed], active: Collection[UUID]) -> frozenset[UUID]:
+    """The seeds that are not meant, because another one with the same name is (A §10.2)."""
+    by_name: dict[str, dict[UUID, datetime | None]] = {}
+    for one in seeds:
+        if one.said:
+            by_name.setdefault(one.said, {})[one.entity_id] = one.last_seen
+    return frozenset(id_ for ones in by_name.values() for id_ in ones.keys() - set(preferred(ones, active)))
 
 
 async def _named_in_part(

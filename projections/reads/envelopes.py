@@ -99,7 +99,7 @@ class EnvelopeReads(MemoryReads, BeingReads):
             [found] = await self._search(viewer, [resolved.text], moment, point, without, trusted_only=only)
         elif not only and self._gate.asks(request.message):
             gate, found = await self._asked_of_library(viewer, request.message, moment)
-        found = replace(found, skipped=[*found.skipped, *resolved.skipped])
+        found = replace(found.about(graph), skipped=[*found.skipped, *resolved.skipped])
         return self._put_together(viewer, request.thread_id, session, now, moment, gate, graph, found)
 
     async def _graph(

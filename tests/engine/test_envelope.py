@@ -446,3 +446,29 @@ async def test_a_claim_is_checked_against_what_is_known_of_the_user_and_of_nobod
         ("unsupported", "You live in Rome?"),
         ("unsupported", "Your dog is called Bello?"),
     ]
+
+
+@pytest.mark.spec("A20")
+@pytest.mark.spec_part("A14")
+async def test_of_two_with_one_name_the_described_the_active_or_the_last_seen_one_is_meant(
+    engine: Engine, user: str
+) -> None:
+    ana = Teller(engine, user)
+    family, work = [await ana.knows_of("Marta", another=True) for _ in range(2)]
+    for one, drink, place in ((family, "wine", "the lake"), (work, "tea", "the office")):
+        await ana.tells(str(one), "drinks", drink)
+        await ana.creates(f"Marta planned a dinner at {place}", kind="episode", entity_ids=[one])
+    dinner = "Do you remember the dinner that Marta planned?"
+
+    async def shown(message: str) -> tuple[list[str], list[str]]:
+        found = await asked(ana, message)
+        return facts(found), [one.text for one in found.envelope.EPISODE.hits]
+
+    assert await shown(dinner) == (["Marta drinks tea"], ["Marta planned a dinner at the office"])
+    await engine.writes.handle(validated(SetFocus, {**ana._who, "active_entity_ids": (family,)}))
+    assert await shown(dinner) == (["Marta drinks wine"], ["Marta planned a dinner at the lake"])
+    assert (await shown("What does she drink again?"))[0] == ["Marta drinks wine"]
+    await ana.tells("me", "boss", str(work))
+    drinks, _ = await shown("What does my boss Marta drink?")
+    assert "Marta drinks tea" in drinks
+    assert "Marta drinks wine" not in drinks
