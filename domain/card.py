@@ -4,13 +4,12 @@ from collections.abc import Iterable
 from itertools import islice
 
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.domain.importance import from_level
 from mnemolog.domain.slug import slug
 from mnemolog.domain.text import normalize_name
 
 TOP_FACTS = 3
-TELLING = from_level(2)
-"""The minimum importance for a card, except for pinned memories."""
+TELLING = 0.5
+"""The minimum importance for a card, except for pinned memories: from here on, 2 is the nearest of D's levels."""
 
 # The types of D's references, by the category of an entity (A §4.1).
 REF_TYPES = {"Person": "person", "Location": "place", "Organization": "org", "Project": "project"}

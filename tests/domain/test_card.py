@@ -1,8 +1,11 @@
 """Entity cards and the references that they begin with (D02, D06)."""
 
+from math import nextafter
+
 import pytest
 
-from mnemolog.domain.card import card, reference
+from mnemolog.domain.card import TELLING, card, reference
+from mnemolog.domain.importance import to_level
 
 
 @pytest.mark.spec("D06")
@@ -13,6 +16,11 @@ def test_a_card_is_one_line_of_the_first_three_facts() -> None:
 @pytest.mark.spec("D06")
 def test_a_fact_of_several_lines_is_in_the_one_line_of_a_card() -> None:
     assert card("person:john", ["To buy:\n- tea\n- milk", "tall"]) == "[person:john]: To buy: - tea - milk; tall"
+
+
+@pytest.mark.spec("D06")
+def test_what_shows_level_two_is_on_a_card() -> None:
+    assert (to_level(TELLING), to_level(nextafter(TELLING, 0))) == (2, 1)
 
 
 def test_there_is_no_card_without_memories() -> None:

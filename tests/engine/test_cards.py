@@ -37,6 +37,17 @@ async def test_the_pinned_come_first_then_what_matters_most_then_the_newest_and_
     assert await lines(ana) == ["[person:john]: pinned; critical; newer"]
 
 
+async def test_what_grew_to_level_two_by_use_is_on_the_card(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    grown = await ana.creates("John cooks", entity_refs=[JOHN], importance=1 / 3 + 4 * 0.05)
+    await ana.creates("John is tall", entity_refs=[JOHN], importance=1 / 3 + 3 * 0.05)
+
+    shown = await ana.engine.reads.memory(ana.viewer, grown, await ana.caught_up())
+
+    assert shown["importance_level3"] == 2
+    assert await lines(ana) == ["[person:john]: John cooks"]
+
+
 async def test_what_a_newer_memory_contradicts_gives_way_to_what_is_current(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     for text in ("John cooks", "John's rent is 900 euros", "John's rent is 950 euros", "John is tall"):
