@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -171,6 +172,7 @@ async def test_no_more_pairs_a_day_than_the_cap(
     server.chat = verdicts(lambda number: False)
     assert (await runs(wide, Mind.CONSOLIDATION)).figures["pairs"] == 2
     assert (await runs(wide, Mind.CONSOLIDATION)).figures["pairs"] == 0
+    assert (await runs(replace(wide, agent="coach"), Mind.CONSOLIDATION)).figures["pairs"] == 0
 
 
 @pytest.mark.spec_part("B03")
