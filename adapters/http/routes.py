@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError, ValidatorFunctionWrapHandler, W
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http.errors import DOCUMENTED
-from mnemolog.adapters.operations.operation import Operation
+from mnemolog.adapters.operations.operation import Operation, description_of
 from mnemolog.domain.identity import identifier
 from mnemolog.events.fields import invalid_input, with_few_unknown
 from mnemolog.events.shapes import id_text_shape
@@ -91,7 +91,10 @@ def _endpoint(operation: Operation[Any, Any]) -> Any:
     else:
         examples = [operation.example] if operation.example else None
         given = Annotated[rest, WrapValidator(partial(_checked, rest)), Body(examples=examples)]
-    parameters: dict[str, Any] = {name: Annotated[fields[name].rebuild_annotation(), Path()] for name in in_path}
+    parameters: dict[str, Any] = {
+        name: Annotated[fields[name].rebuild_annotation(), Path(description=description_of(fields[name]))]
+        for name in in_path
+    }
     parameters |= {"engine": TheEngine, "request": given}
     if operation.writes:
         parameters["idempotency_key"] = IdempotencyKey

@@ -210,6 +210,7 @@ def test_each_operation_is_a_route_with_the_same_fields_and_each_route_is_an_ope
         key = {"idempotency_key"} if parameters.pop("Idempotency-Key", None) else set()
         assert described["operationId"] == operation.name
         assert parameters.keys() | body["properties"].keys() | key == fields_of(operation).keys(), operation.name
+        assert [name for name, one in parameters.items() if not one.get("description")] == [], operation.name
         required = {name for name, one in parameters.items() if one["required"]} | set(body.get("required", ()))
         assert required == {name for name, one in fields_of(operation).items() if one.is_required()}, operation.name
 
