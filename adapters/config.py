@@ -68,7 +68,7 @@ def _directory(value: Any, name: str) -> Any:
     try:
         _expanded(Path(value), name).resolve()
     except (OSError, RuntimeError, TypeError, ValueError) as error:
-        raise InvalidInput(f"is no path of a directory: {error}", field=name, fix="choose another one") from error
+        raise InvalidInput(f"is not the path of a directory: {error}", field=name, fix="choose another path") from error
     return value
 
 
@@ -76,7 +76,7 @@ def _folder(value: Any, name: str) -> str:
     """As an absolute path, since an engine may run elsewhere."""
     path = _expanded(Path(_directory(value, name)), name).absolute()
     if not path.is_dir():
-        raise InvalidInput(f"{path} is no directory", field=name, fix="give the folder that has model.onnx")
+        raise InvalidInput(f"{path} is not a directory", field=name, fix="give the folder that has model.onnx")
     return str(path)
 
 

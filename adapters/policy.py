@@ -109,7 +109,7 @@ def _once(name: str, declared: Counter[str]) -> str:
 
 def _built_in(name: str) -> str:
     if name not in SYSTEM_CATEGORIES:
-        raise _refused(f"{name!r} is no built-in category", "declare it under categories.custom")
+        raise _refused(f"{name!r} is not a built-in category", "declare it under categories.custom")
     return name
 
 

@@ -1,7 +1,7 @@
 """Rotate the master key: rewrap everything, so the old key no longer decrypts anything (design §7).
 
 The new key is on disk before the database is told, so that whoever is stopped in between runs it again. Text is not
-sealed anew: its data keys stay, wrapped by a new root under the new master key.
+sealed again: its data keys stay, wrapped by a new root under the new master key.
 """
 
 import os

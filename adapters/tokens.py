@@ -27,7 +27,7 @@ def _counter(file: Path) -> Callable[[str], int]:
         tokenizer = Tokenizer.from_str(content)
     except Exception as error:  # The package raises nothing more specific.
         raise InvalidInput(
-            f"{file} is no tokenizer: {error}", field="tokenizer_file", fix="give the tokenizer.json of your model"
+            f"{file} is not a tokenizer: {error}", field="tokenizer_file", fix="give the tokenizer.json of your model"
         ) from error
     tokenizer.no_truncation()
     tokenizer.no_padding()

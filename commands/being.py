@@ -136,7 +136,7 @@ def mark(command: MarkEntry, state: Entries) -> Sequence[Event]:
     """The event that marks a note as read or unread."""
     found = _get(state, command)
     if found.store is not Store.NOTE:
-        raise InvalidInput(f"entry {command.entry_id} is no note", field="entry_id", fix="mark an entry of store note")
+        raise InvalidInput(f"entry {command.entry_id} is not a note", field="entry_id", fix="pass the id of a note")
     return [] if found.read is command.read else [BeingEntryRead(entry_id=command.entry_id, read=command.read)]
 
 

@@ -115,7 +115,7 @@ def evolve(state: Divided, event: Happened) -> Divided:
             state = replace(state, closed=updated(state.closed, {event.event_id: place}))
         case EpisodesReverted() | EpisodeStarted():
             pass
-        case UserErased():  # Turns are counted anew, and nothing of before can be undone.
+        case UserErased():  # Turns are counted from the start, and nothing from before can be undone.
             return Divided()
         case _:
             return state

@@ -54,7 +54,7 @@ ToldAt = Annotated[
         examples=["2024-05-01"],
     ),
 ]
-PRECISION = "How exactly `{}` is known, if not to the day. A year or a month as `{}` sets it."
+PRECISION = "How precisely `{}` is known, if not to the day. Default: as precisely as `{}` is given."
 Predicated = Annotated[str, checked_by(predicate_name), WithJsonSchema(text_shape(MAX_PREDICATE))]
 FactObject = Annotated[JsonValue, checked_by(_object), WithJsonSchema(_ANYTHING)]
 Sources = Annotated[tuple[Id, ...], AtMost(MAX_SOURCES)]
@@ -238,7 +238,7 @@ def _told(state: Graph, command: Remember, said: Said, place: SlotKey, found: Ob
 
 
 def _late(state: Graph, command: Remember, said: Said, slot: Sequence[Relation], known: Relation | None) -> Late | None:
-    """What it changes if it was told before others of its slot. A deleted fact is recorded anew."""
+    """What it changes if it was told before others of its slot. A deleted fact is recorded again."""
     if known is not None and known.status is not Status.ACTIVE:
         return None
     rule, relation_id = command.rule, known.relation_id if known else command.relation_id

@@ -58,13 +58,15 @@ def told_late(
         return None
     new = Statement(relation_id, told_at, state.told, None, change)
     after = history(ids, [*known, new], timeless=rule)
-    anew = set(ids) if _told_late_without(known) else {id_ for id_ in ids if after.beliefs[id_] != before.beliefs[id_]}
+    redone = (
+        set(ids) if _told_late_without(known) else {id_ for id_ in ids if after.beliefs[id_] != before.beliefs[id_]}
+    )
     now = {one.relation_id: one.validity for one in after.slot}
     altered = {one.relation_id for one in facts.changes(before.slot, after.slot)}
-    changed = [id_ for id_ in ids if id_ != relation_id and (id_ in anew or id_ in altered)]
+    changed = [id_ for id_ in ids if id_ != relation_id and (id_ in redone or id_ in altered)]
     return Late(
         validity=tuple(now[id_] for id_ in (relation_id, *changed)),
-        beliefs=tuple(after.beliefs[id_] for id_ in ids if id_ in anew),
+        beliefs=tuple(after.beliefs[id_] for id_ in ids if id_ in redone),
         repeated=new.number in after.repeated,
         vain=new.number in after.vain,
         changed=frozenset(altered),

@@ -33,7 +33,7 @@ def require_possible_day(predicate: str, value: object, at: datetime, field: str
         fix = "give a day that exists, such as 1990-05-03 or 3 May"
         raise InvalidInput(f"{value!r:.60} is not a day of the calendar", field=field, fix=fix)
     if predicate in PAST and not begun:
-        raise InvalidInput(f"{value!r:.60} is in the future", field=field, fix="give a day that is not yet to come")
+        raise InvalidInput(f"{value!r:.60} is in the future", field=field, fix="give today or an earlier day")
 
 
 def end_of_planned(predicate: str, value: object) -> datetime | None:

@@ -41,7 +41,7 @@ _SURNAME = "surname"
 _MEDICATION, _ALLERGY = "medication", "allergy"
 _TAKES = "take taking tablets pills medication medicine drug prescribed dose mg injection inhaler pump drops shot patch"
 _JOB = "work job employer company firm office profession career position role title hired joined"
-# By the whole word: who is asked to write something is no writer.
+# By the whole word: who is asked to write something is not a writer.
 _OCCUPATION = lazy_compile(rf"\b(?:{OCCUPATIONS})s?\b", re.IGNORECASE)
 # What is asked for, the words that tell of it, and the forms of the question.
 _ASKED = tuple(

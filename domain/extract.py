@@ -342,7 +342,7 @@ def _continued(before: Sequence[str], new: Iterable[str]) -> tuple[str, ...]:
 
 
 def _people(speakers: Collection[str], mentioned: Sequence[str]) -> tuple[str, ...]:
-    """Whoever is alone with the agent is no person that was talked about."""
+    """Whoever is alone with the agent is not a person that was talked about."""
     if len(speakers) > 1:
         return tuple(dict.fromkeys([*speakers, *mentioned]))
     return tuple(one for one in mentioned if one not in speakers)

@@ -72,7 +72,7 @@ _ENGLISH_WORDS = (
     " could would should the my your his her their"
 )
 _ENGLISH = frozenset(_ENGLISH_WORDS.split())
-# A sort of things, such as `HRT` in `What HRT am I on?`, is no name.
+# A sort of things, such as `HRT` in `What HRT am I on?`, is not a name.
 _SORT_ASKED = lazy_compile(
     r"\b(?:[Ww]hat|[Ww]hich) (?P<sort>[A-Z][\w-]*) (?:am|are|do|did|was|were|have|should) (?:I|we)\b"
 )

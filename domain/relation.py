@@ -81,7 +81,7 @@ class Relation:
 def object_key(value: Any) -> str:
     """The form in which the values of facts are compared: words in any case and spacing, and a number as its text.
 
-    Where a text is no plain words, case may be what it says: a code, a password, a unit.
+    Where a text is not plain words, case may be what it says: a code, a password, a unit.
 
     >>> object_key("Penicillin") == object_key("penicillin "), object_key("34") == object_key(34.0)
     (True, True)

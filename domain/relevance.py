@@ -213,7 +213,7 @@ def _names(question: str, speaker: str) -> bool:
 
 
 def _with_session(scores: Mapping[Id, float], said: Mapping[Id, Said[Id]]) -> dict[Id, float]:
-    """With what the session of each contributes. Whatever is no message is a session of its own."""
+    """With what the session of each contributes. Whatever is not a message is a session of its own."""
     sessions = list[list[Id]]()
     last: Said[Id] | None = None
     for one in sorted((said[id_] for id_ in scores if id_ in said), key=lambda one: (str(one.thread), one.seq)):

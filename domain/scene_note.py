@@ -23,7 +23,7 @@ class SceneNote:
 
 
 def parsed(text: str) -> SceneNote | None:
-    """The scene of a note; None if it is no JSON object of a scene. A mark is no part of the note.
+    """The scene of a note; None if it is not the JSON object of a scene. A mark is not part of the note.
 
     >>> note = '{"action": "Mia won", "actors": ["Mia"], "when": ["2026-01-03"], "feeling": "proud", "importance": 2}'
     >>> parsed(note).importance

@@ -108,7 +108,7 @@ def verb_phrase(predicate: str) -> str:
 
 
 def past(phrase: str) -> str:
-    """A verb phrase in the past; one that is in the past, or that is no verb, stays.
+    """A verb phrase in the past; one that is in the past, or that is not a verb, stays.
 
     >>> past("takes"), past("carries"), past("'s dose is"), past("was born in")
     ('took', 'carried', "'s dose was", 'was born in')

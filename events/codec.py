@@ -155,7 +155,7 @@ def schema(event_type: type[Event]) -> dict[str, Any]:
 def _meta(header: Header) -> Meta:
     try:
         return _meta_of(tuple(header.meta.items()))
-    except (ValueError, TypeError, AttributeError) as error:  # AttributeError: it is no object at all.
+    except (ValueError, TypeError, AttributeError) as error:  # AttributeError: it is not an object at all.
         raise _malformed(header, "meta", str(error)) from error
 
 

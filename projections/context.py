@@ -291,7 +291,7 @@ def _once(told: Mapping[str, Row], without: Collection[str]) -> dict[str, Row]:
 
 def _beside(hits: Sequence[Hit], found: _Found, shown: Collection[str]) -> Sequence[Hit]:
     """What is known and not shown yet, and the open todos."""
-    # The user is no entity that a question names; the cards of others are shown already.
+    # The user is not an entity that a question names; the cards of others are shown already.
     carded = {str(one.row["entity_id"]) for one in found.spoken_of}
     known = [hit for hit in hits if hit.id not in shown and not (hit.kind == ENTITY and hit.id in carded)]
     return [*known, *(hit for hit in found.todos if hit.id not in {one.id for one in known})]

@@ -59,7 +59,7 @@ class Dated(Searchable, Protocol):
 
 
 FIRST = 200
-"""How many of the best are looked at before what is no candidate is left out."""
+"""How many of the best are looked at before what is not a candidate is left out."""
 BUDGET = 50_000
 """The rarest words of a query are looked up in all their texts, up to so many in all."""
 CAP = 500

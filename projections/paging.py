@@ -63,7 +63,7 @@ def slice_of(rows: Sequence[Mapping[str, Any]], id_: str, limit: int | None, cur
         elif following in keys:
             start = keys.index(following)
         else:
-            raise InvalidInput("the items around that place are not listed any more", field="cursor", fix="list again")
+            raise InvalidInput("the items around that place are no longer listed", field="cursor", fix="list again")
     end = len(rows) if limit is None else start + limit
     page = Slice(dict(row) for row in rows[start:end])
     if end < len(rows):

@@ -150,9 +150,9 @@ class Searching(BaseModel):
 
     query: Annotated[Text, Field(description="What to search for.")]
     categories: Categories = ()
-    filters: Annotated[Filters, Field(description="Only what has these properties; other kinds are left out.")] = (
-        Filters()
-    )
+    filters: Annotated[
+        Filters, Field(description="Only items with these properties. Kinds without them are left out.")
+    ] = Filters()
     top_k: Annotated[int, Strict(), Field(ge=1, le=100, description="The maximum number of results."), WHOLE] = 5
     returns: Annotated[
         Literal["bullets", "full"],
@@ -249,7 +249,7 @@ class ContextRequest(BaseModel):
 
     query: Annotated[Text, Field(description="What the agent is about to answer.")]
     categories: Categories = ()
-    filters: Annotated[Filters, Field(description="Limits what is added to what every context has.")] = Filters()
+    filters: Annotated[Filters, Field(description="Apply to all but what every context has.")] = Filters()
     profile: RankingProfile = "default"
     cutoff: CutoffChoice = None
     trusted_only: TrustedOnly = False

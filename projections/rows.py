@@ -155,7 +155,7 @@ def _laid_out(
     connection: AsyncConnection, table: Table, rows: Sequence[Mapping[str, Any]]
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
     """The names of the columns to write, and each row's values in that order; with its MAC if the table has one."""
-    assert rows[0].keys() <= {column.name for column in table.columns}, "a key that is no column would be lost"
+    assert rows[0].keys() <= {column.name for column in table.columns}, "a key that is not a column would be lost"
     shape, _ = as_written(connection, table)
     if MAC not in table.columns:
         columns = [name for name in rows[0] if name in shape.columns]

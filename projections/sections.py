@@ -134,7 +134,7 @@ def most_relevant_first(
 ) -> Sequence[Row]:
     """What is pinned, what a search found in any category, and the rest, so that a budget cuts off the least relevant.
 
-    Scores are relative to a category, so they are made anew. Within a category the order stays: a row ranks with the
+    Scores are relative to a category, so they are recomputed. Within a category the order stays: a row ranks with the
     best one behind it.
     """
     hits = {hit.id: hit for one in collected for hit in one.hits}

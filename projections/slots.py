@@ -28,7 +28,7 @@ Score = Annotated[float, Field(ge=0, le=1)]
 
 def _not_blank(value: object, field: str) -> object:
     if isinstance(value, str) and not value.strip():
-        raise InvalidInput("is empty", field=field, fix="give its text, or remove what has none")
+        raise InvalidInput("is empty", field=field, fix="give its text, or remove it")
     return value
 
 
@@ -134,8 +134,8 @@ class GraphRelation(Part):
         None, description="When it was learned. If it holds since just then, nobody said since when."
     )
     until: Instant | None
-    since_precision: Precision | None = Field(None, description="How exactly `since` is known, if not to the day.")
-    until_precision: Precision | None = Field(None, description="How exactly `until` is known, if not to the day.")
+    since_precision: Precision | None = Field(None, description="How precisely `since` is known, if not to the day.")
+    until_precision: Precision | None = Field(None, description="How precisely `until` is known, if not to the day.")
     said_since: SaidSince | None = Field(None, description="What the user said last since then that may end it.")
     overruled_by: Overruled | None = None
 
@@ -247,7 +247,7 @@ class Envelope(Part):
     def _of_one_user(self) -> Self:
         for name in ("user_id", "agent_id"):
             if getattr(self.AFFECT, name) != getattr(self, name):
-                raise _fault("is another than that of the envelope", "use one user and agent", f"AFFECT.{name}")
+                raise _fault("differs from that of the envelope", "use one user and agent", f"AFFECT.{name}")
         return self
 
     @model_validator(mode="after")

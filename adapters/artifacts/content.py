@@ -74,7 +74,7 @@ def _command(
     if (content is None) == (not url):
         raise InvalidInput("give either a file or a URL", field="content", fix="pass the bytes, or `url` for a link")
     if content is not None and fields.get("type") is ArtifactType.LINK:
-        raise InvalidInput("is `link`, and a file is none", field="type", fix="leave it out, or send `url` and no file")
+        raise InvalidInput("is `link`, but a file was sent", field="type", fix="omit it, or send `url` and no file")
     if content is not None and not content:
         raise InvalidInput("is empty", field="content", fix="send a file of at least one byte")
     if content is not None and len(content) > (limit := engine.settings.artifact_max_bytes):

@@ -78,7 +78,7 @@ def read(content: bytes, name: str, mime: str) -> Found:
         _require_declared(declared, WORD, "it is a Word document or another archive")
         return _docx(content)
     if content.startswith(OLE):
-        raise Refused(Refusal.UNSUPPORTED, "an Office file of before 2007")
+        raise Refused(Refusal.UNSUPPORTED, "an Office file from before 2007")
     if content.startswith(b"{\\rtf"):
         raise Refused(Refusal.UNSUPPORTED, "rich text (RTF)")
     if declared.startswith("image/") and declared != SVG:
@@ -86,10 +86,10 @@ def read(content: bytes, name: str, mime: str) -> Found:
     if declared.startswith(("audio/", "video/")):
         mpeg = len(content) > 1 and content[0] == 0xFF and content[1] & 0xE0 == 0xE0
         if not mpeg and not any(content[at : at + len(begin)] == begin for at, begin in RECORDINGS):
-            raise Refused(Refusal.WRONG_TYPE, "the content does not begin as a recording does")
+            raise Refused(Refusal.WRONG_TYPE, "the content does not look like a recording")
         return Found(declared.partition("/")[0])
     if declared == PDF or ending in ("pdf", "docx", "docm"):
-        raise Refused(Refusal.WRONG_TYPE, "the content does not begin as this type does")
+        raise Refused(Refusal.WRONG_TYPE, "the content does not look like this type")
     return _text(content, declared, ending)
 
 
@@ -122,7 +122,7 @@ def _pdf(content: bytes) -> Found:
 
 
 def _form(reader: "PdfReader") -> Iterator[Section]:
-    """What was filled in, which is no text of a page."""
+    """What was filled in, which is not part of a page's text."""
     fields = (reader.get_fields() or {}).values()
     filled = ((one.alternate_name or one.name, one.value) for one in fields if isinstance(one.value, str))
     yield Section("form", "\n\n".join(f"{name}: {value.removeprefix('/')}" for name, value in filled if value))
@@ -144,7 +144,7 @@ def _docx(content: bytes) -> Found:
         if any(name.lower().endswith("vbaproject.bin") for name in names):
             raise Refused(Refusal.MACROS)
         if "word/document.xml" not in names:
-            raise Refused(Refusal.UNSUPPORTED, "an archive that is no Word document")
+            raise Refused(Refusal.UNSUPPORTED, "an archive, but not a Word document")
         document = docx.Document(io.BytesIO(content))
     except Refused:
         raise
@@ -304,7 +304,7 @@ def _image(content: bytes, declared: str) -> Found:
     except UnidentifiedImageError as error:
         if declared not in Image.MIME.values():  # Of all formats that it reads, once none of them fits.
             raise Refused(Refusal.UNSUPPORTED, f"images of the type {declared:.40}") from error
-        raise Refused(Refusal.WRONG_TYPE, "it is no image") from error
+        raise Refused(Refusal.WRONG_TYPE, "it is not an image") from error
     except (OSError, ValueError, SyntaxError, KeyError, IndexError, TypeError) as error:
         raise Refused(Refusal.BROKEN, type(error).__name__) from error
     media_type = "image/png" if declared == "image/png" else "image/jpeg"

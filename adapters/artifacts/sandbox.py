@@ -76,5 +76,5 @@ async def _read(process: asyncio.subprocess.Process) -> bytes:
     while part := await process.stdout.read(1 << 16):
         out += part
         if len(out) > MAX_OUTPUT:
-            raise Refused(Refusal.TOO_MUCH_TEXT, "its reader says too much")
+            raise Refused(Refusal.TOO_MUCH_TEXT, "its reader printed too much")
     return bytes(out)

@@ -162,7 +162,7 @@ class ArchiveReader:
         except FileNotFoundError as error:
             raise InvalidInput(f"there is no file {path}", field="file", fix="correct the path") from error
         except (OSError, zipfile.BadZipFile) as error:
-            raise _damaged(f"it is no whole backup ({error})") from error
+            raise _damaged(f"it is not a complete backup ({error})") from error
         with file:
             try:
                 manifest = Manifest.of_json(file.read(MANIFEST))
@@ -185,7 +185,7 @@ class ArchiveReader:
                 size += len(chunk)
                 progressed(len(chunk))
             if (digest.hexdigest(), size) != (member.sha256, member.bytes):
-                raise _damaged(f"{member.name} is not as it was written")
+                raise _damaged(f"{member.name} was changed after it was written")
 
     def chunks(self, member: Member) -> Iterator[bytes]:
         try:

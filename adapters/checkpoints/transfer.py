@@ -157,7 +157,7 @@ class Check:
                         raise ValueError(write.idx)
         # What parsing a struct, JSON or a truncated generator may raise.
         except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, struct.error) as error:
-            raise InvalidInput("is no checkpoint", field="data", fix="export the user again") from error
+            raise InvalidInput("is not a checkpoint", field="data", fix="export the user again") from error
 
 
 async def take_in(store: CheckpointStore, stream: StreamId, parts: Iterable[Part], connection: Connection) -> None:

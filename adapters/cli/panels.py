@@ -25,7 +25,7 @@ class Ordered(TyperGroup):
         file = next((one for one in args[1:] if Path(one).is_file()), None) if args[0] == "restore" else None
         if file is not None:
             fix = f"restore a backup with `mnemolog backup restore {file}`"
-            raise InvalidInput(f"{file} is a file, and no memory", field="memory_id", fix=fix)
+            raise InvalidInput(f"{file} is a file, not a memory", field="memory_id", fix=fix)
         return super().resolve_command(ctx, args)
 
     def _place(self, name: str) -> int:

@@ -1,7 +1,7 @@
 """A supervised server process: started until it answers, restarted if it dies, and stopped.
 
 One daemon thread a server waits for its process, so a death is seen at once. Restarts keep address and data, and are
-tried for as long as the engine runs, with pauses that grow to `LONGEST_PAUSE` and start anew after a calm minute.
+tried for as long as the engine runs, with pauses that grow to `LONGEST_PAUSE` and start over after a calm minute.
 """
 
 import logging

@@ -89,7 +89,7 @@ async def scrub(
     began before, or has a lock on a table, is still open after `wait` seconds.
     """
     if redis:
-        progressed("writing the log of Redis anew")
+        progressed("rewriting the Redis log")
         # Rewrite its append-only file. A running rewrite is awaited, since it may have begun before the deletion.
         for _ in range(2):
             with suppress(ResponseError):
@@ -123,10 +123,10 @@ async def _rewrite_tables(connection: AsyncConnection[Any], progressed: Progress
     """VACUUM FULL leaves no dead rows and no old pages. Statistics contain values, and are collected again."""
     found: Sequence[tuple[str, str]] = await (await connection.execute(_TABLES)).fetchall()
     for schema, name in found:
-        progressed(f"writing {schema}.{name} anew")
+        progressed(f"rewriting {schema}.{name}")
         with suppress(psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):  # Swapped or dropped meanwhile.
             await _vacuum(connection, Identifier(schema, name), progressed, wait)
-    progressed("gathering statistics anew")
+    progressed("updating statistics")
     await connection.execute("ANALYZE")
     await _vacuum(connection, _STATISTICS, progressed, wait)
     return len(found)

@@ -180,7 +180,7 @@ async def _on_http(request: Request, error: Exception) -> Response:
 
 
 async def _on_half_a_body(request: Request, error: Exception) -> Response:
-    """Nobody reads it: the connection was closed. It is counted, and is no fault of the server's."""
+    """Nobody reads it: the connection was closed. It is counted, and is not the server's fault."""
     return error_answer(InvalidInput("ended too early", field="body", fix="send it again"), 422)
 
 

@@ -52,7 +52,7 @@ class WorkerSession:
         return [job_of(row) for row in await self._rows("stalled_jobs", {})]
 
     async def set_back(self, kinds: Sequence[str], now: datetime, later: datetime) -> None:
-        """Plan anew what was enqueued or requeued after `later`, at times that the clock did not have yet."""
+        """Plan again what was enqueued or requeued after `later`, at times that the clock did not have yet."""
         await self._lease.execute("set_back", {"kinds": list(kinds), "now": now, "later": later}, QUERIES)
 
     async def save(self, job: Job, progress: Mapping[str, Any]) -> None:

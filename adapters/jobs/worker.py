@@ -116,7 +116,7 @@ class Worker:
                     await self._wake.wait()
 
     async def _follow_clock(self, session: WorkerSession) -> None:
-        """Plan anew at the start, and when the clock was set back: what recurs would wait until it has caught up."""
+        """Plan again at the start, and when the clock was set back: what recurs would wait until it has caught up."""
         now = self._now()
         if now < self._looked_at:
             await session.set_back(list(self._kinds), now, now + CLOCKS_DIFFER)

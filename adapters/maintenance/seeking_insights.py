@@ -121,7 +121,7 @@ def _memory(run: Run, one: Insight, sources: Sequence[str], generation: Generati
 
 
 async def _memories(run: Run) -> tuple[Sequence[Row], Sequence[Row]]:
-    """The latest activities, and the latest knowledge that is no insight; nothing from outside."""
+    """The latest activities, and the latest knowledge that is not an insight; nothing from outside."""
     newest = await run.engine.reads.newest(run.viewer, LOOKED_THROUGH)
     inside = [row for row in newest if not Origin(row["origin"]).external and row["kind"] != MemoryKind.INSIGHT]
     activities = [row for row in inside if row["category"] in DONE][:ACTIVITIES]

@@ -1,4 +1,4 @@
-"""Answers lines on standard input that are no request: the library drops them, and the client would wait in vain."""
+"""Answers lines on standard input that are not requests: the library drops them, and the client would wait in vain."""
 
 import json
 from types import TracebackType

@@ -63,7 +63,7 @@ class LocalModel(SentenceModel):
     def _session(self) -> "InferenceSession":
         session = self.opened(str(self._path))  # By path: a model of more than 2 GB keeps its weights in a file beside.
         if unknown := {one.name for one in session.get_inputs()}.difference(INPUTS):
-            raise _unusable(f"{self._path} wants {', '.join(sorted(unknown))}, which is no input of a sentence model")
+            raise _unusable(f"{self._path} needs {', '.join(sorted(unknown))}, which sentence models do not take")
         return session
 
     def _inputs(self) -> Collection[str]:
@@ -107,13 +107,13 @@ class LocalModel(SentenceModel):
     def _object(self, name: str) -> Mapping[str, Any]:
         if isinstance(said := self._json(name), dict):
             return said
-        raise _unusable(f"{self._place / name} is no JSON object")
+        raise _unusable(f"{self._place / name} is not a JSON object")
 
     def _json(self, name: str) -> Any:
         try:
             return json.loads(self._read(name))
         except ValueError as error:
-            raise _unusable(f"{self._place / name} is no JSON: {error}") from error
+            raise _unusable(f"{self._place / name} is not JSON: {error}") from error
 
     def _checksum(self) -> str:
         """Of the small files and of samples of the weights, which differ everywhere if they were trained again."""

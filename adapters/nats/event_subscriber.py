@@ -1,7 +1,7 @@
 """Receives events from the relay for the partitions of this process.
 
 Plain subscriptions and no consumer: JetStream would only keep for this process what the log keeps anyway, and a server
-that lost its storage would have consumers to make anew. What is published while nobody listens is read from the log:
+that lost its storage would have to create consumers again. What is published while nobody listens is read from the log:
 when a partition is taken, after a connection was lost, and by the sweep (docs/decisions/0009).
 """
 

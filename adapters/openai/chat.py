@@ -168,7 +168,7 @@ def _text(content: object) -> str:
 
 
 def _named(completion: "ChatCompletion") -> str:
-    """The model that the server says it ran; "" if that is no name."""
+    """The model that the server says it ran; "" if that is not a name."""
     name: Any = getattr(completion, "model", None)
     return name if isinstance(name, str) and len(name) <= LONGEST_NAME and name.isprintable() else ""
 

@@ -123,7 +123,7 @@ class ModelClient:
             self._failed()
             raise self._unavailable("gave an answer that cannot be read") from None
         self._breaker.succeeded()
-        if answer is None or isinstance(answer, str | int | float | list):  # What the body was, if it was no object.
+        if answer is None or isinstance(answer, str | int | float | list):  # The body was not an object.
             raise self._unavailable("gave an answer that cannot be read")
         return answer
 

@@ -76,7 +76,7 @@ class EntryPut(Written):
     example={"user_id": "ana", "agent_id": "mika", "store": "note", "body": {"type": "todo", "text": "Ask about Rome"}},
 )
 async def put_being_entry(engine: Engine, request: Write) -> EntryPut:
-    """Put an entry into a store of this agent, its being.
+    """Put an entry into a store of this being, which is an agent of the user.
 
     An entry with the same key is replaced. The stores are soul, rule, preference, relationship, tool, map, note,
     knowledge, diary, snapshot and party_message.
@@ -172,7 +172,7 @@ class SceneSearch(ScenesRead):
     """The scenes with some words."""
 
     query: Annotated[Text, Field(description="The words, separated by white space. Each may be a part of a word.")]
-    mode: Annotated[Mode, Field(description="Whether a scene has one of the words, or all of them.")] = Mode.OR
+    mode: Annotated[Mode, Field(description="`or`: one of the words is enough; `and`: all are needed.")] = Mode.OR
 
 
 class Scenes(Result):

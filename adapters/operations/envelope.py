@@ -27,7 +27,7 @@ class EnvelopeGiven(Request):
     """An envelope from elsewhere, such as one that a workflow changed."""
 
     envelope: Annotated[
-        dict[str, JsonValue], Field(description="The inference envelope, as a JSON object (A, Appendix A).")
+        dict[str, JsonValue], Field(description="The inference envelope, as a JSON object with its four slots.")
     ]
 
 

@@ -69,7 +69,7 @@ async def list_facts(engine: Engine, request: FactList) -> Page[FactView]:
 async def end_fact(engine: Engine, request: Write) -> Written:
     """End a fact: it held until then.
 
-    With `told_at`, that is known since then, and `until` is `told_at` by default.
+    With `told_at`, the end counts as known since then, and `until` defaults to `told_at`.
     """
     return await written(engine, EndFact, request)
 

@@ -73,8 +73,12 @@ class FactView(Result):
     overridden_by: UUID | None = Field(description="The fact of the other scope that takes precedence.")
     valid_from: Instant
     valid_to: Instant | None
-    valid_from_precision: Precision | None = Field(description="How exactly `valid_from` is known, if not to the day.")
-    valid_to_precision: Precision | None = Field(description="How exactly `valid_to` is known, if not to the day.")
+    valid_from_precision: Precision | None = Field(
+        description="The precision of `valid_from`, if it is not known to the day."
+    )
+    valid_to_precision: Precision | None = Field(
+        description="The precision of `valid_to`, if it is not known to the day."
+    )
     known_from: Instant = Field(description="When the value was learned.")
     known_to: Instant | None = Field(description="When it turned out not to have held as it was known.")
     memory_id: UUID | None

@@ -380,7 +380,7 @@ async def confirm(engine: Engine, request: Write) -> Written:
 
 @operation("undo", "POST /undo", tag="changes", arguments=("memory_id",), done="Undone")
 async def undo(engine: Engine, request: Undo) -> Undone:
-    """Undo the last change of a memory, or one event on everything that it changed.
+    """Undo the last change of a memory, or everything that one event changed.
 
     Each call on a memory goes one change further back; a retry with the same idempotency key does not. A change that
     later changes build on is refused: undo those first.

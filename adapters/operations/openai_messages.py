@@ -81,7 +81,7 @@ def _parts(content: Sequence[Any], path: str) -> tuple[list[str], list[dict[str,
         elif kind in IMAGES:
             images.append({"type": "image", "url": _url(part, at)})
         else:
-            raise InvalidInput(f"{kind!r:.80} is not read here", field=f"{at}.type", fix=FIX)
+            raise InvalidInput(f"{kind!r:.80} is not supported", field=f"{at}.type", fix=FIX)
     return [text for text in texts if text.strip()], images
 
 
@@ -102,7 +102,7 @@ def _url(part: Mapping[str, Any], path: str) -> str:
     if isinstance(image, str) and image.lower().startswith(ADDRESSES):
         return image
     fix = "send its https URL, or its content as data:<media type>;base64,<content>"
-    raise InvalidInput("is no URL of an image", field=field, fix=fix)
+    raise InvalidInput("is not the URL of an image", field=field, fix=fix)
 
 
 def _instead(message: Mapping[str, Any]) -> str:

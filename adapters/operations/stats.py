@@ -20,7 +20,7 @@ class StatsRead(PagedRead):
         Over,
         Field(
             description="Whose operations to count: this agent's for the user, those of all agents for the user, or "
-            "those for all users of the tenant, which takes the role `admin`."
+            "those for all users of the tenant, which needs the role `admin`."
         ),
     ] = Over.AGENT
     by: Annotated[Period, Field(description="The length of a period, in UTC, or `total` for one count of all.")] = (

@@ -44,7 +44,7 @@ class WebhookOwner(Request):
     user_id: Annotated[
         Id,
         Field(
-            description="The user whose changes are sent; `*` for all users of the tenant, which takes the role admin.",
+            description="The user whose changes are sent; `*` for all users of the tenant, which needs the role admin.",
             examples=["ana"],
         ),
     ]

@@ -111,7 +111,7 @@ async def _divide(
         raise EngineError(
             f"the log's tables cannot be replaced under {', '.join(row['name'] for row in dependents)}",
             field="postgres_url",
-            fix="drop what is named, run the command again, and create it anew",
+            fix="drop these, run the command again, and create them again",
         )
     indexes, rest = list[DictRow](), list[str]()
     for name in NAMES:

@@ -47,7 +47,7 @@ WITH depending AS (
         OR (refclassid = 'pg_type'::regclass AND refobjid IN (
             SELECT unnest(ARRAY[row.oid, row.typarray]) FROM pg_class AS place JOIN pg_type AS row ON row.oid = reltype
             WHERE place.oid = ANY(%(tables)s::regclass[]))))
-      -- What belongs to the tables, such as a constraint that names their columns, is made anew; but no rule is.
+      -- What belongs to the tables, such as a constraint that names their columns, is created again; but rules are not.
       AND (rulename IS NOT NULL OR NOT EXISTS (
           SELECT FROM pg_depend AS own
           WHERE (own.classid, own.objid) = (one.classid, one.objid) AND own.deptype IN ('a', 'i')

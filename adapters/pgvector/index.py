@@ -140,7 +140,7 @@ class PgVectorIndex:
 
 
 FIRST = 200
-"""How many of the nearest are looked at before what is no candidate is left out."""
+"""How many of the nearest are looked at before what is not a candidate is left out."""
 WIDER = 8
 """How many times more are looked at of a large owner, before its candidates are looked at one by one."""
 

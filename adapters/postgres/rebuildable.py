@@ -50,7 +50,7 @@ class RebuildablePostgres:
 
         Autovacuum skips it until the swap: it took a tenth of the processor time, and its locks delay the comparison.
         """
-        await self._live.create_anew()
+        await self._live.recreate()
         await self._shadow.create()
         async with self._shadow.engine.begin() as connection:
             for one in self._tables():

@@ -36,7 +36,7 @@ logging.getLogger("sqlalchemy.pool").addHandler(logging.NullHandler())
 _OPTIONS = {"synchronous_commit": "off", "idle_in_transaction_session_timeout": "10s", **BY_KEY}
 PROJECTING = " ".join(f"-c {name}={value}" for name, value in _OPTIONS.items())
 
-# For readers. Most of what they ask looks rows up by key, and to plan a search anew each time would take as long as the
+# For readers. Most of what they ask looks rows up by key, and to plan a search each time would take as long as the
 # search. Such a plan is kept while a table grows, so it must not scan all rows because there were few.
 READING = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off"
 

@@ -137,7 +137,7 @@ class PostgresStore:
             if self.former is None:
                 await self._create_tables(connection)
 
-    async def create_anew(self) -> None:
+    async def recreate(self) -> None:
         """Recreate dropped tables; they are filled from the beginning of the log."""
         async with self.engine.begin() as connection:
             await connection.execute(advisory_lock(f"create {self.schema}"))
@@ -210,8 +210,8 @@ class PostgresStore:
         """Delete every row of a stream, and reset its progress."""
         for table in self.projector.tables.sorted_tables:
             await connection.execute(delete(table).where(tuple_(*indexed(table)) == tuple_(*owner_of(stream))))
-        anew = {"seq": 0, **GOING}
-        await connection.execute(update(progress_table).where(_of(progress_table, [stream])).values(anew))
+        start = {"seq": 0, **GOING}
+        await connection.execute(update(progress_table).where(_of(progress_table, [stream])).values(start))
 
     async def progress(self, stream: StreamId) -> int:
         return (await self.progress_of([stream]))[stream]
@@ -388,7 +388,7 @@ async def progress_in(
 
 @cache
 def _progress_in(stores: tuple[tuple[str, str], ...]) -> bytes:
-    """For projections by name and schema; SQLAlchemy would write the statement anew for each read."""
+    """For projections by name and schema; SQLAlchemy would write the statement again for each read."""
     one = SQL("SELECT {}, held.tenant, held.stream, held.seq FROM wanted JOIN {} AS held USING (tenant, stream)")
     wanted = SQL("WITH wanted AS (SELECT * FROM unnest(%s::text[], %s::text[]) AS wanted (tenant, stream)) ")
     tables = ((name, Identifier(schema, progress_table.name)) for name, schema in stores)

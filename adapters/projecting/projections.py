@@ -204,8 +204,8 @@ class Projections:
     async def create_missing(self) -> None:
         """Recreate tables that were dropped while the engine runs; the workers fill them."""
         for name in await self.missing():
-            _logger.error("the tables of %s are gone: they are made anew, and filled from the log", name)
-            await self._postgres[name].create_anew()
+            _logger.error("the tables of %s are gone: they are rebuilt from the log", name)
+            await self._postgres[name].recreate()
             await self.dropped(name)
 
     async def gather_statistics(self) -> None:

@@ -20,7 +20,7 @@ class Borrowing:
         self._own = not isinstance(memory, Memory | AsyncMemory)
         if isinstance(memory, Memory | AsyncMemory):
             if settings:
-                raise InvalidInput("is given beside a memory", field=min(settings), fix="set it where that is made")
+                raise InvalidInput("cannot be combined with `memory`", field=min(settings), fix="set it on that memory")
             self._memory: AsyncMemory = memory.mirrored if isinstance(memory, Memory) else memory
         else:
             self._memory = AsyncMemory(memory, **settings)

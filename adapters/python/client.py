@@ -85,7 +85,7 @@ class AsyncClient(Verbs):
             )
         key = None if api_key is None else api_key.strip()  # Read from a file, it ends with a line break.
         if key is not None and not (key.isascii() and key.isprintable() and key):
-            raise InvalidInput("is no API key", field="api_key", fix="give one as `mnemolog api-key create` printed it")
+            raise InvalidInput("is not an API key", field="api_key", fix="use what `mnemolog api-key create` printed")
         self._options: Mapping[str, Any] = {
             "base_url": f"{base_url.rstrip('/')}/v1",
             "headers": {} if key is None else {"Authorization": f"Bearer {key}"},
@@ -341,7 +341,7 @@ def _user_in(path: Path) -> str:
         try:
             return str(json.loads(file.readline())["user_id"])
         except (ValueError, KeyError, TypeError) as error:
-            raise InvalidInput(f"{path} is no export of a user", field="path", fix="give an exported file") from error
+            raise InvalidInput(f"{path} is not an exported user", field="path", fix="give an exported file") from error
 
 
 async def _chunks(file: IO[bytes]) -> AsyncIterator[bytes]:

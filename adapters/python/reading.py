@@ -143,7 +143,7 @@ class ReadVerbs(Asking):
         deadline: float | None = None,
         consistency: Literal["strong", "eventual"] | None = None,
     ) -> EnvelopeView:
-        """Assemble the inference envelope for a message: AFFECT, GRAPH, EPISODE and KNOWLEDGE (A, Appendix A).
+        """Assemble the inference envelope for a message: AFFECT, GRAPH, EPISODE and KNOWLEDGE.
 
         `gate` says whether episodes and knowledge were searched, and why. Where slots contradict each other, the one
         with less authority says in `overruled_by` what is right. With `record`, `served` finds it by the `message_id`.

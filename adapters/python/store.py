@@ -84,7 +84,7 @@ class MnemologStore(Borrowing, BaseStore):
             self._user_id = None
         elif self._user_id is None:
             raise InvalidInput(
-                "is missing", field="user_id", fix="pass it, or as `user_at` the place of the user in each namespace"
+                "is missing", field="user_id", fix="pass it, or `user_at`: the position of the user in a namespace"
             )
         self._user_at = user_at
         self._fields = [(path, tokenize_path(path)) for path in (index or {}).get("fields") or [WHOLE]]

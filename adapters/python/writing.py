@@ -212,7 +212,7 @@ class WriteVerbs(Asking):
         run_id: str | None = None,
         idempotency_key: str | None = None,
     ) -> Undone:
-        """Undo the last change of a memory, or one event on everything that it changed: a merge, an undo.
+        """Undo the last change of a memory, or everything that one event changed: a merge, an undo.
 
         Each call on a memory goes one change further back; a retry with the same idempotency key does not. With
         `dry_run`, nothing is written: `changes` and `conflicts` say what would be.

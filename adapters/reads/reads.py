@@ -395,13 +395,13 @@ class Reads(EnvelopeReads, ProfileReads, ArtifactReads, EpisodeReads, OperationR
 
 @asynccontextmanager
 async def _tables_of(names: Sequence[str]) -> AsyncIterator[None]:
-    """ServerFailed if tables that are read were dropped: the engine makes them anew within seconds."""
+    """ServerFailed if tables that are read were dropped: the engine rebuilds them within seconds."""
     try:
         yield
     except DBAPIError as error:
         if not is_gone(error):
             raise
-        what = f"tables of {', '.join(names)} were dropped; they are made anew, and filled from the log"
+        what = f"tables of {', '.join(names)} were dropped; they are being rebuilt from the log"
         raise ServerFailed(what, field="postgres_url", fix="try again in a few seconds") from error
 
 

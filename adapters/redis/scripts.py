@@ -7,7 +7,7 @@ local function keep(index) redis.call('ZADD', index, '+inf', '') end
 """
 
 # Without its index nobody would miss a session that is gone as well. So the progress goes too, and all that was in the
-# index is made anew.
+# index is rebuilt.
 _LOST_INDEX = """
 local function lost(progress, index, total)
   if redis.call('EXISTS', index) == 1 or redis.call('EXISTS', progress) == 0 then return false end
@@ -90,7 +90,7 @@ return 1
 """
 
 # KEYS: progress, total, index, stopped, skipped, quiet. Deletes those that somebody wrote as another type, and then the
-# progress, so that everything is applied anew. Returns how many there were.
+# progress, so that everything is applied again. Returns how many there were.
 MEND = """
 local types, wrong = {'hash', 'string', 'zset', 'hash', 'list', 'string'}, 0
 for i, name in ipairs(KEYS) do

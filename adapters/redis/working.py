@@ -237,7 +237,7 @@ class WorkingStore:
 
     @asynccontextmanager
     async def _mended(self) -> AsyncIterator[None]:
-        """Deletes keys of ours that are of another type: they, and all that follows from them, are made anew."""
+        """Deletes keys of ours that are of another type: they, and all that follows from them, are rebuilt."""
         try:
             yield
         except ResponseError as error:
@@ -268,7 +268,7 @@ class WorkingStore:
         except ResponseError as error:
             if WRONG_TYPE not in str(error):
                 raise
-            known = await read()  # There is none since it was mended: everything is applied anew.
+            known = await read()  # There is none since it was mended: everything is applied again.
         found = zip(parts.values(), known, strict=True)
         return {stream: int(seq or 0) for theirs, values in found for stream, seq in zip(theirs, values, strict=True)}
 

@@ -60,7 +60,7 @@ def unpack(line: bytes, key: bytes) -> Anchor:
         document = json.loads(line)
         body = document["anchor"]
         if not hmac.compare_digest(document["mac"], _mac(key, body)):
-            raise ValueError("its MAC does not fit")
+            raise ValueError("its MAC does not match")
         heads = [AnchoredHead(StreamId(t, name), seq, bytes.fromhex(link)) for t, name, seq, link in body["heads"]]
         at = datetime.fromisoformat(body["at"])
         return Anchor(body["node"], body["number"], at, heads, body["previous"], body["accepted"])

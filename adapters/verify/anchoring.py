@@ -162,7 +162,7 @@ class Anchoring:
     async def hear(self) -> None:
         """Read what other processes anchored since: their commits may be deleted before the relay has read them."""
         place = await self._stream.last_place()
-        if place < self._heard:  # The stream was deleted and made anew.
+        if place < self._heard:  # The stream was deleted and created again.
             self._heard = 0
         if place > self._heard:
             heard = [anchor async for line in self._stream.lines(self._heard) if (anchor := self._readable(line))]

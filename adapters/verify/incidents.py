@@ -86,7 +86,7 @@ class Incident:
 class Incidents:
     """`load` reads stored incidents; `refresh` those that others added since. Storage errors are not raised.
 
-    A stream that was deleted is made anew, and all that is known is published again.
+    A stream that was deleted is created again, and all that is known is published again.
     """
 
     def __init__(
@@ -136,13 +136,13 @@ class Incidents:
         if isinstance(damage, TamperedRow):
             await self.row(damage, stream, By.PROJECTION, Done.HEALED)
             return
-        detail = "it had applied more than the log holds, and was built anew"
+        detail = "it had applied more than the log holds, and was rebuilt"
         place = Damage(Part.ROW, Kind.ROLLED_BACK, stream, detail, 0, "", projection, "progress")
         await self.record(place, By.PROJECTION, Done.HEALED)
 
     async def dropped(self, projection: str) -> None:
         """Tables that somebody dropped while the engine ran."""
-        detail = "its tables were dropped; they were made anew, and filled from the log"
+        detail = "its tables were dropped; they were rebuilt from the log"
         place = Damage(Part.ROW, Kind.REMOVED, None, detail, projection=projection)
         await self.record(place, By.PROJECTION, Done.HEALED)
 

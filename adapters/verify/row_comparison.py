@@ -134,7 +134,7 @@ async def _what(
     if actual is None:
         return Kind.REMOVED, "the log has it, the table has not"
     if MAC in table.columns and seal_of(connection).fits(table, actual):
-        return Kind.REPLAYED, "its MAC fits: it was once so, and is no longer"
+        return Kind.REPLAYED, "its MAC is valid: it is an earlier state of the row"
     if MAC in table.columns and await _twin(connection, both, actual):
         return Kind.COPIED, "another row has this MAC"
     return (

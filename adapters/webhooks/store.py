@@ -133,7 +133,7 @@ class WebhookStore:
                 raise Conflict(
                     "the webhook was deleted, or its secret was replaced meanwhile",
                     field="webhook_id",
-                    fix="rotate it again if the secret that came of that is not known",
+                    fix="rotate it again if you do not have the new secret",
                 )
             sealed = {"webhook_id": hook.webhook_id, "data": self._sealed(rotated)}
             await connection.execute(query("seal_webhook", QUERIES), sealed)
@@ -192,7 +192,7 @@ class WebhookStore:
         return bool(await self._rows("advance", row))
 
     async def add(self, hook: Webhook, type_: str, body: Callable[[UUID], bytes]) -> Delivery:
-        """A delivery that is no change, such as a test, due at once."""
+        """A delivery that is not a change, such as a test, due at once."""
         delivery_id = self._new_id()
         row = {
             "webhook_id": hook.webhook_id,
@@ -345,7 +345,7 @@ class WebhookStore:
         found = await self._rows(name, values)
         if not found:
             what = field.removesuffix("_id")
-            raise NotFound(f"there is no {what} {id_}", field=field, fix="list those that there are")
+            raise NotFound(f"there is no {what} {id_}", field=field, fix="list the existing ones")
         return found[0]
 
     async def _rows(self, name: str, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

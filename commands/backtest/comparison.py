@@ -109,7 +109,7 @@ def _read(shadow: Shadow, events: Sequence[Recorded]) -> Iterator[Difference]:
 class _Divisions:
     """The sessions and episodes under both policies, and the undos of them, which are not followed.
 
-    Both are divided anew, because silence ends what no job has looked at yet.
+    Both are divided again, because silence ends what no job has looked at yet.
     """
 
     now: Sequence[Stretch] = ()

@@ -27,7 +27,7 @@ S = TypeVar("S")
 Id = TypeVar("Id", bound=Hashable)
 T = TypeVar("T")
 
-# So many are kept. A slot with many facts would be read anew for each of them.
+# So many are kept. A slot with many facts would be read again for each of them.
 MOST_READS = 256
 # The cosine similarity of two texts, as far as their vectors are kept.
 Similarity = Callable[[str, str], float | None]

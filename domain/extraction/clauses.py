@@ -484,7 +484,7 @@ _PERFECT = lazy_compile(
     rf"(?:'ve| have|(?P<third>'s| has))(?: (?:now|also|both|always|\w+ly))* (?P<verb>{'|'.join(_PRESENT)})\b",
     re.IGNORECASE,
 )
-# Read as "for ages", which `_ALWAYS` takes out: what follows "since" is no clause of its own.
+# Read as "for ages", which `_ALWAYS` takes out: what follows "since" is not a clause of its own.
 _SINCE_SMALL = lazy_compile(
     r"(?<=\w),? (?:ever )?since i was (?:an? |about )?[\w-]+(?: years old)?(?=[.!,;]|$)", re.IGNORECASE
 )

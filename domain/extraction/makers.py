@@ -53,13 +53,13 @@ _ERRAND = timedelta(days=7)
 _BESIDE = lazy_compile(r"\b(?:another|second(?![- ]hand)|also|as well|too)\b", re.IGNORECASE)
 # Makes of cars that make motorbikes, too.
 _CYCLES = lazy_compile(r"(?:BMW|Honda|Peugeot|Suzuki)\b")
-# A street is no town: who lives in Cork may also live in Douglas Street.
+# A street is not a town: who lives in Cork may also live in Douglas Street.
 _STREET = lazy_compile(r" (?:Street|St|Road|Rd|Avenue|Ave|Lane|Drive|Crescent|Terrace|Close|Boulevard|Blvd)$")
 _NEXT = lazy_compile(r"\bnext\b", re.IGNORECASE)
 
 
 def names(predicate: str, *, category: str = THING, single: bool = False, changes: bool = False) -> Make:
-    """A fact about what is named. Where somebody only stays for a time is no home."""
+    """A fact about what is named. Where somebody only stays for a time is not a home."""
 
     def make(said: Said) -> Sequence[Candidate]:
         if category == LOCATION and said.for_a_time:
@@ -596,7 +596,7 @@ def another_date(place: str, on: times.Dated) -> Sequence[Candidate]:
 
 
 def day_of_trip(when: str, at: datetime) -> times.Dated | None:
-    """When a trip is planned for; None if that is no time to come."""
+    """When a trip is planned for; None if that is not in the future."""
     on = times.dated(f"on {when}", at, future=True)
     return on if on.since and _is_planned_for(on.since, at) else None
 

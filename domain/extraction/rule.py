@@ -117,7 +117,7 @@ def form(text: str) -> re.Pattern[str]:
     return lazy_compile(text, re.IGNORECASE)
 
 
-# What somebody adds to what they say is no part of it: "peanuts, badly".
+# What somebody adds to what they say is not part of it: "peanuts, badly".
 _ADVERB = r"(?!(?:jelly|lily|holly|family|\w*fly)\b)\w{3,}ly"
 _COMMENT = lazy_compile(
     rf"^(?:(?:and|also|{_ADVERB}|maybe)[, ]+)*"

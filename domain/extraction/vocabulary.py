@@ -182,7 +182,7 @@ SUPERIORS = ("boss", "manager", "supervisor")
 ALSO_CALLED = {one: tuple(other for other in SUPERIORS if other != one) for one in SUPERIORS}
 """Other words for the same role: a new manager takes the place of the boss."""
 TURNED = {"lives_with": ("neighbour",)}
-"""What a fact ends between the same two, seen from the other: who moves in is no neighbour any more."""
+"""What a fact ends between the same two, seen from the other: who moves in is no longer a neighbour."""
 FOLLOWED_BY_OTHER = {before: later for later, ended in TURNED.items() for before in ended}
 FOLLOWED = {"engaged_to": "married_to", "partner_of": "married_to"}
 """What of the same two people may be recorded before it, although it began later."""

@@ -496,7 +496,7 @@ def _fact(row: Row, predicates: PredicatePolicy, winner: UUID | None) -> Row:
 
 
 def _precision(row: Row, at: datetime | None) -> Precision | None:
-    """How exactly a date is known, if not to the day."""
+    """How precisely a date is known, if not to the day."""
     found = row["precisions"].get(utc_text(at)) if at and row["precisions"] else None
     return Precision(found) if found else None
 

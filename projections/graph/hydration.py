@@ -276,7 +276,7 @@ class _Reading:
         ]
 
     async def with_value(self, named: Collection[str]) -> Sequence[Row]:
-        """The facts whose value is no entity and may be one of these names; of those `known`, all with a value."""
+        """The facts whose value is not an entity and may be one of these names; of those `known`, all with a value."""
         if self.known is not None:
             return [row for row in self.known if row["object_id"] is None]
         at = (self.connection, self.viewer, self.point, self.predicates)

@@ -1,6 +1,6 @@
 """Suggests entities whose names may be variants of one name. Done by a reader, since tags in the log are HMACs.
 
-A suggestion is no decision: to merge is a command, which can be undone (D13).
+A suggestion is not a decision: to merge is a command, which can be undone (D13).
 """
 
 from collections.abc import Sequence

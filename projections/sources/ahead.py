@@ -27,11 +27,11 @@ def ahead_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     in_time = [_by_now(asked, hit) for hit in hits]
     coming = [hit for hit in in_time if is_ahead(asked, hit)]
     moved = [hit for hit in in_time if _is_to_come(asked, hit) and any(one.firm for one in changes(hit.row["text"]))]
-    anew = {one.id: [hit for hit in moved if _is_told_anew(one, hit)] for one in coming}
-    coming += [hit for hit in moved if hit not in coming and any(hit in by for by in anew.values())]
+    repeated = {one.id: [hit for hit in moved if _is_repeated(one, hit)] for one in coming}
+    coming += [hit for hit in moved if hit not in coming and any(hit in by for by in repeated.values())]
     best = max((hit.score for hit in in_time), default=0.0)
     if asked.ahead.next:
-        coming = [hit for hit in coming if not anew.get(hit.id)]
+        coming = [hit for hit in coming if not repeated.get(hit.id)]
         coming.sort(key=lambda hit: lasts_until(hit.row["text"], hit.date) or asked.now)
     ids = {hit.id for hit in coming}
     others = [hit for hit in in_time if hit.id not in ids]
@@ -59,7 +59,7 @@ def _by_now(asked: Asked, hit: Hit) -> Hit:
     return hit if is_ahead(asked, hit) else no_answer(hit)
 
 
-def _is_told_anew(hit: Hit, later: Hit) -> bool:
+def _is_repeated(hit: Hit, later: Hit) -> bool:
     """Whether a later message names somebody or something that this one names, too."""
     names = {word for name in hydration.capitalised_names(hit.row["text"]) for word in normalize_name(name).split()}
     return later.date > hit.date and not names.isdisjoint(hydration.capitalised_words(later.row["text"]))

@@ -121,7 +121,7 @@ _WITH_WHOM = lazy_compile(r"\bwho(?:m|ever)?\b.*\bliv(?:e|es|ing) with\b", re.IG
 def _without_own(asked: Asked, found: Hydration, weighed: Sequence[FactHit]) -> Sequence[FactHit]:
     """The facts without what is so of the user, if the question is about somebody who is something to the user.
 
-    Where the user lived is no answer to `Where did my cousin Nia live in March?`, and who that cousin is leads to one.
+    Where the user lived does not answer `Where did my cousin Nia live in March?`, and who that cousin is leads to one.
     """
     ties = only_of(asked.text)
     if not ties:
@@ -307,7 +307,7 @@ async def _only_named(asked: Asked, found: Hydration) -> Sequence[Hit]:
     """What is known of the entities, if the question does no more than name them: `Who is Marta?`
 
     Or if it is in another language: `Где живёт Наташа?` That may be the answer, so it counts less.
-    Nobody said an entity: one is no answer to a question about what was said at some time or place.
+    Nobody said an entity: one is not an answer to a question about what was said at some time or place.
     """
     named = {one.entity_id: one for one in found.seeds if one.said}
     others = {id_: one for id_, one in named.items() if name_key(one.said) != asked.own_name}

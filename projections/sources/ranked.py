@@ -256,7 +256,7 @@ async def _is_named(asked: Asked, question: Direct, hits: Sequence[Hit]) -> bool
 
 
 def _tells_ahead(asked: Asked, hits: Sequence[Hit]) -> bool:
-    """Whether a hit tells something of the sort that is to come; what is no message may name no day."""
+    """Whether a hit tells something of the sort that is to come; what is not a message may name no day."""
     others = (hit for hit in hits if hit.kind not in (MESSAGE, ENTITY) and hit.current)
     about = any(asked.ahead is not None and asked.ahead.is_sort(hit.text) for hit in others)
     return about or any(is_ahead(asked, hit) for hit in hits)
@@ -393,7 +393,7 @@ def _news_first(hits: Sequence[Hit], about: Mapping[str, Sequence[Row]]) -> Sequ
 def told_former(row: Mapping[str, Any], ended: Sequence[Row], lasting: Sequence[Row]) -> Row:
     """A message with the facts in it that no longer hold named behind it, or marked as former if it says nothing else.
 
-    `lasting`: its facts that still hold. It may also say what is no fact.
+    `lasting`: its facts that still hold. It may also say what is not a fact.
     """
     mark, values = ranking.FORMER, [facts.fact_value(one) for one in ended]
     whole = bool(ended) and not lasting and state.says_only(row["text"], values)

@@ -91,7 +91,7 @@ def _each_once(hits: Sequence[Hit]) -> Sequence[Hit]:
 async def _pool(asked: Asked, limit: int) -> tuple[Pool[int], set[int]]:
     """All that the ranking looks at, and which of it may be a hit: what was found, and the messages beside it.
 
-    By the ids as numbers: those of a UUID are computed anew for each look-up, thousands of times in a search.
+    By the ids as numbers: those of a UUID are computed again for each look-up, thousands of times in a search.
     """
     connection, viewer, among, question = asked.connection, asked.viewer, asked.among, asked.question
     by_meaning = asked.threshold is not None or question.vector is not None

@@ -296,7 +296,7 @@ async def test_a_file_that_is_empty_or_too_large_is_refused(ana: Person) -> None
             await added(ana, content)
     with pytest.raises(InvalidInput, match="either a file or a URL"):
         await added(ana, url="https://example.org")
-    with pytest.raises(InvalidInput, match="a file is none") as refused:
+    with pytest.raises(InvalidInput, match="but a file was sent") as refused:
         await added(ana, type="link")
     assert refused.value.field == "type"
     assert await blobs(ana) == []

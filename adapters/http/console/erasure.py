@@ -75,7 +75,7 @@ async def prove(visit: Visit) -> Response:
 def _named(given: Mapping[str, str]) -> dict[str, str]:
     kind = given.get("kind", "")
     if kind not in KINDS:
-        raise InvalidInput("is nothing that can be erased", field="kind", fix=f"give one of {', '.join(KINDS)}")
+        raise InvalidInput("cannot be erased", field="kind", fix=f"give one of {', '.join(KINDS)}")
     name, id_ = KINDS[kind][2], given.get("id", "").strip()
     if name and not id_:
         raise InvalidInput("is missing", field="id", fix="give the id of what to erase")

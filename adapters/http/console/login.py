@@ -69,7 +69,7 @@ class Login:
         """NotPermitted for a form of another session."""
         if not secrets.compare_digest(visit.form.get(FORM_TOKEN, "").encode(), visit.form_token.encode()):
             raise NotPermitted(
-                "this form belongs to another session", field=FORM_TOKEN, fix="open the page again and send it anew"
+                "this form belongs to another session", field=FORM_TOKEN, fix="reload the page and send it again"
             )
 
     async def _principal(self, request: Request, session: Session) -> Principal | None:

@@ -37,7 +37,7 @@ async def jobs(visit: Visit) -> Response:
     """Jobs, the newest first."""
     text = visit.query.get("status", "")
     if text and text not in list(Status):
-        raise InvalidInput(f"{text!r:.40} is no status", field="status", fix=f"give one of {', '.join(Status)}")
+        raise InvalidInput(f"{text!r:.40} is not a status", field="status", fix=f"give one of {', '.join(Status)}")
     status = Status(text) if text else None
     found = [job for job in await _operated(visit).jobs.list(status, limit=MOST_A_READ) if _of(visit, job.tenant)]
     return visit.page("jobs.html", page=part_of(found, visit.query, PAGE), wanted=status, statuses=list(Status))
@@ -112,7 +112,7 @@ async def _incidents(visit: Visit, engine: Engine) -> list[Incident]:
 async def _job(visit: Visit, engine: Engine, id_: str) -> Job:
     job = await engine.jobs.get(parse_uuid(id_, "id"))
     if not _of(visit, job.tenant):
-        raise NotFound(f"there is no job {id_}", field="id", fix="choose one of the list")
+        raise NotFound(f"there is no job {id_}", field="id", fix="choose one from the list")
     return job
 
 
@@ -126,10 +126,10 @@ async def _cancel(visit: Visit, engine: Engine, id_: str) -> None:
 
 async def _letter(visit: Visit, engine: Engine, id_: str) -> int:
     if not id_.isdecimal() or len(id_) > 18:
-        raise InvalidInput("is no dead letter", field="id", fix="choose one of the list")
+        raise InvalidInput("is not a dead letter", field="id", fix="choose one from the list")
     letter = await DeadLetters(engine.nats).get(int(id_))
     if not _of(visit, letter.tenant):
-        raise NotFound(f"there is no dead letter {id_}", field="id", fix="choose one of the list")
+        raise NotFound(f"there is no dead letter {id_}", field="id", fix="choose one from the list")
     return letter.id
 
 
@@ -145,7 +145,7 @@ async def _discard(visit: Visit, engine: Engine, id_: str) -> None:
 
 async def _acknowledge(visit: Visit, engine: Engine, id_: str) -> None:
     if id_ not in {one.id for one in await _incidents(visit, engine)}:
-        raise NotFound(f"there is no incident {id_!r:.80}", field="id", fix="choose one of the list")
+        raise NotFound(f"there is no incident {id_!r:.80}", field="id", fix="choose one from the list")
     await engine.incidents.acknowledge([id_], visit.principal.name if visit.principal else OPERATOR)
 
 
@@ -154,7 +154,7 @@ async def _go_on(visit: Visit, engine: Engine, id_: str) -> None:
     engine.projections.require(name)
     stopped = {str(stream): stream for stream in await engine.projections.stores[name].stopped()}
     if wanted not in stopped or not _of(visit, stopped[wanted].tenant):
-        raise NotFound(f"no such stream is stopped in {name}", field="id", fix="choose one of the list")
+        raise NotFound(f"no such stream is stopped in {name}", field="id", fix="choose one from the list")
     await engine.projections.retry(name, stopped[wanted])
 
 

@@ -31,7 +31,7 @@ class Asked:
         if beside:
             name = min(beside)
             fix = f'pass filters={{"{name}": ...}}' if name in OWNERS else "omit it"
-            raise InvalidInput("is no argument of this method", field=name, fix=fix)
+            raise InvalidInput("is not an argument of this method", field=name, fix=fix)
         given = {**(filters or {})}
         owners = owners_of({name: given.pop(name, None) for name in OWNERS})
         conditions = {**{name: one for name, one in owners.items() if name != "user_id"}, **given}

@@ -148,7 +148,7 @@ class AsyncMemory:
             return {"results": []}
         if timestamp is not None and (memory_type or not infer):
             raise InvalidInput(
-                "is when messages were said, and a memory is stored as it is",
+                "applies to messages only, and this is stored as it is",
                 field="timestamp",
                 fix="omit it, or leave `infer` on",
             )
@@ -544,7 +544,7 @@ def _message(given: object, place: int) -> dict[str, Any]:
     said = openai_messages.read(given, f"messages[{place}]") if isinstance(given, Mapping) else {}
     if not said.get("role") or said.get("content") is None:
         raise InvalidInput(
-            "is no message", field=f"messages[{place}]", fix='pass messages such as {"role": "user", "content": "Hi"}'
+            "is not a message", field=f"messages[{place}]", fix='pass one such as {"role": "user", "content": "Hi"}'
         )
     return {name: said[name] for name in ("role", "content", "name", "attachments") if said.get(name) is not None}
 

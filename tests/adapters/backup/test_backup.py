@@ -168,7 +168,7 @@ async def test_a_member_that_was_exchanged_is_refused(taken: Taken, tmp_path: Pa
             content = archive.read(name)
             out.writestr(name, content.replace(b"default", b"defauld", 1) if "heads" in name else content)
 
-    with pytest.raises(InvalidInput, match=r"mnemolog\.heads\.copy is not as it was written"):
+    with pytest.raises(InvalidInput, match=r"mnemolog\.heads\.copy was changed after it was written"):
         await restore(settings_in(tmp_path), changed, silent)
 
 

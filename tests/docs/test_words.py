@@ -1,0 +1,43 @@
+"""Errors are worded as a native engineer words them."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MODULES = [
+    path
+    for folder in ("adapters", "commands", "domain", "events", "projections")
+    for path in (ROOT / folder).rglob("*.py")
+]
+# "is no directory", "made anew", "an office file of before 2007"; but "there is no file" and "is no longer".
+FOREIGN = re.compile(
+    r"(?<!there )\b(?:is|are|was|were) (?:no|none)\b(?! (?:longer|more|other|such))|\banew\b|\bof before\b"
+    r"|\bthose that there are\b",
+    re.IGNORECASE,
+)
+
+
+def messages(module: ast.Module) -> Iterator[str]:
+    """The texts of what is raised, and of calls with a `fix`."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.Raise) or (
+            isinstance(node, ast.Call) and any(one.arg == "fix" for one in node.keywords)
+        ):
+            yield from (
+                one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)
+            )
+
+
+@pytest.mark.parametrize("text", ["a is no directory", "they are made anew", "and a file is none", "of before 2007"])
+def test_foreign_words_are_found(text: str) -> None:
+    assert FOREIGN.search(text)
+
+
+def test_no_error_has_foreign_words() -> None:
+    texts = [(path.name, one) for path in MODULES for one in messages(ast.parse(path.read_text()))]
+    assert len(texts) > 1000
+    assert [found for found in texts if FOREIGN.search(found[1])] == []
