@@ -391,11 +391,14 @@ async def test_a_rebuild_leaves_the_keys_of_others_alone(engine: Engine, user: s
     redis = Redis.from_url(engine.endpoints.redis_url, decode_responses=True)
     foreign = {f"sess:{user}": "a web session", f"tenant:acme:sess:{user}": '{"x": 1}'}
     await redis.mset(foreign)
+    live = WorkingStore(redis)
+    before = await live.blobs()
     rebuilt = await engine.projections.rebuild("working")
+    after = await live.blobs()
     left = await redis.mget(list(foreign))
     await redis.delete(*foreign)
     await redis.aclose()
-    assert rebuilt.equal
+    assert rebuilt.equal, sorted(before.items() ^ after.items())
     assert left == list(foreign.values())
 
 
