@@ -121,10 +121,15 @@ def _remove_sockets(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 async def engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
-    """An engine with embedded servers and the lexical embedder; each test uses users of its own."""
+    """An engine with embedded servers and the lexical embedder; each test uses users of its own.
+
+    In the end its projections are what a rebuild makes of the events of all tests.
+    """
     async with open_engine(settings_in(tmp_path_factory.mktemp("engine"))) as opened:
         opened.webhooks.sender.resolve = nowhere
         yield opened
+        rebuilt = await opened.projections.rebuild_all()
+        assert [one for one in rebuilt if not one.equal] == []
 
 
 @pytest.fixture(scope="module")
