@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 from mnemolog.domain.bands import Bands
+from mnemolog.domain.cluster import MATCHES
 from mnemolog.domain.errors import InvalidInput
 
 Figure = Literal[
@@ -13,6 +14,7 @@ Figure = Literal[
     "link_min",
     "topic_similarity",
     "recall_floor",
+    "cluster_match",
     "nothing_below",
     "auto",
     "check_low",
@@ -38,6 +40,8 @@ class Calibration:
     """What comes to mind is at least this similar (C §Recall Flow's 0.35)."""
     nothing_below: float = -1.0
     """A best match below this has nothing to do with the question. Cautious; -1 if it was not measured."""
+    cluster_match: float = MATCHES
+    """What a scene has at least with the cluster that it joins, and a small cluster with another (C ❶, ❼)."""
 
     def relevant_above(self, best: float) -> float:
         """The similarity that a match must exceed beside the best one (A §6.3)."""

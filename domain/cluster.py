@@ -15,7 +15,9 @@ from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import clean
 
 MATCHES = 0.45
-"""The least cosine similarity of a scene and the cluster it joins, and of a small cluster and the one it joins."""
+"""The least cosine similarity of a scene and the cluster it joins, and of a small cluster and the one it joins, for the
+embedding model of C.
+"""
 SMALL, LARGE = 2, 10
 """A cluster of up to 2 active scenes is merged, one of more than 10 is split."""
 MAX_NAME = 100

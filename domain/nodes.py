@@ -63,11 +63,11 @@ def vector_of(scenes: Iterable[SceneNode]) -> Vector:
     return mean([one.vector for one in scenes if one.active and one.vector is not None])
 
 
-def matching(vector: Vector, vectors: Mapping[str, Vector]) -> str | None:
+def matching(vector: Vector, vectors: Mapping[str, Vector], least: float = MATCHES) -> str | None:
     """The cluster most like a scene, if it is like it at all (C ❶)."""
     alike = {label: cosine(vector, other) for label, other in vectors.items() if other}
     best = max(alike, key=lambda label: (alike[label], label), default=None)
-    return best if best is not None and alike[best] >= MATCHES else None
+    return best if best is not None and alike[best] >= least else None
 
 
 def revived(board: Board) -> Sequence[UUID]:
@@ -81,7 +81,7 @@ def large(board: Board) -> Mapping[str, Sequence[SceneNode]]:
     return {label: scenes for label, scenes in found.items() if not is_root(label) and len(scenes) > LARGE}
 
 
-def merging(board: Board) -> Mapping[UUID, str]:
+def merging(board: Board, least: float = MATCHES) -> Mapping[UUID, str]:
     """Where the scenes of small clusters go: to the sibling most like theirs, or to the root (C ❼)."""
     moves: dict[UUID, str] = {}
     for label in clusters(board):
@@ -95,7 +95,7 @@ def merging(board: Board) -> Mapping[UUID, str]:
             if other != label and not is_root(other) and root_of(other) is root_of(label)
         }
         best = max(siblings, key=lambda other: (siblings[other], other), default=None)
-        goal = best if best is not None and siblings[best] > MATCHES else root_of(label).value
+        goal = best if best is not None and siblings[best] > least else root_of(label).value
         news = {one.memory_id: goal for one in grouped[label]}
         board, moves = moved(board, news), {**moves, **news}
     return moves

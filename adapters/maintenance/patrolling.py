@@ -178,6 +178,7 @@ class _Run:
     async def begin(self) -> None:
         """Read the scenes and the unread scene notes, and embed what is new in one call."""
         await self._engine.recalls.flush()
+        self._least = (await self._engine.projections.embedder()).calibration.cluster_match
         moment = Moment(after=Position(self._stream, await self._engine.log.head(self._stream)))
         found = await self._engine.reads.being_entries(self._being, {Store.NOTE}, read=False, moment=moment, limit=None)
         rows = [row for row in found if row["body"]["type"] == NoteType.SCENE]
@@ -236,7 +237,7 @@ class _Run:
         placed = {id_: one for id_, one in self.board.items() if one.placed}
         vectors = {label: vector_of(one) for label, one in clusters(placed).items()}
         waiting = [one for one in scenes if not one.placed]
-        alike = {one.memory_id: matching(one.vector, vectors) for one in waiting if one.vector}
+        alike = {one.memory_id: matching(one.vector, vectors, self._least) for one in waiting if one.vector}
         found = {id_: label for id_, label in alike.items() if label is not None}
         rest = [one for one in waiting if one.memory_id not in found]
         if not rest:
@@ -356,7 +357,7 @@ class _Run:
 
     async def merge(self) -> Done:
         """❼: small clusters join the sibling that is most like them, or the root."""
-        goals = merging(self.board)
+        goals = merging(self.board, self._least)
         await self._record(Step.MERGE, move=self._moves(goals))
         self.board = moved(self.board, goals)
         return Done(Step.MERGE, tuple(Change(What.MOVED, id_, goal) for id_, goal in goals.items()))

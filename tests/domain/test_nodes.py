@@ -94,6 +94,7 @@ def test_a_scene_joins_the_cluster_most_like_it_from_the_threshold_on() -> None:
     assert matching(BETWEEN, {"Private": (1.0, 0.2), "Private/lakes": (1.0, 0.9), "Business": ()}) == "Private/lakes"
     assert matching(at, {"Private": EAST}) == "Private"
     assert matching(below, {"Private": EAST}) is None
+    assert matching(below, {"Private": EAST}, 0.4) == "Private"
     assert matching(EAST, {}) is None
 
 

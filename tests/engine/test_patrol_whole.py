@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from random import Random
 from typing import Any
 from uuid import UUID, uuid4
@@ -170,6 +171,22 @@ async def test_notes_become_scenes_with_one_embedding_call(mia: Person, server: 
     shown = [vector for text, vector in (await vectors(mia)).items() if "river" in text]
     assert len(of_river.memory_ids) == len(shown) == 4
     assert np.allclose(of_river.vector, np.mean(shown, axis=0), atol=1e-5)
+
+
+@pytest.mark.spec_part("C05")
+async def test_how_alike_a_scene_and_its_cluster_are_belongs_to_the_embedding_model(
+    mute: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedder = await mute.engine.projections.embedder()
+    for number in range(3):
+        await lives(mute, f"Mia rowed on the cold river {number}", "Private/River")
+    labels = []
+    for run, least in enumerate((0.45, 0.999)):
+        monkeypatch.setattr(embedder, "calibration", replace(embedder.calibration, cluster_match=least))
+        await notes(mute, noted(f"Mia rowed on the cold river {run + 7}"))
+        labels += of(await patrolled(mute, str(run)), Step.NOTES)
+
+    assert labels == [(What.CREATED, "Private/River"), (What.CREATED, "Private")]
 
 
 @pytest.mark.spec("C06")
