@@ -16,7 +16,7 @@ from mnemolog.adapters.artifacts.chunks import Section, pieces
 from mnemolog.adapters.artifacts.content import load
 from mnemolog.adapters.artifacts.reading import Found, Refused
 from mnemolog.adapters.artifacts.sandbox import read_apart, run
-from mnemolog.adapters.jobs.job import LATER, Attempt, Kind
+from mnemolog.adapters.jobs.job import LATER, Attempt, JobKind
 from mnemolog.adapters.services import Services
 from mnemolog.commands.artifacts import ARTIFACTS, ExtractedText, RecordExtraction
 from mnemolog.commands.models import Completion, ImageDescription
@@ -74,11 +74,11 @@ class _Result:
         self.skipped += [Skipped(text_kind=kind, reason=reason) for kind in kinds]
 
 
-def extractions(engine: Services) -> list[Kind]:
+def extractions(engine: Services) -> list[JobKind]:
     """The job of one artifact, and the one that finds artifacts whose job was never enqueued."""
     return [
-        Kind(name=EXTRACT, run=partial(_extract, engine)),
-        Kind(name=FIND, every=FIVE_MINUTES, run=partial(_find, engine)),
+        JobKind(name=EXTRACT, run=partial(_extract, engine)),
+        JobKind(name=FIND, every=FIVE_MINUTES, run=partial(_find, engine)),
     ]
 
 

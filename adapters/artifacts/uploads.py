@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import partial
 
 from mnemolog.adapters.blobs.store import blob_name
-from mnemolog.adapters.jobs.job import Attempt, Job, Kind
+from mnemolog.adapters.jobs.job import Attempt, Job, JobKind
 from mnemolog.adapters.postgres.locks import advisory_lock
 from mnemolog.adapters.services import Services
 from mnemolog.events.artifacts import blob_tag
@@ -18,9 +18,9 @@ DISCARD = "discard-blob"
 AFTER = timedelta(days=1)
 
 
-def discarding(engine: Services) -> Kind:
+def discarding(engine: Services) -> JobKind:
     """The job of one blob."""
-    return Kind(name=DISCARD, run=partial(_delete_orphan, engine))
+    return JobKind(name=DISCARD, run=partial(_delete_orphan, engine))
 
 
 @dataclass(frozen=True, slots=True)

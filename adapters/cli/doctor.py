@@ -18,7 +18,7 @@ from mnemolog.adapters.config import ModelFeature, Settings
 from mnemolog.adapters.embedded import versions
 from mnemolog.adapters.embedded.servers import without_secrets
 from mnemolog.adapters.engine.engine import Engine, open_engine
-from mnemolog.adapters.jobs.job import Status
+from mnemolog.adapters.jobs.job import JobStatus
 from mnemolog.adapters.minilm import model_in
 from mnemolog.adapters.openai.budget import SETTING
 from mnemolog.adapters.openai.client import ModelClient
@@ -179,11 +179,11 @@ async def _running(engine: Engine) -> AsyncIterator[Finding]:
         "see `mnemolog incident list`, then `mnemolog incident acknowledge`" if incidents else "",
     )
     counts_of_jobs = await engine.jobs.counts()
-    failed = counts_of_jobs[Status.FAILED]
+    failed = counts_of_jobs[JobStatus.FAILED]
     yield Finding(
         "jobs",
         not failed,
-        ", ".join(f"{counts_of_jobs[one]:,} {one}" for one in (Status.RUNNING, Status.QUEUED, Status.FAILED)),
+        ", ".join(f"{counts_of_jobs[one]:,} {one}" for one in (JobStatus.RUNNING, JobStatus.QUEUED, JobStatus.FAILED)),
         "see `mnemolog job list --status failed`, then `mnemolog job retry`" if failed else "",
     )
     paused_minds = await engine.jobs.paused_minds()

@@ -11,7 +11,7 @@ from mnemolog.adapters.cli import ids, output, panels
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.session import T, settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.jobs.job import Job, Status
+from mnemolog.adapters.jobs.job import Job, JobStatus
 from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.domain.errors import AmbiguousId, NotFound
 from mnemolog.domain.identity import parse_uuid
@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 @jobs.command(name="list")
 def list_jobs(
     context: typer.Context,
-    status: Annotated[Status | None, typer.Option(help="Only jobs with this status.")] = None,
+    status: Annotated[JobStatus | None, typer.Option(help="Only jobs with this status.")] = None,
     kind: Annotated[str | None, typer.Option(help="Only jobs of this kind, such as retention.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="The maximum number of jobs.")] = 50,
     json: Json = False,

@@ -31,7 +31,7 @@ from mnemolog.adapters.verify.anchor_file import FORMER, AnchorFile
 from mnemolog.adapters.verify.anchor_stream import AnchorStream
 from mnemolog.adapters.verify.anchoring import Anchoring
 from mnemolog.adapters.verify.asking import EngineHeads, answer_for_heads
-from mnemolog.adapters.verify.damage import Damage, Kind, Part
+from mnemolog.adapters.verify.damage import Damage, DamageKind, Part
 from mnemolog.adapters.verify.incidents import By, Done, Incidents
 from mnemolog.adapters.verify.latest_heads import LatestHeads
 from mnemolog.commands.writes.api_keys import ApiKeys
@@ -49,7 +49,7 @@ Follower = Callable[[Sequence[StoredEvent]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class EventDelivery:
     """Brings events from the log to JetStream. `followers` are called with what this process appends."""
 
     outbox: Outbox
@@ -68,7 +68,7 @@ class Delivery:
 
 def delivery_of(
     stack: AsyncExitStack, settings: Settings, endpoints: Endpoints, to: Connections, *, anchoring: bool
-) -> Delivery:
+) -> EventDelivery:
     """Created but not running. Without `anchoring`, heads are anchored on JetStream only, as by clients, and an engine
     is asked for those that others anchored.
     """
@@ -103,7 +103,7 @@ def delivery_of(
         keeper.take,
         partial(incidents.refused, found_by=By.RELAY),
     )
-    return Delivery(outbox, streams, anchors, keeper, incidents, relay, [keeper.take, lambda events: relay.wake()])
+    return EventDelivery(outbox, streams, anchors, keeper, incidents, relay, [keeper.take, lambda events: relay.wake()])
 
 
 async def start_relay(
@@ -111,7 +111,7 @@ async def start_relay(
     settings: Settings,
     endpoints: Endpoints,
     to: Connections,
-    delivery: Delivery,
+    delivery: EventDelivery,
     writes: Writes,
     api_keys: ApiKeys,
 ) -> None:
@@ -135,7 +135,7 @@ async def start_relay(
 
 
 async def start_projecting(
-    stack: AsyncExitStack, endpoints: Endpoints, to: Connections, delivery: Delivery, projections: Projections
+    stack: AsyncExitStack, endpoints: Endpoints, to: Connections, delivery: EventDelivery, projections: Projections
 ) -> None:
     """Run this process's share of the projections, until the stack is closed."""
     workers = Workers(projections.groups, projections.deliver, projections.paused, projections.behind)
@@ -146,12 +146,12 @@ async def start_projecting(
     await run(stack, [*_projecting(endpoints.projections_dsn, to, workers), partial(keep, projections)])
 
 
-async def begin(settings: Settings, delivery: Delivery) -> None:
+async def begin(settings: Settings, delivery: EventDelivery) -> None:
     """Check the database against its anchors, or record an incident if an operator accepted a mismatch."""
     try:
         accepted = await delivery.anchoring.begin(accept=settings.accept_rollback)
     except DatabaseRolledBack as refused:
-        damage = Damage(Part.EVENT, Kind.ROLLED_BACK, None, refused.message)
+        damage = Damage(Part.EVENT, DamageKind.ROLLED_BACK, None, refused.message)
         await delivery.incidents.record(damage, By.START, Done.REFUSED)
         raise
     for damage in accepted[:NAMED]:

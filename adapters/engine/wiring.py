@@ -17,7 +17,7 @@ from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import Endpoints, unusable
 from mnemolog.adapters.engine.commanding import ObservedHandler
 from mnemolog.adapters.engine.connections import Connections, connect, embedder_of
-from mnemolog.adapters.engine.delivery import Delivery, begin, delivery_of, start_projecting, start_relay
+from mnemolog.adapters.engine.delivery import EventDelivery, begin, delivery_of, start_projecting, start_relay
 from mnemolog.adapters.engine.roles import EngineRole, Roles
 from mnemolog.adapters.engine.starting import require_kept
 from mnemolog.adapters.engine.tasks import run
@@ -144,7 +144,7 @@ async def _run_roles(
     settings: Settings,
     endpoints: Endpoints,
     to: Connections,
-    delivery: Delivery,
+    delivery: EventDelivery,
     services: Services,
     roles: Roles,
     *,
@@ -197,7 +197,7 @@ async def _services(
     policy: Policy,
     endpoints: Endpoints,
     to: Connections,
-    delivery: Delivery,
+    delivery: EventDelivery,
     log: PostgresLog,
     projections: Projections,
     embedder: Embedder,
@@ -271,7 +271,7 @@ def _webhooks(settings: Settings, to: Connections, jobs: JobQueue, reads: Reads,
     return Webhooks(store, send_jobs, feed, Sender(list(map(ip_network, settings.webhook_networks)), now), to.nats)
 
 
-async def _require_whole_log(delivery: Delivery) -> None:
+async def _require_whole_log(delivery: EventDelivery) -> None:
     try:
         await delivery.anchoring.require_whole()
     except TamperedEvent as damage:
@@ -279,7 +279,7 @@ async def _require_whole_log(delivery: Delivery) -> None:
         raise
 
 
-async def _require_keys(to: Connections, delivery: Delivery, streams: Sequence[StreamId]) -> None:
+async def _require_keys(to: Connections, delivery: EventDelivery, streams: Sequence[StreamId]) -> None:
     try:
         await require_keys(to.pool, to.roots, streams)
     except TamperedEvent as damage:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from mnemolog.adapters.http.routes import TheEngine, api_router
 from mnemolog.adapters.http.security import NOBODY
-from mnemolog.adapters.jobs.job import Status
+from mnemolog.adapters.jobs.job import JobStatus
 from mnemolog.adapters.operations.results import HealthView, LiveView
 from mnemolog.domain.principal import Role
 
@@ -34,7 +34,7 @@ async def get_health(engine: TheEngine) -> HealthView | LiveView:
         lag = await engine.projections.lag()
         outbox = await engine.outbox.size()
         await engine.incidents.refresh()
-        failed = (await engine.jobs.counts())[Status.FAILED]
+        failed = (await engine.jobs.counts())[JobStatus.FAILED]
         paused = list(await engine.jobs.paused_minds())
     incidents = len(engine.incidents.open())
     status: Literal["ok", "degraded"] = "degraded" if stopped or incidents or failed or paused else "ok"

@@ -17,7 +17,7 @@ import mnemolog
 from mnemolog.adapters import telemetry
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http.routes import TheEngine, api_router
-from mnemolog.adapters.jobs.job import Status
+from mnemolog.adapters.jobs.job import JobStatus
 from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.domain.errors import MnemologError
 
@@ -146,7 +146,7 @@ async def _look(engine: Engine) -> None:
             _outbox.set(await engine.outbox.size())
             await engine.incidents.refresh()
             _incidents.set(len(engine.incidents.open()))
-            _failed_jobs.set((await engine.jobs.counts())[Status.FAILED])
+            _failed_jobs.set((await engine.jobs.counts())[JobStatus.FAILED])
             _paused_minds.set(len(await engine.jobs.paused_minds()))
     except (TimeoutError, *UNREACHABLE, psycopg.Error, DBAPIError, MnemologError):
         _answers.set(0)

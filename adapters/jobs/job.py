@@ -28,7 +28,7 @@ class Overtaken(Exception):
 LATER = (ModelUnavailable, ModelBudgetExceeded, ModelNotAccessible, Overtaken)
 
 
-class Status(StrEnum):
+class JobStatus(StrEnum):
     """`failed` is final: no attempts are left. An operator may retry it."""
 
     QUEUED = "queued"
@@ -54,7 +54,7 @@ class Job:
     stream: str
     payload: Mapping[str, Any]
     unique_key: str | None
-    status: Status
+    status: JobStatus
     enqueued_at: datetime
     run_at: datetime
     started_at: datetime | None
@@ -91,7 +91,7 @@ class Attempt(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class JobKind:
     """A kind of job and its implementation.
 
     `run` must be idempotent: it may run more than once for a job, on another worker after a crash. If it takes longer
@@ -142,4 +142,4 @@ def mac_of(key: bytes, row: Mapping[str, Any]) -> bytes:
 
 def job_of(row: Mapping[str, Any]) -> Job:
     """The job of a row, ignoring other columns."""
-    return Job(**{**{name: row[name] for name in Job.__slots__}, "status": Status(row["status"])})
+    return Job(**{**{name: row[name] for name in Job.__slots__}, "status": JobStatus(row["status"])})

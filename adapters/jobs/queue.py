@@ -7,7 +7,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from mnemolog.adapters.jobs.job import MAX_ATTEMPTS, Failures, Job, Payload, Status, ids_only, job_of, mac_of
+from mnemolog.adapters.jobs.job import MAX_ATTEMPTS, Failures, Job, JobStatus, Payload, ids_only, job_of, mac_of
 from mnemolog.adapters.postgres.pool import Pool
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.domain.errors import Conflict, NotFound
@@ -75,7 +75,7 @@ class JobQueue:
             raise NotFound(f"there is no job {job_id}", field="job_id", fix="run `mnemolog job list`")
         return found
 
-    async def list(self, status: Status | None = None, kind: str | None = None, limit: int = 100) -> Sequence[Job]:
+    async def list(self, status: JobStatus | None = None, kind: str | None = None, limit: int = 100) -> Sequence[Job]:
         """The jobs, most recently enqueued first."""
         return [job_of(row) for row in await self._rows("list_jobs", {"status": status, "kind": kind, "limit": limit})]
 
@@ -89,10 +89,10 @@ class JobQueue:
         [row] = await self._rows("sum_up_jobs", {**whose, "payload": Jsonb(ids_only(payload)), "since": since})
         return row["through"], row["written"]
 
-    async def counts(self) -> Mapping[Status, int]:
+    async def counts(self) -> Mapping[JobStatus, int]:
         """Number of jobs by status; a failed recurring job counts until a later one succeeds."""
         found = {row["status"]: row["count"] for row in await self._rows("count_jobs", {})}
-        return {status: found.get(status, 0) for status in Status}
+        return {status: found.get(status, 0) for status in JobStatus}
 
     async def cancel(self, job_id: UUID) -> Job:
         """Cancel a job: at once, or within seconds while a worker runs it. Conflict if it has finished."""

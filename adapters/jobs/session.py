@@ -10,7 +10,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from mnemolog.adapters.jobs.job import Failures, Job, Kind, Status, job_of, mac_of
+from mnemolog.adapters.jobs.job import Failures, Job, JobKind, JobStatus, job_of, mac_of
 from mnemolog.adapters.jobs.queue import QUERIES
 from mnemolog.adapters.postgres.lease import Lease
 from mnemolog.domain.errors import LeaseLost
@@ -29,7 +29,7 @@ class WorkerSession:
         [row] = await self._rows("join_job_workers", {"worker": self._number})
         return bool(row["joined"])
 
-    async def fetch(self, places: Mapping[Kind, int], now: datetime) -> Sequence[Job]:
+    async def fetch(self, places: Mapping[JobKind, int], now: datetime) -> Sequence[Job]:
         """Fetch due jobs, at most `places` per kind, which this worker then holds. A forged one fails."""
         kinds = {"kinds": [kind.name for kind in places], "minds": [kind.mind for kind in places]}
         values = {**kinds, "places": list(places.values()), "now": now}
@@ -39,7 +39,7 @@ class WorkerSession:
             if mac_of(self._key, row) == row["mac"]:
                 jobs.append(job_of(row))
             else:
-                await self.finish(job_of(row), Status.FAILED, now, FORGED)
+                await self.finish(job_of(row), JobStatus.FAILED, now, FORGED)
         return jobs
 
     async def held(self) -> Mapping[tuple[Any, int], bool]:
@@ -61,7 +61,7 @@ class WorkerSession:
             raise LeaseLost("another worker has taken over the job, or it was erased")
 
     async def finish(
-        self, job: Job, status: Status, now: datetime, error: str | None = None, mind: str | None = None
+        self, job: Job, status: JobStatus, now: datetime, error: str | None = None, mind: str | None = None
     ) -> bool:
         """Whether this worker still held the job. A success of a `mind` ends its failures for the job's stream."""
         whose = {"mind": mind, "tenant": job.tenant, "stream": job.stream}

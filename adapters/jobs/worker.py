@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from mnemolog.adapters.jobs.job import LATER, Job, Kind, Payload, Status, ids_only
+from mnemolog.adapters.jobs.job import LATER, Job, JobKind, JobStatus, Payload, ids_only
 from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.adapters.jobs.session import WorkerSession
 from mnemolog.adapters.postgres.lease import lease_session
@@ -53,16 +53,16 @@ class Worker:
         self,
         postgres_dsn: str,
         queue: JobQueue,
-        kinds: Sequence[Kind],
+        kinds: Sequence[JobKind],
         *,
         at_once: int,
         name: str,
         now: Callable[[], datetime],
         random: Callable[[], float],
     ) -> None:
-        cleaning = Kind(name=CLEANING, every=DAY, run=lambda _: queue.delete_finished(now() - KEPT))
+        cleaning = JobKind(name=CLEANING, every=DAY, run=lambda _: queue.delete_finished(now() - KEPT))
         self._dsn, self._queue, self._at_once, self._name = postgres_dsn, queue, at_once, name
-        self._kinds: Mapping[str, Kind] = {kind.name: kind for kind in (*kinds, cleaning)}
+        self._kinds: Mapping[str, JobKind] = {kind.name: kind for kind in (*kinds, cleaning)}
         self._now, self._random = now, random
         self._running: dict[UUID, _Running] = {}
         self._periods: dict[str, int] = {}
@@ -137,12 +137,12 @@ class Worker:
         """After a failed attempt: retry later, or fail if it was the last. With a `wait` it does not count."""
         now = self._now()
         if job.cancel_requested:
-            await session.finish(job, Status.CANCELLED, now, error)
+            await session.finish(job, JobStatus.CANCELLED, now, error)
         elif wait:
             later = timedelta(seconds=min(wait, LONGEST_DELAY_SECONDS) + delay(1, self._random()))
             await session.requeue(job, now + later, error, counted=False)
         elif job.attempts >= job.max_attempts:
-            await session.finish(job, Status.FAILED, now, error)
+            await session.finish(job, JobStatus.FAILED, now, error)
         else:
             later = timedelta(seconds=delay(job.attempts, self._random()))
             await session.requeue(job, now + later, error)
@@ -169,9 +169,9 @@ class Worker:
         running.ending = True
         try:
             if not (error or interrupted):
-                await session.finish(job, Status.SUCCEEDED, self._now(), mind=kind.mind)
+                await session.finish(job, JobStatus.SUCCEEDED, self._now(), mind=kind.mind)
             elif running.cancelled:
-                await session.finish(job, Status.CANCELLED, self._now())
+                await session.finish(job, JobStatus.CANCELLED, self._now())
             elif not interrupted:
                 self._log(job, error)
                 await self._again(session, job, error, wait)

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, func, or_, select, tuple_
 
-from mnemolog.adapters.jobs.job import Attempt, Kind
+from mnemolog.adapters.jobs.job import Attempt, JobKind
 from mnemolog.adapters.maintenance import curating
 from mnemolog.adapters.maintenance.extracting import start_of_day
 from mnemolog.adapters.maintenance.minds import RULES, Ran, Run, answer_of, run_job
@@ -56,14 +56,14 @@ QUIET = timedelta(hours=1)
 PROMPT, TOKENS = "consolidation", 400
 
 
-def consolidating(engine: Services) -> list[Kind]:
+def consolidating(engine: Services) -> list[JobKind]:
     """The sweep, and the job of one user."""
 
     async def sweep(attempt: Attempt) -> None:
         await attempt.save({"enqueued": await enqueue_due(engine, engine.writes.now())})
 
     work = partial(run_job, engine, Mind.CONSOLIDATION, consolidate)
-    return [Kind(name=SWEEP, every=EVERY_SECONDS, run=sweep), Kind(name=JOB, run=work, mind=Mind.CONSOLIDATION)]
+    return [JobKind(name=SWEEP, every=EVERY_SECONDS, run=sweep), JobKind(name=JOB, run=work, mind=Mind.CONSOLIDATION)]
 
 
 async def enqueue_due(engine: Services, now: datetime) -> int:

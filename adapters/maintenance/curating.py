@@ -11,7 +11,7 @@ from uuid import UUID, uuid5
 
 from sqlalchemy import func, select, tuple_
 
-from mnemolog.adapters.jobs.job import Kind
+from mnemolog.adapters.jobs.job import JobKind
 from mnemolog.adapters.maintenance.extracting import start_of_day
 from mnemolog.adapters.maintenance.minds import RULES, Ran, Run, answer_of, run_job
 from mnemolog.adapters.services import Services
@@ -21,8 +21,7 @@ from mnemolog.commands.models import ChatModel
 from mnemolog.commands.prompts import load
 from mnemolog.domain.extraction.validation import Fault
 from mnemolog.domain.importance import from_level
-from mnemolog.domain.memory import Cause, Memory, Status
-from mnemolog.domain.memory import Kind as MemoryKind
+from mnemolog.domain.memory import Cause, Kind, Memory, Status
 from mnemolog.domain.memory_key import Source
 from mnemolog.domain.minds.curation import FOLDS_A_DAY, UNUSED, Fold, groups, is_trivial, judge
 from mnemolog.domain.minds.mind import Mind
@@ -41,9 +40,9 @@ MOST_ARCHIVED, MOST_SOURCES, MOST_READ = 50, 50, 5000
 _IDS = UUID("1f7f2f5e-9a0d-5d2f-9a55-3c4cbb0f6a54")
 
 
-def curating(engine: Services) -> Kind:
+def curating(engine: Services) -> JobKind:
     """The job of one user."""
-    return Kind(name=JOB, run=partial(run_job, engine, Mind.CURATOR, curate), mind=Mind.CURATOR)
+    return JobKind(name=JOB, run=partial(run_job, engine, Mind.CURATOR, curate), mind=Mind.CURATOR)
 
 
 async def curate(run: Run, *, last_attempt: bool = True) -> Ran:
@@ -94,7 +93,7 @@ def _folded(run: Run, group: Sequence[Memory], text: str, sources: Sequence[str]
     fields = {
         "memory_id": memory_id,
         "text": text,
-        "kind": MemoryKind.FACT,
+        "kind": Kind.FACT,
         "category": first.content.category,
         "scope": first.scope,
         "importance": max(one.content.importance for one in group),
@@ -119,7 +118,7 @@ def _archive(run: Run, row: Row) -> Change:
 def _is_unused(row: Row, now: datetime) -> bool:
     """Whether it is trivial, and was not used for 30 days; scenes age by cycles instead."""
     memory = as_memory(row)
-    return memory.kind is not MemoryKind.SCENE and is_trivial(memory.content) and now - row["last_accessed"] >= UNUSED
+    return memory.kind is not Kind.SCENE and is_trivial(memory.content) and now - row["last_accessed"] >= UNUSED
 
 
 async def _before(run: Run, now: datetime) -> tuple[frozenset[frozenset[UUID]], int, frozenset[UUID]]:
@@ -135,7 +134,7 @@ async def _rows(run: Run) -> Sequence[Row]:
     """What may be archived or folded, as far as a query can tell; those that were used longest ago first."""
     column = memories.c
     own = tuple_(*indexed(memories)) == tuple_(*owner_of(run.stream))
-    about = (column.kind == MemoryKind.FACT) & (func.cardinality(column.entity_refs) > 0)
+    about = (column.kind == Kind.FACT) & (func.cardinality(column.entity_refs) > 0)
     wanted = about | (column.importance < from_level(1))
     statement = select(*stored(memories)).where(own, column.status == Status.ACTIVE, column.pinned.is_(False), wanted)
     async with run.engine.projections.live.connect() as connection:

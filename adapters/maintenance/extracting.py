@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.adapters.jobs.job import Attempt, Kind, Payload
+from mnemolog.adapters.jobs.job import Attempt, JobKind, Payload
 from mnemolog.adapters.maintenance.threads import enqueue_threads
 from mnemolog.adapters.services import Services
 from mnemolog.commands.extraction_requests import ACTOR, ExtractTurn
@@ -45,7 +45,7 @@ STATED_BEFORE = 20
 """So many earlier messages of an author that state something may be corrected by name."""
 
 
-def extracting(engine: Services) -> list[Kind]:
+def extracting(engine: Services) -> list[JobKind]:
     """The sweep, and the job of one thread, which decides again under the guard of the log."""
 
     async def sweep(attempt: Attempt) -> None:
@@ -54,7 +54,7 @@ def extracting(engine: Services) -> list[Kind]:
     async def thread(attempt: Attempt) -> None:
         await extract_thread(engine, attempt)
 
-    return [Kind(name=SWEEP, every=EVERY_SECONDS, run=sweep), Kind(name=THREAD, run=thread, mind=Mind.EXTRACTION)]
+    return [JobKind(name=SWEEP, every=EVERY_SECONDS, run=sweep), JobKind(name=THREAD, run=thread, mind=Mind.EXTRACTION)]
 
 
 async def enqueue_due(engine: Services, now: datetime) -> int:

@@ -13,7 +13,7 @@ from uuid import UUID, uuid5
 
 from pydantic import TypeAdapter
 
-from mnemolog.adapters.jobs.job import Attempt, Kind, Payload
+from mnemolog.adapters.jobs.job import Attempt, JobKind, Payload
 from mnemolog.adapters.maintenance.extracting import (
     QUIET,
     READ_FOR,
@@ -43,7 +43,7 @@ from mnemolog.domain.extraction.validation import Fault
 from mnemolog.domain.extraction.vocabulary import PREDICATES
 from mnemolog.domain.extraction.windows import Trigger, Utterance, Window, windows
 from mnemolog.domain.importance import Scale
-from mnemolog.domain.memory import Kind as MemoryKind
+from mnemolog.domain.memory import Kind
 from mnemolog.domain.memory_key import Source
 from mnemolog.domain.minds.mind import Mind
 from mnemolog.domain.origin import Origin
@@ -61,11 +61,11 @@ from mnemolog.events.summaries import SummaryWritten
 
 PROMPT = "extraction"
 TOKENS, MESSAGES_BEFORE = 2000, 4
-KINDS = {Sort.EVENT: MemoryKind.EPISODE, Sort.PROCEDURE: MemoryKind.PROCEDURE}
+KINDS = {Sort.EVENT: Kind.EPISODE, Sort.PROCEDURE: Kind.PROCEDURE}
 _TODOS = UUID("5b0f4f0c-0c0e-5d39-8f5b-1c7f1e7f0f52")
 
 
-def extracting_by_model(engine: Services) -> list[Kind]:
+def extracting_by_model(engine: Services) -> list[JobKind]:
     """The job of one thread; what is enqueued while there is a model does nothing without one."""
 
     async def read(attempt: Attempt) -> None:
@@ -75,7 +75,7 @@ def extracting_by_model(engine: Services) -> list[Kind]:
                 recorded = await extract_summary(engine, attempt)
                 await attempt.save({**done, "written": done["written"] + recorded})
 
-    return [Kind(name=WINDOWS, run=read, mind=Mind.EXTRACTION)]
+    return [JobKind(name=WINDOWS, run=read, mind=Mind.EXTRACTION)]
 
 
 async def extract_windows(engine: Services, chat: ChatModel, attempt: Attempt) -> Mapping[str, int]:
@@ -295,7 +295,7 @@ def _proposed(engine: Services, who: Mapping[str, Any], one: Accepted, extractor
     memory = {
         "memory_id": engine.writes.new_id(),
         "text": one.text,
-        "kind": KINDS.get(one.sort, MemoryKind.FACT),
+        "kind": KINDS.get(one.sort, Kind.FACT),
         "category": one.category,
         "importance": float(one.importance),
         "importance_scale": Scale.LEVEL5,

@@ -8,7 +8,7 @@ from itertools import groupby
 from mnemolog.adapters.erasure.erasing import FINISH, everything_of, forget_work, remove
 from mnemolog.adapters.erasure.following import messages_of
 from mnemolog.adapters.erasure.messages import TurnSelection, purge_turns
-from mnemolog.adapters.jobs.job import Attempt, Kind
+from mnemolog.adapters.jobs.job import Attempt, JobKind
 from mnemolog.adapters.services import Services
 from mnemolog.commands.erasure_taken import Taken
 from mnemolog.domain.message import subject_id
@@ -16,9 +16,9 @@ from mnemolog.events.envelope import Position, Recorded, StreamId
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
 
 
-def finishing(engine: Services) -> Kind:
+def finishing(engine: Services) -> JobKind:
     """The job of one erasure. It reads from the log what was erased since it was enqueued."""
-    return Kind(name=FINISH, run=partial(_finish, engine))
+    return JobKind(name=FINISH, run=partial(_finish, engine))
 
 
 async def _finish(engine: Services, attempt: Attempt) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from mnemolog.adapters.erasure.following import FOLLOW, messages_of
-from mnemolog.adapters.jobs.job import Attempt, Kind
+from mnemolog.adapters.jobs.job import Attempt, JobKind
 from mnemolog.adapters.maintenance.extracting import extract_again
 from mnemolog.adapters.services import Services
 from mnemolog.commands.extraction_requests import ACTOR
@@ -20,9 +20,9 @@ from mnemolog.events.erasure import MemoryErased, ThreadErased
 from mnemolog.events.message import MessageEvent, MessagesErased
 
 
-def following(engine: Services) -> Kind:
+def following(engine: Services) -> JobKind:
     """The job of one write, which decides again under the guard of the log."""
-    return Kind(name=FOLLOW, run=partial(_follow, engine))
+    return JobKind(name=FOLLOW, run=partial(_follow, engine))
 
 
 async def _follow(engine: Services, attempt: Attempt) -> None:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import AsyncIterator
 from datetime import datetime
 
-from mnemolog.adapters.jobs.job import Attempt, Kind, Payload
+from mnemolog.adapters.jobs.job import Attempt, JobKind, Payload
 from mnemolog.adapters.maintenance.minds import Ran, Run
 from mnemolog.adapters.maintenance.patrolling import key_of_cycle, patrol
 from mnemolog.adapters.services import Services
@@ -24,7 +24,7 @@ SWEEP, PATROL = "patrol", "patrol-being"
 EVERY_SECONDS = 300.0
 
 
-def patrols(engine: Services) -> list[Kind]:
+def patrols(engine: Services) -> list[JobKind]:
     """The sweep, and the job of one being. A job that runs again goes on with what is left."""
     sweep = Sweep(engine)
 
@@ -35,7 +35,7 @@ def patrols(engine: Services) -> list[Kind]:
     async def one(attempt: Attempt) -> None:
         await patrol_due(engine, attempt)
 
-    return [Kind(name=SWEEP, every=EVERY_SECONDS, run=enqueue), Kind(name=PATROL, run=one, mind=Mind.PATROL)]
+    return [JobKind(name=SWEEP, every=EVERY_SECONDS, run=enqueue), JobKind(name=PATROL, run=one, mind=Mind.PATROL)]
 
 
 async def run_patrol(run: Run) -> Ran:

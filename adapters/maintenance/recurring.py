@@ -2,7 +2,7 @@
 
 from mnemolog.adapters.artifacts.extraction import extractions
 from mnemolog.adapters.artifacts.uploads import discarding
-from mnemolog.adapters.jobs.job import Attempt, Kind
+from mnemolog.adapters.jobs.job import Attempt, JobKind
 from mnemolog.adapters.maintenance.consolidating import consolidating
 from mnemolog.adapters.maintenance.curating import curating
 from mnemolog.adapters.maintenance.expiring import expire
@@ -21,7 +21,7 @@ from mnemolog.adapters.services import Services
 MINUTE, HOUR = 60.0, 3600.0
 
 
-def recurring(engine: Services) -> list[Kind]:
+def recurring(engine: Services) -> list[JobKind]:
     """Each decides again under the guard of the log, so running a job twice changes nothing."""
 
     async def retention(attempt: Attempt) -> None:
@@ -38,8 +38,8 @@ def recurring(engine: Services) -> list[Kind]:
         await attempt.save({"indexed": await engine.projections.index_vectors()})
 
     return [
-        Kind(name="retention", every=HOUR, run=retention),
-        Kind(name="expire-proposals", every=HOUR, run=proposals),
+        JobKind(name="retention", every=HOUR, run=retention),
+        JobKind(name="expire-proposals", every=HOUR, run=proposals),
         *patrols(engine),
         *extractions(engine),
         discarding(engine),
@@ -53,6 +53,6 @@ def recurring(engine: Services) -> list[Kind]:
         seeking_insights(engine),
         *consolidating(engine),
         curating(engine),
-        Kind(name="index-vectors", every=10 * MINUTE, run=indexes, timeout=6 * HOUR),
+        JobKind(name="index-vectors", every=10 * MINUTE, run=indexes, timeout=6 * HOUR),
         *engine.webhooks.kinds(),
     ]

@@ -13,7 +13,7 @@ from uuid import UUID
 from sqlalchemy import or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.adapters.jobs.job import Attempt, Kind
+from mnemolog.adapters.jobs.job import Attempt, JobKind
 from mnemolog.adapters.maintenance.messages import line_of, said
 from mnemolog.adapters.maintenance.minds import RULES, Ran, Run, answer_of, run_job
 from mnemolog.adapters.maintenance.seeking_insights import enqueue_insights
@@ -26,8 +26,7 @@ from mnemolog.commands.prompts import load
 from mnemolog.domain.contradiction import CONTRADICTS
 from mnemolog.domain.extraction.validation import Fault
 from mnemolog.domain.extraction.windows import Utterance
-from mnemolog.domain.memory import SEMANTIC, Cause, Status
-from mnemolog.domain.memory import Kind as MemoryKind
+from mnemolog.domain.memory import SEMANTIC, Cause, Kind, Status
 from mnemolog.domain.memory_key import MAX_REFS, Source
 from mnemolog.domain.mention import phrases
 from mnemolog.domain.minds.mind import Mind
@@ -55,7 +54,7 @@ READ_FOR = timedelta(days=7)
 MOST_ARCHIVED = 20
 
 
-def reflecting(engine: Services) -> list[Kind]:
+def reflecting(engine: Services) -> list[JobKind]:
     """The sweep, and the job of one thread."""
 
     async def sweep(attempt: Attempt) -> None:
@@ -66,8 +65,8 @@ def reflecting(engine: Services) -> list[Kind]:
         await enqueue_insights(engine, attempt.job.owner, attempt.job.payload)
 
     return [
-        Kind(name=SWEEP, every=EVERY_SECONDS, run=sweep),
-        Kind(name=THREAD, run=thread, mind=Mind.REFLECTION),
+        JobKind(name=SWEEP, every=EVERY_SECONDS, run=sweep),
+        JobKind(name=THREAD, run=thread, mind=Mind.REFLECTION),
     ]
 
 
@@ -161,7 +160,7 @@ def _memory(
     fields = {
         "memory_id": run.engine.writes.new_id(),
         "text": reflection.text,
-        "kind": MemoryKind.EPISODE,
+        "kind": Kind.EPISODE,
         "category": CATEGORY,
         "scope": run.scope,
         "source": Source.SHADOW_EXTRACTION,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from uuid import UUID, uuid5
 
-from mnemolog.adapters.jobs.job import Kind, Payload
+from mnemolog.adapters.jobs.job import JobKind, Payload
 from mnemolog.adapters.maintenance.minds import Ran, Run, answer_of, run_job
 from mnemolog.adapters.services import Services
 from mnemolog.commands.memories import CreateMemory
@@ -16,8 +16,7 @@ from mnemolog.commands.minds import Change
 from mnemolog.commands.prompts import load
 from mnemolog.domain.extraction.validation import Fault
 from mnemolog.domain.importance import Scale
-from mnemolog.domain.memory import SEMANTIC
-from mnemolog.domain.memory import Kind as MemoryKind
+from mnemolog.domain.memory import SEMANTIC, Kind
 from mnemolog.domain.memory_key import Source
 from mnemolog.domain.minds.insight import (
     ACTIVITIES,
@@ -48,9 +47,9 @@ DONE = frozenset({"activity", "recent_activity", "event"})
 _IDS = UUID("c0a5b6ce-3f64-5a5e-8f7e-6f3f5c2a9d10")
 
 
-def seeking_insights(engine: Services) -> Kind:
+def seeking_insights(engine: Services) -> JobKind:
     """The job of one agent of a user."""
-    return Kind(name=JOB, run=partial(run_job, engine, Mind.INSIGHTS, seek_insights), mind=Mind.INSIGHTS)
+    return JobKind(name=JOB, run=partial(run_job, engine, Mind.INSIGHTS, seek_insights), mind=Mind.INSIGHTS)
 
 
 async def enqueue_insights(engine: Services, stream: StreamId, place: Payload) -> None:
@@ -105,7 +104,7 @@ def _memory(run: Run, one: Insight, sources: Sequence[str], generation: Generati
     fields = {
         "memory_id": uuid5(_IDS, f"{run.run_id} {run.stream} {one.summary}"),
         "text": one.summary,
-        "kind": MemoryKind.INSIGHT,
+        "kind": Kind.INSIGHT,
         "category": CATEGORY,
         "importance": float(one.importance),
         "importance_scale": Scale.LEVEL5,
@@ -123,7 +122,7 @@ def _memory(run: Run, one: Insight, sources: Sequence[str], generation: Generati
 async def _memories(run: Run) -> tuple[Sequence[Row], Sequence[Row]]:
     """The latest activities, and the latest knowledge that is not an insight; nothing from outside."""
     newest = await run.engine.reads.newest(run.viewer, LOOKED_THROUGH)
-    inside = [row for row in newest if not Origin(row["origin"]).external and row["kind"] != MemoryKind.INSIGHT]
+    inside = [row for row in newest if not Origin(row["origin"]).external and row["kind"] != Kind.INSIGHT]
     activities = [row for row in inside if row["category"] in DONE][:ACTIVITIES]
     known = [row for row in inside if row["kind"] in SEMANTIC and row["category"] not in DONE][:SEMANTIC_ITEMS]
     return activities, known

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.adapters.jobs.job import Kind
+from mnemolog.adapters.jobs.job import JobKind
 from mnemolog.adapters.maintenance.threads import enqueue_threads, of_threads
 from mnemolog.adapters.services import Services
 from mnemolog.commands.episodes import EPISODES, SegmentThread, undecided_from
@@ -33,7 +33,7 @@ EVERY_SECONDS = 30.0
 QUIET, LONGEST, AGAIN = timedelta(minutes=1), timedelta(minutes=10), timedelta(minutes=30)
 
 
-def segmenting(engine: Services) -> list[Kind]:
+def segmenting(engine: Services) -> list[JobKind]:
     """The sweep, and the job of one thread, which decides again under the guard of the log."""
     return of_threads(engine, SWEEP, THREAD, EVERY_SECONDS, enqueue_due, segment, Mind.EPISODES)
 

@@ -14,7 +14,7 @@ from uuid import UUID
 from sqlalchemy import Table, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.adapters.jobs.job import Attempt, Kind
+from mnemolog.adapters.jobs.job import Attempt, JobKind
 from mnemolog.adapters.maintenance.extracting import enqueue_windows
 from mnemolog.adapters.maintenance.summary_writer import Draft, write
 from mnemolog.adapters.maintenance.threads import enqueue_threads, of_threads
@@ -53,7 +53,7 @@ NAMES = 1000
 STRETCHES: dict[SummaryKind, Table] = {SummaryKind.SESSION: sessions, SummaryKind.FINAL: episodes}
 
 
-def summarizing(engine: Services) -> list[Kind]:
+def summarizing(engine: Services) -> list[JobKind]:
     """The sweeps and their jobs. Each decides again, so running it twice changes nothing."""
 
     async def sweep_ended(attempt: Attempt) -> None:
@@ -65,8 +65,8 @@ def summarizing(engine: Services) -> list[Kind]:
 
     return [
         *of_threads(engine, SWEEP, THREAD, EVERY_SECONDS, enqueue_due, summarize, Mind.SUMMARIES),
-        Kind(name=SWEEP_ENDED, every=EVERY_SECONDS, run=sweep_ended),
-        Kind(name=ENDED, run=ended, mind=Mind.SUMMARIES),
+        JobKind(name=SWEEP_ENDED, every=EVERY_SECONDS, run=sweep_ended),
+        JobKind(name=ENDED, run=ended, mind=Mind.SUMMARIES),
     ]
 
 

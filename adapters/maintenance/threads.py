@@ -5,7 +5,7 @@ from datetime import datetime
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.adapters.jobs.job import Attempt, Kind
+from mnemolog.adapters.jobs.job import Attempt, JobKind
 from mnemolog.adapters.services import Services
 from mnemolog.domain.minds.mind import Mind
 from mnemolog.events.envelope import StreamId
@@ -26,7 +26,7 @@ def of_threads(
     enqueue_due: Sweep,
     work: Callable[[Services, StreamId, str, str], Awaitable[object]],
     mind: Mind,
-) -> list[Kind]:
+) -> list[JobKind]:
     """The sweep, and the job of one thread: `work` gets its stream, agent and id."""
 
     async def sweep(attempt: Attempt) -> None:
@@ -36,7 +36,7 @@ def of_threads(
         stream, payload = attempt.job.owner, attempt.job.payload
         await work(engine, stream, payload["agent_id"], payload["thread_id"])
 
-    return [Kind(name=sweep_name, every=every, run=sweep), Kind(name=job_name, run=thread, mind=mind)]
+    return [JobKind(name=sweep_name, every=every, run=sweep), JobKind(name=job_name, run=thread, mind=mind)]
 
 
 async def enqueue_threads(engine: Services, job_name: str, reasons: Reasons) -> int:

@@ -108,7 +108,7 @@ class MnemologStore(Borrowing, BaseStore):
 
     async def _read(self, op: GetOp | SearchOp | ListNamespacesOp) -> Result:
         if isinstance(op, GetOp):
-            found = await self._current(_Place(self._owner(op.namespace), op.namespace, op.key))
+            found = await self._current(_Location(self._owner(op.namespace), op.namespace, op.key))
             if found is None or self._expired(found):
                 return None
             await self._refreshed([found], refresh=op.refresh_ttl)
@@ -116,14 +116,14 @@ class MnemologStore(Borrowing, BaseStore):
         return await (self._search(op) if isinstance(op, SearchOp) else self._namespaces(op))
 
     async def _put(self, op: PutOp) -> None:
-        place = _Place(self._owner(op.namespace), op.namespace, op.key)
+        place = _Location(self._owner(op.namespace), op.namespace, op.key)
         if op.value is None:
             if found := await self._current(place):
                 await self._memory.delete(found.id, user_id=place.user_id)
         else:
             await self._write(place, op, dict(op.value))
 
-    async def _write(self, place: _Place, op: PutOp, value: Mapping[str, Any]) -> None:
+    async def _write(self, place: _Location, op: PutOp, value: Mapping[str, Any]) -> None:
         engine = await self._memory._engine()
         paths = self._fields if op.index is None else [(path, tokenize_path(path)) for path in op.index or ()]
         said = [text for _, path in paths for text in _texts(value, path)] if op.index is not False else []
@@ -148,7 +148,7 @@ class MnemologStore(Borrowing, BaseStore):
                 continue
             return
 
-    async def _current(self, place: _Place) -> _Found | None:
+    async def _current(self, place: _Location) -> _Found | None:
         for memory_id in place.memory_ids():
             try:
                 known = await self._memory.get(memory_id, user_id=place.user_id)
@@ -262,7 +262,7 @@ async def _similar(
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Location:
     """Where an item is: its user, namespace and key."""
 
     user_id: str
@@ -281,7 +281,7 @@ class _Found:
     """A memory that is an item; `item` is its metadata."""
 
     id: UUID
-    place: _Place
+    place: _Location
     item: Mapping[str, Any]
     created_at: datetime
     updated_at: datetime
@@ -291,7 +291,7 @@ class _Found:
     def of(cls, row: Mapping[str, Any], score: float | None = None) -> _Found:
         item = row["metadata"][STORE]
         namespace = tuple(label for _, label in sorted(item["namespace"].items(), key=lambda one: int(one[0])))
-        place = _Place(row["user_id"], namespace, item["key"])
+        place = _Location(row["user_id"], namespace, item["key"])
         return cls(row["memory_id"], place, item, row["created_at"], row["updated_at"], score)
 
     @property

@@ -19,7 +19,7 @@ from mnemolog.adapters.postgres.pool import Pool
 from mnemolog.adapters.verify.anchor import FIRST, Anchor, AnchoredHead, mac_of, pack, unpack
 from mnemolog.adapters.verify.anchor_file import AnchorFile
 from mnemolog.adapters.verify.anchor_stream import AnchorStream
-from mnemolog.adapters.verify.damage import Damage, Kind, Part
+from mnemolog.adapters.verify.damage import Damage, DamageKind, Part
 from mnemolog.adapters.verify.latest_heads import LatestHeads
 from mnemolog.adapters.verify.log_check import fetch
 from mnemolog.domain.errors import DatabaseRolledBack, MalformedEvent
@@ -339,7 +339,7 @@ def _places(heads: Sequence[AnchoredHead]) -> dict[str, list[Any]]:
 def missing(head: AnchoredHead) -> Damage:
     """What to report about an anchored head that the database lacks."""
     detail = f"an anchor saw events up to {head.seq}, which the database does not hold"
-    return Damage(Part.EVENT, Kind.ROLLED_BACK, head.stream, detail, head.seq)
+    return Damage(Part.EVENT, DamageKind.ROLLED_BACK, head.stream, detail, head.seq)
 
 
 def _rolled_back(behind: Sequence[AnchoredHead]) -> DatabaseRolledBack:

@@ -12,7 +12,7 @@ from mnemolog.projections.owner import OWNER
 SHOWN = 10_000
 
 
-class Kind(StrEnum):
+class DamageKind(StrEnum):
     """The kind of damage, as far as it can be determined."""
 
     CHANGED = "changed"
@@ -47,7 +47,7 @@ class Damage:
     """One place that differs from what the engine wrote. `seq` is 0 unless it is a single event."""
 
     part: Part
-    kind: Kind
+    kind: DamageKind
     stream: StreamId | None
     detail: str
     seq: int = 0
@@ -91,7 +91,7 @@ class Damage:
         stream = StreamId.from_text(fields["stream"]) if "stream" in fields else None
         names = ("seq", "event_id", "projection", "table", "key")
         rest = {name: fields[name] for name in names if name in fields}
-        return cls(Part(fields["part"]), Kind(fields["kind"]), stream, fields["detail"], **rest)
+        return cls(Part(fields["part"]), DamageKind(fields["kind"]), stream, fields["detail"], **rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Report:
     def __init__(self) -> None:
         self.damages: list[Damage] = []
         self.unverified: list[Unverified] = []
-        self.counts: Counter[tuple[Part, Kind]] = Counter()
+        self.counts: Counter[tuple[Part, DamageKind]] = Counter()
         self.events = self.copies = self.anchors = self.rows = 0
         self._streams: set[StreamId] = set()
 

@@ -21,7 +21,7 @@ from nats.errors import Error as NatsError
 
 from mnemolog.adapters.verify.anchor import canonical
 from mnemolog.adapters.verify.anchor_stream import AnchorStream
-from mnemolog.adapters.verify.damage import REBUILT, Damage, Kind, Part
+from mnemolog.adapters.verify.damage import REBUILT, Damage, DamageKind, Part
 from mnemolog.domain.errors import KeyMissing, NotFound, Tampered, TamperedEvent, TamperedRow
 from mnemolog.events.envelope import StreamId
 
@@ -116,18 +116,18 @@ class Incidents:
 
     async def refused(self, damage: TamperedEvent, found_by: By = By.LOG) -> None:
         """An event that does not match the chain, or lost its key."""
-        part, kind = Part.EVENT, Kind.CHANGED if damage.event_id else Kind.REMOVED
+        part, kind = Part.EVENT, DamageKind.CHANGED if damage.event_id else DamageKind.REMOVED
         if isinstance(damage, KeyMissing):
-            part, kind = Part.KEY, Kind.KEY_MISSING
+            part, kind = Part.KEY, DamageKind.KEY_MISSING
         stream = StreamId.from_text(damage.stream)
         place = Damage(part, kind, stream, damage.detail, damage.seq, damage.event_id)
         await self.record(place, found_by, Done.REFUSED)
 
     async def row(self, damage: TamperedRow, stream: StreamId, found_by: By, done: Done) -> None:
         """A row that its projector did not write, or that is missing."""
-        kind, detail = Kind.CHANGED, "it is not a row that its projector wrote"
+        kind, detail = DamageKind.CHANGED, "it is not a row that its projector wrote"
         if damage.missing:
-            kind, detail = Kind.REMOVED, "it is missing"
+            kind, detail = DamageKind.REMOVED, "it is missing"
         place = Damage(Part.ROW, kind, stream, detail, 0, "", damage.projection, damage.table, dict(damage.key))
         await self.record(place, found_by, done)
 
@@ -137,13 +137,13 @@ class Incidents:
             await self.row(damage, stream, By.PROJECTION, Done.HEALED)
             return
         detail = "it had applied more than the log holds, and was rebuilt"
-        place = Damage(Part.ROW, Kind.ROLLED_BACK, stream, detail, 0, "", projection, "progress")
+        place = Damage(Part.ROW, DamageKind.ROLLED_BACK, stream, detail, 0, "", projection, "progress")
         await self.record(place, By.PROJECTION, Done.HEALED)
 
     async def dropped(self, projection: str) -> None:
         """Tables that somebody dropped while the engine ran."""
         detail = "its tables were dropped; they were rebuilt from the log"
-        place = Damage(Part.ROW, Kind.REMOVED, None, detail, projection=projection)
+        place = Damage(Part.ROW, DamageKind.REMOVED, None, detail, projection=projection)
         await self.record(place, By.PROJECTION, Done.HEALED)
 
     async def acknowledge(self, ids: Sequence[str], by: str) -> Sequence[Incident]:

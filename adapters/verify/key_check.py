@@ -6,7 +6,7 @@ from mnemolog.adapters.encryption import ALGORITHM
 from mnemolog.adapters.postgres.keys import covers, destroyed, find_keys
 from mnemolog.adapters.postgres.pool import Connection
 from mnemolog.adapters.postgres.roots import Roots
-from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
+from mnemolog.adapters.verify.damage import Damage, DamageKind, Part, Report
 from mnemolog.domain.errors import MalformedEvent, MnemologError
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import StoredEvent, StreamId
@@ -40,11 +40,13 @@ class KeyCheck:
         for (stream, scope, _), event in self._wanted.items():
             if not self._report.log_damaged(stream):
                 detail = f"the key of {scope} is gone, and no event says that it was destroyed"
-                self._report.add(_damage(Part.KEY, Kind.KEY_MISSING, event, detail))
+                self._report.add(_damage(Part.KEY, DamageKind.KEY_MISSING, event, detail))
         self._wanted.clear()
         for event in self._unread:  # A forged event was written readable.
             if not self._report.log_damaged(event.header.stream):  # The chain already reported it.
-                self._report.add(_damage(Part.EVENT, Kind.FORGED, event, "its data is not what any engine writes"))
+                self._report.add(
+                    _damage(Part.EVENT, DamageKind.FORGED, event, "its data is not what any engine writes")
+                )
         self._unread.clear()
 
     def _note(self, event: StoredEvent) -> None:
@@ -72,7 +74,7 @@ class KeyCheck:
         try:
             found = await find_keys(connection, self._roots, [(stream, scope) for scope, _ in scopes])
         except MnemologError:
-            self._report.add(Damage(Part.KEY, Kind.CHANGED, stream, "a key of the stream does not open"))
+            self._report.add(Damage(Part.KEY, DamageKind.CHANGED, stream, "a key of the stream does not open"))
             found = {}
         keys = found[stream].data_keys if stream in found else {}
         for scope, key_id in scopes:
@@ -80,6 +82,6 @@ class KeyCheck:
                 del self._wanted[stream, scope, key_id]
 
 
-def _damage(part: Part, kind: Kind, event: StoredEvent, detail: str) -> Damage:
+def _damage(part: Part, kind: DamageKind, event: StoredEvent, detail: str) -> Damage:
     header = event.header
     return Damage(part, kind, header.stream, detail, header.seq, str(header.event_id))

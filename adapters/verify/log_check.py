@@ -10,7 +10,7 @@ from mnemolog.adapters.postgres.chained import stored
 from mnemolog.adapters.postgres.pool import WHOLE_TABLES, Connection, Pool
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.adapters.postgres.roots import Roots
-from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
+from mnemolog.adapters.verify.damage import Damage, DamageKind, Part, Report
 from mnemolog.adapters.verify.key_check import KeyCheck
 from mnemolog.adapters.verify.stream_walk import StreamWalk, Unfit
 from mnemolog.domain.errors import KeyMissing
@@ -46,7 +46,7 @@ class LogCheck:
             for row in await fetch(connection, "stray_receipts", limit=TAGS, **named(only)):
                 detail = f"the receipt of {row['idempotency_key']!r} names events that are not there"
                 stream = StreamId(row["tenant"], row["stream"])
-                self._report.add(Damage(Part.RECEIPT, Kind.CHANGED, stream, detail, row["last_seq"]))
+                self._report.add(Damage(Part.RECEIPT, DamageKind.CHANGED, stream, detail, row["last_seq"]))
 
     async def streams(self, streams: Sequence[StreamId]) -> None:
         """Check the chain, the index and the keys of some streams."""
@@ -68,11 +68,11 @@ class LogCheck:
         rows = await fetch(connection, "headless", **named(only))
         streams = [StreamId(row["tenant"], row["stream"]) for row in rows]
         for stream in streams:
-            self._report.add(Damage(Part.HEAD, Kind.REMOVED, stream, "the stream has events and no head"))
+            self._report.add(Damage(Part.HEAD, DamageKind.REMOVED, stream, "the stream has events and no head"))
         for row in await fetch(connection, "stray_tags", limit=TAGS, **named(only)):
             if (stream := StreamId(row["tenant"], row["stream"])) not in streams:
                 detail = f"the index holds {row['tag']!r} for a stream that has no head"
-                self._report.add(Damage(Part.TAG, Kind.FORGED, stream, detail, row["seq"]))
+                self._report.add(Damage(Part.TAG, DamageKind.FORGED, stream, detail, row["seq"]))
         if streams:
             await self._walk(connection, dict.fromkeys(streams))
 
@@ -105,19 +105,19 @@ class LogCheck:
         seq, link = (walk.seq, walk.link) if walk else (0, START)
         if head["seq"] > seq:
             detail = f"the head says {head['seq']}, the last event is {seq}"
-            self._report.add(Damage(Part.EVENT, Kind.TAIL_CUT, stream, detail, seq + 1))
+            self._report.add(Damage(Part.EVENT, DamageKind.TAIL_CUT, stream, detail, seq + 1))
         elif head["seq"] < seq:
             detail = f"events up to {seq} stand after the head, which says {head['seq']}"
-            self._report.add(Damage(Part.HEAD, Kind.CHANGED, stream, detail, seq))
+            self._report.add(Damage(Part.HEAD, DamageKind.CHANGED, stream, detail, seq))
         elif bytes(head["link"]) != link or (walk and head["recorded_at"] != walk.recorded_at):
-            self._report.add(Damage(Part.HEAD, Kind.CHANGED, stream, "the head is not its last event's", seq))
+            self._report.add(Damage(Part.HEAD, DamageKind.CHANGED, stream, "the head is not its last event's", seq))
 
     async def _tags(self, connection: Connection, columns: dict[str, list[str]]) -> None:
         for row in await fetch(connection, "differing_tags", **columns, limit=TAGS):
             what = "lacks" if row["missing"] else "holds, and the event does not,"
             stream, detail = StreamId(row["tenant"], row["stream"]), f"the index {what} {row['tag']!r}"
             if not self._report.log_damaged(stream):
-                kind = Kind.REMOVED if row["missing"] else Kind.FORGED
+                kind = DamageKind.REMOVED if row["missing"] else DamageKind.FORGED
                 self._report.add(Damage(Part.TAG, kind, stream, detail, row["seq"]))
 
 

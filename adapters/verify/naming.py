@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mnemolog.adapters.postgres.pool import Pool
-from mnemolog.adapters.verify.damage import Damage, Kind, Part
+from mnemolog.adapters.verify.damage import Damage, DamageKind, Part
 from mnemolog.adapters.verify.log_check import fetch
 from mnemolog.adapters.verify.stream_walk import Unfit, elsewhere
 from mnemolog.adapters.verify.witness import Witnesses
@@ -40,7 +40,7 @@ def _named(one: Unfit, unfit: Sequence[Unfit], twins: Sequence[Row], chain_key: 
 
 def _what(
     one: Unfit, unfit: Sequence[Unfit], twins: Sequence[Row], chain_key: bytes, witnesses: Witnesses
-) -> tuple[Kind, str]:
+) -> tuple[DamageKind, str]:
     header = one.event.header
     here = (header.stream, header.seq)
     twin_places = [_place(row) for row in twins if _same(row, one) and _place(row) != here]
@@ -52,22 +52,22 @@ def _what(
     if seen is not None and seen != here:
         return _moved(here, seen, twin_places)
     if seen == here or one.confirmed or here in witnesses.genuine:
-        return Kind.CHANGED, "it was changed after it was appended"
+        return DamageKind.CHANGED, "it was changed after it was appended"
     if twin_places:
         return _moved(here, twin_places[0], twin_places)
-    return Kind.FORGED, "no engine appended it"
+    return DamageKind.FORGED, "no engine appended it"
 
 
 def _moved(
     here: tuple[StreamId, int], origin: tuple[StreamId, int], existing: Sequence[tuple[StreamId, int]]
-) -> tuple[Kind, str]:
+) -> tuple[DamageKind, str]:
     """Moved from another stream, or out of order; copied, if it still exists at its original place."""
     stream, seq = origin
     if stream != here[0]:
-        return Kind.COPIED, f"it was appended as {stream} seq {seq}"
+        return DamageKind.COPIED, f"it was appended as {stream} seq {seq}"
     if origin in existing:
-        return Kind.REPLAYED, f"it was appended as seq {seq}, where it still stands"
-    return Kind.REORDERED, f"it was appended as seq {seq}"
+        return DamageKind.REPLAYED, f"it was appended as seq {seq}, where it still stands"
+    return DamageKind.REORDERED, f"it was appended as seq {seq}"
 
 
 def _place(row: Row) -> tuple[StreamId, int]:

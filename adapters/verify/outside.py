@@ -10,7 +10,7 @@ from mnemolog.adapters.nats.subjects import EVENTS, partition_of, partition_subj
 from mnemolog.adapters.verify.anchor import FIRST, Anchor, mac_of, unpack
 from mnemolog.adapters.verify.anchor_file import AnchorFile
 from mnemolog.adapters.verify.anchor_stream import AnchorStream
-from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
+from mnemolog.adapters.verify.damage import Damage, DamageKind, Part, Report
 from mnemolog.adapters.verify.whole_stream import messages
 from mnemolog.adapters.verify.witness import Sighting, Witnesses
 from mnemolog.domain.errors import MalformedEvent
@@ -92,7 +92,9 @@ class Outside:
             anchor = unpack(line, self._anchor_key)
         except MalformedEvent:
             if chains and where != JETSTREAM:  # Others may publish there; the file is ours.
-                self._report.add(Damage(Part.ANCHOR, Kind.CHANGED, None, f"an anchor of {where} does not fit its MAC"))
+                self._report.add(
+                    Damage(Part.ANCHOR, DamageKind.CHANGED, None, f"an anchor of {where} does not fit its MAC")
+                )
             return []
         if chains:
             chains.take(anchor, mac_of(line), where)
@@ -113,5 +115,5 @@ class AnchorChains:
         expected = self._last.get(anchor.node)
         if expected is not None and anchor.previous not in (expected, FIRST):
             detail = f"an anchor of {where} before number {anchor.number} is missing"
-            self._report.add(Damage(Part.ANCHOR, Kind.REMOVED, None, detail))
+            self._report.add(Damage(Part.ANCHOR, DamageKind.REMOVED, None, detail))
         self._last[anchor.node] = mac

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.adapters.postgres.progress import is_stopped, progress_table, skipped_table
 from mnemolog.adapters.postgres.sqlalchemy import in_schema
 from mnemolog.adapters.postgres.store import PostgresStore
-from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
+from mnemolog.adapters.verify.damage import Damage, DamageKind, Part, Report
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.seal import key_of, seal_of
 
@@ -96,7 +96,7 @@ def _is_skip(connection: AsyncConnection, store: PostgresStore, row: Row) -> boo
 
 def _forged(store: PostgresStore, table: Table, row: Row, detail: str, seq: int) -> Damage:
     event_id, key = str(row.get("event_id", "")), key_of(table, row)
-    return Damage(Part.ROW, Kind.FORGED, _stream(row), detail, seq, event_id, store.name, table.name, key)
+    return Damage(Part.ROW, DamageKind.FORGED, _stream(row), detail, seq, event_id, store.name, table.name, key)
 
 
 def _stream(row: Row) -> StreamId:

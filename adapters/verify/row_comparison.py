@@ -26,7 +26,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.adapters.postgres.as_of import TEMPORARY
 from mnemolog.adapters.postgres.sqlalchemy import in_schema
 from mnemolog.adapters.postgres.store import PostgresStore
-from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
+from mnemolog.adapters.verify.damage import Damage, DamageKind, Part, Report
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.owner import Owner, indexed, owner_of, stream_of
 from mnemolog.projections.seal import MAC, key_of, seal_of
@@ -130,15 +130,15 @@ async def _rows(
 
 async def _what(
     connection: AsyncConnection, table: Table, both: Sequence[Table], actual: Row | None, expected: Row | None
-) -> tuple[Kind, str]:
+) -> tuple[DamageKind, str]:
     if actual is None:
-        return Kind.REMOVED, "the log has it, the table has not"
+        return DamageKind.REMOVED, "the log has it, the table has not"
     if MAC in table.columns and seal_of(connection).fits(table, actual):
-        return Kind.REPLAYED, "its MAC is valid: it is an earlier state of the row"
+        return DamageKind.REPLAYED, "its MAC is valid: it is an earlier state of the row"
     if MAC in table.columns and await _twin(connection, both, actual):
-        return Kind.COPIED, "another row has this MAC"
+        return DamageKind.COPIED, "another row has this MAC"
     return (
-        (Kind.FORGED, "the log has no such row") if expected is None else (Kind.CHANGED, "it is not as it was written")
+        (DamageKind.FORGED, "the log has no such row") if expected is None else (DamageKind.CHANGED, "it was changed")
     )
 
 

@@ -17,7 +17,7 @@ from mnemolog.adapters.postgres.pool import BY_KEY
 from mnemolog.adapters.postgres.progress import progress_table, skipped_table
 from mnemolog.adapters.postgres.sqlalchemy import alone, connected
 from mnemolog.adapters.postgres.store import PostgresStore
-from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report, Unverified
+from mnemolog.adapters.verify.damage import Damage, DamageKind, Part, Report, Unverified
 from mnemolog.adapters.verify.progress_check import AppliedProgress, applied_progress, live, rows_by_store
 from mnemolog.adapters.verify.row_comparison import RowComparison
 from mnemolog.adapters.verify.snapshot import snapshot
@@ -41,7 +41,7 @@ STREAMS_AT_ONCE = 200
 BATCH = 1000
 # Seconds before differences are compared again, each time in a new snapshot.
 PAUSES = (0.0, 0.1, 0.3, 0.6)
-UNFIT = (Kind.CHANGED, Kind.FORGED, Kind.COPIED)
+UNFIT = (DamageKind.CHANGED, DamageKind.FORGED, DamageKind.COPIED)
 
 _log = MetaData(schema="mnemolog")
 _heads, _events = (
@@ -134,7 +134,9 @@ class RowsCheck:
         self._paused = await pauses.paused(self._beside_log)
         for name in await pauses.forged(self._beside_log):
             detail = "no operator paused this projection"
-            self._report.add(Damage(Part.ROW, Kind.FORGED, None, detail, 0, "", name, pauses.TABLE, {"name": name}))
+            self._report.add(
+                Damage(Part.ROW, DamageKind.FORGED, None, detail, 0, "", name, pauses.TABLE, {"name": name})
+            )
 
     @asynccontextmanager
     async def _replaying(self) -> AsyncIterator[AsyncConnection]:
@@ -223,7 +225,7 @@ class RowsCheck:
                     trial.take(await self._tried(connection, {stream: seq}))
                 return trial
             detail = f"its events cannot be replayed: {error.message}"
-            trial.add(Damage(Part.EVENT, Kind.CHANGED, next(iter(heads)), detail))
+            trial.add(Damage(Part.EVENT, DamageKind.CHANGED, next(iter(heads)), detail))
             return trial
 
     async def _replay_and_compare(
@@ -254,7 +256,7 @@ class RowsCheck:
             trial.unverified.append(Unverified(name, stream, seq, "stopped"))
         else:
             detail, key = f"it stands at {seq}, the log at {head}", {"tenant": stream.tenant, "stream": stream.name}
-            trial.add(Damage(Part.ROW, Kind.BEHIND, stream, detail, seq, "", name, progress_table.name, key))
+            trial.add(Damage(Part.ROW, DamageKind.BEHIND, stream, detail, seq, "", name, progress_table.name, key))
 
     async def _bundled(
         self, streams: Sequence[StreamId], progress: Sequence[AppliedProgress]
@@ -300,7 +302,7 @@ class RowsCheck:
                     detail = f"{name} says that it applied {seq}, which the log does not have"
                     key = {"tenant": tenant, "stream": stream}
                     found = (seq, "", name, progress_table.name, key)
-                    self._report.add(Damage(Part.ROW, Kind.CHANGED, StreamId(tenant, stream), detail, *found))
+                    self._report.add(Damage(Part.ROW, DamageKind.CHANGED, StreamId(tenant, stream), detail, *found))
 
     async def _positions(
         self, connection: AsyncConnection, only: StreamId | None

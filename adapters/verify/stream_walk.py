@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
+from mnemolog.adapters.verify.damage import Damage, DamageKind, Part, Report
 from mnemolog.events.chain import START, link
 from mnemolog.events.envelope import StoredEvent, StreamId
 
@@ -35,7 +35,7 @@ class StreamWalk:
         if gap:
             first, last = self.seq + 1, header.seq - 1
             where = f"event {first} is" if first == last else f"events {first} to {last} are"
-            self._report.add(Damage(Part.EVENT, Kind.REMOVED, self.stream, f"{where} not there", first))
+            self._report.add(Damage(Part.EVENT, DamageKind.REMOVED, self.stream, f"{where} not there", first))
         # After a gap there is nothing to verify the event against; copies on JetStream may help.
         elif link(self._key, self.link, header, event.data) == event.link:
             if self.unfit and self.unfit[-1].event.header.seq == header.seq - 1:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mnemolog.adapters.postgres.pool import Connection, Pool
 from mnemolog.adapters.verify.anchor import Anchor
-from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
+from mnemolog.adapters.verify.damage import Damage, DamageKind, Part, Report
 from mnemolog.adapters.verify.log_check import fetch
 from mnemolog.events.chain import START, link
 from mnemolog.events.envelope import StoredEvent, StreamId
@@ -92,7 +92,7 @@ class Witnesses:
         if one.event and not await self._chained(connection, one, lost):
             detail = "a copy of it was delivered, but no engine appended it: it was forged, and taken away since"
             event_id = str(one.event.header.event_id)
-            self._report.add(Damage(Part.EVENT, Kind.FORGED, one.stream, detail, one.seq, event_id))
+            self._report.add(Damage(Part.EVENT, DamageKind.FORGED, one.stream, detail, one.seq, event_id))
             return
         if lost is None:
             lost = self._lost[one.stream] = Lost(one, one.seq)
@@ -134,9 +134,9 @@ def _damage(lost: Lost, newest: datetime | None) -> Damage:
     seen = f"{first.source} saw events up to {lost.last_seq}"
     if lost.forked:
         detail = f"{seen}; other events stand in their place: the log went on from an older copy"
-        return Damage(Part.EVENT, Kind.ROLLED_BACK, first.stream, detail, first.seq, event_id)
+        return Damage(Part.EVENT, DamageKind.ROLLED_BACK, first.stream, detail, first.seq, event_id)
     if newest is not None and newest > first.at:
         detail = f"{seen}; they are gone, while other streams went on"
-        return Damage(Part.EVENT, Kind.TAIL_CUT, first.stream, detail, first.seq, event_id)
+        return Damage(Part.EVENT, DamageKind.TAIL_CUT, first.stream, detail, first.seq, event_id)
     detail = f"{seen}; nothing in the database is younger: it is an older copy"
-    return Damage(Part.EVENT, Kind.ROLLED_BACK, first.stream, detail, first.seq, event_id)
+    return Damage(Part.EVENT, DamageKind.ROLLED_BACK, first.stream, detail, first.seq, event_id)

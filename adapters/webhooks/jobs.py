@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from mnemolog.adapters.jobs.job import Attempt, Kind
+from mnemolog.adapters.jobs.job import Attempt, JobKind
 from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.adapters.webhooks.sender import GONE, Sender
 from mnemolog.adapters.webhooks.store import WebhookStore
@@ -60,7 +60,7 @@ def webhook_jobs(
     catch_up: Callable[[], Awaitable[int]],
     require_key: Callable[[Webhook], Awaitable[object]],
     random: Callable[[], float],
-) -> list[Kind]:
+) -> list[JobKind]:
     """The kinds of jobs. `catch_up` makes the deliveries of streams whose messages were lost.
 
     `require_key` refuses, and pauses, a webhook whose API key may no longer read what is sent.
@@ -116,4 +116,4 @@ def webhook_jobs(
         await store.delete_finished(store.now() - KEPT)
         await attempt.save({"behind": behind, "unsent": len(unsent)})
 
-    return [Kind(name=SEND, run=send), Kind(name=SWEEP, run=sweep, every=EVERY_SECONDS)]
+    return [JobKind(name=SEND, run=send), JobKind(name=SWEEP, run=sweep, every=EVERY_SECONDS)]

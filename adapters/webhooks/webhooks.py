@@ -5,7 +5,7 @@ from random import random
 
 from nats.aio.client import Client
 
-from mnemolog.adapters.jobs.job import Kind
+from mnemolog.adapters.jobs.job import JobKind
 from mnemolog.adapters.webhooks.feed import WebhookFeed, tell
 from mnemolog.adapters.webhooks.jobs import SendJobs, webhook_jobs
 from mnemolog.adapters.webhooks.sender import Sender
@@ -23,7 +23,7 @@ class Webhooks:
     sender: Sender
     nats: Client
 
-    def kinds(self) -> list[Kind]:
+    def kinds(self) -> list[JobKind]:
         """The kinds of jobs that send."""
         return webhook_jobs(self.store, self.jobs, self.sender, self.feed.catch_up, self.feed.require_key, random)
 

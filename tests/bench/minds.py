@@ -36,7 +36,7 @@ from rich.table import Table
 from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, new_id, now, open_engine
 from mnemolog.adapters.ingest import locomo
-from mnemolog.adapters.jobs.job import Status
+from mnemolog.adapters.jobs.job import JobStatus
 from mnemolog.adapters.maintenance import consolidating, extracting, reflecting, segmenting, summarizing
 from mnemolog.adapters.maintenance.minds import Ran, Run
 from mnemolog.adapters.maintenance.running import run_mind
@@ -273,7 +273,7 @@ async def _idle(engine: Engine) -> None:
 
 
 async def _no_job_left(engine: Engine) -> bool:
-    waiting = [one for status in (Status.QUEUED, Status.RUNNING) for one in await engine.jobs.list(status=status)]
+    waiting = [one for status in (JobStatus.QUEUED, JobStatus.RUNNING) for one in await engine.jobs.list(status=status)]
     return all(one.run_at > now() for one in waiting)
 
 

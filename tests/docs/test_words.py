@@ -41,3 +41,9 @@ def test_no_error_has_foreign_words() -> None:
     texts = [(path.name, one) for path in MODULES for one in messages(ast.parse(path.read_text()))]
     assert len(texts) > 1000
     assert [found for found in texts if FOREIGN.search(found[1])] == []
+
+
+@pytest.mark.parametrize("name", ["Place", "Status", "Kind", "Conflict", "Delivery", "Cause"])
+def test_a_class_that_many_things_could_be_called_is_one_of_them(name: str) -> None:
+    defined = re.compile(rf"^class _?{name}\b", re.MULTILINE)
+    assert len([path for path in MODULES if defined.search(path.read_text())]) == 1

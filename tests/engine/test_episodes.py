@@ -12,7 +12,7 @@ from sqlalchemy.event import listen
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.erasure.erasing import erase
-from mnemolog.adapters.jobs.job import Status
+from mnemolog.adapters.jobs.job import JobStatus
 from mnemolog.adapters.maintenance.segmenting import THREAD, enqueue_due, segment
 from mnemolog.commands.erasure import EraseThread, EraseUser
 from mnemolog.domain.errors import ModelMissing, NotFound
@@ -375,7 +375,7 @@ async def test_a_thread_that_is_spoken_in_is_left_alone_for_a_minute(engine: Eng
     assert [one for one in await engine.jobs.list(kind=THREAD, limit=1000) if one.stream == ana.stream.name] == []
     await enqueue_due(engine, now() + timedelta(seconds=70))
     [job] = [one for one in await engine.jobs.list(kind=THREAD, limit=1000) if one.stream == ana.stream.name]
-    assert job.status in (Status.QUEUED, Status.RUNNING, Status.SUCCEEDED)
+    assert job.status in (JobStatus.QUEUED, JobStatus.RUNNING, JobStatus.SUCCEEDED)
 
 
 async def test_without_a_model_silence_and_announced_topics_decide(
@@ -405,4 +405,4 @@ async def test_live_episodes_equal_their_rebuild(engine: Engine) -> None:
 
 async def _succeeded(engine: Engine, stream: StreamId) -> bool:
     jobs = [one for one in await engine.jobs.list(kind=THREAD, limit=1000) if one.stream == stream.name]
-    return all(one.status is Status.SUCCEEDED for one in jobs)
+    return all(one.status is JobStatus.SUCCEEDED for one in jobs)

@@ -11,7 +11,7 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.erasure.erasing import erase
-from mnemolog.adapters.jobs.job import Status
+from mnemolog.adapters.jobs.job import JobStatus
 from mnemolog.adapters.maintenance import extracting, prompting
 from mnemolog.adapters.maintenance.extracting import THREAD, enqueue_due
 from mnemolog.commands.erasure import EraseMessages
@@ -73,7 +73,7 @@ async def extracted(engine: Engine) -> None:
 
 async def _done(engine: Engine) -> bool:
     jobs = await engine.jobs.list(kind=THREAD, limit=1000)
-    return all(job.status not in (Status.QUEUED, Status.RUNNING) for job in jobs)
+    return all(job.status not in (JobStatus.QUEUED, JobStatus.RUNNING) for job in jobs)
 
 
 def limit(monkeypatch: pytest.MonkeyPatch, engine: Engine, writes: int) -> None:

@@ -11,7 +11,7 @@ from mnemolog.adapters.erasure import erasing
 from mnemolog.adapters.erasure.erasing import FINISH, erase, erase_each
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import ProofSubject
-from mnemolog.adapters.jobs.job import Attempt, Job, Status
+from mnemolog.adapters.jobs.job import Attempt, Job, JobStatus
 from mnemolog.adapters.maintenance.finishing import _finish
 from mnemolog.commands.erasure import Erase, EraseKnown, EraseThread, EraseUser
 from mnemolog.domain.errors import NotFound
@@ -76,7 +76,7 @@ async def test_a_worker_runs_the_job(ana: Person, monkeypatch: pytest.MonkeyPatc
     due = await ana.engine.jobs.enqueue(FINISH, spare.payload, stream=ana.stream)
 
     async def done() -> bool:
-        return (await ana.engine.jobs.get(due.job_id)).status is Status.SUCCEEDED
+        return (await ana.engine.jobs.get(due.job_id)).status is JobStatus.SUCCEEDED
 
     await eventually(done)
     assert await blobs(ana) == []

@@ -8,7 +8,7 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.erasure.following import FOLLOW, followed
-from mnemolog.adapters.jobs.job import Status
+from mnemolog.adapters.jobs.job import JobStatus
 from mnemolog.adapters.maintenance import extracting, prompting
 from mnemolog.adapters.maintenance.retention import retain
 from mnemolog.adapters.operations.batches import forget, rollback
@@ -50,7 +50,7 @@ async def asked(ana: Teller, operation: Operation[Any, Any], **fields: Any) -> A
 async def followed_by_jobs(ana: Teller) -> None:
     async def settled() -> bool:
         jobs = [one for one in await ana.engine.jobs.list(kind=FOLLOW, limit=1000) if one.stream == ana.stream.name]
-        return all(one.status is Status.SUCCEEDED for one in jobs)
+        return all(one.status is JobStatus.SUCCEEDED for one in jobs)
 
     await eventually(settled)
 
@@ -217,7 +217,7 @@ async def test_a_crash_after_a_deletion_leaves_its_job(ana: Teller) -> None:
     with pytest.raises(ConnectionError):
         await crashes()
     [left] = [one for one in await ana.engine.jobs.list(kind=FOLLOW) if one.stream == ana.stream.name]
-    assert (left.status, left.payload) == (Status.QUEUED, {"after": await ana.engine.log.head(ana.stream) - 1})
+    assert (left.status, left.payload) == (JobStatus.QUEUED, {"after": await ana.engine.log.head(ana.stream) - 1})
     await ana.engine.jobs.enqueue(FOLLOW, left.payload, stream=ana.stream)
     await ana.engine.jobs.withdraw(left.job_id)
     await followed_by_jobs(ana)

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, example, given, note, settings
 from hypothesis import strategies as st
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
-from mnemolog.adapters.jobs.job import Status as JobStatus
+from mnemolog.adapters.jobs.job import JobStatus
 from mnemolog.adapters.maintenance import (
     consolidating,
     curating,

@@ -8,8 +8,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now
-from mnemolog.adapters.jobs.job import Job
-from mnemolog.adapters.jobs.job import Status as JobStatus
+from mnemolog.adapters.jobs.job import Job, JobStatus
 from mnemolog.adapters.maintenance.patrol import PATROL, Sweep
 from mnemolog.adapters.maintenance.patrolling import patrol
 from mnemolog.adapters.operations.patrol import RunPatrol, run_patrol

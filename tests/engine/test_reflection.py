@@ -12,7 +12,7 @@ from sqlalchemy import delete
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.jobs import worker
-from mnemolog.adapters.jobs.job import Status as JobStatus
+from mnemolog.adapters.jobs.job import JobStatus
 from mnemolog.adapters.maintenance import extracting, reflecting, segmenting, summarizing
 from mnemolog.adapters.maintenance.minds import Ran, Run
 from mnemolog.adapters.maintenance.reflecting import THREAD, enqueue_due

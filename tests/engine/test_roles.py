@@ -17,7 +17,7 @@ from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, open_engine, open_role
 from mnemolog.adapters.engine.roles import EngineRole
 from mnemolog.adapters.http.local_token import token_file
-from mnemolog.adapters.jobs.job import Status
+from mnemolog.adapters.jobs.job import JobStatus
 from mnemolog.adapters.keys import from_file
 from mnemolog.domain.errors import InvalidInput
 from tests.testkit import warm
@@ -106,7 +106,7 @@ async def test_two_of_each_role_do_what_one_engine_does_and_go_on_when_one_of_ea
             while await servers.outbox.size():  # noqa: ASYNC110  The relay is another process.
                 await asyncio.sleep(0.1)
         job = await servers.jobs.enqueue("retention", {}, unique_key="once more")
-        await eventually(lambda: _is(servers, Status.SUCCEEDED, job.job_id))
+        await eventually(lambda: _is(servers, JobStatus.SUCCEEDED, job.job_id))
         await servers.settled(60)
 
 
@@ -123,10 +123,10 @@ async def written_and_read(client: httpx.AsyncClient, to: str, of: str, numbers:
 
 
 async def _done(engine: Engine) -> bool:
-    return {"retention", "patrol"} <= {job.kind for job in await engine.jobs.list(Status.SUCCEEDED)}
+    return {"retention", "patrol"} <= {job.kind for job in await engine.jobs.list(JobStatus.SUCCEEDED)}
 
 
-async def _is(engine: Engine, status: Status, job_id: Any) -> bool:
+async def _is(engine: Engine, status: JobStatus, job_id: Any) -> bool:
     return (await engine.jobs.get(job_id)).status is status
 
 

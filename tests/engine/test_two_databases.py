@@ -26,7 +26,7 @@ from mnemolog.adapters.http.ready import Readiness
 from mnemolog.adapters.postgres.confinement import confine_to
 from mnemolog.adapters.postgres.migrate import migrate
 from mnemolog.adapters.postgres.pauses import Pause
-from mnemolog.adapters.verify.damage import Damage, Kind
+from mnemolog.adapters.verify.damage import Damage, DamageKind
 from mnemolog.commands.erasure import EraseMemory, EraseUser
 from mnemolog.domain.errors import Conflict, EngineError, ProjectionPaused, ServerFailed
 from mnemolog.projections.reads.moment import Moment
@@ -206,7 +206,7 @@ async def test_a_forged_progress_is_found_without_a_join(split: Engine, ana: Per
         assert found[f"{ana.stream.name} 1"] == (head + 1, head)
         assert found["user:nobody"] == (7, 0)
         beyond = {_named(one) for one in (await split.verifier.verify()).damages}
-        assert beyond >= {(name, "progress", Kind.CHANGED) for name in (ana.stream.name, "user:nobody")}
+        assert beyond >= {(name, "progress", DamageKind.CHANGED) for name in (ana.stream.name, "user:nobody")}
         await on_projections(split, f"DELETE FROM {progress} WHERE stream = 'user:nobody'")  # noqa: S608
         await split.projections.running["history"].heal(ana.stream)
     await split.settled(60)
@@ -223,7 +223,7 @@ async def test_a_tampered_row_is_reported_and_healed(split: Engine, ana: Person)
     await on_projections(split, change, user=ana.user)
 
     found = {(one.table, one.kind) for one in (await split.verifier.verify(ana.stream)).damages}
-    assert found == {("memories", Kind.CHANGED)}
+    assert found == {("memories", DamageKind.CHANGED)}
     assert await ana.everything() == before
     assert (await split.verifier.verify()).clean
 
@@ -243,10 +243,10 @@ async def test_rows_of_a_user_unknown_to_the_log_are_reported(split: Engine, ana
     [damage] = (await split.verifier.verify()).damages
     await on_projections(split, f"DELETE FROM {vectors} WHERE user_id = 'nobody'")  # noqa: S608
 
-    assert _named(damage) == ("user:nobody", "vectors", Kind.FORGED)
+    assert _named(damage) == ("user:nobody", "vectors", DamageKind.FORGED)
 
 
-def _named(damage: Damage) -> tuple[str, str, Kind]:
+def _named(damage: Damage) -> tuple[str, str, DamageKind]:
     return damage.stream.name if damage.stream else "", damage.table, damage.kind
 
 

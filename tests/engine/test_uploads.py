@@ -12,7 +12,7 @@ from mnemolog.adapters.artifacts import content as contents
 from mnemolog.adapters.artifacts.uploads import AFTER, DISCARD, _delete_orphan, upload
 from mnemolog.adapters.blobs.store import blob_name
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.jobs.job import Attempt, Job, Status
+from mnemolog.adapters.jobs.job import Attempt, Job, JobStatus
 from mnemolog.commands.handler import Handler
 from tests.engine.person import Person
 from tests.testkit.eventually import eventually
@@ -68,7 +68,7 @@ async def test_a_worker_runs_the_job(ana: Person, cut_off: Job) -> None:
     due = await ana.engine.jobs.enqueue(DISCARD, cut_off.payload, stream=ana.stream)
 
     async def done() -> bool:
-        return (await ana.engine.jobs.get(due.job_id)).status is Status.SUCCEEDED
+        return (await ana.engine.jobs.get(due.job_id)).status is JobStatus.SUCCEEDED
 
     await eventually(done)
     assert await blobs(ana) == []

@@ -13,7 +13,7 @@ from mnemolog.adapters.verify.anchor import Anchor, AnchoredHead, mac_of, pack, 
 from mnemolog.adapters.verify.anchor_file import AnchorFile
 from mnemolog.adapters.verify.anchor_stream import AnchorStream
 from mnemolog.adapters.verify.anchoring import Anchoring
-from mnemolog.adapters.verify.damage import Kind, Part
+from mnemolog.adapters.verify.damage import DamageKind, Part
 from mnemolog.domain.errors import MalformedEvent
 from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.events.event import Event
@@ -94,7 +94,7 @@ async def test_a_missing_anchor_is_named(victim: Engine, user: str) -> None:
     finally:
         file.replace(lines)
 
-    assert {(one.part, one.kind) for one in report.damages} == {(Part.ANCHOR, Kind.REMOVED)}
+    assert {(one.part, one.kind) for one in report.damages} == {(Part.ANCHOR, DamageKind.REMOVED)}
     assert (await victim.verifier.verify(StreamId.of_user(user))).clean
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.nats.subjects import EVENTS
-from mnemolog.adapters.verify.damage import Kind, Part
+from mnemolog.adapters.verify.damage import DamageKind, Part
 from mnemolog.domain.errors import TamperedEvent
 from mnemolog.events.envelope import StreamId
 from tests.engine.person import Person
@@ -16,7 +16,7 @@ from tests.tamper.attacker import Attacker
 
 pytestmark = pytest.mark.spec("X08")
 
-Found = set[tuple[Part, Kind, int]]
+Found = set[tuple[Part, DamageKind, int]]
 
 
 async def found(engine: Engine, stream: StreamId) -> Found:
@@ -70,7 +70,7 @@ async def test_a_changed_event_is_found(
 ) -> None:
     await attack(mallory)
 
-    assert await found(victim, ana.stream) == {(Part.EVENT, Kind.CHANGED, 3)}
+    assert await found(victim, ana.stream) == {(Part.EVENT, DamageKind.CHANGED, 3)}
 
 
 async def test_a_changed_last_event_is_found_though_no_later_one_vouches_for_it(
@@ -79,7 +79,7 @@ async def test_a_changed_last_event_is_found_though_no_later_one_vouches_for_it(
     head = await mallory.head()
     await mallory.changes(head, "occurred_at", (await mallory.event(1))["occurred_at"])
 
-    assert await found(victim, ana.stream) == {(Part.EVENT, Kind.CHANGED, head)}
+    assert await found(victim, ana.stream) == {(Part.EVENT, DamageKind.CHANGED, head)}
 
 
 async def test_a_forged_event_is_found_with_head_and_tags_to_match(
@@ -88,14 +88,14 @@ async def test_a_forged_event_is_found_with_head_and_tags_to_match(
     head = await mallory.head()
     await mallory.inserts({**await mallory.event(head), "seq": head + 1, "event_id": uuid4(), "link": bytes(32)})
 
-    assert await found(victim, ana.stream) == {(Part.EVENT, Kind.FORGED, head + 1)}
+    assert await found(victim, ana.stream) == {(Part.EVENT, DamageKind.FORGED, head + 1)}
 
 
 async def test_a_removed_event_is_found(victim: Engine, ana: Person, mallory: Attacker) -> None:
     await mallory.removes(4)
     await mallory.tidies()
 
-    assert await found(victim, ana.stream) == {(Part.EVENT, Kind.REMOVED, 4)}
+    assert await found(victim, ana.stream) == {(Part.EVENT, DamageKind.REMOVED, 4)}
 
 
 async def test_a_removed_event_is_found_after_the_rest_moved_up(victim: Engine, ana: Person, mallory: Attacker) -> None:
@@ -105,7 +105,7 @@ async def test_a_removed_event_is_found_after_the_rest_moved_up(victim: Engine, 
         await mallory.moves(seq, to=seq - 1)
     await mallory.tidies()
 
-    moved = {(Part.EVENT, Kind.REORDERED, seq) for seq in range(4, head)}
+    moved = {(Part.EVENT, DamageKind.REORDERED, seq) for seq in range(4, head)}
     assert moved <= await found(victim, ana.stream)
 
 
@@ -116,7 +116,7 @@ async def test_two_events_that_changed_places_are_found(
     await swap(mallory, one, other)
 
     damages = await found(victim, ana.stream)
-    assert {(Part.EVENT, Kind.REORDERED, one), (Part.EVENT, Kind.REORDERED, other)} <= damages
+    assert {(Part.EVENT, DamageKind.REORDERED, one), (Part.EVENT, DamageKind.REORDERED, other)} <= damages
 
 
 async def test_a_replayed_event_is_found(victim: Engine, ana: Person, mallory: Attacker) -> None:
@@ -124,7 +124,7 @@ async def test_a_replayed_event_is_found(victim: Engine, ana: Person, mallory: A
     await mallory.sql("DROP INDEX mnemolog.events_event_id")
     try:
         await mallory.inserts({**await mallory.event(3), "seq": head + 1})
-        assert await found(victim, ana.stream) == {(Part.EVENT, Kind.REPLAYED, head + 1)}
+        assert await found(victim, ana.stream) == {(Part.EVENT, DamageKind.REPLAYED, head + 1)}
     finally:
         await mallory.removes(head + 1)
         await mallory.sql("CREATE UNIQUE INDEX events_event_id ON mnemolog.events (event_id, tenant, stream)")
@@ -137,7 +137,7 @@ async def test_an_event_that_was_copied_from_another_user_is_found(
     theirs = await mallory.on(bob.stream).event(3)
     await mallory.inserts({**theirs, "stream": ana.stream.name, "seq": head + 1})
 
-    assert await found(victim, ana.stream) == {(Part.EVENT, Kind.COPIED, head + 1)}
+    assert await found(victim, ana.stream) == {(Part.EVENT, DamageKind.COPIED, head + 1)}
 
 
 async def test_a_stream_copied_to_another_user_is_found(victim: Engine, ana: Person, mallory: Attacker) -> None:
@@ -151,15 +151,15 @@ async def test_a_stream_copied_to_another_user_is_found(victim: Engine, ana: Per
     await mallory.on(other).tidies()
 
     kinds = {(part, kind) for part, kind, _ in await found(victim, other)}
-    assert (Part.EVENT, Kind.COPIED) in kinds
-    assert (Part.EVENT, Kind.FORGED) not in kinds
+    assert (Part.EVENT, DamageKind.COPIED) in kinds
+    assert (Part.EVENT, DamageKind.FORGED) not in kinds
 
 
 async def test_a_cut_tail_is_found_by_its_head(victim: Engine, ana: Person, mallory: Attacker) -> None:
     head = await mallory.head()
     await mallory.removes(head)
 
-    assert (Part.EVENT, Kind.TAIL_CUT, head) in await found(victim, ana.stream)
+    assert (Part.EVENT, DamageKind.TAIL_CUT, head) in await found(victim, ana.stream)
 
 
 async def cut_the_tail(mallory: Attacker) -> int:
@@ -174,7 +174,7 @@ async def test_a_tail_that_was_cut_with_everything_about_it_is_found_by_the_copi
 ) -> None:
     seq = await cut_the_tail(mallory)
 
-    assert (Part.EVENT, Kind.TAIL_CUT, seq) in await found(victim, ana.stream)
+    assert (Part.EVENT, DamageKind.TAIL_CUT, seq) in await found(victim, ana.stream)
 
 
 async def test_a_tail_that_was_cut_is_found_by_an_anchor_when_jetstream_kept_no_copy(
@@ -189,13 +189,13 @@ async def test_a_tail_that_was_cut_is_found_by_an_anchor_when_jetstream_kept_no_
 
     damages = {one for one in await found(victim, ana.stream) if one[0] is Part.EVENT}
 
-    assert damages == {(Part.EVENT, Kind.TAIL_CUT, head)}
+    assert damages == {(Part.EVENT, DamageKind.TAIL_CUT, head)}
 
 
 async def test_a_removed_stream_is_found(victim: Engine, ana: Person, bob: Person, mallory: Attacker) -> None:
     await mallory.forgets_everything()
 
-    assert (Part.EVENT, Kind.TAIL_CUT, 1) in await found(victim, ana.stream)
+    assert (Part.EVENT, DamageKind.TAIL_CUT, 1) in await found(victim, ana.stream)
 
 
 async def test_a_stream_that_went_on_from_an_older_copy_of_itself_is_found(
@@ -207,7 +207,7 @@ async def test_a_stream_that_went_on_from_an_older_copy_of_itself_is_found(
     victim.anchoring.known.forget(ana.stream)  # As in a process that was not told of her events.
     await ana.says("I am somebody else now")
 
-    assert (Part.EVENT, Kind.ROLLED_BACK, seq) in await found(victim, ana.stream)
+    assert (Part.EVENT, DamageKind.ROLLED_BACK, seq) in await found(victim, ana.stream)
 
 
 async def anchored(engine: Engine) -> None:

@@ -10,7 +10,7 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine, new_id, now, open_engine
 from mnemolog.adapters.verify import audit, incidents
 from mnemolog.adapters.verify.anchor_stream import AnchorStream
-from mnemolog.adapters.verify.damage import Damage, Kind, Part
+from mnemolog.adapters.verify.damage import Damage, DamageKind, Part
 from mnemolog.adapters.verify.incidents import By, Done, Incident, Incidents
 from mnemolog.adapters.verify.row_comparison import RowComparison
 from mnemolog.domain.errors import NotFound, ServerFailed
@@ -54,7 +54,12 @@ async def test_a_removed_row_is_healed_by_the_audit_and_shown_until_it_is_acknow
 
     [found] = open_of(victim, ana.stream)
     damage = found.damage
-    assert (damage.part, damage.kind, found.found_by, found.done) == (Part.ROW, Kind.REMOVED, By.AUDIT, Done.HEALED)
+    assert (damage.part, damage.kind, found.found_by, found.done) == (
+        Part.ROW,
+        DamageKind.REMOVED,
+        By.AUDIT,
+        Done.HEALED,
+    )
     assert damage.key["memory_id"] == str(tea)
     assert await ana.everything() == before
     async with calling_with(victim, None) as http:
@@ -105,7 +110,9 @@ async def test_a_running_engine_finds_a_removed_row_by_itself_while_reads_go_on(
         await eventually(found_and_healed)
         found = open_of(engine, ana.stream)
 
-        assert [(one.damage.kind, one.found_by, one.done) for one in found] == [(Kind.REMOVED, By.AUDIT, Done.HEALED)]
+        assert [(one.damage.kind, one.found_by, one.done) for one in found] == [
+            (DamageKind.REMOVED, By.AUDIT, Done.HEALED)
+        ]
         assert found[0].damage.key["memory_id"] == str(gone[0]["memory_id"])
 
 
@@ -123,7 +130,7 @@ async def test_a_row_that_a_read_healed_leaves_an_incident_once(
         assert "Ana drinks gin" not in await ana.finds("gin")
 
     [found] = open_of(victim, ana.stream)
-    assert (found.damage.kind, found.found_by, found.done) == (Kind.CHANGED, By.READ, Done.HEALED)
+    assert (found.damage.kind, found.found_by, found.done) == (DamageKind.CHANGED, By.READ, Done.HEALED)
 
 
 @pytest.fixture
@@ -138,7 +145,7 @@ def kept(victim: Engine, tmp_path: Path) -> Incidents:
 async def test_what_can_be_healed_and_is_damaged_again_is_another_incident(
     kept: Incidents, ana: Person, part: Part, count: int
 ) -> None:
-    damage = Damage(part, Kind.CHANGED, ana.stream, "it is not as it was written", key={"memory_id": "1"})
+    damage = Damage(part, DamageKind.CHANGED, ana.stream, "it is not as it was written", key={"memory_id": "1"})
     for _ in range(2):
         await kept.record(damage, By.VERIFY, Done.REPORTED)
     assert len(kept.all()) == 1
@@ -153,7 +160,7 @@ def beside(engine: Engine, path: Path, name: str, key: bytes = bytes(32)) -> Inc
 
 
 def removed(user: str) -> Damage:
-    return Damage(Part.EVENT, Kind.REMOVED, StreamId.of_user(user), "it is gone", 3)
+    return Damage(Part.EVENT, DamageKind.REMOVED, StreamId.of_user(user), "it is gone", 3)
 
 
 @pytest.mark.spec_part("X23")
@@ -224,7 +231,7 @@ async def test_dropped_tables_are_named_to_readers_made_anew_and_kept_as_an_inci
             await ana.finds("oolong tea")
         await engine.projections.create_missing()
         [found] = engine.incidents.open()
-    assert (found.damage.projection, found.damage.kind, found.done) == ("memories", Kind.REMOVED, Done.HEALED)
+    assert (found.damage.projection, found.damage.kind, found.done) == ("memories", DamageKind.REMOVED, Done.HEALED)
     async with open_engine(settings_in(tmp_path)) as engine:
         assert await Person(engine, "ana").finds("oolong tea") == ["Ana drinks oolong tea"]
         assert [one.id for one in engine.incidents.open()] == [found.id]

@@ -3,7 +3,7 @@
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.verify.damage import Kind, Part
+from mnemolog.adapters.verify.damage import DamageKind, Part
 from mnemolog.adapters.verify.healing import heal
 from mnemolog.adapters.verify.incidents import Done, Incident
 from mnemolog.domain.errors import TamperedEvent
@@ -16,7 +16,7 @@ from tests.tamper.test_missing_keys import gives_back
 pytestmark = pytest.mark.spec("X08")
 
 
-async def parts(engine: Engine, stream: StreamId) -> set[tuple[Part, Kind]]:
+async def parts(engine: Engine, stream: StreamId) -> set[tuple[Part, DamageKind]]:
     return {(one.part, one.kind) for one in (await engine.verifier.verify(stream)).damages}
 
 
@@ -36,7 +36,7 @@ async def test_a_tag_that_was_taken_from_the_index_is_found_and_healed(
 ) -> None:
     await mallory.sql(f"DELETE FROM mnemolog.tags WHERE {PLACE} AND seq = 4")
 
-    assert await parts(victim, ana.stream) == {(Part.TAG, Kind.REMOVED)}
+    assert await parts(victim, ana.stream) == {(Part.TAG, DamageKind.REMOVED)}
     assert await heals(victim, ana.stream)
 
 
@@ -45,7 +45,7 @@ async def test_a_tag_that_was_put_into_the_index_is_found_and_healed(
 ) -> None:
     await mallory.sql("INSERT INTO mnemolog.tags VALUES (%(tenant)s, %(stream)s, 'key:another', 2)")
 
-    assert await parts(victim, ana.stream) == {(Part.TAG, Kind.FORGED)}
+    assert await parts(victim, ana.stream) == {(Part.TAG, DamageKind.FORGED)}
     assert await heals(victim, ana.stream)
 
 
@@ -55,7 +55,7 @@ async def test_a_tag_that_was_put_into_the_index_is_found_and_healed(
 async def test_a_changed_head_is_found_and_healed(victim: Engine, ana: Person, mallory: Attacker, change: str) -> None:
     await mallory.sql(f"UPDATE mnemolog.heads SET {change} WHERE {PLACE}")
 
-    assert await parts(victim, ana.stream) == {(Part.HEAD, Kind.CHANGED)}
+    assert await parts(victim, ana.stream) == {(Part.HEAD, DamageKind.CHANGED)}
     assert await heals(victim, ana.stream)
 
 
@@ -77,7 +77,7 @@ async def test_nothing_is_chained_to_a_head_that_is_not_the_last_event(
 async def test_a_removed_head_is_found_and_healed(victim: Engine, ana: Person, mallory: Attacker) -> None:
     await mallory.sql(f"DELETE FROM mnemolog.heads WHERE {PLACE}")
 
-    assert (Part.HEAD, Kind.REMOVED) in await parts(victim, ana.stream)
+    assert (Part.HEAD, DamageKind.REMOVED) in await parts(victim, ana.stream)
     assert await heals(victim, ana.stream)
 
 
@@ -87,14 +87,14 @@ async def test_a_key_that_is_gone_without_an_event_that_says_so_is_found(
 ) -> None:
     await mallory.sql(f"DELETE FROM mnemolog_keys.data_keys WHERE {PLACE} AND scope LIKE 'memory:%%'")
 
-    assert (Part.KEY, Kind.KEY_MISSING) in await parts(victim, ana.stream)
+    assert (Part.KEY, DamageKind.KEY_MISSING) in await parts(victim, ana.stream)
 
 
 async def test_all_keys_of_a_stream_that_are_gone_are_found(victim: Engine, ana: Person, mallory: Attacker) -> None:
     await mallory.sql(f"DELETE FROM mnemolog_keys.data_keys WHERE {PLACE}")
     await mallory.sql(f"DELETE FROM mnemolog_keys.stream_keys WHERE {PLACE}")
 
-    assert (Part.KEY, Kind.KEY_MISSING) in await parts(victim, ana.stream)
+    assert (Part.KEY, DamageKind.KEY_MISSING) in await parts(victim, ana.stream)
 
 
 @pytest.mark.spec("X07")
@@ -132,7 +132,7 @@ async def test_a_read_that_meets_a_forged_row_heals_nothing_when_keys_are_gone(
 async def test_a_changed_key_is_found(victim: Engine, ana: Person, mallory: Attacker) -> None:
     await mallory.sql(f"UPDATE mnemolog_keys.data_keys SET wrapped = sha256(wrapped) WHERE {PLACE}")
 
-    assert (Part.KEY, Kind.CHANGED) in await parts(victim, ana.stream)
+    assert (Part.KEY, DamageKind.CHANGED) in await parts(victim, ana.stream)
 
 
 async def test_outbox_rows_that_name_what_is_not_there_do_no_harm(
@@ -153,4 +153,4 @@ async def test_a_receipt_of_events_that_are_not_there_is_found(victim: Engine, a
         " VALUES (%(tenant)s, %(stream)s, 'forged', 'x', 900, 901)"
     )
 
-    assert await parts(victim, ana.stream) == {(Part.RECEIPT, Kind.CHANGED)}
+    assert await parts(victim, ana.stream) == {(Part.RECEIPT, DamageKind.CHANGED)}

@@ -7,7 +7,7 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure.erasing import erase
-from mnemolog.adapters.verify.damage import Kind, Part
+from mnemolog.adapters.verify.damage import DamageKind, Part
 from mnemolog.adapters.verify.incidents import Done
 from mnemolog.commands.erasure import EraseKnown, EraseMemory, EraseUser
 from mnemolog.domain.errors import KeyMissing, LogError
@@ -98,7 +98,7 @@ async def test_no_new_key_takes_the_place_of_one_of_a_memory(
     assert await mallory.head() == head
     assert await ana.creates("Ana keeps bees"), "what has its key, or none yet, is written"
     told = [one.damage.kind for one in victim.incidents.open() if one.damage.stream == ana.stream]
-    assert told == [Kind.KEY_MISSING]
+    assert told == [DamageKind.KEY_MISSING]
     await gives_back(mallory, "data_keys", gone)
     await ana.updates(memory_id, text="Ana drinks coffee")
     await victim.settled(60)

@@ -15,7 +15,7 @@ from mnemolog.adapters.config import Settings, load
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.nats.subjects import EVENTS
 from mnemolog.adapters.verify.anchor_stream import ANCHORS
-from mnemolog.adapters.verify.damage import Kind, Part
+from mnemolog.adapters.verify.damage import DamageKind, Part
 from mnemolog.adapters.verify.incidents import By, Done
 from mnemolog.domain.errors import DatabaseRolledBack
 from mnemolog.events.envelope import DEFAULT_THREAD
@@ -67,7 +67,7 @@ async def test_a_database_that_was_rolled_back_is_found_by_any_one_witness(
             engine.verifier.anchors.path.unlink()
         report = await engine.verifier.verify()
 
-        assert (Part.EVENT, Kind.ROLLED_BACK) in report.counts
+        assert (Part.EVENT, DamageKind.ROLLED_BACK) in report.counts
         assert {str(one.stream) for one in report.damages} == {"default/user:ana"}
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.verify import rows_check
-from mnemolog.adapters.verify.damage import Damage, Kind, Part
+from mnemolog.adapters.verify.damage import Damage, DamageKind, Part
 from mnemolog.adapters.verify.healing import heal
 from mnemolog.domain.errors import NotFound
 from mnemolog.events.envelope import StreamId
@@ -25,7 +25,7 @@ async def rows_of(engine: Engine, stream: StreamId) -> list[Damage]:
     return [one for one in report.damages if one.part is Part.ROW]
 
 
-async def kinds(engine: Engine, stream: StreamId) -> set[tuple[str, Kind]]:
+async def kinds(engine: Engine, stream: StreamId) -> set[tuple[str, DamageKind]]:
     return {(one.table, one.kind) for one in await rows_of(engine, stream)}
 
 
@@ -65,7 +65,7 @@ async def test_a_changed_row_is_named_is_never_shown_and_is_healed_by_the_read(
     await mallory.sql(
         f"UPDATE {table(victim, projection, name)} SET {change} WHERE {OWN} AND memory_id = %(id)s", id=tea
     )
-    assert await kinds(victim, ana.stream) == {(name, Kind.CHANGED)}
+    assert await kinds(victim, ana.stream) == {(name, DamageKind.CHANGED)}
     assert await ana.everything() == before
     assert await rows_of(victim, ana.stream) == []
 
@@ -75,14 +75,14 @@ async def test_a_changed_entity_is_never_shown(victim: Engine, ana: Person, mall
     before = await ana.everything()
     await mallory.sql(f"UPDATE {table(victim, 'graph', 'entities')} SET {change} WHERE {OWN}")
 
-    assert await kinds(victim, ana.stream) == {("entities", Kind.CHANGED)}
+    assert await kinds(victim, ana.stream) == {("entities", DamageKind.CHANGED)}
     assert await ana.everything() == before
 
 
 async def test_a_changed_link_is_named(victim: Engine, ana: Person, mallory: Attacker) -> None:
     await mallory.sql(f"UPDATE {table(victim, 'memories', 'links')} SET strength = 1 WHERE {OWN}")
 
-    assert await kinds(victim, ana.stream) == {("links", Kind.CHANGED)}
+    assert await kinds(victim, ana.stream) == {("links", DamageKind.CHANGED)}
 
 
 async def test_a_changed_vector_is_named(victim: Engine, ana: Person, mallory: Attacker, tea: UUID) -> None:
@@ -101,7 +101,7 @@ async def test_a_forged_row_is_never_shown_and_is_named(
     await forge(mallory, table(victim, "memories"), tea, memory_id=str(uuid4()), text="Ana owes Eve money")
     await mallory.sql(f"UPDATE {table(victim, 'memories')} SET mac = sha256(text::bytea) WHERE text LIKE '%%owes%%'")
 
-    assert await kinds(victim, ana.stream) == {("memories", Kind.FORGED)}
+    assert await kinds(victim, ana.stream) == {("memories", DamageKind.FORGED)}
     assert await ana.everything() == before
     assert await kinds(victim, ana.stream) == set()
 
@@ -112,7 +112,7 @@ async def test_a_row_that_was_copied_to_another_user_is_never_shown_and_is_named
     before = await bob.everything()
     await forge(mallory, table(victim, "memories"), tea, user_id=bob.user)
 
-    assert await kinds(victim, bob.stream) == {("memories", Kind.COPIED)}
+    assert await kinds(victim, bob.stream) == {("memories", DamageKind.COPIED)}
     assert await bob.everything() == before
 
 
@@ -123,7 +123,7 @@ async def test_a_row_of_a_user_that_never_was_is_refused_and_named(
     await forge(mallory, table(victim, "memories"), tea, user_id=nobody.user)
 
     report = await victim.verifier.verify()
-    assert (nobody.stream, Kind.COPIED) in {(one.stream, one.kind) for one in report.damages}
+    assert (nobody.stream, DamageKind.COPIED) in {(one.stream, one.kind) for one in report.damages}
     with pytest.raises(NotFound):
         await victim.reads.memory(nobody.viewer, tea)
 
@@ -139,7 +139,7 @@ async def test_a_change_that_was_copied_to_another_thread_is_never_shown_and_is_
         id=tea,
     )
 
-    assert await kinds(victim, ana.stream) == {("change_log", Kind.COPIED)}
+    assert await kinds(victim, ana.stream) == {("change_log", DamageKind.COPIED)}
     assert (await there.changes()).entries == []
 
 
@@ -157,7 +157,7 @@ async def test_two_rows_that_swapped_their_contents_with_their_macs_are_never_sh
         ids=[tea, coffee],
     )
 
-    assert await kinds(victim, ana.stream) == {("memories", Kind.COPIED)}
+    assert await kinds(victim, ana.stream) == {("memories", DamageKind.COPIED)}
     assert await ana.everything() == before
 
 
@@ -166,7 +166,7 @@ async def test_a_removed_row_is_named_and_healed(victim: Engine, ana: Person, ma
     await mallory.sql(f"DELETE FROM {table(victim, 'memories')} WHERE {OWN} AND memory_id = %(id)s", id=tea)
 
     report = await victim.verifier.verify(ana.stream)
-    assert {(one.table, one.kind) for one in report.damages} == {("memories", Kind.REMOVED)}
+    assert {(one.table, one.kind) for one in report.damages} == {("memories", DamageKind.REMOVED)}
     await heal(report, victim.verifier.pool, victim.projections.running)
 
     assert (await victim.verifier.verify(ana.stream)).clean
@@ -188,7 +188,7 @@ async def test_an_older_row_that_was_put_back_is_named_and_healed(
     )
 
     report = await victim.verifier.verify(ana.stream)
-    assert {(one.table, one.kind) for one in report.damages} == {("memories", Kind.REPLAYED)}
+    assert {(one.table, one.kind) for one in report.damages} == {("memories", DamageKind.REPLAYED)}
     await heal(report, victim.verifier.pool, victim.projections.running)
 
     assert (await victim.verifier.verify(ana.stream)).clean
@@ -199,7 +199,7 @@ async def test_a_progress_beyond_the_log_is_named_and_healed(victim: Engine, ana
     await mallory.sql(f"UPDATE {table(victim, 'memories', 'progress')} SET seq = seq + 5 WHERE stream = %(stream)s")
 
     report = await victim.verifier.verify(ana.stream)
-    assert {(one.table, one.kind) for one in report.damages} == {("progress", Kind.CHANGED)}
+    assert {(one.table, one.kind) for one in report.damages} == {("progress", DamageKind.CHANGED)}
     await heal(report, victim.verifier.pool, victim.projections.running)
     assert (await victim.verifier.verify(ana.stream)).clean
 
@@ -219,8 +219,8 @@ async def test_a_forged_word_to_skip_an_event_is_named_and_hides_nothing(
     await mallory.sql(f"DELETE FROM {table(victim, 'memories')} WHERE {OWN}")
 
     report = await victim.verifier.verify(ana.stream)
-    assert ("skipped", Kind.FORGED) in {(one.table, one.kind) for one in report.damages}
-    assert ("memories", Kind.REMOVED) in {(one.table, one.kind) for one in report.damages}
+    assert ("skipped", DamageKind.FORGED) in {(one.table, one.kind) for one in report.damages}
+    assert ("memories", DamageKind.REMOVED) in {(one.table, one.kind) for one in report.damages}
     await heal(report, victim.verifier.pool, victim.projections.running)
 
     assert (await victim.verifier.verify(ana.stream)).clean
@@ -273,7 +273,7 @@ async def test_the_next_verification_uses_the_same_temporary_tables_and_finds_no
     tables = await temporary_tables(victim)
     await mallory.sql(f"UPDATE {table(victim, 'memories')} SET text = 'gin' WHERE {OWN} AND memory_id = %(id)s", id=tea)
 
-    assert await kinds(victim, ana.stream) == {("memories", Kind.CHANGED)}
+    assert await kinds(victim, ana.stream) == {("memories", DamageKind.CHANGED)}
     await ana.everything()
     assert (await victim.verifier.verify(bob.stream)).clean
     assert (await victim.verifier.verify(ana.stream)).clean

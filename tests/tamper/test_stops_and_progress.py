@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.postgres.pauses import Pause
-from mnemolog.adapters.verify.damage import Damage, Kind, Report
+from mnemolog.adapters.verify.damage import Damage, DamageKind, Report
 from mnemolog.adapters.verify.healing import heal
 from mnemolog.events.envelope import Recorded
 from mnemolog.projections.graph.projector import GraphProjector
@@ -32,7 +32,7 @@ async def tea(ana: Person) -> UUID:
     return memory_id
 
 
-def kinds(found: Report | Sequence[Damage]) -> set[tuple[str, str, Kind]]:
+def kinds(found: Report | Sequence[Damage]) -> set[tuple[str, str, DamageKind]]:
     damages = found.damages if isinstance(found, Report) else found
     return {(one.projection, one.table, one.kind) for one in damages}
 
@@ -61,7 +61,7 @@ async def test_rows_that_were_removed_behind_a_forged_stop_are_named_and_come_ba
 
     report = await victim.verifier.verify(ana.stream)
 
-    assert ("memories", "progress", Kind.FORGED) in kinds(report)
+    assert ("memories", "progress", DamageKind.FORGED) in kinds(report)
     assert report.unverified == []
     assert (await healed(victim, ana)).clean
     assert await ana.everything() == before
@@ -84,7 +84,7 @@ async def test_a_forged_stop_has_no_effect_even_without_verification(
 async def test_a_forged_stop_at_the_head_is_named_and_healed(victim: Engine, ana: Person, mallory: Attacker) -> None:
     await stops(mallory, victim, "memories", await mallory.head())
 
-    assert kinds(await victim.verifier.verify(ana.stream)) == {("memories", "progress", Kind.FORGED)}
+    assert kinds(await victim.verifier.verify(ana.stream)) == {("memories", "progress", DamageKind.FORGED)}
     assert (await healed(victim, ana)).clean
     await ana.creates("Ana drinks tea")
     assert await ana.finds("tea")
@@ -99,7 +99,7 @@ async def test_older_rows_behind_a_forged_stop_are_read_no_more(
 
     report = await victim.verifier.verify(ana.stream)
 
-    assert ("memories", "progress", Kind.FORGED) in kinds(report)
+    assert ("memories", "progress", DamageKind.FORGED) in kinds(report)
     assert (await victim.reads.memory(ana.viewer, tea))["text"] == "Ana must not drink milk"
     assert (await victim.verifier.verify(ana.stream)).clean
 
@@ -137,7 +137,7 @@ async def test_a_stop_of_another_projection_does_not_count(victim: Engine, ana: 
         f" WHERE held.tenant = %(tenant)s AND held.stream = %(stream)s"
     )
 
-    assert kinds(await victim.verifier.verify(ana.stream)) == {("memories", "progress", Kind.FORGED)}
+    assert kinds(await victim.verifier.verify(ana.stream)) == {("memories", "progress", DamageKind.FORGED)}
     await graph.resume([ana.stream])
     assert (await healed(victim, ana)).clean
 
@@ -152,7 +152,7 @@ async def test_a_forged_pause_holds_nothing_up_is_named_and_taken_away(
 
     assert await victim.projections.paused() == {}
     report = await victim.verifier.verify(ana.stream)
-    assert kinds(report) == {("memories", "paused_projections", Kind.FORGED)}
+    assert kinds(report) == {("memories", "paused_projections", DamageKind.FORGED)}
     assert (await healed(victim, ana)).clean
 
 
@@ -170,7 +170,7 @@ async def test_a_stopped_stream_is_compared_up_to_its_stop_and_reported_as_unver
         ]
         await mallory.sql(f"UPDATE {table(victim, 'graph', 'entities')} SET name = 'Eve' WHERE {OWN}")
         damaged = await victim.verifier.verify(ana.stream)
-        assert kinds(damaged) == {("graph", "entities", Kind.CHANGED)}
+        assert kinds(damaged) == {("graph", "entities", DamageKind.CHANGED)}
         assert len(damaged.unverified) == 1
         assert (await healed(victim, ana)).clean
 
@@ -211,7 +211,7 @@ async def test_rows_beyond_a_progress_that_was_set_back_are_damage(
 
     found = kinds(await victim.verifier.verify(ana.stream))
 
-    assert ("memories", "memories", Kind.REPLAYED) in found
+    assert ("memories", "memories", DamageKind.REPLAYED) in found
     assert (await healed(victim, ana)).clean
 
 
@@ -224,7 +224,7 @@ async def test_a_stream_that_is_kept_behind_is_reported(victim: Engine, ana: Per
     )
     try:
         await ana.creates("Ana drinks tea")
-        assert ("memories", "progress", Kind.BEHIND) in kinds(await victim.verifier.verify(ana.stream))
+        assert ("memories", "progress", DamageKind.BEHIND) in kinds(await victim.verifier.verify(ana.stream))
     finally:
         await mallory.sql(f"DROP FUNCTION {progress}_held CASCADE")
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http.console.listing import MOST_A_READ, part_of
 from mnemolog.adapters.http.console.visit import Visit
-from mnemolog.adapters.jobs.job import Job, Status
+from mnemolog.adapters.jobs.job import Job, JobStatus
 from mnemolog.adapters.nats.dead_letters import DeadLetter, DeadLetters
 from mnemolog.adapters.verify.incidents import Incident
 from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound
@@ -36,11 +36,11 @@ async def progress(visit: Visit) -> Response:
 async def jobs(visit: Visit) -> Response:
     """Jobs, the newest first."""
     text = visit.query.get("status", "")
-    if text and text not in list(Status):
-        raise InvalidInput(f"{text!r:.40} is not a status", field="status", fix=f"give one of {', '.join(Status)}")
-    status = Status(text) if text else None
+    if text and text not in list(JobStatus):
+        raise InvalidInput(f"{text!r:.40} is not a status", field="status", fix=f"give one of {', '.join(JobStatus)}")
+    status = JobStatus(text) if text else None
     found = [job for job in await _operated(visit).jobs.list(status, limit=MOST_A_READ) if _of(visit, job.tenant)]
-    return visit.page("jobs.html", page=part_of(found, visit.query, PAGE), wanted=status, statuses=list(Status))
+    return visit.page("jobs.html", page=part_of(found, visit.query, PAGE), wanted=status, statuses=list(JobStatus))
 
 
 async def letters(visit: Visit) -> Response:
@@ -89,7 +89,7 @@ async def _progress(visit: Visit) -> Mapping[str, Any]:
 
 
 async def _counts(visit: Visit, engine: Engine) -> Mapping[str, Any]:
-    found = [job for job in await engine.jobs.list(Status.FAILED, limit=MOST_A_READ) if _of(visit, job.tenant)]
+    found = [job for job in await engine.jobs.list(JobStatus.FAILED, limit=MOST_A_READ) if _of(visit, job.tenant)]
     opened = [one for one in await _incidents(visit, engine) if one.open]
     return {"failed": len(found), "letters": len(await _letters(visit, engine)), "incidents": len(opened)}
 

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from mnemolog.adapters.cli import doctor
 from mnemolog.adapters.engine.engine import Engine, open_engine
-from mnemolog.adapters.jobs.job import Kind, Status
+from mnemolog.adapters.jobs.job import JobKind, JobStatus
 from mnemolog.events.envelope import StreamId
 from tests.adapters.cli.command import mnemolog
 from tests.adapters.jobs.test_worker import came_to, working
@@ -33,7 +33,7 @@ async def test_jobs_are_listed_shown_cancelled_and_retried(engine: Engine, user:
     assert cancelled.value["status"] == "cancelled"
     assert (again.code, again.value["error"]["code"]) == (1, "conflict")
     assert f"job {id_} is queued" in retried.out
-    assert (await engine.jobs.get(job.job_id)).status is Status.QUEUED
+    assert (await engine.jobs.get(job.job_id)).status is JobStatus.QUEUED
     await engine.jobs.cancel(job.job_id)
 
 
@@ -64,7 +64,7 @@ async def test_an_unknown_job_is_refused(engine: Engine) -> None:
 
 
 async def _succeeded(engine: Engine, kinds: set[str]) -> bool:
-    return kinds <= {job.kind for job in await engine.jobs.list(Status.SUCCEEDED)}
+    return kinds <= {job.kind for job in await engine.jobs.list(JobStatus.SUCCEEDED)}
 
 
 async def test_what_recurs_is_there_from_the_start_and_a_failure_shows_in_doctor(tmp_path: Path) -> None:
@@ -74,8 +74,8 @@ async def test_what_recurs_is_there_from_the_start_and_a_failure_shows_in_doctor
     async with open_engine(settings_in(tmp_path)) as engine:
         await eventually(lambda: _succeeded(engine, {"retention", "expire-proposals", "patrol"}))
         failing = await engine.jobs.enqueue("fails", {}, max_attempts=1)
-        async with working(engine, engine.jobs, Kind(name="fails", run=fails)):
-            await came_to(engine.jobs, failing, Status.FAILED)
+        async with working(engine, engine.jobs, JobKind(name="fails", run=fails)):
+            await came_to(engine.jobs, failing, JobStatus.FAILED)
         found = {finding.part: finding async for finding in doctor._running(engine)}
     assert not found["jobs"].good
     assert "1 failed" in found["jobs"].found

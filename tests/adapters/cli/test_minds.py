@@ -10,7 +10,7 @@ from mnemolog.adapters.cli import doctor
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.http.server import serve
 from mnemolog.adapters.jobs import worker as workers
-from mnemolog.adapters.jobs.job import Attempt, Kind
+from mnemolog.adapters.jobs.job import Attempt, JobKind
 from mnemolog.domain.errors import ServerFailed
 from mnemolog.domain.minds.mind import Mind
 from mnemolog.events.envelope import StreamId
@@ -84,7 +84,7 @@ async def test_a_paused_mind_shows_in_doctor_and_list_until_it_is_resumed(
         async def paused() -> bool:
             return any(one.paused_at for one in await engine.jobs.mind_failures())
 
-        async with working(engine, engine.jobs, Kind(name="fails", run=fails, mind=Mind.REFLECTION)):
+        async with working(engine, engine.jobs, JobKind(name="fails", run=fails, mind=Mind.REFLECTION)):
             await engine.jobs.enqueue("fails", {}, stream=StreamId.of_user("ana"))
             await eventually(paused)
         found = {finding.part: finding async for finding in doctor._running(engine)}

@@ -9,7 +9,7 @@ from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import ProofSubject
-from mnemolog.adapters.jobs.job import Status
+from mnemolog.adapters.jobs.job import JobStatus
 from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.commands.erasure import EraseUser
 from mnemolog.domain.errors import Conflict, InvalidInput, NotFound
@@ -21,9 +21,9 @@ async def test_a_job_is_there_with_its_ids_until_somebody_fetches_it(queue: JobQ
     memory_id = uuid4()
     job = await queue.enqueue(kind, {"memory_id": memory_id, "pages": 3, "again": True}, stream=StreamId.of_user(user))
     assert job == await queue.get(job.job_id)
-    assert [one.job_id for one in await queue.list(Status.QUEUED, kind)] == [job.job_id]
+    assert [one.job_id for one in await queue.list(JobStatus.QUEUED, kind)] == [job.job_id]
     assert job.payload == {"memory_id": str(memory_id), "pages": 3, "again": True}
-    assert (job.status, job.attempts, job.stream) == (Status.QUEUED, 0, f"user:{user}")
+    assert (job.status, job.attempts, job.stream) == (JobStatus.QUEUED, 0, f"user:{user}")
 
 
 async def test_a_unique_key_is_enqueued_once_for_a_kind_and_a_stream(queue: JobQueue, kind: str, user: str) -> None:
@@ -34,7 +34,7 @@ async def test_a_unique_key_is_enqueued_once_for_a_kind_and_a_stream(queue: JobQ
     assert again == first
     assert of_another.job_id != first.job_id
     await queue.cancel(first.job_id)
-    assert (await queue.enqueue(kind, {"turn": "t-1"}, stream=stream, unique_key="t-1")).status is Status.CANCELLED
+    assert (await queue.enqueue(kind, {"turn": "t-1"}, stream=stream, unique_key="t-1")).status is JobStatus.CANCELLED
 
 
 async def test_many_are_enqueued_together_once_for_each_key(queue: JobQueue, kind: str, user: str) -> None:
@@ -47,7 +47,7 @@ async def test_many_are_enqueued_together_once_for_each_key(queue: JobQueue, kin
     await queue.enqueue_all(kind, places)
     await queue.enqueue_all(kind, {})
 
-    queued = await queue.list(Status.QUEUED, kind)
+    queued = await queue.list(JobStatus.QUEUED, kind)
     assert sorted((one.stream, one.payload["turn"]) for one in queued) == sorted(
         (stream.name, turn) for stream, turn in places
     )
@@ -77,10 +77,10 @@ async def test_what_is_cancelled_can_be_retried_and_what_waits_cannot(queue: Job
     job = await queue.enqueue(kind, {})
     with pytest.raises(Conflict, match="is queued"):
         await queue.retry(job.job_id)
-    assert (await queue.cancel(job.job_id)).status is Status.CANCELLED
+    assert (await queue.cancel(job.job_id)).status is JobStatus.CANCELLED
     with pytest.raises(Conflict, match="is already cancelled"):
         await queue.cancel(job.job_id)
-    assert (await queue.retry(job.job_id)).status is Status.QUEUED
+    assert (await queue.retry(job.job_id)).status is JobStatus.QUEUED
     with pytest.raises(NotFound):
         await queue.get(uuid4())
 

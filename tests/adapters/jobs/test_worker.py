@@ -15,7 +15,7 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.jobs import worker as workers
-from mnemolog.adapters.jobs.job import Attempt, Job, Kind, Status
+from mnemolog.adapters.jobs.job import Attempt, Job, JobKind, JobStatus
 from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.adapters.jobs.worker import Worker, delay
 from mnemolog.domain.errors import (
@@ -45,7 +45,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @asynccontextmanager
-async def working(engine: Engine, queue: JobQueue, *kinds: Kind, at_once: int = 2) -> AsyncIterator[Worker]:
+async def working(engine: Engine, queue: JobQueue, *kinds: JobKind, at_once: int = 2) -> AsyncIterator[Worker]:
     """A worker that runs meanwhile, by the clock of the queue, and has stopped afterwards."""
     dsn = engine.endpoints.postgres_dsn
     worker = Worker(dsn, queue, kinds, at_once=at_once, name="test", now=queue.now, random=random.random)
@@ -57,7 +57,7 @@ async def working(engine: Engine, queue: JobQueue, *kinds: Kind, at_once: int = 
         await asyncio.wait([running])
 
 
-async def came_to(queue: JobQueue, job: Job, status: Status) -> Job:
+async def came_to(queue: JobQueue, job: Job, status: JobStatus) -> Job:
     async def reached() -> bool:
         return (await queue.get(job.job_id)).status is status
 
@@ -69,8 +69,8 @@ async def test_a_job_is_run_and_tells_what_it_saved(engine: Engine, queue: JobQu
     async def run(attempt: Attempt) -> None:
         await attempt.save({"pages": attempt.job.payload["pages"]})
 
-    async with working(engine, queue, Kind(name=kind, run=run)):
-        done = await came_to(queue, await queue.enqueue(kind, {"pages": 3}), Status.SUCCEEDED)
+    async with working(engine, queue, JobKind(name=kind, run=run)):
+        done = await came_to(queue, await queue.enqueue(kind, {"pages": 3}), JobStatus.SUCCEEDED)
     assert (done.attempts, done.progress, done.error) == (1, {"pages": 3}, None)
     assert done.started_at is not None
     assert done.finished_at is not None
@@ -85,17 +85,17 @@ async def test_a_slow_job_holds_no_quick_one_up(engine: Engine, queue: JobQueue,
             await released.wait()
 
     other = f"other {kind}"
-    async with working(engine, queue, Kind(name=kind, run=waits), Kind(name=other, run=waits)):
+    async with working(engine, queue, JobKind(name=kind, run=waits), JobKind(name=other, run=waits)):
         slow = await queue.enqueue(kind, {"slow": True})
         for quick_kind in (kind, other) * 5:
-            await came_to(queue, await queue.enqueue(quick_kind, {}), Status.SUCCEEDED)
+            await came_to(queue, await queue.enqueue(quick_kind, {}), JobStatus.SUCCEEDED)
         also_slow = await queue.enqueue(kind, {"slow": True})
-        await came_to(queue, also_slow, Status.RUNNING)
-        await came_to(queue, await queue.enqueue(other, {}), Status.SUCCEEDED)
-        assert (await queue.get(slow.job_id)).status is Status.RUNNING
+        await came_to(queue, also_slow, JobStatus.RUNNING)
+        await came_to(queue, await queue.enqueue(other, {}), JobStatus.SUCCEEDED)
+        assert (await queue.get(slow.job_id)).status is JobStatus.RUNNING
         released.set()
         for one in (slow, also_slow):
-            await came_to(queue, one, Status.SUCCEEDED)
+            await came_to(queue, one, JobStatus.SUCCEEDED)
 
 
 async def test_no_more_of_a_kind_run_at_once_than_there_are_places(engine: Engine, queue: JobQueue, kind: str) -> None:
@@ -109,9 +109,9 @@ async def test_no_more_of_a_kind_run_at_once_than_there_are_places(engine: Engin
         running -= 1
 
     jobs = [await queue.enqueue(kind, {}) for _ in range(10)]
-    async with working(engine, queue, Kind(name=kind, run=run), at_once=3):
+    async with working(engine, queue, JobKind(name=kind, run=run), at_once=3):
         for job in jobs:
-            await came_to(queue, job, Status.SUCCEEDED)
+            await came_to(queue, job, JobStatus.SUCCEEDED)
     assert most == 3
 
 
@@ -123,15 +123,15 @@ async def test_what_fails_is_tried_again_and_then_failed(engine: Engine, queue: 
             raise ServerFailed("the model does not answer")
         raise ValueError("I moved to Lisbon")
 
-    async with working(engine, queue, Kind(name=kind, run=run)):
-        heals = await came_to(queue, await queue.enqueue(kind, {"heals": True}), Status.SUCCEEDED)
-        failed = await came_to(queue, await queue.enqueue(kind, {"heals": False}, max_attempts=2), Status.FAILED)
+    async with working(engine, queue, JobKind(name=kind, run=run)):
+        heals = await came_to(queue, await queue.enqueue(kind, {"heals": True}), JobStatus.SUCCEEDED)
+        failed = await came_to(queue, await queue.enqueue(kind, {"heals": False}, max_attempts=2), JobStatus.FAILED)
         assert (heals.attempts, failed.attempts) == (3, 2)
         assert failed.error == "ValueError"  # Never the text, which may be what somebody said.
-        assert (await queue.counts())[Status.FAILED] >= 1
+        assert (await queue.counts())[JobStatus.FAILED] >= 1
         again = await queue.retry(failed.job_id)
         assert again.attempts == 0
-        await came_to(queue, again, Status.FAILED)
+        await came_to(queue, again, JobStatus.FAILED)
 
 
 def wrong_key() -> ModelNotAccessible:
@@ -152,8 +152,8 @@ async def test_a_job_waits_for_its_model_without_using_up_attempts(
         if asked < 5:
             raise error
 
-    async with working(engine, queue, Kind(name=kind, run=run)):
-        done = await came_to(queue, await queue.enqueue(kind, {}, max_attempts=2), Status.SUCCEEDED)
+    async with working(engine, queue, JobKind(name=kind, run=run)):
+        done = await came_to(queue, await queue.enqueue(kind, {}, max_attempts=2), JobStatus.SUCCEEDED)
     assert (asked, done.attempts) == (5, 1)
     assert done.error is None
 
@@ -162,8 +162,8 @@ async def test_an_attempt_that_takes_too_long_is_a_failed_one(engine: Engine, qu
     async def run(_: Attempt) -> None:
         await asyncio.Event().wait()
 
-    async with working(engine, queue, Kind(name=kind, run=run, timeout=0.05)):
-        failed = await came_to(queue, await queue.enqueue(kind, {}, max_attempts=2), Status.FAILED)
+    async with working(engine, queue, JobKind(name=kind, run=run, timeout=0.05)):
+        failed = await came_to(queue, await queue.enqueue(kind, {}, max_attempts=2), JobStatus.FAILED)
     assert failed.error == "TimeoutError"
 
 
@@ -179,12 +179,12 @@ async def test_a_job_that_runs_is_stopped_when_it_is_cancelled_or_erased(
             stopped.append(attempt.job.stream)
 
     stream = StreamId.of_user(user)
-    async with working(engine, queue, Kind(name=kind, run=run)):
+    async with working(engine, queue, JobKind(name=kind, run=run)):
         job, erased = await queue.enqueue(kind, {}), await queue.enqueue(kind, {}, stream=stream)
         for one in (job, erased):
-            await came_to(queue, one, Status.RUNNING)
+            await came_to(queue, one, JobStatus.RUNNING)
         assert (await queue.cancel(job.job_id)).cancel_requested
-        await came_to(queue, job, Status.CANCELLED)
+        await came_to(queue, job, JobStatus.CANCELLED)
         await queue.forget(stream)
         await eventually(lambda: _holds(stopped == ["", stream.name]))
 
@@ -201,13 +201,13 @@ async def test_a_worker_that_stops_gives_its_jobs_back(engine: Engine, queue: Jo
     async def ends(_: Attempt) -> None:
         pass
 
-    async with working(engine, queue, Kind(name=kind, run=waits)):
-        job = await came_to(queue, await queue.enqueue(kind, {}), Status.RUNNING)
+    async with working(engine, queue, JobKind(name=kind, run=waits)):
+        job = await came_to(queue, await queue.enqueue(kind, {}), JobStatus.RUNNING)
         await eventually(lambda: _saved(queue, job))
     back = await queue.get(job.job_id)
-    assert (back.status, back.attempts, back.progress) == (Status.QUEUED, 0, {"next": 4})
-    async with working(engine, queue, Kind(name=kind, run=ends)):
-        assert (await came_to(queue, job, Status.SUCCEEDED)).attempts == 1
+    assert (back.status, back.attempts, back.progress) == (JobStatus.QUEUED, 0, {"next": 4})
+    async with working(engine, queue, JobKind(name=kind, run=ends)):
+        assert (await came_to(queue, job, JobStatus.SUCCEEDED)).attempts == 1
 
 
 async def _saved(queue: JobQueue, job: Job) -> bool:
@@ -226,8 +226,8 @@ async def test_a_job_that_no_engine_enqueued_is_not_run(engine: Engine, queue: J
         await attacker.execute(
             'UPDATE mnemolog.jobs SET payload = \'{"user_id": "bo"}\' WHERE job_id = %s', [genuine.job_id]
         )
-    async with working(engine, queue, Kind(name=kind, run=run)):
-        failed = await came_to(queue, genuine, Status.FAILED)
+    async with working(engine, queue, JobKind(name=kind, run=run)):
+        failed = await came_to(queue, genuine, JobStatus.FAILED)
     assert ran == []
     assert failed.error is not None
     assert "MAC" in failed.error
@@ -239,7 +239,7 @@ async def test_what_recurs_is_enqueued_by_the_worker_itself(engine: Engine, queu
     async def run(attempt: Attempt) -> None:
         ran.append(attempt.job.unique_key)
 
-    recurs = Kind(name=kind, run=run, every=0.2)
+    recurs = JobKind(name=kind, run=run, every=0.2)
     async with working(engine, queue, recurs), working(engine, queue, recurs):
         await eventually(lambda: _holds(len(ran) >= 3))
     assert len(set(ran)) == len(ran)
@@ -265,7 +265,7 @@ async def test_what_another_worker_took_cannot_be_saved(engine: Engine, queue: J
         except LeaseLost as error:
             outcome.set_result(error)
 
-    async with working(engine, queue, Kind(name=kind, run=run)):
+    async with working(engine, queue, JobKind(name=kind, run=run)):
         job = await queue.enqueue(kind, {})
         async with asyncio.timeout(60):
             assert isinstance(await outcome, LeaseLost)
@@ -327,7 +327,7 @@ async def test_a_worker_that_dies_or_hangs_is_replaced_and_its_job_is_done_to_th
             assert begun_at >= STEPS // 3 - 1  # From what was saved, not from the beginning.
             if fault is signal.SIGSTOP:
                 os.kill(first.pid, signal.SIGCONT)  # It wakes in the middle of its step, and has no lease.
-            done = await came_to(queue, job, Status.SUCCEEDED)
+            done = await came_to(queue, job, JobStatus.SUCCEEDED)
     assert (done.attempts, done.fence, done.progress) == (2, 2, {"next": STEPS})
     ana = Person(engine, user)
     texts = sorted(row["text"] for row in await engine.reads.newest(ana.viewer, 100, await ana.caught_up()))
@@ -348,21 +348,21 @@ async def test_a_mind_that_fails_five_times_in_a_row_pauses_for_that_user_until_
     async def paused() -> bool:
         return any(one.mind == mind and one.paused_at for one in await queue.mind_failures())
 
-    async with working(engine, queue, Kind(name=kind, run=run, mind=mind)):
+    async with working(engine, queue, JobKind(name=kind, run=run, mind=mind)):
         failing = await queue.enqueue(kind, {}, stream=ana)
         await eventually(paused)
         await asyncio.sleep(0.3)
         assert (await queue.get(failing.job_id)).attempts == 5
-        await came_to(queue, await queue.enqueue(kind, {}, stream=bo), Status.SUCCEEDED)
+        await came_to(queue, await queue.enqueue(kind, {}, stream=bo), JobStatus.SUCCEEDED)
         waiting = await queue.enqueue(kind, {}, stream=ana)
         assert len([one for one in caplog.messages if "failed: ServerFailed" in one]) == 1
         assert len([one for one in caplog.messages if "is paused for" in one]) == 1
 
         broken = False
-        assert (await queue.get(waiting.job_id)).status is Status.QUEUED
+        assert (await queue.get(waiting.job_id)).status is JobStatus.QUEUED
         assert [one.stream for one in await queue.resume_mind(mind)] == [ana.name]
         for job in (failing, waiting):
-            await came_to(queue, job, Status.SUCCEEDED)
+            await came_to(queue, job, JobStatus.SUCCEEDED)
         assert await queue.mind_failures() == []
 
 
@@ -372,9 +372,9 @@ async def test_a_success_in_between_ends_the_count_of_failures(engine: Engine, q
             raise ServerFailed("not yet")
 
     mind, ana = f"mind of {kind}", StreamId.of_user(f"ana of {kind}")
-    async with working(engine, queue, Kind(name=kind, run=run, mind=mind)):
+    async with working(engine, queue, JobKind(name=kind, run=run, mind=mind)):
         for _ in range(2):
-            await came_to(queue, await queue.enqueue(kind, {}, stream=ana), Status.SUCCEEDED)
+            await came_to(queue, await queue.enqueue(kind, {}, stream=ana), JobStatus.SUCCEEDED)
     assert [one for one in await queue.mind_failures() if one.mind == mind] == []
 
 
@@ -389,10 +389,10 @@ async def test_a_clock_that_is_set_back_stops_nothing_that_recurs(
         runs.append(clock())
 
     async def ran(times: int) -> bool:
-        return len(runs) == times and (await queue.list(kind=kind))[0].status is Status.SUCCEEDED
+        return len(runs) == times and (await queue.list(kind=kind))[0].status is JobStatus.SUCCEEDED
 
     queue.now = clock = Clock(now())
-    minutely = Kind(name=kind, run=run, every=60.0)
+    minutely = JobKind(name=kind, run=run, every=60.0)
     async with AsyncExitStack() as work:
         await work.enter_async_context(working(engine, queue, minutely))
         await eventually(partial(ran, 1))
@@ -422,14 +422,14 @@ async def test_what_is_to_be_retried_waits_no_longer_because_the_clock_was_set_b
 
     async def failed_once() -> bool:
         job = await queue.get(enqueued.job_id)
-        return job.attempts == 1 and job.status is Status.QUEUED
+        return job.attempts == 1 and job.status is JobStatus.QUEUED
 
     queue.now = clock = Clock(now())
     enqueued = await queue.enqueue(kind, {})
-    async with working(engine, queue, Kind(name=kind, run=run)):
+    async with working(engine, queue, JobKind(name=kind, run=run)):
         await eventually(failed_once)
         clock.move(timedelta(days=-365))
         await asyncio.sleep(0.3)
         clock.move(MINUTE)
-        await came_to(queue, enqueued, Status.SUCCEEDED)
+        await came_to(queue, enqueued, JobStatus.SUCCEEDED)
     assert attempts == [1, 2]

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from mnemolog.adapters.engine.engine import now, open_engine
-from mnemolog.adapters.jobs.job import Attempt, Kind
+from mnemolog.adapters.jobs.job import Attempt, JobKind
 from mnemolog.adapters.jobs.worker import Worker
 from mnemolog.adapters.postgres import lease
 from tests.testkit.settings import settings_in
@@ -32,7 +32,7 @@ async def main(directory: Path, kind: str, steps: int) -> None:
         worker = Worker(
             engine.endpoints.postgres_dsn,
             engine.jobs,
-            [Kind(name=kind, run=write)],
+            [JobKind(name=kind, run=write)],
             at_once=2,
             name=f"test {os.getpid()}",
             now=now,

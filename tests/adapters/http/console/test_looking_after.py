@@ -10,7 +10,7 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine, new_id, now
 from mnemolog.adapters.http.console.pages import rendered
-from mnemolog.adapters.jobs.job import Status
+from mnemolog.adapters.jobs.job import JobStatus
 from mnemolog.adapters.nats.dead_letters import DeadLetters
 from mnemolog.adapters.operations import memories as operations
 from mnemolog.adapters.operations.entities import add_entity
@@ -18,7 +18,7 @@ from mnemolog.adapters.operations.profile import get_profile
 from mnemolog.adapters.operations.todos import add_todo, list_todos
 from mnemolog.adapters.postgres.upgrades import Upgrade
 from mnemolog.adapters.projecting.status import ProjectionStatus
-from mnemolog.adapters.verify.damage import Damage, Kind, Part
+from mnemolog.adapters.verify.damage import Damage, DamageKind, Part
 from mnemolog.adapters.verify.incidents import By, Done
 from mnemolog.domain.principal import Principal, Role
 from mnemolog.events.envelope import StreamId
@@ -181,7 +181,7 @@ async def test_jobs_are_listed_cancelled_and_retried_within_the_tenant(guarded: 
     assert "jobs-ours" in shown
     assert "jobs-theirs" not in shown
     assert "Cancelled" in await admin.post("/operations/cancel", id=str(own.job_id))
-    assert (await guarded.jobs.get(own.job_id)).status is Status.CANCELLED
+    assert (await guarded.jobs.get(own.job_id)).status is JobStatus.CANCELLED
     assert "Queued again" in await admin.post("/operations/retry", id=str(own.job_id))
     await admin.post("/operations/retry", 409, id=str(own.job_id))
     for act in ("retry", "cancel"):
@@ -219,7 +219,7 @@ async def test_refused_turns_are_shown_tried_again_and_discarded_within_the_tena
 async def test_incidents_are_shown_and_acknowledged_within_the_tenant(guarded: Engine, admin: Visitor) -> None:
     for user, tenant in (("harmed-ours", "default"), ("harmed-theirs", "acme")):
         damage = Damage(
-            Part.EVENT, Kind.CHANGED, StreamId.of_user(user, tenant), "its link does not fit", 7, str(new_id())
+            Part.EVENT, DamageKind.CHANGED, StreamId.of_user(user, tenant), "its link does not fit", 7, str(new_id())
         )
         await guarded.incidents.record(damage, By.VERIFY, Done.REPORTED)
     shown = await admin.get("/operations/incidents")
