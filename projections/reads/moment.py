@@ -42,7 +42,10 @@ NOW = Moment(consistency="eventual")
 
 
 async def seq_of(log: EventLog, stream: StreamId, point: datetime | int) -> int:
-    """The last event of a stream at a moment."""
+    """The last event of a stream at a moment; InvalidInput for a seq that it has not reached."""
     if isinstance(point, datetime):
         return await log.seq_at(stream, aware(point, "as_of"))
-    return min(point, await log.head(stream))
+    head = await log.head(stream)
+    if point > head:
+        raise InvalidInput(f"{point} is after the last event, {head}", field="as_of", fix="omit it to read now")
+    return point

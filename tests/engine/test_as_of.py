@@ -72,6 +72,17 @@ async def test_a_session_as_of_a_moment_is_the_session_that_was_read_then(engine
     assert await engine.reads.session(ana.viewer, ana.thread, Moment(as_of=at)) == then
 
 
+async def test_an_event_that_has_not_happened_is_refused(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.says("I moved to Lisbon")
+    head = await engine.log.head(ana.stream)
+
+    with pytest.raises(InvalidInput, match=f"as_of: {head + 1} is after the last event, {head}"):
+        await engine.reads.session(ana.viewer, ana.thread, Moment(as_of=head + 1))
+    with pytest.raises(InvalidInput, match="as_of"):
+        await ana.asks("Lisbon", Moment(as_of=head + 1))
+
+
 async def test_a_session_as_of_a_day_of_silence_later_is_over(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.says("I moved to Lisbon")
@@ -117,7 +128,7 @@ async def test_a_replay_asks_the_embedder_nothing(engine: Engine, user: str) -> 
     await ana.changes()
     async with (
         opened_replays(engine, VectorsProjector(counting, PgVectorIndex())) as replays,
-        replays.at(ana.stream, 10**6, ["vectors"]) as connection,
+        replays.at(ana.stream, await engine.log.head(ana.stream), ["vectors"]) as connection,
     ):
         [vectors] = (await connection.execute(text("SELECT count(*) FROM pg_temp.vectors"))).scalars()
 

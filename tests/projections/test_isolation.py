@@ -51,7 +51,7 @@ async def test_a_reader_finds_of_an_owner_what_is_shared_with_it_and_nothing_els
     await owner.changes(0, seen)
     await engine.reads.session(owner.viewer, owner.thread, seen)
 
-    moments = [await reader.caught_up(), Moment(as_of=10**6)]
+    moments = [await reader.caught_up(), Moment(as_of=await engine.log.head(reader.stream))]
     found = [await telling(reader, memory_id, moment) for moment in moments]
 
     sees_thread = same_user and owner.thread == reader.thread

@@ -319,7 +319,7 @@ async def routes_with_an_id(api: Api, memory_id: str, event_id: str, own_id: str
     return [
         await api.get(path, 404, **who),
         await api.get(f"/v1/history/{memory_id}", 404, **who),
-        await api.get(path, 404, as_of=10**6, **who),
+        await api.get(path, 404, as_of="2100-01-01T00:00:00Z", **who),
         await api.patch(path, 404, text="mine now", **who),
         await api.delete(path, 404, **who),
         await api.post(f"{path}/restore", 404, **who),
