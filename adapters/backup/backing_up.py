@@ -24,7 +24,7 @@ LEFT_OUT = {
     "jetstream": "its copies of events, turns that no engine had taken yet, and dead letters",
     "redis": "working memory is rebuilt from the log",
 }
-NO_KEY = {"master key": "without it nothing in here can be read: keep it, and apart from this file"}
+NO_KEY = {"master key": "without it nothing in the backup can be read: keep a copy in another place"}
 _NOT_COPIED = {"mnemolog.migrations", "mnemolog.embeddings"}
 
 _BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"

@@ -56,7 +56,7 @@ def create(
     """
 
     async def take(engine: Engine) -> Manifest:
-        with bar("out of the log", await size(engine.endpoints.postgres_dsn)) as progressed:
+        with bar("backing up", await size(engine.endpoints.postgres_dsn)) as progressed:
             return await back_up(
                 engine.endpoints.postgres_dsn,
                 engine.settings,

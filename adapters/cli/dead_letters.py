@@ -96,7 +96,7 @@ def replay(
 
     async def run(of: DeadLetters) -> list[dict[str, Any]]:
         chosen = await _chosen(of, ids, all_, tenant, reason)
-        with bar("sent again", len(chosen)) as progressed:
+        with bar("sending", len(chosen)) as progressed:
             return [await _replayed(of.replay(id_, body, producer), id_, progressed) for id_ in chosen]
 
     outcomes = _with(context, run)

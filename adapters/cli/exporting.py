@@ -47,7 +47,7 @@ def export_user(
         head = await head_of(engine, stream)
         with ExitStack() as stack:
             out: IO[bytes] = stack.enter_context(new_file(to)) if to else sys.stdout.buffer
-            progressed = stack.enter_context(bar("out of the log", head.events))
+            progressed = stack.enter_context(bar("exporting", head.events))
             async for count, piece in lines(engine, stream, head):
                 out.write(piece)
                 progressed(count)
@@ -91,9 +91,9 @@ def import_file(
 
 async def _whole(engine: Engine, path: Path, user_id: str) -> Receipt:
     total = head_of_file(path).events
-    with bar("checked", total) as progressed:
+    with bar("checking", total) as progressed:
         file = checked(path, engine.writes.now(), progressed)
-    with bar("into the log", total) as progressed:
+    with bar("importing", total) as progressed:
         receipt = await imported(engine, file, user_id, progressed)
     with output.errors.status("projections catch up"):
         await engine.settled()
@@ -102,7 +102,7 @@ async def _whole(engine: Engine, path: Path, user_id: str) -> Receipt:
 
 async def _from_mem0(engine: Engine, path: Path, user_id: str | None) -> mem0.Report:
     memories = mem0.read(path, user_id)
-    with bar("into the log", len(memories)) as progressed:
+    with bar("importing", len(memories)) as progressed:
         report = await mem0.take_in(engine, memories, mem0.import_id(path), progressed)
     with output.errors.status("projections catch up"):
         await engine.settled()

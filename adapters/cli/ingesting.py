@@ -58,7 +58,7 @@ async def ingest_file(engine: Engine, path: Path, layout: Format, user: str | No
     """Ingest a file and wait until all of it can be found."""
     turns = source.read(path, layout, {"user_id": user} if user else None)
     began = time.monotonic()
-    with bar("into the log", len(turns)) as progressed:
+    with bar("ingesting", len(turns)) as progressed:
         writes = engine.writes if engine.principal else None
         report = await Ingest(engine.nats, engine.settings.tenant, turns, progressed, writes).run()
     id_, back = source.import_id(path), 0

@@ -111,7 +111,7 @@ def add(
 
     async def run(engine: Engine) -> Report:
         report = Report()
-        with bar("into the library", len(files)) as progressed:
+        with bar("adding documents", len(files)) as progressed:
             for name, path in files.items():
                 await _add(engine, name, path, fields, report)
                 progressed(1)

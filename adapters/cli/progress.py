@@ -19,8 +19,8 @@ def bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("[dim]left"),
         TimeRemainingColumn(),
+        TextColumn("[dim]left"),
     )
     with Progress(*columns, console=errors, transient=False) as progress:
         task = progress.add_task(label, total=total)

@@ -45,7 +45,7 @@ def run(
             found.grown,
         )
         total = sum(map(len, taken))
-        with bar("retention", total) as progressed:
+        with bar("applying retention", total) as progressed:
             return await retain(engine, now, progressed=progressed)
 
     done = with_engine(settings_of(context.obj), work)

@@ -14,6 +14,7 @@ def test_a_bar_ends_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     with progress.bar("rebuilding", 28) as progressed:
         progressed(26)
     assert "28/28" in out.getvalue()
+    assert out.getvalue().rstrip().endswith(" left")
 
 
 def test_the_bar_of_a_step_that_failed_stays_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
