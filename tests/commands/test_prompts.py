@@ -15,6 +15,7 @@ PUBLISHED = {
     "consolidation.v1.md": "ae22f9ea3a6528f2a584f550409c477110ba3b9b2a8707fb6d8ccae4395fa44b",
     "curator.v1.md": "964cd369f29f8753e370487bb97614cf00873f9cddf0d972d121592153d0cc9a",
     "extraction.v1.md": "4d7e9f097a65006c5848d21b1da9f199ef3e4f4fc2ac8848d1fdd169b48d00cd",
+    "extraction.v2.md": "66f10738423fc93b935d818ad802916fec993e78162c909a8cf0df37bb1a09d3",
     "file_summary.v1.md": "6603e8e333188690eb4f7f9e07842c7976450a6a850fa586814a8cc638a36d45",
     "final_summary.v1.md": "6e6fc7be09e269f6c4e5feb0970b5da17d1295c2f21c96e732c2d78a42168bc3",
     "image_description.v1.md": "4c9f1ef2f162b4d0bf7746967c978cb5b5e8466ec05f0870ca0a05ca98405254",
@@ -42,6 +43,15 @@ def test_the_latest_version_is_loaded_unless_another_is_named() -> None:
     prompt = prompts.load("image_description")
     assert prompt == prompts.load("image_description", version=prompt.version)
     assert prompt.text.startswith("You describe images")
+
+
+@pytest.mark.spec_part("B09")
+def test_extraction_is_asked_for_what_the_specification_asks_of_each_kind() -> None:
+    text = " ".join(prompts.load("extraction", most=5, categories="note", predicates="lives_in").text.split())
+
+    semantic = ("complete, self-contained", "third person", "no pronouns", "neutral tone", "one or two sentences")
+    episodic = ("past tense", "discussed, decided or done", "without lasting facts unless they have changed")
+    assert [one for one in (*semantic, "at most 280 characters", *episodic) if one not in text] == []
 
 
 def test_values_replace_names_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -164,10 +164,10 @@ async def test_what_the_event_records_tells_how_it_was_extracted(ines: Teller, s
     assert (window.turn_ids, window.trigger, window.proposals) == ((turn_id,), "classifier", 2)
     assert window.faults == ("pronoun",)
     assert window.generation == Generation(
-        model="m-1", prompt="extraction", prompt_version=1, input_tokens=100, output_tokens=20
+        model="m-1", prompt="extraction", prompt_version=2, input_tokens=100, output_tokens=20
     )
     [memory] = await ines.engine.reads.newest(ines.viewer, 100, await ines.caught_up())
-    assert memory["metadata"] == {"extractor": "m-1 extraction-1"}
+    assert memory["metadata"] == {"extractor": "m-1 extraction-2"}
     assert (memory["source"], tuple(memory["source_turn_ids"])) == ("shadow_extraction", (turn_id,))
 
 
