@@ -12,7 +12,7 @@ SERVED = "served"
 
 
 class Purpose(StrEnum):
-    """What it was put together for: `context`, `recall` (a search, B §11), `envelope`, or an answer by `respond`."""
+    """What it was put together for: `context`, `recall` (a search), `envelope`, or an answer by `respond`."""
 
     CONTEXT = "context"
     RECALL = "recall"

@@ -60,7 +60,7 @@ class Mood(Part):
 
 
 class AffectSlot(Part):
-    """The affect object of A §3.2."""
+    """The mood of a thread, as its agent reads it."""
 
     slot_contract_version: Version
     user_id: str

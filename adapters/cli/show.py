@@ -401,7 +401,7 @@ def _webhooks(page: Page[WebhookView]) -> None:
 
 
 def _delivery(one: DeliveryView) -> None:
-    output.done(f"{one.type} is sent as {one.delivery_id}; see `mnemolog webhook deliveries`")
+    output.done(f"{one.type} is queued as {one.delivery_id}; see `mnemolog webhook deliveries`")
 
 
 def _deliveries(page: Page[DeliveryView]) -> None:

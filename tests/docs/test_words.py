@@ -1,11 +1,17 @@
-"""Errors are worded as a native engineer words them."""
+"""Errors and published documents are worded as a native engineer words them."""
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.http.app import create_app
+from mnemolog.adapters.operations.registry import OPERATIONS
+from mnemolog.events.catalogue import catalogue
 
 ROOT = Path(__file__).parents[2]
 MODULES = [
@@ -47,3 +53,13 @@ def test_no_error_has_foreign_words() -> None:
 def test_a_class_that_many_things_could_be_called_is_one_of_them(name: str) -> None:
     defined = re.compile(rf"^class _?{name}\b", re.MULTILINE)
     assert len([path for path in MODULES if defined.search(path.read_text())]) == 1
+
+
+@pytest.mark.parametrize("document", ["openapi", "events", "operations"])
+def test_what_is_published_cites_no_document_that_readers_do_not_have(document: str, engine: Engine) -> None:
+    texts = {
+        "openapi": lambda: json.dumps(create_app(engine).openapi(), ensure_ascii=False),
+        "events": lambda: repr(catalogue()),
+        "operations": lambda: repr([(one.summary, one.description) for one in OPERATIONS]),
+    }
+    assert re.findall(r".{40}(?:§|\((?:[A-EX]\d\d)\b).{20}", texts[document]()) == []
