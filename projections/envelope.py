@@ -128,7 +128,7 @@ async def local_graph(
     given = [*active, *([me] if me else [])]
     named = await seeds_of(connection, viewer, message, given)
     wide = await hydrate(connection, viewer, message, named, predicates, point, limit=4 * edges)
-    others = namesakes(named, described(message, wide) or active)
+    others = namesakes(named, described(message, wide), active)
     seeds = [one for one in named if one.entity_id not in others]
     about = {one.entity_id for one in seeds}
     ever = await facts.facts(connection, viewer, replace(point, always=True), predicates, about) if about else []

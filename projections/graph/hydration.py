@@ -214,13 +214,17 @@ def described(text: str, found: Hydration) -> frozenset[UUID]:
     return frozenset(row[end] for row in told for end in ("subject_id", "object_id"))
 
 
-def namesakes(seeds: Sequence[Seed], active: Collection[UUID]) -> frozenset[UUID]:
-    """The seeds that are not meant, because another one with the same name is (A §10.2)."""
+def namesakes(seeds: Sequence[Seed], told: Collection[UUID], active: Collection[UUID]) -> frozenset[UUID]:
+    """The seeds that are not meant, because another one with the same name is (A §10.2). `told`: those described."""
     by_name: dict[str, dict[UUID, datetime | None]] = {}
     for one in seeds:
         if one.said:
             by_name.setdefault(one.said, {})[one.entity_id] = one.last_seen
-    return frozenset(id_ for ones in by_name.values() for id_ in ones.keys() - set(preferred(ones, active)))
+    others = frozenset[UUID]()
+    for ones in by_name.values():
+        left = {id_: at for id_, at in ones.items() if id_ in told} or ones
+        others |= ones.keys() - set(preferred(left, active))
+    return others
 
 
 async def _named_in_part(

@@ -472,3 +472,8 @@ async def test_of_two_with_one_name_the_described_the_active_or_the_last_seen_on
     drinks, _ = await shown("What does my boss Marta drink?")
     assert "Marta drinks tea" in drinks
     assert "Marta drinks wine" not in drinks
+    for one in (family, work):
+        await ana.tells("me", "neighbour", str(one))
+    drinks, _ = await shown("What does my neighbour Marta drink?")
+    assert "Marta drinks wine" in drinks, "both are described, and one is active"
+    assert "Marta drinks tea" not in drinks
