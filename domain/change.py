@@ -11,6 +11,7 @@ from mnemolog.domain import hydration
 from mnemolog.domain.extraction.clauses import LONGEST
 from mnemolog.domain.extraction.corrections import contrasted, correction
 from mnemolog.domain.extraction.times import COUNT, POINT
+from mnemolog.domain.extraction.vocabulary import KIN_WORDS, PARENTS
 from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import NOT_A_TITLE
 
@@ -99,7 +100,8 @@ def _told_in(sentence: str) -> Iterator[Change]:
             things, off = tuple(_things(clause, found)), (_OFF.search(clause) or _BY_SOME.search(clause)) is not None
             yield Change(hydration.stems(said), things, firm=True, off=off, priced=priced)
         elif found := _ALTERED.search(clause):
-            yield Change(hydration.stems(clause), tuple(_things(clause, found)), priced=priced)
+            things = tuple(one for one in _things(clause, found) if one.noun not in _RELATIVES)
+            yield Change(hydration.stems(clause), things, priced=priced)
         if over := [next(filter(None, one.groups())) for one in _DENIED.finditer(part)]:
             of_it = _OF_IT.match(clause) is not None
             yield Change(hydration.stems(sentence), over=hydration.stems(" ".join(over)), of_it=of_it)
@@ -224,5 +226,7 @@ _LEADING_WORDS = (
 )
 _LEADING = frozenset(_LEADING_WORDS.split())
 _ANY_THING = frozenset(("place", "thing", "deal", "idea"))
+# "Dad is up to 4 mg" changes nothing else that is told of him.
+_RELATIVES = hydration.stems(f"{PARENTS} {KIN_WORDS} wife husband partner".replace("|", " "))
 _PRONOUN_WORDS = "i we he she they it you that this who which there"
 _PRONOUNS = frozenset(_PRONOUN_WORDS.split())

@@ -33,7 +33,8 @@ _ROLE = lazy_compile(
     re.IGNORECASE,
 )
 _WHOSE = lazy_compile(rf"\b{_MY}(?:{KIN}|friend|colleague|neighbou?r),? (?=[A-Z])")
-_NAME = r"(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?(?P<name>(?!I\b)[A-Z][\w-]*(?: [A-Z][\w-]*){0,3})"
+_TITLE = r"(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?|Aunt(?:ie|y)?|Uncle|Cousin|Grandma|Granny|Nana?|Grandpa|Grandad)"
+_NAME = rf"(?:{_TITLE} )?(?P<name>(?!I\b)[A-Z][\w-]*(?: [A-Z][\w-]*){{0,3}})"
 _WHO = rf"(?:{_NAME}|{_MY}(?P<kin>{KIN}))"
 _NOW = "(?: now| today| these days| currently| at the moment)?"
 _HOME = "live lives home house flat apartment address city town country location based moved move stays"

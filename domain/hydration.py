@@ -116,6 +116,7 @@ eat food diet meal vegetarian vegan avoid
 eat food diet meal avoid: allergy allergic intolerance intolerant
 allergy allergic intolerance intolerant
 medication medicine drug pill takes
+illness disease disorder sick ill condition diagnosis diagnosed
 health medical condition: medication medicine drug pill takes allergy allergic intolerance intolerant
 birthday born birth age old aged
 email mail phone number contact

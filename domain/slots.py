@@ -17,7 +17,7 @@ from mnemolog.domain.extraction.rule import DRUG, form
 from mnemolog.domain.extraction.times import DAY, MONTH
 from mnemolog.domain.extraction.vocabulary import AGES, CARS, MODELS, MODELS_IN_SMALL, ONE_OF, PETS, RELATIONS, SOME_OF
 from mnemolog.domain.lazy_regex import lazy_compile
-from mnemolog.domain.state import reported
+from mnemolog.domain.state import NO_EMPLOYER, NOT_YET, reported
 from mnemolog.domain.text import normalize_name, without_questions
 
 
@@ -194,7 +194,8 @@ def _tells_partner(sentence: str) -> bool:
 
 
 def _tells_home(sentence: str) -> bool:
-    return any(one.search(sentence) for one in (_AT_A_PLACE, _IS_OURS, _HOME_IS))
+    to_come = _TO_BE_NEW.search(sentence) is not None
+    return not to_come and any(one.search(sentence) for one in (_AT_A_PLACE, _IS_OURS, _HOME_IS))
 
 
 _BOSS_DOES = lazy_compile(
@@ -242,6 +243,7 @@ _UNSETTLED = lazy_compile(
     r"|when i was|need to find|until we find|last night in|interview\w*|applied|applying)\b",
     re.IGNORECASE,
 )
+_TO_BE_NEW = lazy_compile(rf"\bnew {_DWELLING}\b(?!{NOT_YET})", re.IGNORECASE)
 _IS_OURS = lazy_compile(
     r"\b(?:came through|(?:is|are) (?:finally )?(?:mine|ours))\b|\bgot the keys to\b", re.IGNORECASE
 )
@@ -258,6 +260,10 @@ _NOT_RENT = lazy_compile(
     r"|put(?:ting)? (?:away|aside|by)|spend\w*|childcare|nursery|kindergarten|lessons?|membership|donat\w+|loan|pension|phone|broadband)\b",
     re.IGNORECASE,
 )
+# "The Willows is £900 a week" may be anything, such as a care home.
+_COSTS_OF_ITS_OWN = lazy_compile(
+    rf"(?i:\W*the )?(?!(?:It|That|This|There|Mine|Ours|Rent|Now|Still|{DAY}|{MONTH})\b)[A-Z][\w-]+(?: [A-Z][\w-]+)*(?:'s| is| costs)\b(?!.*\b(?i:rent\w*|landl\w+|{_DWELLING})\b)"
+)
 _ALLERGIC = lazy_compile(r"\ballerg", re.IGNORECASE)
 _IN_JEST = form(r"\ballergic to (?:(?:my|the|all) )?{NO_FOOD}\b")
 _ANIMALS = f"(?:{PETS}|puppies|kittens|bunny|gerbil|canary|donkeys?|hens?|chickens|gecko|lizard)"
@@ -267,7 +273,7 @@ _MONEY = r"[£$€]?\d{1,3}(?:[,.]?\d{3}){0,3}(?:\.\d\d)?(?:k| thousand| grand)?
 _IN_WORDS = r"(?:ten|eleven|twelve|\w{3,5}teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:[- ]\w+)?)"
 _MONTHLY = r"[£$€]?(?:\d{3,4}|\d{1,2}[,.]\d{3})\b"
 _AT_A_PLACE = lazy_compile(
-    rf"\b(?:in|at|into|to|on|near) (?:(?:the|a|an|my|our|this) )?(?!(?i:the|an?|my|our|this|(?:[a-z-]+ )?{_DWELLING}|{DAY}s?|{MONTH})\b|\d)[\w'-]+"
+    rf"\b(?:in|at|into|(?<!need )(?<!needs )(?<!have )(?<!had )(?<!has )(?<!want )(?<!got )(?<!going )(?<!like )to|on|near) (?:(?:the|a|an|my|our|this) )?(?!(?i:the|an?|my|our|this|(?:[a-z-]+ )?{_DWELLING}|{DAY}s?|{MONTH})\b|\d)[\w'-]+"
 )
 
 
@@ -302,7 +308,8 @@ SLOTS = (
     _slot(
         "employer",
         r"\bwho\b.*\bwork(?:s|ing)? for\b|\b(?:where|since when|how long)\b.*\bwork(?:s|ed|ing)?\b|\bsince when (?:am|are|is) .* at\b|\b(?:employer|company)\b",
-        r"\b(?:work(?:s|ing|ed)?|i work (?:[\w']+ ){1,8}?) ?(?:at|for|with)\b|\b(?:start(?:s|ed|ing)?|join(?:s|ed|ing)|sign(?:ed|ing) (?:on|up)|employed|hired|transferr\w+) (?:\w+ )?(?:at|with|by)\b"
+        rf"\b(?:work(?:s|ing|ed)?|i work (?:[\w']+ ){{1,8}}?) ?(?:at|for|with)\b{NO_EMPLOYER}"
+        r"|\b(?:start(?:s|ed|ing)?|join(?:s|ed|ing)|sign(?:ed|ing) (?:on|up)|employed|hired|transferr\w+) (?:\w+ )?(?:at|with|by)\b"
         r"|\b(?:job|contract|post|position|role|shifts?|(?<!\b[Mm]y )(?<!\b[Oo]ur )(?<!(?<!\bam )(?<!'m )\b[Tt]he )(?!(?:[Mm]y|[Oo]ur) ){OCCUPATION}|apprentice\w*|trainee\w*|intern(?:ship)?|first (?:day|week|month|shift)) (?:at|with|for|in)\b|\bjoined (?:\w+ ){1,3}as\b|\bhired (?:me|us)\b|\b(?:took|taken) (?:me|us) on\b|\b(?:driv|teach|cook|nurs)(?:e|es|ing) (?:\w+ ){1,2}(?:for|at)\b",
         "work started joined job hired employed contract company",
         "works_at",
@@ -319,16 +326,16 @@ SLOTS = (
     _slot(
         "weight",
         r"\bweigh|\bhow heavy\b",
-        r"\b\d+(?:[.,]\d+)? ?(?:kgs?|kilos?|kilograms?|lbs?|stone)\b|\b\d{2,3}(?:[.,]\d)?(?= [^.!?]*\bon (?:a|the|my|our) (?:\w+ )?scales?\b(?! of))"
+        r"\b\d+(?:[.,]\d+)? ?(?:kgs?|kilos?|kilograms?|lbs?|stone)\b|\b(?:[5-9]|1\d|2[02-9]) ?st\b(?! (?-i:[A-Z]))|\b\d{2,3}(?:[.,]\d)?(?= [^.!?]*\bon (?:a|the|my|our) (?:\w+ )?scales?\b(?! of))"
         r"|\bscales? (?:says?|said|shows?|reads?) \d{2,3}\b",
-        "kg kilo kilos stone lbs weigh scales",
+        "kg kilo kilos stone lbs weigh weighing scales",
         "weight",
         figure=True,
     ),
     _slot(
         "pay",
         r"\b(?:earn\w*|salary|wages?|income|paid)\b|\b(?:my|our|'s) (?:\w+ ){0,2}pay\b|\bdo i make\b|\bpay (?:me|us)\b",
-        rf"\b(?:salary|wages?|pay(?: goes| went| is| rise|'s)|earn(?:s|ing)?|income|raise|day rate|pays(?: me)?|(?:i'm|im) on)\b[^.;!?]{{0,40}}?{_MONEY}"
+        rf"\b(?:salary|wages?|pay(?: goes| went| is| rise|'s)|earn(?:s|ing)?|income|raise|day rate|pays(?: me)?|(?:i'm|im) on(?= (?:about |around |now )?(?:[£$€]|\d))|(?:i'm|im) on(?=[^.;!?]{{0,40}}?(?:[£$€]\d|\d(?:k| grand| thousand)\b)))\b[^.;!?]{{0,40}}?{_MONEY}"
         rf"(?! ?(?:mg|kg|%))|\b(?:i|we)(?: now)? make {_MONEY}|{_MONEY} ?/ ?(?:hr|hour|h)\b|{_MONEY}(?: \w+)? (?:an hour|per hour|a year|per year|before tax|gross|to start)\b"
         rf"|\b{_IN_WORDS}(?: and \w+(?: \w+)?| {_IN_WORDS})? (?:dollars |pounds |euros )?an hour\b|\bpa(?:y|ys|id|ying) (?:me|us) {_IN_WORDS}\b"
         r"|\b(?:job|post|position|role|offer(?:ed)?|promoted)\b[^.;!?]{0,60}?\d\d(?:,\d{3}| thousand| grand)\b|\bat (?:the )?[A-Z][\w-]+\b[^.;!?]{0,60}?\d\d (?:thousand|grand)\b",
@@ -345,7 +352,7 @@ SLOTS = (
         "rent",
         figure=True,
         by_others=True,
-        also=lambda sentence: _NOT_RENT.search(sentence) is None,
+        also=lambda sentence: _NOT_RENT.search(sentence) is None and _COSTS_OF_ITS_OWN.match(sentence) is None,
     ),
     _slot(
         "car",
@@ -416,7 +423,7 @@ SLOTS = (
         "allergy",
         # Not what is taken for it.
         r"^(?!.*\b(?:medic\w+|drugs?|tablets?|pills?|spray|dose|what)\b.*\b(?:use|using|take|taking|for (?:my|the))\b).*\b(?:allerg\w+|intoleran\w+)\b|\b(?:can't|cannot|can \w+ not|mustn't|shouldn't) \w* ?eat\b",
-        r"\b(?:allerg\w+|intoleran\w+|epipen|anaphyla\w+|(?:can't|cannot|must not|mustn't) (?:have|eat|drink|touch)|coeliac|celiac)\b",
+        r"\b(?:allerg\w+|intoleran\w+|epipen(?= (?:for|because)\b)|anaphyla\w+|(?:can't|cannot|must not|mustn't) (?:have|eat|drink|touch)|coeliac|celiac)\b",
         "allergy allergic intolerant intolerance epipen reaction",
         "allergy allergic_to intolerance",
         also=lambda sentence: _IN_JEST.search(sentence) is None,

@@ -12,6 +12,7 @@ from mnemolog.domain.asked import Span, periods
 from mnemolog.domain.entity import ME
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.extractor import extract
+from mnemolog.domain.extraction.times import DAY, MONTH
 from mnemolog.domain.extraction.vocabulary import ONE_OF, PARENTS, RELATIONS, SOME_OF
 from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.predicates import NEXT_TRIP, TRIP_TO, trip_of
@@ -23,7 +24,7 @@ _OF_ANOTHER = lazy_compile(r"(?:works|lives)\b")
 _NOT_NOW = lazy_compile(
     r"\?|(?<!have )(?<!'ve )\blived in\b"
     r"|\b(?:used to|formerly|previously|years ago|months ago|as a (?:child|kid|teenager|student)|when i was|grew up"
-    r"|going to|will|would|might|could|should|if|want(?:s|ed)? to|plan(?:s|ning)? to|hop(?:e|es|ing) to"
+    r"|going to|will|would|might|could|should|if|need(?:s)? to|want(?:s|ed)? to|plan(?:s|ning)? to|hop(?:e|es|ing) to"
     r"|thinking (?:of|about)|consider(?:s|ing)|dream(?:s|ing)?|wish(?:es)?|next (?:week|month|year)"
     r"|visit(?:s|ed|ing)?)\b"
 )
@@ -38,14 +39,29 @@ _BEFORE = lazy_compile(r"\bbefore\b")
 _WHEN_IT_WAS = lazy_compile(
     r"(?:when|(?:on )?(?:what|which) (?:day|date)) (?:was|were|did (?:i|we) (?:go|fly|travel))\b"
 )
+# When the new one is only to begin: "new house 16 May".
+NOT_YET = rf"(?!(?: (?:on|from|in|starts?|starting))*(?: the)? (?:\d|next\b|{DAY}\b|{MONTH}\b))"
+# For how long, when or how one works, and not for whom.
+NO_EMPLOYER = (
+    r"(?! (?:(?:about|around|over|nearly|almost) )?(?:\d"
+    r"|(?:two|three|four|five|six|seven|eight|nine|ten|twelve|hours|days|weeks|months|years)\b"
+    r"|(?:an?|the) (?:while|bit|few|long|moment|weekends?|evenings?|mornings?|garden|kitchen|day|night)\b"
+    r"|(?:ages|home|least|once|night|silence|peace|nothing|free|hard|much|well|usual|normal|long)\b"
+    r"|(?:it|me|us|him|her|them)\b))"
+)
+_LOVE = r"(?:girlfriend|boyfriend|husband|wife|fianc\w+)"
 _STATES: Mapping[str, re.Pattern[str]] = {
     "home": lazy_compile(
         r"\b(?:live[sd]?|living|based) in\b"
         r"|(?<!been )(?<!was )(?<!got )\b(?:moved|relocated|settled|moving) (?:back )?(?:to|in|into|from)\b"
-        r"|\b(?:new|my|our) (?:home|flat|apartment|house|place)\b"
+        rf"|\bnew (?:home|flat|apartment|house|place)\b{NOT_YET}"
+        r"|\b(?:my|our) (?:home|flat|apartment|house|place)(?:'s| is)?(?: now)? (?:in|at|on|near)\b"
     ),
     "job": lazy_compile(
-        r"\bwork(?:s|ed|ing)? (?:at|for|as|in)\b|\b(?:new|my|her|his) (?:job|employer|position)\b"
+        rf"\bwork(?:s|ed|ing)? (?:at|for|as|in)\b{NO_EMPLOYER}"
+        rf"|(?<!about )(?<!about my )(?<!about the )\bnew (?:job|employer|position)\b{NOT_YET}"
+        r"|\b(?:my|her|his) (?:job|employer|position)(?: is|'s)?(?: now)? (?:at|with|as)\b"
+        r"|\b(?:my|her|his) employer(?: is|'s)(?: now)? (?!an?\b|the\b|so\b|not\b|very\b|really\b|\w+ing\b)"
         r"|\bjoined\b(?! (?:an?|the|my|our|this|in)\b(?! (?:[\w-]+ ){0,2}(?:team|company|firm|staff|bank|start-?up"
         r"|agency|police|army|navy|force|service|nhs|hospital|department)\b))"
         r"|\b(?:started|starting) (?:at|as|working|a (?:new )?job)\b|\bpromoted\b|\bhired\b|\bquit\b|\bresigned\b"
@@ -55,7 +71,9 @@ _STATES: Mapping[str, re.Pattern[str]] = {
         r"\b(?:vegan|vegetarian|pescatarian|omnivore|keto|gluten[- ]free|eat(?:s|ing)? (?:meat|fish))\b"
     ),
     "partner": lazy_compile(
-        r"\b(?:married|engaged|divorced|dating|broke up|split up|girlfriend|boyfriend|husband|wife|fianc\w+)\b"
+        r"\b(?:married|engaged|divorced|dating|broke up|split up)\b"
+        rf"|\b(?:an?|new) {_LOVE}\b|(?:\bis|'s|\bare) (?:now )?my {_LOVE}\b"
+        rf"|\bmy {_LOVE}(?:'s name)?(?:,| is| called| named) (?!(?:an?|the|so|very|not|in|at|on|out|\w+ing|\w+ed)\b)"
     ),
 }
 SPOKEN_OF: Mapping[str, str] = {
@@ -81,6 +99,9 @@ _VALUED = lazy_compile(
     r" (?:now |called |named |on |at |moved |postponed |rescheduled |pushed |changed )"
     r"|\b(?:my|our|\w+'s) (?:new |current )?((?:\w+ ){0,2}?\w+) (?:is|are) "
 )
+# "My boss is a pain" says nobody's name.
+_IS_A_ROLE = lazy_compile(rf"(?:{ONE_OF}|{SOME_OF})")
+_IS_NAMED = lazy_compile(r"(?:\b(?:is|are|was|been)|'s)(?: (?:now|called|named|still))* [A-Z]")
 # "My brother Dave got a new job" says nothing about one's own.
 _OF_RELATIVE = lazy_compile(
     rf"\W*(?:(?:and|but|so|also|oh|btw) )?(?:(?:my|our) (?:(?:big|little|older|younger|twin) )?"
@@ -88,6 +109,10 @@ _OF_RELATIVE = lazy_compile(
     r"(?!.*\b(?:i|i'm|i've|we|we're|we've|and me)\b)"
 )
 _SENTENCE_END = lazy_compile(r"[.!?:;] |, | - |\b(?:and|but|so) (?=i\b|we\b)")
+_I_SUPPOSE = lazy_compile(
+    r"\bi (?:suppose|think|guess|reckon|believe|hear|heard|know|hope)(?: that)?"
+    r" (?=(?:she|he|they)\b|(?:my|our) (?!.*\b(?:i|we)\b))"
+)
 _IS_OBJECT = lazy_compile(r" (?:me|us)\b")
 # What a sentence without a subject begins with, which is one's own.
 _NO_SUBJECT = lazy_compile(
@@ -127,6 +152,8 @@ _INDIRECT = lazy_compile(
 )
 
 
+# What is quoted of nobody who is named: `A patient told me "I live in a van"`.
+_OWN_WORDS_OF_ANOTHER = lazy_compile(r"[\"“«](?=[^\"“”«»]*\b(?:I|I'm|I've|[Mm]y|[Ww]e)\b)[^\"“”«»]+[\"”»]")
 # Where another statement may begin.
 _PART = lazy_compile(NOT_A_TITLE + r"(?<=[.!?])\s+|\n+|[,;:]\s|\s(?:and|but|so|because)\s", re.IGNORECASE)
 _DETAIL = lazy_compile(r"\W*(?:at|by|close|for|from|in|near|of|on|since|to|where|which|who|with)\b", re.IGNORECASE)
@@ -217,6 +244,7 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
     """
     if quoted := reported(text):
         return statement(id_, *quoted, at, asked)
+    text = _OWN_WORDS_OF_ANOTHER.sub(" ", text)
     plain = normalize_name(text)
     if asked & _EXTRACTED or ("=when" in asked and _may_date_a_trip(plain, asked)):
         found = extract(text, at, normalize_name(speaker) or ME)
@@ -249,7 +277,8 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
         return None
     state, told = _state_in(plain)
     if not state and (valued := _VALUED.search(plain)):
-        state = f"={(valued[1] or valued[2]).split()[-1]}"
+        noun = (valued[1] or valued[2]).split()[-1]
+        state = "" if _IS_A_ROLE.fullmatch(noun) and text != text.lower() and not _IS_NAMED.search(text) else f"={noun}"
     if not state:
         return None
     if (theirs := _OF_RELATIVE.match(plain)) and not state.startswith("="):
@@ -275,7 +304,7 @@ def _state_in(plain: str) -> tuple[str, re.Match[str] | None]:
 def _has_another_subject(plain: str, told: re.Match[str]) -> bool:
     """Whether a sentence tells a state of somebody else, whatever it says of "me" behind that: "Mia joined my team"."""
     start = max((one.end() for one in _SENTENCE_END.finditer(plain, 0, told.start())), default=0)
-    before = plain[start : told.start()]
+    before = _I_SUPPOSE.sub("", plain[start : told.start()])
     if _FIRST_PERSON.search(before + told[0]) or _IS_OBJECT.match(plain, told.end()):
         return False
     return bool(before.strip()) and _NO_SUBJECT.match(before) is None

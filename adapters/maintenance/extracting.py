@@ -30,6 +30,7 @@ from mnemolog.domain.turn import Role
 from mnemolog.events.conversation import TurnRecorded, thread_tag, turn_tag
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.message_fold import MESSAGE
+from mnemolog.projections.conversation.reader import said_after
 from mnemolog.projections.rows import Row
 
 _logger = logging.getLogger("mnemolog.extraction")
@@ -41,6 +42,9 @@ QUIET = timedelta(minutes=1)
 # Older messages are not read again, such as after an upgrade, or when the last job is no longer known.
 READ_FOR = timedelta(days=7)
 WINDOW, WINDOW_BEFORE = 10_000, 50
+IMPORTED_AFTER = timedelta(hours=1)
+"""What was said so long before it was recorded may come after what was said later."""
+_BEFORE_ALL, _NEVER = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 STATED_BEFORE = 20
 """So many earlier messages of an author that state something may be corrected by name."""
 
@@ -82,6 +86,7 @@ async def extract_thread(engine: Services, attempt: Attempt) -> None:
     head = await engine.log.head(stream)
     while through < head and left > 0:
         until = min(through + WINDOW, head)
+        earliest, latest, last = _NEVER, _BEFORE_ALL, 0
         for event, said_at, candidates in await _read(engine, stream, payload, through, until):
             if left <= 0:  # What is left waits for another day.
                 until = event.seq - 1
@@ -89,9 +94,32 @@ async def extract_thread(engine: Services, attempt: Attempt) -> None:
             run_id = f"extraction-{job.job_id}"
             recorded = await _record(engine, stream, event, said_at, candidates, run_id, left)
             written, left = written + recorded, left - recorded
+            if recorded and event.recorded_at - said_at > IMPORTED_AFTER:
+                last = event.seq if not last or said_at < latest else last
+                earliest = min(earliest, said_at)
+            latest = max(latest, said_at)
+        if last:
+            again = await _read_later(engine, stream, payload, last, earliest, f"extraction-{job.job_id}")
+            written, left = written + again, left - again
         through = max(through, until)
         await attempt.save({"through": through, "written": written, "extractor": EXTRACTOR})
     await enqueue_windows(engine, stream, payload, str(through))
+
+
+async def _read_later(
+    engine: Services, stream: StreamId, payload: Payload, seq: int, said_at: datetime, run_id: str
+) -> int:
+    """Read the messages again that were said after one that came later, as in an import of what was said before.
+
+    "I sold the Skoda" ends nothing until it is known that somebody drives one. Returns how many events that took.
+    """
+    async with engine.projections.live.connect() as connection:
+        threads = await said_after(connection, stream, str(payload["agent_id"]), seq, said_at)
+    written = 0
+    for thread_id, first in threads.items():
+        place = {**payload, "thread_id": thread_id}
+        written += await extract_again(engine, stream, place, first - 1, seq, run_id)
+    return written
 
 
 async def enqueue_windows(engine: Services, stream: StreamId, payload: Payload, reason: str) -> None:

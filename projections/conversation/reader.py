@@ -208,6 +208,17 @@ async def after(connection: AsyncConnection, stream: StreamId, message_id: str |
     return await fetch(connection, messages, later)
 
 
+async def said_after(
+    connection: AsyncConnection, stream: StreamId, agent_id: str, seq: int, moment: datetime
+) -> Mapping[str, int]:
+    """The threads with messages of the user that were said after a moment and came before an event, with the first."""
+    column = messages.c
+    own = (tuple_(*indexed(messages)) == tuple_(*owner_of(stream))) & (column.agent_id == agent_id)
+    later = (column.role == Role.USER) & (column.occurred_at > moment) & (column.seq < seq)
+    statement = select(column.thread_id, func.min(column.seq)).where(own, later).group_by(column.thread_id)
+    return {row[0]: row[1] for row in await connection.execute(statement)}
+
+
 async def hidden_since(connection: AsyncConnection, stream: StreamId, moment: datetime) -> bool:
     """Whether a message of a user was hidden after a moment, and still is: for jobs."""
     column = messages.c

@@ -37,6 +37,8 @@ def told(text: str) -> list[str]:
         ("It was put back to 3 May", []),
         ("I buy a loaf now and then", []),
         ("The rota is four on, four off", []),
+        ("Dad's up to 4mg on the patch", ["patch"]),
+        ("My dose is up to 4mg", ["dos"]),
     ],
 )
 def test_a_message_tells_what_changed(text: str, expected: list[str]) -> None:

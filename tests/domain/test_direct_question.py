@@ -256,3 +256,10 @@ def test_a_doctor_may_be_called_by_the_title(text: str, *, named: bool) -> None:
     doctor = direct("What is my doctor's name?")
     assert doctor
     assert doctor.names_them(text) is named
+
+
+@pytest.mark.parametrize("who", ["Aunt Pat", "Uncle Pat", "Granny Pat", "Pat"])
+def test_what_somebody_is_called_by_the_family_is_no_part_of_the_name(who: str) -> None:
+    found = direct(f"Where does {who} live?")
+    assert found
+    assert found.name == "Pat"

@@ -269,3 +269,33 @@ def test_who_somebody_deals_with_is_a_slot_of_theirs(question: str) -> None:
     wanted = wanted_slot(question)
     assert wanted
     assert wanted.names == ("Ana",)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "told"),
+    [
+        ("How much is our rent?", "Saltshouse is £1,050 a week", False),
+        ("How much is our rent?", "The Willows costs £900 a month", False),
+        ("How much is our rent?", "Rent is £900 a month", True),
+        ("How much is our rent?", "It's £900 a month now", True),
+        ("How much is our rent?", "The flat is £900 a month", True),
+        ("How much is our rent?", "Dave wants 900 a month", True),
+        ("What do I earn?", "I'm on the waiting list for therapy, been 5 months", False),
+        ("What do I earn?", "I'm on 34k now", True),
+        ("What do I earn?", "I'm on the new contract, 34k a year", True),
+        ("How much do I weigh?", "I've stopped weighing myself, last was 11st 2", True),
+        ("How much do I weigh?", "My flat is 11 St James", False),
+        ("How much do I weigh?", "The 21st of March", False),
+        ("Where do I live?", "new house 16 May, dad in a home", False),
+        ("Where do I live?", "our new house in Leith is lovely", True),
+        ("Where do I live?", "we need to paint our house", False),
+        ("Where do I work?", "Been working for hours", False),
+        ("Where do I work?", "I've been working at Lidl", True),
+        ("What is Sam allergic to?", "Sam's epipen is in the blue bag", False),
+        ("What is Sam allergic to?", "Sam has an epipen for nuts", True),
+    ],
+)
+def test_a_message_that_has_the_words_of_a_slot_need_not_tell_it(question: str, text: str, told: bool) -> None:
+    wanted = wanted_slot(question)
+    assert wanted
+    assert wanted.told_in(text) is told

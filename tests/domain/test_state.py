@@ -216,3 +216,60 @@ def test_who_joins_a_club_has_no_other_job(other: str) -> None:
 
 def test_who_joins_a_team_has_another_job() -> None:
     assert current("Where do I work?", "I work at Acme.", "I joined the data team at Globex.")[-1].endswith("Globex.")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "My job is killing me.",
+        "I love my job sometimes",
+        "Been working for hours, I'm done",
+        "I worked at home today",
+        "I told Mandy about my new job",
+        "Right: new job 1 June, new car.",
+    ],
+)
+def test_who_speaks_of_a_job_has_no_other(other: str) -> None:
+    said = ("I work at Acme.", other)
+    assert current("Where do I work?", *said) == list(said)
+
+
+@pytest.mark.parametrize("other", ["I got a new job at Globex", "My job at Globex is fun", "My employer is Globex"])
+def test_who_names_an_employer_has_another_job(other: str) -> None:
+    assert current("Where do I work?", "I work at Acme.", other) == [other]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "we need to paint our house",
+        "My house is freezing",
+        "New house 16 May!",
+        'A patient told me "I live in a caravan with four parrots".',
+    ],
+)
+def test_who_speaks_of_a_house_has_no_other_home(other: str) -> None:
+    said = ("I live in Hull.", other)
+    assert current("Where do I live?", *said) == list(said)
+
+
+@pytest.mark.parametrize("other", ["We love our new flat", "Our place in Leith is lovely"])
+def test_a_new_home_is_another(other: str) -> None:
+    assert current("Where do I live?", "I live in Hull.", other) == [other]
+
+
+def test_what_is_supposed_of_another_is_theirs() -> None:
+    said = ("I'm vegan.", "Eve eats fish now so I suppose she's a pescatarian")
+    assert current("Am I vegan?", *said) == list(said)
+
+
+def test_who_mentions_a_husband_has_married_nobody_else() -> None:
+    said = ("I'm married to Tom.", "I told my husband off")
+    assert current("Who is my husband?", *said) == list(said)
+    assert current("Who is my boyfriend?", "I'm dating Tom.", "I have a boyfriend, Max") == ["I have a boyfriend, Max"]
+
+
+def test_a_role_of_which_no_name_is_said_is_whose_it_was() -> None:
+    said = ("My boss is Dana.", "My boss is a pain today.")
+    assert current("Who is my boss?", *said) == list(said)
+    assert current("Who is my boss?", "My boss is Dana.", "My boss is now Eve.") == ["My boss is now Eve."]

@@ -800,6 +800,30 @@ async def test_the_same_messages_again_change_nothing(ana: Teller) -> None:
     assert await ana.engine.log.head(ana.stream) == head
 
 
+@pytest.mark.parametrize("thread_id", ["main", "before"])
+async def test_what_was_said_later_is_true_of_what_is_imported_afterwards(ana: Teller, thread_id: str) -> None:
+    await hears(ana, "We sold the Skoda.", "Tom moved to Cork.", "I love jazz.")
+    earlier = {"occurred_at": day("2026-02-01"), "thread_id": thread_id}
+    await hears(ana, "I drive a Skoda. My brother Tom lives in Leeds.", **earlier)
+    assert await told(ana) == {"ana likes jazz", "ana brother Tom", "Tom lives_in Cork"}
+    drove = await ana.facts(predicate="drives", valid_at="any")
+    assert [row["valid_to"] for row in drove] == [day("2026-03-01")]
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+async def test_messages_that_come_in_their_order_are_read_once(ana: Teller, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = list[str]()
+
+    async def again(*arguments: Any) -> int:
+        read.append(str(arguments))
+        return 0
+
+    monkeypatch.setattr(extracting, "extract_again", again)
+    await hears(ana, "We sold the Skoda.", "I drive a Yaris.", "I live in Cork.")
+    await hears(ana, "I moved to Leeds.", occurred_at=day("2026-04-01"))
+    assert read == []
+
+
 async def test_a_job_is_undone_as_one_batch_and_its_messages_are_not_extracted_again(ana: Teller) -> None:
     await hears(ana, "I live in Porto.", "I moved to Ghent.", "I love jazz.")
     command = validated(Rollback, {"user_id": ana.user, "of_run": await run_of(ana), "at": now()})
@@ -1110,7 +1134,8 @@ async def test_when_somebody_went_is_known_when_they_are_back(ana: Teller) -> No
 async def test_a_changed_flight_moves_the_only_trip(ana: Teller) -> None:
     await hears(ana, "My exam is on 4 May.", "The airline changed our flights, we go on 2 June now.")
     assert await told(ana, valid_at=day("2026-03-03")) == {"ana exam_date 2026-05-04"}
-    await hears(ana, "We're flying to Kaunas on the 26th.", "We had to change the flight, we go on 2 April now.")
+    kaunas = ("We're flying to Kaunas on the 26th.", "We had to change the flight, we go on 2 April now.")
+    await hears(ana, *kaunas, occurred_at=day("2026-03-05"))
     assert "ana kaunas_trip_date 2026-04-02" in await told(ana, valid_at=day("2026-03-28"))
 
 
