@@ -1,7 +1,9 @@
 """Assembles the inference envelope for a message: graph, episodes and knowledge by the authority ladder (A §6, A15)."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import accumulate
 from typing import Any
 from uuid import UUID
 
@@ -118,10 +120,10 @@ async def local_graph(
 ) -> Graph:
     """The facts around what the message mentions, the active entities and the user (A §6.4).
 
-    One hop, the agent's own first, then critical, certain and new ones, at most `edges`; up to a quarter of them are
-    left to facts further away that answer the message. Critical facts that hold are never left out, whoever they are
-    about. Of several entities with one name, the one that the message describes is meant ("my sister Marta"), else the
-    active one, else the one last seen (A §10.2).
+    One hop, the agent's own first, then critical, certain and new ones, at most `edges` with those that they overrule;
+    up to a quarter of them are left to facts further away that answer the message. Critical facts that hold are never
+    left out, whoever they are about. Of several entities with one name, the one that the message describes is meant
+    ("my sister Marta"), else the active one, else the one last seen (A §10.2).
     """
     user = await reader.find(connection, viewer, proper_name(viewer.user_id, ME))
     me: UUID | None = user[0]["entity_id"] if user else None
@@ -139,8 +141,11 @@ async def local_graph(
     beyond = (one.row for one in wide.facts if one.id not in known and not _is_of_namesake(one.row, seeds, others))
     further = [row for row in beyond if not (trusted_only and _is_outside(row))][: edges // 4]
     vital = await critical(connection, viewer, predicates, point)
-    room = edges - len(further)
-    kept = {row["relation_id"]: row for row in [*one_hop[:room], *further, *(one.row for one in vital)]}
+    overruled = Counter(row["overridden_by"] for row in near if row["overridden_by"] is not None)
+    # Each with those that it overrules, which are shown too.
+    sizes = accumulate(1 + overruled[row["relation_id"]] for row in one_hop)
+    first = [row for row, size in zip(one_hop, sizes, strict=True) if size <= edges - len(further)]
+    kept = {row["relation_id"]: row for row in [*first, *further, *(one.row for one in vital)]}
     kept |= {row["relation_id"]: row for row in one_hop if row["critical"]}
     own = [row for row in kept.values() if row["subject_id"] == me]
     said = await doubts.of_states(connection, viewer, message, own, predicates)

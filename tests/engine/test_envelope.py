@@ -297,6 +297,21 @@ async def test_the_facts_around_seeds_are_cut_by_the_priority_of_the_specificati
     assert await kept("And now?", 60) == whole, "who is active is a seed, too"
 
 
+@pytest.mark.spec_part("A03", "A15")
+async def test_what_a_fact_of_another_scope_overrules_counts_towards_the_cap(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user, agent="coach")
+    await ana.knows_of("Marta")
+    for number in range(20):
+        for scope in ("global", "agent"):
+            await ana.tells("Marta", "likes", f"dish {number}", literal=True, scope=scope)
+
+    shown = (await asked(ana, "Marta called", edges=30)).envelope.GRAPH.relations
+
+    assert len(shown) == 30
+    overruled = [one.overruled_by.id for one in shown if one.overruled_by]
+    assert sorted(overruled) == sorted(str(one.relation_id) for one in shown if one.overruled_by is None)
+
+
 async def test_another_agent_sees_neither_facts_nor_hits(engine: Engine, user: str) -> None:
     ana, other = Teller(engine, user, agent="coach"), Teller(engine, user, agent="chef")
     await ana.tells("me", "meal_plan", "keto", scope="agent")
