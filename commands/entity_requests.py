@@ -63,8 +63,8 @@ class UpdateEntity(EntityCommand):
     confidence: Unit | None = Field(None, description="The confidence, 0 to 1.")
 
 
-class AddAlias(EntityCommand):  # A §10.2.
-    """A new alias, possibly the answer to a `question`."""
+class AddAlias(EntityCommand):
+    """A new alias, possibly the answer to a `question` (A §10.2)."""
 
     alias: Name = Field(description="The alias.")
     question: Label = Field("", description="The question that it answers, if any.")

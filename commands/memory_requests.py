@@ -108,10 +108,10 @@ class Writing(MemoryCommand):
         return (self.memory_id, *(one.memory_id for one in (self.similar.near if self.similar else ())))
 
 
-class CreateMemory(Writing, Scoped, Sourced):  # D §memoryKey, B §13.
-    """Creates a memory, or updates or confirms a visible one with the same key.
+class CreateMemory(Writing, Scoped, Sourced):
+    """Creates a memory, or updates or confirms a visible one with the same key (D §memoryKey).
 
-    With `merge_similar`, one with the same meaning but without the key counts too.
+    With `merge_similar`, one with the same meaning but without the key counts too (B §13).
     """
 
     generated: ClassVar[frozenset[str]] = frozenset({"memory_id", "similar"})

@@ -23,11 +23,11 @@ class Slot(StrEnum):
     EPISODE = "EPISODE"
 
 
-class Because(StrEnum):  # A09.
+class Because(StrEnum):
     """Why a statement is overruled.
 
     `former_value`: it says what was so before a fact. `contradicts`: it says something else. `exception`: the graph has
-    an exception for this user, such as an allergy. `scope`: a fact of another scope takes precedence.
+    an exception for this user, such as an allergy. `scope`: a fact of another scope takes precedence (A09).
     """
 
     FORMER_VALUE = "former_value"

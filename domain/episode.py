@@ -17,8 +17,8 @@ class EpisodeStatus(StrEnum):
     MERGED = "merged"
 
 
-class Boundary(StrEnum):  # E §Episode Lifecycle.
-    """Why an episode starts or closes. `first` starts a thread, `erased` ends an erased one."""
+class Boundary(StrEnum):
+    """Why an episode starts or closes (E §Episode Lifecycle). `first` starts a thread, `erased` ends an erased one."""
 
     FIRST = "first"
     TIME_GAP = "time_gap"

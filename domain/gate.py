@@ -12,10 +12,10 @@ from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.text import UNSPACED, normalize_name
 
 
-class Signal(StrEnum):  # A §2.4.
+class Signal(StrEnum):
     """Why a message calls for a search. All but `entity` are found by phrases.
 
-    `asking` calls for a search of knowledge alone, if the agent's library tells of what is asked.
+    `asking` calls for a search of knowledge alone, if the agent's library tells of what is asked (A §2.4).
     """
 
     CONTINUITY = "continuity"

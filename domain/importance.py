@@ -9,7 +9,7 @@ PINNED = 1.0
 
 
 class Scale(StrEnum):
-    """`unit` is 0 to 1 (A, C), `level3` D's 0 to 3, `level5` B's 1 to 5."""
+    """`unit` is 0 to 1 (A, C), `level3` 0 to 3 (D), `level5` 1 to 5 (B)."""
 
     UNIT = "unit"
     LEVEL3 = "level3"

@@ -38,11 +38,11 @@ class Signals:
     insight: bool = False
 
 
-class Cutoff(StrEnum):  # A §6.3, C §Recall Flow.
+class Cutoff(StrEnum):
     """Which of the hits that have a similarity are left out.
 
-    `relative`: those far below the best one, or below the model's floor for questions. `floor`: those below
-    the model's floor for what comes to mind.
+    `relative`: those far below the best one, or below the model's floor for questions (A §6.3). `floor`: those below
+    the model's floor for what comes to mind (C §Recall Flow).
     """
 
     NONE = "none"
@@ -61,8 +61,8 @@ class Cutoff(StrEnum):  # A §6.3, C §Recall Flow.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:  # B §2.
-    """A way to rank. The weights of `match`, `recency` and `frequency` make 1; `links` is a boost on top.
+class Profile:
+    """A way to rank. The weights of `match`, `recency` and `frequency` make 1; `links` is a boost on top (B §2).
 
     `match` is the similarity, or the relevance for hits without one and if `by_meaning` is off. `insights` is a factor.
     """

@@ -18,11 +18,11 @@ USER = "user"
 
 
 @dataclass(frozen=True, slots=True)
-class Session:  # D09.
+class Session:
     """A session. `turns` holds the last twenty turns, oldest first, each `{"role": ..., "text": ...}`.
 
     `scratch["said"]` has `[turn_id, entity_id, ...]` of each turn, its speaker and the entities that it mentions (or
-    null), so that a turn can be removed again. `scratch["last_session"]` is the summary of the session before.
+    null), so that a turn can be removed again. `scratch["last_session"]` is the summary of the session before (D09).
 
     Forgotten turns are kept but not shown until the session ends, so that they can be restored: `numbers` numbers the
     turns in `said`, `mentions` has the last number of each active entity, `forgotten` the number of turns at each

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.codec import schema
 from mnemolog.events.event import BLIND, Event
+from mnemolog.events.published import published, uncited
 from mnemolog.events.registry import REGISTRY, Registry
 
 
@@ -51,12 +52,12 @@ def _described(event_type: type[Event]) -> EventType:
     return EventType(
         event_type.type_name(),
         event_type.version,
-        inspect.cleandoc(event_type.__doc__ or ""),
+        uncited(inspect.cleandoc(event_type.__doc__ or "")),
         sorted(tag.removeprefix(BLIND) for tag in event.tags()),
         event.key_scope() if personal else "",
         personal,
         sorted(event.shreds()),
-        schema(event_type),
+        published(schema(event_type)),
     )
 
 

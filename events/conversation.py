@@ -11,7 +11,7 @@ from mnemolog.events.event import Event, Personal, PersonalText
 
 
 class Attachment(BaseModel):
-    """An attachment of a turn. `type` is image, file, audio, video or link."""
+    """An attachment of a turn. `type` is image, file, audio, video or link (E §4)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -73,8 +73,8 @@ class ChatEvent(Event):
         return thread_scope(self.chat_id)
 
 
-class SessionForgotten(ChatEvent):  # A §9.
-    """The working memory of an agent in one chat was reset; the turns stay in the log."""
+class SessionForgotten(ChatEvent):
+    """The working memory of an agent in one chat was reset; the turns stay in the log (A §9)."""
 
     def key_scope(self) -> str:
         return "user"
@@ -97,8 +97,8 @@ class AttentionEvent(ChatEvent):
         return super().tags() | {session_tag(self.agent_id, self.chat_id)}
 
 
-class AffectSet(AttentionEvent):  # A §3.2.
-    """Sets the mood of an agent's chat. An undo names the event that it `undoes`.
+class AffectSet(AttentionEvent):
+    """Sets the mood of an agent's chat (A §3.2). An undo names the event that it `undoes`.
 
     Without a `label`, the mood is removed. How it fades follows from the turns after it.
     """
@@ -112,8 +112,8 @@ class AffectSet(AttentionEvent):  # A §3.2.
     interaction_mode: PersonalText = ""
 
 
-class FocusSet(AttentionEvent):  # A §3.1.
-    """Sets the focus of an agent's chat. An undo names the event that it `undoes`.
+class FocusSet(AttentionEvent):
+    """Sets the focus of an agent's chat (A §3.1). An undo names the event that it `undoes`.
 
     `active_entity_ids` replaces those that were active; None leaves them.
     """

@@ -60,8 +60,8 @@ class EntityContent(EntityEvent):
         return super().tags() | {name_tag(name) for name in (self.name, *self.aliases) if name}
 
 
-class EntityObserved(EntityContent):  # A §4.1.
-    """An entity was seen for the first time. `category` is Person, Location, Goal, ...
+class EntityObserved(EntityContent):
+    """An entity was seen for the first time (A §4.1). `category` is Person, Location, Goal, ...
 
     Version 1 had the tag `entities`, so each turn read all entities of a user; version 2 is found by its name; version
     3 has its own key, so one entity can be erased.
@@ -93,15 +93,15 @@ class EntityUpdated(EntityContent):
         return super().tags() | set(map(turn_tag, self.source_turn_ids or ()))
 
 
-class EntityAliased(EntityContent):  # A §10.2.
-    """An entity got an alias. `question`: the question that the alias answers, if one was asked."""
+class EntityAliased(EntityContent):
+    """An entity got an alias. `question`: the question that the alias answers, if one was asked (A §10.2)."""
 
     alias: PersonalText = ""
     question: PersonalText = ""
 
 
-class EntitiesMerged(EntityContent):  # D13.
-    """`entity_id` survives with this content; the absorbed entities are hidden and resolve to it."""
+class EntitiesMerged(EntityContent):
+    """`entity_id` survives with this content; the absorbed entities are hidden and resolve to it (D13)."""
 
     absorbed_ids: tuple[UUID, ...]
     validity: tuple[Validity, ...] = ()
@@ -110,8 +110,8 @@ class EntitiesMerged(EntityContent):  # D13.
         return super().tags() | set(map(entity_tag, self.absorbed_ids)) | relation_tags(self.validity)
 
 
-class EntityForgotten(EntityEvent):  # A19.
-    """An entity is hidden, with the facts about it, and will be purged at `purge_at` unless it is restored."""
+class EntityForgotten(EntityEvent):
+    """An entity is hidden, with the facts about it, and will be purged at `purge_at` unless it is restored (A19)."""
 
     purge_at: datetime
     reason: PersonalText = ""
@@ -121,8 +121,8 @@ class EntityRestored(EntityEvent):
     """A deleted entity is active again."""
 
 
-class EntityReverted(EntityContent):  # X03.
-    """Undo: one entity is restored to its state before the event `undoes`; `was` is its previous status.
+class EntityReverted(EntityContent):
+    """Undo: one entity is restored to its state before the event `undoes`; `was` is its previous status (X03).
 
     Undoing a merge writes one of these for each of its entities.
     """

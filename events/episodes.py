@@ -51,8 +51,8 @@ class SessionStarted(Started):
     session_id: UUID
 
 
-class SessionEnded(Ended):  # D07.
-    """Nothing was said in a thread for 30 minutes, or what the policy says."""
+class SessionEnded(Ended):
+    """Nothing was said in a thread for 30 minutes, or what the policy says (D07)."""
 
     session_id: UUID
 

@@ -86,8 +86,8 @@ class ContentEvent(ContentFields, MemoryEvent):
         return cls.model_validate({"memory_id": memory_id, **given, **fields})
 
 
-class MemoryCreated(ContentEvent):  # A10, X04.
-    """A memory was created. `source_turn_ids` are the turns it was extracted from.
+class MemoryCreated(ContentEvent):
+    """A memory was created. `source_turn_ids` are the turns it was extracted from (A10, X04).
 
     Its subject and key never change; `match` is a similar memory. Only semantic memories are found by their text,
     because episodes may repeat. Before version 5, which recorded its `origin`, that follows from the role.
@@ -172,8 +172,8 @@ class SceneMoved(MemoryEvent):
     cluster: PersonalText = ""
 
 
-class MemoryObserved(MemoryEvent):  # D13.
-    """A memory was corroborated; `confidence` and `importance` are the new values.
+class MemoryObserved(MemoryEvent):
+    """A memory was corroborated; `confidence` and `importance` are the new values (D13).
 
     `text` is the statement, "" if it equals the memory's text; `entity_ids` are the entities it is about. One from
     outside names its `origin`: it strengthens nothing that did not come from there.
@@ -194,8 +194,8 @@ class MemoryObserved(MemoryEvent):  # D13.
         return super().tags() | _turn_tags(self.source_turn_ids)
 
 
-class MemorySoftDeleted(MemoryEvent):  # B §7.
-    """A memory is hidden and will be purged at `purge_at` unless it is restored."""
+class MemorySoftDeleted(MemoryEvent):
+    """A memory is hidden and will be purged at `purge_at` unless it is restored (B §7)."""
 
     version: ClassVar[int] = 2
 
@@ -204,8 +204,8 @@ class MemorySoftDeleted(MemoryEvent):  # B §7.
     reason: PersonalText = ""
 
 
-class MemoryStatusChanged(MemoryEvent):  # C03.
-    """A memory's status changed between active, dying and dormant; `was` is the previous one."""
+class MemoryStatusChanged(MemoryEvent):
+    """A memory's status changed between active, dying and dormant (C03); `was` is the previous one."""
 
     was: Status
     status: Status
@@ -213,7 +213,7 @@ class MemoryStatusChanged(MemoryEvent):  # C03.
 
 
 class MemoriesRecalled(Event):
-    """Memories were found; the weights say how often. Used for their last access and reactivations.
+    """Memories were found; the weights say how often. Used for their last access and reactivations (B §7, C).
 
     It changes no memory and has its own tag, so it never conflicts with writers.
     """
@@ -233,8 +233,8 @@ class MemoryRestored(MemoryEvent):
     """A hidden memory is active again."""
 
 
-class MemoryReverted(ContentEvent):  # X03.
-    """Undo: one memory is restored to its state before the event `undoes`; `was` is its previous status.
+class MemoryReverted(ContentEvent):
+    """Undo: one memory is restored to its state before the event `undoes`; `was` is its previous status (X03).
 
     Undoing a merge writes one of these for each of its memories.
     """
@@ -259,8 +259,8 @@ class LinkEvent(MemoryEvent):
         return super().tags() | {memory_tag(self.to_id)}
 
 
-class MemoriesLinked(LinkEvent):  # B §2.
-    """A link from `memory_id` to `to_id`; `strength` is in [0, 1]."""
+class MemoriesLinked(LinkEvent):
+    """A link from `memory_id` to `to_id`; `strength` is in [0, 1] (B §2)."""
 
     relation_type: str = "related_to"
     strength: float

@@ -49,8 +49,8 @@ class ToldEvent(ValidityEvent):
     retold: tuple[Beliefs, ...] | None = None
 
 
-class RelationAsserted(ToldEvent):  # A §4.2, X13.
-    """A fact was asserted, from `valid_from` on: an edge to `object_id`, or a `value`.
+class RelationAsserted(ToldEvent):
+    """A fact was asserted, from `valid_from` on: an edge to `object_id`, or a `value` (A §4.2, X13).
 
     `valid_from` and `valid_to` are as asserted; the resulting periods are in `validity`. `single`: whether the
     predicate was single-valued at the time. `source_turn_ids` are the turns it was extracted from this time.
@@ -159,8 +159,8 @@ class RelationWithdrawn(ValidityEvent):
         return super().tags() | {turn_tag(turn_id) for turn_id in self.turn_ids}
 
 
-class RelationForgotten(RelationEvent):  # A19.
-    """A relation is hidden and will be purged at `purge_at` unless it is restored."""
+class RelationForgotten(RelationEvent):
+    """A relation is hidden and will be purged at `purge_at` unless it is restored (A19)."""
 
     purge_at: datetime
     reason: PersonalText = ""
@@ -170,8 +170,8 @@ class RelationRestored(RelationEvent):
     """A deleted relation is restored."""
 
 
-class RelationReverted(ValidityEvent):  # X03.
-    """Undo: one relation is restored to its state before the event `undoes`; `was` is its previous status.
+class RelationReverted(ValidityEvent):
+    """Undo: one relation is restored to its state before the event `undoes`; `was` is its previous status (X03).
 
     A relation created by that event then has no periods. `single`: whether its predicate was single-valued when it was
     asserted; None in version 1, which did not change it. `origin`: None if that does not change.

@@ -26,8 +26,8 @@ Moment = Annotated[datetime, checked_by(identity.day_or_instant), WithJsonSchema
 Level = Annotated[float, Strict(), WithJsonSchema({"type": "number", "minimum": 1, "maximum": 5})]
 
 
-class Filters(BaseModel):  # B §6.
-    """Properties of memories. All of them must hold."""
+class Filters(BaseModel):
+    """Properties of memories (B §6). All of them must hold."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -30,6 +30,7 @@ from mnemolog.adapters.http.routes import PREFIX, add_route, api_router
 from mnemolog.adapters.http.security import Authenticated, Callers
 from mnemolog.adapters.http.traced import Traced
 from mnemolog.adapters.operations.registry import OPERATIONS
+from mnemolog.events.published import published
 
 TAGS = [
     {"name": "memories", "description": "Create, read and change memories. Each write answers with its receipt."},
@@ -106,7 +107,7 @@ def create_app(engine: Engine) -> FastAPI:
 
 def _described(app: FastAPI, longest: float) -> dict[str, Any]:
     """The schema, with the limits from the settings."""
-    document = FastAPI.openapi(app)
+    document: dict[str, Any] = published(FastAPI.openapi(app))
     error = ErrorAnswer.model_json_schema(ref_template=SCHEMAS + "{model}")
     document["components"]["schemas"] |= {**error.pop("$defs"), ErrorAnswer.__name__: error}
     operations = [one for path in document["paths"].values() for one in path.values()]

@@ -26,6 +26,7 @@ from mnemolog.adapters.operations.memories import (
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.profile import get_profile
 from mnemolog.adapters.operations.todos import add_todo, list_todos, update_todo
+from mnemolog.events.published import published
 
 ToolSet = Literal["default", "all"]
 INSTALL = "install its SDK: pip install 'mnemolog[mcp]'"
@@ -120,7 +121,7 @@ TOOLS = {tool.name: tool for tool in (*DEFAULT_TOOLS, *MORE_TOOLS)}
 def input_schema(name: str, with_user: bool) -> dict[str, Any]:
     """The JSON Schema of a tool's arguments; `with_user` adds the user, who is otherwise the server's."""
     tool = TOOLS[name]
-    whole = tool.operation.request.model_json_schema()
+    whole = published(tool.operation.request.model_json_schema())
     taken = tool.taken(with_user=with_user)
     own = {argument: {"default": value} for argument, value in tool.defaults.items()}
     shape = {

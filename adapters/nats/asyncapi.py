@@ -30,6 +30,7 @@ from mnemolog.adapters.nats.turn_message import CUT, ORIGINAL_HEADERS, REASON, R
 from mnemolog.adapters.nats.wire import MAC, MESSAGE_ID
 from mnemolog.commands.turns import MAX_ATTACHMENTS
 from mnemolog.domain.text import MAX_TEXT_BYTES
+from mnemolog.events.published import published
 
 SERVER = "nats://127.0.0.1:4222"
 JSON_SCHEMA = "https://json-schema.org/draft/2020-12/schema"
@@ -127,7 +128,7 @@ STREAMS = {"turns": TURNS, "events": EVENTS, "dead-letters": DEAD_LETTERS}
 
 def document() -> Document:
     """The whole description, as JSON values."""
-    described: Document = _by_faststream()
+    described: Document = published(_by_faststream())
     described["operations"]["turns"]["reply"] = {
         "address": {"location": f"$message.header#/{REPLY_TO}"},
         "channel": {"$ref": "#/channels/receipts"},
@@ -157,7 +158,7 @@ def document() -> Document:
 
 def turn_schema() -> Document:
     """The JSON Schema of a turn, for producers in any language."""
-    return {"$schema": JSON_SCHEMA, **TurnMessage.model_json_schema()}
+    return {"$schema": JSON_SCHEMA, **published(TurnMessage.model_json_schema())}
 
 
 def as_json(described: Document) -> str:

@@ -52,8 +52,8 @@ class WriteVerbs(Asking):
     ) -> Created:
         """Create a memory.
 
-        `importance` is in [0, 1], or on the scale that is named: D's 0 to 3, B's 1 to 5. Scope `agent` hides the
-        memory from other agents. With a `memory_key`, or with `type`, `fact_type` and `entity_refs`
+        `importance` is in [0, 1], or on the scale that is named: `level3` is 0 to 3, `level5` 1 to 5. Scope `agent`
+        hides the memory from other agents. With a `memory_key`, or with `type`, `fact_type` and `entity_refs`
         (`person:ana_silva`), which make one, the memory with that key is updated or observed instead; with
         `merge_similar`, one that says the same. The id returned is that one's then. `origin` says that it comes from
         outside: then it can neither be pinned, nor a procedure, nor change what the user said.

@@ -18,7 +18,7 @@ MOST_MESSAGES = 10
 class Trigger(StrEnum):
     """Why the model reads a window: a long message, one that seems to state something lasting, or the end of an episode.
 
-    `summary`: what the final summary of an episode proposes.
+    `summary`: what the final summary of an episode proposes (E03).
     """
 
     LENGTH = "length"
