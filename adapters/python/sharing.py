@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from mnemolog.adapters.background import attaching
 from mnemolog.adapters.background.settings import as_the_engine, policy_of
 from mnemolog.adapters.config import Settings
-from mnemolog.adapters.embedded import running_engine
+from mnemolog.adapters.embedded import engine_runs, holder
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.engine.starting import require_kept
 from mnemolog.adapters.unreachable import UNREACHABLE
@@ -104,9 +104,10 @@ class SharedEngine:
                 await self._stack.aclose()
 
     def _attaches(self) -> bool:
-        """In-process engines are attached to as well, by another event loop of the same program."""
-        running = running_engine(self._settings.directory)
-        return self._settings.engine == "background" or (running is not None and running.pid == os.getpid())
+        """An engine of this program, of the parent of a fork, or of another program is attached to as well."""
+        path = self._settings.directory
+        owner = holder(path) if engine_runs(path) else None
+        return self._settings.engine == "background" or (owner is not None and owner.kind in ("in-process", "up"))
 
     async def _again(self, engine: Engine) -> Engine:
         """Replace the engine. Connections are kept if the new one has the same addresses and policy."""

@@ -330,6 +330,22 @@ async def test_who_runs_an_engine_himself_replaces_an_idle_one_and_is_refused_by
         assert engine_of(data_dir).pid == os.getpid()
 
 
+def test_programs_with_engines_inside_them_share_the_first_and_its_end_is_survived(
+    data_dir: Path, program: Start
+) -> None:
+    first, second = program(engine="in-process"), program(engine="in-process")
+    first.does("create", "tea", "tea")
+    assert second.does("search", "tea") == ["tea"]
+    assert engine_of(data_dir).pid == first.process.pid
+    found, *_ = first.does("fork", "tea of a child")
+    assert "tea of a child" in found
+    assert "tea of a child" in second.does("search", "tea")
+    first.end()
+    second.does("create", "tea for one", "one")
+    assert "tea for one" in second.does("search", "tea")
+    assert engine_of(data_dir).pid == second.process.pid
+
+
 def test_up_takes_over_and_its_clients_go_on(data_dir: Path, program: Start) -> None:
     user = program()
     user.does("create", "before", "before")
