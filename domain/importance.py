@@ -1,6 +1,7 @@
 """Importance: one float in [0, 1], and the scales of the specifications (design §2)."""
 
 from enum import StrEnum
+from math import ceil, floor
 
 from mnemolog.domain.errors import InvalidInput
 
@@ -35,15 +36,29 @@ def checked(value: float, field: str = "importance") -> float:
 
 
 def to_five(value: float) -> int:
-    """The scale 1 to 5 of B: n = 1 + 4 x importance, rounded."""
-    return 1 + round(4 * value)
+    """The scale 1 to 5 of B: n = 1 + 4 x importance, to the nearest; halves count up."""
+    return 1 + floor(4 * value + 0.5)
+
+
+def shows_at_least(level: float, field: str = "importance") -> float:
+    """The least importance that shows this level of B or more."""
+    return (ceil(_of_five(level, field)) - 1.5) / 4
+
+
+def shows_more_than(level: float, field: str = "importance") -> float:
+    """The least importance that shows more than this level of B."""
+    return (floor(_of_five(level, field)) - 0.5) / 4
 
 
 def from_five(level: float, field: str = "importance") -> float:
     """From the scale 1 to 5 of B: (n - 1) / 4."""
+    return (_of_five(level, field) - 1) / 4
+
+
+def _of_five(level: float, field: str) -> float:
     if not 1 <= level <= 5:
         raise InvalidInput(f"{level!r:.60} is outside 1 to 5", field=field, fix="give a number from 1 to 5")
-    return (level - 1) / 4
+    return level
 
 
 def to_level(value: float) -> int:

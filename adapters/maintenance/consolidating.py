@@ -23,7 +23,7 @@ from mnemolog.commands.minds import Change
 from mnemolog.commands.models import ChatModel
 from mnemolog.commands.prompts import load
 from mnemolog.domain.contradiction import CONTRADICTS
-from mnemolog.domain.importance import from_five
+from mnemolog.domain.importance import shows_at_least
 from mnemolog.domain.memory import Memory, Status
 from mnemolog.domain.minds.consolidation import (
     CHANGED_WITHIN,
@@ -187,7 +187,7 @@ async def _pool(run: Run, now: datetime) -> Collection[UUID]:
     often = select(func.percentile_cont(TOP_DECILE).within_group(column.reactivation_count)).where(*own)
     used = (column.reactivation_count > 0) & (column.reactivation_count >= often.scalar_subquery())
     new = column.updated_at > now - CHANGED_WITHIN
-    chosen = select(column.memory_id).where(*own, or_(new, column.importance >= from_five(IMPORTANT), used))
+    chosen = select(column.memory_id).where(*own, or_(new, column.importance >= shows_at_least(IMPORTANT), used))
     async with run.engine.projections.live.connect() as connection:
         latest = chosen.order_by(column.updated_at.desc(), column.memory_id).limit(MOST_POOL)
         return [row.memory_id for row in await connection.execute(latest)]

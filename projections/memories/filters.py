@@ -31,7 +31,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from mnemolog.domain.category import PROCEDURAL
-from mnemolog.domain.importance import from_five
+from mnemolog.domain.importance import shows_at_least, shows_more_than
 from mnemolog.domain.memory import VISIBLE, Kind
 from mnemolog.domain.memory_key import MemoryType
 from mnemolog.domain.message import CATEGORY, WITHOUT_TEXT
@@ -182,9 +182,9 @@ def conditions(filters: Filters) -> list[ColumnElement[bool]]:
     if filters.pinned is not None:
         found.append(column.pinned == filters.pinned)
     if filters.importance_min is not None:
-        found.append(column.importance >= from_five(filters.importance_min, "filters.importance_min"))
+        found.append(column.importance >= shows_at_least(filters.importance_min, "filters.importance_min"))
     if filters.importance_max is not None:
-        found.append(column.importance <= from_five(filters.importance_max, "filters.importance_max"))
+        found.append(column.importance < shows_more_than(filters.importance_max, "filters.importance_max"))
     return found
 
 

@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.domain.importance import Scale, checked, from_five, from_level, of_scale, to_five, to_level
+from mnemolog.domain.importance import (
+    Scale,
+    checked,
+    from_five,
+    from_level,
+    of_scale,
+    shows_at_least,
+    shows_more_than,
+    to_five,
+    to_level,
+)
 from mnemolog.domain.memory import Kind, default_importance
 
 unit = st.floats(0, 1)
@@ -61,6 +71,14 @@ def test_what_is_more_important_never_shows_less(one: float, other: float) -> No
     low, high = sorted([one, other])
 
     assert to_five(low) <= to_five(high)
+
+
+@pytest.mark.spec_part("B06")
+@given(unit, st.integers(1, 5))
+def test_a_filter_by_level_goes_by_the_level_that_is_shown(value: float, level: int) -> None:
+    assert (value >= shows_at_least(level)) == (to_five(value) >= level)
+    assert (value < shows_more_than(level)) == (to_five(value) <= level)
+    assert shows_at_least(level - 0.5 if level > 1 else level) == shows_at_least(level)
 
 
 @given(unit)

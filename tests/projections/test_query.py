@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import CategoryNotAllowed, InvalidInput
-from mnemolog.domain.importance import from_five
+from mnemolog.domain.importance import to_five
 from mnemolog.domain.text import count_tokens
 from mnemolog.events.fields import validated
 from mnemolog.projections.memories import reader
@@ -64,8 +64,8 @@ def naive(rows: Sequence[Row], agent: str, categories: Sequence[str], filters: M
     allowed = CategoryPolicy().allowed(agent, [*categories, *([filters["category"]] if "category" in filters else [])])
     assert allowed is not None
     tests: dict[str, Callable[[Row, Any], bool]] = {
-        "importance_min": lambda row, level: row["importance"] >= from_five(level),
-        "importance_max": lambda row, level: row["importance"] <= from_five(level),
+        "importance_min": lambda row, level: to_five(row["importance"]) >= level,
+        "importance_max": lambda row, level: to_five(row["importance"]) <= level,
         "updated_after": lambda row, at: row["updated_at"] > at,
         "updated_before": lambda row, at: row["updated_at"] < at,
     }
