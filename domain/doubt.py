@@ -35,6 +35,7 @@ def doubt(text: str, predicate: str, value: str) -> str:
     if predicate.endswith(DOSE):
         changed = (one for one in sentences_of(text[:LONGEST]) if _changes_dose(one, predicate, value))
         return shortened(next(changed, ""), SHOWN)
+    text = _NOTHING_ELSE.sub("only allergic to", text)
     if not _ENDING.search(text) and not _SWITCHED.search(text):
         return ""
     sentences = sentences_of(text[:LONGEST])
@@ -102,6 +103,9 @@ def _names_another(sentence: str, predicate: str, value: str) -> bool:
     return found is not None and stems(found["to"] or found["on"]).isdisjoint(stems(value))
 
 
+_NOTHING_ELSE = lazy_compile(
+    r"\bnot allergic to anything(?: else)? (?:but|except(?: for)?|other than|apart from)\b", re.IGNORECASE
+)
 _CLIPPED = (4, 5, 6)
 """The letters of a medication's name that are said instead of it."""
 _NUMBER = lazy_compile(r"\d+(?:[.,]\d+)?")

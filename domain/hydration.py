@@ -224,10 +224,17 @@ def _is_name(text: str, match: re.Match[str], after: re.Match[str] | None) -> bo
     return name != match[0] or (after is not None and after[0] in _OF_SOMEBODY)
 
 
+# What the family calls somebody before a name asks for no aunt: "When did Aunt Pat die?"
+_CALLED_SO = lazy_compile(
+    r"(?<!\b[Mm]y )(?<!\b[Oo]ur )\b(?:Aunt(?:ie|y)?|Uncle|Cousin|Gran(?:dma|ny|dpa|dad)?|Nana?) (?=[A-Z])"
+)
+
+
 def question_stems(text: str, names: Collection[str] = ()) -> frozenset[str]:
     """The stems of what is asked for, without the names that anchor it."""
     named = {stem(word) for name in names for word in search_terms(name)}
-    plain = _DOING.sub(r"\1 as a job", _LIVING.sub("as a job", ends_of(text).replace("’", "'")))
+    plain = _CALLED_SO.sub("", ends_of(text).replace("’", "'"))
+    plain = _DOING.sub(r"\1 as a job", _LIVING.sub("as a job", plain))
     plain = _DOSED.sub(r"\g<drug> dose", _AVOIDING.sub("avoid", _CALLED.sub(r"\1", plain)))
     terms = search_terms(plain)
     if _ONLY_ASKING.issuperset(terms):  # `Who am I?`

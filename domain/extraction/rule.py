@@ -136,12 +136,14 @@ _REMARK = lazy_compile(
 _NEW = lazy_compile(r"\b(?:now|these days|again|instead|new|since|started)\b", re.IGNORECASE)
 _FOR_A_TIME = lazy_compile(
     r"\bfor (?:the|a few|some|a couple of) (?:night|week|weekend|month|summer|winter|autumn|fall|spring|holidays?|day)s?\b"
-    r"|\bfor (?:a (?:while|bit|visit)|Halloween|Christmas|Easter|the time being)\b|\b(?:temporarily|until (?:I|we|he|she|they))\b",
+    r"|\bfor (?:a (?:while|bit|visit)|Halloween|Christmas|Easter|the time being)\b|\b(?:temporarily|until (?:I|we|he|she|they))\b"
+    r"|\bfor (?:an?|the|some|more|his|her|their|my|our) (?:\w+ )?(?:scans?|operation|op|surgery|tests?|x-?rays?|treatment|assessment|check-?up)\b|\bfor (?:an? |some )?(?:respite|rehab)\b",
     re.IGNORECASE,
 )
 _CLOCK = lazy_compile(
     r"\b(?:at|around|about|by|before|after|past) (?:(?:half past|quarter (?:past|to)) )?"
-    r"(?:noon|midnight|lunch(?:time)?|\d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\b| o'clock|(?=$|[,.!]| (?:today|tonight|sharp)\b)))",
+    r"(?:noon|midnight|lunch(?:time)?|\d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\b| o'clock|(?=$|[,.!]| (?:today|tonight|sharp)\b))"
+    r"|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)(?: o'clock|ish)?(?=$|[,.!]| (?:today|tonight|sharp|to|and|so|because)\b))",
     re.IGNORECASE,
 )
 _ADVERBS = "just|now|finally|recently|also|both|already|currently|actually|really|officially|since|still"
@@ -152,7 +154,7 @@ _NOT_A_NAME = (
 )
 # One moves to, joins and leaves these without a home or a job.
 _NO_PLACE = (
-    "Plan|Team|Chapter|Part|Section|Level|Phase|Step|Page|Room|Settings|Accounting|Marketing|Sales|Engineering|Finance|HR|IT"
+    r"Plan|Team|Chapter|Part|Section|Level|Phase|Step|Page|Room|Ward (?:\d+|[A-Z])|(?:Bay|Bed|Unit) \d+|ICU|ITU|HDU|A&E|Nights|Days|Earlies|Lates|Settings|Accounting|Marketing|Sales|Engineering|Finance|HR|IT"
     "|Support|Linux|Windows|Mac|MacOS|macOS|iOS|Android|Ubuntu|Kubernetes|Docker|AWS|GCP|Azure|Python|Java|JavaScript"
     "|TypeScript|Rust|Postgres|PostgreSQL|MySQL|MongoDB|Redis|Kafka|React|Vue|Django|Chrome|Firefox|Safari|Slack|Discord"
     "|Teams|Zoom|WhatsApp|Telegram|Signal|Twitter|X|Facebook|Instagram|TikTok|Reddit|LinkedIn|Mastodon|Bluesky|Snapchat"
@@ -182,7 +184,7 @@ _NO_LAST_NAME = (
 )
 # Who is allergic to these is joking.
 _NO_FOOD = (
-    "work|working|meetings?|mondays?|mornings?|people|humans?|bullshit|nonsense|drama|stupidity|idiots?|deadlines?"
+    "work|working|hard work|housework|meetings?|mondays?|mornings?|people|humans?|bullshit|nonsense|drama|stupidity|idiots?|deadlines?"
     "|homework|exercise|exercising|cleaning|chores|responsibility|commitment|money|politics|paperwork|lies|liars"
 )
 # What a name may end with in lower case; "St. Mary's hospital" is also called "St. Mary's".
@@ -352,8 +354,8 @@ _FRAGMENTS = {
         r"|why|to|being|having|my|our|the|a|an|some|any|no|one|both|all|everything|anything|nothing|something|everyone"
         r"|every|and|but|so|as|on|in|at|with|about|for|most|more|much|us|me|myself|each|seeing|hearing|knowing|doing"
         r"|going|getting|making|anyone|nobody|if|talking|chatting|thinking|watching you)\b)[\w'-]+"
-        r"(?: (?!(?:and|but|because|so|when|that|which|who|since|too|as|if|it|you|your|this|these|more|most|than|very|her"
+        r"(?: (?!(?:and|but|because|so|when|that|which|who|since|too|as|if|it|you|your|this|these|more|most|than|very|to(?= (?:bits|pieces|death)\b)|her"
         r"|his|him|them|their|a|lot|my|our|me|us|here|there|over|these|now|again|those|some|what|how|also|especially)\b)[\w'-]+){0,3})"
-        r"(?=$|[.!,]| (?:too|a lot|so much|very much|the most|these days|now|more than|over|as well|again|because|but)\b)"
+        r"(?=$|[.!,]| (?:to (?:bits|pieces|death)|too|a lot|so much|very much|the most|these days|now|more than|over|as well|again|because|but)\b)"
     ),
 }

@@ -111,3 +111,15 @@ def test_what_is_told_is_one_short_line_of_the_message(text: str, value: str) ->
     told = doubt(f"{text} I stopped losartan {value}", "medication", "losartan")
     assert len(told) <= SHOWN
     assert len(told.splitlines()) <= 1
+
+
+@pytest.mark.parametrize(
+    ("said", "doubted"),
+    [
+        ("I'm not allergic to anything but penicillin", False),
+        ("I'm not allergic to anything except for penicillin", False),
+        ("I'm not allergic to penicillin, they say", True),
+    ],
+)
+def test_who_is_allergic_to_nothing_else_is_allergic_to_it(said: str, doubted: bool) -> None:
+    assert bool(doubt(said, "allergy", "penicillin")) is doubted

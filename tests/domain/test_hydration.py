@@ -91,3 +91,10 @@ def test_a_second_hop_counts_if_the_first_adds_to_it() -> None:
 
     assert office.score(asked, 2, manager) > manager.score(asked, 1)
     assert office.score(asked, 2, Match(frozenset())) < office.score(asked, 1)
+
+
+def test_what_somebody_is_called_by_the_family_is_not_asked_for() -> None:
+    assert question_stems("When did Aunt Pat die?", ["Pat"]) == {stem("die")}
+    assert question_stems("Where does Uncle Ray live?", ["Ray"]) == question_stems("Where does Ray live?", ["Ray"])
+    assert stem("aunt") in question_stems("Where does my aunt Pat live?", ["Pat"])
+    assert stem("aunt") in question_stems("Who is my Aunt?")

@@ -126,3 +126,30 @@ def test_what_follows_a_figure_leaves_it_certain(text: str, expected: list[str])
 )
 def test_a_pronoun_is_of_whom_it_can_be(previous: str, text: str, expected: Sequence[str]) -> None:
     assert told(text, previous) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I've moved to Ward 8", []),
+        ("My dad moved to Bay 2 this morning", []),
+        ("I moved to Nights in January", []),
+        ("My dad moved to Castle Hill yesterday for the scan", []),
+        ("My dad moved into Saltshouse Haven for respite care", []),
+        ("My dad moved into Saltshouse Haven", ["my father lives_in Saltshouse Haven"]),
+        ("We moved to Ward Hill", ["lives_in Ward Hill"]),
+        ("We moved to Bay Ridge", ["lives_in Bay Ridge"]),
+        ("I left Tesco at five", []),
+        ("I left Tesco at eleven today", []),
+        ("I left Tesco after five years", ["-works_at Tesco"]),
+        ("I love jazz to bits", ["likes jazz"]),
+        ("I love walking to work", ["likes walking to work"]),
+        ("My brother is allergic to hard work", []),
+        ("My brother is allergic to hard cheese", ["my brother allergy hard cheese"]),
+        ("I take sertraline to the pharmacy for returns", []),
+        ("I take insulin to Mrs Dale", []),
+        ("I take sertraline to help with sleep", ["medication sertraline"]),
+    ],
+)
+def test_what_only_sounds_like_a_home_a_job_or_a_medication(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
