@@ -23,7 +23,6 @@ from mnemolog.adapters.operations.results import (
     SearchResult,
 )
 from mnemolog.adapters.operations.summaries import SummaryView
-from mnemolog.domain.contradiction import marked
 from mnemolog.domain.message import KIND as MESSAGE
 
 
@@ -34,8 +33,10 @@ def memories(page: Page[MemoryView]) -> None:
 
 def _marked(memory: MemoryView) -> str:
     """The text of a memory, with the beginning of the id of a newer one that contradicts it."""
-    newer = memory.contradicted_by and str(memory.contradicted_by)[: output.LENGTHS[0]]
-    return marked({"text": memory.text, "contradicted_by": newer, "contradicted_at": memory.contradicted_at})
+    if memory.contradicted_by is None or memory.contradicted_at is None:
+        return memory.text
+    newer = str(memory.contradicted_by)[: output.LENGTHS[0]]
+    return f"{memory.text} (contradicted by {newer} of {output.day(memory.contradicted_at)})"
 
 
 def _messages(page: Page[MessageView]) -> None:
