@@ -45,7 +45,7 @@ async def test_without_a_home_an_engine_keeps_its_anchors_in_its_directory(tmp_p
 @pytest.mark.skipif(sys.version_info >= (3, 13), reason="later versions find out when they use it")
 def test_a_link_to_itself_is_refused(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    with pytest.raises(InvalidInput, match="no path of a directory"):
+    with pytest.raises(InvalidInput, match="not the path of a directory"):
         load(data_dir=tmp_path / "loop")
 
 
