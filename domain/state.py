@@ -99,6 +99,19 @@ _VALUED = lazy_compile(
     r" (?:now |called |named |on |at |moved |postponed |rescheduled |pushed |changed )"
     r"|\b(?:my|our|\w+'s) (?:new |current )?((?:\w+ ){0,2}?\w+) (?:is|are) "
 )
+# What something is like, and not what it is: "my car is filthy", "our landlord is a nightmare at the moment".
+_REMARK = lazy_compile(
+    r"(?:(?:so|very|really|too|quite|pretty|absolutely|totally|always|still|just|all|getting|a (?:bit|little)) )*"
+    r"(?:an? (?:(?:total|complete|real|right|absolute|proper|bit of an?) )*"
+    r"(?:angel|disaster|disgrace|gem|joke|legend|mess|nightmare|pain|saint|star|state|tip)\b"
+    r"|(?:amazing|annoying|awful|bad|beautiful|better|boring|brilliant|broken|cheap|clean|cold|cool|dead|dirty|done|empty"
+    r"|exhausting|expensive|fab|fantastic|filthy|fine|freezing|full|fun|funny|good|gorgeous|great|happy|horrible|hot|ill"
+    r"|incredible|late|loud|lovely|mad|nice|noisy|odd|ok|okay|old|perfect|playing up|poorly|quiet|ready|rubbish|safe"
+    r"|sick|slow|strange|stressful|stuck|terrible|tiny|tired|tiring|ugly|unbearable|useless|weird|wonderful|worse)"
+    r"(?=\W*$|[,.!?;:)]"
+    r"| (?:again|and|as|at|because|but|compared|for|lately|now|so|these|this|today|tonight|too|when|with)\b)"
+    r"|\w+ing (?:me|us|my|our|up|about|at|around)\b)"
+)
 # "My boss is a pain" says nobody's name.
 _IS_A_ROLE = lazy_compile(rf"(?:{ONE_OF}|{SOME_OF})")
 _IS_NAMED = lazy_compile(r"(?:\b(?:is|are|was|been)|'s)(?: (?:now|called|named|still))* [A-Z]")
@@ -278,7 +291,8 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
     state, told = _state_in(plain)
     if not state and (valued := _VALUED.search(plain)):
         noun = (valued[1] or valued[2]).split()[-1]
-        state = "" if _IS_A_ROLE.fullmatch(noun) and text != text.lower() and not _IS_NAMED.search(text) else f"={noun}"
+        of_role = _IS_A_ROLE.fullmatch(noun) and text != text.lower() and not _IS_NAMED.search(text)
+        state = "" if of_role or _REMARK.match(plain, valued.end()) else f"={noun}"
     if not state:
         return None
     if (theirs := _OF_RELATIVE.match(plain)) and not state.startswith("="):

@@ -273,3 +273,30 @@ def test_a_role_of_which_no_name_is_said_is_whose_it_was() -> None:
     said = ("My boss is Dana.", "My boss is a pain today.")
     assert current("Who is my boss?", *said) == list(said)
     assert current("Who is my boss?", "My boss is Dana.", "My boss is now Eve.") == ["My boss is now Eve."]
+
+
+@pytest.mark.parametrize(
+    ("question", "value", "remark"),
+    [
+        ("What car do I drive?", "My car is a Fiat Panda", "My car is filthy"),
+        ("What car do I drive?", "My car is a Fiat Panda", "My car is still making me late and it's old"),
+        ("What's my rent?", "My rent is 550", "My rent is too expensive"),
+        ("Who is our landlord?", "Our landlord is Mr Hale", "Our landlord is a total nightmare at the moment"),
+        ("What's my favourite tea?", "My favourite tea is oolong", "My favourite tea is lovely with milk"),
+    ],
+)
+def test_what_something_is_like_leaves_what_it_is(question: str, value: str, remark: str) -> None:
+    assert current(question, f"{value}.", f"{remark}.") == [f"{value}.", f"{remark}."]
+
+
+@pytest.mark.parametrize(
+    ("question", "former", "now"),
+    [
+        ("What car do I drive?", "My car is a Fiat Panda", "My car is an old Skoda"),
+        ("What colour is my door?", "My door is blue", "My door is red"),
+        ("What's my shoe size?", "My shoe size is 5", "My shoe size is 5.5"),
+        ("What's my favourite drink?", "My favourite drink is tea", "My favourite drink is cold brew"),
+    ],
+)
+def test_another_value_replaces_it_whatever_it_begins_with(question: str, former: str, now: str) -> None:
+    assert current(question, f"{former}.", f"{now}.") == [f"{now}."]
