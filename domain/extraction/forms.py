@@ -344,7 +344,7 @@ RULES: tuple[Rule, ...] = named(
     rule("first", r"(?:today (?:is|was) )?(?:my|the) first (?:day|week|month)(?: of work)? (?:at|with) (?!.*\b(?:university|school|college|gym)\b){NAME}(?=$|[,.!]| (?:was|is|went|has)\b)", started_at),
     rule("day at|day with|shift at", r"(?:today (?:is|was) )?my last (?:day|shift) (?:at|with) {NAME}(?=$|[,.!;])", ends("works_at", in_short=True)),
     rule("employer|company|firm", r"(?:my|the)(?: new| current)? (?:employer|company|firm)(?: (?:(?:that|where|which) )?i(?:'m| am)?(?: now)? work(?:ing)?(?: (?:at|for|in))?)? is(?: now| called| named)? {NAME}{END}", works_at),
-    rule(" a |became", r"{I}(?: became)? an? {OCCUPATION}(?: (?P<link>at|for|with|in) {NAME}{END}|(?=$|[,.!]| (?:now|by|and|in|from|these|here|with|at|for)\b))", occupied),
+    rule(" a |became", r"{I}(?: became)? an? (?!glorified\b){OCCUPATION}(?! for (?:my|our|the) (?:kids?|children|boys|girls|family|mum|mom|dad|parents)\b)(?!.*\b(?:basically|practically|apparently)\b)(?: (?P<link>at|for|with|in) {NAME}{END}|(?=$|[,.!]| (?:now|by|and|in|from|these|here|with|at|for)\b))", occupied),
     # Study and languages.
     rule("stud", r"{AM} a student (?:at|of) {NAME}{END}", names("studies_at", category="Organization", single=True)),
     rule("stud", r"{I} (?:study|studying) at {NAME}{END}", names("studies_at", category="Organization", single=True)),
@@ -554,7 +554,7 @@ RULES: tuple[Rule, ...] = named(
     # Smoking.
     rule("smok|vap", r"i(?: still| do| also|'ve started| have started| started|'m| am)? (?P<value>smok(?:e|ing)|vap(?:e|ing))(?: again)?(?: too| again| now| a bit| a little)?(?=$|[.!,;](?! (?:salmon|ham|fish|meat|ribs))|,? (?:(?:about|around|roughly|up to|maybe|like|some) )?(?:\d+|an?|half an?|one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty|thirty|forty)(?: (?:pack|packs|cigarettes|cigs|fags))?(?: an?| per| or| every)? (?:day|week|pack|cigarettes?)\b)", smoker),
     rule("smoker", r"{AM} a(?: heavy| light| social| regular)? (?P<value>smoker)(?=$|[.!,;]| (?:and|but|so)\b)", smoker),
-    rule("smok|vap|cigarettes|fags|cigs", r"{I} (?:stopped|quit|quitting|given up|gave up|giving up|packed in|kicked|off|done with|no longer)(?: the)? (?:(?P<value>smok(?:e|ing)|vap(?:e|ing))|cigarettes|fags|cigs)(?=$|[,.!;]| (?:for good|altogether|completely|on|in|last|this|since|and|now|at|when|after|because|so|cold|again|years?|months?|weeks?)\b)", smokes_no_more),
+    rule("smok|vap|cigarettes|fags|cigs", r"{I} (?:stopped|quit|quitting|given up|gave up|giving up|packed in|kicked|off|done with|no longer)(?: the)? (?:(?P<value>smok(?:e|ing)|vap(?:e|ing))|cigarettes|fags|cigs)(?! (?:in(?:side)?|at|around|near|on) (?:the|my|our|here|there|home|work|bed|front|public)\b)(?=$|[,.!;]| (?:for good|altogether|completely|on|in|last|this|since|and|now|at|when|after|because|so|cold|again|years?|months?|weeks?)\b)", smokes_no_more),
     rule("smok|vap", r"i (?:don't|do not|never) (?P<value>smoke|vape)(?:{NO_MORE})?(?=$|[,.!;]| (?:and|or|but|now|at all)\b)", smokes_no_more),
     rule("smok|cigarette", r"{I} (?:not|haven't|have not) (?:smoked|had a (?:cigarette|smoke|fag|cig))(?: (?:at all|since|for|in)\b|$|[,.!;])", smokes_no_more),
     rule("smoke-free|smoke free|non-smoker|nonsmoker|ex-smoker", r"(?:{AM}|{I})(?: [\w-]+){0,3} (?:smoke[- ]free|an? (?:non-?smoker|ex-smoker))(?=$|[,.!;]| (?:now|and|since|for|today)\b)", smokes_no_more),

@@ -186,6 +186,7 @@ _NO_LAST_NAME = (
 _NO_FOOD = (
     "work|working|hard work|housework|meetings?|mondays?|mornings?|people|humans?|bullshit|nonsense|drama|stupidity|idiots?|deadlines?"
     "|homework|exercise|exercising|cleaning|chores|responsibility|commitment|money|politics|paperwork|lies|liars"
+    "|early (?:mornings?|starts?)|late nights?|evenings?|technology|computers?|admin|effort|small talk|sports?|men|women|him|her|them|you"
 )
 # What a name may end with in lower case; "St. Mary's hospital" is also called "St. Mary's".
 _SORTS_OF_PLACES = "hospital|clinic|university|college|school|academy|library|museum|bank|bakery|pharmacy|hotel|supermarket|brewery|nursery"

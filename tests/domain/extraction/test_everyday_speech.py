@@ -153,3 +153,23 @@ def test_a_pronoun_is_of_whom_it_can_be(previous: str, text: str, expected: Sequ
 )
 def test_what_only_sounds_like_a_home_a_job_or_a_medication(text: str, expected: list[str]) -> None:
     assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I'm allergic to early mornings", []),
+        ("My dad is allergic to technology", []),
+        ("I'm allergic to latex", ["allergy latex"]),
+        ("We've stopped smoking in the house", []),
+        ("I stopped smoking at work", []),
+        ("I've stopped smoking in March", ["-habit smoking ..2026-03-01"]),
+        ("I quit smoking at last", ["-habit smoking"]),
+        ("I'm a taxi driver for my kids", []),
+        ("I'm a glorified taxi driver", []),
+        ("I'm a taxi driver for my kids basically", []),
+        ("I'm a taxi driver in Hull", ["job_title taxi driver", "works_in Hull"]),
+    ],
+)
+def test_what_is_said_in_jest_or_of_one_place_is_no_fact(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
