@@ -27,8 +27,8 @@ async def replays_one(mallory: Attacker) -> None:
 async def test_a_damaged_log_is_not_shown_as_of_any_moment_after_the_damage(
     victim: Engine, ana: Person, mallory: Attacker, attack: Callable[[Attacker], Awaitable[None]]
 ) -> None:
-    moment = Moment(as_of=await mallory.head() + 1)
     await attack(mallory)
+    moment = Moment(as_of=await mallory.head())
     await victim.reads.replays.aclose()
 
     with pytest.raises(TamperedEvent):
