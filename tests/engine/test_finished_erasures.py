@@ -28,7 +28,7 @@ def ana(engine: Engine, user: str) -> Person:
 
 
 async def pending(ana: Person) -> list[Job]:
-    return [one for one in await ana.engine.jobs.list(kind=FINISH) if one.stream == ana.stream.name]
+    return [one for one in await ana.engine.jobs.list(kind=FINISH, limit=1000) if one.stream == ana.stream.name]
 
 
 async def killed(ana: Person, command: Erase | EraseUser, monkeypatch: pytest.MonkeyPatch) -> Job:
@@ -37,10 +37,12 @@ async def killed(ana: Person, command: Erase | EraseUser, monkeypatch: pytest.Mo
     async def ends(*args: Any) -> Any:
         raise asyncio.CancelledError
 
+    before = await ana.engine.log.head(ana.stream)
     with monkeypatch.context() as patched:
         patched.setattr(erasing, "_clean", ends)
         with pytest.raises(asyncio.CancelledError):
             await erase(ana.engine, command)
+    assert await ana.engine.log.head(ana.stream) > before
     [job] = await pending(ana)
     return job
 
