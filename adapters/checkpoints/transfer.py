@@ -1,10 +1,9 @@
 """The checkpoints of a user leave an engine and come into another one, part by part (X17)."""
 
 import struct
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Self
 
 from psycopg.rows import dict_row
@@ -12,7 +11,7 @@ from psycopg.rows import dict_row
 from mnemolog.adapters.checkpoints.contents import Box, Contents, Write
 from mnemolog.adapters.checkpoints.known import Thread, box_of
 from mnemolog.adapters.checkpoints.store import QUERIES, CheckpointStore
-from mnemolog.adapters.postgres.cancellable import CancellableConnection
+from mnemolog.adapters.postgres.cancellable import CancellableConnection, server_cursor
 from mnemolog.adapters.postgres.pool import Connection
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.adapters.postgres.roots import Roots
@@ -107,28 +106,45 @@ class Snapshot:
             boxes = [(thread, box_of(thread, row, store.roots)) for thread, row in named]
             yield cls(connection, boxes)
 
-    async def parts(self, started: Started) -> AsyncIterator[Part]:
+    async def parts(self, started: Started) -> AsyncGenerator[Part]:
         """The parts of threads that had started by then."""
         for thread, box in self.boxes:
             if thread not in started:
                 continue
-            part = partial(Part, thread.agent_id, thread.thread_id)
-            async for row in self._rows("export_chunks", thread, box):
-                yield part(Chunk(row["chunk_id"], box.open(row["data"], "chunk", row["chunk_id"])))
-            async for row in self._rows("export_checkpoints", thread, box):
-                place = (row["namespace"], row["checkpoint_id"])
-                data = box.open(row["data"], "checkpoint", *place, row["parent_id"] or "")
-                yield part(Row(*place, row["parent_id"], tuple(row["chunk_ids"]), data))
-            async for row in self._rows("export_writes", thread, box):
-                place = (row["namespace"], row["checkpoint_id"])
-                yield part(Pending(*place, box.open(row["data"], "write", *place)))
+            for name, made in _PARTS.items():
+                async with aclosing(self._rows(name, thread, box)) as rows:
+                    async for row in rows:
+                        yield Part(thread.agent_id, thread.thread_id, made(box, row))
 
-    async def _rows(self, name: str, thread: Thread, box: Box) -> AsyncIterator[dict[str, Any]]:
-        async with self._connection.cursor("exported") as cursor:
+    async def _rows(self, name: str, thread: Thread, box: Box) -> AsyncGenerator[dict[str, Any]]:
+        async with server_cursor(self._connection, "exported") as cursor:
             cursor.itersize = ROWS_AT_ONCE
             await cursor.execute(query(name, QUERIES), {**thread.row, "key_id": box.key_id}, binary=True)
             async for row in cursor:
                 yield row
+
+
+def _chunk(box: Box, row: Mapping[str, Any]) -> Chunk:
+    return Chunk(row["chunk_id"], box.open(row["data"], "chunk", row["chunk_id"]))
+
+
+def _checkpoint(box: Box, row: Mapping[str, Any]) -> Row:
+    place = (row["namespace"], row["checkpoint_id"])
+    data = box.open(row["data"], "checkpoint", *place, row["parent_id"] or "")
+    return Row(*place, row["parent_id"], tuple(row["chunk_ids"]), data)
+
+
+def _pending(box: Box, row: Mapping[str, Any]) -> Pending:
+    place = (row["namespace"], row["checkpoint_id"])
+    return Pending(*place, box.open(row["data"], "write", *place))
+
+
+# What each query returns a row of.
+_PARTS: Mapping[str, Callable[[Box, Mapping[str, Any]], Chunk | Row | Pending]] = {
+    "export_chunks": _chunk,
+    "export_checkpoints": _checkpoint,
+    "export_writes": _pending,
+}
 
 
 @dataclass(slots=True)

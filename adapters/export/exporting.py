@@ -1,6 +1,7 @@
 """Export: everything in the log about a user, line by line, with memory bounded by a batch (X17)."""
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 
 from mnemolog.adapters.blobs.store import blob_name
 from mnemolog.adapters.checkpoints.transfer import Snapshot, Started
@@ -55,9 +56,10 @@ async def lines(engine: Engine, stream: StreamId, head: Head) -> AsyncIterator[t
                         yield 0, written(BlobLine.of(blob, content))
         if checkpoints.boxes:
             count = 0
-            async for part in checkpoints.parts(started):
-                yield 0, written(CheckpointLine.of(part))
-                count += 1
+            async with aclosing(checkpoints.parts(started)) as parts:
+                async for part in parts:
+                    yield 0, written(CheckpointLine.of(part))
+                    count += 1
             yield 0, written(End(parts=count))
     async for batch in engine.log.scan(stream, after=head.head):
         if not SHREDDING.isdisjoint(event.header.type for event in batch):

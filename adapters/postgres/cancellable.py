@@ -1,10 +1,10 @@
-"""A connection that its next user can rely on, wherever the one before was cancelled."""
+"""A connection that its next user can rely on, and a cursor that is closed, wherever somebody was cancelled."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import psycopg
-from psycopg import AsyncPipeline
+from psycopg import AsyncCursor, AsyncPipeline, AsyncServerCursor
 from psycopg.rows import Row
 
 
@@ -28,3 +28,16 @@ class CancellableConnection(psycopg.AsyncConnection[Row]):
             self.pgconn.exit_pipeline_mode()
         except psycopg.OperationalError:
             self.pgconn.finish()  # Something was sent: nobody may take its answer for that of another statement.
+
+
+@asynccontextmanager
+async def server_cursor(connection: psycopg.AsyncConnection[Row], name: str) -> AsyncIterator[AsyncServerCursor[Row]]:
+    """psycopg 3.3 leaves a cursor open if its caller is cancelled, or the connection lost, while it is being closed."""
+    cursor = connection.cursor(name)
+    try:
+        yield cursor
+    finally:
+        try:
+            await cursor.close()
+        finally:
+            await AsyncCursor.close(cursor)

@@ -6,6 +6,7 @@ from typing import Any
 
 from psycopg import IsolationLevel
 
+from mnemolog.adapters.postgres.cancellable import server_cursor
 from mnemolog.adapters.postgres.chained import stored
 from mnemolog.adapters.postgres.pool import WHOLE_TABLES, Connection, Pool
 from mnemolog.adapters.postgres.queries import query
@@ -153,7 +154,7 @@ async def fetch(connection: Connection, name: str, **values: Any) -> list[dict[s
 
 
 async def _batches(connection: Connection, columns: dict[str, list[str]]) -> AsyncGenerator[Sequence[Row]]:
-    async with connection.cursor(name="mnemolog_verify") as cursor:
+    async with server_cursor(connection, "mnemolog_verify") as cursor:
         await cursor.execute(query("page_of_events", HERE), columns)
         while rows := await cursor.fetchmany(EVENTS):
             yield rows
