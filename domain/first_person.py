@@ -1,15 +1,41 @@
-"""A question that calls the user by name, as the user would ask it."""
+"""A question that calls the user by name, or a parent of theirs, as the user would ask it in full."""
 
 import re
 from collections.abc import Collection
 
+from mnemolog.domain.extraction.vocabulary import PARENTS
 from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.mention import spellings
 
+_PARENT = lazy_compile(
+    rf"(?:(?P<before>[\w'\u2019]+) )?(?<![\w-])(?P<parent>{PARENTS})(?![\w-]|(?-i: [A-Z]))", re.IGNORECASE
+)
+# What stands before the word for one's own parent: the beginning of a sentence, a verb that asks, or a preposition.
+_LEADS_UP = (
+    "did do does is was has had are were will would can could should tell told visit call what's where's who's how's"
+    " when's about and by for from like of or than to with"
+)
+_BEFORE_PARENT = {"", *_LEADS_UP.split()}
 _VERBS = {"does": "do", "has": "have", "is": "am", "was": "was", "did": "did"}
 _POSSESSIVE = lazy_compile(r"\b(?:his|her|their)\b(?= [a-z])", re.IGNORECASE)
 # Somebody else, whose "his" or "her" it may be.
 _OTHER_NAME = lazy_compile(r"[a-z,] [A-Z]\w")
+
+
+def of_own_parents(question: str) -> str:
+    """The question with "my" before the word for a parent that stands alone, as one speaks of one's own.
+
+    >>> of_own_parents("Where does Mum live?"), of_own_parents("Where does Mia's mum live?")
+    ('Where does my mum live?', "Where does Mia's mum live?")
+    """
+
+    def owned(found: re.Match[str]) -> str:
+        before = found["before"] or ""
+        if before.lower().replace("\u2019", "'") not in _BEFORE_PARENT:
+            return found[0]
+        return f"{before} my {found['parent'].lower()}".lstrip()
+
+    return _PARENT.sub(owned, question)
 
 
 def in_first_person(question: str, names: Collection[str]) -> str:

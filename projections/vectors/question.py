@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from mnemolog.domain.calibration import Calibration
 from mnemolog.domain.errors import EngineError
+from mnemolog.domain.first_person import of_own_parents
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
 
 _logger = logging.getLogger("mnemolog.vectors")
@@ -35,6 +36,7 @@ class Question:
 
 async def questions_of(texts: Sequence[str], embedder: Embedder) -> Sequence[Question]:
     """Calls the model, which takes time, before a connection is taken."""
+    texts = list(map(of_own_parents, texts))
     try:
         vectors = await embedder.embed(texts)
     except EngineError as fault:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mnemolog.domain.first_person import in_first_person
+from mnemolog.domain.first_person import in_first_person, of_own_parents
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,22 @@ from mnemolog.domain.first_person import in_first_person
 )
 def test_the_user_is_called_by_name_in_any_spelling(question: str, meant: str) -> None:
     assert in_first_person(question, ["zoe", "anna maria"]) == meant
+
+
+@pytest.mark.parametrize(
+    ("question", "meant"),
+    [
+        ("Where does Dad live?", "Where does my dad live?"),
+        ("What’s mum's number?", "What’s my mum's number?"),
+        ("Grandma's birthday?", "my grandma's birthday?"),
+        ("What did I get for Mum and Dad?", "What did I get for my mum and my dad?"),
+        ("Where does my mum live?", "Where does my mum live?"),
+        ("Where does Kim's mum live?", "Where does Kim's mum live?"),
+        ("What does a new mum need?", "What does a new mum need?"),
+        ("Who is the dad of Tom?", "Who is the dad of Tom?"),
+        ("Did Nan Goldin take it?", "Did Nan Goldin take it?"),
+        ("Is he a stay-at-home dad?", "Is he a stay-at-home dad?"),
+    ],
+)
+def test_a_parent_without_a_word_before_is_one_s_own(question: str, meant: str) -> None:
+    assert of_own_parents(question) == meant

@@ -199,6 +199,18 @@ async def test_who_is_called_by_another_name_is_found_by_it(engine: Engine, user
     assert ([hit.text for hit in found.hits], found.unknown) == ([], ["Bobby's birthday"])
 
 
+async def test_mum_is_the_mother_of_the_user(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("me", "mother", "Sheila")
+    await ana.tells("Sheila", "lives_in", "Goole")
+    await ana.says("Mum moaned about the telly")
+    await engine.settled(60)
+
+    found = await ana.asks("Where does Mum live?")
+
+    assert (found.hits[0].text, found.unknown) == ("Sheila lives in Goole", [])
+
+
 async def test_a_name_that_means_mine_in_italian_is_a_name(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("me", "allergy", "nuts")
