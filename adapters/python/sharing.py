@@ -19,7 +19,7 @@ from mnemolog.adapters.embedded import engine_runs, holder
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.engine.starting import require_kept
 from mnemolog.adapters.unreachable import UNREACHABLE
-from mnemolog.domain.errors import MnemologError
+from mnemolog.domain.errors import DataDirectoryInUse, MnemologError
 
 _logger = logging.getLogger("mnemolog.engine")
 
@@ -86,7 +86,14 @@ class SharedEngine:
                 del engines[key]
 
     async def _opened(self) -> Engine:
-        engine = await self._stack.enter_async_context(open_engine(self._settings, attach=self._attaches()))
+        attach = self._attaches()
+        try:
+            engine = await self._stack.enter_async_context(open_engine(self._settings, attach=attach))
+        except DataDirectoryInUse:
+            if attach or not self._attaches():
+                raise
+            # Another program began at the same moment, and was first.
+            engine = await self._stack.enter_async_context(open_engine(self._settings, attach=True))
         if self._watching is None:
             self._watching = asyncio.create_task(self._watch())
         return engine

@@ -346,6 +346,15 @@ def test_programs_with_engines_inside_them_share_the_first_and_its_end_is_surviv
     assert engine_of(data_dir).pid == second.process.pid
 
 
+def test_programs_with_engines_inside_them_that_begin_at_once_share_one(data_dir: Path, program: Start) -> None:
+    programs = [program(engine="in-process") for _ in range(3)]
+    for number, one in enumerate(programs):
+        one.ask("create", f"tea {number}", str(number))
+    for one in programs:
+        one.answer()
+    assert [one.does("search", "tea") for one in programs] == 3 * [["tea 0", "tea 1", "tea 2"]]
+
+
 def test_up_takes_over_and_its_clients_go_on(data_dir: Path, program: Start) -> None:
     user = program()
     user.does("create", "before", "before")
