@@ -33,6 +33,9 @@ def test_the_user_is_called_by_name_in_any_spelling(question: str, meant: str) -
         ("What does a new mum need?", "What does a new mum need?"),
         ("Who is the dad of Tom?", "Who is the dad of Tom?"),
         ("Did Nan Goldin take it?", "Did Nan Goldin take it?"),
+        ("Does Nan drive?", "Does my nan drive?"),
+        ("Mam kota?", "Mam kota?"),
+        ("Co to mam kupić?", "Co to mam kupić?"),
         ("Is he a stay-at-home dad?", "Is he a stay-at-home dad?"),
     ],
 )
