@@ -8,7 +8,8 @@ from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.mention import spellings
 
 _PARENT = lazy_compile(
-    rf"(?:(?P<before>[\w'\u2019]+) )?(?<![\w-])(?P<parent>{PARENTS})(?![\w-]|(?-i: [A-Z]))", re.IGNORECASE
+    rf"(?:(?<![\w'\u2019])(?P<before>[\w'\u2019]+) )?(?<![\w-])(?P<parent>{PARENTS})(?![\w-]|(?-i: [A-Z]))",
+    re.IGNORECASE,
 )
 # What stands before the word for one's own parent: the beginning of a sentence, a verb that asks, or a preposition.
 _ASKS = "did do does is was has had are were will would can could should"

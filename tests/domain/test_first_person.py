@@ -41,3 +41,7 @@ def test_the_user_is_called_by_name_in_any_spelling(question: str, meant: str) -
 )
 def test_a_parent_without_a_word_before_is_one_s_own(question: str, meant: str) -> None:
     assert of_own_parents(question) == meant
+
+
+def test_a_word_without_end_is_read_once() -> None:
+    assert of_own_parents("a" * 200_000) == "a" * 200_000
