@@ -102,8 +102,11 @@ def program(data_dir: Path) -> Iterator[Callable[..., Running]]:
 
 
 def engine_of(data_dir: Path) -> Endpoints:
-    found = running_engine(data_dir)
-    assert found
+    """The engine that runs; while one takes over from another, for a moment none says so."""
+    ends_at = time.monotonic() + PATIENCE
+    while (found := running_engine(data_dir)) is None:
+        assert time.monotonic() < ends_at, "no engine runs"
+        time.sleep(0.05)
     return found
 
 
