@@ -13,6 +13,7 @@ from mnemolog.domain.extraction.candidate import Action
 from mnemolog.domain.extraction.clauses import LONGEST, sentences_of
 from mnemolog.domain.extraction.extractor import extract
 from mnemolog.domain.extraction.rule import DOSE_CHANGED, DRUG
+from mnemolog.domain.extraction.vocabulary import NOTHING_BUT
 from mnemolog.domain.hydration import stems
 from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.predicates import DOSE, MEDICATION
@@ -103,9 +104,7 @@ def _names_another(sentence: str, predicate: str, value: str) -> bool:
     return found is not None and stems(found["to"] or found["on"]).isdisjoint(stems(value))
 
 
-_NOTHING_ELSE = lazy_compile(
-    r"\bnot allergic to anything(?: else)? (?:but|except(?: for)?|other than|apart from)\b", re.IGNORECASE
-)
+_NOTHING_ELSE = lazy_compile(NOTHING_BUT, re.IGNORECASE)
 _CLIPPED = (4, 5, 6)
 """The letters of a medication's name that are said instead of it."""
 _NUMBER = lazy_compile(r"\d+(?:[.,]\d+)?")

@@ -14,7 +14,8 @@ _PARENT = lazy_compile(
 # What stands before the word for one's own parent: the beginning of a sentence, a verb that asks, or a preposition.
 _ASKS = "did do does is was has had are were will would can could should"
 _LEADS_UP = "tell told visit call what's where's who's how's when's about and by for from like of or than to with"
-_BEFORE_PARENT = {"", *_ASKS.split(), *_LEADS_UP.split()}
+_ASKING = frozenset(_ASKS.split())
+_BEFORE_PARENT = {"", *_ASKING, *_LEADS_UP.split()}
 # Words of other languages: "Mam kota?"
 _ALSO_FOREIGN = frozenset({"gran", "mam", "nan", "nana"})
 _VERBS = {"does": "do", "has": "have", "is": "am", "was": "was", "did": "did"}
@@ -32,7 +33,7 @@ def of_own_parents(question: str) -> str:
 
     def owned(found: re.Match[str]) -> str:
         before, parent = found["before"] or "", found["parent"].lower()
-        leads_up = _ASKS.split() if parent in _ALSO_FOREIGN else _BEFORE_PARENT
+        leads_up = _ASKING if parent in _ALSO_FOREIGN else _BEFORE_PARENT
         if before.lower().replace("\u2019", "'") not in leads_up:
             return found[0]
         return f"{before} my {parent}".lstrip()

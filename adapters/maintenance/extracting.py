@@ -114,9 +114,8 @@ async def _read_later(
     "I sold the Skoda" ends nothing until it is known that somebody drives one. Returns how many events that took. Not
     beyond a window, so that an import from the newest to the oldest reads each message again a few times at most.
     """
-    agent_id, earliest = str(payload["agent_id"]), max(0, seq - WINDOW)
     async with engine.projections.live.connect() as connection:
-        threads = await said_after(connection, stream, agent_id, said_at, (earliest, seq))
+        threads = await said_after(connection, stream, str(payload["agent_id"]), said_at, (seq - WINDOW, seq))
     written = 0
     for thread_id, first in threads.items():
         place = {**payload, "thread_id": thread_id}

@@ -9,7 +9,7 @@ from mnemolog.domain.extraction.corrections import contrasted, correction
 from mnemolog.domain.extraction.denials import denials
 from mnemolog.domain.extraction.figures import COST
 from mnemolog.domain.extraction.times import LASTING, MONTH, POINT, is_time
-from mnemolog.domain.extraction.vocabulary import AGES, DIETS, ONE_OF, PARENTS, PETS, ROLE_WORDS, SOME_OF
+from mnemolog.domain.extraction.vocabulary import AGES, DIETS, NOTHING_BUT, ONE_OF, PARENTS, PETS, ROLE_WORDS, SOME_OF
 from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import NOT_A_TITLE
 
@@ -324,9 +324,7 @@ _ABOUT_ME = lazy_compile(
     r"(?:(?:(?:that )?you|to) (?:should |need to |ought to |must )?know )?about (?:me|myself|us): ",
     re.IGNORECASE,
 )
-_NOTHING_BUT = lazy_compile(
-    r"\bnot allergic to anything(?: else)? (?:but|except(?: for)?|other than|apart from)\b", re.IGNORECASE
-)
+_NOTHING_BUT = lazy_compile(NOTHING_BUT, re.IGNORECASE)
 # "Our kids are Eve, she's 11, and Sam, who's seven"
 _KIDS = lazy_compile(
     r"^(?:(?:my|our) )?(?:two |three |four )?(?:kids|children|sons|daughters|boys|girls) are (?-i:[A-Z])", re.IGNORECASE

@@ -88,6 +88,8 @@ MODELS_IN_SMALL = (
     "|fabia|sandero|picanto|sportage|hilux|berlingo|kangoo|miata"
 )
 """Models that are no other words, so that they may be written in small letters."""
+NOTHING_BUT = r"\bnot allergic to anything(?: else)? (?:but|except(?: for)?|other than|apart from)\b"
+"""What says with "not" to what somebody is allergic."""
 BANKS = "Nationwide|Monzo|Starling|Revolut|Barclays|HSBC|NatWest|Natwest|Lloyds|TSB|First Direct|Chase|Wells Fargo|Citibank|Capital One|N26"
 """Banks whose names are no places."""
 RELATIONS = {
