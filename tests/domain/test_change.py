@@ -34,6 +34,7 @@ def told(text: str) -> list[str]:
         ("dyed my hair back to brown for my nan", ["hair"]),
         ("The Leith place fell through", ["!-leith"]),
         ("The whole thing fell through", ["!-thing"]),
+        ("The party was moved to Marseille", ["part"]),
         ("It was put back to 3 May", []),
         ("I buy a loaf now and then", []),
         ("The rota is four on, four off", []),
@@ -138,6 +139,7 @@ def test_what_becomes_another_day_or_goes_to_somebody_else_changed(text: str, th
         ("I meant to call you on Friday", False),
         ("No, the film is on Friday? Then I will come. " * 9, False),
         ("The interview is the 24th", False),
+        ("They have a place at the school, not decided", False),
     ],
 )
 def test_a_message_may_correct_the_one_before(text: str, *, corrects: bool) -> None:
