@@ -192,6 +192,11 @@ def names_other(predicate: str) -> Make:
     return make
 
 
+def names_partner(said: Said) -> Sequence[Candidate]:
+    """A new partner, and nobody whom one only meets."""
+    return () if said.on_an_occasion else names_other("partner_of")(said)
+
+
 def parents(said: Said) -> Sequence[Candidate]:
     """The author's children."""
     listed = said.match.groupdict().get("children") or said.match["other"]

@@ -170,7 +170,8 @@ def they_started_at(said: Said) -> Sequence[Candidate]:
 
 def they_attend(said: Said) -> Sequence[Candidate]:
     """The school of somebody: one that is called so, or where they are in a form or a grade."""
-    formed = re.search(r"\b(?:year|form|grade|class|primary|reception|kindergarten|standard)\b", said.match[0], re.I)
+    before = said.match.string[: said.match.start("name")]
+    formed = re.search(r"\b(?:year|form|grade|class|primary|reception|kindergarten|standard)\b", before, re.I)
     if not (_SCHOOL.search(said.name) or formed) or _NO_PUPIL.search(said.match.string):
         return ()
     if _GROWN_UP.match(said.match["role"] or "") and not formed and " at " in said.match[0]:
@@ -357,7 +358,9 @@ def they_parted(said: Said) -> Sequence[Candidate]:
 
 
 def they_are_seeing(said: Said) -> Sequence[Candidate]:
-    """A new partner of somebody, whoever was it before."""
+    """A new partner of somebody, whoever was it before, and nobody whom they only meet."""
+    if said.on_an_occasion:
+        return ()
     who = Who.of(said)
     partner = {"object": said.named("other"), "category": PERSON, "literal": False, "changes": True}
     return (*who.tie, who.told(predicate="partner_of", since=said.clause.since, **partner))

@@ -71,6 +71,14 @@ class Said:
         return _FOR_A_TIME.search(text) is not None or (self.clause.brief and re.search("mov", text, re.I) is not None)
 
     @property
+    def on_an_occasion(self) -> bool:
+        """Whether it is on some day or for something: who goes out with somebody for a curry is not their partner."""
+        text, clause = self.match.string, self.clause
+        lasting = _LASTING.search(text) is not None or clause.onward
+        dated = clause.since is not None or clause.span != ""
+        return not lasting and (dated or _OCCASION.search(text) is not None)
+
+    @property
     def changes(self) -> bool:
         """Whether the clause says that this is new."""
         return _NEW.search(self.match.string) is not None
@@ -140,6 +148,8 @@ _FOR_A_TIME = lazy_compile(
     r"|\bfor (?:an?|the|some|more|his|her|their|my|our) (?:\w+ )?(?:scans?|operation|op|surgery|tests?|x-?rays?|treatment|assessment|check-?up)\b|\bfor (?:an? |some )?(?:respite|rehab)\b",
     re.IGNORECASE,
 )
+_LASTING = lazy_compile(r"\b(?:started|begun|began|been|now|dating)\b", re.IGNORECASE)
+_OCCASION = lazy_compile(r"\b(?:about|after|for|(?:and|&) the|at the)\b", re.IGNORECASE)
 _CLOCK = lazy_compile(
     r"\b(?:at|around|about|by|before|after|past) (?:(?:half past|quarter (?:past|to)) )?"
     r"(?:noon|midnight|lunch(?:time)?|\d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\b| o'clock|(?=$|[,.!]| (?:today|tonight|sharp)\b))"
@@ -154,7 +164,7 @@ _NOT_A_NAME = (
 )
 # One moves to, joins and leaves these without a home or a job.
 _NO_PLACE = (
-    r"Plan|Team|Chapter|Part|Section|Level|Phase|Step|Page|Room|Ward (?:\d+|[A-Z])|(?:Bay|Bed|Unit) \d+|ICU|ITU|HDU|A&E|Nights|Days|Earlies|Lates|Settings|Accounting|Marketing|Sales|Engineering|Finance|HR|IT"
+    r"Plan|Team|Year|Juniors|Seniors|Reception|Chapter|Part|Section|Level|Phase|Step|Page|Room|Ward (?:\d+|[A-Z])|(?:Bay|Bed|Unit) \d+|ICU|ITU|HDU|A&E|Nights|Days|Earlies|Lates|Settings|Accounting|Marketing|Sales|Engineering|Finance|HR|IT"
     "|Support|Linux|Windows|Mac|MacOS|macOS|iOS|Android|Ubuntu|Kubernetes|Docker|AWS|GCP|Azure|Python|Java|JavaScript"
     "|TypeScript|Rust|Postgres|PostgreSQL|MySQL|MongoDB|Redis|Kafka|React|Vue|Django|Chrome|Firefox|Safari|Slack|Discord"
     "|Teams|Zoom|WhatsApp|Telegram|Signal|Twitter|X|Facebook|Instagram|TikTok|Reddit|LinkedIn|Mastodon|Bluesky|Snapchat"

@@ -173,3 +173,31 @@ def test_what_only_sounds_like_a_home_a_job_or_a_medication(text: str, expected:
 )
 def test_what_is_said_in_jest_or_of_one_place_is_no_fact(text: str, expected: list[str]) -> None:
     assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I'm seeing a guy called Pete about some oak on Friday", []),
+        ("I'm seeing a woman called Dana at the weekend", []),
+        ("I'm going out with Pete tomorrow", []),
+        ("I'm going out with Pete for a curry", []),
+        ("I'm going out with Pete and the lads", []),
+        ("My brother is seeing Anna on Friday", []),
+        ("My brother is seeing Anna", ["my brother partner_of Anna"]),
+        ("I've been going out with Dana since March", ["partner_of Dana 2026-03-01.."]),
+        ("I started dating a girl called Dana on Friday", ["partner_of Dana 2026-05-08.."]),
+    ],
+)
+def test_whom_one_meets_is_no_partner(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+def test_who_is_getting_married_is_not_married_yet() -> None:
+    assert found("Eve's getting married to Tom") == []
+    assert found("Eve got married to Tom") == ["known Eve married_to Tom"]
+
+
+@pytest.mark.parametrize("text", ["Eve's moving up to Year 3 in September", "Eve moved to Year 3"])
+def test_a_form_at_school_is_no_home_and_no_school(text: str) -> None:
+    assert found(text) == []
