@@ -26,6 +26,7 @@ from mnemolog.domain.message import Message
 from mnemolog.domain.minds.mind import Mind
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.predicates import Predicate
+from mnemolog.domain.text import name_key
 from mnemolog.domain.turn import Role
 from mnemolog.events.conversation import TurnRecorded, thread_tag, turn_tag
 from mnemolog.events.envelope import Recorded, StreamId
@@ -218,7 +219,8 @@ async def _record(
         "actor": ACTOR,
     }
     proposed = [one for one in candidates if one.action is Action.PROPOSE and not turn.speaker]
-    stated = [one for one in candidates if one.action is not Action.PROPOSE]
+    namesake = "" if turn.speaker else name_key(stream.owner)
+    stated = [one for one in candidates if one.action is not Action.PROPOSE and not _is_about(one, namesake)]
     written, left = 0, MOST_WRITES
     for one in proposed[:MOST_WRITES]:
         if recorded := await propose(engine, stream, who, turn.turn_id, one):
@@ -237,6 +239,12 @@ async def _record(
     )
     receipt = await engine.writes.extract(command)
     return written + (0 if receipt.already else len(receipt.event_ids))
+
+
+def _is_about(one: Candidate, namesake: str) -> bool:
+    """Whether it tells of somebody with the name by which its author is known."""
+    names = [one.subject, *([one.object] if one.object and not one.literal else [])]
+    return namesake in map(name_key, names)
 
 
 async def propose(

@@ -800,6 +800,14 @@ async def test_the_same_messages_again_change_nothing(ana: Teller) -> None:
     assert await ana.engine.log.head(ana.stream) == head
 
 
+async def test_who_is_called_like_the_user_is_somebody_else(engine: Engine) -> None:
+    rob = Teller(engine, "rob")
+    await hears(
+        rob, "I live in Porto. My brother Rob lives in Leeds.", "Rob moved to York.", "My mate Rob's allergic to nuts."
+    )
+    assert await rob.told() == {"rob lives_in Porto"}
+
+
 @pytest.mark.parametrize("thread_id", ["main", "before"])
 async def test_what_was_said_later_is_true_of_what_is_imported_afterwards(ana: Teller, thread_id: str) -> None:
     await hears(ana, "We sold the Skoda.", "Tom moved to Cork.", "I love jazz.")
