@@ -255,14 +255,12 @@ _TIE_OF_OTHERS = lazy_compile(
     r"(?:(?:'s| is| has| got| gets)(?: (?:just|now|finally|getting|been|got))* (?:married|engaged|dating|seeing|divorc\w+)| (?:split|broke) up)\b"
     r"(?!.*\b(?:me|us|I)\b)"
 )
-_NOT_RENT = lazy_compile(
-    r"^(?!.*\b(?:rent|landl)).*\b(?:raise|salary|wages?|earn\w*|paid|i'm on|(?:start|job|offer)\w*|mortgage|insurance|council tax|gym|subscription|sav(?:e|es|ing|ings)"
-    r"|put(?:ting)? (?:away|aside|by)|spend\w*|childcare|nursery|kindergarten|lessons?|membership|donat\w+|loan|pension|phone|broadband)\b",
+# What says that a figure is a rent; "900 a month" may be for anything, unless a sentence says nothing but that of it.
+_OF_A_HOME = lazy_compile(
+    rf"\b(?:rent\w*|landl\w+|{_DWELLING}|leases?|signed|tenan\w+|deposit|pcm|rooms?|share|between us)\b"
+    r"|\b(?:pay|paying|charges|wants|(?:give|giving) (?:him|her|them))(?: (?:about|around|only|just))? [£$€]?\d"
+    r"|^\W*(?:(?:so|and|but|now|still|only)\W+)*(?:(?:it|that|mine|ours)\b|[£$€]?\d)",
     re.IGNORECASE,
-)
-# "The Willows is £900 a week" may be anything, such as a care home.
-_COSTS_OF_ITS_OWN = lazy_compile(
-    rf"(?i:\W*the )?(?!(?:It|That|This|There|Mine|Ours|Rent|Now|Still|{DAY}|{MONTH})\b)[A-Z][\w-]+(?: [A-Z][\w-]+)*(?:'s| is| costs)\b(?!.*\b(?i:rent\w*|landl\w+|{_DWELLING})\b)"
 )
 _ALLERGIC = lazy_compile(r"\ballerg", re.IGNORECASE)
 _IN_JEST = form(r"\ballergic to (?:(?:my|the|all) )?{NO_FOOD}\b")
@@ -352,7 +350,7 @@ SLOTS = (
         "rent",
         figure=True,
         by_others=True,
-        also=lambda sentence: _NOT_RENT.search(sentence) is None and _COSTS_OF_ITS_OWN.match(sentence) is None,
+        also=lambda sentence: _OF_A_HOME.search(sentence) is not None,
     ),
     _slot(
         "car",
