@@ -205,16 +205,22 @@ async def seeds_of(
     return list(({one["entity_id"]: Seed(one["entity_id"], one["name"]) for one in shown} | named).values())
 
 
-def described(text: str, found: Hydration) -> frozenset[UUID]:
-    """The seeds that a question describes by a fact about them and another seed: `my sister Marta`."""
+def described(text: str, found: Hydration) -> Sequence[Collection[UUID]]:
+    """The seeds that a question describes by a fact about them and another seed, such as `my sister Marta`.
+
+    For each predicate, as it may describe several: `my sister Marta and my boss Marta`.
+    """
     asked = hydration.question_stems(text, [one.said for one in found.seeds if one.said])
     ids = {one.entity_id for one in found.seeds}
-    ties = (row for row in found.near if ids.issuperset((row["subject_id"], row["object_id"])))
-    told = (row for row in ties if not asked.isdisjoint(_predicate_stems(row["predicate"])))
-    return frozenset(row[end] for row in told for end in ("subject_id", "object_id"))
+    told: dict[str, set[UUID]] = {}
+    for row in found.near:
+        ends = {row["subject_id"], row["object_id"]}
+        if ends <= ids and not asked.isdisjoint(_predicate_stems(row["predicate"])):
+            told.setdefault(row["predicate"], set()).update(ends)
+    return list(told.values())
 
 
-def namesakes(seeds: Sequence[Seed], told: Collection[UUID], active: Collection[UUID]) -> frozenset[UUID]:
+def namesakes(seeds: Sequence[Seed], told: Sequence[Collection[UUID]], active: Collection[UUID]) -> frozenset[UUID]:
     """The seeds that are not meant, because another one with the same name is (A §10.2). `told`: those described."""
     by_name: dict[str, dict[UUID, datetime | None]] = {}
     for one in seeds:
@@ -222,8 +228,9 @@ def namesakes(seeds: Sequence[Seed], told: Collection[UUID], active: Collection[
             by_name.setdefault(one.said, {})[one.entity_id] = one.last_seen
     others = frozenset[UUID]()
     for ones in by_name.values():
-        left = {id_: at for id_, at in ones.items() if id_ in told} or ones
-        others |= ones.keys() - set(preferred(left, active))
+        described_ = ({id_: at for id_, at in ones.items() if id_ in ids} for ids in told)
+        left = list(filter(None, described_)) or [ones]
+        others |= ones.keys() - {id_ for each in left for id_ in preferred(each, active)}
     return others
 
 

@@ -487,6 +487,9 @@ async def test_of_two_with_one_name_the_described_the_active_or_the_last_seen_on
     drinks, _ = await shown("What does my boss Marta drink?")
     assert "Marta drinks tea" in drinks
     assert "Marta drinks wine" not in drinks
+    await ana.tells("me", "sister", str(family))
+    drinks, _ = await shown("What do my boss Marta and my sister Marta drink?")
+    assert {"Marta drinks tea", "Marta drinks wine"} <= set(drinks)
     for one in (family, work):
         await ana.tells("me", "neighbour", str(one))
     drinks, _ = await shown("What does my neighbour Marta drink?")
