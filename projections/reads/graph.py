@@ -19,7 +19,7 @@ from mnemolog.events.envelope import Position, Receipt, StreamId
 from mnemolog.projections.graph import facts, reader, variants
 from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.paging import Slice, slice_of
-from mnemolog.projections.reads.moment import NOW, Moment, seq_of
+from mnemolog.projections.reads.moment import NOW, Moment
 from mnemolog.projections.reads.reading import GRAPH, Reading
 
 _logger = logging.getLogger("mnemolog.graph_reads")
@@ -109,18 +109,18 @@ class GraphReads(Reading):
 
         `predicate`: only those with this one.
 
-        `moment.as_of` sets both times at once. No replay is needed: the rows contain what was known when, as soon as
-        they include everything recorded by then.
+        Except for `moment.as_of`, no replay is needed: the rows contain when what was known, as soon as they include
+        everything recorded by then.
         """
         point = await self._point(viewer, when, moment)
-        live = replace(moment, as_of=None, after=await self._recorded_by(viewer, point.known_at, moment.after))
+        shown = replace(moment, after=await self._recorded_by(viewer, point.known_at, moment.after))
 
         async def ask(connection: AsyncConnection, viewer: Viewer) -> Sequence[Row]:
             ids = None if about is None else await _ids(connection, viewer, about)
             only = None if predicate is None else [predicate]
             return await facts.facts(connection, viewer, point, self._predicates, ids, predicate=only)
 
-        return await self._read(viewer, live, (GRAPH,), ask)
+        return await self._read(viewer, shown, (GRAPH,), ask)
 
     async def variants(self, viewer: Viewer, entity_id: UUID, moment: Moment = NOW) -> Sequence[Row]:
         """Entities whose names may be other spellings of this one's, last seen first (D13)."""
@@ -147,8 +147,7 @@ class GraphReads(Reading):
         if moment.as_of is not None:
             if when.known_at is not None or when.valid_at not in (None, "any"):
                 raise InvalidInput("sets both times", field="as_of", fix="give `as_of`, or `valid_at` and `known_at`")
-            seq = await seq_of(self._log, StreamId.of_user(viewer.user_id, viewer.tenant), moment.as_of)
-            return Point(await self._instant(viewer, moment.as_of), seq, always=when.valid_at == "any")
+            return Point(await self._instant(viewer, moment.as_of), always=when.valid_at == "any")
         for name, at in (("valid_at", when.valid_at), ("known_at", when.known_at)):
             if isinstance(at, int):
                 await self._require_past(viewer, at, name)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from mnemolog.adapters.engine.engine import now
 from mnemolog.commands.entities import AddAlias, ForgetEntity, MergeEntities, RestoreEntity, UpdateEntity
-from mnemolog.commands.fact_changes import EndFact, ForgetFact, RestoreFact, RetireFact
+from mnemolog.commands.fact_changes import ConfirmFact, EndFact, ForgetFact, RestoreFact, RetireFact
 from mnemolog.events.envelope import Receipt
 from mnemolog.events.fields import validated
 from mnemolog.projections.reads.graph import Known, When
@@ -37,6 +37,9 @@ class Teller(Person):
 
     async def retires(self, relation_id: UUID, told_at: datetime | None = None) -> Receipt:
         return await self._changes(RetireFact, relation_id=relation_id, told_at=told_at, at=now())
+
+    async def confirms(self, relation_id: UUID) -> Receipt:
+        return await self._changes(ConfirmFact, relation_id=relation_id, actor="user")
 
     async def hides(self, relation_id: UUID, reason: str = "") -> Receipt:
         return await self._changes(ForgetFact, relation_id=relation_id, reason=reason, at=now())

@@ -264,6 +264,37 @@ async def test_as_of_says_both_times_at_once(engine: Engine, user: str) -> None:
     assert refused.value.field == "as_of"
 
 
+@pytest.mark.spec("X02", "X13", "X21")
+async def test_facts_read_as_of_each_seq_are_what_they_were_then(engine: Engine, user: str) -> None:
+    """Their names, origins, metadata and order too, and when they were known to be wrong, which was not known then."""
+    ana = Teller(engine, user)
+    live: dict[int, Sequence[Sequence[Row]]] = {}
+
+    async def noted() -> None:
+        seq = await engine.log.head(ana.stream)
+        live[seq] = await ana.facts(), await ana.facts(valid_at="any"), await ana.facts("Alice")
+
+    marta, other = await ana.knows_of("Marta Ruiz"), await ana.knows_of("Martha R.")
+    await ana.tells("Martha R.", "works_at", "Acme", since=day(1))
+    await noted()
+    chess = await ana.tells("Alice", "likes", "chess", literal=True, since=day(1), origin="tool")
+    await noted()
+    await ana.confirms(chess)
+    await ana.tells("Alice", "lives_in", "Berlin", since=day(1))
+    await noted()
+    await ana.joins(marta, other)
+    await ana.tells("Alice", "lives_in", "Lisbon", since=day(2))
+    await noted()
+    await ana.hides(chess)
+    await noted()
+    await ana.tells("Alice", "lives_in", "Berlin", since=day(1), metadata={"heard": "at lunch"})
+
+    for seq, shown in live.items():
+        then = Moment(as_of=seq)
+        again = await ana.facts(moment=then), await ana.facts(valid_at="any", moment=then)
+        assert (*again, await ana.facts("Alice", moment=then)) == shown, f"at seq {seq}"
+
+
 @pytest.mark.spec("A09", "A01")
 async def test_an_agent_that_tells_of_the_user_first_means_the_same_entity_as_all_others(
     engine: Engine, user: str
