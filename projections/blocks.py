@@ -56,7 +56,7 @@ async def opening(
     another agent is its reflections and the memories that were activated last.
     """
     fields = await profile.fields(connection, viewer) if viewer.may_read(PROFILE) else []
-    pinned = _inside(await memories.foundation(connection, viewer), request)
+    pinned = await memories.foundation(connection, viewer, trusted_only=request.trusted_only)
     todos = await profile.own_todos(connection, viewer, TodoStatus.OPEN)
     header, _ = await changes.header(connection, viewer, request.thread_id, request.since_rev)
     shown = Contents(

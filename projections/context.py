@@ -159,7 +159,7 @@ async def gather(
         critical(connection, viewer, predicates, point),
         _spoken_of(asked, request, referred),
         ranked(asked, answering(viewer, request), MOST_KNOWN),
-        memories.foundation(connection, viewer),
+        memories.foundation(connection, viewer, trusted_only=request.trusted_only),
         of_conversation(connection, viewer, request.thread_id),
         collect(asked, policy),
         _open(asked, request),

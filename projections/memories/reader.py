@@ -28,7 +28,7 @@ from sqlalchemy.sql.selectable import LateralFromClause
 from mnemolog.domain.contradiction import CONTRADICTS
 from mnemolog.domain.importance import to_five, to_level
 from mnemolog.domain.memory import VISIBLE, Kind, erased_memory, no_such_memory
-from mnemolog.domain.origin import EXTERNAL, Origin
+from mnemolog.domain.origin import EXTERNAL, TRUSTED, Origin
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.asking import fetch_asked, fetch_joined, given, together
 from mnemolog.projections.memories.filters import Candidates, active, conditions, unasked, visible_to
@@ -85,9 +85,9 @@ async def newest(
     return sliced(await _read(connection, viewer, await fetch(connection, memories, statement)), NEWEST, limit)
 
 
-async def foundation(connection: AsyncConnection, viewer: Viewer, limit: int = FOUNDATION) -> Sequence[Row]:
+async def foundation(connection: AsyncConnection, viewer: Viewer, *, trusted_only: bool) -> Sequence[Row]:
     """The pinned memories, which are always included, most certain first (D §pinned)."""
-    return await _read(connection, viewer, await fetch_asked(connection, memories, viewer, _pinned, limit))
+    return await _read(connection, viewer, await fetch_asked(connection, memories, viewer, _pinned, trusted_only))
 
 
 async def linked(connection: AsyncConnection, viewer: Viewer, memory_id: UUID) -> Sequence[Row]:
@@ -282,11 +282,12 @@ def _identified(viewer: Viewer) -> Select[Any]:
     )
 
 
-def _pinned(viewer: Viewer, limit: int) -> Select[Any]:
+def _pinned(viewer: Viewer, trusted_only: bool) -> Select[Any]:
     column = memories.c
-    found = select(*stored(memories)).where(*visible_to(viewer), active(), unasked(), column.pinned)
+    inside = [column.origin.in_(sorted(TRUSTED))] if trusted_only else []
+    found = select(*stored(memories)).where(*visible_to(viewer), active(), unasked(), column.pinned, *inside)
     in_order = (column.importance.desc(), column.confidence.desc(), column.created_at.desc(), column.memory_id)
-    return found.order_by(*in_order).limit(limit)
+    return found.order_by(*in_order).limit(FOUNDATION)
 
 
 def _findable(viewer: Viewer) -> Select[Any]:

@@ -76,6 +76,21 @@ async def test_at_most_twenty_pinned_memories_come_first_and_each_memory_once(en
     assert len(found.bullets) == len(set(found.bullets)) == 22
 
 
+@pytest.mark.spec("X21")
+async def test_a_trusted_context_leaves_out_what_came_from_outside_also_if_the_user_pinned_it(
+    engine: Engine, user: str
+) -> None:
+    ana = Person(engine, user)
+    page = await ana.creates("the museum is closed on Mondays", origin="document")
+    await ana.updates(page, pinned=True, actor="user")
+    await ana.creates("green tea in the morning", pinned=True)
+
+    assert len((await context(ana)).foundation) == 2
+    trusted = await context(ana, trusted_only=True)
+    assert [row["text"] for row in trusted.foundation] == ["green tea in the morning"]
+    assert "museum" not in trusted.text
+
+
 @pytest.mark.spec("B05")
 async def test_an_agent_sees_nothing_outside_its_allowlist_pinned_or_not(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
