@@ -8,7 +8,7 @@ from mnemolog.domain.gate import Signal
 from mnemolog.domain.principal import Role
 from mnemolog.events.event import Event
 from mnemolog.events.fields import Id
-from mnemolog.events.serving import SERVED, ContextServed, Purpose, ServedItem
+from mnemolog.events.serving import SERVED, ContextServed, Purpose, ServedItem, served_tag
 
 
 class RecordServed(Command):
@@ -25,15 +25,22 @@ class RecordServed(Command):
     answer_id: Id | None = None
 
 
-def decide(state: None, command: RecordServed) -> Sequence[Event]:
+def decide(state: Event | None, command: RecordServed) -> Sequence[Event]:
+    """Nothing if the same was recorded for the same answer, as for a request that is repeated."""
     given = command.model_dump(include=set(RecordServed.__annotations__) - {"needs"})
-    return [ContextServed(**given, agent_id=command.agent_id, thread_id=command.thread_id)]
+    served = ContextServed(**given, agent_id=command.agent_id, thread_id=command.thread_id)
+    return [] if served == state else [served]
 
 
-SERVING: Decider[RecordServed, None] = Decider(
+def _answer(command: RecordServed) -> frozenset[str]:
+    return frozenset({served_tag(command.answer_id)} if command.answer_id else ())
+
+
+SERVING: Decider[RecordServed, Event | None] = Decider(
     initial=None,
-    subject=lambda command: SERVED,
-    tags=lambda state, command: frozenset(),  # It depends on nothing, so it never conflicts.
-    evolve=lambda state, event: None,
+    subject=lambda command: served_tag(command.answer_id) if command.answer_id else SERVED,
+    tags=lambda state, command: _answer(command),  # Without an answer it depends on nothing, and never conflicts.
+    evolve=lambda state, event: event.payload,
     decide=decide,
+    fresh=_answer,
 )

@@ -72,6 +72,25 @@ async def test_without_a_model_the_prompt_is_returned_and_no_answer(engine: Engi
     await assert_live_equals_replayed(engine, ana.stream)
 
 
+@pytest.mark.spec("X14", "X18")
+async def test_a_repeated_request_records_once_what_the_prompt_shows(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user, agent="coach")
+    await ana.tells("me", "lives_in", "Leipzig")
+
+    done = await says(ana, "Do you remember where I live?", idempotency_key="once")
+    again = await says(ana, "Do you remember where I live?", idempotency_key="once")
+
+    assert (again.served_id, again.token) == (done.served_id, done.token)
+    assert Position.of_token(done.token) == Position(ana.stream, await engine.log.head(ana.stream))
+    await ana.tells("me", "lives_in", "Porto")
+    anew = await says(ana, "Do you remember where I live?", idempotency_key="once")
+    assert anew.served_id != done.served_id
+    assert [one["event_id"] for one in await engine.reads.served(ana.viewer, done.answer_id)] == [
+        anew.served_id,
+        done.served_id,
+    ]
+
+
 async def test_a_message_that_is_too_long_is_answered_by_its_beginning_and_kept_as_a_file(
     engine: Engine, user: str
 ) -> None:
