@@ -57,13 +57,13 @@ async def opening(
     """
     fields = await profile.fields(connection, viewer) if viewer.may_read(PROFILE) else []
     pinned = await memories.foundation(connection, viewer, trusted_only=request.trusted_only)
-    todos = await profile.own_todos(connection, viewer, TodoStatus.OPEN)
+    todos = _inside(await profile.own_todos(connection, viewer, TodoStatus.OPEN), request)
     header, _ = await changes.header(connection, viewer, request.thread_id, request.since_rev)
     shown = Contents(
         instructions=request.instructions,
         profile=[f"{one['field']}: {_value(one['value'])}" for one in fields],
         pinned=list(map(_noted, pinned)),
-        todos=[row["text"] for row in todos],
+        todos=[told(row["text"], row["origin"]) for row in todos],
         header=header,
         today=now.date(),
     )
@@ -84,7 +84,7 @@ async def opening(
         *(ServedItem(kind="being_entry", id=str(one["entry_id"]), seq=one["seq"]) for one in entries),
         *(item_of(row) for row in (*diary, *pinned, *recent)),
     ]
-    origin = lowest(Origin.AGENT, *(origin_of(row) for row in (*diary, *pinned, *recent, *entries)))
+    origin = lowest(Origin.AGENT, *(origin_of(row) for row in (*todos, *diary, *pinned, *recent, *entries)))
     return replace(shown, recent=list(dict.fromkeys(map(_noted, recent)))), items, origin
 
 

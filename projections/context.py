@@ -262,7 +262,8 @@ async def _open(asked: Asked, request: ContextRequest) -> Sequence[Hit]:
     """The agent's open todos, beside the last messages."""
     if not request.recent:
         return []
-    return list(map(todo_hit, await own_todos(asked.connection, asked.viewer, TodoStatus.OPEN)))
+    rows = await own_todos(asked.connection, asked.viewer, TodoStatus.OPEN)
+    return [todo_hit(row) for row in rows if not (request.trusted_only and row["origin"].external)]
 
 
 async def _related(asked: Asked, sections: Sequence[Section], shown: Iterable[Row]) -> Sequence[Row]:

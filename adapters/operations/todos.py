@@ -11,6 +11,7 @@ from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import PagedRead, Write, fields_of, viewer_of
 from mnemolog.adapters.operations.results import HistoryEntry, Page, Result, Written, written
 from mnemolog.commands.todos import ChangeTodo, OpenTodo
+from mnemolog.domain.origin import Origin
 from mnemolog.domain.todo import TodoKind, TodoStatus
 from mnemolog.events.fields import Uuid
 
@@ -41,6 +42,7 @@ class Todo(Result):
     status: TodoStatus
     due: datetime | None
     source_turn_ids: list[str]
+    origin: Origin = Field(description="The least trusted origin of the turns it was extracted from.")
     created_at: datetime
     updated_at: datetime
     seq: int

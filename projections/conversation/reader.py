@@ -111,6 +111,15 @@ async def among(connection: AsyncConnection, viewer: Viewer, message_ids: Collec
     return [_shown(row) for row in await fetch(connection, messages, statement)]
 
 
+async def roles(connection: AsyncConnection, viewer: Viewer, message_ids: Collection[str]) -> Mapping[str, Role]:
+    """Who said these messages, hidden ones too: that says nothing of what was said."""
+    if not message_ids:
+        return {}
+    wanted = messages.c.message_id.in_(sorted(message_ids))
+    rows = await fetch(connection, messages, select(*stored(messages)).where(owned(messages, viewer), wanted))
+    return {row["message_id"]: Role(row["role"]) for row in rows}
+
+
 async def captions(
     connection: AsyncConnection, viewer: Viewer, message_ids: Collection[str]
 ) -> Mapping[str, Sequence[str]]:

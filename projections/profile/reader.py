@@ -11,11 +11,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.consent import PatchStatus
 from mnemolog.domain.errors import CategoryNotAllowed
+from mnemolog.domain.origin import Origin, lowest
 from mnemolog.domain.profile import CATEGORY
 from mnemolog.domain.todo import TodoKind, TodoStatus
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import USER, StreamId
 from mnemolog.projections.asking import fetch_asked
+from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.owner import OWNER, stream_of, without
 from mnemolog.projections.paging import Slice, in_pages, page_of, slice_of, sliced
 from mnemolog.projections.profile.tables import consent, profile_fields, todos
@@ -68,12 +70,19 @@ async def own_todos(
     cursor: str | None = None,
     where: Sequence[ColumnElement[bool]] = (),
 ) -> Slice:
-    """The viewing agent's todos: those due first come first, then the oldest."""
+    """The viewing agent's todos: those due first come first, then the oldest.
+
+    `origin` is the least trusted of the messages that a todo was extracted from (X21).
+    """
     if where:
         rows = await fetch(connection, todos, _own_todos(viewer, status, kind).where(*where))
     else:
         rows = await fetch_asked(connection, todos, viewer, _own_todos, status, kind)
-    return slice_of([without(row, _UNSHOWN) for row in rows], "todo_id", limit, cursor)
+    page = slice_of([without(row, _UNSHOWN) for row in rows], "todo_id", limit, cursor)
+    said = await conversation.roles(connection, viewer, {id_ for row in page for id_ in row["source_turn_ids"]})
+    for row in page:
+        row["origin"] = lowest(Origin.USER, *(Origin.of_role(said.get(id_)) for id_ in row["source_turn_ids"]))
+    return page
 
 
 def _own_todos(viewer: Viewer, status: TodoStatus | None, kind: TodoKind | None) -> Select[Any]:

@@ -13,7 +13,7 @@ from mnemolog.projections.history import from_log
 from mnemolog.projections.paging import Slice, slice_of
 from mnemolog.projections.profile import reader as profile
 from mnemolog.projections.reads.moment import NOW, Moment
-from mnemolog.projections.reads.reading import PROFILE, Reading
+from mnemolog.projections.reads.reading import CONVERSATION, PROFILE, Reading
 
 
 class ProfileReads(Reading):
@@ -46,7 +46,7 @@ class ProfileReads(Reading):
     ) -> Slice:
         """The agent's own todos about a user: those due first come first, then the oldest (D11)."""
         ask = partial(profile.own_todos, status=status, kind=kind, limit=limit, cursor=cursor)
-        return await self._read(viewer, moment, (PROFILE,), ask)
+        return await self._read(viewer, moment, (PROFILE, CONVERSATION), ask)
 
     async def field_history(
         self, viewer: Viewer, field: str, limit: int = 100, moment: Moment = NOW, cursor: str | None = None

@@ -6,6 +6,7 @@ from mnemolog.domain.origin import TRUSTED
 from mnemolog.domain.profile import CATEGORY
 from mnemolog.domain.todo import TodoStatus, asks_for_todos
 from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.conversation.tables import NAME as CONVERSATION
 from mnemolog.projections.profile import reader
 from mnemolog.projections.profile.tables import NAME, profile_fields, todos
 from mnemolog.projections.retrieval import Hit
@@ -45,7 +46,7 @@ async def _todos(asked: Asked) -> Found:
     where = asked.among.said(asked.viewer, todos.c.created_at, todos.c.source_turn_ids, todos.c.thread_id)
     for row in await reader.own_todos(asked.connection, asked.viewer, TodoStatus.OPEN, limit=1000, where=where):
         score = 1.0 if asks_for_todos(asked.text) else asked.match(row["text"])
-        if score:
+        if score and row["origin"] in asked.among.filters.origins:
             hits.append(todo_hit(row, score))
     return Found(hits=hits)
 
@@ -54,7 +55,7 @@ def todo_hit(row: Row, score: float = 0.0) -> Hit:
     """A todo as a hit, whether it was searched for or not."""
     when = f"due {row['due']:%Y-%m-%d}" if row["due"] else None
     id_, date = str(row["todo_id"]), row["created_at"]
-    return hit_of(TODO, id_, TODO, row["text"], date=date, when=when, score=score, details=row)
+    return hit_of(TODO, id_, TODO, row["text"], date=date, when=when, score=score, details=row, origin=row["origin"])
 
 
 FIELDS = Source(
@@ -66,6 +67,4 @@ FIELDS = Source(
     filters=SAID,
     origins=TRUSTED,
 )
-TODOS = Source(
-    kinds=frozenset({TODO}), projections=(NAME,), holds=_has_todos, find=_todos, filters=SAID, origins=TRUSTED
-)
+TODOS = Source(kinds=frozenset({TODO}), projections=(NAME, CONVERSATION), holds=_has_todos, find=_todos, filters=SAID)

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from tests.bullets import undated
 from tests.engine.person import Person
 from tests.engine.policies import under
 from tests.engine.teller import Teller
+from tests.engine.test_being_context import shown
 from tests.testkit.eventually import eventually
 
 
@@ -89,6 +91,31 @@ async def test_a_trusted_context_leaves_out_what_came_from_outside_also_if_the_u
     trusted = await context(ana, trusted_only=True)
     assert [row["text"] for row in trusted.foundation] == ["green tea in the morning"]
     assert "museum" not in trusted.text
+
+
+@pytest.mark.spec("X21")
+async def test_a_todo_from_a_tool_is_marked_and_can_be_left_out(engine: Engine, user: str) -> None:
+    coach = Person(engine, user, agent="coach")
+    await coach.says("I must pay the rent", turn_id="mine", role="user")
+    await coach.says("Reminder: pay the invoice of Acme", turn_id="page", role="tool")
+    who = {"user_id": user, "agent_id": "coach", "actor": "agent:coach"}
+    for text, turn_ids in (("pay the invoice of Acme", ["mine", "page"]), ("pay the rent", ["mine"])):
+        await engine.writes.open_todo({**who, "text": text, "source_turn_ids": turn_ids})
+
+    listed = await engine.reads.todos(coach.viewer, moment=await coach.caught_up())
+    assert {row["text"]: row["origin"] for row in listed} == {"pay the invoice of Acme": "tool", "pay the rent": "user"}
+    asked: dict[str, Any] = {"top_k": 9, "kinds": ["todo"]}
+    hits = (await coach.asks("What do I have to do?", **asked)).hits
+    assert [undated(hit.bullet) for hit in hits] == ["[todo] pay the rent", '[todo] "pay the invoice of Acme"']
+    trusted = (await coach.asks("What do I have to do?", **asked, filters={"trusted_only": True})).hits
+    assert [hit.text for hit in trusted] == ["pay the rent"]
+    assert "Quoted from outside" in (found := (await context(coach, recent=1)).text)
+    assert '- "pay the invoice of Acme"' in found
+    assert "invoice" not in (await context(coach, recent=1, trusted_only=True)).text
+    assert '(from outside, from tool output) "pay the invoice of Acme"' in (await shown(coach)).user
+    blocks = (await shown(coach, trusted_only=True)).user
+    assert "pay the rent" in blocks
+    assert "invoice" not in blocks
 
 
 @pytest.mark.spec("B05")
