@@ -139,6 +139,7 @@ async def start_projecting(
 ) -> None:
     """Run this process's share of the projections, until the stack is closed."""
     workers = Workers(projections.groups, projections.deliver, projections.paused, projections.behind)
+    projections.waiting = workers.waiting
     # Directly: what this process appends because the relay would add some milliseconds, and what it relays because
     # there is nothing to unpack.
     delivery.followers.append(partial(_delivered, workers))

@@ -149,6 +149,7 @@ def worker_of(engine: Engine) -> Worker:
         engine.endpoints.postgres_dsn,
         engine.jobs,
         recurring(engine),
+        waiting=engine.projections.waiting,
         at_once=engine.settings.jobs_at_once,
         name=f"{socket.gethostname()} {os.getpid()}",
         now=now,

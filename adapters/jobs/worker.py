@@ -20,6 +20,10 @@ from mnemolog.domain.errors import EngineError
 _logger = logging.getLogger("mnemolog.jobs")
 
 POLL_SECONDS = 1.0
+# No job begins while so many events wait for a projection: readers wait for these, and of a job that begins later, such
+# as a summary, fewer are needed. But that takes so many seconds at most.
+BEHIND = 20
+LONGEST_WAIT_SECONDS = 3.0
 CANCEL_SECONDS = 0.2
 FIRST_DELAY_SECONDS = 1.0
 LONGEST_DELAY_SECONDS = 600.0
@@ -46,7 +50,8 @@ def delay(attempts: int, random: float) -> float:
 class Worker:
     """Runs at most `at_once` jobs of each kind concurrently, so that no kind waits for another.
 
-    `random` returns floats in [0, 1), and numbers for leases. Any number of workers may run on one database.
+    `random` returns floats in [0, 1), and numbers for leases. `waiting` returns how many events wait for a projection.
+    Any number of workers may run on one database.
     """
 
     def __init__(
@@ -59,11 +64,13 @@ class Worker:
         name: str,
         now: Callable[[], datetime],
         random: Callable[[], float],
+        waiting: Callable[[], int] = int,
     ) -> None:
         cleaning = JobKind(name=CLEANING, every=DAY, run=lambda _: queue.delete_finished(now() - KEPT))
         self._dsn, self._queue, self._at_once, self._name = postgres_dsn, queue, at_once, name
         self._kinds: Mapping[str, JobKind] = {kind.name: kind for kind in (*kinds, cleaning)}
-        self._now, self._random = now, random
+        self._now, self._random, self._waiting = now, random, waiting
+        self._fetch_by = 0.0
         self._running: dict[UUID, _Running] = {}
         self._periods: dict[str, int] = {}
         self._looked_at = datetime.max.replace(tzinfo=UTC)
@@ -148,6 +155,10 @@ class Worker:
             await session.requeue(job, now + later, error)
 
     async def _fetch(self, session: WorkerSession) -> None:
+        loop = asyncio.get_running_loop()
+        if self._waiting() > BEHIND and loop.time() < self._fetch_by:
+            return
+        self._fetch_by = loop.time() + LONGEST_WAIT_SECONDS
         taken = Counter(running.job.kind for running in self._running.values())
         places = {kind: free for name, kind in self._kinds.items() if (free := self._at_once - taken[name]) > 0}
         for job in await session.fetch(places, self._now()) if places else ():

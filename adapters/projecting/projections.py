@@ -140,6 +140,8 @@ class Projections:
         self.require_whole_log: Callable[[], Awaitable[None]] = unknown
         # Raises KeyMissing if a text of these streams lost its key without an erasure: it is not rebuilt without it.
         self.require_keys: RequireKeys = all_there
+        # How many events wait for a projection of this process, which may run none.
+        self.waiting: Callable[[], int] = int
         # Told of a projection whose tables were dropped while the engine ran.
         self.dropped: Callable[[str], Awaitable[None]] = unheard
         self.live = self.seen_on(engine)

@@ -35,6 +35,10 @@ class StreamQueue:
         self._unread: dict[StreamId, tuple[int, int]] = {}  # The first and the last seq; held ones come before.
         self._waiting = asyncio.Event()
 
+    def __len__(self) -> int:
+        """How many events wait: those held, and the ranges to read."""
+        return self._count + sum(last - first + 1 for first, last in self._unread.values())
+
     def offer(self, delivery: Delivered) -> bool:
         """Take an event; returns whether there was room, at least for its place."""
         stream, seq = stream_of(delivery), seq_of(delivery)

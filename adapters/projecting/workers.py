@@ -175,6 +175,11 @@ class ProjectionWorker:
         self._sweepers, self._deliver = sweepers, deliver
         self._queue = StreamQueue(BATCH, SHARE, ALONE, QUEUE, LONGEST_SECONDS)
 
+    @property
+    def waiting(self) -> int:
+        """How many events its projections lack."""
+        return len(self._queue)
+
     def offer(self, delivery: Delivered) -> None:
         """Take an event, or where to read it in the log once the queue is full: no other worker waits."""
         if not self._queue.offer(delivery):
@@ -265,6 +270,10 @@ class Workers:
         If they fail to apply it, they notice the gap at the stream's next event or the next sweep.
         """
         return place.seq <= self._delivered.get(place.stream, 0)
+
+    def waiting(self) -> int:
+        """How many events wait for the projections that are furthest behind."""
+        return max(worker.waiting for worker in self._workers)
 
     def own(self, partitions: frozenset[int]) -> None:
         """Set the partitions that this process applies from now on; new ones are caught up."""

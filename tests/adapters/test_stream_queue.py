@@ -70,6 +70,17 @@ async def test_a_full_queue_keeps_ranges_and_a_newcomer_still_has_its_turn() -> 
     assert [seq_of(one) for one in (await queue.take()).events] == [10], "there is room again"
 
 
+async def test_its_length_counts_events_held_and_ranges_to_read() -> None:
+    queue = queue_of(size=4, limit=3)
+    assert len(queue) == 0
+    offered(queue, EVE, range(1, 4))
+    assert len(queue) == 3
+    offered(queue, ANA, range(5, 8))
+    assert len(queue) == 6
+    await all_of(queue)
+    assert len(queue) == 0
+
+
 async def test_what_comes_again_widens_a_range() -> None:
     queue = queue_of(limit=1, share=10, size=10)
     offered(queue, EVE, [1])

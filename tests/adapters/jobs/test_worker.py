@@ -4,7 +4,7 @@ import asyncio
 import os
 import random
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
@@ -45,10 +45,14 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @asynccontextmanager
-async def working(engine: Engine, queue: JobQueue, *kinds: JobKind, at_once: int = 2) -> AsyncIterator[Worker]:
+async def working(
+    engine: Engine, queue: JobQueue, *kinds: JobKind, at_once: int = 2, waiting: Callable[[], int] = int
+) -> AsyncIterator[Worker]:
     """A worker that runs meanwhile, by the clock of the queue, and has stopped afterwards."""
     dsn = engine.endpoints.postgres_dsn
-    worker = Worker(dsn, queue, kinds, at_once=at_once, name="test", now=queue.now, random=random.random)
+    worker = Worker(
+        dsn, queue, kinds, at_once=at_once, name="test", now=queue.now, random=random.random, waiting=waiting
+    )
     running = asyncio.create_task(worker.run())
     try:
         yield worker
@@ -96,6 +100,39 @@ async def test_a_slow_job_holds_no_quick_one_up(engine: Engine, queue: JobQueue,
         released.set()
         for one in (slow, also_slow):
             await came_to(queue, one, JobStatus.SUCCEEDED)
+
+
+async def test_jobs_give_way_to_projections_but_not_for_long(
+    engine: Engine, queue: JobQueue, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    behind, looked = 100, 0
+
+    def waiting() -> int:
+        nonlocal looked
+        looked += 1
+        return behind
+
+    async def run(_: Attempt) -> None:
+        pass
+
+    async def looked_often() -> bool:
+        return looked > seen + 5
+
+    async with working(engine, queue, JobKind(name=kind, run=run), waiting=waiting):
+        monkeypatch.setattr(workers, "LONGEST_WAIT_SECONDS", 0.1)
+        for _ in range(2):
+            await came_to(queue, await queue.enqueue(kind, {}), JobStatus.SUCCEEDED)
+        behind = 0
+        monkeypatch.setattr(workers, "LONGEST_WAIT_SECONDS", 3600.0)
+        await came_to(queue, await queue.enqueue(kind, {}), JobStatus.SUCCEEDED)
+
+        behind, seen = 100, looked
+        held_back = await queue.enqueue(kind, {})
+        await eventually(looked_often)
+        assert (await queue.get(held_back.job_id)).status is JobStatus.QUEUED
+
+        behind = 0
+        await came_to(queue, held_back, JobStatus.SUCCEEDED)
 
 
 async def test_no_more_of_a_kind_run_at_once_than_there_are_places(engine: Engine, queue: JobQueue, kind: str) -> None:
