@@ -50,7 +50,7 @@ def variant_of(embedder: Embedder) -> str:
 
 class VectorsProjector:
     name = NAME
-    version = 3
+    version = 4
     readable_from = 1
     kinds = Kinds(
         ContentEvent | TurnRecorded | MemoryErased | MessagesErased | ArtifactTextAdded | DocumentChunksStored

@@ -19,9 +19,11 @@ from mnemolog.events.fields import validated
 from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.requests import MemoryQuery
 from mnemolog.projections.retrieval import Hit
+from mnemolog.projections.vectors.projector import VectorsProjector
 from tests.engine.equality import assert_live_equals_rebuilt
 
 STREAM = StreamId.of_user("ana")
+VERSION = f"v{VectorsProjector.version}"
 
 
 async def found(directory: Path, embedder: str, text: str) -> list[str]:
@@ -85,7 +87,7 @@ async def test_the_previous_models_vectors_are_used_until_the_new_ones_are_compl
         assert (await asked(engine, "kitten"))[0].text == "Ana has a cat"
     async with engine_with(tmp_path, "lexical") as engine:
         [upgrade] = (await engine.projections.upgrading(now())).values()
-        assert (upgrade.former, upgrade.version) == ("v3 all_minilm_l6_v2_int8", "v3 lexical_384")
+        assert (upgrade.former, upgrade.version) == (f"{VERSION} all_minilm_l6_v2_int8", f"{VERSION} lexical_384")
         assert (await engine.projections.embedder()).model == "all-MiniLM-L6-v2-int8"
         await engine.writes.create({"user_id": "ana", "text": "A tiger lives in the zoo"})
         by_meaning = [hit.text for hit in await asked(engine, "kitten")]
@@ -135,13 +137,12 @@ async def test_a_model_of_a_local_folder_takes_the_place_of_the_bundled_one_and_
 async def test_a_model_that_is_not_there_any_more_leaves_full_text_and_that_is_said(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    of_lexical = f"mnemolog_vectors_{VERSION}_lexical_384"
     async with engine_with(tmp_path, "lexical") as engine:
         await engine.writes.create({"user_id": "ana", "text": "Ana has a cat"})
         await engine.settled()
         async with engine.projections.live.begin() as connection:
-            await connection.execute(
-                text("ALTER SCHEMA mnemolog_vectors_v3_lexical_384 RENAME TO mnemolog_vectors_v1_gone")
-            )
+            await connection.execute(text(f"ALTER SCHEMA {of_lexical} RENAME TO mnemolog_vectors_v1_gone"))
     async with engine_with(tmp_path, "lexical") as engine:
         assert "vectors of v1 gone cannot be read: no such model is configured" in caplog.text
         assert [hit.text for hit in await asked(engine, "cat")] == ["Ana has a cat"]
