@@ -93,7 +93,7 @@ async def facts(
 
     Facts about a merged entity are facts about its survivor. `overridden_by` is the fact of another scope that takes
     precedence, if any (A09). For a `point` that is `always`, the timelines: one row for each time that a value held,
-    by subject and predicate, the oldest first. Deleted facts are left out.
+    by subject and predicate, the oldest first. Facts that were deleted by then are left out.
     """
     read = _Reading(connection, viewer, point, predicates)
     kin, narrowed = (None, _Narrowed()) if about is None else await read.about(about)
@@ -262,11 +262,16 @@ def _recorded(known: type) -> list[ColumnElement[bool]]:
 def _active(known: type) -> list[ColumnElement[bool]]:
     """The periods that held and were believed; of a time, those that may have been, as their ends depend on others."""
     column, at = periods.c, given("valid_at", DateTime(timezone=True))
-    begun, until = column.valid_from <= at, column.known_to_seq
+    begun = column.valid_from <= at
     if known is datetime:
         return [begun, *_recorded(known)]
-    known_then = until.is_(None) if known is NoneType else or_(until.is_(None), until > _known_at(known))
-    return [begun, or_(column.valid_to.is_(None), column.valid_to > at), *_recorded(known), known_then]
+    return [begun, or_(column.valid_to.is_(None), column.valid_to > at), *_recorded(known), _believed(known)]
+
+
+def _believed(known: type) -> ColumnElement[bool]:
+    """The periods that were not yet known to be wrong; one of a fact that is deleted was believed until then."""
+    until = periods.c.known_to if known is datetime else periods.c.known_to_seq
+    return until.is_(None) if known is NoneType else or_(until.is_(None), until > _known_at(known))
 
 
 def _known_at(known: type) -> ColumnElement[Any]:
@@ -277,10 +282,11 @@ def _periods(
     viewer: Viewer, known: type, always: bool, conditions: Sequence[Callable[[], ColumnElement[bool]]]
 ) -> Select[Any]:
     """The periods of relations as known at a seq, at a time or now, by the type of `known_at`, and the relations."""
+    found = [relations.c.status != Status.PURGED]
     if always:
-        found = [*_recorded(known), relations.c.status.in_(sorted(VISIBLE))]
+        found += [*_recorded(known), or_(relations.c.status.in_(sorted(VISIBLE)), _believed(known))]
     else:
-        found = [*_active(known), relations.c.status != Status.PURGED]
+        found += _active(known)
     return _all_periods(viewer).where(*(one() for one in conditions), *found)
 
 

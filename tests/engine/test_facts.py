@@ -264,6 +264,22 @@ async def test_as_of_says_both_times_at_once(engine: Engine, user: str) -> None:
     assert refused.value.field == "as_of"
 
 
+@pytest.mark.spec("X13")
+async def test_the_timeline_as_it_was_known_has_what_was_deleted_since(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Alice", "lives_in", "Berlin", since=day(1))
+    jazz = await ana.tells("Alice", "likes", "jazz", since=day(1))
+    seq, time = await engine.log.head(ana.stream), engine.writes.now()
+    await ana.hides(jazz)
+
+    both = {"Alice lives_in Berlin", "Alice likes jazz"}
+    for known_at in (seq, time):
+        assert await ana.told(known_at=known_at, valid_at="any") == await ana.told(known_at=known_at) == both
+    assert await ana.told(valid_at="any") == {"Alice lives_in Berlin"}
+    for known_at in (await engine.log.head(ana.stream), engine.writes.now()):
+        assert await ana.told(known_at=known_at, valid_at="any") == {"Alice lives_in Berlin"}
+
+
 @pytest.mark.spec("X02", "X13", "X21")
 async def test_facts_read_as_of_each_seq_are_what_they_were_then(engine: Engine, user: str) -> None:
     """Their names, origins, metadata and order too, and when they were known to be wrong, which was not known then."""
