@@ -99,22 +99,15 @@ _VALUED = lazy_compile(
     r" (?:now |called |named |on |at |moved |postponed |rescheduled |pushed |changed )"
     r"|\b(?:my|our|\w+'s) (?:new |current )?((?:\w+ ){0,2}?\w+) (?:is|are) "
 )
-# What something is like, and not what it is: "my car is filthy", "our landlord is a nightmare at the moment".
-_REMARK = lazy_compile(
-    r"(?:(?:so|very|really|too|quite|pretty|absolutely|totally|always|still|just|all|getting|a (?:bit|little)) )*"
-    r"(?:an? (?:(?:total|complete|real|right|absolute|proper|bit of an?) )*"
-    r"(?:angel|disaster|disgrace|gem|joke|legend|mess|nightmare|pain|saint|star|state|tip)\b"
-    r"|(?:amazing|annoying|awful|bad|beautiful|better|boring|brilliant|broken|cheap|clean|cold|cool|dead|dirty|done|empty"
-    r"|exhausting|expensive|fab|fantastic|filthy|fine|freezing|full|fun|funny|good|gorgeous|great|happy|horrible|hot|ill"
-    r"|incredible|late|loud|lovely|mad|nice|noisy|odd|ok|okay|old|perfect|playing up|poorly|quiet|ready|rubbish|safe"
-    r"|sick|slow|strange|stressful|stuck|terrible|tiny|tired|tiring|ugly|unbearable|useless|weird|wonderful|worse)"
-    r"(?=\W*$|[,.!?;:)]"
-    r"| (?:again|and|as|at|because|but|compared|for|lately|now|so|these|this|today|tonight|too|when|with)\b)"
-    r"|\w+ing (?:me|us|my|our|up|about|at|around)\b)"
+# Where a value ends, and what is none: "my car is in the garage", "our landlord is such a nightmare".
+_BEHIND_VALUE = lazy_compile(r"[.!?,;:(]|\s(?:and|but|so|because|since|now|again)\b")
+_NO_VALUE = lazy_compile(
+    r"(?:(?:still|just|now) )*(?:in|on|at|up|off|out|with|for|to|as|like|due|about|going|getting)\b"
 )
-# "My boss is a pain" says nobody's name.
-_IS_A_ROLE = lazy_compile(rf"(?:{ONE_OF}|{SOME_OF})")
-_IS_NAMED = lazy_compile(r"(?:\b(?:is|are|was|been)|'s)(?: (?:now|called|named|still))* [A-Z]")
+_REMARK = lazy_compile(r"(?:an?|the|so|such|too|very|really|still|not|just|\w{2,}(?:ing|ed))\b")
+_CAPITAL = lazy_compile(rf"\b(?!(?i:{DAY}s?|{MONTH}|I|I'm|I've)\b)[A-Z][\w'-]*")
+_FIGURE = lazy_compile(rf"\d|\b(?:{DAY}|{MONTH}|today|tomorrow)\b")
+_MOST_WORDS = 2
 # "My brother Dave got a new job" says nothing about one's own.
 _OF_RELATIVE = lazy_compile(
     rf"\W*(?:(?:and|but|so|also|oh|btw) )?(?:(?:my|our) (?:(?:big|little|older|younger|twin) )?"
@@ -180,6 +173,7 @@ class Statement:
 
     `gives_way`: it may be so beside another, so that it supersedes nothing, as a trip that need not be the next one.
     `unnamed`: it does not say of whom, as "We're married!". `value`: what it says the state is, where that is known.
+    `sorts`: else of what sort that is, such as a name.
     """
 
     id: str
@@ -191,6 +185,11 @@ class Statement:
     gives_way: bool = False
     unnamed: bool = False
     value: str = ""
+    sorts: frozenset[str] = frozenset()
+
+    def replaces(self, sorts: frozenset[str]) -> bool:
+        """Whether it tells another value of these sorts: "my car is filthy" names none instead of a Fiat."""
+        return not self.sorts or sorts - {"word"} <= self.sorts
 
 
 def asked_states(question: str) -> frozenset[str]:
@@ -288,11 +287,10 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
             return None
     if _NOT_NOW.search(plain):
         return None
-    state, told = _state_in(plain)
+    (state, told), sorts = _state_in(plain), frozenset[str]()
     if not state and (valued := _VALUED.search(plain)):
-        noun = (valued[1] or valued[2]).split()[-1]
-        of_role = _IS_A_ROLE.fullmatch(noun) and text != text.lower() and not _IS_NAMED.search(text)
-        state = "" if of_role or _REMARK.match(plain, valued.end()) else f"={noun}"
+        sorts = _sorts(plain[valued.end() :], text)
+        state = f"={(valued[1] or valued[2]).split()[-1]}" if sorts else ""
     if not state:
         return None
     if (theirs := _OF_RELATIVE.match(plain)) and not state.startswith("="):
@@ -302,9 +300,28 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
     if _FIRST_PERSON.search(plain) and not (told and _has_another_subject(plain, told)):
         if told and (of_another := _OF_ANOTHER.match(told[0])) and not plain.startswith(f"i {of_another[0]}"):
             return None  # "My ex-husband works at Acme." Of indirect speech, `reported` makes "I works".
-        return Statement(id_, normalize_name(speaker) or "me", state, plain, at)
+        return Statement(id_, normalize_name(speaker) or "me", state, plain, at, sorts=sorts)
     name = re.match(r"[^\W\d_][\w-]*", plain)
-    return Statement(id_, name[0], state, plain, at) if name and (text[0].isupper() or name[0] == "the") else None
+    if name is None or not (text[0].isupper() or name[0] == "the"):
+        return None
+    return Statement(id_, name[0], state, plain, at, sorts=sorts)
+
+
+def _sorts(told: str, text: str) -> frozenset[str]:
+    """Of what sorts the value is that is told: a name, a figure such as a date, or a word; none if it is no value.
+
+    `text`: what it is told in, with capitals.
+    """
+    if _NO_VALUE.match(told):
+        return frozenset()
+    value = _BEHIND_VALUE.split(told, maxsplit=1)[0]
+    words, capitals = value.split(), {normalize_name(one) for one in _CAPITAL.findall(text)}
+    sorts = {"name"} if not capitals.isdisjoint(words) else set[str]()
+    if _FIGURE.search(value):
+        sorts.add("figure")
+    if not sorts and len(words) <= _MOST_WORDS and not _REMARK.match(told):
+        sorts.add("word")
+    return frozenset(sorts)
 
 
 def _state_in(plain: str) -> tuple[str, re.Match[str] | None]:
@@ -365,6 +382,8 @@ def superseded(statements: Sequence[Statement], asked: frozenset[str]) -> Mappin
     about = [one for one in statements if one.state in asked]
     for one in sorted(about, key=lambda one: (not one.gives_way, one.at)):
         before = latest.get((one.subject, one.state))
+        if before is not None and not one.replaces(before.sorts):
+            continue
         if one.ended is None or before is None or before.unnamed or any(each in before.text for each in one.ended):
             latest[one.subject, one.state] = one
     by = {one.id: latest[one.subject, one.state] for one in about}
@@ -396,7 +415,7 @@ def news_after(one: Statement, subjects: Collection[str], state: str, value: str
         return False
     if one.ended is not None:
         return any(each in normalize_name(value) for each in one.ended)
-    return not _says(one, value)
+    return one.replaces(_sorts(normalize_name(value), value)) and not _says(one, value)
 
 
 def former_of(one: Statement, subjects: Collection[str], state: str, value: str, since: datetime) -> bool:
@@ -405,7 +424,7 @@ def former_of(one: Statement, subjects: Collection[str], state: str, value: str,
     `subjects` are the names of whom the fact is about, for the user also `me`.
     """
     same = one.state == state and one.subject in subjects
-    return same and one.at < since and not _says(one, value)
+    return same and one.at < since and one.replaces(_sorts(normalize_name(value), value)) and not _says(one, value)
 
 
 def says_only(text: str, values: Collection[str]) -> bool:

@@ -280,7 +280,13 @@ def test_a_role_of_which_no_name_is_said_is_whose_it_was() -> None:
     [
         ("What car do I drive?", "My car is a Fiat Panda", "My car is filthy"),
         ("What car do I drive?", "My car is a Fiat Panda", "My car is still making me late and it's old"),
+        ("What car do I drive?", "My car is a Fiat Panda", "My car is in the garage"),
+        ("What car do I drive?", "My car is a Fiat Panda", "My car is nearly 12 years old"),
+        ("What car do I drive?", "My car is a Fiat Panda", "My car is sold"),
+        ("What is my dog called?", "My dog is called Rex", "My dog is limping"),
         ("What's my rent?", "My rent is 550", "My rent is too expensive"),
+        ("What's my rent?", "My rent is 550", "My rent is due on Friday"),
+        ("What's my rent?", "My rent is 550", "My rent is going up to 600"),
         ("Who is our landlord?", "Our landlord is Mr Hale", "Our landlord is a total nightmare at the moment"),
         ("What's my favourite tea?", "My favourite tea is oolong", "My favourite tea is lovely with milk"),
     ],
@@ -295,6 +301,7 @@ def test_what_something_is_like_leaves_what_it_is(question: str, value: str, rem
         ("What car do I drive?", "My car is a Fiat Panda", "My car is an old Skoda"),
         ("What colour is my door?", "My door is blue", "My door is red"),
         ("What's my shoe size?", "My shoe size is 5", "My shoe size is 5.5"),
+        ("When is my exam?", "My exam is on 2 May", "My exam is on Friday"),
         ("What's my favourite drink?", "My favourite drink is tea", "My favourite drink is cold brew"),
     ],
 )
