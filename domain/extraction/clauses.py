@@ -374,7 +374,7 @@ _BEING = lazy_compile(
     re.IGNORECASE,
 )
 _KIN = lazy_compile(
-    rf"^({PARENTS})( |(?='s (?:moved|moving|gone|quit|retired|left)\b))",
+    rf"^({PARENTS})( |(?='s\b))",
     re.IGNORECASE,
 )
 _NEW_ROLE = lazy_compile(
@@ -403,7 +403,7 @@ _ASIDE = lazy_compile(
     r",? (?:let's see (?:if|how (?:long|well)) (?:it|that|this) (?:lasts|goes|works(?: out)?|sticks)|in case (?:you're|you are|you were) wondering"
     r"|if you must know|if you're curious|if that (?:helps|matters)|if (?:you|anyone|anybody)(?: ever)? needs?(?: it| me| to (?:call|reach|ring) me)?|believe it or not)(?=\W*$)"
     r"|,? which (?:[\w']+ ){1,2}(?:says?|thinks?|reckons?) (?:is|was|are)\b[^.!?,;]*(?=\W*$)"
-    r"|, would you believe(?: it)?(?=\W*$|, )",
+    r"|,? (?:by the way|btw|fyi|just so you know|would you believe(?: it)?)(?=\W*$|, )",
     re.IGNORECASE,
 )
 # A second sentence, which has a subject of its own and does not take back the first.

@@ -201,3 +201,29 @@ def test_who_is_getting_married_is_not_married_yet() -> None:
 @pytest.mark.parametrize("text", ["Eve's moving up to Year 3 in September", "Eve moved to Year 3"])
 def test_a_form_at_school_is_no_home_and_no_school(text: str) -> None:
     assert found(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Mum's allergic to penicillin, I always forget to say", ["my mother allergy penicillin"]),
+        ("Dad's got diabetes", ["my father condition diabetes"]),
+        ("Nan's 90", ["my grandmother age 90"]),
+        ("Mum's birthday is 3 May", ["my mother birthday 3 May"]),
+        ("Mum's called Jean", ["mother Jean"]),
+    ],
+)
+def test_mum_is_one_s_own_mother_in_short_as_well(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I'm allergic to nuts by the way", ["allergy nuts"]),
+        ("I'm 41 btw, feel 80", ["age 41"]),
+        ("My dentist is Dr Shaw, just so you know", ["dentist Dr Shaw"]),
+    ],
+)
+def test_an_aside_is_no_part_of_what_is_said(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
