@@ -56,7 +56,7 @@ _HINTS = (
 )
 # Behind a sentence that states what is right, or before it.
 _BEHIND = lazy_compile(
-    rf"(?:(?:,|,? and| -| \(|\() ?(?:not|rather than)| rather than|(?<=[\w'-]) not) {_WRONG}\)?{_AS_SAID}{_END}",
+    rf"(?:(?:,|,? and| -| \(|\() ?(?:not|rather than)| rather than|(?<=[\w'-]) not) {_WRONG}\)?{_AS_SAID}(?:{_END}|(?={_MORE}))",
     re.IGNORECASE,
 )
 _BEFORE = lazy_compile(rf"^(?:no[,.]? )?not {_WRONG}(?:[,;:]| -) (?=(?:i|we|my|our|it)\b)", re.IGNORECASE)

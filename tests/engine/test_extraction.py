@@ -800,6 +800,12 @@ async def test_the_same_messages_again_change_nothing(ana: Teller) -> None:
     assert await ana.engine.log.head(ana.stream) == head
 
 
+async def test_a_name_that_was_wrong_is_corrected_whatever_follows(ana: Teller) -> None:
+    said = ("My friend is called Ottilie.", "Actually my friend is Ottoline, not Ottilie, I've been corrected")
+    await hears(ana, *said)
+    assert await told(ana) == {"ana friend_of Ottoline"}
+
+
 async def test_who_is_called_like_the_user_is_somebody_else(engine: Engine) -> None:
     rob = Teller(engine, "rob")
     await hears(
