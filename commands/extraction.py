@@ -34,7 +34,7 @@ VAGUENESS = timedelta(days=7)
 def _decide(state: Extraction, command: ExtractTurn) -> Sequence[Event]:
     """Each candidate is decided on the result of the previous ones. One that cannot be told apart is left out."""
     message = state.messages.get(command.turn_id)
-    if message is None or not message.visible or command.turn_id in state.extracted:
+    if message is None or not message.visible:
         return []
     events: list[Event] = []
     writes = 0
@@ -42,7 +42,7 @@ def _decide(state: Extraction, command: ExtractTurn) -> Sequence[Event]:
         if writes == command.most:
             break
         try:
-            news = [] if _is_read(case) else decide_one(case.after(events))
+            news = [] if _is_extracted(case) or _is_read(case) else decide_one(case.after(events))
         except MnemologError:
             continue
         if news:
@@ -63,6 +63,12 @@ def _tags(state: Extraction, command: ExtractTurn) -> frozenset[str]:
 def _cases(state: Extraction, command: ExtractTurn) -> Sequence[Case]:
     each = zip(command.candidates, command.facts, strict=True)
     return [Case(state=state, command=command, candidate=candidate, fact=fact) for candidate, fact in each]
+
+
+def _is_extracted(case: Case) -> bool:
+    """Whether it was extracted before, or all of its message but what may have been told only since: what is over."""
+    predicates = case.state.extracted.get(case.command.turn_id)
+    return predicates is not None and (not case.is_end or case.fact.predicate in predicates)
 
 
 def _is_read(case: Case) -> bool:

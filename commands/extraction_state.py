@@ -22,13 +22,15 @@ from mnemolog.events.event import Event, sources_of
 from mnemolog.events.graph import RelationAsserted, RelationObserved, RelationRestored
 from mnemolog.events.message_fold import MESSAGE
 from mnemolog.events.profile import ProfileProposed
+from mnemolog.events.relations import StatedEvent
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
     """`recorded`: when somebody other than an extractor last told each fact. `extracted`: the messages from which the
-    rules extracted something, whether or not that was undone. `told`: when the message that a fact was first extracted
-    from was said; messages may be read out of their order. `undated`: the facts of which only that is known.
+    rules extracted something, whether or not that was undone, with the predicates. `told`: when the message that a fact
+    was first extracted from was said; messages may be read out of their order. `undated`: the facts of which only that
+    is known.
     """
 
     graph: Graph = field(default_factory=Graph)
@@ -36,7 +38,7 @@ class Extraction:
     recorded: Mapping[UUID, datetime] = field(default_factory=dict)
     told: Mapping[UUID, datetime] = field(default_factory=dict)
     undated: Mapping[UUID, None] = field(default_factory=dict)
-    extracted: Mapping[str, None] = field(default_factory=dict)
+    extracted: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def after(self, news: Sequence[Event]) -> Self:
         """The state in which the next decision of the same append is made."""
@@ -83,9 +85,7 @@ def evolve(state: Extraction, event: Happened) -> Extraction:
         first = min(told, state.told.get(payload.relation_id, told))
         state = replace(state, undated=undated, told=updated(state.told, {payload.relation_id: first}))
     if event.meta.actor in EXTRACTORS and not isinstance(payload, ProfileProposed):
-        by_rules = event.meta.actor == ACTOR
-        extracted = updated(state.extracted, dict.fromkeys(sources_of(payload) or ()))
-        return replace(state, extracted=extracted) if by_rules else state
+        return replace(state, extracted=_extracted(state, payload)) if event.meta.actor == ACTOR else state
     if isinstance(payload, RelationAsserted | RelationObserved):
         if state.graph.relations[payload.relation_id].origin.external:
             return state  # What came from outside outranks nothing that the user says.
@@ -94,3 +94,10 @@ def evolve(state: Extraction, event: Happened) -> Extraction:
     if isinstance(payload, RelationRestored):
         return replace(state, recorded=updated(state.recorded, {payload.relation_id: event.occurred_at}))
     return state
+
+
+def _extracted(state: Extraction, payload: Event) -> Mapping[str, frozenset[str]]:
+    fact = state.graph.relations.get(getattr(payload, "relation_id", None))  # type: ignore[arg-type]
+    predicates = frozenset([fact.predicate] if fact else ())
+    turn_ids = payload.stated_in if isinstance(payload, StatedEvent) else sources_of(payload) or ()
+    return updated(state.extracted, {one: state.extracted.get(one, frozenset()) | predicates for one in turn_ids})

@@ -23,6 +23,7 @@ from mnemolog.domain.extraction.candidate import EXTRACTOR
 from mnemolog.domain.extraction.extractor import extract
 from mnemolog.domain.extraction.policy import ExtractionPolicy
 from mnemolog.events.fields import validated
+from mnemolog.events.relations import RelationEnded
 from mnemolog.projections.graph.hydration import with_former
 from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.requests import ContextRequest, PromptRequest
@@ -822,6 +823,17 @@ async def test_what_was_said_later_is_true_of_what_is_imported_afterwards(ana: T
     assert await told(ana) == {"ana likes jazz", "ana brother Tom", "Tom lives_in Cork"}
     drove = await ana.facts(predicate="drives", valid_at="any")
     assert [row["valid_to"] for row in drove] == [day("2026-03-01")]
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+async def test_what_is_over_is_so_of_what_is_imported_afterwards_whatever_else_its_message_told(ana: Teller) -> None:
+    await hears(ana, "We sold the Skoda. I love jazz.")
+    await hears(ana, "I drive a Skoda.", occurred_at=day("2026-02-01"))
+    assert await told(ana) == {"ana likes jazz"}
+    [end] = [one for one in await ana.engine.log.read(ana.stream) if isinstance(one.payload, RelationEnded)]
+    await ana.engine.writes.undo_event(ana.stream, end.event_id, agent_id=ana.agent)
+    await hears(ana, "I live in Porto.", occurred_at=day("2026-02-02"))
+    assert await told(ana) == {"ana likes jazz", "ana lives_in Porto", "ana drives Skoda"}
     await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
