@@ -227,3 +227,16 @@ def test_mum_is_one_s_own_mother_in_short_as_well(text: str, expected: list[str]
 )
 def test_an_aside_is_no_part_of_what_is_said(text: str, expected: list[str]) -> None:
     assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Sold the van! A lad gave me 3200", ["-drives *"]),
+        ("We sold the truck for 900", ["-drives *"]),
+        ("I sold the car for Dad", []),
+        ("I sold the car keys", []),
+    ],
+)
+def test_the_car_that_one_sells_is_one_s_own(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
