@@ -98,13 +98,15 @@ class Wanted:
             return False
         if self.slot.name == "age":
             return any(_age_of(one).search(sentence) for one in self.names)
-        if self.relative:
-            return self._speaks_of_relative(sentence) and self.slot.told.search(sentence) is not None
-        if self.names and self.slot.name == "home":
-            whose = "|".join(map(re.escape, self.names))
-            if re.search(rf"\b(?:{whose}){_IS_IN}", sentence):
+        if self.relative and not self._speaks_of_relative(sentence):
+            return False
+        if self.of_other and self.slot.name == "home":
+            whose = "|".join(map(re.escape, self.names or self.relative))
+            if re.search(rf"\b(?i:{whose}){_IS_IN}", sentence):
                 return True
             sentence = re.sub(rf"\b(?:{whose})'s room\b", "", sentence)
+        if self.relative:
+            return self.slot.told.search(sentence) is not None
         if self.names:
             named = all(re.search(rf"\b{re.escape(one)}\b", sentence, re.I) for one in self.names)
             return named and self.slot.told.search(sentence) is not None

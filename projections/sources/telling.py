@@ -7,11 +7,13 @@ from datetime import timedelta
 
 from mnemolog.domain import hydration
 from mnemolog.domain.change import changes
+from mnemolog.domain.extraction.vocabulary import RELATIONS
 from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.slots import DEATH, Wanted
 from mnemolog.domain.text import name_key, without_questions
 from mnemolog.domain.turn import Role
+from mnemolog.projections.graph.facts import fact_value
 from mnemolog.projections.retrieval import Hit, by_score
 from mnemolog.projections.sources.graph import FACT
 from mnemolog.projections.sources.messages import is_older_fact, no_answer, tells_something, was_told_before
@@ -24,17 +26,18 @@ def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     `89 kg this morning` above `I weigh 96 kilos`, and above a fact that the rules found in what was said before. Asked
     since when, the first that has most words of the question. Earlier figures are marked.
     """
-    if asked.slot is None or asked.ahead or not (told := _telling(asked, asked.slot, hits)):
+    wanted = _by_name(asked, asked.slot, hits) if asked.slot else None
+    if wanted is None or asked.ahead or not (told := _telling(asked, wanted, hits)):
         return hits
-    slot, since = asked.slot.slot, _SINCE.search(asked.text) is not None
+    slot, since = wanted.slot, _SINCE.search(asked.text) is not None
     began = _BEGAN.search(asked.text) is not None
     lately = not (since or began or asked.past)
-    if lately and (newer := _newer_facts(asked, asked.slot, told, hits)):
+    if lately and (newer := _newer_facts(asked, wanted, told, hits)):
         best = hits[0].score
         ids = {hit.id for hit in newer}
         return [*(replace(hit, score=best) for hit in newer), *(hit for hit in hits if hit.id not in ids)]
     ids = {hit.id for hit in told}
-    if lately and (death := _death_since(asked.slot, told, hits)):
+    if lately and (death := _death_since(wanted, told, hits)):
         return [replace(death, score=hits[0].score), *(hit for hit in hits if hit.id != death.id)]
     if since:
         shared = {hit.id: len(hydration.stems(hit.text) & asked.stems) for hit in told}
@@ -52,7 +55,7 @@ def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
     marks = slot.figure and lately and not _WAS.search(asked.text)
     best, found = first.score, list[Hit]()
     for hit in hits:
-        one = hit if hit.kind != MESSAGE or hit.id in ids or asked.slot.of_other else no_answer(hit)
+        one = hit if hit.kind != MESSAGE or hit.id in ids or wanted.of_other else no_answer(hit)
         older_fact = is_older_fact(hit, first) and hit.row["details"]["predicate"] in slot.predicates
         if hit.kind == MESSAGE or older_fact:
             best = max(best, one.score)
@@ -61,6 +64,15 @@ def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
         found.append(one)
     found = [replace(first, score=best), *(hit for hit in found if hit.id != first.id)]
     return _notice_second(first, by_score(found)) if slot.name == "employer" and not asked.past else by_score(found)
+
+
+def _by_name(asked: Asked, wanted: Wanted, hits: Sequence[Hit]) -> Wanted:
+    """With the name of a relative, where a fact tells it: `my brother` is Tom."""
+    predicates = {RELATIONS.get(one, one) for one in wanted.relative}
+    facts = (hit.row["details"] for hit in hits if hit.kind == FACT and hit.current)
+    ties = (one for one in facts if one["predicate"] in predicates and name_key(one["subject"] or "") == asked.own_name)
+    names = set(map(fact_value, ties))
+    return replace(wanted, relative=wanted.relative | names) if len(names) == 1 else wanted
 
 
 def _death_since(wanted: Wanted, told: Sequence[Hit], hits: Sequence[Hit]) -> Hit | None:

@@ -211,6 +211,18 @@ async def test_mum_is_the_mother_of_the_user(engine: Engine, user: str) -> None:
     assert (found.hits[0].text, found.unknown) == ("Sheila lives in Goole", [])
 
 
+async def test_what_is_told_by_name_is_told_of_the_brother_with_that_name(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("me", "brother", "Tom")
+    await ana.says("my brother tom is in Leeds", speaker="", occurred_at=datetime(2026, 3, 1, tzinfo=UTC))
+    await ana.says("tom says they're moving to York", speaker="", occurred_at=datetime(2026, 3, 2, tzinfo=UTC))
+    await engine.settled(60)
+
+    found = await ana.asks("Where does my brother live?")
+
+    assert found.hits[0].text == "tom says they're moving to York"
+
+
 async def test_a_name_that_means_mine_in_italian_is_a_name(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("me", "allergy", "nuts")
