@@ -350,7 +350,8 @@ _FRAGMENTS = {
     "LESSONS": r"(?:class(?:es)?|lessons?|practice|training|courses?)",
     "PET": f"(?P<who>{PETS})",
     "ONE": f"(?P<who>{ONE_OF}|{SOME_OF}|{PETS})",
-    "SORT": rf"(?: (?:{ROLE_WORDS}|new|older|younger|big|little|elder|best|eldest|youngest|good|old|close|dear|twin|baby|lovely|cute|second|third))*",
+    # An old friend is one still, and an old boss is none any more.
+    "SORT": rf"(?: (?:{ROLE_WORDS}|new|older|younger|big|little|elder|best|eldest|youngest|good|old(?= (?:friend|mate|{PETS})\b)|close|dear|twin|baby|lovely|cute|second|third))*",
     "FOOD": (
         rf"(?P<value>(?!(?:the|this|that|it|any|some|my|your|anything|everything|nothing|{_NO_FOOD})\b)[a-z][\w'-]*(?: (?!{_NO_DISH})[\w'-]+)?"
         rf"(?:(?:, and |, | and | or )(?!not\b)[a-z][\w'-]*(?: (?!{_NO_DISH})[\w'-]+)?)*)"

@@ -240,3 +240,17 @@ def test_an_aside_is_no_part_of_what_is_said(text: str, expected: list[str]) -> 
 )
 def test_the_car_that_one_sells_is_one_s_own(text: str, expected: list[str]) -> None:
     assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("My old boss Dana lives in Leeds", []),
+        ("My old landlord moved to Spain", []),
+        ("My old dentist is Dr Shaw", []),
+        ("My old friend Tom lives in York", ["friend_of Tom", "Tom lives_in York"]),
+        ("My old cat is called Mog", ["cat Mog"]),
+    ],
+)
+def test_an_old_boss_is_none_any_more(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
