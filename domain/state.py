@@ -93,12 +93,13 @@ _ASKED: Mapping[str, re.Pattern[str]] = {
     "partner": lazy_compile(r"\b(?:partner|girlfriend|boyfriend|husband|wife|dating|married|relationship)\b"),
 }
 # `My manager is Carla`, `the wedding is now on 3 May`, `Ana's favourite tea is oolong`.
-_VALUED = lazy_compile(
-    r"\b(?:my|our|the|\w+'s) (?:new |current )?((?:\w+ ){0,2}?\w+)"
-    r" (?:is|are|has been|was|got|have been)"
-    r" (?:now |called |named |on |at |moved |postponed |rescheduled |pushed |changed )"
-    r"|\b(?:my|our|\w+'s) (?:new |current )?((?:\w+ ){0,2}?\w+) (?:is|are) "
+_WHOSE = r"(?:(?:my|our) (?P<kin>\w+)'s|my|our|\w+'s)"
+_WHAT = r"(?:new |current )?(?P<sort>(?:\w+ ){0,2}?)(?P<noun>\w+)"
+_TURNED = lazy_compile(
+    rf"\b(?:{_WHOSE}|the) {_WHAT} (?:is|are|has been|was|got|have been)"
+    r" (?:now|called|named|on|at|moved|postponed|rescheduled|pushed|changed) "
 )
+_VALUED = lazy_compile(rf"\b{_WHOSE} {_WHAT} (?:is|are) ")
 # Where a value ends, and what is none: "my car is in the garage", "our landlord is such a nightmare".
 _BEHIND_VALUE = lazy_compile(r"[.!?,;:(]|\s(?:and|but|so|because|since|now|again)\b")
 _NO_VALUE = lazy_compile(
@@ -288,9 +289,15 @@ def statement(id_: str, speaker: str, text: str, at: datetime, asked: frozenset[
     if _NOT_NOW.search(plain):
         return None
     (state, told), sorts = _state_in(plain), frozenset[str]()
-    if not state and (valued := _VALUED.search(plain)):
-        sorts = _sorts(plain[valued.end() :], text)
-        state = f"={(valued[1] or valued[2]).split()[-1]}" if sorts else ""
+    if not state and (valued := _TURNED.search(plain) or _VALUED.search(plain)):
+        # "My old boss is Dana" tells who that was, and "my brother's boss" who somebody else's is.
+        is_asked = all(f"={word}" in asked for word in valued["sort"].split())
+        sorts = _sorts(plain[valued.end() :], text) if is_asked else sorts
+        state = f"={valued['noun']}" if sorts else ""
+        if state and (kin := valued["kin"]):
+            return Statement(
+                id_, f"{normalize_name(speaker) or ME} {RELATIONS.get(kin, kin)}", state, plain, at, sorts=sorts
+            )
     if not state:
         return None
     if (theirs := _OF_RELATIVE.match(plain)) and not state.startswith("="):
