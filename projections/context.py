@@ -29,7 +29,7 @@ from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.critical import critical
 from mnemolog.projections.excerpts import in_excerpts
 from mnemolog.projections.graph import reader as entities
-from mnemolog.projections.graph.facts import Point, ended_lately, entity_card, facts, outlived
+from mnemolog.projections.graph.facts import Point, ended_lately, entity_card, facts, on_card, outlived
 from mnemolog.projections.graph.hydration import with_former
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
@@ -320,4 +320,5 @@ async def _spoken_of(asked: Asked, request: ContextRequest, referred: Collection
     rows = {row["entity_id"]: row for id_ in named if (row := found.get(id_)) and row["name"]}
     known = await facts(connection, viewer, asked.point, asked.predicates, list(rows)[:MOST_ENTITIES])
     about = {id_: [fact for fact in known if id_ in (fact["subject_id"], fact["object_id"])] for id_ in rows}
-    return [EntityCard(row, entity_card(row, about[id_])) for id_, row in list(rows.items())[:MOST_ENTITIES]]
+    shown = list(rows.items())[:MOST_ENTITIES]
+    return [EntityCard(row, entity_card(row, about[id_]), on_card(about[id_])) for id_, row in shown]

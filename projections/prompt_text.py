@@ -26,6 +26,7 @@ class EntityCard:
 
     row: Row
     line: str
+    facts: Sequence[Row] = ()
 
 
 Shown = EntityCard | Card | Hit | Row

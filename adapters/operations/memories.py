@@ -1,5 +1,6 @@
 """Operations on memories: create, read, search, update, merge, link, archive, delete, restore, undo."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -207,7 +208,7 @@ async def search(engine: Engine, request: Search) -> Bullets | SearchResult:
         shown = [*answer.hits, *answer.related]
         said = {"thread_id": request.thread_id, "question_id": request.message_id, "searched": True}
         tokens = sum(engine.reads.count_tokens(hit.bullet) for hit in shown)
-        items = [_served(hit) for hit in shown]
+        items = [item for hit in shown for item in _served(hit)]
         found["served_id"] = await recorded(engine, request, Purpose.RECALL, items, tokens, **said)
     if request.returns == "bullets":
         related = [Bullet.of_hit(hit) for hit in answer.related]
@@ -229,11 +230,9 @@ async def context(engine: Engine, request: ContextRead) -> Context:
     if not request.record:
         return context
     items = {found_id(row): ServedItem(kind=row["kind"], id=found_id(row), seq=row["seq"]) for row in found.shown}
-    items |= {one.id: one for one in map(_served, found.hits)}
-    about = (one.row for one in found.entities)
-    items |= {
-        str(row["entity_id"]): ServedItem(kind="entity", id=str(row["entity_id"]), seq=row["seq"]) for row in about
-    }
+    items |= {item.id: item for hit in found.hits for item in _served(hit)}
+    about = [ServedItem(kind="entity", id=str(one.row["entity_id"]), seq=one.row["seq"]) for one in found.entities]
+    items |= {item.id: item for item in (*about, *_facts(fact for one in found.entities for fact in one.facts))}
     tokens = sum(map(engine.reads.count_tokens, context.lines))
     event_id = await recorded(
         engine, request, Purpose.CONTEXT, list(items.values()), tokens, question_id=request.message_id
@@ -241,10 +240,18 @@ async def context(engine: Engine, request: ContextRead) -> Context:
     return context.model_copy(update={"served_id": event_id})
 
 
-def _served(hit: Hit) -> ServedItem:
-    """A hit of a context, for the record; a fact by the name that it has in the record of an envelope."""
+def _served(hit: Hit) -> Sequence[ServedItem]:
+    """A hit of a context, for the record; a fact by the name that it has in the record of an envelope.
+
+    An entity with the facts that it shows, since it is not changed by them.
+    """
     details = hit.row.get("details", hit.row)
-    return ServedItem(kind="fact" if hit.kind == "relation" else hit.kind, id=hit.id, seq=details.get("seq"))
+    item = ServedItem(kind="fact" if hit.kind == "relation" else hit.kind, id=hit.id, seq=details.get("seq"))
+    return [item, *_facts(hit.row.get("facts", ()))]
+
+
+def _facts(rows: Iterable[Mapping[str, Any]]) -> Sequence[ServedItem]:
+    return [ServedItem(kind="fact", id=str(row["relation_id"]), seq=row["seq"]) for row in rows]
 
 
 @operation("cards", "GET /cards", tag="recall", arguments=("refs",))

@@ -7,6 +7,7 @@ now: names, confidence, which entities were merged, and for which entity a text 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import islice
 from operator import itemgetter
 from types import NoneType
 from typing import Any
@@ -200,11 +201,15 @@ def learned() -> ColumnElement[datetime]:
     return func.coalesce(periods.c.learned_at, periods.c.known_from)
 
 
-def entity_card(entity: Row, about: Iterable[Row]) -> str:
-    """The first facts of an entity in one line (D06), of those that hold, are not overridden, nor from outside."""
+def on_card(about: Iterable[Row]) -> Sequence[Row]:
+    """The first facts of an entity, of those that hold, are not overridden, nor from outside."""
     held = (fact for fact in about if fact["state"] is State.ACTIVE and fact["overridden_by"] is None)
-    held = (fact for fact in held if not Origin(fact["origin"]).external)
-    lines = (_line(entity, fact) for fact in held)
+    return list(islice((fact for fact in held if not Origin(fact["origin"]).external), card.TOP_FACTS))
+
+
+def entity_card(entity: Row, about: Iterable[Row]) -> str:
+    """The first facts of an entity in one line (D06)."""
+    lines = (_line(entity, fact) for fact in on_card(about))
     return card.card(card.reference(entity["category"], entity["name"]), lines)
 
 

@@ -320,16 +320,17 @@ async def _only_named(asked: Asked, found: Hydration) -> Sequence[Hit]:
     hits = []
     for row in await reader.by_ids(asked.connection, asked.viewer, named.keys()):
         own = (one for one in found.facts if one.hops == 1 and one.seed == row["entity_id"])
-        about = [one.sentence for one in own if not Origin(one.row["origin"]).external]
+        about = [one for one in own if not Origin(one.row["origin"]).external][:TOP_FACTS]
         if about:
-            label, text = reference(row["category"], row["name"]), "; ".join(about[:TOP_FACTS])
+            label, text = reference(row["category"], row["name"]), "; ".join(one.sentence for one in about)
             details = {
                 "date": row["last_seen"],
                 "score": ABROAD if stems else NAMED,
                 "details": reader.shown(row),
                 "label": label,
             }
-            hits.append(hit_of(ENTITY, str(row["entity_id"]), row["category"], text, **details))
+            hit = hit_of(ENTITY, str(row["entity_id"]), row["category"], text, **details)
+            hits.append(replace(hit, row={**hit.row, "facts": [one.row for one in about]}))
     return hits
 
 

@@ -95,6 +95,26 @@ async def test_a_context_is_recorded_on_request_only(engine: Engine, user: str) 
 
 
 @pytest.mark.spec("X18")
+async def test_an_entity_is_recorded_with_the_facts_that_its_card_shows(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    told = [await ana.tells("Marta", "lives_in", "Porto"), await ana.tells("Marta", "works_at", "Acme")]
+    await ana.tells("Marta", "likes", "chess", origin="tool")
+    [marta] = await ana.entities("Marta")
+    asks = {"user_id": user, "query": "Who is Marta?", "record": True}
+    await context.run(engine, ContextRead.model_validate({**asks, "message_id": "q-1"}))
+    await search.run(engine, Search.model_validate({**asks, "message_id": "q-2"}))
+
+    for message_id in ("q-1", "q-2"):
+        [serving] = await servings(ana, message_id)
+        shown = {(one.kind, one.id): one.seq for one in serving.items}
+        assert shown[("entity", str(marta["entity_id"]))] == marta["seq"]
+        for fact in told:
+            seq = shown[("fact", str(fact))]
+            assert seq is not None
+            assert fact in {row["relation_id"] for row in await ana.facts(moment=Moment(as_of=seq))}
+
+
+@pytest.mark.spec("X18")
 @pytest.mark.parametrize(
     ("request_", "asks"),
     [
