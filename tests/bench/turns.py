@@ -2,28 +2,34 @@
 
 python -m tests.bench.turns [--seconds 20] [--threads 50] [--rate 5] [--embedder minilm]
 
-Twice in one run: as turns are recorded now, and as they were before they became messages, each with a memory of the
-same text beside it. The load is open, as in `tests.bench.visibility`: a receipt's time counts from when its turn was
-due. The writers are a program of their own, attached to the engine of this process as `AsyncMemory` attaches: it
-decides and appends, while this process relays, projects and runs jobs. `cpu_ms_per_turn` is everything together;
-`cpu_ms` is each process alone, with that program as `client`. Bytes are those of all tables and indexes of the log
-and the projections.
+Twice in one run: as turns are recorded now, and by the engine as it was before they became messages, when each was
+written as a turn and as a memory with the same text. That one is taken from the history of the repository (`BEFORE`)
+and runs with the packages of this environment; `--now` leaves it out.
+
+The load is open, as in `tests.bench.visibility`: a receipt's time counts from when its turn was due. The writers are a
+program of their own, attached to an engine in another process as `AsyncMemory` attaches: it decides and appends, while
+the other relays, projects and runs jobs. `cpu_ms_per_turn` is everything together; `cpu_ms` is each process alone, with
+that program as `client`. Bytes are those of all tables and indexes of the log and the projections.
 """
 
 import asyncio
 import gc
+import io
 import json
+import os
 import random
+import shutil
+import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 from argparse import SUPPRESS, ArgumentParser, Namespace
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple
+from pathlib import Path
 from typing import Any, NamedTuple
-from unittest.mock import patch
-from uuid import uuid5
 
 from rich.console import Console
 from rich.table import Table
@@ -31,19 +37,12 @@ from sqlalchemy import text
 
 from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, open_engine
-from mnemolog.adapters.engine.garbage import collect_rarely
-from mnemolog.commands import heard
-from mnemolog.commands.turns import TURNS, Conversation, RecordTurn
-from mnemolog.domain.memory import Content, Kind, default_importance
-from mnemolog.domain.message import CATEGORY, full_text
-from mnemolog.domain.scope import Scope
-from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import StreamId
-from mnemolog.events.event import Event
-from mnemolog.events.memory import MemoryCreated
 from tests.bench.processes import cpu_seconds_by_name
 from tests.bench.visibility import ACTS, PLACES, THINGS, Watched, watch
 
+BEFORE = "b3c9c3a4254987fe69063b0b539f65ec17bad4a9"
+"""The last commit in which a turn left a memory."""
 WARM_SECONDS = 2.0
 FIGURES = ("receipt_p95_ms", "visible_p50_ms", "visible_p99_ms", "cpu_ms_per_turn", "bytes_per_turn")
 SIZE = text("""
@@ -51,35 +50,6 @@ SELECT coalesce(sum(pg_total_relation_size(class.oid)), 0)
 FROM pg_class AS class JOIN pg_namespace AS space ON space.oid = class.relnamespace
 WHERE class.relkind = 'r' AND (space.nspname = 'mnemolog' OR space.nspname LIKE 'mnemolog\\_%')
 """)
-
-
-def remembered(state: Conversation, turn: RecordTurn) -> Sequence[Event]:
-    """What a turn was decided to be before version 3 of `TurnRecorded`: the turn, and a memory with the same text."""
-    events: list[Event] = []
-    for event in TURNS.decide(state, turn):
-        if not isinstance(event, TurnRecorded):
-            events.append(event)
-            continue
-        content = Content(
-            full_text(turn.speaker, turn.text),
-            CATEGORY,
-            default_importance(Kind.EPISODE),
-            1.0,
-            pinned=False,
-            metadata=turn.metadata,
-        )
-        memory = MemoryCreated.of(
-            uuid5(turn.entity_id, turn.turn_id),
-            content,
-            kind=Kind.EPISODE,
-            scope=Scope.GLOBAL,
-            role=turn.role,
-            run_id=turn.run_id,
-            source_turn_ids=(turn.turn_id,),
-            entity_ids=(event.speaker_entity_id,) if event.speaker_entity_id else (),
-        )
-        events += [event.model_copy(update={"remembered": True}), memory]
-    return events
 
 
 class Sent(NamedTuple):
@@ -91,38 +61,75 @@ class Sent(NamedTuple):
     seq: int
 
 
-async def main(arguments: Sequence[str]) -> None:
+def main(arguments: Sequence[str]) -> None:
     parser = ArgumentParser(prog="tests.bench.turns", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--threads", type=int, default=50)
     parser.add_argument("--rate", type=float, default=5.0, help="turns a second in each thread")
     parser.add_argument("--embedder", default="minilm", choices=("minilm", "lexical"))
+    parser.add_argument("--now", action="store_true", help="measure only how turns are recorded now")
     parser.add_argument("--client", help=SUPPRESS)
-    parser.add_argument("--remembered", action="store_true", help=SUPPRESS)
+    parser.add_argument("--engine", action="store_true", help=SUPPRESS)
     asked = parser.parse_args(arguments)
     if asked.client:
-        await write(asked)
-        return
-    before = await measured(asked, "--remembered")
-    now = await measured(asked)
+        asyncio.run(write(asked))
+    elif asked.engine:
+        sys.stdout.write(json.dumps(asyncio.run(measured(asked))))
+    else:
+        compare(asked)
+
+
+def compare(asked: Namespace) -> None:
+    """Measure both, each in a process of its own, and print them."""
+    before = {} if asked.now else _before(asked)
+    now = _run(asked, Path.cwd())
     shown = Table("", "receipt p95 ms", "visible p50 ms", "visible p99 ms", "cpu ms a turn", "bytes a turn", box=None)
-    for name, found in (("with a memory", before), ("a message", now)):
-        shown.add_row(name, *(f"{found[key]:,.1f}" for key in FIGURES))
+    for name, found in (("a turn and a memory", before), ("a message", now)):
+        if found:
+            shown.add_row(name, *(f"{found[key]:,.1f}" for key in FIGURES))
+    ratio = round(now["cpu_ms_per_turn"] / before["cpu_ms_per_turn"], 2) if before else None
+    told = {**now, "before": before, "cpu_ratio": ratio, "turns": int(asked.seconds * asked.threads * asked.rate)}
     console = Console()
     console.print(shown)
-    ratio = round(now["cpu_ms_per_turn"] / before["cpu_ms_per_turn"], 2)
-    told = {**now, "before": before, "cpu_ratio": ratio, "turns": int(asked.seconds * asked.threads * asked.rate)}
     console.print(json.dumps(told), soft_wrap=True, highlight=False)
 
 
-async def measured(asked: Namespace, *flags: str) -> dict[str, Any]:
+def _before(asked: Namespace) -> Mapping[str, Any]:
+    """The figures of the engine in the commit `BEFORE`, measured by this very file."""
+    with tempfile.TemporaryDirectory(prefix="mnemolog-before-") as folder:
+        root = Path(folder)
+        archive = subprocess.run(("git", "archive", BEFORE), capture_output=True, check=False)
+        if archive.returncode:
+            sys.exit(f"{archive.stderr.decode().strip()}: fetch the whole history, or measure with --now")
+        with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as packed:
+            packed.extractall(root, filter="data")
+        for name in ("turns.py", "processes.py"):
+            shutil.copy(Path(__file__).with_name(name), root / "tests" / "bench")
+        # As they are installed: `mnemolog` is adapters/python, with the other packages in it.
+        package = root / "installed" / "mnemolog"
+        shutil.copytree(root / "adapters" / "python", package)
+        for name in ("adapters", "commands", "domain", "events", "projections"):
+            (package / name).symlink_to(root / name)
+        return _run(asked, root, PYTHONPATH=str(package.parent))
+
+
+def _run(asked: Namespace, root: Path, **environment: str) -> Mapping[str, Any]:
+    given = (f"--{name}={getattr(asked, name)}" for name in ("seconds", "threads", "rate", "embedder"))
+    command = (sys.executable, "-m", "tests.bench.turns", "--engine", *given)
+    ended = subprocess.run(command, cwd=root, env={**os.environ, **environment}, stdout=subprocess.PIPE, check=True)
+    told: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
+    return told
+
+
+async def measured(asked: Namespace) -> dict[str, Any]:
     watched = watch()
     with tempfile.TemporaryDirectory(prefix="mnemolog-turns-") as directory:
         async with open_engine(load(data_dir=directory, embedder=asked.embedder, http_port=0)) as engine:
-            collect_rarely()  # As `mnemolog up` does.
+            gc.freeze()  # As `mnemolog up` does it today, for both.
+            gc.set_threshold(10_000, 20, 20)
             given = ("--seconds", asked.seconds, "--threads", asked.threads, "--rate", asked.rate)
             client = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "tests.bench.turns", "--client", directory, *map(str, given), *flags),
+                *(sys.executable, "-m", "tests.bench.turns", "--client", directory, *map(str, given)),
                 stdin=PIPE,
                 stdout=PIPE,
                 limit=1 << 26,
@@ -170,15 +177,14 @@ async def write(asked: Namespace) -> None:
     """The writers: warm up, wait for a line, and tell what was sent and the processor time it took."""
     words = random.Random(7)
     async with open_engine(load(data_dir=asked.client, http_port=0), attach=True) as engine:
-        with patch.object(heard, "TURNS", replace(TURNS, decide=remembered) if asked.remembered else TURNS):
-            await _load(engine, asked, words, WARM_SECONDS, "warm")
-            gc.freeze()
-            sys.stdout.write("warm\n")
-            sys.stdout.flush()
-            await asyncio.to_thread(sys.stdin.readline)
-            began = time.process_time()
-            sent = await _load(engine, asked, words, asked.seconds, "turn")
-            spent = time.process_time() - began
+        await _load(engine, asked, words, WARM_SECONDS, "warm")
+        gc.freeze()
+        sys.stdout.write("warm\n")
+        sys.stdout.flush()
+        await asyncio.to_thread(sys.stdin.readline)
+        began = time.process_time()
+        sent = await _load(engine, asked, words, asked.seconds, "turn")
+        spent = time.process_time() - began
         sys.stdout.write(json.dumps({"cpu": spent, "sent": sent}, default=astuple) + "\n")
         sys.stdout.flush()
         # It ends after the last look at processor times: that of an ended child counts as its parent's.
@@ -196,7 +202,8 @@ async def _load(engine: Engine, asked: Namespace, words: random.Random, seconds:
         due = begin + offsets[thread] + number / asked.rate
         await asyncio.sleep(due - time.perf_counter())
         turn = {"user_id": f"user-{thread}", "thread_id": f"chat-{thread}", "turn_id": f"{name}-{number}"}
-        receipt = await engine.writes.record_turn({**turn, "speaker": "Ana", "text": texts[thread][number]})
+        told: Any = await engine.writes.record_turn({**turn, "speaker": "Ana", "text": texts[thread][number]})
+        receipt = told[1] if isinstance(told, tuple) else told  # `BEFORE` returns the memory's id with it.
         return Sent(due, time.perf_counter(), receipt.stream, receipt.last_seq)
 
     return await asyncio.gather(*(say(thread, number) for thread in range(asked.threads) for number in range(count)))
@@ -216,4 +223,4 @@ def _quantile(values: Sequence[float], part: float) -> float:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1:]))
+    main(sys.argv[1:])
