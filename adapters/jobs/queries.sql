@@ -134,6 +134,12 @@ SELECT EXISTS (
         AND status IN ('queued', 'running') AND (enqueued_at, job_id) > (%(enqueued_at)s, %(job_id)s)
 ) AS found;
 
+-- has_unfinished_job --
+SELECT EXISTS (
+    SELECT FROM mnemolog.jobs
+    WHERE (kind, tenant, stream) = (%(kind)s, %(tenant)s, %(stream)s) AND status IN ('queued', 'running')
+) AS found;
+
 -- retry_job --
 UPDATE mnemolog.jobs
 SET status = 'queued', run_at = %(now)s, attempts = 0, finished_at = NULL, cancel_requested = false

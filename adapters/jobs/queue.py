@@ -112,6 +112,12 @@ class JobQueue:
         [row] = await self._rows("has_later_job", {**about, "payload": Jsonb(job.payload)})
         return bool(row["found"])
 
+    async def unfinished(self, kind: str, stream: StreamId) -> bool:
+        """Whether a job of this kind and stream is queued or running."""
+        about = {"kind": kind, "tenant": stream.tenant, "stream": stream.name}
+        [row] = await self._rows("has_unfinished_job", about)
+        return bool(row["found"])
+
     async def retry(self, job_id: UUID) -> Job:
         """Queue a failed or cancelled job again, with all its attempts. Conflict in any other state."""
         found = await self._one("retry_job", {"job_id": job_id, "now": self.now()})

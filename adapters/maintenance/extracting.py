@@ -29,14 +29,13 @@ from mnemolog.domain.predicates import Predicate
 from mnemolog.domain.text import name_key
 from mnemolog.domain.turn import Role
 from mnemolog.events.conversation import TurnRecorded, thread_tag, turn_tag
-from mnemolog.events.envelope import Recorded, StreamId
+from mnemolog.events.envelope import Header, Recorded, StreamId
 from mnemolog.events.message_fold import MESSAGE
-from mnemolog.projections.conversation.reader import said_after
 from mnemolog.projections.rows import Row
 
 _logger = logging.getLogger("mnemolog.extraction")
 
-SWEEP, THREAD, WINDOWS = "sweep-extraction", "extract-thread", "extract-windows"
+SWEEP, THREAD, AGAIN, WINDOWS = "sweep-extraction", "extract-thread", "extract-again", "extract-windows"
 EVERY_SECONDS = 15.0
 # A thread in which nothing was said for so long is read by the model, if something in it seems worth it.
 QUIET = timedelta(minutes=1)
@@ -45,7 +44,8 @@ READ_FOR = timedelta(days=7)
 WINDOW, WINDOW_BEFORE = 10_000, 50
 IMPORTED_AFTER = timedelta(hours=1)
 """What was said so long before it was recorded may come after what was said later."""
-_BEFORE_ALL, _NEVER = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+LOOK_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 60.0
+"""How often and how long to look whether the other threads of an import have been read."""
 STATED_BEFORE = 20
 """So many earlier messages of an author that state something may be corrected by name."""
 
@@ -59,7 +59,14 @@ def extracting(engine: Services) -> list[JobKind]:
     async def thread(attempt: Attempt) -> None:
         await extract_thread(engine, attempt)
 
-    return [JobKind(name=SWEEP, every=EVERY_SECONDS, run=sweep), JobKind(name=THREAD, run=thread, mind=Mind.EXTRACTION)]
+    async def again(attempt: Attempt) -> None:
+        await read_again(engine, attempt)
+
+    return [
+        JobKind(name=SWEEP, every=EVERY_SECONDS, run=sweep),
+        JobKind(name=THREAD, run=thread, mind=Mind.EXTRACTION),
+        JobKind(name=AGAIN, run=again, mind=Mind.EXTRACTION),
+    ]
 
 
 async def enqueue_due(engine: Services, now: datetime) -> int:
@@ -81,47 +88,63 @@ async def extract_thread(engine: Services, attempt: Attempt) -> None:
     job = attempt.job
     stream, payload = job.owner, dict(job.payload)
     now = engine.writes.now()
-    before, written_today = await engine.jobs.sum_up((THREAD, WINDOWS), stream, payload, start_of_day(now))
+    before, written_today = await engine.jobs.sum_up((THREAD, WINDOWS, AGAIN), stream, payload, start_of_day(now))
     through, written = max(before, job.progress.get("through", 0)), job.progress.get("written", 0)
+    imported = bool(job.progress.get("imported"))
     left = engine.policy.extraction.writes_per_day - written_today
     head = await engine.log.head(stream)
     while through < head and left > 0:
         until = min(through + WINDOW, head)
-        earliest, latest, last = _NEVER, _BEFORE_ALL, 0
         for event, said_at, candidates in await _read(engine, stream, payload, through, until):
             if left <= 0:  # What is left waits for another day.
                 until = event.seq - 1
                 break
-            run_id = f"extraction-{job.job_id}"
-            recorded = await _record(engine, stream, event, said_at, candidates, run_id, left)
+            recorded = await _record(engine, stream, event, said_at, candidates, f"extraction-{job.job_id}", left)
             written, left = written + recorded, left - recorded
-            if recorded and event.recorded_at - said_at > IMPORTED_AFTER:
-                last = event.seq if not last or said_at < latest else last
-                earliest = min(earliest, said_at)
-            latest = max(latest, said_at)
-        if last:
-            again = await _read_later(engine, stream, payload, last, earliest, f"extraction-{job.job_id}")
-            written, left = written + again, left - again
+            imported = imported or (recorded > 0 and event.recorded_at - said_at > IMPORTED_AFTER)
         through = max(through, until)
-        await attempt.save({"through": through, "written": written, "extractor": EXTRACTOR})
+        done = {"through": through, "written": written, "extractor": EXTRACTOR, "imported": imported}
+        await attempt.save(done)
+    if imported:
+        await engine.jobs.enqueue(AGAIN, {"agent_id": payload["agent_id"]}, stream=stream, unique_key=str(job.job_id))
     await enqueue_windows(engine, stream, payload, str(through))
 
 
-async def _read_later(
-    engine: Services, stream: StreamId, payload: Payload, seq: int, said_at: datetime, run_id: str
-) -> int:
-    """Read the messages again that were said after one that came later, as in an import of what was said before.
+async def read_again(engine: Services, attempt: Attempt) -> None:
+    """Read the messages again that were said after those that were imported later.
 
-    "I sold the Skoda" ends nothing until it is known that somebody drives one. Returns how many events that took. Not
-    beyond a window, so that an import from the newest to the oldest reads each message again a few times at most.
+    "I sold the Skoda" ends nothing until it is known that somebody drives one. Once for all threads of an import, when
+    they have been read, and only among the last events: the cost does not grow with the threads or with the log.
     """
-    async with engine.projections.live.connect() as connection:
-        threads = await said_after(connection, stream, str(payload["agent_id"]), said_at, (seq - WINDOW, seq))
-    written = 0
-    for thread_id, first in threads.items():
+    job, waited = attempt.job, 0.0
+    stream, payload = job.owner, dict(job.payload)
+    while True:
+        if await engine.jobs.has_later(job):
+            return  # It reads for this one, too.
+        if waited >= LONGEST_WAIT_SECONDS or not await engine.jobs.unfinished(THREAD, stream):
+            break
+        await asyncio.sleep(LOOK_SECONDS)
+        waited += LOOK_SECONDS
+    after, turns, written = max(0, await engine.log.head(stream) - WINDOW), list[Header](), 0
+    async for batch in engine.log.scan(stream, after=after):
+        headers = (event.header for event in batch if event.header.meta["agent_id"] == payload["agent_id"])
+        turns += [one for one in headers if one.type == TurnRecorded.type_name()]
+    for thread_id, (first, last) in said_after_imported(turns).items():
         place = {**payload, "thread_id": thread_id}
-        written += await extract_again(engine, stream, place, first - 1, seq, run_id)
-    return written
+        written += await extract_again(engine, stream, place, first - 1, last, f"extraction-{job.job_id}")
+    await attempt.save({"written": written})
+
+
+def said_after_imported(turns: Sequence[Header]) -> Mapping[str, tuple[int, int]]:
+    """The threads with turns that were said after an imported one which was recorded later: the first and the last."""
+    found, earliest = dict[str, tuple[int, int]](), datetime.max.replace(tzinfo=UTC)
+    for turn in reversed(turns):
+        thread_id = turn.meta["thread_id"]
+        if turn.occurred_at > earliest:
+            found[thread_id] = turn.seq, found.get(thread_id, (0, turn.seq))[1]
+        if turn.recorded_at - turn.occurred_at > IMPORTED_AFTER:
+            earliest = min(earliest, turn.occurred_at)
+    return found
 
 
 async def enqueue_windows(engine: Services, stream: StreamId, payload: Payload, reason: str) -> None:

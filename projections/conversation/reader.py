@@ -217,18 +217,6 @@ async def after(connection: AsyncConnection, stream: StreamId, message_id: str |
     return await fetch(connection, messages, later)
 
 
-async def said_after(
-    connection: AsyncConnection, stream: StreamId, agent_id: str, moment: datetime, between: tuple[int, int]
-) -> Mapping[str, int]:
-    """The threads with messages of the user between two events that were said after a moment, each with the first."""
-    column = messages.c
-    own = (tuple_(*indexed(messages)) == tuple_(*owner_of(stream))) & (column.agent_id == agent_id)
-    later = (column.role == Role.USER) & (column.occurred_at > moment)
-    later &= (column.seq > between[0]) & (column.seq < between[1])
-    statement = select(column.thread_id, func.min(column.seq)).where(own, later).group_by(column.thread_id)
-    return {row[0]: row[1] for row in await connection.execute(statement)}
-
-
 async def hidden_since(connection: AsyncConnection, stream: StreamId, moment: datetime) -> bool:
     """Whether a message of a user was hidden after a moment, and still is: for jobs."""
     column = messages.c

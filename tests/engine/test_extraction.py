@@ -1,6 +1,6 @@
 """Facts from what users say: recorded by jobs, under the guards of what a person writes, and undone as one batch."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,7 +13,7 @@ from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.jobs.job import JobStatus
 from mnemolog.adapters.maintenance import extracting, prompting
-from mnemolog.adapters.maintenance.extracting import THREAD, enqueue_due
+from mnemolog.adapters.maintenance.extracting import AGAIN, THREAD, enqueue_due
 from mnemolog.commands.erasure import EraseMessages
 from mnemolog.commands.extraction_requests import ACTOR
 from mnemolog.commands.messages import DeleteMessage
@@ -22,6 +22,7 @@ from mnemolog.domain.extraction import candidate
 from mnemolog.domain.extraction.candidate import EXTRACTOR
 from mnemolog.domain.extraction.extractor import extract
 from mnemolog.domain.extraction.policy import ExtractionPolicy
+from mnemolog.events.envelope import StreamId
 from mnemolog.events.fields import validated
 from mnemolog.events.relations import RelationEnded
 from mnemolog.projections.graph.hydration import with_former
@@ -73,7 +74,7 @@ async def extracted(engine: Engine) -> None:
 
 
 async def _done(engine: Engine) -> bool:
-    jobs = await engine.jobs.list(kind=THREAD, limit=1000)
+    jobs = [one for kind in (THREAD, AGAIN) for one in await engine.jobs.list(kind=kind, limit=1000)]
     return all(job.status not in (JobStatus.QUEUED, JobStatus.RUNNING) for job in jobs)
 
 
@@ -848,6 +849,28 @@ async def test_messages_that_come_in_their_order_are_read_once(ana: Teller, monk
     await hears(ana, "We sold the Skoda.", "I drive a Yaris.", "I live in Cork.")
     await hears(ana, "I moved to Leeds.", occurred_at=day("2026-04-01"))
     assert read == []
+
+
+async def test_an_import_of_many_threads_reads_each_again_about_once(
+    ana: Teller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads, read, extract_again = 8, list[str](), extracting.extract_again
+    cars = ("Skoda", "Yaris", "Fiesta", "Corsa", "Golf")
+
+    async def again(engine: Engine, stream: StreamId, place: Mapping[str, Any], *others: Any) -> int:
+        read.append(str(place["thread_id"]))
+        return await extract_again(engine, stream, place, *others)
+
+    monkeypatch.setattr(extracting, "extract_again", again)
+    for number in range(threads):
+        # From the newest conversation to the oldest; each goes on after the one before it ended.
+        for month in (threads - number, threads + 1):
+            at, text = day(f"2025-{month:02}-{10 - number:02}"), f"I drive a {cars[(number + month) % len(cars)]}."
+            fields = {"turn_id": f"{ana.user}-{number}-{month}", "thread_id": f"t{number}", "occurred_at": at}
+            await ana.says(text, speaker="", **fields)
+    await extracted(ana.engine)
+    assert threads - 1 <= len(set(read)) <= len(read) <= 2 * threads
+    await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
 async def test_a_job_is_undone_as_one_batch_and_its_messages_are_not_extracted_again(ana: Teller) -> None:
