@@ -36,6 +36,8 @@ from mnemolog.projections.rows import Row
 _logger = logging.getLogger("mnemolog.extraction")
 
 SWEEP, THREAD, AGAIN, WINDOWS = "sweep-extraction", "extract-thread", "extract-again", "extract-windows"
+EXTRACTING = (THREAD, AGAIN, WINDOWS)
+"""The jobs that extract, and share the limit of a day."""
 EVERY_SECONDS = 15.0
 # A thread in which nothing was said for so long is read by the model, if something in it seems worth it.
 QUIET = timedelta(minutes=1)
@@ -88,7 +90,7 @@ async def extract_thread(engine: Services, attempt: Attempt) -> None:
     job = attempt.job
     stream, payload = job.owner, dict(job.payload)
     now = engine.writes.now()
-    before, written_today = await engine.jobs.sum_up((THREAD, WINDOWS, AGAIN), stream, payload, start_of_day(now))
+    before, written_today = await engine.jobs.sum_up(EXTRACTING, stream, payload, start_of_day(now))
     through, written = max(before, job.progress.get("through", 0)), job.progress.get("written", 0)
     imported = bool(job.progress.get("imported"))
     left = engine.policy.extraction.writes_per_day - written_today

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 
 from mnemolog.adapters.jobs.job import Attempt, JobKind, Payload
 from mnemolog.adapters.maintenance.extracting import (
+    EXTRACTING,
     QUIET,
     READ_FOR,
     THREAD,
@@ -169,7 +170,7 @@ async def extract_summary(engine: Services, attempt: Attempt) -> int:
 async def _left(engine: Services, stream: StreamId, payload: Payload) -> int:
     """How many events may still be extracted today."""
     since = start_of_day(engine.writes.now())
-    _, written = await engine.jobs.sum_up((THREAD, WINDOWS), stream, payload, since)
+    _, written = await engine.jobs.sum_up(EXTRACTING, stream, payload, since)
     return engine.policy.extraction.writes_per_day - written
 
 

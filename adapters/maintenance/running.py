@@ -18,7 +18,7 @@ from mnemolog.domain.minds.mind import Mind
 from mnemolog.events.envelope import DEFAULT_AGENT
 
 JOBS: Mapping[Mind, tuple[str, ...]] = {
-    Mind.EXTRACTION: (extracting.THREAD, extracting.WINDOWS),
+    Mind.EXTRACTION: extracting.EXTRACTING,
     Mind.EPISODES: (segmenting.THREAD,),
     Mind.SUMMARIES: (summarizing.THREAD, summarizing.ENDED),
     Mind.REFLECTION: (reflecting.THREAD,),

@@ -12,7 +12,7 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.jobs.job import JobStatus
-from mnemolog.adapters.maintenance import extracting, prompting
+from mnemolog.adapters.maintenance import extracting, extracting_by_model, prompting
 from mnemolog.adapters.maintenance.extracting import AGAIN, THREAD, enqueue_due
 from mnemolog.commands.erasure import EraseMessages
 from mnemolog.commands.extraction_requests import ACTOR
@@ -836,6 +836,15 @@ async def test_what_is_over_is_so_of_what_is_imported_afterwards_whatever_else_i
     await hears(ana, "I live in Porto.", occurred_at=day("2026-02-02"))
     assert await told(ana) == {"ana likes jazz", "ana lives_in Porto", "ana drives Skoda"}
     await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+async def test_what_is_read_again_counts_against_the_limit_of_the_day(ana: Teller) -> None:
+    await hears(ana, "We sold the Skoda.")
+    await hears(ana, "I drive a Skoda.", occurred_at=day("2026-02-01"))
+    extracted_ = [one for one in await ana.engine.log.read(ana.stream) if one.meta.actor == ACTOR]
+    left = await extracting_by_model._left(ana.engine, ana.stream, {"agent_id": ana.agent, "thread_id": "main"})
+    assert any(isinstance(one.payload, RelationEnded) for one in extracted_)
+    assert ana.engine.policy.extraction.writes_per_day - left == len(extracted_)
 
 
 async def test_messages_that_come_in_their_order_are_read_once(ana: Teller, monkeypatch: pytest.MonkeyPatch) -> None:
