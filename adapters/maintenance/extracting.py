@@ -6,7 +6,9 @@ and records what they state. Only what users say is read: nothing of assistants,
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -50,16 +52,39 @@ LOOK_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 60.0
 """How often and how long to look whether the other threads of an import have been read."""
 STATED_BEFORE = 20
 """So many earlier messages of an author that state something may be corrected by name."""
+THREADS_KNOWN = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """Which of the last messages of a thread state nothing, by their sequence numbers.
+
+    A job reads them again, with those that were said since; in a conversation, each message would be read 25 times.
+    """
+
+    _known: OrderedDict[tuple[StreamId, str, str], frozenset[int]] = field(default_factory=OrderedDict)
+
+    def of(self, stream: StreamId, place: Payload) -> frozenset[int]:
+        return self._known.get((stream, str(place["agent_id"]), str(place["thread_id"])), frozenset())
+
+    def keep(self, stream: StreamId, place: Payload, silent: Collection[int]) -> None:
+        thread = (stream, str(place["agent_id"]), str(place["thread_id"]))
+        self._known[thread] = frozenset(silent)
+        self._known.move_to_end(thread)
+        while len(self._known) > THREADS_KNOWN:
+            self._known.popitem(last=False)
 
 
 def extracting(engine: Services) -> list[JobKind]:
     """The sweep, and the job of one thread, which decides again under the guard of the log."""
 
+    silent = Silent()
+
     async def sweep(attempt: Attempt) -> None:
         await attempt.save({"enqueued": await enqueue_due(engine, engine.writes.now())})
 
     async def thread(attempt: Attempt) -> None:
-        await extract_thread(engine, attempt)
+        await extract_thread(engine, attempt, silent)
 
     async def again(attempt: Attempt) -> None:
         await read_again(engine, attempt)
@@ -85,7 +110,7 @@ async def enqueue_due(engine: Services, now: datetime) -> int:
     return await enqueue_threads(engine, THREAD, reasons)
 
 
-async def extract_thread(engine: Services, attempt: Attempt) -> None:
+async def extract_thread(engine: Services, attempt: Attempt, silent: Silent) -> None:
     """Record what the messages of a thread state, from where the last job ended; then the model may read them."""
     job = attempt.job
     stream, payload = job.owner, dict(job.payload)
@@ -97,7 +122,7 @@ async def extract_thread(engine: Services, attempt: Attempt) -> None:
     head = await engine.log.head(stream)
     while through < head and left > 0:
         until = min(through + WINDOW, head)
-        for event, said_at, candidates in await _read(engine, stream, payload, through, until):
+        for event, said_at, candidates in await _read(engine, stream, payload, through, until, silent):
             if left <= 0:  # What is left waits for another day.
                 until = event.seq - 1
                 break
@@ -170,20 +195,23 @@ async def extract_again(engine: Services, stream: StreamId, place: Payload, afte
     if engine.settings.extraction == "off":
         return written
     for start in range(after, until, WINDOW):
-        for event, said_at, candidates in await _read(engine, stream, place, start, min(start + WINDOW, until)):
+        for event, said_at, candidates in await _read(
+            engine, stream, place, start, min(start + WINDOW, until), Silent()
+        ):
             written += await _record(engine, stream, event, said_at, candidates, run_id, MOST_WRITES)
     return written
 
 
 async def _read(
-    engine: Services, stream: StreamId, place: Payload, after: int, until: int
+    engine: Services, stream: StreamId, place: Payload, after: int, until: int, silent: Silent
 ) -> Sequence[tuple[Recorded, datetime, Sequence[Candidate]]]:
     """The messages of a thread that state something, each with when it was said."""
     # With those before, which this one may be about.
     before, since = max(0, after - WINDOW_BEFORE), engine.writes.now() - READ_FOR
     events = await engine.log.read(stream, after=before, until=until, tags=[thread_tag(str(place["thread_id"]))])
     said = [one for one in events if _speaks(one, str(place["agent_id"]), since)]
-    found = await asyncio.to_thread(_candidates, said)
+    found = await asyncio.to_thread(_candidates, said, silent.of(stream, place))
+    silent.keep(stream, place, [event.seq for event, stated in zip(said, found, strict=True) if not stated])
     return [one for one in zip(said, _in_order(said), found, strict=True) if one[2] and one[0].seq > after]
 
 
@@ -194,7 +222,7 @@ def _speaks(event: Recorded, agent_id: str, since: datetime) -> bool:
     return event.meta.agent_id == agent_id and event.recorded_at >= since
 
 
-def _candidates(said: Sequence[Recorded]) -> Sequence[Sequence[Candidate]]:
+def _candidates(said: Sequence[Recorded], silent: Collection[int]) -> Sequence[Sequence[Candidate]]:
     """What each message states; one may go on with what its author stated before."""
     told, previous = dict[str, list[Sequence[Candidate]]](), dict[str, str]()
     found = list[Sequence[Candidate]]()
@@ -202,11 +230,12 @@ def _candidates(said: Sequence[Recorded]) -> Sequence[Sequence[Candidate]]:
         turn = event.payload
         assert isinstance(turn, TurnRecorded)
         before = (told.get(turn.speaker, [])[-STATED_BEFORE:], previous.get(turn.speaker, ""))
+        stated: Sequence[Candidate] = ()
         try:
-            stated = extract(turn.text, event.occurred_at, turn.speaker or ME, *before)
+            if event.seq not in silent:
+                stated = extract(turn.text, event.occurred_at, turn.speaker or ME, *before)
         except Exception as error:  # noqa: BLE001  A rule may fail on one message: the others are read all the same.
             _logger.error("no rule reads event %d of %s: %s", event.seq, event.stream, type(error).__name__)
-            stated = ()
         previous[turn.speaker] = turn.text
         if stated:
             told.setdefault(turn.speaker, []).append(stated)

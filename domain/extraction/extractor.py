@@ -114,7 +114,7 @@ def extract(
         stated = dated(clause.text, at)
         said_before = " ".join((previous, *clause.before))
         made = [
-            *(_renamed_before(clause, stated, earlier, said_before, at) or _said_in(clause.text, at)),
+            *(_renamed_before(clause, stated, earlier, said_before, at) or _said_in(clause.text, stated, at)),
             *_taken_over(clause, stated, at),
             *_new_job(clause, stated, at),
             *_there_now(clause, stated, text, at),
@@ -215,19 +215,24 @@ _FIRST = (
 _TASTES = ("likes", "dislikes", "prefers", "favourite_")
 
 
-def _said_in(clause: str, at: datetime) -> Sequence[Candidate]:
+def _said_in(clause: str, stated: Dated, at: datetime) -> Sequence[Candidate]:
     """What the first rule says that a clause matches and that makes something of it."""
-    lower = clause.lower()
-    whole, plain = Dated(clause), None
-    for rules, timed in ((DATES, False), (RULES, True)):
-        for one in rules:
-            if not any(map(lower.__contains__, one.hints)):
-                continue
-            plain = plain or dated(clause, at, future=is_to_come(clause))
-            stated = plain if timed else whole
-            if (match := one.form.match(stated.text)) and (made := one.make(Said(match, stated, at))):
-                return [replace(each, rule=f"{EXTRACTOR}/{one.name}") for each in made]
+    lower, whole = clause.lower(), Dated(clause)
+    plain = dated(clause, at, future=True) if is_to_come(clause) else stated
+    for place in sorted({place for hint, places in _PLACES.items() if hint in lower for place in places}):
+        one = _IN_ORDER[place]
+        read = plain if place >= len(DATES) else whole
+        if (match := one.form.match(read.text)) and (made := one.make(Said(match, read, at))):
+            return [replace(each, rule=f"{EXTRACTOR}/{one.name}") for each in made]
     return ()
+
+
+# The rules by their hints, of which a clause has few. Those of dates read a clause with its phrases of time.
+_IN_ORDER = (*DATES, *RULES)
+_PLACES: dict[str, list[int]] = {}
+for _place_in_order, _rule in enumerate(_IN_ORDER):
+    for _hint in _rule.hints:
+        _PLACES.setdefault(_hint, []).append(_place_in_order)
 
 
 def _exactly(one: Candidate, text: str, at: datetime) -> Candidate:
@@ -321,12 +326,13 @@ def _flight_changed(clause: Clause, at: datetime) -> Sequence[Candidate]:
     """Another date of the trip that is planned: "changed the flight, going on 2 June now", "Rome is on again, we fly
     on 2 June".
     """
-    if (back := BACK_ON.match(_before(clause))) and (found := FLIES_ON.match(clause.text)):
+    if (found := FLIES_ON.match(clause.text)) is None:
+        return ()
+    if back := BACK_ON.match(_before(clause)):
         day, whither = day_of_trip(found["when"], at), Said(back, dated(_before(clause), at), at).name
         dates = another_date(whither, day) if day else ()
         return [replace(one, planned=True, again=True, rule=f"{EXTRACTOR}/back-on") for one in dates]
-    said = f"{_before(clause)} {clause.text}"
-    if not _OTHER_FLIGHT.search(said) or (found := FLIES_ON.match(clause.text)) is None:
+    if not _OTHER_FLIGHT.search(f"{_before(clause)} {clause.text}"):
         return ()
     on = day_of_trip(found["when"], at)
     nth = is_nth(found["when"])
@@ -435,7 +441,7 @@ def _called(clause: Clause, at: datetime) -> Sequence[Candidate]:
 
 def _renamed(clause: Clause, stated: Dated, text: str, at: datetime) -> Sequence[Candidate]:
     """One's own new name, if the message says why it is another: "I took my husband's name: I'm Nora Hale"."""
-    if not _OTHER_NAME.search(text) or (found := I_AM.match(stated.text)) is None:
+    if (found := I_AM.match(stated.text)) is None or not _OTHER_NAME.search(text):
         return ()
     return [replace(one, rule=f"{EXTRACTOR}/renamed-myself") for one in called(Said(found, stated, at))]
 
@@ -447,7 +453,7 @@ def _of_elder(found: re.Match[str]) -> str:
 
 def _names_a_pet(clause: Clause) -> bool:
     """Whether "she" is the animal of which the sentence before tells, and not its owner."""
-    return bool(_GOT_A_PET.search(_before(clause)) and SO_CALLED.match(clause.text))
+    return bool(SO_CALLED.match(clause.text) and _GOT_A_PET.search(_before(clause)))
 
 
 def _before(clause: Clause) -> str:

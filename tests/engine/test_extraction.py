@@ -1,5 +1,6 @@
 """Facts from what users say: recorded by jobs, under the guards of what a person writes, and undone as one batch."""
 
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -858,6 +859,25 @@ async def test_messages_that_come_in_their_order_are_read_once(ana: Teller, monk
     await hears(ana, "We sold the Skoda.", "I drive a Yaris.", "I live in Cork.")
     await hears(ana, "I moved to Leeds.", occurred_at=day("2026-04-01"))
     assert read == []
+
+
+async def test_small_talk_is_not_read_again_with_each_message_after_it(
+    ana: Teller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Counter[str]()
+
+    def counted(text: str, *about: Any) -> Any:
+        read[text] += 1
+        return extract(text, *about)
+
+    monkeypatch.setattr(extracting, "extract", counted)
+    said = ["I take 5 mg of ramipril.", "What a day!", "The sun came out.", "See you later."]
+    for number, text in enumerate(said):
+        await hears(ana, text, occurred_at=day(f"2026-03-{number + 1:02}"))
+    await hears(ana, "They doubled the ramipril, so I'm on 10 mg now.", occurred_at=day("2026-03-10"))
+
+    assert [read[text] for text in said] == [5, 1, 1, 1]
+    assert "ana ramipril_dose 10 mg" in await told(ana)
 
 
 async def test_an_import_of_many_threads_reads_each_again_about_once(
