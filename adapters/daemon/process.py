@@ -17,6 +17,7 @@ from mnemolog.adapters.config import Settings
 from mnemolog.adapters.daemon.commands import fork_server
 from mnemolog.adapters.engine.engine import open_engine
 from mnemolog.adapters.engine.garbage import collect_rarely
+from mnemolog.adapters.priority import lower_priority
 from mnemolog.domain.errors import MnemologError
 
 _logger = logging.getLogger("mnemolog.engine")
@@ -49,6 +50,7 @@ async def _serve(settings: Settings, data_dir: Path, tell: int) -> None:
         _logger.info("runs as pid %d", os.getpid())
         _say(tell, {"ready": True})
         collect_rarely()
+        lower_priority()  # Its servers have started, and keep theirs.
         waiting = {asyncio.create_task(stopped.wait()), asyncio.create_task(_idle(data_dir, settings.idle_grace))}
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         for one in waiting:

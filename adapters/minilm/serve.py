@@ -12,6 +12,7 @@ from typing import BinaryIO
 from mnemolog.adapters.minilm.embedder import MiniLM, SentenceModel
 from mnemolog.adapters.minilm.frames import HEAD, ROWS, frame, refusal
 from mnemolog.adapters.minilm.local import LocalModel
+from mnemolog.adapters.priority import lower_priority
 from mnemolog.domain.calibration import SPECIFIED
 from mnemolog.domain.errors import InvalidInput, ModelMissing
 
@@ -21,6 +22,7 @@ THREADS = 2
 
 
 def main() -> None:
+    lower_priority()  # Vectors come after receipts and projections.
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # Output of libraries must not mix with the answers.
     folder = Path(sys.argv[2])

@@ -27,6 +27,7 @@ import time
 from argparse import SUPPRESS, ArgumentParser, Namespace
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -116,7 +117,9 @@ def _before(asked: Namespace) -> Mapping[str, Any]:
 def _run(asked: Namespace, root: Path, **environment: str) -> Mapping[str, Any]:
     given = (f"--{name}={getattr(asked, name)}" for name in ("seconds", "threads", "rate", "embedder"))
     command = (sys.executable, "-m", "tests.bench.turns", "--engine", *given)
-    ended = subprocess.run(command, cwd=root, env={**os.environ, **environment}, stdout=subprocess.PIPE, check=True)
+    ended = subprocess.run(
+        command, cwd=root, env={**os.environ, **environment}, stdout=PIPE, check=True, start_new_session=True
+    )
     told: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
     return told
 
@@ -125,7 +128,7 @@ async def measured(asked: Namespace) -> dict[str, Any]:
     watched = watch()
     with tempfile.TemporaryDirectory(prefix="mnemolog-turns-") as directory:
         async with open_engine(load(data_dir=directory, embedder=asked.embedder, http_port=0)) as engine:
-            gc.freeze()  # As `mnemolog up` does it today, for both.
+            gc.freeze()  # As a background engine does it today, for both.
             gc.set_threshold(10_000, 20, 20)
             given = ("--seconds", asked.seconds, "--threads", asked.threads, "--rate", asked.rate)
             client = await asyncio.create_subprocess_exec(
@@ -133,7 +136,12 @@ async def measured(asked: Namespace) -> dict[str, Any]:
                 stdin=PIPE,
                 stdout=PIPE,
                 limit=1 << 26,
+                start_new_session=True,  # As programs run in another session than a background engine.
             )
+            with suppress(ImportError):  # `BEFORE` kept its priority.
+                from mnemolog.adapters.priority import lower_priority
+
+                lower_priority()
             try:
                 return await _of(engine, client, watched)
             finally:
