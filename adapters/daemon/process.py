@@ -50,7 +50,8 @@ async def _serve(settings: Settings, data_dir: Path, tell: int) -> None:
         _logger.info("runs as pid %d", os.getpid())
         _say(tell, {"ready": True})
         collect_rarely()
-        lower_priority()  # Its servers have started, and keep theirs.
+        os.setsid()  # Its commands and its servers, which have started, keep their priority.
+        lower_priority()
         waiting = {asyncio.create_task(stopped.wait()), asyncio.create_task(_idle(data_dir, settings.idle_grace))}
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         for one in waiting:

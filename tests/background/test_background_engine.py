@@ -58,7 +58,11 @@ def test_the_engine_gives_way_to_programs_and_its_servers_do_not(data_dir: Path,
     one.does("create", "first", "first")
     had, engine = psutil.Process().nice(), psutil.Process(engine_of(data_dir).pid)
     eventually(lambda: engine.nice() > had)
-    assert {server.nice() for server in engine.children() if server.name() in ("postgres", "redis-server")} == {had}
+    others = engine.children()
+    assert {one.nice() for one in others if one.name() in ("postgres", "redis-server")} == {had}
+    if (group := Path(f"/proc/{engine.pid}/autogroup")).exists():
+        eventually(lambda: int(group.read_text().split()[-1]) > 0)
+        assert os.getsid(engine.pid) not in {os.getsid(one.pid) for one in (*others, *engine.parents()[:1])}
 
 
 @pytest.mark.spec("X22")
