@@ -194,7 +194,7 @@ class ChangeHistory(Generic[T]):
         return _in_effect(changes[place + 1 :])
 
 
-_FINAL = "the erasure cannot be undone: write the value again"
+_FINAL = "that change cannot be undone: write it again"
 
 
 def no_such_change(event_id: UUID) -> NotFound:

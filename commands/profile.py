@@ -16,6 +16,7 @@ from mnemolog.commands.profile_requests import (
     ProfileCommand,
     ProposeProfile,
     StateProfile,
+    UndoDecision,
     UndoProfile,
     Value,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "ProfileCommand",
     "ProposeProfile",
     "StateProfile",
+    "UndoDecision",
     "UndoProfile",
     "Value",
     "holding",
@@ -159,12 +161,26 @@ def _undo(command: UndoProfile, state: Profile) -> Sequence[Event]:
     if state.changes.undone(command.event_id):
         return []
     [(subject, before)] = state.changes.befores(command.event_id).items()
+    assert not isinstance(before, PatchStatus)
     if state.sensitive(FIELD.id_of(subject)):
         consent.require_person(command.actor, consenting=command.consenting)
     patch = state.patches.get(before.patch_id) if before and before.patch_id else None
     if patch and patch.proposed.sensitive:
         consent.require_other(command.actor, patch.proposed.proposed_by)
     return [reverted(state, command.event_id, subject, before)]
+
+
+@_decide.register
+def _undo_decision(command: UndoDecision, state: Profile) -> Sequence[Event]:
+    """Whoever refused may undo it. For anyone else it needs the user, because the refusal may be the user's word."""
+    if state.changes.undone(command.event_id):
+        return []
+    [before] = state.changes.befores(command.event_id).values()
+    assert isinstance(before, PatchStatus)
+    patch = _get(state, command)
+    if command.actor != patch.decided_by:
+        consent.require_person(command.actor, consenting=command.consenting, what="undo a decision of another")
+    return [_decided(patch.proposed, before, command.actor, undoes=command.event_id)]
 
 
 def reverted(state: Profile, event_id: UUID, subject: str, before: Setting | None) -> ProfileSet:
@@ -192,8 +208,8 @@ def _applied(state: Profile, patch: ProfileProposed, decision: PatchStatus | Non
     return [decided, holding(place_of(patch.field), setting)]
 
 
-def _decided(patch: ProfileProposed, decision: PatchStatus, by: str) -> ProfileDecided:
-    return ProfileDecided(field=patch.field, patch_id=patch.patch_id, decision=decision, by=by)
+def _decided(patch: ProfileProposed, decision: PatchStatus, by: str, undoes: UUID | None = None) -> ProfileDecided:
+    return ProfileDecided(field=patch.field, patch_id=patch.patch_id, decision=decision, by=by, undoes=undoes)
 
 
 def holding(place: str, setting: Setting, undoes: UUID | None = None) -> ProfileSet:

@@ -83,6 +83,12 @@ class ExpirePatch(PatchCommand):
     """Expires a proposal; no effect if it was decided or is not due."""
 
 
+class UndoDecision(PatchCommand):
+    """Undoes the change `event_id` of a proposal's status: a refusal, or its undo."""
+
+    event_id: Uuid
+
+
 class UndoProfile(ProfileCommand):
     """Undoes the change `event_id` of a field."""
 

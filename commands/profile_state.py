@@ -5,22 +5,25 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from mnemolog.commands.change_history import ChangeHistory
+from mnemolog.domain.consent import PatchStatus
 from mnemolog.domain.profile import always_sensitive, place_of
 from mnemolog.domain.turn import Role
 from mnemolog.domain.updated import updated
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import UserErased
-from mnemolog.events.profile import ProfileErased, ProfileSet, field_tag
+from mnemolog.events.profile import ProfileDecided, ProfileErased, ProfileSet, field_tag, patch_tag
 from mnemolog.events.profile_fold import FIELD, Patch, ProfileField, Setting
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Fields with their proposals, every change of their values, and the recorded turns with their roles."""
+    """Fields with their proposals, the recorded turns with their roles, and the changes: of each field's values, and of
+    each proposal's status. Of the latter, refusals and their undos can be undone.
+    """
 
     fields: Mapping[str, ProfileField] = field(default_factory=dict)
-    changes: ChangeHistory[Setting] = field(default_factory=ChangeHistory)
+    changes: ChangeHistory[Setting | PatchStatus] = field(default_factory=ChangeHistory)
     turns: Mapping[str, Role] = field(default_factory=dict)
 
     @property
@@ -50,6 +53,12 @@ def evolve(state: Profile, event: Happened) -> Profile:
         case ProfileSet():
             befores = {field_tag(payload.field): state.places.get(place_of(payload.field))}
             state = replace(state, changes=state.changes.with_change(event, befores, payload.undoes))
+        case ProfileDecided() if patch := state.patches.get(payload.patch_id):
+            changes = state.changes.with_change(event, {patch_tag(payload.patch_id): patch.status}, payload.undoes)
+            final = payload.decision is not PatchStatus.REFUSED and payload.undoes is None
+            state = replace(state, changes=changes.irreversible(event.event_id) if final else changes)
         case ProfileErased():
-            state = replace(state, changes=state.changes.without(field_tag(payload.field)))
+            held = state.fields.get(place_of(payload.field), ProfileField())
+            for subject in (field_tag(payload.field), *map(patch_tag, held.patches)):
+                state = replace(state, changes=state.changes.without(subject))
     return replace(state, fields=updated(state.fields, FIELD.evolve(state.fields, payload)))

@@ -13,7 +13,7 @@ from mnemolog.commands.episodes import EPISODE_UNDO, UndoEpisode
 from mnemolog.commands.graph_undo import GRAPH_UNDO, UndoGraph
 from mnemolog.commands.memories import MEMORIES, UndoChange, ends
 from mnemolog.commands.messages import MESSAGES, UndoMessage
-from mnemolog.commands.profile import PROFILE, UndoProfile
+from mnemolog.commands.profile import PROFILE, UndoDecision, UndoProfile
 from mnemolog.commands.rollback import Rollbacks, Undoable
 from mnemolog.commands.sessions import SESSION_UNDO, UndoSession
 from mnemolog.commands.todos import TODOS, UndoTodo
@@ -29,10 +29,17 @@ from mnemolog.events.subject import Subject
 from mnemolog.events.subjects import of_each
 
 Who = Mapping[str, Any]
+PATCH = "patch:"
 
 
 def _memory(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoChange:
     return UndoChange(**context, event_id=event_id, memory_id=ends(subjects)[0])
+
+
+def _profile(context: Who, event_id: UUID, subjects: Sequence[str]) -> Command:
+    if not subjects[0].startswith(PATCH):
+        return _undo(UndoProfile, field=FIELD)(context, event_id, subjects)
+    return UndoDecision(**context, event_id=event_id, patch_id=UUID(subjects[0].removeprefix(PATCH)))
 
 
 def _graph(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoGraph:
@@ -54,7 +61,7 @@ UNDOABLE: Mapping[str, Undoable[Any]] = {
     "memories": Undoable(MEMORIES, _memory, (MEMORY, LINK)),
     "messages": Undoable(MESSAGES, _undo(UndoMessage, message_id=MESSAGE), (MESSAGE,)),
     "graph": Undoable(GRAPH_UNDO, _graph, (ENTITY, RELATION)),
-    "profile": Undoable(PROFILE, _undo(UndoProfile, field=FIELD), (FIELD,)),
+    "profile": Undoable(PROFILE, _profile, (FIELD,)),
     "todos": Undoable(TODOS, _undo(UndoTodo, todo_id=TODO), (TODO,)),
     "artifacts": Undoable(ARTIFACTS, _undo(UndoArtifact, artifact_id=ARTIFACT), (ARTIFACT,)),
     "documents": Undoable(DOCUMENTS, _undo(UndoDocument, document_id=DOCUMENT), (DOCUMENT,)),

@@ -48,11 +48,17 @@ class ProfileProposed(FieldEvent):
 
 
 class ProfileDecided(FieldEvent):
-    """A proposal was granted, refused, expired or corroborated; `by` is the actor."""
+    """A proposal was granted, refused, expired or corroborated; `by` is the actor.
+
+    An undo of a refusal names the event that it `undoes`, and leaves the proposal `proposed`.
+    """
+
+    version: ClassVar[int] = 2
 
     patch_id: UUID
     decision: Decision
     by: str
+    undoes: UUID | None = None
 
     def tags(self) -> frozenset[str]:
         return super().tags() | {patch_tag(self.patch_id)}

@@ -27,10 +27,11 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A proposal, with all its signals."""
+    """A proposal, with all its signals. `decided_by`: the actor of the last decision."""
 
     proposed: events.ProfileProposed
     status: PatchStatus = PatchStatus.PROPOSED
+    decided_by: str | None = None
 
     def open(self, now: datetime) -> bool:
         """Whether it can still be decided."""
@@ -61,7 +62,11 @@ def _proposed(before: ProfileField | None, event: events.ProfileProposed) -> Pro
 
 def _decided(before: ProfileField | None, event: events.ProfileDecided) -> ProfileField:
     held = before or NEW
-    decided = {event.patch_id: replace(one, status=event.decision)} if (one := held.patches.get(event.patch_id)) else {}
+    decided = {
+        id_: replace(one, status=event.decision, decided_by=event.by)
+        for id_, one in held.patches.items()
+        if id_ == event.patch_id
+    }
     return replace(held, patches={**held.patches, **decided}, is_erased=False)
 
 

@@ -207,6 +207,7 @@ REGISTRY = Registry(
         ("RelationObserved", 4): dict,
         ("ProfileProposed", 1): dict,
         ("ProfileSet", 1): dict,
+        ("ProfileDecided", 1): dict,
         ("MemorySoftDeleted", 1): dict,
         ("MemoryErased", 1): dict,
         ("SummaryWritten", 1): dict,

@@ -3,10 +3,19 @@
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from mnemolog.commands.backtest.shadow import Shadow, context_of
-from mnemolog.commands.profile import PROFILE, DecidePatch, ExpirePatch, ProposeProfile, StateProfile
-from mnemolog.commands.profile_requests import ProfileCommand, UndoProfile
+from mnemolog.commands.profile import (
+    PROFILE,
+    DecidePatch,
+    ExpirePatch,
+    ProfileCommand,
+    ProposeProfile,
+    StateProfile,
+    UndoDecision,
+    UndoProfile,
+)
 from mnemolog.domain import consent
 from mnemolog.domain.consent import PatchStatus
 from mnemolog.domain.errors import InvalidInput, MnemologError
@@ -72,6 +81,8 @@ class ProfileReplay:
                 return self._proposal(event, one, stated=stated)
         about = {**context_of(event), "at": event.occurred_at}
         match payloads[0]:
+            case ProfileDecided(undoes=UUID() as undoes) as reopened if undoes in self._shadow.log.ids:
+                return UndoDecision(**about, patch_id=reopened.patch_id, event_id=undoes)
             case ProfileDecided(decision=PatchStatus.EXPIRED) as expired:
                 return ExpirePatch(**about, patch_id=expired.patch_id)
             case ProfileDecided(decision=PatchStatus.GRANTED | PatchStatus.REFUSED) as answer:

@@ -185,7 +185,7 @@ ENTRIES: Mapping[type[Event], Callable[[Any], Entry]] = {
         "UPDATE",
         {"proposed": str(it.patch_id), "signals": it.signals, **_sources(it)},
     ),
-    profile.ProfileDecided: lambda it: ("UPDATE", {**_patch(it), "decision": it.decision, "by": it.by}),
+    profile.ProfileDecided: lambda it: ("UPDATE", {**_patch(it), "decision": it.decision, "by": it.by, **undoes(it)}),
     profile.ProfileSet: lambda it: ("UPDATE", {**_patch(it), **undoes(it), **_sources(it)}),
     profile.ProfileErased: lambda it: ("DELETE", {"erased": True}),
     profile.TodoOpened: lambda it: ("ADD", _sources(it)),

@@ -98,7 +98,7 @@ VALUES: Mapping[type[Event], Callable[[Any], tuple[str, Mapping[str, Any]]]] = {
     ProfileProposed: lambda it: ("ADD", {"patch_id": str(it.patch_id), "proposed": it.value}),
     ProfileDecided: lambda it: (
         "UPDATE",
-        {"patch_id": str(it.patch_id), "decision": str(it.decision), "by": it.by},
+        {"patch_id": str(it.patch_id), "decision": str(it.decision), "by": it.by, **undoes(it)},
     ),
     ProfileSet: lambda it: ("ADD" if it.values else "DELETE", {"values": list(it.values), **undoes(it)}),
     ProfileErased: lambda it: ("DELETE", {}),

@@ -136,8 +136,9 @@ def _proposed(event: Recorded, patch: ProfileProposed, before: Row | None) -> Ro
 
 
 def _decided(event: Recorded, decided: ProfileDecided, before: Row) -> Row:
-    verdict = {"status": decided.decision, "decided_by": decided.by, "decided_at": event.recorded_at}
-    return {**before, **verdict, "seq": event.seq}
+    is_open = decided.decision is PatchStatus.PROPOSED  # By the undo of a refusal.
+    by, at = (None, None) if is_open else (decided.by, event.recorded_at)
+    return {**before, "status": decided.decision, "decided_by": by, "decided_at": at, "seq": event.seq}
 
 
 def _set(event: Recorded, change: ProfileSet) -> Row:

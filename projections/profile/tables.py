@@ -9,7 +9,7 @@ from mnemolog.projections.owner import OWNER, owner_columns
 from mnemolog.projections.seal import mac_column
 
 NAME = "profile"
-VERSION = 4
+VERSION = 5
 READABLE_FROM = 1
 metadata = MetaData(schema=NAME)
 

@@ -17,6 +17,7 @@ from mnemolog.commands.profile import (
     ProfileCommand,
     ProposeProfile,
     StateProfile,
+    UndoDecision,
     UndoProfile,
 )
 from mnemolog.commands.profile_state import Profile
@@ -274,6 +275,36 @@ def test_a_sensitive_field_is_undone_by_the_person_and_a_benign_one_by_anyone() 
             assert story.when(undo).events()
 
 
+@pytest.mark.spec("X03", "B10")
+def test_an_undone_refusal_leaves_the_proposal_open_and_the_undo_can_be_undone() -> None:
+    refusal = new(decided("city", PatchStatus.REFUSED))
+    story = given(PROFILE, CITY, refusal)
+    undo = UndoDecision(user_id="ana", patch_id=PATCH, event_id=refusal.event_id, at=START)
+    reopened = new(decided("city", PatchStatus.PROPOSED).model_copy(update={"undoes": refusal.event_id}))
+    story.when(undo).then(reopened.payload)
+    story.after(undo).when(undo).then_nothing()
+    story = story.and_then(reopened)
+    story.when(decide("granted")).then(*GRANTED[1:])
+    redo = undo.model_copy(update={"event_id": reopened.event_id})
+    refused_again = decided("city", PatchStatus.REFUSED).model_copy(update={"undoes": reopened.event_id})
+    story.when(redo).then(refused_again)
+    story.and_then(new(decided("city", PatchStatus.GRANTED))).when(redo).then_refused(UndoConflict, "event_id")
+    story.and_then(new(ProfileErased(field="city"))).when(redo).then_refused(NotFound, "event_id")
+
+
+@pytest.mark.spec("X03", "B10")
+def test_a_refusal_is_undone_by_who_refused_by_the_user_or_by_a_key_that_consents() -> None:
+    for by, allowed in (("user", {"user", UI}), ("agent:planner", {"user", UI, "agent:planner"})):
+        refusal = new(decided("city", PatchStatus.REFUSED, by=by))
+        for actor in ("user", COACH, "agent:planner", "key/coach", UI):
+            undo = UndoDecision(user_id="ana", patch_id=PATCH, event_id=refusal.event_id, at=START, actor=actor)
+            asked = given(PROFILE, CITY, refusal).when(undo.model_copy(update={"consenting": actor == UI}))
+            if actor in allowed:
+                assert asked.events()
+            else:
+                asked.then_refused(ConsentRequired, "actor")
+
+
 def holding_none(undone: UUID) -> ProfileSet:
     return ProfileSet(field="city", source="api", undoes=undone)
 
@@ -314,12 +345,14 @@ def command_of(request: tuple[Any, ...], state_: Profile, log: Sequence[NewEvent
         case ("state", field, value, actor, hours):
             return state(field, value, actor=actor, at=START + timedelta(hours=hours), patch_id=uuid4())
         case ("undo", place, actor):
-            sets = [event for event in log if isinstance(event.payload, ProfileSet)]
-            if not sets:
+            changes = [event for event in log if isinstance(event.payload, ProfileSet | ProfileDecided)]
+            if not changes:
                 return None
-            event = sets[place % len(sets)]
-            field = event.payload.field
-            return UndoProfile(user_id="ana", actor=actor, field=field, event_id=event.event_id)
+            event = changes[place % len(changes)]
+            about = {"user_id": "ana", "actor": actor, "event_id": event.event_id}
+            if isinstance(event.payload, ProfileSet):
+                return UndoProfile(**about, field=event.payload.field)
+            return UndoDecision(**about, patch_id=event.payload.patch_id, at=START)
         case (what, place, actor, hours):
             if not state_.patches:
                 return None
@@ -389,8 +422,10 @@ def test_each_undo_gives_exactly_the_value_before() -> None:
 @settings(max_examples=examples(200), deadline=None)
 @given_any(st.lists(requests, max_size=14))
 def test_a_decided_proposal_stays_decided_and_an_applied_one_was_set(asked: list[tuple[Any, ...]]) -> None:
-    log = [event.payload for event in played(asked)]
-    decisions = [event for event in log if isinstance(event, ProfileDecided)]
+    happened = played(asked)
+    log, changes = [event.payload for event in happened], given(PROFILE, *happened).state.changes
+    made = [event for event in happened if not changes.undone(event.event_id)]
+    decisions = [one.payload for one in made if isinstance(one.payload, ProfileDecided) and not one.payload.undoes]
     assert len({event.patch_id for event in decisions}) == len(decisions)
     applied = {event.patch_id for event in decisions if event.decision in APPLIED}
     assert {event.patch_id for event in log if isinstance(event, ProfileSet) and event.values} <= applied

@@ -29,10 +29,11 @@ from mnemolog.domain.errors import (
     TransitionRefused,
     UndoConflict,
 )
-from mnemolog.events.envelope import batch_tag
+from mnemolog.events.envelope import Receipt, batch_tag
 from mnemolog.events.fields import validated
 from mnemolog.projections.profile import reader
 from mnemolog.projections.profile.tables import VERSION
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 
@@ -79,8 +80,8 @@ async def consent(person: Person) -> list[tuple[str, str, str]]:
     return [(row["field"], row["value"], row["status"]) for row in rows]
 
 
-async def decides(person: Person, patch_id: UUID, decision: PatchStatus) -> None:
-    await person.engine.writes.handle(
+async def decides(person: Person, patch_id: UUID, decision: PatchStatus) -> Receipt:
+    return await person.engine.writes.handle(
         validated(
             DecidePatch, {**who(person), "patch_id": patch_id, "decision": decision, "at": person.engine.writes.now()}
         )
@@ -97,6 +98,28 @@ async def test_a_sensitive_field_waits_until_the_user_grants_it(ana: Person) -> 
 
     assert await profile(ana) == {"city": "Lisbon"}
     assert await consent(ana) == [("city", "Lisbon", "granted")]
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+@pytest.mark.spec("X02", "X03")
+async def test_a_refusal_is_undone_and_the_undo_too(ana: Person) -> None:
+    queued, writes = await proposes(coach(ana), "city", "Lisbon"), ana.engine.writes
+    refused = await decides(ana, queued.patch_id, PatchStatus.REFUSED)
+    [refusal] = refused.event_ids
+
+    with pytest.raises(ConsentRequired):
+        await writes.undo_event(ana.stream, refusal, agent_id="coach")
+    undo = await writes.undo_event(ana.stream, refusal)
+    assert await consent(ana) == [("city", "Lisbon", "proposed")]
+    [row] = await ana.engine.reads.consent(ana.viewer, moment=await ana.caught_up())
+    assert (row["decided_by"], row["decided_at"]) == (None, None)
+    assert (await writes.undo_event(ana.stream, refusal)).already
+
+    await writes.undo_event(ana.stream, undo.event_ids[0])
+    assert await consent(ana) == [("city", "Lisbon", "refused")]
+    for seq, status in ((refused.last_seq, "refused"), (undo.last_seq, "proposed")):
+        [row] = await ana.engine.reads.consent(ana.viewer, moment=Moment(seq))
+        assert row["status"] == status
     await assert_live_equals_replayed(ana.engine, ana.stream)
 
 

@@ -37,10 +37,14 @@ async def test_an_agents_proposal_is_listed_granted_and_shown(engine: Engine, us
     assert [one["status"] for one in every] == ["granted"]
 
 
-async def test_what_is_refused_is_never_shown(engine: Engine, user: str) -> None:
+async def test_what_is_refused_is_never_shown_and_waits_again_when_that_is_undone(engine: Engine, user: str) -> None:
     queued = await run(engine, user, "profile", "propose", "language", "pt", "--agent", "coach")
-    await run(engine, user, "consent", "refuse", queued["patch_id"])
+    refused = await run(engine, user, "consent", "refuse", queued["patch_id"])
     assert (await run(engine, user, "profile", "get"))["fields"] == []
+    assert (await run(engine, user, "consent", "list"))["items"] == []
+
+    await run(engine, user, "undo", "--event-id", *refused["event_ids"])
+    assert [row["status"] for row in (await run(engine, user, "consent", "list"))["items"]] == ["proposed"]
 
 
 async def test_the_user_himself_and_a_certain_benign_field_need_no_grant(engine: Engine, user: str) -> None:

@@ -26,6 +26,7 @@ from mnemolog.events.event import Event
 from mnemolog.events.fields import validated
 from mnemolog.events.graph import EntityObserved
 from mnemolog.events.memory_fold import MEMORY
+from mnemolog.events.profile import ProfileDecided
 from tests.testkit.clock import START
 from tests.testkit.events import STREAM, header_of, new
 
@@ -138,6 +139,12 @@ class Life:
         """The last event of a fact."""
         own = [one for one in self.events if getattr(one.payload, "relation_id", None) == relation_id]
         return own[-1].event_id
+
+    def last_decision(self, patch_id: UUID | None) -> UUID | None:
+        """The last event that decided a proposal, or undid that."""
+        events = [(one.event_id, one.payload) for one in self.events]
+        own = [id_ for id_, it in events if isinstance(it, ProfileDecided) and it.patch_id == patch_id]
+        return own[-1] if own else None
 
     def entity(self, name: str) -> UUID | None:
         """The first entity that was observed under a name."""

@@ -15,7 +15,7 @@ from mnemolog.commands.entities import MergeEntities
 from mnemolog.commands.fact_changes import EndFact, ForgetFact, RetireFact
 from mnemolog.commands.graph_undo import UndoGraph
 from mnemolog.commands.memories import MergeMemories, RestoreMemory, SoftDeleteMemory, UndoChange, UpdateMemory
-from mnemolog.commands.profile import DecidePatch
+from mnemolog.commands.profile import DecidePatch, UndoDecision
 from mnemolog.commands.undo import ROLLBACKS
 from mnemolog.domain.bands import Bands
 from mnemolog.domain.category import SYSTEM_CATEGORIES, CategoryPolicy
@@ -68,6 +68,7 @@ texts = st.sampled_from(
 categories = st.sampled_from([{}, {"category": "tasks"}])
 numbers = st.integers(0, 5)
 CHANGES = [
+    "reopens",
     "updates",
     "deletes",
     "restores",
@@ -123,7 +124,7 @@ told = st.one_of(
 )
 OF = {
     **dict.fromkeys(("ends", "retires", "forgets", "reverts", "joins"), "states"),
-    **dict.fromkeys(("grants", "refuses"), "proposes"),
+    **dict.fromkeys(("grants", "refuses", "reopens"), "proposes"),
 }
 Story = Sequence[tuple[str, Any]]
 
@@ -174,6 +175,8 @@ def lived(policy: Policy, story: Story) -> Life:
             case "grants" | "refuses":
                 decision = PatchStatus.GRANTED if verb == "grants" else PatchStatus.REFUSED
                 life.asks(DecidePatch, patch_id=id_, decision=decision, **at)
+            case "reopens":
+                life.asks(UndoDecision, patch_id=id_, event_id=life.last_decision(id_), **at)
             case _:
                 life.passes()
     return life
