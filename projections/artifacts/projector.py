@@ -11,7 +11,7 @@ from mnemolog.domain.text import search_document
 from mnemolog.events import artifacts as events
 from mnemolog.events.envelope import Recorded
 from mnemolog.projections.artifacts.tables import NAME, READABLE_FROM, VERSION, artifact_texts, artifacts, metadata
-from mnemolog.projections.forgetting import NOT_FORGOTTEN, forgotten
+from mnemolog.projections.forgetting import NOT_FORGOTTEN, forgotten, reverted
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.owner import indexed, owner, owner_row
 from mnemolog.projections.rows import Key, Row, load, upsert
@@ -74,7 +74,7 @@ def _row(event: Recorded, payload: events.ArtifactEvent, before: Row | None) -> 
         case events.ArtifactRestored():
             return {**now, "status": Status.ACTIVE, "purge_at": None, **NOT_FORGOTTEN}
         case events.ArtifactReverted(status=status, purge_at=purge_at, withdrawn=withdrawn):
-            hidden = {} if status is Status.SOFT_DELETED else NOT_FORGOTTEN
+            hidden = reverted(event, before, hidden=status is Status.SOFT_DELETED)
             return {**now, "status": status, "purge_at": purge_at, "withdrawn": list(withdrawn), **hidden}
         case events.ArtifactErased():
             return {**now, **dict.fromkeys(_PERSONAL, ""), "status": Status.PURGED, "purge_at": None}

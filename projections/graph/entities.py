@@ -12,7 +12,7 @@ from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.event import Event, sources_of
 from mnemolog.events.graph_fold import ENTITY
-from mnemolog.projections.forgetting import NOT_FORGOTTEN, forgotten
+from mnemolog.projections.forgetting import NOT_FORGOTTEN, forgotten, reverted
 from mnemolog.projections.graph import hiding
 from mnemolog.projections.graph.names import indexed_name
 from mnemolog.projections.owner import owner_row
@@ -75,7 +75,9 @@ def _life(entity: Entity, event: Recorded, before: Row) -> Row:
     match event.payload:
         case graph.EntityForgotten(reason=reason):
             return forgotten(event, reason)
-        case graph.EntityReverted() | graph.EntityRestored():
+        case graph.EntityReverted(status=status):
+            return {**reverted(event, before, hidden=status is Status.SOFT_DELETED)}
+        case graph.EntityRestored():
             return {**NOT_FORGOTTEN}
         case graph.EntityCleared() | graph.EntityErased():
             return {"forget_reason": ""}

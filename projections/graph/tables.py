@@ -10,7 +10,7 @@ from mnemolog.projections.owner import indexed, owner_columns
 from mnemolog.projections.seal import JsonText, mac_column
 
 NAME = "graph"
-VERSION = 9
+VERSION = 10
 READABLE_FROM = 3
 metadata = MetaData(schema=NAME)
 _WAS_JSONB = retyped(4, was=JSONB(), read=read_json)

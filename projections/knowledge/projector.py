@@ -15,7 +15,7 @@ from mnemolog.domain.memory import Status
 from mnemolog.domain.text import search_document
 from mnemolog.events import documents as events
 from mnemolog.events.envelope import Recorded
-from mnemolog.projections.forgetting import NOT_FORGOTTEN, forgotten
+from mnemolog.projections.forgetting import NOT_FORGOTTEN, forgotten, reverted
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.knowledge.tables import NAME, READABLE_FROM, VERSION, chunks, documents, metadata
 from mnemolog.projections.owner import indexed, owner, owner_row
@@ -83,7 +83,8 @@ def _row(event: Recorded, payload: events.DocumentEvent, before: Row | None) -> 
         case events.DocumentRestored():
             now |= {"status": Status.ACTIVE, "purge_at": None, **NOT_FORGOTTEN}
         case events.DocumentReverted(status=status, purge_at=purge_at):
-            now |= {"status": status, "purge_at": purge_at, **({} if status is Status.SOFT_DELETED else NOT_FORGOTTEN)}
+            hidden = reverted(event, before, hidden=status is Status.SOFT_DELETED)
+            now |= {"status": status, "purge_at": purge_at, **hidden}
         case events.DocumentErased():
             now |= {**dict.fromkeys(_PERSONAL, ""), "chunks": 0, "status": Status.PURGED, "purge_at": None}
     return now

@@ -10,7 +10,7 @@ from mnemolog.projections.owner import OWNER, owner_columns
 from mnemolog.projections.seal import mac_column
 
 NAME = "knowledge"
-VERSION = 2
+VERSION = 3
 READABLE_FROM = 1
 metadata = MetaData(schema=NAME)
 

@@ -188,6 +188,10 @@ async def test_a_deleted_document_is_not_found_and_comes_back(coach: Librarian) 
     shown = await coach.reads(done.document_id)
     assert (shown["forgotten_at"], shown["forget_reason"]) == (None, "")
     assert len(await coach.finds("coffee")) == 3
+    await coach.engine.writes.handle(validated(UndoDocument, fields))
+    hidden = await coach.reads(done.document_id)
+    assert (hidden["status"], hidden["forgotten_at"]) == ("soft_deleted", hidden["updated_at"])
+    await coach.engine.writes.handle(validated(RestoreDocument, fields))
     await coach.engine.writes.handle(validated(DeleteDocument, {**fields, "at": coach.engine.writes.now()}))
     assert (await coach.adds(SLEEP)).outcome is Outcome.RESTORED
     await assert_live_equals_replayed(coach.engine, coach.stream)

@@ -172,6 +172,28 @@ async def test_a_dry_run_of_an_undo_shows_what_would_change_and_changes_nothing(
     assert (await api.get(f"/v1/memories/{id_}", after=later["token"]))["text"] == "Ana drinks milk"
 
 
+@pytest.mark.spec("A19", "X02", "X03")
+async def test_what_an_undo_hides_again_says_since_when(api: Api) -> None:
+    kept = await api.remember("Ana drinks tea")
+    marta = await api.post("/v1/entities", 201, name="Marta")
+    note = await api.call("POST", "/v1/artifacts", 201, params={"user_id": api.user}, content=b"tea")
+    for path in (
+        f"/v1/memories/{kept['memory_id']}",
+        f"/v1/entities/{marta['entity_id']}",
+        f"/v1/artifacts/{note['artifact_id']}",
+    ):
+        await api.delete(path)
+        restored = await api.post(f"{path}/restore")
+        undone = (await api.post("/v1/undo", event_id=restored["event_ids"][0]))["receipt"]
+
+        hidden = await api.get(path, after=undone["token"])
+        assert (hidden["status"], hidden["forgotten_at"]) == ("soft_deleted", hidden["updated_at"]), path
+        assert await api.get(path, as_of=undone["last_seq"]) == hidden
+
+        shown = (await api.post("/v1/undo", event_id=undone["event_ids"][0]))["receipt"]
+        assert (await api.get(path, after=shown["token"]))["forgotten_at"] is None
+
+
 @pytest.mark.spec("A19", "X03")
 async def test_a_forgotten_session_is_brought_back_by_the_undo_of_its_event(api: Api) -> None:
     said = await api.post("/v1/turns", 201, messages="hello")
