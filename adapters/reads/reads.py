@@ -187,7 +187,7 @@ class Reads(EnvelopeReads, ProfileReads, ArtifactReads, EpisodeReads, OperationR
                 found = await self._session_of(viewer, chat_id, moment)
             except NotFound:
                 found = Session(viewer.user_id, viewer.agent_id, chat_id)
-            return found.affect_shown(moment.as_of if isinstance(moment.as_of, datetime) else now)
+            return found.affect_shown(now if moment.as_of is None else await self._instant(viewer, moment.as_of))
 
     async def held_up(self, position: Position) -> Mapping[str, MnemologError]:
         """Wait until every projection shows a write; returns those that do not within the read deadline, and why."""

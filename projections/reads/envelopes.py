@@ -100,7 +100,8 @@ class EnvelopeReads(MemoryReads, BeingReads):
         elif not only and self._gate.asks(request.message):
             gate, found = await self._asked_of_library(viewer, request.message, moment)
         found = replace(found.about(graph), skipped=[*found.skipped, *resolved.skipped])
-        return self._put_together(viewer, request.thread_id, session, now, moment, gate, graph, found)
+        then = now if moment.as_of is None else point.valid_at
+        return self._put_together(viewer, request.thread_id, session, then, gate, graph, found)
 
     async def _graph(
         self,
@@ -162,13 +163,12 @@ class EnvelopeReads(MemoryReads, BeingReads):
         viewer: Viewer,
         thread_id: str,
         session: Session,
-        now: datetime,
-        moment: Moment,
+        then: datetime,
         gate: Decision,
         graph: Graph,
         found: Found,
     ) -> Assembled:
-        affect = session.affect_shown(moment.as_of if isinstance(moment.as_of, datetime) else now)
+        affect = session.affect_shown(then)
         fields = envelope.envelope_fields(viewer, thread_id, affect, graph, found, self._predicates)
         whole = validated_envelope(fields)
         items, known = envelope.items(whole, graph, found), envelope.known(whole, graph, found, self._predicates)
@@ -237,7 +237,8 @@ class EnvelopeReads(MemoryReads, BeingReads):
         hits = {hit.id: hit for one in searched for hit in one.hits}
         passages = {one["chunk_id"]: one for found in searched for one in found.passages}
         found = Found(list(hits.values()), list(passages.values()))
-        about = self._put_together(viewer, request.thread_id, session, now, moment, Decision(), graph, found)
+        then = now if moment.as_of is None else point.valid_at
+        about = self._put_together(viewer, request.thread_id, session, then, Decision(), graph, found)
         name = proper_name(viewer.user_id, ME)
         return [
             judged(claim, [one for one in about.known if one.slot is Slot.GRAPH or one.id in of.ids], name)

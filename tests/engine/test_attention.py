@@ -13,8 +13,10 @@ from mnemolog.adapters.erasure import erasing
 from mnemolog.commands.attention import SetAffect, SetFocus
 from mnemolog.commands.erasure import EraseThread, EraseUser
 from mnemolog.commands.sessions import ForgetSession
+from mnemolog.domain.affect import moment_text
 from mnemolog.events.envelope import Receipt
 from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.requests import EnvelopeRequest
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 
@@ -119,6 +121,21 @@ async def test_it_is_undone_and_read_as_it_was(engine: Engine, user: str) -> Non
 
     assert (await affect(ana, Moment(as_of=second.last_seq)))["affect"]["label"] == "stressed"
     await assert_live_equals_replayed(engine, ana.stream)
+
+
+@pytest.mark.spec_part("A04", "X02")
+async def test_a_neutral_affect_as_of_a_seq_begins_then(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    seq = (await ana.says("hello")).last_seq
+    [event] = await engine.log.read(ana.stream, after=seq - 1, until=seq)
+
+    read = await affect(ana, Moment(as_of=seq))
+
+    assert (read["affect"]["label"], read["ts"]) == ("neutral", moment_text(event.recorded_at))
+    assert read == await affect(ana, Moment(as_of=seq)) == await affect(ana, Moment(as_of=event.recorded_at))
+    request = EnvelopeRequest(message="hello")
+    whole = await engine.reads.envelope(ana.viewer, request, now(), Moment(as_of=seq))
+    assert whole.envelope == (await engine.reads.envelope(ana.viewer, request, now(), Moment(as_of=seq))).envelope
 
 
 async def _end(person: Person, what: str) -> None:
