@@ -16,16 +16,18 @@ from mnemolog.commands.fact_changes import EndFact, RetireFact
 from mnemolog.commands.fact_changes import decide as change_fact
 from mnemolog.commands.facts import FACTS, Remember, subject_of
 from mnemolog.domain.calendar_day import end_of_planned
-from mnemolog.domain.entity import PERSON
+from mnemolog.domain.entity import ME, PERSON
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.short_names import is_called, is_short_for
 from mnemolog.domain.extraction.times import nearest_nth
+from mnemolog.domain.extraction.vocabulary import COUPLE, HEALTH, KIN_WORDS, ONLY_ONE
 from mnemolog.domain.memory import Status
 from mnemolog.domain.predicates import NEXT_TRIP, TRIP_DATE, TRIP_TO, Predicate, trip_date_of
 from mnemolog.domain.relation import Relation
 from mnemolog.events.event import Event
 
 LIVING = ("Person", "Animal")
+_KIN_SAID = {"married_to": "spouse", "partner_of": "partner", "engaged_to": "fiancé", "parent_of": "child"}
 _A_DAY = timedelta(days=1)
 _AN_ENGAGEMENT = timedelta(days=365)
 """How long before it was told an engagement may have begun."""
@@ -64,7 +66,7 @@ class Case:
     def resolved(self) -> Self | None:
         """With its subject: the only one who has the relation to the author, or who has the name and is known.
 
-        None if that is nobody, or several.
+        If that is nobody, or several, some facts are about `ana's daughter`; else None.
         """
         graph, fact = self.state.graph, self.fact
         if self.candidate.with_partner:
@@ -73,7 +75,9 @@ class Case:
         if self.candidate.via:
             held = [one for one in self.state.about(self.relation(), self.candidate.via) if holds(one, fact.said.since)]
             ends = {graph.root(one.object_id) for one in held if one.object_id}
-            return self.of(subject=str(ends.pop())) if len(ends) == 1 else None
+            named = self.of(subject=str(ends.pop())) if len(ends) == 1 else None
+            nameless = self.nameless()
+            return nameless if self.is_end and nameless and nameless._has_it() else named or nameless
         if self.moves_planned:
             moved = self._of_longer_name()
             return moved._in_its_month() if moved and self.candidate.nth else moved
@@ -83,6 +87,20 @@ class Case:
             return self
         subject = subject_of(graph, fact)
         return self if subject and subject.traits.category in LIVING else None
+
+    def nameless(self) -> Self | None:
+        """Of a relative by what they are to the author: `ana's daughter`, who is not taken for one with a name."""
+        fact, via = self.fact, self.candidate.via
+        is_kin = via in KIN_WORDS.split() or via in COUPLE or via.endswith("_in_law")
+        if via not in ONLY_ONE and not (is_kin and fact.predicate in HEALTH):
+            return None
+        author = self.command.user_id if fact.subject == ME else fact.subject
+        word = self.candidate.kin or _KIN_SAID.get(via) or via.replace("_", "-")
+        return self.of(subject=f"{author}'s {word}")
+
+    def _has_it(self) -> bool:
+        """Whether what an end names is known of its subject."""
+        return bool(self.holding(self.state.same_as(self.fact)) or self.in_short(str(self.fact.object)))
 
     def _partner(self) -> str | None:
         """The id or the name of the only fiancé, or else the only partner, of somebody of whom no marriage is known.

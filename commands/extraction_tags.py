@@ -23,8 +23,11 @@ from mnemolog.domain.predicates import DIED, EMPLOYMENT, NEXT_TRIP, WORKS_AT
 
 def tags_of(case: Case) -> frozenset[str]:
     graph = case.state.graph
-    tags = FACTS.tags(graph, case.relation()) if case.candidate.via else frozenset[str]()
-    subject = None
+    tags, subject = frozenset[str](), None
+    if case.candidate.via:
+        tags |= FACTS.tags(graph, case.relation())
+        if nameless := case.nameless():
+            tags |= FACTS.tags(graph, nameless.fact)
     if case.candidate.with_partner:
         tags |= _with_partner(case)
     try:

@@ -34,8 +34,8 @@ class Candidate:
     `single` and `category` apply if the policy has no such predicate. `changes`: the sentence says that something
     changed, as in "I moved to", so that it may end what somebody recorded.
 
-    `via`: the subject is the one to whom the named subject has this relation, as in "my brother". `known`: it counts
-    only if the subject is a person or an animal that is known already, because any name may begin a sentence.
+    `via`: the subject is the one to whom the named subject has this relation, as in "my brother"; `kin` is the word for it
+    if that tells more, as "wife" does. `known`: it counts only if the subject is a person or an animal that is known already, because any name may begin a sentence.
 
     `replaces`: it counts only if the subject's present value bears this name, as in "I switched from Acme to Globex".
 
@@ -66,6 +66,7 @@ class Candidate:
     object: str | None
     subject: str = ME
     via: str = ""
+    kin: str = ""
     known: bool = False
     replaces: str = ""
     intended: bool = False

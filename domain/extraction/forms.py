@@ -128,6 +128,7 @@ from mnemolog.domain.extraction.others import (
     they_outgrew,
     they_parted,
     they_started_at,
+    they_stopped,
     they_turned,
     they_were_born,
     they_work_as,
@@ -417,6 +418,8 @@ RULES: tuple[Rule, ...] = named(
     rule("ha|'s got|suffer", r"{WHO}(?:" + _HAS + r"| suffers from) {CONDITION}(?=$|[,.!;(]| (?:and|but|so|since|now|in|because|for|too|which|as)\b)", they_have("condition")),
     rule("allerg", r"{WHO}(?:(?: is|'s) (?:no longer|not)| isn't) allergic to (?P<former>{DISH}){NO_MORE}?(?=$|[,.!(]| \()", they_outgrew),
     rule("outgrew|grew out|outgrown|grown out", r"{WHO}(?: has|'s)?(?: just| finally)? (?:outgrew|grew out of|outgrown|grown out of) (?:his|her|their) (?:(?P<former>{DISH}) allergy|allergy to (?P<other_food>{DISH}))(?=$|[,.!(]| (?:as|when|years|a|according)\b)", they_outgrew),
+    rule("tak| on ", r"{WHO}(?: is| was| has been|'s been|'s)?(?: (?:now|still|also|just))* (?:takes|taking|on|put on|started(?: on| taking))(?: {DOSE})? {DRUG}(?=$|[,.!;(]| (?:for|now|every|twice|once|daily|at|and|but|because|since|so|too|\d))", they_have("medication")),
+    rule("off|stopped|longer", r"{WHO}(?: is| was| has| has been|'s been|'s)?(?: (?:now|just|finally))* (?:off|taken off|stopped(?: taking)?|no longer (?:takes|on|taking))(?: the| his| her| their)? {DRUG}{FOR_GOOD}", they_stopped),
     rule("is my fav|is our fav|is now my fav", r"(?P<value>(?-i:[A-Z])[\w'&-]+(?: (?-i:[A-Z])[\w'&-]+){0,3}) is (?:now )?(?:my|our)(?: new| current| all-time)? favou?rite (?P<what>[a-z]+(?: (?!now|these|at|right|because|since|and|but|by|in|of|for|so)[a-z]+)?)(?=$|[,.!;]| (?:now|nowadays|currently|these days|right now|at the moment|by far)\b)", favourite),
     # Deaths.
     rule("died|passed", r"{GONE}(?: has| have)?(?: (?:just|sadly|unfortunately|recently|suddenly))* (?:died|passed away|passed on)" + _GONE, died),

@@ -22,7 +22,7 @@ from mnemolog.domain.extraction.vocabulary import (
     TRIPS,
 )
 from mnemolog.domain.lazy_regex import lazy_compile
-from mnemolog.domain.predicates import NEXT_TRIP
+from mnemolog.domain.predicates import MEDICATION, NEXT_TRIP
 
 ANIMAL = "Animal"
 _NEWBORN = timedelta(days=62)
@@ -54,7 +54,7 @@ class Who:
     def told(self, **fields: object) -> Candidate:
         """A candidate about them, who have to be known unless their relation is said as well."""
         if self.name is None:
-            return Candidate(subject=ME, via=self.predicate, **fields)  # type: ignore[arg-type]
+            return Candidate(subject=ME, via=self.predicate, kin=self.relation, **fields)  # type: ignore[arg-type]
         return Candidate(subject=self.name, known=not self.predicate, **fields)  # type: ignore[arg-type]
 
     @property
@@ -240,6 +240,11 @@ def they_outgrew(said: Said) -> Sequence[Candidate]:
     end = {"predicate": "allergy", "object": food, "literal": True, "action": Action.END, "changes": True}
     over = who.told(in_short=True, **end)
     return (*who.tie, over)
+
+
+def they_stopped(said: Said) -> Sequence[Candidate]:
+    who, over = Who.of(said), {"predicate": MEDICATION, "literal": True, "action": Action.END, "changes": True}
+    return (*who.tie, who.told(object=said.match["value"], until=said.clause.since, **over))
 
 
 def left_the_company(said: Said) -> Sequence[Candidate]:

@@ -163,6 +163,10 @@ KIN_WORDS = (
     "mother father sister brother son daughter cousin aunt uncle niece nephew grandmother grandfather stepsister"
     " stepbrother stepson stepdaughter grandson granddaughter parent_of"
 )
+ONLY_ONE = ("mother", "father")
+"""Relatives of whom anything may be recorded without a name."""
+HEALTH = ("allergy", "intolerance", "medication", "condition")
+"""What is recorded of any relative without a name: who cooks for them must know it, whichever sister it is."""
 OUTLIVING = frozenset([*KIN_WORDS.split(), "birthday", "born_in", "born_on", "died"])
 """The predicates of facts that do not end with a death: kinship, and what is of no time."""
 TIED_TO = {

@@ -700,6 +700,44 @@ async def test_what_is_said_again_is_an_observation(ana: Teller) -> None:
     assert fact["confidence"] > candidate.CONFIDENCE
 
 
+@pytest.mark.parametrize(
+    ("said", "known"),
+    [
+        (["My daughter is allergic to peanuts."], {"ana's daughter allergy peanuts"}),
+        (
+            ["My wife can't eat shellfish.", "Mum is on warfarin."],
+            {"ana's wife intolerance shellfish", "ana's mother medication warfarin"},
+        ),
+        (["My mother-in-law has diabetes."], {"ana's mother-in-law condition diabetes"}),
+        (["My dad lives in Leeds.", "My dad moved to York."], {"ana's father lives_in York"}),
+        (["My daughter is allergic to nuts.", "My daughter outgrew her nut allergy."], set()),
+        (["My dad takes warfarin.", "My dad is off warfarin."], set()),
+        (["My brother lives in Oslo.", "My friend is allergic to nuts.", "My boss has asthma."], set()),
+    ],
+)
+async def test_a_relative_whose_name_was_not_said(ana: Teller, said: list[str], known: set[str]) -> None:
+    await hears(ana, *said)
+    assert await told(ana, valid_at=day("2026-03-20")) == known
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+async def test_a_relative_without_a_name_is_not_taken_for_one_with_a_name(ana: Teller) -> None:
+    nameless, named = "ana's daughter allergy peanuts", "Mia allergy eggs"
+    await hears(ana, "My daughter is allergic to peanuts.", "My daughter Mia is allergic to eggs.")
+    assert await told(ana) == {nameless, "ana daughter Mia", named}
+    await hears(ana, "My daughter is allergic to kiwis.", occurred_at=day("2026-04-01"))
+    assert await told(ana, valid_at=day("2026-04-02")) == {nameless, "ana daughter Mia", named, "Mia allergy kiwis"}
+    await hears(ana, "My daughter outgrew her peanut allergy.", occurred_at=day("2026-04-03"))
+    assert await told(ana, valid_at=day("2026-04-04")) == {"ana daughter Mia", named, "Mia allergy kiwis"}
+
+
+async def test_an_allergy_of_a_relative_is_in_every_context(ana: Teller) -> None:
+    await hears(ana, "My daughter is allergic to peanuts.", "I bought a lamp.")
+    asked = ContextRequest(query="Where is the lamp?")
+    found = await ana.engine.reads.context(ana.viewer, asked, await ana.caught_up())
+    assert [one.text for one in found.critical] == [f"{ana.user}'s daughter is allergic to peanuts"]
+
+
 async def test_a_longer_stay_does_not_leave_the_older_value_current(ana: Teller) -> None:
     await hears(ana, "I live in Porto.", "I've been living in Ghent for ten years.")
     assert await told(ana) == {"ana lives_in Ghent"}
