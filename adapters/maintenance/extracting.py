@@ -128,7 +128,8 @@ async def extract_thread(engine: Services, attempt: Attempt, silent: Silent) -> 
                 break
             recorded = await _record(engine, stream, event, said_at, candidates, f"extraction-{job.job_id}", left)
             written, left = written + recorded, left - recorded
-            imported = imported or (recorded > 0 and event.recorded_at - said_at > IMPORTED_AFTER)
+            # Also if it is recorded already: a job that was killed before it saved anything begins again.
+            imported = imported or event.recorded_at - said_at > IMPORTED_AFTER
         through = max(through, until)
         done = {"through": through, "written": written, "extractor": EXTRACTOR, "imported": imported}
         await attempt.save(done)
@@ -152,14 +153,17 @@ async def read_again(engine: Services, attempt: Attempt) -> None:
             break
         await asyncio.sleep(LOOK_SECONDS)
         waited += LOOK_SECONDS
-    after, turns, written = max(0, await engine.log.head(stream) - WINDOW), list[Header](), 0
+    after, turns = max(0, await engine.log.head(stream) - WINDOW), list[Header]()
+    written = job.progress.get("written", 0)
     async for batch in engine.log.scan(stream, after=after):
         headers = (event.header for event in batch if event.header.meta["agent_id"] == payload["agent_id"])
         turns += [one for one in headers if one.type == TurnRecorded.type_name()]
     for thread_id, (first, last) in said_after_imported(turns).items():
         place = {**payload, "thread_id": thread_id}
-        written += await extract_again(engine, stream, place, first - 1, last, f"extraction-{job.job_id}")
-    await attempt.save({"written": written})
+        # What no job has read yet, such as for the limit of the day, is left to the next one.
+        through, _ = await engine.jobs.sum_up((THREAD,), stream, place, engine.writes.now())
+        written += await extract_again(engine, stream, place, first - 1, min(last, through), f"extraction-{job.job_id}")
+        await attempt.save({"written": written})
 
 
 def said_after_imported(turns: Sequence[Header]) -> Mapping[str, tuple[int, int]]:

@@ -12,7 +12,8 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.erasure.erasing import erase
-from mnemolog.adapters.jobs.job import JobStatus
+from mnemolog.adapters.jobs import worker
+from mnemolog.adapters.jobs.job import Job, JobStatus, Payload
 from mnemolog.adapters.maintenance import extracting, extracting_by_model, prompting
 from mnemolog.adapters.maintenance.extracting import AGAIN, THREAD, enqueue_due
 from mnemolog.commands.erasure import EraseMessages
@@ -884,6 +885,35 @@ async def test_what_is_read_again_counts_against_the_limit_of_the_day(ana: Telle
     left = await extracting_by_model._left(ana.engine, ana.stream, {"agent_id": ana.agent, "thread_id": "main"})
     assert any(isinstance(one.payload, RelationEnded) for one in extracted_)
     assert ana.engine.policy.extraction.writes_per_day - left == len(extracted_)
+
+
+async def test_what_the_limit_of_a_day_left_unread_is_not_read_again(
+    ana: Teller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit(monkeypatch, ana.engine, 3)  # The user, and two facts.
+    said = ["I love jazz.", "I love tea.", "I love rain.", "I love snow.", "I drive a Skoda."]
+    for number, text in enumerate(said):  # The last conversation of the import comes first.
+        await ana.says(text, turn_id=f"{ana.user}-{number}", speaker="", occurred_at=day(f"2026-03-{9 - number:02}"))
+    await extracted(ana.engine)
+    assert await told(ana) == {"ana likes jazz", "ana likes tea"}
+
+
+async def test_an_import_is_followed_even_if_a_job_was_killed_in_the_middle(
+    ana: Teller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await hears(ana, "We sold the Skoda.")
+    save, lost = worker._Running.save, list[Job]()
+
+    async def killed_at_first(running: worker._Running, progress: Payload) -> None:
+        if running.job.kind == THREAD and not lost:
+            lost.append(running.job)
+            raise ConnectionError
+        await save(running, progress)
+
+    monkeypatch.setattr(worker._Running, "save", killed_at_first)
+    await hears(ana, "I drive a Skoda.", occurred_at=day("2026-02-01"))
+    assert lost
+    assert await told(ana) == set()
 
 
 async def test_messages_that_come_in_their_order_are_read_once(ana: Teller, monkeypatch: pytest.MonkeyPatch) -> None:

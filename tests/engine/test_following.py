@@ -18,7 +18,7 @@ from mnemolog.adapters.operations.operation import Operation
 from mnemolog.domain.memory import PURGE_AFTER
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.teller import Teller
-from tests.engine.test_extraction import best, day, hears, told
+from tests.engine.test_extraction import best, day, hears, limit, told
 from tests.testkit.eventually import eventually
 from tests.testkit.settings import settings_in
 
@@ -87,6 +87,20 @@ async def test_what_another_message_or_somebody_states_stays(ana: Teller) -> Non
     await ana.tells("me", "lives_in", "Porto")
     await deleted(ana, first)
     assert await told(ana) == {"ana lives_in Porto"}
+
+
+async def test_what_no_job_has_read_waits_for_one_also_if_an_earlier_message_is_deleted(
+    ana: Teller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit(monkeypatch, ana.engine, 3)  # The user, and two facts.
+    first, *_, last = await hears(ana, "I love jazz.", "I love tea.", "I love rain.", "I love snow.")
+    await deleted(ana, first)
+    assert await told(ana) == {"ana likes tea"}
+    await deleted(ana, last)
+    monkeypatch.undo()
+    await restored(ana, last)
+    await hears(ana, "Good morning!")
+    assert await told(ana) == {"ana likes tea", "ana likes rain", "ana likes snow"}
 
 
 async def test_what_a_deleted_message_ended_holds_again(ana: Teller) -> None:
