@@ -134,7 +134,7 @@ async def extract_thread(engine: Services, attempt: Attempt, silent: Silent) -> 
         done = {"through": through, "written": written, "extractor": EXTRACTOR, "imported": imported}
         await attempt.save(done)
     if imported:
-        await engine.jobs.enqueue(AGAIN, {"agent_id": payload["agent_id"]}, stream=stream, unique_key=str(job.job_id))
+        await engine.jobs.enqueue(AGAIN, {}, stream=stream, unique_key=str(job.job_id))
     await enqueue_windows(engine, stream, payload, str(through))
 
 
@@ -144,8 +144,7 @@ async def read_again(engine: Services, attempt: Attempt) -> None:
     "I sold the Skoda" ends nothing until it is known that somebody drives one. Once for all threads of an import, when
     they have been read, and only among the last events: the cost does not grow with the threads or with the log.
     """
-    job, waited = attempt.job, 0.0
-    stream, payload = job.owner, dict(job.payload)
+    job, stream, waited = attempt.job, attempt.job.owner, 0.0
     while True:
         if await engine.jobs.has_later(job):
             return  # It reads for this one, too.
@@ -156,23 +155,25 @@ async def read_again(engine: Services, attempt: Attempt) -> None:
     after, turns = max(0, await engine.log.head(stream) - WINDOW), list[Header]()
     written = job.progress.get("written", 0)
     async for batch in engine.log.scan(stream, after=after):
-        headers = (event.header for event in batch if event.header.meta["agent_id"] == payload["agent_id"])
-        turns += [one for one in headers if one.type == TurnRecorded.type_name()]
-    for thread_id, (first, last) in said_after_imported(turns).items():
-        place = {**payload, "thread_id": thread_id}
+        turns += [event.header for event in batch if event.header.type == TurnRecorded.type_name()]
+    for (agent_id, thread_id), (first, last) in said_after_imported(turns).items():
+        place = {"agent_id": agent_id, "thread_id": thread_id}
         # What no job has read yet, such as for the limit of the day, is left to the next one.
         through, _ = await engine.jobs.sum_up((THREAD,), stream, place, engine.writes.now())
         written += await extract_again(engine, stream, place, first - 1, min(last, through), f"extraction-{job.job_id}")
         await attempt.save({"written": written})
 
 
-def said_after_imported(turns: Sequence[Header]) -> Mapping[str, tuple[int, int]]:
-    """The threads with turns that were said after an imported one which was recorded later: the first and the last."""
-    found, earliest = dict[str, tuple[int, int]](), datetime.max.replace(tzinfo=UTC)
+def said_after_imported(turns: Sequence[Header]) -> Mapping[tuple[str, str], tuple[int, int]]:
+    """The threads with turns that were said after an imported one which was recorded later: the first and the last.
+
+    Threads of all agents: they share what is known of a user.
+    """
+    found, earliest = dict[tuple[str, str], tuple[int, int]](), datetime.max.replace(tzinfo=UTC)
     for turn in reversed(turns):
-        thread_id = turn.meta["thread_id"]
+        thread = turn.meta["agent_id"], turn.meta["thread_id"]
         if turn.occurred_at > earliest:
-            found[thread_id] = turn.seq, found.get(thread_id, (0, turn.seq))[1]
+            found[thread] = turn.seq, found.get(thread, (0, turn.seq))[1]
         if turn.recorded_at - turn.occurred_at > IMPORTED_AFTER:
             earliest = min(earliest, turn.occurred_at)
     return found

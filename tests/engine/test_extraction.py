@@ -878,6 +878,15 @@ async def test_what_is_over_is_so_of_what_is_imported_afterwards_whatever_else_i
     await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
+async def test_what_one_agent_heard_is_over_also_if_another_imports_what_was_before(engine: Engine, user: str) -> None:
+    await hears(Teller(engine, user, agent="garage"), "We sold the Skoda.")
+    ana = Teller(engine, user, agent="diary")
+    await hears(ana, "I drive a Skoda.", occurred_at=day("2026-02-01"))
+    assert await told(ana) == set()
+    drove = await ana.facts(predicate="drives", valid_at="any")
+    assert [row["valid_to"] for row in drove] == [day("2026-03-01")]
+
+
 async def test_what_is_read_again_counts_against_the_limit_of_the_day(ana: Teller) -> None:
     await hears(ana, "We sold the Skoda.")
     await hears(ana, "I drive a Skoda.", occurred_at=day("2026-02-01"))
