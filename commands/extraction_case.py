@@ -27,7 +27,6 @@ from mnemolog.domain.relation import Relation
 from mnemolog.events.event import Event
 
 LIVING = ("Person", "Animal")
-_KIN_SAID = {"married_to": "spouse", "partner_of": "partner", "engaged_to": "fiancé", "parent_of": "child"}
 _A_DAY = timedelta(days=1)
 _AN_ENGAGEMENT = timedelta(days=365)
 """How long before it was told an engagement may have begun."""
@@ -95,8 +94,7 @@ class Case:
         if via not in ONLY_ONE and not (is_kin and fact.predicate in HEALTH):
             return None
         author = self.command.user_id if fact.subject == ME else fact.subject
-        word = self.candidate.kin or _KIN_SAID.get(via) or via.replace("_", "-")
-        return self.of(subject=f"{author}'s {word}")
+        return self.of(subject=f"{author}'s {self.candidate.kin or via.replace('_', '-')}")
 
     def _has_it(self) -> bool:
         """Whether what an end names is known of its subject."""

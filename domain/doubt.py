@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from mnemolog.domain.delta import shortened
+from mnemolog.domain.entity import ME
 from mnemolog.domain.extraction.candidate import Action
 from mnemolog.domain.extraction.clauses import LONGEST, sentences_of
 from mnemolog.domain.extraction.extractor import extract
@@ -53,10 +54,11 @@ def doubt(text: str, predicate: str, value: str) -> str:
 
 
 def stated(text: str, at: datetime, predicate: str, value: str) -> bool:
-    """Whether a message says again that a fact with this value holds, so that what was said before no longer counts."""
+    """Whether the author of a message says again that a fact holds, so that what was said before no longer counts."""
     if not _names(text, predicate, value):
         return False
-    told = (one for one in extract(text, at) if one.action is Action.STATE and one.predicate == predicate)
+    own = (one for one in extract(text, at) if one.subject == ME and not one.via)
+    told = (one for one in own if one.action is Action.STATE and one.predicate == predicate)
     return any(normalize_name(one.object or "") == normalize_name(value) for one in told)
 
 

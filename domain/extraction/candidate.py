@@ -35,7 +35,7 @@ class Candidate:
     changed, as in "I moved to", so that it may end what somebody recorded.
 
     `via`: the subject is the one to whom the named subject has this relation, as in "my brother"; `kin` is the word for it
-    if that tells more, as "wife" does. `known`: it counts only if the subject is a person or an animal that is known already, because any name may begin a sentence.
+    if the predicate is none, as of a wife. `known`: it counts only if the subject is a person or an animal that is known already, because any name may begin a sentence.
 
     `replaces`: it counts only if the subject's present value bears this name, as in "I switched from Acme to Globex".
 

@@ -40,6 +40,7 @@ class Who:
     category: str
     owner: str | None = None
     relation: str = ""
+    kin: str = ""
 
     @classmethod
     def of(cls, said: Said) -> "Who":
@@ -49,12 +50,14 @@ class Who:
         animal = re.fullmatch(PETS, word) is not None
         single = re.fullmatch(ONE_OF, word) is not None
         category, relation = ANIMAL if animal else PERSON, _telling(word)
-        return cls(RELATIONS.get(word, word), name, single, category, said.named("owner"), relation)
+        predicate = RELATIONS.get(word, word)
+        kin = word if predicate.endswith(("_of", "_to")) else ""
+        return cls(predicate, name, single, category, said.named("owner"), relation, kin)
 
     def told(self, **fields: object) -> Candidate:
         """A candidate about them, who have to be known unless their relation is said as well."""
         if self.name is None:
-            return Candidate(subject=ME, via=self.predicate, kin=self.relation, **fields)  # type: ignore[arg-type]
+            return Candidate(subject=ME, via=self.predicate, kin=self.kin, **fields)  # type: ignore[arg-type]
         return Candidate(subject=self.name, known=not self.predicate, **fields)  # type: ignore[arg-type]
 
     @property
@@ -232,6 +235,17 @@ def they_have(predicate: str) -> Make:
         return (*who.tie, *(who.told(predicate=predicate, object=one, literal=True) for one in said.values))
 
     return make
+
+
+def they_eat(said: Said) -> Sequence[Candidate]:
+    who, clause = Who.of(said), said.clause
+    diet = {"object": said.match["value"].lower(), "literal": True, "single": True, "changes": True}
+    return (*who.tie, who.told(predicate="diet_plan", since=clause.since, until=clause.until, **diet))
+
+
+def they_eat_anything(said: Said) -> Sequence[Candidate]:
+    who, over = Who.of(said), {"literal": True, "action": Action.END, "changes": True, "until": said.clause.since}
+    return (*who.tie, who.told(predicate="diet_plan", object=said.match["value"].lower(), **over))
 
 
 def they_outgrew(said: Said) -> Sequence[Candidate]:

@@ -48,6 +48,7 @@ SOME_OF = (
     "sister-in-law|brother-in-law|sister|brother|son-in-law|daughter-in-law|son|daughter|cousin|aunt|uncle|niece|nephew"
     "|grandmother|grandfather|grandma|grandpa|granny|gran|nan|nana|grandad|granddad|grandson|granddaughter|friend"
     "|colleague|coworker|neighbour|neighbor|roommate|flatmate|housemate|mate|stepsister|stepbrother|stepson|stepdaughter"
+    "|baby|toddler|child|kid|youngest|eldest|oldest"
 )
 _AGE_WORDS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
@@ -101,6 +102,7 @@ RELATIONS = {
     "girlfriend": "partner_of",
     "boyfriend": "partner_of",
     "partner": "partner_of",
+    **dict.fromkeys(("baby", "toddler", "child", "kid", "youngest", "eldest", "oldest"), "parent_of"),
     "friend": "friend_of",
     "mate": "friend_of",
     "mum": "mother",
@@ -165,7 +167,7 @@ KIN_WORDS = (
 )
 ONLY_ONE = ("mother", "father")
 """Relatives of whom anything may be recorded without a name."""
-HEALTH = ("allergy", "intolerance", "medication", "condition")
+HEALTH = ("allergy", "intolerance", "medication", "condition", "diet_plan")
 """What is recorded of any relative without a name: who cooks for them must know it, whichever sister it is."""
 OUTLIVING = frozenset([*KIN_WORDS.split(), "birthday", "born_in", "born_on", "died"])
 """The predicates of facts that do not end with a death: kinship, and what is of no time."""
