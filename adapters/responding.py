@@ -294,7 +294,7 @@ def _planned(
         felt = {**by_agent, "label": mood.label, "confidence": mood.confidence, "markers": (mood.marker,), "at": now}
         yield _Planned("affect", mood.label, lambda: writes.handle(validated(SetAffect, felt)), mood.marker)
     if topic := plan.focus:
-        focused = {**by_agent, "topic_focus": topic.topic}
+        focused = {**by_agent, "topic_focus": topic.topic, "at": now}
         yield _Planned("focus", topic.topic, lambda: writes.handle(validated(SetFocus, focused)), topic.marker)
 
 

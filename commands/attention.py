@@ -1,7 +1,8 @@
 """Set the affect and the focus of an agent's chat, and undo that (A §3, X03)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Annotated, ClassVar
 from uuid import UUID
 
@@ -13,8 +14,8 @@ from mnemolog.commands.naming import Name
 from mnemolog.domain.affect import DEFAULT_MODE, LIFETIME, PULSE_EVERY
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.session import LIFETIME as LONGEST
-from mnemolog.domain.updated import updated
-from mnemolog.events.conversation import AffectSet, FocusSet, session_tag
+from mnemolog.domain.updated import updated, without
+from mnemolog.events.conversation import AffectSet, FocusSet, SessionForgotten, session_tag
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event
@@ -50,6 +51,8 @@ class SetAffect(Command):
 class SetFocus(Command):
     """What a chat is about. Fields that are left out stay as they are."""
 
+    generated: ClassVar[frozenset[str]] = frozenset({"at"})
+
     topic_focus: Annotated[Label | None, Field(description="The topic; an empty text removes it.")] = None
     mode: Annotated[Label | None, Field(description="The mode, such as `reflective`; an empty text removes it.")] = None
     pending_questions: Annotated[
@@ -60,6 +63,7 @@ class SetFocus(Command):
         AtMost(MAX_ACTIVE),
         Field(description="The entities being talked about, most recent first."),
     ] = None
+    at: Instant
 
 
 class UndoAttention(Command):
@@ -70,9 +74,13 @@ class UndoAttention(Command):
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """The affect and the focus of each chat, by subject, and every change of them. Erased words read as none."""
+    """The affect and the focus of each chat, by subject, and every change of them. Erased words read as none.
+
+    `at`: when each was set last.
+    """
 
     known: Mapping[str, Set] = field(default_factory=dict)
+    at: Mapping[str, datetime] = field(default_factory=dict)
     changes: ChangeHistory[Set] = field(default_factory=ChangeHistory)
 
 
@@ -86,7 +94,12 @@ def _evolve(state: Attention, event: Happened) -> Attention:
     if isinstance(payload, AffectSet | FocusSet):
         subject = _subject(payload)
         changes = state.changes.with_change(event, {subject: state.known.get(subject)}, payload.undoes)
-        return Attention(updated(state.known, {subject: payload}), changes)
+        at = updated(state.at, {subject: event.occurred_at})
+        return Attention(updated(state.known, {subject: payload}), at, changes)
+    if isinstance(payload, SessionForgotten):
+        blank = FocusSet(agent_id=payload.agent_id, chat_id=payload.chat_id)
+        subject = _subject(blank)
+        return replace(state, known=updated(state.known, {subject: blank}), at=without(state.at, [subject]))
     return state
 
 
@@ -116,11 +129,14 @@ def _focus(command: SetFocus, state: Attention) -> Sequence[Event]:
         include={"topic_focus", "mode", "pending_questions", "active_entity_ids"}, exclude_none=True
     )
     blank = FocusSet(agent_id=command.agent_id, chat_id=command.thread_id)
-    before = state.known.get(_subject(blank))
+    subject = _subject(blank)
+    before = state.known.get(subject)
     kept = (before or blank).model_copy(update={"active_entity_ids": None, "undoes": None})
     after = kept.model_copy(update=given)
     # The first is written even if it is blank: a receipt names the event that holds what was asked for.
-    return [] if before and after == kept else [after]
+    # Later than a session lasts, its session may have ended, and the focus with it.
+    lasts = subject in state.at and command.at < state.at[subject] + LONGEST
+    return [] if before and after == kept and lasts else [after]
 
 
 @_decide.register

@@ -76,6 +76,11 @@ class ChatEvent(Event):
 class SessionForgotten(ChatEvent):
     """The working memory of an agent in one chat was reset; the turns stay in the log (A §9)."""
 
+    version: ClassVar[int] = 2
+
+    def tags(self) -> frozenset[str]:
+        return super().tags() | {session_tag(self.agent_id, self.chat_id)}
+
     def key_scope(self) -> str:
         return "user"
 

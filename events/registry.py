@@ -214,6 +214,7 @@ REGISTRY = Registry(
         # They got a tag, by which later ones are found.
         ("MemoryErased", 2): dict,
         ("MessagesErased", 1): dict,
+        ("SessionForgotten", 1): dict,
         ("ThreadErased", 1): dict,
         ("MemoryObserved", 1): dict,
         ("MemoryObserved", 2): dict,

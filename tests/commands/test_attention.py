@@ -5,7 +5,7 @@ from uuid import UUID, uuid4
 
 from mnemolog.commands.attention import ATTENTION, ATTENTION_UNDO, SetAffect, SetFocus, UndoAttention
 from mnemolog.domain.errors import InvalidInput, NotFound
-from mnemolog.events.conversation import AffectSet, FocusSet
+from mnemolog.events.conversation import AffectSet, FocusSet, SessionForgotten
 from tests.testkit.decider import given
 from tests.testkit.events import new
 
@@ -30,7 +30,7 @@ def undo(event_id: UUID, agent_id: str = "coach") -> UndoAttention:
 
 
 def focus(**fields: object) -> SetFocus:
-    return SetFocus.model_validate({"user_id": "ana", "agent_id": "coach", **fields})
+    return SetFocus.model_validate({"user_id": "ana", "agent_id": "coach", "at": AT, **fields})
 
 
 def test_an_affect_lasts_half_an_hour_unless_it_says_otherwise() -> None:
@@ -58,7 +58,20 @@ def test_what_a_focus_leaves_out_stays_and_an_empty_text_removes() -> None:
 
 
 def test_a_focus_that_is_set_already_is_not_set_again() -> None:
-    given(ATTENTION, FAMILY).when(focus(topic_focus="family")).then_nothing()
+    story = given(ATTENTION, new(FAMILY, FIRST))
+    story.when(focus(topic_focus="family")).then_nothing()
+    later = AT + timedelta(days=1)  # Its session may have ended, and the focus with it.
+    story.when(focus(topic_focus="family", at=later)).then(FAMILY.model_copy(update={"active_entity_ids": None}))
+
+
+def test_a_focus_begins_anew_after_its_session_was_forgotten() -> None:
+    kept = FocusSet(agent_id="coach", chat_id="main")
+    for elsewhere, remains in ((False, ""), (True, "family")):
+        forgotten = SessionForgotten(agent_id="coach", chat_id="other" if elsewhere else "main")
+        story = given(ATTENTION, FAMILY, forgotten)
+        story.when(focus(mode="calm")).then(kept.model_copy(update={"mode": "calm", "topic_focus": remains}))
+        again = story.when(focus(topic_focus="family"))
+        again.then_nothing() if elsewhere else again.then(kept.model_copy(update={"topic_focus": "family"}))
 
 
 def test_an_undo_brings_back_what_was_set_before_and_can_be_undone() -> None:

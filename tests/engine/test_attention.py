@@ -28,7 +28,7 @@ async def feels(person: Person, label: str, confidence: float = 0.85, **fields: 
 
 
 async def focuses(person: Person, **fields: Any) -> Receipt:
-    who = {"user_id": person.user, "agent_id": person.agent, "thread_id": person.thread}
+    who = {"user_id": person.user, "agent_id": person.agent, "thread_id": person.thread, "at": now()}
     return await person.engine.writes.handle(SetFocus.model_validate({**who, **fields}))
 
 
@@ -120,6 +120,21 @@ async def test_it_is_undone_and_read_as_it_was(engine: Engine, user: str) -> Non
     assert (await affect(ana))["affect"]["label"] == "neutral"
 
     assert (await affect(ana, Moment(as_of=second.last_seq)))["affect"]["label"] == "stressed"
+    await assert_live_equals_replayed(engine, ana.stream)
+
+
+@pytest.mark.spec_part("A05", "A19")
+async def test_a_focus_that_was_forgotten_is_set_again_and_does_not_come_back_by_itself(
+    engine: Engine, user: str
+) -> None:
+    ana = Person(engine, user)
+    for fields, topic in (({"mode": "reflective"}, ""), ({"topic_focus": "family"}, "family")):
+        await ana.says("hello")
+        await focuses(ana, topic_focus="family")
+        await _end(ana, "session")
+        assert (await affect(ana))["topic_focus"] == ""
+        assert not (await focuses(ana, **fields)).already
+        assert (await affect(ana))["topic_focus"] == topic
     await assert_live_equals_replayed(engine, ana.stream)
 
 

@@ -150,7 +150,7 @@ async def test_a_pronoun_opens_the_gate_for_the_active_entity_and_an_ellipsis_fo
     await ana.says("I called Helena", speaker="")
 
     found = await asked(ana, "What does she teach?")
-    await engine.writes.handle(validated(SetFocus, {**ana._who, "topic_focus": "flights"}))
+    await engine.writes.handle(validated(SetFocus, {**ana._who, "topic_focus": "flights", "at": now()}))
     topic = await asked(ana, "What about noon?")
 
     assert not shut.gate.search
@@ -292,7 +292,7 @@ async def test_the_facts_around_seeds_are_cut_by_the_priority_of_the_specificati
     whole = await kept("Marta called", 60)
     assert whole[-1] == str(unsure)
     assert len(whole) == 38, "nothing of Bob, who is no seed"
-    focus = {**ana._who, "active_entity_ids": [str(marta)]}
+    focus = {**ana._who, "active_entity_ids": [str(marta)], "at": now()}
     await engine.writes.handle(validated(SetFocus, focus))
     assert await kept("And now?", 60) == whole, "who is active is a seed, too"
 
@@ -480,7 +480,7 @@ async def test_of_two_with_one_name_the_described_the_active_or_the_last_seen_on
         return facts(found), [one.text for one in found.envelope.EPISODE.hits]
 
     assert await shown(dinner) == (["Marta drinks tea"], ["Marta planned a dinner at the office"])
-    await engine.writes.handle(validated(SetFocus, {**ana._who, "active_entity_ids": (family,)}))
+    await engine.writes.handle(validated(SetFocus, {**ana._who, "active_entity_ids": (family,), "at": now()}))
     assert await shown(dinner) == (["Marta drinks wine"], ["Marta planned a dinner at the lake"])
     assert (await shown("What does she drink again?"))[0] == ["Marta drinks wine"]
     await ana.tells("me", "boss", str(work))

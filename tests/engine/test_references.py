@@ -77,7 +77,9 @@ async def test_the_context_loads_the_entity_that_is_named_or_meant(bob: Teller) 
 async def test_an_elliptic_question_continues_the_topic(bob: Teller, engine: Engine) -> None:
     await bob.creates("Flights to Berlin leave at noon")
     who = {"user_id": bob.user, "agent_id": bob.agent, "thread_id": bob.thread}
-    await engine.writes.handle(SetFocus.model_validate({**who, "topic_focus": "flights"}), None)
+    await engine.writes.handle(
+        SetFocus.model_validate({**who, "topic_focus": "flights", "at": engine.writes.now()}), None
+    )
 
     answer = await bob.asks("What about Berlin?", top_k=1)
 

@@ -38,7 +38,7 @@ async def speaks_of_marta(engine: Engine) -> Teller:
     mood = {"label": "stressed", "confidence": 0.9, "markers": ("short answers",), "interaction_mode": "calm"}
     await engine.writes.handle(SetAffect.model_validate({**chat, **mood, "at": now()}))
     focus = {"topic_focus": "family", "mode": "reflective", "pending_questions": ("Which Marta?",)}
-    await engine.writes.handle(SetFocus.model_validate({**chat, **focus}))
+    await engine.writes.handle(SetFocus.model_validate({**chat, **focus, "at": now()}))
     return ana
 
 
