@@ -36,12 +36,15 @@ def list_letters(
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=10_000, help="The maximum number of turns, oldest first.")
     ] = 50,
+    cursor: Annotated[int, typer.Option(min=0, help="The `next_cursor` of the previous page.")] = 0,
     json: Json = False,
 ) -> None:
     """List refused turns, oldest first, with the reason."""
-    found = _with(context, lambda all_: _first(all_.all(tenant, reason), limit))
+    letters = _with(context, lambda all_: _first(all_.all(tenant, reason, cursor), limit + 1))
+    found = letters[:limit]
+    following = str(found[-1].id) if len(letters) > limit else None
     if json:
-        output.as_json([letter.as_dict() for letter in found])
+        output.as_json({"items": [letter.as_dict() for letter in found], "next_cursor": following})
     elif found:
         table = output.table("id", "when", "tenant", "producer", "field", "reason", "bytes")
         for one in found:
@@ -49,6 +52,7 @@ def list_letters(
             whose = one.tenant, one.address.producer or "–"
             table.add_row(str(one.id), output.when(one.at), *whose, Text(one.reason["field"]), why, f"{one.size:,}")
         output.console.print(table)
+        output.more(following)
     else:
         output.done("no dead letters")
 

@@ -8,13 +8,14 @@ import typer
 from rich.text import Text
 
 from mnemolog.adapters.cli import ids, output, panels
-from mnemolog.adapters.cli.options import Json
+from mnemolog.adapters.cli.options import Cursor, Json
 from mnemolog.adapters.cli.session import T, settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.jobs.job import Job, JobStatus
 from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.domain.errors import AmbiguousId, NotFound
 from mnemolog.domain.identity import parse_uuid
+from mnemolog.projections.paging import place_in, written_place
 
 JobId = Annotated[str, typer.Argument(help="The job's id, or a prefix of it, as shown by `list`.")]
 LOOKED_THROUGH = 1000
@@ -32,15 +33,20 @@ def list_jobs(
     status: Annotated[JobStatus | None, typer.Option(help="Only jobs with this status.")] = None,
     kind: Annotated[str | None, typer.Option(help="Only jobs of this kind, such as retention.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="The maximum number of jobs.")] = 50,
+    cursor: Cursor = None,
     json: Json = False,
 ) -> None:
     """List jobs, newest first."""
-    found = _with_queue(context, lambda queue: queue.list(status, kind, limit))
+    before = place_in(cursor)
+    found = _with_queue(context, lambda queue: queue.list(status, kind, limit + 1, before))
+    page = found[:limit]
+    following = written_place(page[-1].enqueued_at, page[-1].job_id) if len(found) > limit else None
     if json:
-        output.as_json([job.as_dict() for job in found])
+        output.as_json({"items": [job.as_dict() for job in page], "next_cursor": following})
         return
-    rows = [(output.when(job.run_at), _what(job), _status(job), job.job_id) for job in found]
+    rows = [(output.when(job.run_at), _what(job), _status(job), job.job_id) for job in page]
     output.show(("due", "job", "status", "id"), rows, nothing="no jobs", short=True)
+    output.more(following)
 
 
 @jobs.command()

@@ -19,3 +19,4 @@ User = Annotated[
 ]
 Agent = Annotated[str, typer.Option("--agent-id", "--agent", "-a", help="The agent.", callback=checked_as("agent_id"))]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
+Cursor = Annotated[str | None, typer.Option(help="The `next_cursor` of the previous page.")]

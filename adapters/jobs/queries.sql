@@ -28,6 +28,7 @@ SELECT * FROM mnemolog.jobs WHERE job_id = %(job_id)s;
 -- list_jobs --
 SELECT * FROM mnemolog.jobs
 WHERE (%(status)s::text IS NULL OR status = %(status)s) AND (%(kind)s::text IS NULL OR kind = %(kind)s)
+  AND (%(before_at)s::timestamptz IS NULL OR (enqueued_at, job_id) < (%(before_at)s, %(before_id)s::uuid))
 ORDER BY enqueued_at DESC, job_id DESC
 LIMIT %(limit)s;
 

@@ -75,9 +75,17 @@ class JobQueue:
             raise NotFound(f"there is no job {job_id}", field="job_id", fix="run `mnemolog job list`")
         return found
 
-    async def list(self, status: JobStatus | None = None, kind: str | None = None, limit: int = 100) -> Sequence[Job]:
-        """The jobs, most recently enqueued first."""
-        return [job_of(row) for row in await self._rows("list_jobs", {"status": status, "kind": kind, "limit": limit})]
+    async def list(
+        self,
+        status: JobStatus | None = None,
+        kind: str | None = None,
+        limit: int = 100,
+        before: tuple[datetime, UUID] | None = None,
+    ) -> Sequence[Job]:
+        """The jobs, most recently enqueued first, after the place of the last one of a page before."""
+        at, id_ = before or (None, None)
+        row = {"status": status, "kind": kind, "limit": limit, "before_at": at, "before_id": id_}
+        return [job_of(one) for one in await self._rows("list_jobs", row)]
 
     async def sum_up(
         self, kinds: Sequence[str], stream: StreamId, payload: Payload, since: datetime

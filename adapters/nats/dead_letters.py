@@ -87,10 +87,14 @@ class DeadLetters:
     def __init__(self, client: Client) -> None:
         self._client, self._jetstream = client, client.jetstream()
 
-    async def all(self, tenant: str | None = None, reason: str | None = None) -> AsyncIterator[DeadLetter]:
-        """The letters, oldest first; optionally of one tenant, or with one error code, such as `invalid_input`."""
+    async def all(
+        self, tenant: str | None = None, reason: str | None = None, after: int = 0
+    ) -> AsyncIterator[DeadLetter]:
+        """The letters after an id, oldest first; optionally of one tenant, or with one error code, such as
+        `invalid_input`.
+        """
         subjects = dead_letters_of(tenant) if tenant else (ALL_DEAD_LETTERS,)
-        letter = await self._after(0, subjects)
+        letter = await self._after(after, subjects)
         while letter:
             if reason in (None, letter.reason["code"]):
                 yield letter

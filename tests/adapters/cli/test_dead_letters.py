@@ -26,7 +26,7 @@ async def letters(engine: Engine, *arguments: str) -> Ran:
 
 
 async def listed(engine: Engine, tenant: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = (await letters(engine, "list", "--tenant", tenant, "--json")).value
+    found: list[dict[str, Any]] = (await letters(engine, "list", "--tenant", tenant, "--json")).value["items"]
     return found
 
 
@@ -67,6 +67,20 @@ async def test_all_of_a_tenant_are_sent_again_and_discarded(engine: Engine, tena
     assert len(left) == 3
     assert [one["id"] for one in rest.value] == [one["id"] for one in left]
     assert await listed(engine, tenant) == []
+
+
+async def test_they_are_listed_page_by_page(engine: Engine, tenant: str) -> None:
+    sent = [(await refused(engine, tenant, b"{")).id for _ in range(3)]
+
+    first = await letters(engine, "list", "--tenant", tenant, "--limit", "2", "--json")
+    shown = await letters(engine, "list", "--tenant", tenant, "--limit", "2")
+    cursor = first.value["next_cursor"]
+    last = await letters(engine, "list", "--tenant", tenant, "--limit", "2", "--cursor", cursor, "--json")
+
+    assert [one["id"] for page in (first, last) for one in page.value["items"]] == sent
+    assert f"--cursor {cursor}" in shown.out
+    assert last.value["next_cursor"] is None
+    await letters(engine, "discard", *map(str, sent), "--yes")
 
 
 @pytest.mark.parametrize(

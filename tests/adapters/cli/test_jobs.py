@@ -26,7 +26,7 @@ async def test_jobs_are_listed_shown_cancelled_and_retried(engine: Engine, user:
     retried = await mnemolog(directory, "job", "retry", id_)
 
     assert listed.code == 0, listed.err
-    assert [(one["job_id"], one["payload"]) for one in listed.value] == [(id_, {"turn_id": "t-1"})]
+    assert [(one["job_id"], one["payload"]) for one in listed.value["items"]] == [(id_, {"turn_id": "t-1"})]
     assert id_[:13] in table.out
     assert f"user:{user}" in table.out
     assert "t-1" in shown.out
@@ -45,13 +45,21 @@ async def test_jobs_lists_what_job_list_does(engine: Engine, user: str) -> None:
     listed = await mnemolog(directory, "jobs", "--kind", kind, "--json")
     queued = await mnemolog(directory, "jobs", "--kind", kind, "--status", "queued")
     one = await mnemolog(directory, "jobs", "--kind", kind, "--limit", "1", "--json")
+    cursor = one.value["next_cursor"]
+    other = await mnemolog(directory, "jobs", "--kind", kind, "--limit", "1", "--cursor", cursor, "--json")
+    more = await mnemolog(directory, "jobs", "--kind", kind, "--limit", "1")
     nothing = await mnemolog(directory, "jobs", "--kind", f"no {kind}")
 
-    found = {job["job_id"]: job["status"] for job in listed.value}
+    found = {job["job_id"]: job["status"] for job in listed.value["items"]}
     assert found == {str(newer.job_id): "queued", str(older.job_id): "cancelled"}
     assert str(newer.job_id)[:13] in queued.out
     assert str(older.job_id)[:23] not in queued.out
-    assert [job["job_id"] for job in one.value] == [str(newer.job_id)]
+    assert [job["job_id"] for page in (one, other) for job in page.value["items"]] == [
+        str(newer.job_id),
+        str(older.job_id),
+    ]
+    assert f"--cursor {cursor}" in more.out
+    assert other.value["next_cursor"] is None
     assert "no jobs" in nothing.out
     await engine.jobs.cancel(newer.job_id)
 
