@@ -114,26 +114,30 @@ async def extract_thread(engine: Services, attempt: Attempt, silent: Silent) -> 
     """Record what the messages of a thread state, from where the last job ended; then the model may read them."""
     job = attempt.job
     stream, payload = job.owner, dict(job.payload)
-    now = engine.writes.now()
-    before, written_today = await engine.jobs.sum_up(EXTRACTING, stream, payload, start_of_day(now))
-    through, written = max(before, job.progress.get("through", 0)), job.progress.get("written", 0)
-    imported = bool(job.progress.get("imported"))
-    left = engine.policy.extraction.writes_per_day - written_today
+    a_day, today = engine.policy.extraction.writes_per_day, start_of_day(engine.writes.now())
+    before, written_today = await engine.jobs.sum_up(EXTRACTING, stream, payload, today)
+    done = {"written": 0, "imported": False, **job.progress, "extractor": EXTRACTOR}
+    through = max(before, done.get("through", 0))
     head = await engine.log.head(stream)
-    while through < head and left > 0:
+    while through < head and written_today < a_day:
         until = min(through + WINDOW, head)
         for event, said_at, candidates in await _read(engine, stream, payload, through, until, silent):
-            if left <= 0:  # What is left waits for another day.
+            if written_today >= a_day:  # What is left waits for another day.
                 until = event.seq - 1
                 break
-            recorded = await _record(engine, stream, event, said_at, candidates, f"extraction-{job.job_id}", left)
-            written, left = written + recorded, left - recorded
+            run_id, left = f"extraction-{job.job_id}", a_day - written_today
+            recorded = await _record(engine, stream, event, said_at, candidates, run_id, left)
             # Also if it is recorded already: a job that was killed before it saved anything begins again.
-            imported = imported or event.recorded_at - said_at > IMPORTED_AFTER
+            done["imported"] = done["imported"] or event.recorded_at - said_at > IMPORTED_AFTER
+            if recorded:  # Beside the jobs of other threads.
+                done |= {"through": event.seq, "written": done["written"] + recorded}
+                await attempt.save(done)
+                _, by_all = await engine.jobs.sum_up(EXTRACTING, stream, payload, today)
+                written_today = max(written_today + recorded, by_all)  # A job may be of the day before.
         through = max(through, until)
-        done = {"through": through, "written": written, "extractor": EXTRACTOR, "imported": imported}
+        done["through"] = through
         await attempt.save(done)
-    if imported:
+    if done["imported"]:
         await engine.jobs.enqueue(AGAIN, {}, stream=stream, unique_key=str(job.job_id))
     await enqueue_windows(engine, stream, payload, str(through))
 

@@ -816,6 +816,19 @@ async def test_a_day_has_a_limit(ana: Teller, monkeypatch: pytest.MonkeyPatch) -
     assert len(await ana.facts()) == 2
 
 
+async def test_threads_that_are_read_at_once_share_the_limit_of_a_day(
+    ana: Teller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit(monkeypatch, ana.engine, 4)
+    for number in range(8):
+        for one in ("jazz", "tea", "rain", "snow"):
+            said = {"turn_id": f"{ana.user}-{number}-{one}", "thread_id": f"t{number}", "speaker": ""}
+            await ana.says(f"I love {one} {number}.", **said)
+    await extracted(ana.engine)
+    # Each of four jobs may be about to record one more.
+    assert len([one for one in await ana.engine.log.read(ana.stream) if one.meta.actor == ACTOR]) <= 8
+
+
 async def test_a_name_waits_for_consent(ana: Teller) -> None:
     await hears(ana, "Please call me Bea.")
     [patch] = await ana.engine.reads.consent(ana.viewer, moment=await ana.caught_up())
