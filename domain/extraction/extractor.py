@@ -146,6 +146,9 @@ def extract(
                 one = replace(one, subject=author)
             if one.action is Action.END and _RESUMED.search(text) and one.predicate.endswith((MEDICATION, DOSE, HABIT)):
                 continue
+            over = one.action in (Action.END, Action.DENY)
+            if over and one.via and one.predicate in ("allergy", "intolerance") and _ONE_OF_SEVERAL.search(clause.text):
+                continue  # Who has it may be another one.
             if _is_doubtful(one, text):
                 continue
             if one.rule.startswith(f"{EXTRACTOR}/join") and one.known and _OF_SCHOOL.search(text):
@@ -518,6 +521,12 @@ _CLUB = lazy_compile(
 _AT_WORK = lazy_compile(
     r"\b(?:jobs?|shifts?|hired|boss|manager|colleagues?|coworkers?|salary|wages?|an hour|role|as an?|as (?:head|chief|lead)|notice|induction|warehouse|office|\d ?[ap]m (?:to|till|until|-)"
     r"|(?:full|part)[- ]time)\b",
+    re.IGNORECASE,
+)
+# "My youngest" alone is one by that name.
+_ONE_OF_SEVERAL = lazy_compile(
+    r"\b(?:my|our) (?:older|younger|elder|eldest|oldest|youngest|middle|second|third|other) "
+    r"(?:(?:grand|step)?(?:daughter|son|child|sister|brother)|girl|boy|lad|kid|one|cousin|niece|nephew|twin)\b",
     re.IGNORECASE,
 )
 # Who stopped something and takes it again, or only while something else lasted.

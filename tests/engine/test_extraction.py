@@ -715,6 +715,11 @@ async def test_what_is_said_again_is_an_observation(ana: Teller) -> None:
         (["My mother-in-law has diabetes."], {"ana's mother-in-law condition diabetes"}),
         (["My dad lives in Leeds.", "My dad moved to York."], {"ana's father lives_in York"}),
         (["My daughter is allergic to nuts.", "My daughter outgrew her nut allergy."], set()),
+        (
+            ["My older daughter is allergic to nuts.", "My younger daughter isn't allergic to nuts."],
+            {"ana's daughter allergy nuts"},
+        ),
+        (["My youngest is allergic to eggs.", "My youngest isn't allergic to eggs any more."], set()),
         (["My dad takes warfarin.", "My dad is off warfarin."], set()),
         (["My brother lives in Oslo.", "My friend is allergic to nuts.", "My boss has asthma."], set()),
     ],
