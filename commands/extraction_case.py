@@ -94,7 +94,8 @@ class Case:
         if via not in ONLY_ONE and not (is_kin and fact.predicate in HEALTH):
             return None
         author = self.command.user_id if fact.subject == ME else fact.subject
-        return self.of(subject=f"{author}'s {self.candidate.kin or via.replace('_', '-')}")
+        name = f"{author}'s {self.candidate.kin or via.replace('_', '-')}"
+        return self.of(subject=name, rule=replace(fact.rule, subject=PERSON))
 
     def _has_it(self) -> bool:
         """Whether what an end names is known of its subject."""

@@ -727,6 +727,8 @@ async def test_what_is_said_again_is_an_observation(ana: Teller) -> None:
 async def test_a_relative_whose_name_was_not_said(ana: Teller, said: list[str], known: set[str]) -> None:
     await hears(ana, *said)
     assert await told(ana, valid_at=day("2026-03-20")) == known
+    relatives = [one for one in await ana.entities() if "'s " in one["name"]]
+    assert {one["category"] for one in relatives} <= {"Person"}
     await assert_live_equals_replayed(ana.engine, ana.stream)
 
 

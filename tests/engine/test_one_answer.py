@@ -452,6 +452,12 @@ RETOLD = (
 )
 
 
+async def in_context(ana: Teller, question: str) -> str:
+    """Without the summary of the thread, which a job may have written by then."""
+    context = await ana.engine.reads.context(ana.viewer, ContextRequest(query=question))
+    return "\n".join(line for line in context.text.splitlines() if not line.startswith("- Extract: "))
+
+
 async def test_the_latest_message_that_tells_what_is_asked_comes_first_in_whatever_words(model: Engine) -> None:
     ana = Teller(model, "retold")
     for date, text in RETOLD:
@@ -470,10 +476,10 @@ async def test_the_latest_message_that_tells_what_is_asked_comes_first_in_whatev
         assert right in hits[0].text, (question, [(hit.text, hit.score) for hit in hits])
     weights = {hit.text: hit.current for hit in (await ana.asks("How much do I weigh?", top_k=10)).hits}
     assert [text[:2] for text, current in weights.items() if not current] == ["94"]
-    context = await model.reads.context(ana.viewer, ContextRequest(query="How much do I weigh?"))
-    assert ("88.5 kg" in context.text, "94 kilos" in context.text) == (True, False)
-    context = await model.reads.context(ana.viewer, ContextRequest(query="What rent do I pay?"))
-    assert ("£450" in context.text, "300 a month (as of" in context.text) == (True, False)
+    told = await in_context(ana, "How much do I weigh?")
+    assert ("88.5 kg" in told, "94 kilos" in told) == (True, False)
+    told = await in_context(ana, "What rent do I pay?")
+    assert ("£450" in told, "300 a month (as of" in told) == (True, False)
 
 
 DENIED = (
