@@ -91,8 +91,10 @@ def clauses(text: str) -> Iterator[Clause]:
             said = f"{said}, {part}" if said else part
             clause, again = _opened(part)
             own = _OWN.match(clause) is not None or (own and not _OTHERS.match(clause))
-            who = _SUBJECT.match(before[-1]) if _NOW_AT.match(part) else None
-            clause = f"{who[0]}now {clause.removeprefix('now ')}" if who else clause
+            who = _SUBJECT.match(before[-1]) if _NOW_AT.match(part) and not own and " & I " not in before[-1] else None
+            clause = (
+                f"{who[0]}{'now ' if part.startswith('now ') else ''}{clause.removeprefix('now ')}" if who else clause
+            )
             clause = f"I {clause}" if own and _VERB.match(clause) else clause
             being = _BEING_ONE.match(clause) is not None or (being and _AM.match(clause) is not None)
             clause = f"I'm {clause}" if being and _AM.match(clause) else clause
@@ -385,14 +387,19 @@ _NEW_ROLE = lazy_compile(
 _BARE_ROLE = lazy_compile(
     rf"^(?=(?:{ROLE_WORDS} )?(?:{ONE_OF})(?: is|'s)(?: now)?(?: called| named)? (?-i:[A-Z]))", re.IGNORECASE
 )
-_NOW_AT = lazy_compile(r"now (?:works|lives) (?:at|in|for)\b")
+_GOES_ON = (
+    r"(?:now (?:works|lives) (?:at|in|for)\b|moved (?:back |down |up |over |out )?to (?-i:[A-Z])|joined (?-i:[A-Z]))"
+)
+_NOW_AT = lazy_compile(_GOES_ON)
 _JOINT = lazy_compile(
     r",? (?:and|but|so|because|since|although|though|while|(?<!over )as(?! my\b)) (?=(?:now |then |recently |also |(?:from|since) \w+ )?(?:I|i|we|my|our|We|My|Our|Dr)\b(?!(?:'m|'re| am| are) moving in\b))"
     r"|,? (?:and|so|but) (?=(?:the|my|our) (?i:doctor|doc|gp|nurse|consultant|specialist|midwife|cardiologist|hospital|clinic|surgery)\b)"
     r"|,? (?:and |so )?(?:it )?(?:turns|turned) out (?:that )?(?=(?:I|i)(?:'m| am) (?!not\b|no longer\b))"
     r"|, (?=(?:I|i|we|my|she|he|they)\b(?!(?:'s| is) (?:called|named)\b))|, (?=(?:the|our) (?:wedding|race|operation|surgery|funeral|exam|interview)\b)"
     r"|,? (?:and|so) (?=(?:[A-Z][\w'-]+ ){1,2}(?:isn't|is not|is no longer) my\b)|(?:,(?: and| so| but)?| and| so| but) (?=(?:[A-Z][\w'-]+ ){1,2}is (?:now my|my new|my \w+ now)\b)|,(?: and)? (?=(?:[A-Z][\w'-]+ ){1,2}(?:(?:is|will) )?tak(?:es?|ing) over as (?:my|our)\b)|,? and (?=(?:now )?(?:she|he)\b)|,(?: and)? (?=(?:[A-Z][\w'-]+ ){1,4}is (?:now )?my favou?rite\b)|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
-    r"|: (?=(?:(?:my|our) \w+(?: [A-Z][\w-]+)?|[A-Z][\w-]+)(?:'s| is) allergic to\b)|, (?=(?:live|work) (?:in|at|for|as)\b)|,? (?:and|but) (?=now (?:works|lives) (?:at|in|for)\b)|,? and (?:then )?(?=(?:to )?(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)? (?:on|from) (?:the )?\d)"
+    r"|: (?=(?:(?:my|our) \w+(?: [A-Z][\w-]+)?|[A-Z][\w-]+)(?:'s| is) allergic to\b)|, (?=(?:live|work) (?:in|at|for|as)\b)|,? (?:and|but) (?="
+    rf"{_GOES_ON}"
+    r")|,? and (?:then )?(?=(?:to )?(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)? (?:on|from) (?:the )?\d)"
     r"|(?:,|,? (?:and|but)) (?=(?:(?:allergic|married|engaged) to|based in|studying|living in)\b)"
     r"|, (?=(?:(?:my|the) )?(?:doctor|doc|gp|consultant)(?:'s| has)? (?:just )?(?:stopped|took|taken|put|raised|lowered|cut|switched|changed)\b)"
     rf"|,? and (?=an? (?:{PETS}|{SOME_OF})(?:,| called| named) (?-i:[A-Z]))|, (?={_OFFSPRING}|new job (?:at|with) |new (?:{ROLE_WORDS} )?(?:{ONE_OF})\b)"
