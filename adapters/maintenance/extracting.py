@@ -65,14 +65,18 @@ class Silent:
     _known: OrderedDict[tuple[StreamId, str, str], frozenset[int]] = field(default_factory=OrderedDict)
 
     def of(self, stream: StreamId, place: Payload) -> frozenset[int]:
-        return self._known.get((stream, str(place["agent_id"]), str(place["thread_id"])), frozenset())
+        return self._known.get(_thread(stream, place), frozenset())
 
     def keep(self, stream: StreamId, place: Payload, silent: Collection[int]) -> None:
-        thread = (stream, str(place["agent_id"]), str(place["thread_id"]))
+        thread = _thread(stream, place)
         self._known[thread] = frozenset(silent)
         self._known.move_to_end(thread)
         while len(self._known) > THREADS_KNOWN:
             self._known.popitem(last=False)
+
+
+def _thread(stream: StreamId, place: Payload) -> tuple[StreamId, str, str]:
+    return stream, str(place["agent_id"]), str(place["thread_id"])
 
 
 def extracting(engine: Services) -> list[JobKind]:

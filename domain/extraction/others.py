@@ -22,7 +22,7 @@ from mnemolog.domain.extraction.vocabulary import (
     TRIPS,
 )
 from mnemolog.domain.lazy_regex import lazy_compile
-from mnemolog.domain.predicates import MEDICATION, NEXT_TRIP
+from mnemolog.domain.predicates import NEXT_TRIP
 
 ANIMAL = "Animal"
 _NEWBORN = timedelta(days=62)
@@ -243,11 +243,6 @@ def they_eat(said: Said) -> Sequence[Candidate]:
     return (*who.tie, who.told(predicate="diet_plan", since=clause.since, until=clause.until, **diet))
 
 
-def they_eat_anything(said: Said) -> Sequence[Candidate]:
-    who, over = Who.of(said), {"literal": True, "action": Action.END, "changes": True, "until": said.clause.since}
-    return (*who.tie, who.told(predicate="diet_plan", object=said.match["value"].lower(), **over))
-
-
 def they_outgrew(said: Said) -> Sequence[Candidate]:
     who, groups = Who.of(said), said.match.groupdict()
     food = groups.get("former") or groups.get("other_food")
@@ -256,9 +251,12 @@ def they_outgrew(said: Said) -> Sequence[Candidate]:
     return (*who.tie, over)
 
 
-def they_stopped(said: Said) -> Sequence[Candidate]:
-    who, over = Who.of(said), {"predicate": MEDICATION, "literal": True, "action": Action.END, "changes": True}
-    return (*who.tie, who.told(object=said.match["value"], until=said.clause.since, **over))
+def they_no_longer_have(predicate: str) -> Make:
+    def make(said: Said) -> Sequence[Candidate]:
+        who, over = Who.of(said), {"literal": True, "action": Action.END, "changes": True}
+        return (*who.tie, who.told(predicate=predicate, object=said.match["value"], until=said.clause.since, **over))
+
+    return make
 
 
 def left_the_company(said: Said) -> Sequence[Candidate]:
