@@ -19,6 +19,7 @@ from mnemolog.events.envelope import USER
 from mnemolog.projections.owner import indexed
 from mnemolog.projections.rows import Row
 
+R = TypeVar("R")
 S = TypeVar("S", bound=Select[Any])
 
 
@@ -69,6 +70,12 @@ def slice_of(rows: Sequence[Mapping[str, Any]], id_: str, limit: int | None, cur
     if end < len(rows):
         page.next_cursor = _written(keys[end - 1 : end + 1])
     return page
+
+
+def first_of(found: Sequence[R], limit: int, cursor: Callable[[R], str]) -> tuple[Sequence[R], str | None]:
+    """A page of what was read with a limit greater by one, and the cursor of the next page if there is one."""
+    page = found[:limit]
+    return page, cursor(page[-1]) if len(found) > limit else None
 
 
 async def in_pages(

@@ -16,6 +16,7 @@ from mnemolog.adapters.nats.dead_letters import DeadLetter, DeadLetters
 from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound
 from mnemolog.domain.principal import OPERATOR, producer_name
 from mnemolog.events.envelope import Receipt
+from mnemolog.projections.paging import first_of
 
 T = TypeVar("T")
 Tenant = Annotated[str | None, typer.Option("--tenant", help="Only turns of this tenant. Default: all tenants.")]
@@ -40,14 +41,13 @@ def list_letters(
     json: Json = False,
 ) -> None:
     """List refused turns, oldest first, with the reason."""
-    letters = _with(context, lambda all_: _first(all_.all(tenant, reason, cursor), limit + 1))
-    found = letters[:limit]
-    following = str(found[-1].id) if len(letters) > limit else None
+    found = _with(context, lambda all_: _first(all_.all(tenant, reason, cursor), limit + 1))
+    page, following = first_of(found, limit, lambda last: str(last.id))
     if json:
-        output.as_json({"items": [letter.as_dict() for letter in found], "next_cursor": following})
-    elif found:
+        output.as_json({"items": [letter.as_dict() for letter in page], "next_cursor": following})
+    elif page:
         table = output.table("id", "when", "tenant", "producer", "field", "reason", "bytes")
-        for one in found:
+        for one in page:
             why = Text(f"{one.reason['code']}: {one.reason['message']}")
             whose = one.tenant, one.address.producer or "–"
             table.add_row(str(one.id), output.when(one.at), *whose, Text(one.reason["field"]), why, f"{one.size:,}")

@@ -15,7 +15,7 @@ from mnemolog.adapters.jobs.job import Job, JobStatus
 from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.domain.errors import AmbiguousId, NotFound
 from mnemolog.domain.identity import parse_uuid
-from mnemolog.projections.paging import place_in, written_place
+from mnemolog.projections.paging import first_of, place_in, written_place
 
 JobId = Annotated[str, typer.Argument(help="The job's id, or a prefix of it, as shown by `list`.")]
 LOOKED_THROUGH = 1000
@@ -39,8 +39,7 @@ def list_jobs(
     """List jobs, newest first."""
     before = place_in(cursor)
     found = _with_queue(context, lambda queue: queue.list(status, kind, limit + 1, before))
-    page = found[:limit]
-    following = written_place(page[-1].enqueued_at, page[-1].job_id) if len(found) > limit else None
+    page, following = first_of(found, limit, lambda last: written_place(last.enqueued_at, last.job_id))
     if json:
         output.as_json({"items": [job.as_dict() for job in page], "next_cursor": following})
         return

@@ -270,13 +270,12 @@ async def list_deliveries(engine: Engine, request: ListDeliveries) -> Page[Deliv
 
     Finished ones are kept for a week.
     """
-    from mnemolog.projections.paging import place_in, written_place
+    from mnemolog.projections.paging import first_of, place_in, written_place
 
     hook = await _own(engine, request, engine.webhooks.store)
     before = place_in(request.cursor)
     found = await engine.webhooks.store.deliveries(hook, request.status, request.limit + 1, before)
-    page = found[: request.limit]
-    next_cursor = written_place(page[-1].created_at, page[-1].delivery_id) if len(found) > len(page) else None
+    page, next_cursor = first_of(found, request.limit, lambda last: written_place(last.created_at, last.delivery_id))
     return Page[DeliveryView](items=[DeliveryView.of(one) for one in page], next_cursor=next_cursor)
 
 
