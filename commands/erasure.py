@@ -57,7 +57,8 @@ def _tags(state: Written, command: Erase) -> frozenset[str]:
     }
     concerned = _concerned(state, found)
     for tag in concerned:
-        tags |= {tag, *state.known[tag].sources} - {SAID, UNTOLD}
+        one = state.known[tag]
+        tags |= {tag, *one.sources, *one.about} - {SAID, UNTOLD}
     return frozenset(tags.union(about_tag(id_) for id_ in _unnamed(state, found, concerned)))
 
 

@@ -1027,6 +1027,15 @@ async def test_the_erasure_of_a_message_takes_its_facts_along(ana: Teller) -> No
     assert await ana.facts() == []
 
 
+async def test_a_name_is_erased_with_the_last_message_that_mentions_it(ana: Teller) -> None:
+    said = "My daughter Mia is allergic to nuts.", "Mia is allergic to eggs.", "My son is allergic to soy."
+    ids = await hears(ana, *said)
+    for turn_id in ids:
+        await erase(ana.engine, EraseMessages.model_validate({"user_id": ana.user, "message_ids": (turn_id,)}))
+    assert await ana.entities() == []
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
 async def test_it_can_be_turned_off(tmp_path: Path, user: str) -> None:
     async with open_engine(settings_in(tmp_path, extraction="off")) as engine:
         ana = Teller(engine, user)
