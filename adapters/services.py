@@ -1,7 +1,9 @@
 """The services of an open engine."""
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
+from typing import Self
 
 from nats.aio.client import Client
 
@@ -64,3 +66,13 @@ class Services:
     mem0: ItemStore | None = None
     principal: Principal | None = None
     report: Callable[[str], None] = lambda how_far: None
+
+    def by(self, principal: Principal | None) -> Self:
+        """The same services acting for this principal, restricted to its scope."""
+        if principal is None:
+            return self
+        bound = copy(self)
+        bound.principal, bound.settings = principal, self.settings.model_copy(update={"tenant": principal.tenant})
+        bound.reads, bound.writes = self.reads.by(principal), self.writes.by(principal)
+        bound.checkpoints = self.checkpoints.by(principal, bound.writes.handler)
+        return bound

@@ -39,10 +39,7 @@ def attachment_url(value: object, field: str) -> str:
 
 
 class ShownAttachment(Attachment):
-    """An attachment as a producer sends it. Searches find a message by its captions, so they obey the rules of text.
-
-    The URL `artifact:<id>` names an artifact, which is then erased with the message.
-    """
+    """An attachment as it is recorded. Searches find a message by its captions, so they obey the rules of text."""
 
     type: Id
     url: Annotated[str, checked_by(attachment_url), WithJsonSchema(label_shape(MAX_DETAIL))] = ""

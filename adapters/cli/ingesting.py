@@ -59,8 +59,8 @@ async def ingest_file(engine: Engine, path: Path, layout: Format, user: str | No
     turns = source.read(path, layout, {"user_id": user} if user else None)
     began = time.monotonic()
     with bar("ingesting", len(turns)) as progressed:
-        writes = engine.writes if engine.principal else None
-        report = await Ingest(engine.nats, engine.settings.tenant, turns, progressed, writes).run()
+        services = engine if engine.principal else None
+        report = await Ingest(engine.nats, engine.settings.tenant, turns, progressed, services).run()
     id_, back = source.import_id(path), 0
     if report.already:
         back = await restored(engine, sorted(report.known), id_, MessageReverted)

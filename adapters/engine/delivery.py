@@ -1,11 +1,13 @@
 """The background parts of an engine: relay, anchors, turn intake, and projection workers."""
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
+from mnemolog.adapters.artifacts.of_messages import with_artifact
 from mnemolog.adapters.clock import new_id, now
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import Endpoints
@@ -17,7 +19,7 @@ from mnemolog.adapters.nats.event_subscriber import EventSubscriber
 from mnemolog.adapters.nats.relay import Relay
 from mnemolog.adapters.nats.streams import Streams
 from mnemolog.adapters.nats.subjects import PARTITIONS
-from mnemolog.adapters.nats.turns import TurnIntake
+from mnemolog.adapters.nats.turns import Commands, TurnIntake
 from mnemolog.adapters.nats.waking import wake_on_append
 from mnemolog.adapters.postgres.api_keys import KeyTable
 from mnemolog.adapters.postgres.leases import Leases
@@ -26,6 +28,7 @@ from mnemolog.adapters.postgres.roots import Roots
 from mnemolog.adapters.projecting.projections import Projections
 from mnemolog.adapters.projecting.upgrading import keep
 from mnemolog.adapters.projecting.workers import Workers
+from mnemolog.adapters.services import Services
 from mnemolog.adapters.verify import incidents as incidents_on_jetstream
 from mnemolog.adapters.verify.anchor_file import FORMER, AnchorFile
 from mnemolog.adapters.verify.anchor_stream import AnchorStream
@@ -34,11 +37,11 @@ from mnemolog.adapters.verify.asking import EngineHeads, answer_for_heads
 from mnemolog.adapters.verify.damage import Damage, DamageKind, Part
 from mnemolog.adapters.verify.incidents import By, Done, Incidents
 from mnemolog.adapters.verify.latest_heads import LatestHeads
-from mnemolog.commands.writes.api_keys import ApiKeys
-from mnemolog.commands.writes.writes import Writes
+from mnemolog.commands.heard import HearTurn
 from mnemolog.domain.errors import DatabaseRolledBack, EngineError, InvalidInput
-from mnemolog.domain.principal import OPERATOR
-from mnemolog.events.envelope import StoredEvent
+from mnemolog.domain.principal import OPERATOR, Role
+from mnemolog.events.envelope import StoredEvent, StreamId
+from mnemolog.events.log import Outcome
 
 _logger = logging.getLogger("mnemolog.engine")
 
@@ -112,21 +115,21 @@ async def start_relay(
     endpoints: Endpoints,
     to: Connections,
     delivery: EventDelivery,
-    writes: Writes,
-    api_keys: ApiKeys,
+    services: Services,
 ) -> None:
     """Run the relay to JetStream and the recording of producers' turns, until the stack is closed."""
     from mnemolog.adapters.nats import subscribers  # FastStream takes 0.2 s to load, and clients do not need it.
 
     former_keys = KeyTable(to.beside_log, to.roots.derived("api keys"))
-    await api_keys.take_over(await former_keys.keys())
+    await services.api_keys.take_over(await former_keys.keys())
     await former_keys.drop()
     stack.push_async_callback(delivery.anchoring.flush)
     await delivery.streams.ensure()
     await wake_on_append(to.nats, delivery.relay.wake)
     await answer_for_heads(to.nats, delivery.anchoring, to.roots.derived("anchors"), new_id().hex, now)
-    in_name_of = partial(_in_name_of, writes, api_keys)
-    turns = subscribers.Turns(TurnIntake(in_name_of, to.nats, to.nats.jetstream(), settings.dead_letter_bytes))
+    turns = subscribers.Turns(
+        TurnIntake(partial(_in_name_of, services), to.nats, to.nats.jetstream(), settings.dead_letter_bytes)
+    )
     await run(stack, [delivery.relay.run, delivery.anchoring.run, delivery.streams.keep, turns.run])
     broker = subscribers.broker(endpoints.nats_url)
     turns.subscribe(broker)
@@ -197,6 +200,22 @@ def _delivered(workers: Workers, events: Sequence[StoredEvent]) -> None:
         workers.deliver(event)
 
 
-async def _in_name_of(writes: Writes, api_keys: ApiKeys, producer: str) -> Writes:
-    """The writes for a producer's turns. The name `engine` is the operator's; no producer may have it."""
-    return writes if producer == OPERATOR else writes.by(await api_keys.producer(producer))
+@dataclass(frozen=True, slots=True)
+class _Recorder:
+    """Records turns for the principal of these services."""
+
+    services: Services
+
+    def may(self, role: Role) -> bool:
+        return self.services.writes.may(role)
+
+    async def turn(self, fields: Mapping[str, Any]) -> HearTurn:
+        return self.services.writes.turn(await with_artifact(self.services, fields))
+
+    async def record_turns(self, stream: StreamId, commands: Commands) -> Sequence[Outcome]:
+        return await self.services.writes.record_turns(stream, commands)
+
+
+async def _in_name_of(services: Services, producer: str) -> _Recorder:
+    """Who records a producer's turns. The name `engine` is the operator's; no producer may have it."""
+    return _Recorder(services if producer == OPERATOR else services.by(await services.api_keys.producer(producer)))

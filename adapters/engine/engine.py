@@ -26,7 +26,7 @@ from mnemolog.adapters.engine.wiring import wire
 from mnemolog.adapters.jobs.worker import Worker
 from mnemolog.adapters.maintenance.recurring import recurring
 from mnemolog.adapters.services import Services
-from mnemolog.domain.principal import OPERATOR, Principal, Role
+from mnemolog.domain.principal import OPERATOR, Role
 
 __all__ = ["Engine", "new_id", "now", "open_engine"]
 
@@ -41,16 +41,6 @@ class Engine(Services):
     """
 
     servers: EmbeddedServers | None
-
-    def by(self, principal: Principal | None) -> Self:
-        """The same engine acting for this principal, restricted to its scope."""
-        if principal is None:
-            return self
-        bound = copy(self)
-        bound.principal, bound.settings = principal, self.settings.model_copy(update={"tenant": principal.tenant})
-        bound.reads, bound.writes = self.reads.by(principal), self.writes.by(principal)
-        bound.checkpoints = self.checkpoints.by(principal, bound.writes.handler)
-        return bound
 
     def of_anybody(self) -> Self:
         """The same engine for callers without a key, who together count as one caller for the read limits."""

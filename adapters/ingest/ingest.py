@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 
 from nats.aio.client import Client
 
+from mnemolog.adapters.artifacts.of_messages import with_artifact
 from mnemolog.adapters.ingest.source import SourceTurn
 from mnemolog.adapters.nats.producer import Sent, TurnSender
 from mnemolog.adapters.nats.subjects import Address
 from mnemolog.adapters.nats.turn_message import read_turn
 from mnemolog.adapters.nats.turns import command_fields
-from mnemolog.commands.writes.writes import Writes
+from mnemolog.adapters.services import Services
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.principal import OPERATOR
 
@@ -37,7 +38,7 @@ class IngestReport:
 class Ingest:
     """One run over one source. Run again after a crash, it counts turns that are in the log as `already`.
 
-    With `writes`, turns are recorded through them, for their principal: over NATS they would be the engine's own.
+    With `services`, turns are recorded through them, for their principal: over NATS they would be the engine's own.
     """
 
     def __init__(
@@ -46,9 +47,9 @@ class Ingest:
         tenant: str,
         turns: Sequence[SourceTurn],
         progressed: Callable[[int], None] | None = None,
-        writes: Writes | None = None,
+        services: Services | None = None,
     ) -> None:
-        self._nats, self._tenant, self._writes = nats, tenant, writes
+        self._nats, self._tenant, self._services = nats, tenant, services
         self._turns, self._progressed = turns, progressed or (lambda count: None)
         self.report = IngestReport(turns=len(turns))
 
@@ -57,15 +58,16 @@ class Ingest:
 
         ServerFailed after a minute without a receipt: the engine that this run is attached to may have ended.
         """
-        if self._writes:
-            return await self._counted(self._recorded_by(self._writes))
+        if self._services:
+            return await self._counted(self._recorded_by(self._services))
         async with TurnSender(self._nats, Address.of(self._tenant, OPERATOR)) as sender:
             return await self._counted(sender.send_all(self._bodies()))
 
-    async def _recorded_by(self, writes: Writes) -> AsyncIterator[Sent]:
+    async def _recorded_by(self, services: Services) -> AsyncIterator[Sent]:
         for body in self._bodies():
             try:
-                yield await writes.record_turn(command_fields(read_turn(body), self._tenant))
+                turn = await with_artifact(services, command_fields(read_turn(body), self._tenant))
+                yield await services.writes.record_turn(turn)
             except MnemologError as error:
                 yield error
 

@@ -28,8 +28,8 @@ from mnemolog.adapters.nats.subjects import (
 from mnemolog.adapters.nats.subscribers import TURNS_ARE, broker
 from mnemolog.adapters.nats.turn_message import CUT, ORIGINAL_HEADERS, REASON, REPLY_TO, TurnMessage
 from mnemolog.adapters.nats.wire import MAC, MESSAGE_ID
+from mnemolog.commands.sent import MAX_LONG_BYTES
 from mnemolog.commands.turns import MAX_ATTACHMENTS
-from mnemolog.domain.text import MAX_TEXT_BYTES
 from mnemolog.events.published import published
 
 SERVER = "nats://127.0.0.1:4222"
@@ -135,7 +135,7 @@ def document() -> Document:
     }
     described["operations"]["turns"]["x-consumer"] = {"stream": TURNS, "durable": INTAKE, "acknowledgement": "explicit"}
     described["x-limits"] = {
-        "text_bytes": MAX_TEXT_BYTES,
+        "text_bytes": MAX_LONG_BYTES,
         "attachments": MAX_ATTACHMENTS,
         "message_bytes": "max_payload of the server, headers counted: 1 MiB by default, 2 MiB embedded",
     }

@@ -10,13 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from mnemolog.adapters.nats.subjects import Address
 from mnemolog.commands.heard import MAX_EXTRACTED, ExtractedFact, ExtractedMemory
 from mnemolog.commands.memory_requests import Metadata
-from mnemolog.commands.turns import MAX_ATTACHMENTS, ShownAttachment
+from mnemolog.commands.sent import STORED, LongWords, SentAttachment
+from mnemolog.commands.turns import MAX_ATTACHMENTS
 from mnemolog.domain.errors import AmbiguousEntity, InvalidInput, MnemologError, NestedTooDeep, UnreadableTurn
 from mnemolog.domain.json_value import parsed_json
 from mnemolog.domain.principal import OPERATOR
 from mnemolog.domain.turn import Role
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, Receipt, StreamId
-from mnemolog.events.fields import AtMost, Id, Instant, Label, Uuid, Words, validated
+from mnemolog.events.fields import AtMost, Id, Instant, Label, Uuid, validated
 
 REPLY_TO = "Mnemolog-Reply-To"
 # On a dead letter: why it was refused, its original length if it was cut, and its original headers.
@@ -51,10 +52,7 @@ class TurnMessage(BaseModel):
     role: Annotated[Role, Field(description="Whose words these are.")] = Role.USER
     speaker: Annotated[Label, Field(description="The name of who speaks; at most 2,000 bytes of UTF-8.")] = ""
     text: Annotated[
-        Words,
-        Field(
-            description="The words; at most 262,144 bytes of UTF-8, no NUL. May be left out if there is an attachment."
-        ),
+        LongWords, Field(description=f"What was said. May be left out if there is an attachment. {STORED}")
     ] = ""
     occurred_at: Annotated[
         Instant, Field(description="When it was said: ISO 8601 with an offset. A time in the future counts as now.")
@@ -65,7 +63,12 @@ class TurnMessage(BaseModel):
         Field(description="Shared by all turns of one batch, such as an import; `rollback` can undo them all by it."),
     ] = None
     attachments: Annotated[
-        tuple[ShownAttachment, ...], AtMost(MAX_ATTACHMENTS), Field(description="What was shown with it.")
+        tuple[SentAttachment, ...],
+        AtMost(MAX_ATTACHMENTS),
+        Field(
+            description="What was shown with it. A file in a `data:` URL is stored as an artifact; `artifact:<id>` "
+            "names one."
+        ),
     ] = ()
     metadata: Annotated[
         Metadata,

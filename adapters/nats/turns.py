@@ -62,8 +62,8 @@ class Recorder(Protocol):
     def may(self, role: Role, /) -> bool:
         """Whether the principal has this role."""
 
-    def turn(self, fields: Mapping[str, Any], /) -> HearTurn:
-        """The command for a turn; refused if it exceeds the principal's scope."""
+    async def turn(self, fields: Mapping[str, Any], /) -> HearTurn:
+        """The command for a turn, whose files are stored; refused if it exceeds the principal's scope."""
 
     async def record_turns(self, stream: StreamId, commands: Commands, /) -> Sequence[Outcome]:
         """Record several turns of one stream."""
@@ -75,10 +75,10 @@ InNameOf = Callable[[str], Awaitable[Recorder]]
 
 @dataclass(slots=True)
 class Arrival:
-    """A message with its command and recorder, or its error."""
+    """A message with its turn and recorder, or its error."""
 
     message: Msg
-    command: HearTurn | None = None
+    turn: TurnMessage | None = None
     recorder: Recorder | None = None
     outcome: Receipt | MnemologError | None = None
 
@@ -126,8 +126,8 @@ class TurnIntake:
             await asyncio.sleep(0)  # Each may be two MiB, and a batch has 256.
         groups: dict[StreamId, list[Arrival]] = {}
         for arrival in arrivals:
-            if arrival.command:
-                groups.setdefault(arrival.command.stream(), []).append(arrival)
+            if arrival.turn:
+                groups.setdefault(StreamId.of_user(arrival.turn.user_id, arrival.sender.tenant), []).append(arrival)
         recording = (self._record(stream, group) for stream, group in groups.items())
         faults = [one for one in await asyncio.gather(*recording, return_exceptions=True) if one is not None]
         await asyncio.gather(*(self._finish(arrival) for arrival in arrivals if arrival.outcome is not None))
@@ -148,8 +148,7 @@ class TurnIntake:
             found = recorders[sender.producer]
             if isinstance(found, Unauthenticated):
                 raise found
-            arrival.recorder = found
-            arrival.command = arrival.recorder.turn(command_fields(turn, sender.tenant))
+            arrival.recorder, arrival.turn = found, turn
         except TRANSIENT:
             raise
         except MnemologError as error:
@@ -159,11 +158,26 @@ class TurnIntake:
     async def _record(self, stream: StreamId, group: Sequence[Arrival]) -> None:
         """In the order in which JetStream received them, across producers."""
         for recorder, run in groupby(group, key=attrgetter("recorder")):
-            arrivals = list(run)
-            commands = [(arrival.command, arrival.command.occurred_at) for arrival in arrivals if arrival.command]
+            read = [(arrival, await self._command(recorder, stream, arrival)) for arrival in run]
+            turns = [(arrival, command) for arrival, command in read if command]
+            commands = [(command, command.occurred_at) for _, command in turns]
             outcomes = await self._recorded(recorder, stream, commands)
-            for arrival, outcome in zip(arrivals, outcomes, strict=True):
+            for (arrival, _), outcome in zip(turns, outcomes, strict=True):
                 arrival.outcome = outcome
+
+    async def _command(self, recorder: Recorder, stream: StreamId, arrival: Arrival) -> HearTurn | None:
+        """The command for a turn, or None if it is refused."""
+        assert arrival.turn is not None
+        await asyncio.sleep(0)
+        try:
+            return await recorder.turn(command_fields(arrival.turn, stream.tenant))
+        except TRANSIENT:
+            raise
+        except MnemologError as error:
+            arrival.outcome = error
+        except Exception as error:  # noqa: BLE001  As in `_recorded`.
+            arrival.outcome = _bug(stream, error)
+        return None
 
     async def _recorded(self, recorder: Recorder, stream: StreamId, commands: Commands) -> Sequence[Outcome]:
         """The outcome of each; connection errors are raised, and JetStream redelivers."""
@@ -172,13 +186,8 @@ class TurnIntake:
         except TRANSIENT:
             raise
         except Exception as error:  # noqa: BLE001  Any error: its sender is told, and nothing is lost.
-            # Without its message, which may quote stored data: no erasure reaches the log file or another turn's
-            # letter.
-            [*_, place] = extract_tb(error.__traceback__)
-            reason = f"{type(error).__name__} in {place.name}, line {place.lineno} of {Path(place.filename).name}"
-            _logger.error("turns of %s cannot be recorded: %s", stream, reason)
             if len(commands) == 1:
-                return [UnreadableTurn(f"cannot be recorded: {reason}", field="message", fix="report this as a bug")]
+                return [_bug(stream, error)]
             alone = [await self._recorded(recorder, stream, [command]) for command in commands]
             return [outcome for [outcome] in alone]
 
@@ -210,6 +219,14 @@ class TurnIntake:
         if len(data) > room:
             headers[CUT], data = str(len(data)), data[:room]
         await self._jetstream.publish(arrival.place.dead_letters, data, headers=headers)
+
+
+def _bug(stream: StreamId, error: Exception) -> UnreadableTurn:
+    """An error without its message, which may quote stored data: no erasure reaches the log file or other letters."""
+    [*_, place] = extract_tb(error.__traceback__)
+    reason = f"{type(error).__name__} in {place.name}, line {place.lineno} of {Path(place.filename).name}"
+    _logger.error("turns of %s cannot be recorded: %s", stream, reason)
+    return UnreadableTurn(f"cannot be recorded: {reason}", field="message", fix="report this as a bug")
 
 
 def command_fields(turn: TurnMessage, tenant: str) -> Mapping[str, Any]:

@@ -4,31 +4,30 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 from uuid import UUID, uuid5
 
-from pydantic import AliasGenerator, BaseModel, ConfigDict, Field, create_model
+from pydantic import AliasGenerator, BaseModel, ConfigDict, Field, WithJsonSchema, create_model
 
 from mnemolog.adapters.nats.turn_message import TurnMessage
 from mnemolog.adapters.operations import openai_messages
 from mnemolog.adapters.operations.engine import Engine
-from mnemolog.adapters.operations.long_messages import STORED, GivenAttachment, LongText, LongWords, with_artifacts
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Read, Write, fields_of, viewer_of
 from mnemolog.adapters.operations.results import Result, Written
 from mnemolog.commands.heard import TurnRefused
 from mnemolog.commands.memory_requests import Metadata
-from mnemolog.commands.turns import MAX_ATTACHMENTS
+from mnemolog.commands.sent import MAX_LONG_BYTES, LongText, long_words
 from mnemolog.domain.errors import AmbiguousEntity, IdempotencyConflict, InvalidInput, MnemologError, NotFound
 from mnemolog.domain.principal import Role
 from mnemolog.events.envelope import DEFAULT_THREAD
 from mnemolog.events.fields import AtMost, Id, Uuid, checked_by
+from mnemolog.events.shapes import label_shape
 
 MAX_MESSAGES = 100
 # The names that chat APIs use for fields of a turn.
 CHAT_NAMES = {"text": "content", "speaker": "name"}
 MESSAGE_NAMES = {**CHAT_NAMES, "turn_id": "message_id"}
 OPTIONAL = ("message_id", "occurred_at")
-LONG = f"What was said. May be left out if there is an attachment. {STORED}"
-SHOWN = "What was shown with it. A file in a `data:` URL is stored as an artifact; `artifact:<id>` names one."
-Attachments = Annotated[tuple[GivenAttachment, ...], AtMost(MAX_ATTACHMENTS)]
+WORDS = {"anyOf": [*label_shape(MAX_LONG_BYTES)["anyOf"], openai_messages.PARTS]}
+Content = Annotated[str, checked_by(long_words), WithJsonSchema(WORDS)]
 _OF_A_MESSAGE = (InvalidInput, IdempotencyConflict, AmbiguousEntity, NotFound)
 # Derives turn ids from the idempotency key of the request.
 KEYED = UUID("5d1a5ad1-9a5c-5a60-8f0c-3a1b2c7d9e42")
@@ -40,9 +39,7 @@ def _message_fields() -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, field in TurnMessage.model_fields.items():
         if name == "text":
-            fields[name] = (LongWords, Field("", description=LONG))
-        elif name == "attachments":
-            fields[name] = (Attachments, Field((), description=SHOWN))
+            fields[name] = (Content, Field("", description=field.description))
         elif name in OPTIONAL:
             fields[name] = (field.rebuild_annotation() | None, Field(None, description=field.description))
         elif name not in once:
@@ -171,6 +168,8 @@ async def add(engine: Engine, request: Add) -> Added:
     context = {
         name: value for name, value in fields_of(engine, request).items() if name not in ("messages", "metadata")
     }
+    from mnemolog.adapters.artifacts.of_messages import with_artifacts
+
     turns = [{**context, **_turn(engine, request, place, message)} for place, message in enumerate(request.messages)]
     keyed = request.idempotency_key is not None and all(one.message_id is None for one in request.messages)
     try:

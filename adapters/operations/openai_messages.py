@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mnemolog.adapters.operations.data_url import DATA_URL, decoded, is_data_url
+from mnemolog.domain.data_url import DATA_URL, decoded, is_data_url
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.message import WITHOUT_TEXT
 from mnemolog.domain.text import CONTROL

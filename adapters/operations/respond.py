@@ -8,11 +8,10 @@ from pydantic import Field
 
 from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.envelope import ClaimView, GateView
-from mnemolog.adapters.operations.long_messages import STORED, LongText, with_artifacts
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Write, viewer_of
 from mnemolog.adapters.operations.results import Result
-from mnemolog.commands.heard import TurnRefused
+from mnemolog.commands.sent import STORED, LongText
 from mnemolog.events.fields import Id, Label
 from mnemolog.projections.requests import PromptRequest
 from mnemolog.projections.slots import Envelope
@@ -131,10 +130,8 @@ async def respond(engine: Engine, request: Respond) -> Responded:
 
 async def _said(engine: Engine, request: Respond, turn_id: str) -> Mapping[str, Any]:
     """The message as a turn, with an artifact in place of a text that is too long."""
+    from mnemolog.adapters.artifacts.of_messages import with_artifact
+
     names = {"user_id", "agent_id", "thread_id", "run_id", "speaker"}
     turn = {**request.model_dump(include=names), "tenant": engine.settings.tenant, "actor": "user"}
-    try:
-        [said] = await with_artifacts(engine, [{**turn, "turn_id": turn_id, "role": "user", "text": request.message}])
-    except TurnRefused as refused:
-        raise refused.error from refused
-    return said
+    return await with_artifact(engine, {**turn, "turn_id": turn_id, "role": "user", "text": request.message})

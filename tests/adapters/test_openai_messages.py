@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemolog.adapters.operations.conversation import Add
-from mnemolog.adapters.operations.data_url import DATA_URL, decoded
 from mnemolog.adapters.operations.openai_messages import NOT_KEPT, read
+from mnemolog.domain.data_url import DATA_URL, decoded
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.text import CONTROL
 from mnemolog.events.fields import validated

@@ -97,7 +97,7 @@ async def test_ipv6_loopback_has_a_url_that_works(engine: Engine) -> None:
 async def test_health_says_how_far_each_projection_is(api: Api, engine: Engine) -> None:
     await engine.settled(60)
     health = await api.call("GET", "/health")
-    assert health["status"] == "ok"
+    assert health["status"] == "ok", health
     assert health["outbox"] == 0
     assert health["lag"] == dict.fromkeys(engine.projections.running, 0)
     assert health["stopped"] == {}

@@ -87,7 +87,7 @@ def test_streams_headers_receipts_and_limits_stand_in_it(document: dict[str, Any
     text = json.dumps(document)
     for word in (
         "MNEMOLOG_TURNS", "MNEMOLOG_EVENTS", "MNEMOLOG_DEAD_LETTERS", "producer-turns", "Nats-Msg-Id",
-        "Mnemolog-Reply-To", "Mnemolog-Mac", "Mnemolog-Reason", "262144", "max_payload",
+        "Mnemolog-Reply-To", "Mnemolog-Mac", "Mnemolog-Reason", "8388608", "max_payload",
     ):  # fmt: skip
         assert word in text, word
     reply = document["operations"]["turns"]["reply"]

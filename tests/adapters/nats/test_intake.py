@@ -39,20 +39,20 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
         await client.close()
 
 
-async def arrived(client: Client, *turns: tuple[str, str]) -> Sequence[Msg]:
-    """The messages of producers, by name and message id, as JetStream took them."""
-    for name, message_id in turns:
-        body = json.dumps(message("ana", message_id=message_id)).encode()
+async def arrived(client: Client, *turns: tuple[str, str], users: Sequence[str] = ()) -> Sequence[Msg]:
+    """The messages of producers, by name and message id, as JetStream took them; by default, all are of one user."""
+    for (name, message_id), user in zip(turns, users or ["ana"] * len(turns), strict=True):
+        body = json.dumps(message(user, message_id=message_id)).encode()
         await client.jetstream().publish(Address.of("acme", name).turns, body)
     consumer = await client.jetstream().pull_subscribe("mnemolog.turns.>", "tests", TURNS)
     return await consumer.fetch(len(turns))
 
 
 class Recorders:
-    """One for each name, and of `fault` none that succeeds."""
+    """One for each name. With `fault`, none records; with `full`, none stores the files of these users."""
 
-    def __init__(self, fault: Exception | None = None) -> None:
-        self.fault, self.asked, self.taken = fault, list[str](), list[str]()
+    def __init__(self, fault: Exception | None = None, full: Mapping[str, Exception] | None = None) -> None:
+        self.fault, self.full, self.asked, self.taken = fault, full or {}, list[str](), list[str]()
 
     async def of(self, name: str) -> "Recorder":
         self.asked.append(name)
@@ -68,7 +68,9 @@ class Recorder:
     def may(self, role: Role) -> bool:
         return role is Role.PUBLISH
 
-    def turn(self, fields: Mapping[str, Any]) -> HearTurn:
+    async def turn(self, fields: Mapping[str, Any]) -> HearTurn:
+        if fault := self._beside.full.get(fields["user_id"]):
+            raise fault
         return validated(HearTurn, {**fields, "entity_id": uuid4()})
 
     async def record_turns(self, stream: StreamId, commands: Commands) -> Sequence[Outcome]:
@@ -115,9 +117,9 @@ async def test_others_run_between_two_turns_of_a_batch(client: Client, monkeypat
             ran += 1
             await asyncio.sleep(0)
 
-    def noted(self: Recorder, fields: Mapping[str, Any]) -> HearTurn:
+    async def noted(self: Recorder, fields: Mapping[str, Any]) -> HearTurn:
         seen.append(ran)
-        return turn(self, fields)
+        return await turn(self, fields)
 
     monkeypatch.setattr(Recorder, "turn", noted)
     batch = await arrived(client, *(("juno", str(number)) for number in range(5)))
@@ -151,6 +153,28 @@ async def test_what_a_server_that_went_away_refused_comes_again_and_is_not_set_a
 
     assert await letters(client) == []
     assert not messages[0].is_acked
+
+
+async def test_turns_whose_files_cannot_be_stored_come_again_and_those_of_others_are_recorded(client: Client) -> None:
+    messages = await arrived(client, ("juno", "1"), ("juno", "2"), users=("ana", "ben"))
+    recorders = Recorders(full={"ana": ServerFailed()})
+
+    with pytest.raises(ServerFailed):
+        await intake(client, recorders).take(messages)
+
+    assert recorders.taken == ["2"]
+    assert [one.is_acked for one in messages] == [False, True]
+    assert await letters(client) == []
+
+
+@pytest.mark.spec("X16")
+async def test_the_letter_of_a_turn_whose_files_were_the_fault_has_no_message(client: Client) -> None:
+    recorders = Recorders(full={"ana": ValueError("cannot read 'Zanzibarquux'")})
+    await intake(client, recorders).take(await arrived(client, ("juno", "1")))
+
+    [letter] = await letters(client)
+    assert "ValueError in turn, line" in letter.reason["message"]
+    assert "Zanzibarquux" not in json.dumps(letter.as_dict())
 
 
 @pytest.mark.spec("X16")

@@ -2,8 +2,9 @@
 
 import asyncio
 import json
+from base64 import b64encode
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 from uuid import uuid4
 
 import pytest
@@ -11,16 +12,15 @@ from nats.aio.msg import Msg
 from nats.js.api import RawStreamMsg
 from nats.js.errors import NotFoundError
 
-from mnemolog.adapters.artifacts.content import load, store
-from mnemolog.adapters.engine.engine import Engine, new_id, now
+from mnemolog.adapters.artifacts.content import load
+from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.nats import subscribers
 from mnemolog.adapters.nats.streams import StreamLimits
 from mnemolog.adapters.nats.subjects import DEAD_LETTERS, EVENTS, TURNS, Address
 from mnemolog.adapters.nats.turns import TurnIntake
-from mnemolog.commands.handler import Handler
-from mnemolog.commands.writes.writes import Writes
-from mnemolog.domain.category import CategoryPolicy
+from mnemolog.domain.artifact import named_by
 from mnemolog.domain.viewer import Viewer
+from mnemolog.events.artifacts import ArtifactStored
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.projections.reads.moment import Moment
@@ -81,19 +81,22 @@ async def all_taken(engine: Engine) -> None:
 
 
 @pytest.mark.spec_part("E05")
-async def test_a_text_that_is_too_long_is_published_as_an_artifact(engine: Engine, user: str, tenant: str) -> None:
-    text = "The minutes of the meeting. " * 20_000
-    fields = {"tenant": tenant, "user_id": user, "name": "minutes.txt"}
-    artifact_id, _ = await store(engine, text.encode(), fields)
+async def test_files_of_a_turn_become_artifacts_once(engine: Engine, user: str, tenant: str) -> None:
+    text, picture = ("The minutes of the meeting. " * 20_000).strip(), b"GIF89a of a tram"
+    data_url = f"data:image/gif;base64,{b64encode(picture).decode()}"
+    body = json.dumps(message(user, text=text, attachments=[{"type": "image", "url": data_url}])).encode()
 
-    attached = message(user, text=text[:100], attachments=[{"type": "file", "url": f"artifact:{artifact_id}"}])
-    answer = await ask(engine, tenant, json.dumps(attached).encode())
+    first, again = [await ask(engine, tenant, body) for _ in range(2)]
 
-    assert "error" not in answer
-    found = await engine.reads.message(Viewer(tenant, user, "default"), "msg-1", Moment())
-    label = str(artifact_id)[-6:].upper()
-    assert found["line"] == f"{text[:100].strip()} [file#A{label}] minutes.txt"
-    assert await load(engine, StreamId.of_user(user, tenant), artifact_id) == text.encode()
+    assert again["receipt"] == {**first["receipt"], "already": True}
+    stream = StreamId.of_user(user, tenant)
+    events = [one.payload for one in await recorded(engine, user, tenant)]
+    assert sum(isinstance(one, ArtifactStored) for one in events) == 2
+    [turn] = [one for one in events if isinstance(one, TurnRecorded)]
+    named = [named_by(one.url) for one in turn.attachments]
+    assert [await load(engine, stream, one) for one in named if one] == [picture, text.encode()]
+    assert turn.text.startswith("[file#A")
+    assert "] the whole message\nThe minutes of the meeting." in turn.text
 
 
 async def test_a_picture_without_words_is_a_turn(engine: Engine, user: str, tenant: str) -> None:
@@ -187,7 +190,6 @@ BAD: dict[str, tuple[bytes | dict[str, Any], str]] = {
     ),
     "naive time": ({"occurred_at": "2026-01-03T01:02:10"}, "occurred_at"),
     "no time": ({"occurred_at": "yesterday"}, "occurred_at"),
-    "1 MiB of text": ({"text": "x" * (1024 * 1024)}, "text"),
     "empty id": ({"message_id": ""}, "message_id"),
     "unknown role": ({"role": "narrator"}, "role"),
 }
@@ -301,10 +303,10 @@ async def test_the_streams_keep_their_configuration_when_the_subscribers_start(a
         await apart.jetstream.update_stream(info.config.evolve(max_age=365 * 24 * 3600.0, description="ours"))
     before = [(await apart.jetstream.stream_info(name)).config for name in names]
 
-    async def anybody(name: str) -> Writes:
-        return Writes(Handler(apart.log, now, new_id), apart.log, CategoryPolicy())
+    async def nobody(name: str) -> NoReturn:
+        raise AssertionError("no turn is sent")
 
-    turns = subscribers.Turns(TurnIntake(anybody, apart.nats, apart.jetstream))
+    turns = subscribers.Turns(TurnIntake(nobody, apart.nats, apart.jetstream))
     broker = subscribers.broker(apart.nats.connected_url.geturl() if apart.nats.connected_url else "")
 
     turns.subscribe(broker)

@@ -35,6 +35,7 @@ from mnemolog.domain.errors import (
     Unauthenticated,
 )
 from mnemolog.domain.principal import ALL, OPERATOR, Principal, Role
+from mnemolog.events.artifacts import ArtifactStored
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Receipt, StreamId
 from tests.adapters.nats.login import admitted, refused
@@ -113,6 +114,24 @@ async def test_a_turn_is_recorded_in_the_name_of_the_producer(guarded: Engine, u
     assert {event.meta.actor for event in events} == {f"p-{user}/planner"}
     assert len(events) > 4
     assert await Published(guarded, tenant, "").turn_ids(user) == [f"p-{user}/msg-1"]
+
+
+@pytest.mark.spec_part("E05")
+async def test_a_file_of_a_turn_is_stored_in_the_name_of_the_producer_unless_the_turn_is_refused(
+    guarded: Engine, user: str, tenant: str
+) -> None:
+    publish = await producer(guarded, publisher(f"p-{user}", tenant, [user], ["planner"]))
+    text = "word " * 60_000
+
+    refused = await publish(user, agent_id="stylist", text=text)
+    assert isinstance(refused, NotPermitted)
+    assert await guarded.log.read(StreamId.of_user(user, tenant)) == []
+    receipt = await publish(user, agent_id="planner", text=text)
+    assert isinstance(receipt, Receipt)
+
+    events = await guarded.log.read(StreamId.of_user(user, tenant))
+    assert {event.meta.actor for event in events} == {f"p-{user}/planner"}
+    assert sum(isinstance(event.payload, ArtifactStored) for event in events) == 1
 
 
 @pytest.mark.spec("X14", "A01")

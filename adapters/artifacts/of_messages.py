@@ -1,61 +1,22 @@
-"""Files of messages, which become artifacts: those in attachments, and texts that are too long for a turn.
-
-A message whose text is too long begins with the surrogate of its artifact.
-"""
+"""Store the files of messages: those in attachments, and texts that are too long for a turn."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
-from pydantic import WithJsonSchema
-
-from mnemolog.adapters.operations.data_url import DATA_URL, decoded, is_data_url
-from mnemolog.adapters.operations.engine import Engine
-from mnemolog.adapters.operations.openai_messages import PARTS
+from mnemolog.adapters.artifacts.content import ids_of, store
+from mnemolog.adapters.artifacts.extraction import enqueue
+from mnemolog.adapters.services import Services
 from mnemolog.commands.artifacts import StoreFileOfMessage
 from mnemolog.commands.heard import TurnRefused
-from mnemolog.commands.turns import ShownAttachment, attachment_url
 from mnemolog.domain.artifact import URL, ArtifactType, named_by, surrogate
+from mnemolog.domain.data_url import decoded, is_data_url
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.domain.text import MAX_TEXT_BYTES, clean
+from mnemolog.domain.text import MAX_TEXT_BYTES
 from mnemolog.events.conversation import TurnRecorded
-from mnemolog.events.fields import MAX_DETAIL, checked_by
-from mnemolog.events.shapes import label_shape, text_shape
 
-MAX_LONG_BYTES = 8 * 1024 * 1024
-STORED = "A text of more than 256 KiB is stored as an artifact: the message then has its surrogate and its beginning."
 BEGINNING = 2000
-
-
-def _long(value: object, field: str) -> str:
-    return clean(value, field, max_bytes=MAX_LONG_BYTES)
-
-
-def _words(value: object, field: str) -> str:
-    return "" if value is None or (isinstance(value, str) and not value.strip()) else _long(value, field)
-
-
-WORDS = {"anyOf": [*label_shape(MAX_LONG_BYTES)["anyOf"], PARTS]}
-LongText = Annotated[str, checked_by(_long), WithJsonSchema(text_shape(MAX_LONG_BYTES))]
-# Empty where only an attachment was sent.
-LongWords = Annotated[str, checked_by(_words), WithJsonSchema(WORDS)]
-
-
-def _given_url(value: object, field: str) -> str:
-    if isinstance(value, str) and is_data_url(value):
-        decoded(value, field)
-        return value
-    return attachment_url(value, field)
-
-
-URL_SHAPE = {"anyOf": [*label_shape(MAX_DETAIL)["anyOf"], DATA_URL]}
-
-
-class GivenAttachment(ShownAttachment):
-    """An attachment of a message. A file in its URL (`data:image/png;base64,...`) is stored as an artifact."""
-
-    url: Annotated[str, checked_by(_given_url), WithJsonSchema(URL_SHAPE)] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +29,7 @@ class _File:
 
 
 async def with_artifacts(
-    engine: Engine, turns: Sequence[Mapping[str, Any]], *, keyed: bool = False
+    engine: Services, turns: Sequence[Mapping[str, Any]], *, keyed: bool = False
 ) -> Sequence[Mapping[str, Any]]:
     """The turns, with an artifact in place of each file. The same content again is the same artifact.
 
@@ -89,7 +50,16 @@ async def with_artifacts(
     return said
 
 
-def _files(engine: Engine, place: int, turn: Mapping[str, Any]) -> Sequence[_File]:
+async def with_artifact(engine: Services, turn: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The turn, with an artifact in place of each file. Raises the error of a turn that is refused."""
+    try:
+        [said] = await with_artifacts(engine, [turn])
+    except TurnRefused as refused:
+        raise refused.error from refused
+    return said
+
+
+def _files(engine: Services, place: int, turn: Mapping[str, Any]) -> Sequence[_File]:
     who = {name: turn[name] for name in ("tenant", "user_id", "agent_id", "thread_id", "run_id") if turn.get(name)}
     files = list[_File]()
     for number, shown in enumerate(turn.get("attachments", ())):
@@ -125,19 +95,14 @@ def _with(turn: Mapping[str, Any], files: Sequence[_File], ids: Sequence[UUID | 
     return {**said, "attachments": attachments}
 
 
-async def _attached(engine: Engine, file: _File, recorded: TurnRecorded) -> UUID | None:
+async def _attached(engine: Services, file: _File, recorded: TurnRecorded) -> UUID | None:
     """The artifact of the recorded turn that has or had this content."""
-    from mnemolog.adapters.artifacts import content as contents
-
-    known = await contents.ids_of(engine, file.content, file.fields, StoreFileOfMessage)
+    known = await ids_of(engine, file.content, file.fields, StoreFileOfMessage)
     return next((id_ for one in recorded.attachments if (id_ := named_by(one.url)) in known), None)
 
 
-async def _stored(engine: Engine, file: _File) -> UUID:
-    from mnemolog.adapters.artifacts import content as contents
-    from mnemolog.adapters.artifacts.extraction import enqueue
-
-    artifact_id, receipt = await contents.store(engine, file.content, file.fields, kind=StoreFileOfMessage)
+async def _stored(engine: Services, file: _File) -> UUID:
+    artifact_id, receipt = await store(engine, file.content, file.fields, kind=StoreFileOfMessage)
     if not receipt.already:
         await enqueue(engine, receipt.stream, artifact_id)
     return artifact_id
