@@ -13,12 +13,11 @@ from mnemolog.adapters.cli.session import T, settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.jobs.job import Job, JobStatus
 from mnemolog.adapters.jobs.queue import JobQueue
-from mnemolog.domain.errors import AmbiguousId, NotFound
 from mnemolog.domain.identity import parse_uuid
+from mnemolog.projections.id_prefix import LISTED_IDS, one_of
 from mnemolog.projections.paging import first_of, place_in, written_place
 
 JobId = Annotated[str, typer.Argument(help="The job's id, or a prefix of it, as shown by `list`.")]
-LOOKED_THROUGH = 1000
 
 jobs = typer.Typer(help="List, show, retry and cancel background jobs.", no_args_is_help=True)
 
@@ -75,13 +74,8 @@ async def _job(queue: JobQueue, id_: str) -> Job:
     """The job with this id, or the one whose id begins so."""
     if not ids.BEGINNING.fullmatch(id_):
         return await queue.get(parse_uuid(id_, "job_id"))
-    found = [job for job in await queue.list(limit=LOOKED_THROUGH) if str(job.job_id).startswith(id_.lower())]
-    if not found:
-        raise NotFound(f"no job's id begins with {id_}", field="job_id", fix="see `mnemolog job list`")
-    if len(found) > 1:
-        listed = ", ".join(str(job.job_id) for job in found[:5])
-        raise AmbiguousId(f"{id_} begins several ids: {listed}", field="job_id", fix="give more of the one you mean")
-    return found[0]
+    found = await queue.beginning(id_.lower(), LISTED_IDS + 1)
+    return await queue.get(UUID(one_of(found, id_, "job_id")))
 
 
 async def _changed(queue: JobQueue, id_: str, change: Callable[[UUID], Awaitable[Job]]) -> Job:

@@ -32,6 +32,9 @@ WHERE (%(status)s::text IS NULL OR status = %(status)s) AND (%(kind)s::text IS N
 ORDER BY enqueued_at DESC, job_id DESC
 LIMIT %(limit)s;
 
+-- jobs_beginning --
+SELECT job_id FROM mnemolog.jobs WHERE starts_with(job_id::text, %(prefix)s) ORDER BY job_id LIMIT %(limit)s;
+
 -- count_jobs --
 -- By status. A failure of what recurs counts no longer once a later one of its kind succeeded.
 SELECT status, count(*) AS count FROM mnemolog.jobs AS job

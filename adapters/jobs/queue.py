@@ -87,6 +87,10 @@ class JobQueue:
         row = {"status": status, "kind": kind, "limit": limit, "before_at": at, "before_id": id_}
         return [job_of(one) for one in await self._rows("list_jobs", row)]
 
+    async def beginning(self, prefix: str, limit: int) -> Sequence[str]:
+        """Ids of jobs that begin with these digits."""
+        return [str(row["job_id"]) for row in await self._rows("jobs_beginning", {"prefix": prefix, "limit": limit})]
+
     async def sum_up(
         self, kinds: Sequence[str], stream: StreamId, payload: Payload, since: datetime
     ) -> tuple[int, int]:

@@ -37,6 +37,17 @@ async def test_jobs_are_listed_shown_cancelled_and_retried(engine: Engine, user:
     await engine.jobs.cancel(job.job_id)
 
 
+async def test_an_abbreviated_id_is_found_however_many_jobs_are_newer(engine: Engine, user: str) -> None:
+    stream, kind = StreamId.of_user(user), f"kind of {user}"
+    job = await engine.jobs.enqueue(kind, {}, stream=stream)
+    await engine.jobs.enqueue_all(kind, {(stream, str(number)): {} for number in range(1000)})
+
+    shown = await mnemolog(engine.settings.directory, "job", "get", str(job.job_id)[:23])
+    await engine.jobs.forget(stream)
+
+    assert (shown.code, str(job.job_id) in shown.out) == (0, True)
+
+
 async def test_jobs_lists_what_job_list_does(engine: Engine, user: str) -> None:
     directory, kind = engine.settings.directory, f"kind of {user}"
     older, newer = [await engine.jobs.enqueue(kind, {}, stream=StreamId.of_user(user)) for _ in range(2)]
