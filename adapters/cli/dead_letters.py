@@ -12,7 +12,7 @@ from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.progress import bar
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.nats.dead_letters import DeadLetter, DeadLetters
+from mnemolog.adapters.nats.dead_letters import MAX_ID, DeadLetter, DeadLetters
 from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound
 from mnemolog.domain.principal import OPERATOR, producer_name
 from mnemolog.events.envelope import Receipt
@@ -37,7 +37,7 @@ def list_letters(
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=10_000, help="The maximum number of turns, oldest first.")
     ] = 50,
-    cursor: Annotated[int, typer.Option(min=0, help="The `next_cursor` of the previous page.")] = 0,
+    cursor: Annotated[int, typer.Option(min=0, max=MAX_ID - 1, help="The `next_cursor` of the previous page.")] = 0,
     json: Json = False,
 ) -> None:
     """List refused turns, oldest first, with the reason."""

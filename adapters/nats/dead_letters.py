@@ -24,6 +24,9 @@ from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound
 from mnemolog.domain.principal import OPERATOR
 from mnemolog.events.envelope import Receipt
 
+MAX_ID = 2**63 - 1
+"""JetStream numbers messages from 1, and refuses to look for a number that is no unsigned integer of 64 bits."""
+
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
@@ -102,6 +105,8 @@ class DeadLetters:
 
     async def get(self, id_: int) -> DeadLetter:
         """The letter; NotFound if there is none with this id."""
+        if not 0 < id_ <= MAX_ID:
+            raise _none(id_)
         try:
             return DeadLetter.of(await self._jetstream.get_msg(DEAD_LETTERS, id_))
         except NotFoundError:

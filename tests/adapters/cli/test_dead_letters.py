@@ -126,3 +126,12 @@ async def test_a_letter_without_a_producer_can_be_sent_as_one_but_not_the_operat
     assert sent.value[0]["receipt"]["token"].startswith(f"{tenant}/user:{user}@")
     [first, *_] = await guarded.log.read(StreamId.of_user(user, tenant))
     assert first.meta.actor == f"p-{user}/default"
+
+
+@pytest.mark.parametrize("id_", ["0", "18446744073709551616"])
+async def test_an_id_that_no_letter_can_have_is_not_found(engine: Engine, id_: str) -> None:
+    shown = await letters(engine, "get", id_, "--json")
+    after = await letters(engine, "list", "--cursor", "18446744073709551616")
+
+    assert shown.value["error"]["code"] == "not_found"
+    assert "--cursor" in after.err
