@@ -160,7 +160,11 @@ def sentences_of(text: str) -> tuple[str, ...]:
 
 
 def _certain(sentence: str) -> str:
-    """A sentence up to a second one that only says what somebody may do: "I live in Porto, but I might move"."""
+    """A sentence up to a second one that only says what somebody may do, or asks for something: "I live in Porto, but I
+    might move", "I'm vegan, so what can I cook?".
+    """
+    if found := _REQUEST.match(sentence):
+        sentence = found["fact"] or found["told"]
     found = _SECOND.search(sentence)
     if not found or _SPECULATION.search(sentence[: found.start()]) or not _INTENT.search(sentence[found.start() :]):
         return sentence
@@ -422,6 +426,14 @@ _SECOND = lazy_compile(
 _INTENT = lazy_compile(
     r"^\W*(?:and|but|so|though|although) [\w ]{1,20}?(?:(?:'m|'re|am|are|is|been)? ?(?:thinking of|thinking about|considering)"
     r"|might|(?-i:may)|should|could|would|'d (?:like|love|rather)|(?:want|wants|hope|hopes|love|like) to|hoping to|probably|maybe)\b",
+    re.IGNORECASE,
+)
+# What somebody asks for because of what they say.
+_NO_QUESTION = r"(?!\W*(?:do|does|did|is|are|was|were|am|can|could|should|would|will|shall|what|who|how|where|when|which|why|have|has|let's|if)\b)"
+_REQUEST = lazy_compile(
+    rf"{_NO_QUESTION}(?P<fact>[^?]+?)(?:,| -)? (?:and )?so (?:(?:please|pls|plz|just|maybe) )*(?:(?:check|make sure|don't|do not|never|remember|avoid|bear|skip"
+    r"|be careful|careful|see if|let me know|nothing (?:with|that)|no (?!more\b))\b.*|(?:what|which|how|where|who|when|can|could|should|would|will|is|are|do|does|any)\b.*\?)$"
+    rf"|(?P<told>{_NO_QUESTION}[^?]+?), (?:(?:what|which|how|where|any)\b|(?:can|could|would|will) (?:you|i|we)\b).*\?$",
     re.IGNORECASE,
 )
 _SUBJECT = rule.form("{WHO} ")

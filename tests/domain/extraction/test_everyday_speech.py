@@ -254,3 +254,21 @@ def test_the_car_that_one_sells_is_one_s_own(text: str, expected: list[str]) -> 
 )
 def test_an_old_boss_is_none_any_more(text: str, expected: list[str]) -> None:
     assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I'm allergic to nuts, can you suggest a snack?", ["allergy nuts"]),
+        ("I'm vegan so what can I cook?", ["diet_plan vegan"]),
+        ("I moved to Leeds, so please don't forget it", ["lives_in Leeds"]),
+        ("I'm on citalopram, so check if the tablets are ok with it", ["medication citalopram"]),
+        ("Do you think I'm vegan so should I eat this?", []),
+        ("If I moved to Leeds, could you visit?", []),
+        ("I live in Leeds, right?", []),
+        ("I live in Leeds, is that right?", []),
+        ("What if I moved to Leeds, can you say?", []),
+    ],
+)
+def test_a_request_leaves_the_statement_before_it(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
