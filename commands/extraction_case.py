@@ -20,7 +20,7 @@ from mnemolog.domain.entity import ME, PERSON
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.short_names import is_called, is_short_for
 from mnemolog.domain.extraction.times import nearest_nth
-from mnemolog.domain.extraction.vocabulary import COUPLE, HEALTH, KIN_WORDS, ONLY_ONE
+from mnemolog.domain.extraction.vocabulary import COUPLE, HEALTH, KIN_TOGETHER, KIN_WORDS, ONLY_ONE
 from mnemolog.domain.memory import Status
 from mnemolog.domain.predicates import NEXT_TRIP, TRIP_DATE, TRIP_TO, Predicate, trip_date_of
 from mnemolog.domain.relation import Relation
@@ -90,7 +90,7 @@ class Case:
     def nameless(self) -> Self | None:
         """Of a relative by what they are to the author: `ana's daughter`, who is not taken for one with a name."""
         fact, via = self.fact, self.candidate.via
-        is_kin = via in KIN_WORDS.split() or via in COUPLE or via.endswith("_in_law")
+        is_kin = via in (*KIN_WORDS.split(), *COUPLE, *KIN_TOGETHER.split("|")) or via.endswith("_in_law")
         if via not in ONLY_ONE and not (is_kin and fact.predicate in HEALTH):
             return None
         author = self.command.user_id if fact.subject == ME else fact.subject

@@ -66,13 +66,20 @@ def sentence(subject: str, predicate: str, thing: str, *, over: bool = False) ->
 
     >>> sentence("Ana", "lives_in", "Leipzig", over=True), sentence("Ana", "manager", "Marta", over=True)
     ('Ana lived in Leipzig', "Ana's manager was Marta")
+    >>> sentence("Ana's twins", "allergy", "milk"), sentence("Ana's twins", "medication", "insulin")
+    ("Ana's twins are allergic to milk", "Ana's twins take insulin")
     """
     words = past(verb_phrase(predicate)) if over else verb_phrase(predicate)
     if predicate == "died" and thing[:1].isdigit():
         words = "died on" if len(thing) == len("2026-05-13") else "died in"
+    if _TOGETHER.search(subject):
+        words = _OF_SEVERAL.sub(lambda verb: _PLURAL[verb[0]], words)
     return f"{subject}{words} {thing}" if words.startswith("'") else f"{subject} {words} {thing}"
 
 
+_TOGETHER = lazy_compile(r"'s (?:[a-z]+(?<!s)(?<!u)(?<!i)s|(?:grand)?children)$")
+_PLURAL = {"is": "are", "was": "were", "takes": "take", "'s": "'"}
+_OF_SEVERAL = lazy_compile(rf"^(?:{'|'.join(_PLURAL)})\b")
 UNDATED = timedelta(minutes=1)
 """A fact that is told without a date holds from when it was told: at most so long before it is recorded."""
 

@@ -9,6 +9,7 @@ from mnemolog.domain.extraction.corrections import contrasted, correction
 from mnemolog.domain.extraction.denials import denials
 from mnemolog.domain.extraction.figures import COST
 from mnemolog.domain.extraction.times import LASTING, MONTH, POINT, is_time
+from mnemolog.domain.extraction.together import apart
 from mnemolog.domain.extraction.vocabulary import AGES, DIETS, NOTHING_BUT, ONE_OF, PARENTS, PETS, ROLE_WORDS, SOME_OF
 from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import NOT_A_TITLE
@@ -84,8 +85,7 @@ def clauses(text: str) -> Iterator[Clause]:
         stated = f"{led[1]} {stated[led.end() :]}" if led and is_time(led[1]) else stated
         own = _OWN.match(stated) is not None
         said, being = "", False
-        stated = _ME_AND.sub(lambda found: f"{found[1] or found[2].capitalize()} & I ", stated)
-        parts = _JOINT.split(_COUPLE.sub(r"\1 & I ", stated))
+        parts = _parts(stated, plain)
         for number, part in enumerate(parts, 1):
             before = (*sentences[:place], said)
             said = f"{said}, {part}" if said else part
@@ -104,6 +104,16 @@ def clauses(text: str) -> Iterator[Clause]:
             if clause and not in_jest and not _NEVER.search(clause):
                 clause = _in_present(clause.strip(" .!,;:"))
                 yield Clause(clause, corrects or again, before, wrong=wrong, amends=amends or again)
+
+
+def _parts(sentence: str, message: str) -> Sequence[str]:
+    """The clauses of a sentence, one of each of those of whose health it tells at once."""
+    if together := apart(sentence, message):
+        before, each, rest = together
+        shared, *others = _JOINT.split(rest)
+        return [*filter(None, _JOINT.split(before)), *(f"{one}{shared}" for one in each), *others]
+    sentence = _ME_AND.sub(lambda found: f"{found[1] or found[2].capitalize()} & I ", sentence)
+    return _JOINT.split(_COUPLE.sub(r"\1 & I ", sentence))
 
 
 def _own_allergies(announced: str, text: str) -> Sequence[str]:

@@ -45,7 +45,7 @@ class Who:
     @classmethod
     def of(cls, said: Said) -> "Who":
         groups = said.match.groupdict()
-        word = (groups.get("role") or groups.get("theirs") or groups.get("pet") or "").lower()
+        word = (groups.get("role") or groups.get("theirs") or groups.get("pet") or groups.get("kin") or "").lower()
         name = said.named("person") or said.named("alone") or said.named("named")
         animal = re.fullmatch(PETS, word) is not None
         single = re.fullmatch(ONE_OF, word) is not None

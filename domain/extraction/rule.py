@@ -19,6 +19,7 @@ from mnemolog.domain.extraction.vocabulary import (
     BANKS,
     CARS,
     DIETS,
+    KIN_TOGETHER,
     LANGUAGES,
     MODELS,
     OCCUPATIONS,
@@ -228,9 +229,10 @@ DOSE_CHANGED = lazy_compile(
 _FRAGMENTS = {
     # `{GONE}` is like `{WHO}`, or "the cat".
     # `{WHO}` is a relation, with or without a name, or a name; `{ROLE}` only a relation, `{ALONE}` only a name;
-    # `{THEIRS}` a relation to somebody else, with a name.
+    # `{THEY}` also relatives together; `{THEIRS}` a relation to somebody else, with a name.
     "GONE": rf"(?:{{WHO}}|the (?P<pet>{PETS}))",
     "THEIR": rf"{{WHO}}(?:'s| (?:and|&) (?:his|her)){{SORT}} (?P<whose>{_ROLES})",
+    "THEY": rf"(?:{{WHO}}|my (?P<kin>{KIN_TOGETHER})\b)",
     "WHO": rf"(?:(?:my|our){{SORT}} (?P<role>{_ROLES})(?:,? (?P<person>{PERSON_NAME}),?)?|(?P<alone>{PERSON_NAME}))",
     "THEIRS": rf"(?P<owner>{PERSON_NAME})'s{{SORT}} (?P<theirs>{_ROLES}),? (?P<named>{PERSON_NAME}),?",
     "ROLE": rf"(?:my|our){{SORT}} (?P<role>{_ROLES})",

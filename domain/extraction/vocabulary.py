@@ -223,6 +223,11 @@ PLURALS = {
 }
 """The predicates of those of whom several are named: "our kids are Mia and Tom"."""
 SEVERAL = "|".join(PLURALS)
+KIN_TOGETHER = (
+    "kids|children|twins|triplets|boys|girls|lads|sons|daughters|parents|grandparents|grandkids|grandchildren|sisters|brothers"
+    "|cousins|nieces|nephews"
+)
+"""Relatives of whom something is said together, without their names: "the twins are allergic to milk"."""
 SUBJECTS = (
     "computer science|physics|maths|mathematics|chemistry|biology|biochemistry|medicine|dentistry|nursing|midwifery|pharmacy"
     "|law|economics|accounting|business studies|psychology|sociology|politics|philosophy|history|geography|geology|linguistics"

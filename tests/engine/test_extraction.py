@@ -721,6 +721,13 @@ async def test_what_is_said_again_is_an_observation(ana: Teller) -> None:
         ),
         (["My youngest is allergic to eggs.", "My youngest isn't allergic to eggs any more."], set()),
         (["My dad takes warfarin.", "My dad is off warfarin."], set()),
+        (["Both my boys are allergic to nuts."], {"ana's boys allergy nuts"}),
+        (["The twins are coeliac.", "The twins aren't allergic to nuts."], {"ana's twins condition coeliac disease"}),
+        (["The kids are allergic to nuts.", "The kids aren't allergic to nuts any more."], set()),
+        (
+            ["My daughter and my son are allergic to penicillin, just like me."],
+            {"ana's daughter allergy penicillin", "ana's son allergy penicillin", "ana allergy penicillin"},
+        ),
         (["My brother lives in Oslo.", "My friend is allergic to nuts.", "My boss has asthma."], set()),
     ],
 )

@@ -259,6 +259,38 @@ def test_an_old_boss_is_none_any_more(text: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("my daughter and my son are allergic to eggs", ["my daughter allergy eggs", "my son allergy eggs"]),
+        (
+            "My daughter Mia and my son Tom are both allergic to eggs",
+            ["daughter Mia", "Mia allergy eggs", "son Tom", "Tom allergy eggs"],
+        ),
+        ("Freya and Angus are allergic to nuts", ["known Freya allergy nuts", "known Angus allergy nuts"]),
+        ("Me and the kids are vegan now", ["diet_plan vegan", "my kids diet_plan vegan"]),
+        ("My wife and kids can't have gluten", ["my married_to intolerance gluten", "my kids intolerance gluten"]),
+        ("Mum and dad are both diabetics", ["my mother condition diabetes", "my father condition diabetes"]),
+        ("My mum and I have asthma, she coughs", ["my mother condition asthma", "condition asthma"]),
+        ("My sister and her son are coeliac", ["my sister condition coeliac disease"]),
+        ("My son is allergic to bees, like me", ["my son allergy bees", "allergy bees"]),
+        ("both my boys are allergic to nuts and I moved to Leeds", ["my boys allergy nuts", "lives_in Leeds"]),
+        ("the twins are lactose intolerant so it's the fancy formula", ["my twins intolerance lactose"]),
+        ("Both my parents take statins", ["my parents medication statins"]),
+        ("The kids aren't allergic to nuts any more", ["-my kids allergy nuts"]),
+        ("I teach year 2 and the twins are allergic to nuts", []),
+        ("My sister came. The kids are allergic to nuts", []),
+        ("Neither of the kids is allergic to nuts", []),
+        ("Kids are allergic to homework", []),
+        ("Are the twins allergic to nuts?", []),
+        ("I think the twins are allergic to eggs", []),
+        ("My dogs and I are allergic to grass", []),
+    ],
+)
+def test_what_is_said_of_the_health_of_several_at_once_is_of_each(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
         ("I'm allergic to nuts, can you suggest a snack?", ["allergy nuts"]),
         ("I'm vegan so what can I cook?", ["diet_plan vegan"]),
         ("I moved to Leeds, so please don't forget it", ["lives_in Leeds"]),
