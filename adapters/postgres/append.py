@@ -62,6 +62,7 @@ class Entry:
             return
         elif isinstance(outcome, Fault):
             self.outcome.set_exception(outcome.error)
+            self.outcome.exception()  # A caller that has given up does not ask, and asyncio would report that.
         else:
             self.outcome.set_result(outcome)
 

@@ -1,10 +1,12 @@
 """Appends that arrive together share a transaction, wait for no neighbour's fault, and keep to their deadlines."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import gc
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from secrets import token_hex
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -12,7 +14,7 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import make_conninfo
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.postgres.append import Appender, Fault
+from mnemolog.adapters.postgres.append import Appender, Fault, Settled
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.pool import Pool, open_pool
 from mnemolog.adapters.postgres.roots import Roots
@@ -160,6 +162,21 @@ async def test_a_deadline_that_passes_during_a_write_reports_an_unknown_outcome(
 
     assert isinstance(again, Receipt)
     assert (again.already, again.last_seq) == (True, 2)
+
+
+async def test_the_failure_of_a_write_whose_caller_gave_up_is_not_reported_by_asyncio(stream: StreamId) -> None:
+    async def fails_late(appends: Sequence[Append], wait: bool = True, *, doubtful: bool = False) -> Sequence[Settled]:
+        await asyncio.sleep(0.1)
+        return [Fault(ConnectionError("the disk is full"))] * len(appends)
+
+    reported = list[dict[str, Any]]()
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
+    with pytest.raises(AppendTimeout):
+        await Appender(fails_late).append([one(stream)], deadline=0.01)
+    await asyncio.sleep(0.2)
+    gc.collect()
+
+    assert reported == []
 
 
 async def test_a_cancelled_caller_that_waits_leaves_nothing_behind(
