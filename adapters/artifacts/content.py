@@ -8,6 +8,7 @@ import mimetypes
 import os
 from base64 import b64decode, b64encode
 from collections.abc import Collection
+from datetime import datetime
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -36,8 +37,12 @@ async def store(
     fields: dict[str, Any],
     idempotency_key: str | None = None,
     kind: type[StoreArtifact] = StoreArtifact,
+    occurred_at: datetime | None = None,
 ) -> tuple[UUID, Receipt]:
-    """Store a file, or a link if there is no content; returns its id, which is the existing one for known content."""
+    """Store a file, or a link if there is no content; returns its id, which is the existing one for known content.
+
+    `occurred_at`: when it was sent.
+    """
     command = _command(engine, content, fields, kind)
     uploaded, known = None, same_content(await engine.writes.handler.read(ARTIFACTS, command), command)
     if content is not None and known is None:
@@ -47,7 +52,9 @@ async def store(
         uploaded = await upload(engine, command.stream(), blob, box)
         command = command.model_copy(update={"blob": blob, "content_key": b64encode(key).decode()})
     try:
-        receipt = await engine.writes.handler.handle(ARTIFACTS, command, idempotency_key=idempotency_key)
+        receipt = await engine.writes.handler.handle(
+            ARTIFACTS, command, occurred_at=occurred_at, idempotency_key=idempotency_key
+        )
     except Conflict:  # Nothing was written.
         if uploaded:
             await discard(engine, uploaded)

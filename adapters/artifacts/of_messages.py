@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -46,7 +47,9 @@ async def with_artifacts(
         new += [] if earlier else [place]
     await engine.writes.rehearse(said, keyed=keyed)
     for place in new:
-        said[place] = _with(turns[place], files[place], [await _stored(engine, one) for one in files[place]])
+        now = engine.writes.now()
+        at = min(turns[place].get("occurred_at", now), now)
+        said[place] = _with(turns[place], files[place], [await _stored(engine, one, at) for one in files[place]])
     return said
 
 
@@ -101,8 +104,10 @@ async def _attached(engine: Services, file: _File, recorded: TurnRecorded) -> UU
     return next((id_ for one in recorded.attachments if (id_ := named_by(one.url)) in known), None)
 
 
-async def _stored(engine: Services, file: _File) -> UUID:
-    artifact_id, receipt = await store(engine, file.content, file.fields, kind=StoreFileOfMessage)
+async def _stored(engine: Services, file: _File, occurred_at: datetime) -> UUID:
+    artifact_id, receipt = await store(
+        engine, file.content, file.fields, kind=StoreFileOfMessage, occurred_at=occurred_at
+    )
     if not receipt.already:
         await enqueue(engine, receipt.stream, artifact_id)
     return artifact_id

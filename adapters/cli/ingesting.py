@@ -22,8 +22,7 @@ SHOWN_FAULTS = 20
 class Ingested:
     """How many turns were recorded, restored, already there or set aside, and the seconds until all could be found.
 
-    `restored`: a rollback had hidden them. `kept`: turns that were set aside are dead letters. False with an API key,
-    which does not use NATS.
+    `restored`: a rollback had hidden them.
     """
 
     turns: int
@@ -33,7 +32,6 @@ class Ingested:
     set_aside: list[SetAside]
     seconds: float
     import_id: UUID
-    kept: bool
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -50,8 +48,9 @@ class Ingested:
             output.line("✗ " + fault.place, f"{error['field']} {error['message']} → {error['fix']}")
         if len(self.set_aside) > SHOWN_FAULTS:
             output.console.print(f"  … and {len(self.set_aside) - SHOWN_FAULTS:,} more")
-        if self.set_aside and self.kept:
-            output.console.print("  [dim]they are kept: mnemolog dead-letter list[/]")
+        if kept := sum(fault.kept for fault in self.set_aside):
+            which = "they are" if kept == len(self.set_aside) else f"{kept:,} of them are"
+            output.console.print(f"  [dim]{which} kept: mnemolog dead-letter list[/]")
 
 
 async def ingest_file(engine: Engine, path: Path, layout: Format, user: str | None) -> Ingested:
@@ -59,8 +58,7 @@ async def ingest_file(engine: Engine, path: Path, layout: Format, user: str | No
     turns = source.read(path, layout, {"user_id": user} if user else None)
     began = time.monotonic()
     with bar("ingesting", len(turns)) as progressed:
-        services = engine if engine.principal else None
-        report = await Ingest(engine.nats, engine.settings.tenant, turns, progressed, services).run()
+        report = await Ingest(engine, turns, progressed).run()
     id_, back = source.import_id(path), 0
     if report.already:
         back = await restored(engine, sorted(report.known), id_, MessageReverted)
@@ -74,5 +72,4 @@ async def ingest_file(engine: Engine, path: Path, layout: Format, user: str | No
         set_aside=report.set_aside,
         seconds=time.monotonic() - began,
         import_id=id_,
-        kept=engine.principal is None,
     )

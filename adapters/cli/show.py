@@ -288,10 +288,10 @@ def _scenes(found: Scenes) -> None:
 
 def _artifacts(page: Page[ArtifactView]) -> None:
     rows = [
-        (one.surrogate, one.name or one.url, _extraction(one), output.when(one.created_at), one.artifact_id)
+        (one.surrogate, one.name or one.url, _extraction(one), output.when(one.occurred_at), one.artifact_id)
         for one in page
     ]
-    output.show(("artifact", "name", "text", "added", "id"), rows, nothing="no artifacts", short=True)
+    output.show(("artifact", "name", "text", "date", "id"), rows, nothing="no artifacts", short=True)
 
 
 def _extraction(one: ArtifactView) -> str:

@@ -1,9 +1,7 @@
 """Publish turns to JetStream and wait for the engine's receipts, so turns reported as recorded are in the log."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-
-from nats.aio.client import Client
 
 from mnemolog.adapters.artifacts.of_messages import with_artifact
 from mnemolog.adapters.ingest.source import SourceTurn
@@ -14,14 +12,16 @@ from mnemolog.adapters.nats.turns import command_fields
 from mnemolog.adapters.services import Services
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.principal import OPERATOR
+from mnemolog.events.envelope import Receipt
 
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """A turn that was refused; one sent over NATS is in the dead-letter stream with its bytes."""
+    """A turn that was refused. `kept`: it was sent over NATS, and is in the dead-letter stream with its bytes."""
 
     place: str
     error: dict[str, str]
+    kept: bool
 
 
 @dataclass(slots=True)
@@ -38,18 +38,14 @@ class IngestReport:
 class Ingest:
     """One run over one source. Run again after a crash, it counts turns that are in the log as `already`.
 
-    With `services`, turns are recorded through them, for their principal: over NATS they would be the engine's own.
+    Turns of a principal are recorded directly: over NATS they would be the engine's own. So is one for which a message
+    of NATS is too small.
     """
 
     def __init__(
-        self,
-        nats: Client,
-        tenant: str,
-        turns: Sequence[SourceTurn],
-        progressed: Callable[[int], None] | None = None,
-        services: Services | None = None,
+        self, services: Services, turns: Sequence[SourceTurn], progressed: Callable[[int], None] | None = None
     ) -> None:
-        self._nats, self._tenant, self._services = nats, tenant, services
+        self._services, self._tenant = services, services.settings.tenant
         self._turns, self._progressed = turns, progressed or (lambda count: None)
         self.report = IngestReport(turns=len(turns))
 
@@ -58,32 +54,31 @@ class Ingest:
 
         ServerFailed after a minute without a receipt: the engine that this run is attached to may have ended.
         """
-        if self._services:
-            return await self._counted(self._recorded_by(self._services))
-        async with TurnSender(self._nats, Address.of(self._tenant, OPERATOR)) as sender:
-            return await self._counted(sender.send_all(self._bodies()))
-
-    async def _recorded_by(self, services: Services) -> AsyncIterator[Sent]:
-        for body in self._bodies():
-            try:
-                turn = await with_artifact(services, command_fields(read_turn(body), self._tenant))
-                yield await services.writes.record_turn(turn)
-            except MnemologError as error:
-                yield error
-
-    async def _counted(self, outcomes: AsyncIterator[Sent]) -> IngestReport:
+        if self._services.principal:
+            for turn in self._turns:
+                self._count(turn, await self._recorded(turn.body), sent=False)
+            return self.report
         turns = iter(self._turns)
-        async for outcome in outcomes:
-            turn = next(turns)
-            if isinstance(outcome, MnemologError):
-                self.report.set_aside.append(SetAside(turn.place, outcome.as_dict()))
-            elif outcome and outcome.already:
-                self.report.already += 1
-                self.report.known.add(turn.user_id)
-            else:
-                self.report.recorded += 1
-            self._progressed(1)
+        async with TurnSender(self._services.nats, Address.of(self._tenant, OPERATOR)) as sender:
+            async for outcome in sender.send_all(turn.body for turn in self._turns):
+                turn = next(turns)
+                sent = sender.takes(turn.body)
+                self._count(turn, outcome if sent else await self._recorded(turn.body), sent=sent)
         return self.report
 
-    def _bodies(self) -> Iterator[bytes]:
-        return (turn.body for turn in self._turns)
+    async def _recorded(self, body: bytes) -> Receipt | MnemologError:
+        try:
+            turn = await with_artifact(self._services, command_fields(read_turn(body), self._tenant))
+            return await self._services.writes.record_turn(turn)
+        except MnemologError as error:
+            return error
+
+    def _count(self, turn: SourceTurn, outcome: Sent, *, sent: bool) -> None:
+        if isinstance(outcome, MnemologError):
+            self.report.set_aside.append(SetAside(turn.place, outcome.as_dict(), kept=sent))
+        elif outcome and outcome.already:
+            self.report.already += 1
+            self.report.known.add(turn.user_id)
+        else:
+            self.report.recorded += 1
+        self._progressed(1)

@@ -62,7 +62,7 @@ class TurnSender:
 
     async def send(self, body: bytes, headers: Mapping[str, str] | None = None) -> Sent:
         """Send one turn until it is done. ServerFailed if no turn is answered for `silence` seconds."""
-        if len(body) + HEADERS_BYTES > self._client.max_payload:
+        if not self.takes(body):
             return InvalidInput(f"has {len(body):,} bytes, more than a message can hold", field="message", fix=SHORTEN)
         number, since = next(self._numbers), time.monotonic()
         while True:
@@ -71,6 +71,10 @@ class TurnSender:
             except NatsError as refusal:
                 self._require_life(since, refusal)
                 await asyncio.sleep(REFUSED_SECONDS)
+
+    def takes(self, body: bytes) -> bool:
+        """Whether a message can hold this turn."""
+        return len(body) + HEADERS_BYTES <= self._client.max_payload
 
     async def send_all(self, bodies: Iterable[bytes]) -> AsyncIterator[Sent]:
         """Send in order, a window ahead of the answers; returns the outcomes in the same order."""

@@ -89,6 +89,7 @@ class ArtifactHit(ArtifactText):
 
     artifact_id: UUID
     surrogate: str
+    occurred_at: Instant = Field(description="When its message was sent; without one, when it was added.")
     score: float = Field(description="The fused score, in [0, 1].")
     similarity: float | None = Field(description="The cosine similarity to the query.")
     text_rank: float | None = Field(description="The keyword (BM25) score.")
@@ -122,6 +123,7 @@ class ArtifactView(Result):
     thread_id: str
     run_id: str | None
     actor_id: str
+    occurred_at: Instant = Field(description="When its message was sent; without one, when it was added.")
     created_at: Instant
     updated_at: Instant
     seq: int

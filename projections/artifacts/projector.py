@@ -111,6 +111,7 @@ def _stored(event: Recorded, stored: events.ArtifactStored) -> Row:
         "thread_id": event.meta.thread_id,
         "run_id": event.meta.run_id,
         "actor_id": event.meta.actor,
+        "occurred_at": event.occurred_at,
         "created_at": event.recorded_at,
         "updated_at": event.recorded_at,
         "seq": event.seq,

@@ -211,6 +211,7 @@ def _shown(row: Row, texts: Sequence[Row]) -> dict[str, Any]:
     description = next((said[kind] for kind in DESCRIBING if kind in said), row["name"] or row["url"])
     return {
         **without(row, _INTERNAL),
+        "occurred_at": row["occurred_at"] or row["created_at"],
         "label": label(row["artifact_id"]),
         "surrogate": surrogate(ArtifactType(row["type"]), row["artifact_id"], description),
     }
@@ -286,6 +287,7 @@ async def search(
             **_told(text),
             "artifact_id": text["artifact_id"],
             "surrogate": shown[text["artifact_id"]]["surrogate"],
+            "occurred_at": shown[text["artifact_id"]]["occurred_at"],
             "seq": shown[text["artifact_id"]]["seq"],
             "score": fused[id_],
             "similarity": near.get(id_),

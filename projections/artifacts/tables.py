@@ -10,7 +10,7 @@ from mnemolog.projections.owner import OWNER, owner_columns
 from mnemolog.projections.seal import JsonText, mac_column
 
 NAME = "artifacts"
-VERSION = 3
+VERSION = 4
 READABLE_FROM = 1
 metadata = MetaData(schema=NAME)
 
@@ -42,6 +42,7 @@ artifacts = Table(
     Column("thread_id", Text, nullable=False),
     Column("run_id", Text),
     Column("actor_id", Text, nullable=False),
+    Column("occurred_at", DateTime(timezone=True), info=added(4)),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
     Column("seq", BigInteger, nullable=False),

@@ -1,6 +1,6 @@
 """Artifacts as a source of a search: the texts that were extracted from them."""
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, func, select
 
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.origin import Origin
@@ -24,7 +24,8 @@ async def _find(asked: Asked) -> Found:
     """The best text of each artifact that resembles the question, or has a word of it."""
     if asked.question.vector is None:
         return Found()
-    said = asked.among.said(asked.viewer, artifacts.c.created_at, artifacts.c.source_turn_ids)
+    at = func.coalesce(artifacts.c.occurred_at, artifacts.c.created_at)
+    said = asked.among.said(asked.viewer, at, artifacts.c.source_turn_ids)
     among = reader.TextCandidates(where=tuple(said))
     texts = await reader.search(asked.connection, asked.viewer, among, asked.limit, asked.index, asked.question)
     hits: dict[str, Hit] = {}
@@ -40,7 +41,7 @@ async def _find(asked: Asked) -> Found:
             str(row["artifact_id"]),
             ARTIFACT,
             text,
-            date=row["created_at"],
+            date=row["occurred_at"],
             score=max(similarity, words),
             details=row,
             similarity=row["similarity"],

@@ -29,7 +29,7 @@ async def measure(path: Path) -> dict[str, Any]:
         async with open_engine(load(data_dir=directory, http_port=0)) as engine:
             turns = source.read(path, "locomo")
             began = time.perf_counter()
-            report = await Ingest(engine.nats, "default", turns).run()
+            report = await Ingest(engine, turns).run()
             logged = time.perf_counter() - began
             await engine.settled()
             found = time.perf_counter() - began

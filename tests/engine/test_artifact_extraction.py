@@ -3,9 +3,11 @@
 import asyncio
 import re
 import shutil
+from base64 import b64encode
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,10 +18,10 @@ import pytest
 
 from mnemolog.adapters.artifacts import content as contents
 from mnemolog.adapters.artifacts.extraction import EXTRACT, _extract, _find, _Result
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.jobs.job import Attempt, Payload
-from mnemolog.adapters.operations.artifacts import ArtifactDetail
+from mnemolog.adapters.operations.artifacts import ArtifactDetail, ArtifactSearch, search_artifacts
 from mnemolog.adapters.operations.conversation import Add, add
 from mnemolog.commands.erasure import EraseKnown
 from mnemolog.commands.models import Completion, ImageDescription, Transcript
@@ -28,7 +30,7 @@ from mnemolog.domain.errors import ModelNotAccessible, ModelOutputInvalid, Model
 from mnemolog.events.generation import Generation
 from mnemolog.projections.artifacts.reader import TextCandidates
 from mnemolog.projections.reads.moment import Moment
-from mnemolog.projections.requests import ContextRequest
+from mnemolog.projections.requests import ContextRequest, MemoryQuery
 from tests.adapters.artifacts import files
 from tests.bullets import undated
 from tests.engine.equality import assert_live_equals_replayed
@@ -293,6 +295,25 @@ async def test_a_job_that_was_never_enqueued_is_found(ana: Person) -> None:
     await _find(ana.engine, tried(ana, artifact_id))
     assert (await extracted(ana, artifact_id)).extraction is Extraction.DONE
     assert [one for one in await ana.engine.jobs.list(kind=EXTRACT) if one.stream == ana.stream.name]
+
+
+@pytest.mark.parametrize("days", [-40, 40])
+async def test_a_file_of_a_message_is_as_old_as_the_message(ana: Person, days: int) -> None:
+    sent, began = now() + timedelta(days=days), now()
+    file = f"data:text/plain;base64,{b64encode(b'The gate code is 4711.').decode()}"
+    said = {"content": "See here", "attachments": [{"type": "file", "url": file}], "occurred_at": sent}
+    await add.run(ana.engine, Add.model_validate({"user_id": ana.user, "messages": [said]}))
+
+    [artifact] = await ana.engine.reads.artifacts(ana.viewer, moment=await ana.caught_up())
+    at = (await extracted(ana, artifact["artifact_id"])).occurred_at
+    assert at == sent if days < 0 else began <= at <= now()
+    asked = {"user_id": ana.user, "agent_id": ana.agent, "query": "the gate code"}
+    texts = await search_artifacts.run(ana.engine, ArtifactSearch.model_validate(asked))
+    assert {one.occurred_at for one in texts} == {at}
+    for until, dates in ((at + timedelta(minutes=1), [at]), (at, [])):
+        request = MemoryQuery.model_validate({**asked, "kinds": ["artifact"], "filters": {"until": until}})
+        assert [hit.date for hit in (await ana.engine.reads.query(request, await ana.caught_up())).hits] == dates
+    await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
 @pytest.mark.spec("X02", "X03")

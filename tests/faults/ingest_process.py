@@ -31,7 +31,7 @@ async def main(data_dir: str, path: str) -> None:
     async with open_engine(settings) as engine:
         assert engine.servers
         tell("pids " + json.dumps(dict(engine.servers.pids)))
-        report = await Ingest(engine.nats, "default", source.read(Path(path)), progressed).run()
+        report = await Ingest(engine, source.read(Path(path)), progressed).run()
         await engine.settled()
         assert not report.set_aside, report.set_aside
         tell("done")

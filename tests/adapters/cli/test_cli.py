@@ -171,15 +171,22 @@ async def test_bad_input_gets_an_error_that_names_the_field(engine: Engine, user
     assert all(ran.code in (1, 2) and ran.value["error"]["message"] and "Traceback" not in ran.err for ran in runs)
 
 
-async def test_texts_that_are_too_long_are_refused_by_line(engine: Engine, user: str, tmp_path: Path) -> None:
+async def test_long_texts_are_ingested_up_to_a_limit(engine: Engine, user: str, tmp_path: Path) -> None:
     path = tmp_path / "long.jsonl"
-    turn = {"message_id": "m", "user_id": user, "occurred_at": "2026-03-01T10:00:00Z"}
-    texts = ("x" * (1 << 20), "x" * (3 << 20), "short")
+    turn = {"user_id": user, "occurred_at": "2026-03-01T10:00:00Z"}
+    texts = (
+        "x" * (1 << 20),
+        "x" * (3 << 20),
+        "x" * (9 << 20),
+        "short",
+    )  # A message of NATS holds the first and the last.
     path.write_text("\n".join(json.dumps({**turn, "text": text}) for text in texts), encoding="utf-8")
     ran = await mnemolog(engine.settings.directory, "ingest", str(path), "--json")
-    faults = {fault["place"]: fault["error"]["field"] for fault in ran.value["set_aside"]}
-    assert faults == {"line 1": "text", "line 2": "message"}  # The second is more than a message can hold.
-    assert ran.value["recorded"] == 1
+    [fault] = ran.value["set_aside"]
+    assert (fault["place"], fault["error"]["field"], fault["kept"]) == ("line 3", "text", False)
+    assert ran.value["recorded"] == 3
+    [*listed] = (await mnemolog(engine.settings.directory, "artifact", "list", "-u", user, "--json")).value["items"]
+    assert sorted(one["size_bytes"] for one in listed) == [1 << 20, 3 << 20]
 
 
 async def test_an_event_of_an_unknown_version_is_named(engine: Engine, user: str) -> None:

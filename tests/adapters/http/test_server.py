@@ -97,7 +97,9 @@ async def test_ipv6_loopback_has_a_url_that_works(engine: Engine) -> None:
 async def test_health_says_how_far_each_projection_is(api: Api, engine: Engine) -> None:
     await engine.settled(60)
     health = await api.call("GET", "/health")
-    assert health["status"] == "ok", health
+    # Other tests on this engine may have left a job that failed.
+    faults = any(health[name] for name in ("stopped", "incidents", "failed_jobs", "paused_minds"))
+    assert health["status"] == ("degraded" if faults else "ok")
     assert health["outbox"] == 0
     assert health["lag"] == dict.fromkeys(engine.projections.running, 0)
     assert health["stopped"] == {}

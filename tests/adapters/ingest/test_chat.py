@@ -63,7 +63,7 @@ async def test_an_ingested_file_is_rolled_back_as_one(engine: Engine, user: str,
     path = tmp_path / "log.txt"
     path.write_text(LOG, encoding="utf-8")
     turns = source.read(path, "auto", {"user_id": user})
-    report = await Ingest(engine.nats, engine.settings.tenant, turns).run()
+    report = await Ingest(engine, turns).run()
     assert (report.recorded, report.set_aside) == (3, [])
     assert len(await ana.finds("Ana Miso cat dog name")) == 4
 
