@@ -23,6 +23,7 @@ from mnemolog.events.envelope import Receipt
 from mnemolog.projections.reads.moment import Moment
 from tests.engine.person import Person
 from tests.engine.story import tell
+from tests.engine.teller import Teller
 
 
 async def exported(person: Person, path: Path) -> Path:
@@ -116,6 +117,20 @@ async def everything(person: Person, moment: Moment) -> str:
     told = [await person.everything(moment), await reads.facts(viewer, moment=moment)]
     told += [await reads.profile(viewer, moment), await reads.todos(viewer, moment=moment)]
     return repr(told).replace(person.user, "X")
+
+
+async def test_under_another_id_facts_continue_once_the_user_is_renamed(
+    engine: Engine, user: str, tmp_path: Path
+) -> None:
+    ana, other = Teller(engine, user), Teller(engine, f"{user}-again")
+    await ana.tells("me", "lives_in", "Lisbon")
+    await taken_in(other, await exported(ana, tmp_path / "ana.jsonl"))
+    [me] = await other.entities(user)
+
+    await other.renames(me["entity_id"], other.user)
+    await other.tells("me", "lives_in", "Porto")
+
+    assert await other.told() == {f"{other.user} lives_in Porto"}
 
 
 @pytest.mark.spec("X17", "X07")
