@@ -27,6 +27,8 @@ WHOLE = IDS | {"score", "date", "event", "setting", "since", "seq", "when", "las
 WHOLE |= {"added", "began", "created", "last run", "latest turn", "message", "open episode", "updated", "written"}
 # Lengths of abbreviated ids: a UUIDv7's time to the millisecond, to the microsecond, or the full id.
 LENGTHS = (13, 18, 36)
+# In tables whose rows can be read whole by their ids. The longest summary fits.
+LONGEST_CELL = 600
 # On narrower screens these columns are wrapped.
 NARROW = 100
 BROKEN = {"holds": 12, "signals": 12, "status": 12}
@@ -158,7 +160,7 @@ def show(
 ) -> None:
     """A table, or a sentence if there are no rows. Cells may contain any text.
 
-    With `short`, ids are abbreviated to prefixes that commands accept.
+    With `short`, ids are abbreviated to prefixes that commands accept, and long texts are cut.
     """
     if not rows:
         console.print(Text(nothing or "nothing found", "dim"))
@@ -167,7 +169,10 @@ def show(
     ids = shortened({cell for cells in rows for cell in cells if isinstance(cell, UUID)}) if short else {}
     for cells in rows:
         whole = (ids.get(cell, cell) if isinstance(cell, UUID) else cell for cell in cells)
-        shown.add_row(*(cell if isinstance(cell, Text) else Text(printable(str(cell))) for cell in whole))
+        texts = [cell if isinstance(cell, Text) else Text(printable(str(cell))) for cell in whole]
+        for text in texts if short else ():
+            text.truncate(LONGEST_CELL, overflow="ellipsis")
+        shown.add_row(*texts)
     console.print(shown)
 
 

@@ -193,6 +193,14 @@ async def test_on_a_narrow_screen_a_history_tells_old_and_new_and_a_search_shows
     assert "August" not in " ".join(gone)
 
 
+@pytest.mark.parametrize("short", [True, False])
+def test_a_long_text_is_cut_where_it_can_be_read_by_its_id(short: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    output.show(("text", "id"), [("word " * 1000, UUID(int=1))], short=short)
+    shown = capsys.readouterr().out
+    assert shown.count("word") == (output.LONGEST_CELL // len("word ") if short else 1000)
+    assert ("…" in shown) is short
+
+
 def test_a_cursor_is_copied_as_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = io.StringIO()
     monkeypatch.setattr(output, "console", Console(file=shown, width=80))
