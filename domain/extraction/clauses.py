@@ -99,7 +99,7 @@ def clauses(text: str) -> Iterator[Clause]:
             being = _BEING_ONE.match(clause) is not None or (being and _AM.match(clause) is not None)
             clause = f"I'm {clause}" if being and _AM.match(clause) else clause
             clause = f"I have {clause}" if own and _PET.match(clause) else clause
-            clause = _NEW_ROLE.sub("my new ", _KIN.sub(r"my \1\2", clause))
+            clause = _NEW_ROLE.sub("my new ", _TREATED.sub(r"\1 my ", _KIN.sub(r"my \1\2", clause)))
             in_jest = laughs and number == len(parts) and not in_earnest and not _RELATIVE.match(clause)
             if clause and not in_jest and not _NEVER.search(clause):
                 clause = _in_present(clause.strip(" .!,;:"))
@@ -393,6 +393,10 @@ _KIN = lazy_compile(
     rf"^({PARENTS})( |(?='s\b))",
     re.IGNORECASE,
 )
+# "They put Mum on statins", "They stopped dad's warfarin".
+_TREATED = lazy_compile(
+    rf"\b(put|started|stopped|switched|changed|swapped|moved|took|taken) (?=(?:{PARENTS})(?:'s)? )", re.IGNORECASE
+)
 _NEW_ROLE = lazy_compile(
     rf"^(?:the new (?=(?:boss|manager|supervisor|landlord|landlady|dentist|gp)(?: is|'s)\b)|new )(?=(?:{ROLE_WORDS} )?(?:{ONE_OF}|(?:flat|house|room)mate)(?: from [\w ]{{3,20}})?(?: is|'s)\b)",
     re.IGNORECASE,
@@ -407,7 +411,9 @@ _GOES_ON = (
 _NOW_AT = lazy_compile(_GOES_ON)
 _JOINT = lazy_compile(
     r",? (?:and|but|so|because|since|although|though|while|(?<!over )as(?! my\b)) (?=(?:now |then |recently |also |(?:from|since) \w+ )?(?:I|i|we|my|our|We|My|Our|Dr)\b(?!(?:'m|'re| am| are) moving in\b))"
-    r"|,? (?:and|so|but) (?=(?:the|my|our) (?i:doctor|doc|gp|nurse|consultant|specialist|midwife|cardiologist|hospital|clinic|surgery)\b)"
+    r"|,? (?:and|so|but) (?=(?:[A-Z][\w'-]+ ?){1,2}(?<! )(?:'s| is) (?:off|cancelled|canceled)\b)"
+    rf"|,? (?:and|so|but) (?=they(?:'ve| have)? (?:just )?(?:put|started|took|taken|switched|moved|changed|swapped|stopped) (?:him|her|my|our|(?i:{PARENTS})\b|[A-Z]))"
+    r"|,? (?:and|so|but) (?=(?:(?:the|my|our) )?(?i:doctor|doc|gp|nurse|consultant|specialist|midwife|cardiologist|hospital|clinic|surgery)\b)"
     r"|,? (?:and |so )?(?:it )?(?:turns|turned) out (?:that )?(?=(?:I|i)(?:'m| am) (?!not\b|no longer\b))"
     r"|, (?=(?:I|i|we|my|she|he|they)\b(?!(?:'s| is) (?:called|named)\b))|, (?=(?:the|our) (?:wedding|race|operation|surgery|funeral|exam|interview)\b)"
     r"|,? (?:and|so) (?=(?:[A-Z][\w'-]+ ){1,2}(?:isn't|is not|is no longer) my\b)|(?:,(?: and| so| but)?| and| so| but) (?=(?:[A-Z][\w'-]+ ){1,2}is (?:now my|my new|my \w+ now)\b)|,(?: and)? (?=(?:[A-Z][\w'-]+ ){1,2}(?:(?:is|will) )?tak(?:es?|ing) over as (?:my|our)\b)|,? and (?=(?:now )?(?:she|he)\b)|,(?: and)? (?=(?:[A-Z][\w'-]+ ){1,4}is (?:now )?my favou?rite\b)|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
@@ -422,7 +428,7 @@ _JOINT = lazy_compile(
 # What people add to a statement without making it less certain.
 _ASIDE = lazy_compile(
     r",? (?:let's see (?:if|how (?:long|well)) (?:it|that|this) (?:lasts|goes|works(?: out)?|sticks)|in case (?:you're|you are|you were) wondering"
-    r"|if you must know|if you're curious|if that (?:helps|matters)|if (?:you|anyone|anybody)(?: ever)? needs?(?: it| me| to (?:call|reach|ring) me)?|believe it or not)(?=\W*$)"
+    r"|if you must know|if you're curious|if that (?:helps|matters)|if (?:you|anyone|anybody)(?: ever)? needs?(?: it(?: for [\w' ]{2,30})?| me| to (?:call|reach|ring) me)?|believe it or not)(?=\W*$)"
     r"|,? which (?:[\w']+ ){1,2}(?:says?|thinks?|reckons?) (?:is|was|are)\b[^.!?,;]*(?=\W*$)"
     r"|,? (?:by the way|btw|fyi|just so you know|would you believe(?: it)?)(?=\W*$|, )",
     re.IGNORECASE,

@@ -63,7 +63,7 @@ from mnemolog.domain.extraction.rule import DOSE_CHANGED, DRUG, Said
 from mnemolog.domain.extraction.short_names import is_called
 from mnemolog.domain.extraction.times import Dated, dated, day_of, is_nth, is_to_come, moment, precisions_of
 from mnemolog.domain.extraction.validation import valid
-from mnemolog.domain.extraction.vocabulary import COUPLE, PETS, SUPERIORS
+from mnemolog.domain.extraction.vocabulary import COUPLE, HEALTH, PETS, SUPERIORS
 from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.predicates import (
     DIED,
@@ -147,7 +147,7 @@ def extract(
             if one.action is Action.END and _RESUMED.search(text) and one.predicate.endswith((MEDICATION, DOSE, HABIT)):
                 continue
             over = one.action in (Action.END, Action.DENY)
-            if over and one.via and one.predicate in ("allergy", "intolerance") and _ONE_OF_SEVERAL.search(clause.text):
+            if over and one.via and one.predicate in HEALTH and _ONE_OF_SEVERAL.search(clause.text):
                 continue  # Who has it may be another one.
             if _is_doubtful(one, text):
                 continue

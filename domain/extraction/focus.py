@@ -8,6 +8,9 @@ from mnemolog.domain.extraction.vocabulary import ONE_OF, PARENTS, SOME_OF, VERB
 from mnemolog.domain.lazy_regex import lazy_compile
 
 _PRONOUN = lazy_compile(r"(?:(?P<she>she)|he)(?='s\b| )", re.IGNORECASE)
+_OBJECT = form(
+    r"{CARERS} (?:put|started|took|taken|switched|moved|changed|swapped) (?P<object>(?P<she>her)|him)(?= (?:back )?(?:on|onto|off|to|from)\b)"
+)
 _ROLE = lazy_compile(rf"\b({ONE_OF})s?\b", re.IGNORECASE)
 # Somebody, or a place or an employer, which nobody calls `she`.
 _MENTION = form(
@@ -24,19 +27,21 @@ _MAN = lazy_compile(r"father|dad|brother|husband|son\b|uncle|nephew|boy|grandpa|
 
 
 def named(clause: str, before: Sequence[str]) -> str:
-    """The clause with whom `she` or `he` means: the only one whom the last sentence with a person names.
+    """The clause with whom `she` or `he` means, or "they put him on": the only one whom the last sentence with a person names.
 
     >>> named("she now works at Zalando", ["I met Marta, my cousin, in Bremen.", "It was fun."])
     'my cousin Marta now works at Zalando'
     >>> named("she now works at Zalando", ["I met Marta and Eva."])
     'she now works at Zalando'
     """
-    if (pronoun := _PRONOUN.match(clause)) is None:
+    pronoun = _PRONOUN.match(clause) or _OBJECT.match(clause)
+    if pronoun is None:
         return clause
+    start = pronoun.start("object") if "object" in pronoun.re.groupindex else 0
     other = _MAN if pronoun["she"] else _WOMAN
     for sentence in reversed(before):
         if persons := set(_persons(sentence, other)):
-            return f"{persons.pop()}{clause[pronoun.end() :]}" if len(persons) == 1 else clause
+            return f"{clause[:start]}{persons.pop()}{clause[pronoun.end() :]}" if len(persons) == 1 else clause
     return clause
 
 

@@ -22,7 +22,7 @@ from mnemolog.domain.extraction.vocabulary import (
     TRIPS,
 )
 from mnemolog.domain.lazy_regex import lazy_compile
-from mnemolog.domain.predicates import NEXT_TRIP
+from mnemolog.domain.predicates import MEDICATION, NEXT_TRIP
 
 ANIMAL = "Animal"
 _NEWBORN = timedelta(days=62)
@@ -252,11 +252,29 @@ def they_outgrew(said: Said) -> Sequence[Candidate]:
 
 
 def they_no_longer_have(predicate: str) -> Make:
+    """The end of what is named, unless it is only for some days."""
+
     def make(said: Said) -> Sequence[Candidate]:
+        if said.clause.brief or said.clause.until or said.for_a_time:
+            return ()
         who, over = Who.of(said), {"literal": True, "action": Action.END, "changes": True}
         return (*who.tie, who.told(predicate=predicate, object=said.match["value"], until=said.clause.since, **over))
 
     return make
+
+
+def they_take_instead(said: Said) -> Sequence[Candidate]:
+    """The end of a medication of somebody, if it is named, and what they take in its place."""
+    over = {
+        "predicate": MEDICATION,
+        "object": said.match["former"],
+        "literal": True,
+        "action": Action.END,
+        "changes": True,
+    }
+    who, now = Who.of(said), they_have(MEDICATION)(said)
+    former = [who.told(until=said.clause.since, **over)] if over["object"] else []
+    return (*who.tie, *former, *now[len(who.tie) :])
 
 
 def left_the_company(said: Said) -> Sequence[Candidate]:

@@ -284,7 +284,7 @@ _FRAGMENTS = {
         r"|multiple sclerosis)(?: disease| disorder)?)\b(?! in (?:the|my|our) family\b)"
     ),
     "AILING": (
-        rf"(?:(?P<sort>type [12]|severely|mildly) )?(?P<value>{'|'.join(AILMENTS)})(?=$|[,.!;(]| (?:and|but|so|since|now|too|as|because|for|which|with)\b)"
+        rf"(?:(?P<sort>type [12]|severely|mildly) )?(?P<value>{'|'.join(AILMENTS)})(?=$|[,.!;(]| (?:and|but|so|since|now|too|as|because|for|which|with|any|after|at|by)\b)"
     ),
     # What a doctor found, whatever it is called.
     "DIAGNOSED": (
@@ -312,7 +312,10 @@ _FRAGMENTS = {
         r"(?P<value>(?:(?!(?:bad|terrible|good|great|better|big|huge|natural|born|the|if|not|pretty|very|cautious|careful|slow|fast|safe|nervous|quick|picky|daily|former|ex|so|such|decent|failed|frustrated|amateur|hobby|home|real|new|first-time|frequent|one-time|wannabe)\b)[\w-]+ ){0,2}"
         rf"(?:{OCCUPATIONS}))\b"
     ),
+    # Who begins or ends what somebody else takes.
+    "CARERS": r"(?:{TREATS}|they)(?: has| have|'s|'ve| had to)?(?: just| now| finally| also)*",
     "TREATS": r"(?:{DOCTOR}|(?-i:Dr|Prof)\.? (?-i:[A-Z])[\w'-]+|the (?:hospital|clinic|surgery))",
+    "CARE_HOME": r"an? (?:care|nursing|retirement|residential|rest) home",
     "DOCTOR": (
         r"(?:(?:my|the|our) (?:[\w-]+ )?)?(?:doctor|doc|gp|nurse|pharmacist|consultant|psychiatrist|cardiologist|oncologist|neurologist"
         rf"|specialist|rheumatologist|endocrinologist|dermatologist|gastroenterologist)(?:,? {PERSON_NAME},?)?"

@@ -40,7 +40,7 @@ OCCUPATIONS = "|".join(_OCCUPATION_WORDS.split())
 ONE_OF = (
     "wife|husband|fiancee?|girlfriend|boyfriend|partner|boss|(?:line )?manager|team lead(?:er)?|supervisor|landlord|landlady"
     "|solicitor|optician|accountant|tutor|surgeon"
-    "|dentist|doctor|gp|therapist|vet|hairdresser|barber|physiotherapist|p(?:a)?ediatrician|dermatologist|midwife|mother-in-law|father-in-law|mother|father|mom|mum|mam|mummy|mommy|mama|dad|daddy|papa|stepmother|stepfather|stepmum|stepmom|stepdad"
+    "|dentist|doctor|gp|therapist|vet|hairdresser|barber|physiotherapist|p(?:a)?ediatrician|dermatologist|midwife|mother-in-law|father-in-law|mother|father|mom|mum|mam|mummy|mommy|momma|mama|dad|daddy|papa|stepmother|stepfather|stepmum|stepmom|stepdad"
 )
 ROLE_WORDS = "(?:line|ward|store|shop|site|office|area|project|general|department|dissertation|thesis)"
 """What a role may be called after, as a ward manager is."""
@@ -56,7 +56,7 @@ _AGE_WORDS = (
 )
 AGES = {word: number for number, word in enumerate(_AGE_WORDS.split(), start=1)}
 """The ages that people write in a word."""
-PARENTS = "mum|mom|mam|mummy|mommy|dad|daddy|grandma|grandpa|granny|grandad|granddad|gran|nan|nana"
+PARENTS = "mum|mom|momma|mam|mummy|mommy|dad|daddy|grandma|grandpa|granny|grandad|granddad|gran|nan|nana"
 """Whom one calls by the word alone: "Mum moved to York"."""
 _DOG_WORDS = (
     "spaniel terrier labrador retriever collie whippet greyhound poodle dachshund beagle corgi lurcher husky alsatian"
@@ -111,6 +111,7 @@ RELATIONS = {
     "mummy": "mother",
     "mommy": "mother",
     "mama": "mother",
+    "momma": "mother",
     "dad": "father",
     "papa": "father",
     "daddy": "father",

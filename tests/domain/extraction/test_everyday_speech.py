@@ -291,6 +291,50 @@ def test_what_is_said_of_the_health_of_several_at_once_is_of_each(text: str, exp
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("They stopped dad's warfarin", ["-my father medication warfarin"]),
+        ("Dad's warfarin was stopped on Monday", ["-my father medication warfarin ..2026-05-11"]),
+        ("the consultant's put mum on naproxen for the knee", ["my mother medication naproxen"]),
+        ("They've put Dad back on a lower dose of apixaban", ["my father medication apixaban"]),
+        ("the doctor put my sister Ana on statins", ["sister Ana", "Ana medication statins"]),
+        ("The consultant has taken Clive off risperidone", ["-known Clive medication risperidone"]),
+        (
+            "Mom had a stroke. they took her off lisinopril and put her on amlodipine and clopidogrel",
+            [
+                "-my mother medication lisinopril",
+                "my mother medication amlodipine",
+                "my mother medication clopidogrel",
+            ],
+        ),
+        (
+            "They've switched my brother from sertraline to fluoxetine",
+            ["-my brother medication sertraline", "my brother medication fluoxetine"],
+        ),
+        ("They want to put mum on statins", []),
+        ("They stopped dad's warfarin for two days", []),
+        ("They took dad off warfarin until Monday", []),
+        ("My mum called Joan", []),
+        ("They didn't put mum on statins", []),
+        ("Julian met Anjali. They put her on statins", []),
+        ("My momma isn't diabetic", ["-my mother condition diabetes"]),
+        ("My daughter isn't coeliac after all", ["-my daughter condition coeliac disease"]),
+        ("My younger daughter isn't coeliac", []),
+        ("My son isn't lactose intolerant any more", ["-my son intolerance lactose"]),
+        ("Mum doesn't have asthma any more", ["-my mother condition asthma"]),
+        ("Freya's given up being vegan", ["-known Freya diet_plan vegan"]),
+        ("Mum moved to a care home in Wells", ["my mother lives_in Wells"]),
+        ("Dad has gone into a nursing home in Leeds", ["my father lives_in Leeds"]),
+        ("Dad has gone into a nursing home in Leeds for respite", []),
+        ("My gran is in a care home in Hull", ["my grandmother lives_in Hull"]),
+        ("mum's called Joan if you need it for the card", ["mother Joan"]),
+    ],
+)
+def test_what_others_no_longer_take_or_have_and_where_they_moved(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
         ("I'm allergic to nuts, can you suggest a snack?", ["allergy nuts"]),
         ("I'm vegan so what can I cook?", ["diet_plan vegan"]),
         ("I moved to Leeds, so please don't forget it", ["lives_in Leeds"]),
