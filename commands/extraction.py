@@ -134,6 +134,8 @@ def _is_intended(case: Case) -> bool:
 
 
 def _stated(case: Case) -> Sequence[Event]:
+    if named := _named_parent(case):
+        return [*named, *_stated(case.after(named))]
     state, fact, candidate = case.state, case.fact, case.candidate
     slot, same = state.slot_of(fact)
     may_be_short = candidate.action is Action.STATE and not candidate.changes and fact.predicate == WORKS_AT
@@ -155,6 +157,12 @@ def _stated(case: Case) -> Sequence[Event]:
         is_more_precise = any(str(one.value).startswith(f"{fact.object} ") for one in others)
         return [] if is_more_precise else case.record()
     return _superseded(case, others)
+
+
+def _named_parent(case: Case) -> Sequence[Event]:
+    """The name of a mother or a father of whom was told without one: there is nobody else whom it could be."""
+    parent = case.parent()
+    return _called(parent) if parent and not case.holding(case.state.about(case.fact, case.fact.predicate)) else []
 
 
 def _superseded(case: Case, others: Sequence[Relation]) -> Sequence[Event]:

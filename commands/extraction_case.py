@@ -97,6 +97,11 @@ class Case:
         name = f"{author}'s {self.candidate.kin or via.replace('_', '-')}"
         return self.of(subject=name, rule=replace(fact.rule, subject=PERSON))
 
+    def parent(self) -> Self | None:
+        """Of the mother or the father who may have been told of without the name that this says."""
+        told = replace(self, candidate=replace(self.candidate, via=self.fact.predicate))
+        return told.nameless() if self.fact.predicate in ONLY_ONE else None
+
     def _has_it(self) -> bool:
         """Whether what an end names is known of its subject."""
         return bool(self.holding(self.state.same_as(self.fact)) or self.in_short(str(self.fact.object)))

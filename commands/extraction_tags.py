@@ -28,6 +28,8 @@ def tags_of(case: Case) -> frozenset[str]:
         tags |= FACTS.tags(graph, case.relation())
         if nameless := case.nameless():
             tags |= FACTS.tags(graph, nameless.fact)
+    if parent := case.parent():
+        tags |= FACTS.tags(graph, parent.fact) | name_reads(case.fact, str(case.fact.object))
     if case.candidate.with_partner:
         tags |= _with_partner(case)
     try:

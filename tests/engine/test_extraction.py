@@ -749,6 +749,18 @@ async def test_a_relative_without_a_name_is_not_taken_for_one_with_a_name(ana: T
     assert await told(ana, valid_at=day("2026-04-04")) == {"ana daughter Mia", named, "Mia allergy kiwis"}
 
 
+async def test_a_parent_without_a_name_is_given_the_one_that_is_told_later(ana: Teller) -> None:
+    await hears(
+        ana, "Mum moved to Wells.", "Mum is on warfarin.", "Mum is called Joan, by the way.", "My mum has asthma."
+    )
+    known = {"ana mother Joan", "Joan lives_in Wells", "Joan medication warfarin", "Joan condition asthma"}
+    assert await told(ana) == known
+    later = ["They stopped mum's warfarin.", "My mum's name is Joan.", "My dad's name is Ed."]
+    await hears(ana, *later, occurred_at=day("2026-04-01"))
+    assert await told(ana, valid_at=day("2026-04-02")) == {*known - {"Joan medication warfarin"}, "ana father Ed"}
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
 async def test_an_allergy_of_a_relative_is_in_every_context(ana: Teller) -> None:
     await hears(ana, "My daughter is allergic to peanuts.", "I bought a lamp.")
     asked = ContextRequest(query="Where is the lamp?")
