@@ -66,6 +66,7 @@ def clauses(text: str) -> Iterator[Clause]:
         if _KIDS.match(stated):
             stated = _AGE_OF_KID.sub("", stated)
             stated = stated if _OWN_KIDS.match(stated) else f"my {stated[0].lower()}{stated[1:]}"
+        stated = _ROLE_HERE.sub(r"\1", stated)
         stated = _BARE_ROLE.sub("my ", _NEW_ROLE.sub("my new ", _KIN.sub(r"my \1\2", stated)))
         stated = _WISHED.sub("call me ", _SO_I_GUESS.sub(r", I'm \1", _HEDGED.sub("I'm ", stated)))
         stated = _TOLD_TO_STOP.sub("I stopped ", _DIAGNOSED.sub(r"\g<fact> after all", stated))
@@ -401,9 +402,12 @@ _NEW_ROLE = lazy_compile(
     rf"^(?:the new (?=(?:boss|manager|supervisor|landlord|landlady|dentist|gp)(?: is|'s)\b)|new )(?=(?:{ROLE_WORDS} )?(?:{ONE_OF}|(?:flat|house|room)mate)(?: from [\w ]{{3,20}})?(?: is|'s)\b)",
     re.IGNORECASE,
 )
+# "Our new doctor here is Dr Lacey" is about the new home.
+_ROLE_HERE = lazy_compile(rf"^((?:(?:the|my|our) )?new (?:{ONE_OF})) here(?= is|'s)", re.IGNORECASE)
 # In short, one's own: "Solicitor is Anneka".
 _BARE_ROLE = lazy_compile(
-    rf"^(?=(?:{ROLE_WORDS} )?(?:{ONE_OF})(?: is|'s)(?: now)?(?: called| named)? (?-i:[A-Z]))", re.IGNORECASE
+    rf"^(?=(?:{ROLE_WORDS} )?(?:{ONE_OF})(?: is|'s)(?: now)?(?: an? (?:guy|man|lady|woman|bloke|dude|chap|lad|girl)(?= (?:called|named)\b))?(?: called| named)? (?-i:[A-Z]))",
+    re.IGNORECASE,
 )
 _GOES_ON = (
     r"(?:now (?:works|lives) (?:at|in|for)\b|moved (?:back |down |up |over |out )?to (?-i:[A-Z])|joined (?-i:[A-Z]))"

@@ -114,7 +114,11 @@ def extract(
         stated = dated(clause.text, at)
         said_before = " ".join((previous, *clause.before))
         made = [
-            *(_renamed_before(clause, stated, earlier, said_before, at) or _said_in(clause.text, stated, at)),
+            *(
+                _renamed_before(clause, stated, earlier, said_before, at)
+                or _swapped_it(clause, stated, at)
+                or _said_in(clause.text, stated, at)
+            ),
             *_taken_over(clause, stated, at),
             *_new_job(clause, stated, at),
             *_there_now(clause, stated, text, at),
@@ -127,7 +131,6 @@ def extract(
             *_flight_changed(clause, at),
             *_reached_at(clause, stated, last, said_before, at),
             *_off_it(clause, stated, earlier, said_before, at, same_message=bool(found)),
-            *_swapped_it(clause, stated, at),
             *_on_now(clause, stated, last, text, previous),
         ]
         if _SERVICE.search(clause.before[-1] if clause.before else ""):
@@ -376,11 +379,20 @@ def _swapped_it(clause: Clause, stated: Dated, at: datetime) -> Sequence[Candida
     named = _drugs_in(_before(clause))
     if len(named) != 1 or (found := SWAPPED_IT.match(stated.text)) is None:
         return ()
+    if found["me"] and not _SPOILT.match(_before(clause)):
+        return ()
     former = named.pop()
     end = Candidate(predicate=MEDICATION, object=former, action=Action.END, changes=True, until=stated.since)
     dose_too = replace(end, predicate=dose_of(former), object=None)
     swapped = (end, dose_too, *drug(Said(found, stated, at)))
     return [replace(one, rule=f"{EXTRACTOR}/swapped-it") for one in swapped]
+
+
+# After what a medication did to somebody, "they switched me" means from that one.
+_SPOILT = lazy_compile(
+    rf"(?:(?:the|my|i was on) )*{DRUG}(?!.*\b(?:fine|good|great|ok|okay|help\w*|works|love|alongside|with)\b)",
+    re.IGNORECASE,
+)
 
 
 def _on_now(clause: Clause, stated: Dated, last: Candidate | None, text: str, previous: str) -> Sequence[Candidate]:

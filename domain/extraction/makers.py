@@ -480,6 +480,9 @@ def newly_occupied(said: Said) -> Sequence[Candidate]:
 
 
 def diet(said: Said) -> Sequence[Candidate]:
+    """How somebody eats, unless it is for a month or so: that is over when nobody says it."""
+    if said.for_a_time:
+        return ()
     value = said.match["value"].lower()
     since, until = said.clause.since, said.clause.until
     return (Candidate(predicate="diet_plan", object=value, literal=True, changes=True, since=since, until=until),)

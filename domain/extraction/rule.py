@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import cache
 
 from mnemolog.domain.extraction.candidate import Candidate
-from mnemolog.domain.extraction.times import DAY, Dated
+from mnemolog.domain.extraction.times import DAY, MONTH, Dated
 from mnemolog.domain.extraction.vocabulary import (
     AILMENTS,
     BANKS,
@@ -145,7 +145,7 @@ _REMARK = lazy_compile(
 _NEW = lazy_compile(r"\b(?:now|these days|again|instead|new|since|started)\b", re.IGNORECASE)
 _FOR_A_TIME = lazy_compile(
     r"\bfor (?:the|a few|some|a couple of) (?:night|week|weekend|month|summer|winter|autumn|fall|spring|holidays?|day)s?\b"
-    r"|\bfor (?:a (?:while|bit|visit)|Halloween|Christmas|Easter|the time being)\b|\b(?:temporarily|until (?:I|we|he|she|they))\b"
+    rf"|\bfor (?:a (?:while|bit|visit)|Halloween|Christmas|Easter|Lent|Ramadan|Veganuary|(?:{MONTH})(?! the)|the time being)\b|\b(?:temporarily|until (?:I|we|he|she|they))\b"
     r"|\bfor (?:an?|the|some|more|his|her|their|my|our) (?:\w+ )?(?:scans?|operation|op|surgery|tests?|x-?rays?|treatment|assessment|check-?up)\b|\bfor (?:an? |some )?(?:respite|rehab)\b",
     re.IGNORECASE,
 )
@@ -336,7 +336,7 @@ _FRAGMENTS = {
     "CARS": rf"(?:{CARS})\b",
     "PRACTITIONER": r"(?P<noun>dentist|doctor|gp|vet|hairdresser|optician|physio|therapist|midwife|dermatologist|cardiologist)",
     "GOT": r"(?:(?: was| is| got|(?:'s| has)(?: been)?|(?: will| needs to| has to| had to| have to) be)(?: just| now)?)",
-    "HABIT": r"(?P<what>(?!(?:it|that|this|everything|work|home|off|on|there|to)\b)[a-z]+(?: (?!(?:class|lesson|practice|training|course)|(?:every|each|on|has|have|is|are|was|were|got|moved|changed|switched|shifted|now)\b)[a-z]+)?)",
+    "HABIT": r"(?P<what>(?!(?:it|that|this|the|my|our|everything|work|home|off|on|there|to)\b)[a-z]+(?: (?!(?:class|lesson|practice|training|course)|(?:every|each|on|has|have|is|are|was|were|got|moved|changed|switched|shifted|now)\b)[a-z]+)?)",
     "PRACTICE": r"(?:[\w ]+ {LESSONS}|(?:my )?(?:[a-z]+ing|yoga|pilates|therapy|choir|ballet|karate|judo|football|tennis|band|rehearsals?)) (?:every|each|on)\b",
     "WEEKDAYS": rf"(?P<days>(?:(?:every|each) {DAY}s?|(?:on )?{DAY}(?:s| (?:mornings|afternoons|evenings|nights)))(?:(?:,| and| &|, and)(?: every| on)? {DAY}s?)*)\b(?! (?:but|except)\b)",
     # What somebody may own and work in; of a workroom it has to be said that it was opened or is run.
