@@ -255,7 +255,12 @@ class Settings(BaseSettings):
     ] = 1000
     dead_letter_bytes: Annotated[int, Field(ge=0, description="Maximum bytes kept of one refused turn.")] = 32 * 1024
     read_deadline: Annotated[
-        float, Field(gt=0, description="Seconds that a read waits for the writes it must see.")
+        float,
+        Field(
+            gt=0,
+            description="Seconds that a read waits for the writes it must see, unless it has a deadline of its own. "
+            "While the read models apply them, it waits longer, up to `max_deadline`.",
+        ),
     ] = 5.0
     max_deadline: Annotated[float, Field(gt=0, le=600, description="The maximum deadline of a read, in seconds.")] = (
         60.0

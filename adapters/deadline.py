@@ -21,6 +21,7 @@ class _Limit:
 
 
 _limit = ContextVar[_Limit | None]("limit", default=None)
+_read_limit = ContextVar[_Limit | None]("read_limit", default=None)
 _abandoned = set[asyncio.Task[Any]]()
 
 
@@ -40,7 +41,7 @@ async def write_within(seconds: float, work: Coroutine[Any, Any, T], *, appends:
     """
     limit = _Limit(asyncio.get_running_loop().time() + seconds, appending=not appends)
     try:
-        return await _within(seconds + GRACE_SECONDS, _limited(limit, work))
+        return await _within(limit, GRACE_SECONDS, _limited(_limit, limit, work))
     except _Late as late:
         if limit.appending:
             raise AppendTimeout(
@@ -56,31 +57,39 @@ async def write_within(seconds: float, work: Coroutine[Any, Any, T], *, appends:
 
 
 async def read_within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
-    """The result of a read; ReadTimeout after so many seconds, whatever it waits for."""
+    """The result of a read; ReadTimeout after so many seconds, and those that it adds, whatever it waits for."""
+    limit = _Limit((began := asyncio.get_running_loop().time()) + seconds)
     try:
-        return await _within(seconds, work)
+        return await _within(limit, 0, _limited(_read_limit, limit, work))
     except _Late as late:
         raise ReadTimeout(
-            f"the read was not answered within {seconds:g} s",
+            f"the read was not answered within {limit.until - began:.3g} s",
             field="deadline",
             fix="read again later; if the error persists, run `mnemolog doctor`",
         ) from late
+
+
+def extend_read(seconds: float) -> None:
+    """Add so many seconds to the deadline of the read that runs now."""
+    if limit := _read_limit.get():
+        limit.until += seconds
 
 
 class _Late(Exception):
     pass
 
 
-async def _limited(limit: _Limit, work: Coroutine[Any, Any, T]) -> T:
-    _limit.set(limit)
+async def _limited(by: ContextVar[_Limit | None], limit: _Limit, work: Coroutine[Any, Any, T]) -> T:
+    by.set(limit)
     return await work
 
 
-async def _within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
+async def _within(limit: _Limit, grace: float, work: Coroutine[Any, Any, T]) -> T:
     """What misses the time is cancelled and left alone: the driver waits for a server that hangs even then."""
-    task = asyncio.create_task(work)
+    task, loop = asyncio.create_task(work), asyncio.get_running_loop()
     try:
-        await asyncio.wait([task], timeout=seconds)
+        while not task.done() and (left := limit.until + grace - loop.time()) > 0:
+            await asyncio.wait([task], timeout=left)
     except asyncio.CancelledError:
         task.cancel()
         await asyncio.wait([task])

@@ -104,7 +104,8 @@ class ReadOptions(AnyRequest):
     )
     deadline: Deadline | None = Field(
         None,
-        description="The maximum wait in seconds for the writes to include. Default: the setting `read_deadline`.",
+        description="The maximum wait in seconds for the writes to include. Default: the setting `read_deadline`, and "
+        "longer while they are being applied.",
         examples=[2.5],
     )
     consistency: Consistency = Field(

@@ -99,7 +99,7 @@ class Reads(EnvelopeReads, ProfileReads, ArtifactReads, EpisodeReads, OperationR
         self._incidents = incidents
         self._log, self._running, self.replays = log, running, replays
         self._stores: Mapping[str, Store] = {name: projection.store for name, projection in running.items()}
-        self._waits = Waits(self._stores, log, engine, limits.deadline)
+        self._waits = Waits(self._stores, log, engine, limits.deadline, limits.longest)
         self.tampered: Counter[str] = Counter()
         self.recalled: Recalled = _unnoted
         # A read that waits for a swap holds no lock that the swap waits for; it also saves 1 of a query's 6 ms.

@@ -28,7 +28,8 @@ class Sightings:
             active = (await self._reads.session(viewer, command.thread_id)).active_entity_ids
         candidates = {str(one["entity_id"]) for one in error.candidates}
         stream = command.stream()
-        written = Moment(after=Position(stream, await self._log.head(stream)))
+        deadline = self._reads.callers.limits.deadline
+        written = Moment(after=Position(stream, await self._log.head(stream)), deadline=deadline)
         try:
             rows = await self._reads.entities(viewer, written)
         except ReadTimeout:

@@ -13,6 +13,7 @@ from math import ceil
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters.cancellation import set_within
+from mnemolog.adapters.deadline import extend_read
 from mnemolog.adapters.postgres.pauses import paused
 from mnemolog.adapters.postgres.store import PostgresStore, progress_in
 from mnemolog.domain.errors import MnemologError, ProjectionPaused, ProjectionPoisoned, ReadTimeout
@@ -28,16 +29,20 @@ LONGEST_QUERY_SECONDS = 5.0
 
 
 class Waits:
-    """`deadline` in seconds is the default for waits."""
+    """A wait has a deadline in seconds. Without one it has `deadline`; if the projections advance within it, twice as
+    long again, and so on up to `longest`: what was imported takes its time, and what stands still is soon reported.
+    """
 
-    def __init__(self, stores: Mapping[str, Store], log: EventLog, engine: AsyncEngine, deadline: float) -> None:
+    def __init__(
+        self, stores: Mapping[str, Store], log: EventLog, engine: AsyncEngine, deadline: float, longest: float
+    ) -> None:
         postgres: Mapping[str, Store] = {
             name: store for name, store in stores.items() if isinstance(store, PostgresStore)
         }
         groups = [postgres, *({name: store} for name, store in stores.items() if name not in postgres)]
         self._watches = [Watch(group, engine) for group in groups if group]
         self._names = list(stores)
-        self._log, self._deadline = log, deadline
+        self._log, self._deadline, self._longest = log, deadline, longest
 
     async def aclose(self) -> None:
         """End the polling: a running query holds a connection, which would be lost to its pool."""
@@ -93,13 +98,17 @@ class Waits:
             pause = min(2 * pause, SLOWEST_POLL_SECONDS)
 
     async def _until(self, position: Position, names: Collection[str], deadline: float | None) -> None:
-        until = time.monotonic() + (deadline or self._deadline)
+        step = deadline or self._deadline
+        until = (began := time.monotonic()) + step
+        last = until if deadline else began + self._longest
         for watch in self._watches:
             if wanted := [name for name in names if name in watch.names]:
-                reached = await watch.reached(position, wanted, until - time.monotonic())
-                for name in wanted:
-                    if reached[name] < position.seq:
-                        raise await self._late(name, reached[name], position)
+                while (wait := await watch.waited(position, wanted, until - time.monotonic())).behind:
+                    if until >= last or not wait.advances:
+                        raise await self._late(wait.behind[0], wait.reached[wait.behind[0]], position)
+                    step = min(2 * step, last - until)
+                    until += step
+                    extend_read(step)
 
     async def _late(self, name: str, progress: int, position: Position) -> ReadTimeout:
         if position.seq > (head := await self._log.head(position.stream)):
@@ -113,18 +122,24 @@ class Waits:
 
 @dataclass(eq=False, slots=True)
 class Wait:
-    """A waiting read: its projections, their progress, and when to poll next."""
+    """A waiting read: its projections, their progress when it began and now, and when to poll next."""
 
     position: Position
     names: Collection[str]
     future: asyncio.Future[None]
     due: float
+    found: Mapping[str, int] = field(default_factory=dict)
     reached: Mapping[str, int] = field(default_factory=dict)
     pause: float = POLL_SECONDS
 
     @property
     def behind(self) -> list[str]:
         return [name for name in self.names if self.reached.get(name, -1) < self.position.seq]
+
+    @property
+    def advances(self) -> bool:
+        """Whether each projection that is behind has applied something since it began."""
+        return all(self.reached[name] > self.found[name] for name in self.behind)
 
     def put_off(self, now: float) -> None:
         """Long waits are polled at the same time, so that one query serves them all."""
@@ -156,8 +171,8 @@ class Watch:
     def waiting(self) -> int:
         return len(self._waits)
 
-    async def reached(self, position: Position, names: Collection[str], seconds: float) -> Mapping[str, int]:
-        """The progress of these within so many seconds, at once if all are there; or the reason why one is stuck.
+    async def waited(self, position: Position, names: Collection[str], seconds: float) -> Wait:
+        """A wait of so many seconds at most, which ends once all are there; or the reason why one is stuck.
 
         They are polled at least once, however short the time.
         """
@@ -172,7 +187,7 @@ class Watch:
                 await self._ask([wait])
             if wait.future.done():
                 wait.future.result()
-            return wait.reached
+            return wait
         finally:
             self._waits.discard(wait)
             if not wait.future.cancel() and not wait.future.cancelled():
@@ -214,6 +229,7 @@ class Watch:
             if wait.future.done():
                 continue
             wait.reached = {name: progress[name][wait.position.stream] for name in wait.names}
+            wait.found = wait.found or wait.reached
             if wait.behind:
                 wait.put_off(now)
             else:

@@ -200,7 +200,7 @@ async def test_waits_end_with_the_engine_although_their_query_hangs(
     monkeypatch.setattr(waiting, "LONGEST_QUERY_SECONDS", 0.1)
     store = engine.projections.stores["memories"]
     assert isinstance(store, PostgresStore)
-    waits = Waits({store.name: store}, engine.log, store.engine, deadline=60)
+    waits = Waits({store.name: store}, engine.log, store.engine, deadline=60, longest=60)
     _, receipt = await written(engine, user)
     async with await psycopg.AsyncConnection.connect(engine.endpoints.postgres_dsn) as holder:
         await holder.execute(SQL("LOCK TABLE {}").format(Identifier(store.schema, "progress")))

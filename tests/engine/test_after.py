@@ -188,7 +188,7 @@ async def test_a_stopped_projection_stops_only_the_reads_that_need_it(engine: En
 async def test_a_projection_that_is_late_is_named_with_how_far_it_is(engine: Engine) -> None:
     log, store = MemoryLog(), MemoryStore()
     log.streams[STREAM] = rows(STREAM, [created(), created(), created()])
-    waits = Waits({"memories": store}, log, engine.projections.live, 0.05)
+    waits = Waits({"memories": store}, log, engine.projections.live, 0.05, 0.05)
 
     with pytest.raises(ReadTimeout, match=r"memories is at seq 0 of default/user:ana, not yet at 3"):
         await waits.until(Position(STREAM, 3), ["memories"])

@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from itertools import count
 
 import pytest
 from sqlalchemy.pool import QueuePool
 
+from mnemolog.adapters.deadline import read_within
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.reads.waiting import SLOWEST_POLL_SECONDS, Waits
 from mnemolog.domain.errors import ProjectionPoisoned, ReadTimeout
@@ -48,7 +50,7 @@ async def waiting(waits: Waits, count: int, deadline: float) -> list[asyncio.Tas
 
 async def test_three_hundred_waits_share_one_query_at_a_time(engine: Engine) -> None:
     store = Counting()
-    waits = Waits({"memories": store}, MemoryLog(), engine.projections.live, 5)
+    waits = Waits({"memories": store}, MemoryLog(), engine.projections.live, 5, 5)
     tasks = await waiting(waits, WAITS, 10 * SLOWEST_POLL_SECONDS)
 
     ended = await asyncio.gather(*tasks, return_exceptions=True)
@@ -61,16 +63,52 @@ async def test_three_hundred_waits_share_one_query_at_a_time(engine: Engine) -> 
 
 async def test_a_wait_of_no_time_at_all_asks_once(engine: Engine) -> None:
     store = Counting()
-    waits = Waits({"memories": store}, Written(), engine.projections.live, 5)
+    waits = Waits({"memories": store}, Written(), engine.projections.live, 5, 5)
     store._progress[STREAM] = 3
     await waits.until(Position(STREAM, 3), ["memories"], 1e-9)
     with pytest.raises(ReadTimeout):
         await waits.until(Position(STREAM, 4), ["memories"], 1e-9)
 
 
+@pytest.mark.spec("X10")
+async def test_without_a_deadline_it_lasts_while_the_projections_advance(engine: Engine) -> None:
+    store = Counting()
+    waits = Waits({"memories": store}, Written(), engine.projections.live, 0.2, 60)
+
+    async def apply(up_to: int) -> None:
+        for seq in range(1, up_to + 1):
+            await asyncio.sleep(0.1)
+            store._progress[STREAM] = seq
+
+    applying = asyncio.create_task(apply(9))
+    await read_within(0.4, waits.until(Position(STREAM, 9), ["memories"]))
+    await applying
+    with pytest.raises(ReadTimeout, match="is at seq 9 "):
+        await waits.until(Position(STREAM, 10), ["memories"])
+
+
+@pytest.mark.spec("X10")
+@pytest.mark.parametrize(("deadline", "longest"), [(0.2, 60.0), (None, 0.3)])
+async def test_it_ends_at_its_deadline_or_the_longest_one_although_they_advance(
+    engine: Engine, deadline: float | None, longest: float
+) -> None:
+    store = Counting()
+    waits = Waits({"memories": store}, Written(), engine.projections.live, 0.1, longest)
+
+    async def apply() -> None:
+        for seq in count(-10_000):
+            store._progress[STREAM] = seq
+            await asyncio.sleep(0.01)
+
+    applying = asyncio.create_task(apply())
+    with pytest.raises(ReadTimeout, match="not yet at 10"):
+        await waits.until(Position(STREAM, 10), ["memories"], deadline)
+    applying.cancel()
+
+
 async def test_each_wait_ends_with_its_own_write(engine: Engine) -> None:
     store = Counting()
-    waits = Waits({"memories": store}, Written(), engine.projections.live, 5)
+    waits = Waits({"memories": store}, Written(), engine.projections.live, 5, 5)
     tasks = await waiting(waits, 3, 60)
     await asyncio.sleep(0)
     store._progress[StreamId.of_user("user-1")] = 9
@@ -86,7 +124,7 @@ async def test_each_wait_ends_with_its_own_write(engine: Engine) -> None:
 
 async def test_a_store_failure_reaches_all_waits_and_later_ones_query_again(engine: Engine) -> None:
     store = Counting()
-    waits = Waits({"memories": store}, Written(), engine.projections.live, 5)
+    waits = Waits({"memories": store}, Written(), engine.projections.live, 5, 5)
 
     async def failing(streams: Sequence[StreamId]) -> Mapping[StreamId, int]:
         raise ConnectionError("gone")
@@ -102,7 +140,7 @@ async def test_a_store_failure_reaches_all_waits_and_later_ones_query_again(engi
 async def test_only_waits_for_a_stopped_stream_fail(engine: Engine) -> None:
     store, log = Counting(), MemoryLog()
     log.streams[STREAM] = rows(STREAM, [created()])
-    waits = Waits({"memories": store}, log, engine.projections.live, 5)
+    waits = Waits({"memories": store}, log, engine.projections.live, 5, 5)
     await store.stop(STREAM, 1, "ValueError: made up")
     others = await waiting(waits, 3, 60)
     with pytest.raises(ProjectionPoisoned, match="memories stopped"):
@@ -143,7 +181,7 @@ async def test_an_engine_that_ends_leaves_no_question_behind(engine: Engine) -> 
         return dict.fromkeys(streams, 0)
 
     store.progress_of = slow  # type: ignore[method-assign]
-    waits = Waits({"memories": store}, MemoryLog(), engine.projections.live, 5)
+    waits = Waits({"memories": store}, MemoryLog(), engine.projections.live, 5, 5)
     [waiter] = await waiting(waits, 1, 60)
     await asked.wait()
     waiter.cancel()
