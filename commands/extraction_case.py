@@ -15,6 +15,7 @@ from mnemolog.commands.extraction_state import Extraction
 from mnemolog.commands.fact_changes import EndFact, RetireFact
 from mnemolog.commands.fact_changes import decide as change_fact
 from mnemolog.commands.facts import FACTS, Remember, subject_of
+from mnemolog.commands.naming import bearers
 from mnemolog.domain.calendar_day import end_of_planned
 from mnemolog.domain.entity import ME, PERSON
 from mnemolog.domain.extraction.candidate import Action, Candidate
@@ -75,8 +76,9 @@ class Case:
             held = [one for one in self.state.about(self.relation(), self.candidate.via) if holds(one, fact.said.since)]
             ends = {graph.root(one.object_id) for one in held if one.object_id}
             named = self.of(subject=str(ends.pop())) if len(ends) == 1 else None
-            nameless = self.nameless()
-            return nameless if self.is_end and nameless and nameless._has_it() else named or nameless
+            nameless = self.nameless_ones()
+            ended = [one for one in nameless if self.is_end and one._has_it()]
+            return next(iter([*ended, *([named] if named else nameless)]), None)
         if self.moves_planned:
             moved = self._of_longer_name()
             return moved._in_its_month() if moved and self.candidate.nth else moved
@@ -96,6 +98,13 @@ class Case:
         author = self.command.user_id if fact.subject == ME else fact.subject
         name = f"{author}'s {self.candidate.kin or via.replace('_', '-')}"
         return self.of(subject=name, rule=replace(fact.rule, subject=PERSON))
+
+    def nameless_ones(self) -> Sequence[Self]:
+        """The same, of each entity that is called so, the newest first: an undo may leave several."""
+        if (case := self.nameless()) is None:
+            return []
+        found = bearers(self.state.graph, case.fact, case.fact.subject, case.fact.scope, PERSON)
+        return [case.of(subject=str(one.entity_id)) for one in reversed(found)] or [case]
 
     def parent(self) -> Self | None:
         """Of the mother or the father who may have been told of without the name that this says."""

@@ -26,8 +26,8 @@ def tags_of(case: Case) -> frozenset[str]:
     tags, subject = frozenset[str](), None
     if case.candidate.via:
         tags |= FACTS.tags(graph, case.relation())
-        if nameless := case.nameless():
-            tags |= FACTS.tags(graph, nameless.fact)
+        nameless = filter(None, (case.nameless(), *case.nameless_ones()))
+        tags = tags.union(*(FACTS.tags(graph, one.fact) for one in nameless))
     if parent := case.parent():
         tags |= FACTS.tags(graph, parent.fact) | name_reads(case.fact, str(case.fact.object))
     if case.candidate.with_partner:

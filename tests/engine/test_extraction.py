@@ -761,6 +761,19 @@ async def test_a_parent_without_a_name_is_given_the_one_that_is_told_later(ana: 
     await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
+async def test_of_several_relatives_without_a_name_it_is_the_newest_or_who_has_what_ends(ana: Teller) -> None:
+    """An undo may leave several."""
+    await hears(ana, "My daughter is allergic to peanuts.")
+    [first] = [one for one in await ana.entities() if one["name"].endswith("daughter")]
+    another = {"user_id": ana.user, "name": first["name"], "category": "Person", "another": True}
+    second, _ = await ana.engine.writes.observe_entity(another)
+    await hears(ana, "My daughter is allergic to soy.", occurred_at=day("2026-04-01"))
+    facts = await ana.engine.reads.facts(ana.viewer, moment=await ana.caught_up())
+    assert {(one["subject_id"], one["value"]) for one in facts} == {(first["entity_id"], "peanuts"), (second, "soy")}
+    await hears(ana, "My daughter outgrew her peanut allergy.", occurred_at=day("2026-04-02"))
+    assert await told(ana, valid_at=day("2026-04-03")) == {"ana's daughter allergy soy"}
+
+
 async def test_an_allergy_of_a_relative_is_in_every_context(ana: Teller) -> None:
     await hears(ana, "My daughter is allergic to peanuts.", "I bought a lamp.")
     asked = ContextRequest(query="Where is the lamp?")
