@@ -47,7 +47,8 @@ async def write_within(seconds: float, work: Coroutine[Any, Any, T], *, appends:
             raise AppendTimeout(
                 f"the write did not end within {seconds:g} s; it may or may not have been written",
                 field="deadline",
-                fix="send it again with the same idempotency key or turn id, which is safe",
+                fix="send it again with the same idempotency key or turn id, which is safe; if it happens again, run "
+                "`mnemolog doctor`",
             ) from late
         raise Overloaded(
             f"the write could not read what it depends on within {seconds:g} s, and was not written",

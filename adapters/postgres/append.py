@@ -170,5 +170,6 @@ def _too_late(entry: Entry | None, deadline: float | None) -> Overloaded | Appen
     return AppendTimeout(
         f"the log did not confirm this write within {deadline:.3g} s; it may or may not have been written",
         field="deadline",
-        fix="send it again with the same idempotency key or turn id, which is safe",
+        fix="send it again with the same idempotency key or turn id, which is safe; if it happens again, run "
+        "`mnemolog doctor`",
     )
