@@ -410,7 +410,8 @@ _BARE_ROLE = lazy_compile(
     re.IGNORECASE,
 )
 _GOES_ON = (
-    r"(?:now (?:works|lives) (?:at|in|for)\b|moved (?:back |down |up |over |out )?to (?-i:[A-Z])|joined (?-i:[A-Z]))"
+    r"(?:now (?:works|lives) (?:at|in|for)\b|moved (?:back |down |up |over |out )?to (?-i:[A-Z])|joined (?-i:[A-Z])"
+    r"|will be (?:(?:living|working|based) (?:in|at|for)|moving to)\b)"
 )
 _NOW_AT = lazy_compile(_GOES_ON)
 _JOINT = lazy_compile(
@@ -461,7 +462,9 @@ _OWN = lazy_compile(r"(?:I|we)\b", re.IGNORECASE)
 _OTHERS = lazy_compile(r"(?:(?i:she|he|they|it|you|who|my|our|his|her|their|the)\b|[A-Z])")
 _PET = lazy_compile(rf"an? (?:{PETS}|{SOME_OF})(?:,| called| named) (?-i:[A-Z])|{_OFFSPRING}|new job (?:at|with) ")
 # `love` and `like` may be nouns: "the hope and love theme".
-_VERB = lazy_compile(r"(?:have|am|live|work|moved|started|joined|left|quit|hate|prefer|speak|study|take)\b")
+_VERB = lazy_compile(
+    r"(?:have|am|live|work|moved|started|joined|left|quit|hate|prefer|speak|study|take|will be (?:living|working|based|moving))\b"
+)
 # After "I'm vegan" it is the same one; after "I'm dating Tom" or "I have a friend who is vegan" it need not be.
 _BEING_ONE = lazy_compile(
     r"i(?:(?:'m| am) (?!not\b|\w+ing\b|with\b|in\b)(?:an? )?[\w-]+(?: [\w-]+)?| (?:work at|work as an?|live in) (?!.* with )[^,]{2,40})$|(?:i'm|i am) (?-i:[A-Z])[\w-]+(?:, [^,]{2,30}){0,2}$",

@@ -154,6 +154,8 @@ def extract(
                 continue  # Who has it may be another one.
             if _is_doubtful(one, text):
                 continue
+            if one.predicate == "wedding_date" and _ELSES_WEDDING.search(said_before):
+                continue
             if one.rule.startswith(f"{EXTRACTOR}/join") and one.known and _OF_SCHOOL.search(text):
                 one = replace(one, predicate="studies_at", single=True) if one.predicate == WORKS_AT else one
             if moved_on and one.predicate == WORKS_AT:
@@ -388,6 +390,11 @@ def _swapped_it(clause: Clause, stated: Dated, at: datetime) -> Sequence[Candida
     return [replace(one, rule=f"{EXTRACTOR}/swapped-it") for one in swapped]
 
 
+_ELSES_WEDDING = lazy_compile(
+    r"\b(?i:(?:my|our) (?!partner|fianc|boyfriend|girlfriend)[\w-]+(?: (?-i:[A-Z])[\w-]+)?|he|she|they)"
+    r"(?:'s|'re| is| are| has| have| and [A-Z][\w-]+ are)?(?: just| finally| now)*"
+    r" (?:(?:getting|got|gonna get|going to get) (?:married|engaged)|engaged\b|marrying\b|tying the knot|proposed\b(?! to me))"
+)
 # After what a medication did to somebody, "they switched me" means from that one.
 _SPOILT = lazy_compile(
     rf"(?:(?:the|my|i was on) )*{DRUG}(?!.*\b(?:fine|good|great|ok|okay|help\w*|works|love|alongside|with)\b)",

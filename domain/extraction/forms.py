@@ -30,6 +30,7 @@ from mnemolog.domain.extraction.makers import (
     been_married,
     booked,
     born,
+    brings_hives,
     called,
     car,
     car_bought,
@@ -160,7 +161,7 @@ _COSTS = (
 _NEW = r"(?:{I} (?:have|got) )?(?:an? )?new"
 _CHANGED = r"{I} (?:changed|switched|updated) my"
 _INTO = r"(?: to|:|,? (?:it's|its|it is))(?: now)?"
-_PARTED = r"(?:split up|split|separated|broke up|broken up|divorced|(?:are )?no longer together|(?:(?:are )?not|aren't) together any ?more|(?:got|are) (?:divorced|separated)|(?:are )?(?:separating|splitting up|divorcing|getting (?:a )?divorced?)|(?:have )?called it quits|are (?:over|finished|done|history))"
+_PARTED = r"(?:(?:have )?decided to (?:separate|split(?: up)?|divorce|get (?:a )?divorced?|part ways)|split up|split|separated|broke up|broken up|divorced|(?:are )?no longer together|(?:(?:are )?not|aren't) together any ?more|(?:got|are) (?:divorced|separated)|(?:are )?(?:separating|splitting up|divorcing|getting (?:a )?divorced?)|(?:have )?called it quits|are (?:over|finished|done|history))"
 _GONE = r"(?=$|[,.!;:(]| (?:and|but|because|so|of|from|after|peacefully|suddenly|unexpectedly|in (?:his|her|their) sleep|in the night|overnight|last|yesterday|by text|by phone|this|while|surrounded|at (?:home|the age|age|teatime|lunchtime|dinnertime|noon|midnight|dawn|about|around|\d{1,2}))\b)"
 _AGE = rf"(?P<value>\d{{1,2}}|{'|'.join(AGES)})"
 _FORM_OF_SCHOOL = (
@@ -373,8 +374,10 @@ RULES: tuple[Rule, ...] = named(
     rule("allerg", r"(?:my (?P<former>{DISH}) allergy|my allergy to (?P<other>{DISH}))(?: has| is|'s)(?: (?:now|finally|completely|all))* (?:gone(?: away)?|disappeared|over|cured){FOR_GOOD}", outgrown),
     rule("allerg", r"i (?:no longer have|(?:don't|do not) have(?=.* (?:any ?more|any longer)\b))(?: an?| any| my| the)? (?:(?P<former>{DISH}) allergy|allergy to (?P<other>{DISH}))(?:{NO_MORE})?{FOR_GOOD}", outgrown),
     rule("intoleran", r"i(?:'m| am) (?:no longer|not(?=.* (?:after all|any ?more|any longer)\b)) (?P<value>[a-z]+)[- ]intolerant(?: after all|{NO_MORE})?(?=$|[,.!])", ends("intolerance")),
+    rule("hives|anaphyla", r"{I}(?: always| usually)? (?:come (?:up|out)|came (?:up|out)|break out|broke out|get|got|go|went)(?: in| into)? (?:hives|anaphyla\w+(?: shock)?)(?: all over)? (?:with|w/?|from|after(?: (?:eating|having|touching))?|(?:when|whenever|if) i (?:eat|have|touch)) {FOOD}(?=$|[,.!;(])", values("allergy")),
+    rule("hives|anaphyla", r"{ALLERGENS} (?:gives?|gave|brings?|brought) me (?:out in )?(?:hives|anaphyla\w+(?: shock)?)(?=$|[,.!;(]| (?:so|all)\b)", brings_hives),
     rule("intoleran", r"{AM} (?P<value>[a-z]+)[- ]intolerant", values("intolerance")),
-    rule("eat|have|drink|tolerate", r"i (?:can't|cannot|can not|must not|mustn't)(?: really)? (?:eat|have|drink|tolerate)(?: any)? {NOT_TOLERATED}", values("intolerance")),
+    rule("eat|have|drink|tolerate|do ", r"i (?:can't|cannot|can not|must not|mustn't)(?: really)? (?:eat|have|drink|tolerate|do)(?: any)? {NOT_TOLERATED}", values("intolerance")),
     rule("diagnosed", r"{I} (?:was|been|got|were)(?: (?:just|recently|officially))? {DIAGNOSED}(?=$|[,.!;(]| [a-z])", values("condition")),
     rule("tic|ac", r"{AM}(?: an?)? {AILING}", ailing(values("condition"))),
     rule("have|'ve got|suffer", r"{I} (?:have|got|suffer from|living with) {CONDITION}(?=$|[,.!;(]| (?:and|but|so|since|now|in|because|for|too|which|as)\b)", values("condition")),
@@ -413,7 +416,7 @@ RULES: tuple[Rule, ...] = named(
     # Allergies and conditions of others, who may eat with the author.
     rule("allerg", r"{THEY}(?: is| are|'s)(?: (?:very|severely|extremely|highly|also))* allergic to {FOOD}(?=$|[,.!(]| \(| (?:so|because|since|now|too)\b)", they_have("allergy")),
     rule("intoleran", r"{THEY}(?: is|'s)(?: (?:also|very))* (?P<value>[a-z]+)[- ]intolerant", they_have("intolerance")),
-    rule("eat|have", r"{THEY} (?:can't|cannot|can not|must not|mustn't)(?: really)? (?:eat|have|drink|tolerate)(?: any)? {NOT_TOLERATED}", they_have("intolerance")),
+    rule("eat|have|drink|tolerate|do ", r"{THEY} (?:can't|cannot|can not|must not|mustn't)(?: really)? (?:eat|have|drink|tolerate|do)(?: any)? {NOT_TOLERATED}", they_have("intolerance")),
     rule("allerg", r"{THEY}" + _HAS + r" an? (?:(?:severe|serious|bad|mild|strong|life-threatening) )?(?P<value>(?!(?:food|skin|new|seasonal)\b)[a-z]+(?: [a-z]+)?) allergy(?=$|[,.!;(]| (?:and|but|so|too|now)\b)", they_have("allergy")),
     rule("allerg", r"{THEY}" + _HAS + r" an? (?:(?:severe|serious|bad|mild|strong) )?allergy to {FOOD}(?=$|[,.!(]| \()", they_have("allergy")),
     rule("diagnosed", r"{THEY}(?: was|(?: has|'s) been| got)(?: (?:just|recently|officially))? {DIAGNOSED}(?=$|[,.!;(]| [a-z])", they_have("condition")),
@@ -459,7 +462,7 @@ RULES: tuple[Rule, ...] = named(
     rule("divorced", r"{WHO}" + _HAVE + r"(?: got)? (?:divorced|separated)(?=$|[,.!;]| (?:and|after|now)\b)", ends_for("married_to")),
     rule("divorced", r"{I} divorced {WHO}" + _GONE, parted),
     rule("married|divorce", r"(?:{I} (?:no longer|not) married{NO_MORE}?|(?:our|my|the) divorce(?: (?:from|with) (?-i:[A-Z])[\w'-]+)?(?: (?:is|was|got|has been)(?: now| finally| officially)? (?:final|finalised|finalized)| (?:came|has come|is|went) through))(?=$|[,.!]| (?:now|and|as of|since|today|yesterday|last|this)\b)", ends("married_to")),
-    rule("split|broken|separated|parted|quits", r"we(?:'ve| have)(?: (?:just|now|finally|officially))* (?:split up|broken up|separated|parted ways|called it quits)(?=$|[.!;]| (?:now|for good|last|this|in|after|because|and)\b)", parted),
+    rule("split|broken|separat|parted|quits|divorce", r"we(?:'ve| have)(?: (?:just|now|finally|officially))* (?:split up|broken up|separated|parted ways|called it quits|decided to (?:separate|split up|divorce|get (?:a )?divorced?))(?=$|[.!;]| (?:now|for good|last|this|in|after|because|and)\b)", parted),
     rule("together", r"we(?:'re| are) (?:no longer together|not together any ?more)(?=$|[,.!;]| (?:and|since|because)\b)", parted),
     rule("single", r"{AM} (?:newly )?single(?: again| now)(?=$|[,.!;])", parted),
     rule("engagement", r"{I}(?: had to)? (?:called off|broke off|ended|call off|broken off) (?:the|our|my) engagement", ends("engaged_to")),

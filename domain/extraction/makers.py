@@ -415,6 +415,10 @@ def allergic(said: Said) -> Sequence[Candidate]:
     return (*_no_allergy(said), *values("allergy")(said))
 
 
+def brings_hives(said: Said) -> Sequence[Candidate]:
+    return [replace(one, object=str(one.object).lower()) for one in values("allergy")(said)]
+
+
 def not_allergic(said: Said) -> Sequence[Candidate]:
     """What somebody is not allergic to, and to what instead."""
     return (*_no_allergy(said), *(values("allergy")(said) if said.match["value"] else ()))

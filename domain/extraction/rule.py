@@ -365,6 +365,12 @@ _FRAGMENTS = {
     # One food, as in "allergic to peanuts after all".
     "DISH": r"[a-z][\w'-]*(?: (?!(?:after|any|and|or|so|but|not|turned|is|was|has|at|too|either|really|actually)\b)[\w'-]+)?",
     "NOT_TOLERATED": r"(?P<value>gluten|dairy|lactose|wheat|peanuts|nuts|shellfish|eggs|soy|fructose|sesame|histamine)(?=$|[,.!]| (?:any ?more|at all|because|and|so|or|btw|though)\b)",
+    # "Deadlines give me hives" is no allergy.
+    "ALLERGENS": (
+        r"(?P<value>(?:(?:pea|wal|hazel|pine)?nuts?|almonds?|cashews?|pistachios?|pecans?|sesame|shellfish|prawns?|shrimps?|crab|lobster|mussels"
+        r"|fish|eggs?|milk|dairy|soy|wheat|gluten|kiwis?|kiwi fruit|strawberries|mangoe?s?|pineapples?|bananas?|avocados?|tomatoes|peaches|celery"
+        r"|mustard|latex|nickel|penicillin|amoxicillin|aspirin|ibuprofen|codeine|sulfa|(?:bee|wasp) stings?|cats?|dogs?|horses?|pollen|dust)\b)"
+    ),
     "INTOLERANCE": r"(?:(?:has )?turned out to be|(?:is|was)(?: actually| really)?) (?:only |just |actually )*an? intolerance",
     "LIKED": (
         r"(?P<value>(?!(?:it|its|it's|that|this|these|those|them|you|your|yours|him|her|his|their|how|what|when|where|who"

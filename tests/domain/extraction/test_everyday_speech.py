@@ -51,6 +51,13 @@ def test_whose_customer_one_becomes_is_no_home(text: str, expected: list[str]) -
         ("The teacher wrote about me: I live in a bubble", []),
         ("test result: Sam's allergic to kiwi, latex too", ["known Sam allergy kiwi", "known Sam allergy latex"]),
         ("The text said: Sam's allergic to kiwi", []),
+        ("I come up in hives w kiwi", ["allergy kiwi"]),
+        ("I get hives when I eat strawberries.", ["allergy strawberries"]),
+        ("Prawns bring me out in hives so no thanks", ["allergy prawns"]),
+        ("Deadlines give me hives.", []),
+        ("I got hives from the stress.", []),
+        ("Dwayne can't do shellfish", ["known Dwayne intolerance shellfish"]),
+        ("I can't do Tuesday", []),
     ],
 )
 def test_an_allergy_in_other_words(text: str, expected: list[str]) -> None:
@@ -383,3 +390,34 @@ def test_what_is_no_longer_so_in_other_words(text: str, expected: list[str]) -> 
 )
 def test_a_request_leaves_the_statement_before_it(text: str, expected: list[str]) -> None:
     assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "previous", "expected"),
+    [
+        ("The wedding will be 5 September.", "My son Tom got engaged to Ella.", []),
+        ("My brother is getting married! The wedding will be 5 September.", "", []),
+        ("The wedding will be 5 September.", "My sister Ella and Jonas are getting married.", []),
+        ("We got engaged! The wedding will be 5 September.", "", ["me wedding_date 2026-09-05"]),
+        ("The wedding will be 5 September.", "Tom proposed to me!", ["me wedding_date 2026-09-05"]),
+        ("The wedding will be 5 September.", "", ["me wedding_date 2026-09-05"]),
+    ],
+)
+def test_the_wedding_of_others_is_not_ones_own(text: str, previous: str, expected: list[str]) -> None:
+    assert [one for one in told(text, previous) if "wedding" in one] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I got a job at Acme and will be moving to Leeds in June.", [("works_at", None), ("lives_in", 6)]),
+        ("Jonas got a job at Acme and will be living in Leeds from June.", [("works_at", None)]),
+    ],
+)
+def test_the_date_of_a_home_is_not_that_of_the_job_before_it(text: str, expected: list[tuple[str, int | None]]) -> None:
+    assert [(one.predicate, one.since.month if one.since else None) for one in extract(text, AT)] == expected
+
+
+def test_who_decide_to_separate_are_no_longer_together() -> None:
+    assert found("Gareth and I have decided to separate.")[0] == "-partner_of Gareth"
+    assert found("We've decided to get divorced.")[0].startswith("-partner_of")
