@@ -77,8 +77,8 @@ class Case:
             ends = {graph.root(one.object_id) for one in held if one.object_id}
             named = self.of(subject=str(ends.pop())) if len(ends) == 1 else None
             nameless = self.nameless_ones()
-            ended = [one for one in nameless if self.is_end and one._has_it()]
-            return next(iter([*ended, *([named] if named else nameless)]), None)
+            ended = next((one for one in nameless if one._has_it()), None) if self.is_end else None
+            return ended or named or next(iter(nameless), None)
         if self.moves_planned:
             moved = self._of_longer_name()
             return moved._in_its_month() if moved and self.candidate.nth else moved

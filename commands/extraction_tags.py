@@ -26,8 +26,8 @@ def tags_of(case: Case) -> frozenset[str]:
     tags, subject = frozenset[str](), None
     if case.candidate.via:
         tags |= FACTS.tags(graph, case.relation())
-        nameless = filter(None, (case.nameless(), *case.nameless_ones()))
-        tags = tags.union(*(FACTS.tags(graph, one.fact) for one in nameless))
+        if nameless := case.nameless():
+            tags = tags.union(*(FACTS.tags(graph, one.fact) for one in (nameless, *case.nameless_ones())))
     if parent := case.parent():
         tags |= FACTS.tags(graph, parent.fact) | name_reads(case.fact, str(case.fact.object))
     if case.candidate.with_partner:

@@ -45,10 +45,9 @@ async def with_artifacts(
         ids = [await _attached(engine, one, earlier) if earlier else None for one in own]
         said[place] = _with(turns[place], own, ids)
         new += [] if earlier else [place]
-    await engine.writes.rehearse(said, keyed=keyed)
+    commands = await engine.writes.rehearse(said, keyed=keyed)
     for place in new:
-        now = engine.writes.now()
-        at = min(turns[place].get("occurred_at", now), now)
+        at = commands[place].occurred_at
         said[place] = _with(turns[place], files[place], [await _stored(engine, one, at) for one in files[place]])
     return said
 

@@ -109,14 +109,7 @@ def delivery_of(
     return EventDelivery(outbox, streams, anchors, keeper, incidents, relay, [keeper.take, lambda events: relay.wake()])
 
 
-async def start_relay(
-    stack: AsyncExitStack,
-    settings: Settings,
-    endpoints: Endpoints,
-    to: Connections,
-    delivery: EventDelivery,
-    services: Services,
-) -> None:
+async def start_relay(stack: AsyncExitStack, to: Connections, delivery: EventDelivery, services: Services) -> None:
     """Run the relay to JetStream and the recording of producers' turns, until the stack is closed."""
     from mnemolog.adapters.nats import subscribers  # FastStream takes 0.2 s to load, and clients do not need it.
 
@@ -127,11 +120,10 @@ async def start_relay(
     await delivery.streams.ensure()
     await wake_on_append(to.nats, delivery.relay.wake)
     await answer_for_heads(to.nats, delivery.anchoring, to.roots.derived("anchors"), new_id().hex, now)
-    turns = subscribers.Turns(
-        TurnIntake(partial(_in_name_of, services), to.nats, to.nats.jetstream(), settings.dead_letter_bytes)
-    )
+    in_name_of, letter_bytes = partial(_in_name_of, services), services.settings.dead_letter_bytes
+    turns = subscribers.Turns(TurnIntake(in_name_of, to.nats, to.nats.jetstream(), letter_bytes))
     await run(stack, [delivery.relay.run, delivery.anchoring.run, delivery.streams.keep, turns.run])
-    broker = subscribers.broker(endpoints.nats_url)
+    broker = subscribers.broker(services.endpoints.nats_url)
     turns.subscribe(broker)
     await broker.start()
     stack.push_async_callback(broker.stop)

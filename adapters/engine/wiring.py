@@ -151,7 +151,7 @@ async def _run_roles(
     attached: bool,
 ) -> None:
     if EngineRole.RELAY in roles:
-        await start_relay(stack, settings, endpoints, to, delivery, services)
+        await start_relay(stack, to, delivery, services)
     elif roles or attached:
         stack.push_async_callback(delivery.anchoring.flush_quietly)
         waker = RelayWaker(to.nats)

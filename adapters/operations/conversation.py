@@ -165,11 +165,11 @@ async def add(engine: Engine, request: Add) -> Added:
     finds them. A retry is safe with your own `message_id`s or an idempotency key. Messages may be passed as the OpenAI
     API has them: with content in parts, with calls of tools, with the role `developer`.
     """
+    from mnemolog.adapters.artifacts.of_messages import with_artifacts
+
     context = {
         name: value for name, value in fields_of(engine, request).items() if name not in ("messages", "metadata")
     }
-    from mnemolog.adapters.artifacts.of_messages import with_artifacts
-
     turns = [{**context, **_turn(engine, request, place, message)} for place, message in enumerate(request.messages)]
     keyed = request.idempotency_key is not None and all(one.message_id is None for one in request.messages)
     try:

@@ -112,9 +112,13 @@ class Writes(SeedWrites, BatchWrites):
         whole = await self._marked(_combined(receipts))
         return Added(tuple(turn.turn_id for turn in commands), whole)
 
-    async def rehearse(self, turns: Sequence[Mapping[str, Any]], *, keyed: bool = False) -> None:
-        """TurnRefused or IdempotencyConflict where `add` would refuse these turns now. Nothing is written."""
-        for place, turn in enumerate(await self._commands(turns, keyed=keyed)):
+    async def rehearse(self, turns: Sequence[Mapping[str, Any]], *, keyed: bool = False) -> Sequence[HearTurn]:
+        """The commands of these turns; TurnRefused or IdempotencyConflict where `add` would refuse them now.
+
+        Nothing is written.
+        """
+        commands = await self._commands(turns, keyed=keyed)
+        for place, turn in enumerate(commands):
             state, beside = await self._handler.read(HEARD, turn), await self._beside(turn)
             try:
                 try:
@@ -123,6 +127,7 @@ class Writes(SeedWrites, BatchWrites):
                     HEARD.decide(state, await self._seeing(beside, error))
             except MnemologError as error:
                 raise TurnRefused(place, error) from error
+        return commands
 
     async def recorded(self, turns: Sequence[Mapping[str, Any]]) -> Sequence[TurnRecorded | None]:
         """What is recorded under the ids of these turns."""

@@ -390,11 +390,6 @@ def _swapped_it(clause: Clause, stated: Dated, at: datetime) -> Sequence[Candida
     return [replace(one, rule=f"{EXTRACTOR}/swapped-it") for one in swapped]
 
 
-_ELSES_WEDDING = lazy_compile(
-    r"\b(?i:(?:my|our) (?!partner|fianc|boyfriend|girlfriend)[\w-]+(?: (?-i:[A-Z])[\w-]+)?|he|she|they)"
-    r"(?:'s|'re| is| are| has| have| and [A-Z][\w-]+ are)?(?: just| finally| now)*"
-    r" (?:(?:getting|got|gonna get|going to get) (?:married|engaged)|engaged\b|marrying\b|tying the knot|proposed\b(?! to me))"
-)
 # After what a medication did to somebody, "they switched me" means from that one.
 _SPOILT = lazy_compile(
     rf"(?:(?:the|my|i was on) )*{DRUG}(?!.*\b(?:fine|good|great|ok|okay|help\w*|works|love|alongside|with)\b)",
@@ -541,6 +536,11 @@ _AT_WORK = lazy_compile(
     r"\b(?:jobs?|shifts?|hired|boss|manager|colleagues?|coworkers?|salary|wages?|an hour|role|as an?|as (?:head|chief|lead)|notice|induction|warehouse|office|\d ?[ap]m (?:to|till|until|-)"
     r"|(?:full|part)[- ]time)\b",
     re.IGNORECASE,
+)
+_ELSES_WEDDING = lazy_compile(
+    r"\b(?i:(?:my|our) (?!partner|fianc|boyfriend|girlfriend)[\w-]+(?: (?-i:[A-Z])[\w-]+)?|he|she|they)"
+    r"(?:'s|'re| is| are| has| have| and [A-Z][\w-]+ are)?(?: just| finally| now)*"
+    r" (?:(?:getting|got|gonna get|going to get) (?:married|engaged)|engaged\b|marrying\b|tying the knot|proposed\b(?! to me))"
 )
 # "My youngest" alone is one by that name.
 _ONE_OF_SEVERAL = lazy_compile(

@@ -7,9 +7,9 @@ from mnemolog.domain.extraction.rule import form
 from mnemolog.domain.extraction.vocabulary import ONE_OF, PARENTS, SOME_OF, VERBS
 from mnemolog.domain.lazy_regex import lazy_compile
 
-_PRONOUN = lazy_compile(r"(?:(?P<she>she)|he)(?='s\b| )", re.IGNORECASE)
+_PRONOUN = lazy_compile(r"(?P<who>(?P<she>she)|he)(?='s\b| )", re.IGNORECASE)
 _OBJECT = form(
-    r"{CARERS} (?:put|started|took|taken|switched|moved|changed|swapped) (?P<object>(?P<she>her)|him)(?= (?:back )?(?:on|onto|off|to|from)\b)"
+    r"{CARERS} (?:put|started|took|taken|switched|moved|changed|swapped) (?P<who>(?P<she>her)|him)(?= (?:back )?(?:on|onto|off|to|from)\b)"
 )
 _ROLE = lazy_compile(rf"\b({ONE_OF})s?\b", re.IGNORECASE)
 # Somebody, or a place or an employer, which nobody calls `she`.
@@ -37,11 +37,11 @@ def named(clause: str, before: Sequence[str]) -> str:
     pronoun = _PRONOUN.match(clause) or _OBJECT.match(clause)
     if pronoun is None:
         return clause
-    start = pronoun.start("object") if "object" in pronoun.re.groupindex else 0
+    start, end = pronoun.span("who")
     other = _MAN if pronoun["she"] else _WOMAN
     for sentence in reversed(before):
         if persons := set(_persons(sentence, other)):
-            return f"{clause[:start]}{persons.pop()}{clause[pronoun.end() :]}" if len(persons) == 1 else clause
+            return f"{clause[:start]}{persons.pop()}{clause[end:]}" if len(persons) == 1 else clause
     return clause
 
 

@@ -265,16 +265,12 @@ def they_no_longer_have(predicate: str) -> Make:
 
 def they_take_instead(said: Said) -> Sequence[Candidate]:
     """The end of a medication of somebody, if it is named, and what they take in its place."""
-    over = {
-        "predicate": MEDICATION,
-        "object": said.match["former"],
-        "literal": True,
-        "action": Action.END,
-        "changes": True,
-    }
-    who, now = Who.of(said), they_have(MEDICATION)(said)
-    former = [who.told(until=said.clause.since, **over)] if over["object"] else []
-    return (*who.tie, *former, *now[len(who.tie) :])
+    who, now, former = Who.of(said), they_have(MEDICATION)(said), said.match["former"]
+    if not former:
+        return now
+    over = {"literal": True, "action": Action.END, "changes": True}
+    ended = who.told(predicate=MEDICATION, object=former, until=said.clause.since, **over)
+    return (*who.tie, ended, *now[len(who.tie) :])
 
 
 def left_the_company(said: Said) -> Sequence[Candidate]:
