@@ -91,11 +91,7 @@ def decide(state: Conversation, turn: RecordTurn) -> Sequence[Event]:
         # Reusing an id for different content is an error, unless the recorded text is erased and cannot be compared.
         said, says = ((one.thread_id, one.role, one.text) for one in (earlier, turn))
         if earlier.text and said != says:
-            raise IdempotencyConflict(
-                f"the id {turn.turn_id!r} was used for another turn",
-                field="message_id",
-                fix="send the same turn again, or use a new id",
-            )
+            raise used_for_another(turn.turn_id)
         return []
     known = bearers(state.people, turn, turn.speaker, Scope.GLOBAL, PERSON) if _by_somebody(turn) else []
     if _by_somebody(turn) and not known:
@@ -110,6 +106,11 @@ def decide(state: Conversation, turn: RecordTurn) -> Sequence[Event]:
     # An ambiguous speaker resolves to no entity.
     speaker = known[0].entity_id if len(known) == 1 else None
     return [_recorded(turn, speaker)]
+
+
+def used_for_another(turn_id: str) -> IdempotencyConflict:
+    fix = "send the same turn again, or use a new id"
+    return IdempotencyConflict(f"the id {turn_id!r} was used for another turn", field="message_id", fix=fix)
 
 
 def _by_somebody(turn: RecordTurn) -> bool:

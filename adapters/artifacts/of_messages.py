@@ -11,6 +11,7 @@ from mnemolog.adapters.artifacts.extraction import enqueue
 from mnemolog.adapters.services import Services
 from mnemolog.commands.artifacts import StoreFileOfMessage
 from mnemolog.commands.heard import TurnRefused
+from mnemolog.commands.turns import used_for_another
 from mnemolog.domain.artifact import URL, ArtifactType, named_by, surrogate
 from mnemolog.domain.data_url import decoded, is_data_url
 from mnemolog.domain.errors import InvalidInput
@@ -39,6 +40,7 @@ async def with_artifacts(
     files = {place: own for place, turn in enumerate(turns) if (own := _files(engine, place, turn))}
     if not files:
         return turns
+    _require_distinct(turns)
     said, new = list(turns), list[int]()
     recorded = await engine.writes.recorded([_without(turns[place], own) for place, own in files.items()])
     for (place, own), earlier in zip(files.items(), recorded, strict=True):
@@ -76,6 +78,15 @@ def _files(engine: Services, place: int, turn: Mapping[str, Any]) -> Sequence[_F
     if len(text) > MAX_TEXT_BYTES:
         files.append(_File(None, text, {**who, "name": "message.txt", "mime": "text/plain"}))
     return files
+
+
+def _require_distinct(turns: Sequence[Mapping[str, Any]]) -> None:
+    """Refuses an id that comes again with something else, whose file would go with no message."""
+    first = dict[str, Mapping[str, Any]]()
+    for place, turn in enumerate(turns):
+        said = {name: turn.get(name) for name in ("text", "attachments")}
+        if first.setdefault(turn["turn_id"], said) != said:
+            raise TurnRefused(place, used_for_another(turn["turn_id"]))
 
 
 def _without(turn: Mapping[str, Any], files: Sequence[_File]) -> Mapping[str, Any]:

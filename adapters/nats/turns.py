@@ -3,11 +3,9 @@
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import groupby
-from operator import attrgetter
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any, Protocol
@@ -157,8 +155,10 @@ class TurnIntake:
 
     async def _record(self, stream: StreamId, group: Sequence[Arrival]) -> None:
         """In the order in which JetStream received them, across producers."""
-        for recorder, run in groupby(group, key=attrgetter("recorder")):
-            read = [(arrival, await self._command(recorder, stream, arrival)) for arrival in run]
+        for portion in _portions(group):
+            recorder = portion[0].recorder
+            assert recorder is not None
+            read = [(arrival, await self._command(recorder, stream, arrival)) for arrival in portion]
             turns = [(arrival, command) for arrival, command in read if command]
             commands = [(command, command.occurred_at) for _, command in turns]
             outcomes = await self._recorded(recorder, stream, commands)
@@ -219,6 +219,19 @@ class TurnIntake:
         if len(data) > room:
             headers[CUT], data = str(len(data)), data[:room]
         await self._jetstream.publish(arrival.place.dead_letters, data, headers=headers)
+
+
+def _portions(group: Sequence[Arrival]) -> Iterator[Sequence[Arrival]]:
+    """Of one recorder each, and without an id that comes again: files are stored for turns that are not recorded."""
+    portion, ids = list[Arrival](), set[str]()
+    for arrival in group:
+        assert arrival.turn is not None
+        if portion and (arrival.recorder is not portion[0].recorder or arrival.turn.message_id in ids):
+            yield portion
+            portion, ids = [], set()
+        portion.append(arrival)
+        ids.add(arrival.turn.message_id)
+    yield portion
 
 
 def _bug(stream: StreamId, error: Exception) -> UnreadableTurn:

@@ -611,3 +611,13 @@ async def test_a_long_message_that_is_refused_leaves_no_artifact(ana: Person, fi
 
     assert refused.value.field.startswith("messages[0].")
     assert await ana.engine.reads.artifacts(ana.viewer, moment=await ana.caught_up()) == []
+
+
+async def test_an_id_that_comes_again_with_another_text_leaves_no_artifact(ana: Person) -> None:
+    said = [{"content": word * 60_000, "message_id": f"{ana.user}-long"} for word in ("Lisbon ", "Porto, ")]
+
+    with pytest.raises(IdempotencyConflict) as refused:
+        await add.run(ana.engine, Add.model_validate({"user_id": ana.user, "messages": said}))
+
+    assert refused.value.field == "messages[1].message_id"
+    assert await ana.engine.reads.artifacts(ana.viewer, moment=await ana.caught_up()) == []

@@ -98,6 +98,22 @@ async def test_turns_of_one_user_keep_their_order_between_producers(client: Clie
     assert recorders.taken == ["1", "2", "3", "4"]
 
 
+async def test_a_turn_is_read_after_an_earlier_one_of_its_id_is_recorded(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files are stored only if its id is not recorded."""
+    recorders, before, turn = Recorders(), list[tuple[str, list[str]]](), Recorder.turn
+
+    async def noted(self: Recorder, fields: Mapping[str, Any]) -> HearTurn:
+        before.append((fields["turn_id"], list(recorders.taken)))
+        return await turn(self, fields)
+
+    monkeypatch.setattr(Recorder, "turn", noted)
+    await intake(client, recorders).take(await arrived(client, ("juno", "1"), ("juno", "2"), ("juno", "1")))
+
+    assert before == [("1", []), ("2", []), ("1", ["1", "2"])]
+
+
 async def test_a_producer_is_looked_up_once_per_batch_even_if_unknown(client: Client) -> None:
     recorders = Recorders()
     sent = [(name, str(number)) for number in range(5) for name in ("unknown", "juno")]
