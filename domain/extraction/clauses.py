@@ -100,6 +100,7 @@ def clauses(text: str) -> Iterator[Clause]:
             being = _BEING_ONE.match(clause) is not None or (being and _AM.match(clause) is not None)
             clause = f"I'm {clause}" if being and _AM.match(clause) else clause
             clause = f"I have {clause}" if own and _PET.match(clause) else clause
+            clause = f"they {clause}" if _TREATS_ME.match(clause) else clause
             clause = _NEW_ROLE.sub("my new ", _TREATED.sub(r"\1 my ", _KIN.sub(r"my \1\2", clause)))
             in_jest = laughs and number == len(parts) and not in_earnest and not _RELATIVE.match(clause)
             if clause and not in_jest and not _NEVER.search(clause):
@@ -129,7 +130,7 @@ def _apostrophes(text: str) -> str:
     >>> _apostrophes("im vegan, shes not and theyre sure that we dont mind")
     "i'm vegan, she's not and they're sure that we don't mind"
     """
-    text = DROPPED_G.sub(r"\1ing", _NITE.sub("night", _GONNA.sub("going to", text)))
+    text = DROPPED_G.sub(r"\1ing", _IN_SHORT.sub(lambda found: _SHORT[found[0].lower()], text))
     for form in _CONTRACTED:
         text = form.sub(r"\1'\2", text)
     return text
@@ -176,6 +177,7 @@ def _certain(sentence: str) -> str:
     """
     if found := _REQUEST.match(sentence):
         sentence = found["fact"] or found["told"]
+    sentence = _MUSING.sub("", sentence)
     found = _SECOND.search(sentence)
     if not found or _SPECULATION.search(sentence[: found.start()]) or not _INTENT.search(sentence[found.start() :]):
         return sentence
@@ -221,6 +223,9 @@ def _completed(sentence: str, before: Sequence[str]) -> str:
     What one is may be somebody else, of whom the sentence before it speaks.
     """
     first = not before
+    of_another = _PRONOUN.search(" ".join(before)) is not None
+    if (first or _MOVED.match(before[-1]) or not of_another) and _OWN_DAY.match(sentence):
+        return f"my {sentence}"
     if (first or _MOVED.match(before[-1])) and _OWN_THING.match(sentence):
         return f"my {sentence}"
     of_others = _OF_OTHERS.search(" ".join(before)) is not None
@@ -285,7 +290,7 @@ _INITIAL = lazy_compile(r"(?:^|(?<=-))[a-z]")
 _SMALL_NAME = lazy_compile(
     r"(?P<frame>\b(?:(?:liv(?:e|es|ing)|based)(?: now)?|flat|house|room) in |\bmov(?:ed|ing) in with (?:my )?[\w]{2,20}(?: [\w]{2,20})? in |\b(?:moved|moving|relocated|relocating)(?: back| over| up| down)? to "
     r"|\b(?:called|named) |\blost (?:(?:my|our) )?(?:uncle|aunt(?:ie|y)?|cousin|brother|sister) |\bi (?:now )?work (?:at|for) |\bi(?:'m| am) (?:now )?working (?:at|for) |\bi (?:got|found|took|have) a(?: new)? job (?:at|with) "
-    r"|\bi(?:'ve)? (?:just )?start(?:ed)?(?: (?:work(?:ing)?|a (?:new )?job))? (?:at|with) |\b(?:married|engaged) to |\b(?:flying|off|heading|travell?ing|flights?|fly|trip) to |\bback from |\b(?:cancel(?:led)?|postponed?) |\b(?:quit|left) |\b(?:first|last) day (?:at|with) |\b(?:his|her|its|their) name(?:'s| is) "
+    r"|\bi(?:'ve)? (?:just )?start(?:ed)?(?: (?:work(?:ing)?|a (?:new )?job))? (?:at|with) |\b(?:married|engaged) to |\b(?:flying|off|heading|travell?ing|flights?|fly|trip) to |\bback from |\b(?:cancel(?:led)?|postponed?) |\b(?:quit|left) (?!\w+ing\b)|\b(?:first|last) day (?:at|with) |\b(?:his|her|its|their) name(?:'s| is) "
     r"|\bthis (?:girl|guy|woman|man|lad|bloke),? |\bdr\.? |\b(?:i'm|my name(?:'s| is)) (?=[a-z'-]+, \d\d\b))"
     rf"(?P<small>(?!(?:{_NO_SMALL_NAME})\b)[a-z][a-z'-]{{2,}})(?=$|[,.!;:)]|(?: (?:with|w/?|and|&|on|in|for|since|now|next|last|at|as"
     r"|cos|because|by|near|again|after|together|soon|this|from|who|which|is|but|so|too|when|until|till|today|tomorrow|yesterday)\b))"
@@ -320,11 +325,26 @@ DROPPED_G = lazy_compile(
     re.IGNORECASE,
 )
 """How many write "we stayin here"."""
-_NITE = lazy_compile(r"\bnite\b", re.IGNORECASE)
-_GONNA = lazy_compile(r"\bgonna\b", re.IGNORECASE)
+# What people write in short.
+_SHORT = {
+    "gonna": "going to",
+    "nite": "night",
+    "w/": "with",
+    **dict.fromkeys(("tmrw", "tmr", "tmw", "tomoz", "tomoro", "2moro"), "tomorrow"),
+    "gf": "girlfriend",
+    "bf": "boyfriend",
+    "hubby": "husband",
+    **dict.fromkeys(("buddy", "pal", "bestie"), "friend"),
+    "bday": "birthday",
+}
+_IN_SHORT = lazy_compile(
+    r"(?<![\w'@./-])(?:gonna|nite|w/(?= )|tmrw|tmr|tmw|tomoz|tomoro|2moro|bday|(?<=\bmy )(?:gf|bf|hubby|buddy|pal|bestie)|(?<=\bour )(?:buddy|pal)"
+    r"|(?<=\bher )(?:bf|hubby)|(?<=\bhis )gf)(?![\w@/-])",
+    re.IGNORECASE,
+)
 # "Im" before a capital is German, "Im Sommer".
 _CONTRACTED = (
-    lazy_compile(r"\b(i)(m|ve)(?= (?-i:[a-z]))", re.IGNORECASE),
+    lazy_compile(r"\b(i)(m|ve)(?= (?-i:[a-z])| [\w-]+, [1-9]\d\b(?!/))", re.IGNORECASE),
     lazy_compile(r"\b(it)(s)(?= (?:now |only |up to |down to )?\d)", re.IGNORECASE),
     lazy_compile(r"\b((?:do|does|did|is|are|was|were|ca|wo|have|has)n)(t)\b", re.IGNORECASE),
     lazy_compile(r"\b((?:she|he|that)(?=s)|they(?=re|ve)|we(?=ve))(s|re|ve)\b", re.IGNORECASE),
@@ -332,9 +352,11 @@ _CONTRACTED = (
 _QUOTED = lazy_compile(
     r"```.*?(?:```|$)|`[^`\n]*`|\"[^\"]*(?:\"|$)|(?<![\w])'[^'\n]{3,}?'(?!\w)|^>.*$|^\w+: .*\n", re.S | re.M
 )
-# "Theo (6) and Ada (3)"
+# "Theo (6) and Ada (3)", "Luis from work (not my brother)"
 _IN_LAW = lazy_compile(r"(?<=er) in law\b|(?<=son) in law\b", re.IGNORECASE)
-_AGE = lazy_compile(r"(?<=[^\W\d_]) \((?:aged? )?\d{1,2}(?: (?:years?|months?|weeks?))?(?: old)?\)")
+_AGE = lazy_compile(
+    r"(?<=[^\W\d_]) \((?:(?:aged? )?\d{1,2}(?: (?:years?|months?|weeks?))?(?: old)?|not (?:my|the|to be) [\w' ]{2,40})\)"
+)
 # What announces who somebody is, before a colon.
 _ABOUT_ME = lazy_compile(
     r"^(?:(?:some|a few|the|a couple of|important|basic|quick|main) )*(?:(?:things?|facts?|stuff|info|information|basics|details) )?"
@@ -365,9 +387,11 @@ _ELLIPSIS = lazy_compile(
 )
 # What is the author's own if no sentence before speaks of another, such as a flat that somebody saw.
 _OWN_THING = lazy_compile(
-    rf"(?:new )?(?:{COST}(?=(?: here| there)?(?:'s| is| has| went| goes))|(?:van|car|truck)(?=(?:'s| is) an?\b)|(?:home )?address(?=(?: is|'s|:) \d)|(?:first|last) day(?= (?:at|with)\b))",
+    rf"(?:new )?(?:{COST}(?=(?: here| there)?(?:'s| is| has| went| goes))|(?:van|car|truck)(?=(?:'s| is) an?\b)|(?:home )?address(?=(?: is|'s|:) \d))",
     re.IGNORECASE,
 )
+_OWN_DAY = lazy_compile(r"(?:first|last) (?:day|shift)(?= (?:at|with)\b)", re.IGNORECASE)
+_PRONOUN = lazy_compile(r"\b(?:my|his|her|their|she|he|they)\b", re.IGNORECASE)
 _CHILDREN = lazy_compile(_OFFSPRING, re.IGNORECASE)
 # How a message begins that says who writes: "Daniel here, 34, living in Leeds".
 _GREETED = 2
@@ -417,12 +441,13 @@ _NOW_AT = lazy_compile(_GOES_ON)
 _JOINT = lazy_compile(
     r",? (?:and|but|so|because|since|although|though|while|(?<!over )as(?! my\b)) (?=(?:now |then |recently |also |(?:from|since) \w+ )?(?:I|i|we|my|our|We|My|Our|Dr)\b(?!(?:'m|'re| am| are) moving in\b))"
     r"|,? (?:and|so|but) (?=(?:[A-Z][\w'-]+ ?){1,2}(?<! )(?:'s| is) (?:off|cancelled|canceled)\b)"
-    rf"|,? (?:and|so|but) (?=they(?:'ve| have)? (?:just )?(?:put|started|took|taken|switched|moved|changed|swapped|stopped) (?:him|her|my|our|(?i:{PARENTS})\b|[A-Z]))"
-    r"|,? (?:and|so|but) (?=(?:(?:the|my|our) )?(?i:doctor|doc|gp|nurse|consultant|specialist|midwife|cardiologist|hospital|clinic|surgery)\b)"
+    rf"|,? (?:and|so|but) (?=they(?:'ve| have)? (?:just )?(?:put|started|took|taken|switched|moved|changed|swapped|stopped) (?:me|him|her|my|our|(?i:{PARENTS})\b|[A-Z]))"
+    r"|, (?=(?:put|started|switched|kept) (?:me|him|her) (?:on|onto|to)\b)"
+    r"|,? (?:and|so|but) (?=(?:(?:the|my|our) )?(?i:doctor|doc|dr|gp|nurse|consultant|specialist|midwife|cardiologist|hospital|clinic|surgery)\b)"
     r"|,? (?:and |so )?(?:it )?(?:turns|turned) out (?:that )?(?=(?:I|i)(?:'m| am) (?!not\b|no longer\b))"
     r"|, (?=(?:I|i|we|my|she|he|they)\b(?!(?:'s| is) (?:called|named)\b))|, (?=(?:the|our) (?:wedding|race|operation|surgery|funeral|exam|interview)\b)"
-    r"|,? (?:and|so) (?=(?:[A-Z][\w'-]+ ){1,2}(?:isn't|is not|is no longer) my\b)|(?:,(?: and| so| but)?| and| so| but) (?=(?:[A-Z][\w'-]+ ){1,2}is (?:now my|my new|my \w+ now)\b)|,(?: and)? (?=(?:[A-Z][\w'-]+ ){1,2}(?:(?:is|will) )?tak(?:es?|ing) over as (?:my|our)\b)|,? and (?=(?:now )?(?:she|he)\b)|,(?: and)? (?=(?:[A-Z][\w'-]+ ){1,4}is (?:now )?my favou?rite\b)|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
-    r"|: (?=(?:(?:my|our) \w+(?: [A-Z][\w-]+)?|[A-Z][\w-]+)(?:'s| is) allergic to\b)|, (?=(?:live|work) (?:in|at|for|as)\b)|,? (?:and|but) (?="
+    r"|,? (?:and|so) (?=(?:[A-Z][\w'-]+ ){1,2}(?:isn't|is not|is no longer) my\b)|(?:,(?: and| so| but)?| and| so| but) (?=(?:[A-Z][\w'-]+ ){1,2}is (?:now my|my new|my \w+ now)\b)|,(?: and)? (?=(?:[A-Z][\w'-]+ ){1,2}(?:(?:is|will) )?tak(?:es?|ing) over as (?:my|our)\b)|,? (?:and|so) (?=(?:now )?(?:she|he)\b)|,(?: and)? (?=(?:[A-Z][\w'-]+ ){1,4}is (?:now )?my favou?rite\b)|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
+    r"|: (?=(?:(?:my|our) \w+(?: [A-Z][\w-]+)?|[A-Z][\w-]+)(?:'s| is)(?: \w+ly)? allergic to\b)|, (?=(?:live|work) (?:in|at|for|as)\b)|,? (?:and|but) (?="
     rf"{_GOES_ON}"
     r")|,? and (?:then )?(?=(?:to )?(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)? (?:on|from) (?:the )?\d)"
     r"|(?:,|,? (?:and|but)) (?=(?:(?:allergic|married|engaged) to|based in|studying|living in)\b)"
@@ -441,7 +466,12 @@ _ASIDE = lazy_compile(
 # A second sentence, which has a subject of its own and does not take back the first.
 _SECOND = lazy_compile(
     r",? (?:and|but|so|though|although) (?=(?:I|i|we|he|she|they|nobody|my \w+|the (?:landlord|landlady|bank|council|boss|school|doctor|owner))\b)"
-    r"(?!.*\b(?:true|kidding|joking|lying|wish|wished|not)\b)(?!(?:(?!\bwants? to\b).)*\b(?:it|that|this)\b)"
+    r"(?!i should (?:\w+ )?(?:say|mention|add|note)\b)(?!.*\b(?:true|kidding|joking|lying|wish|wished|not)\b)(?!(?:(?!\bwants? to\b).)*\b(?:it|that|this)\b)"
+)
+# What somebody only thinks of, behind what is so.
+_MUSING = lazy_compile(
+    r"(?<=\w),? (?:(?:and|but|so) )?(?:(?:now|also|still|just) )?(?:thinking (?:of|about)|considering|tempted to|hoping to) [^,.;!?]*(?=[.!]*$)",
+    re.IGNORECASE,
 )
 # What somebody may, would or wants to do, as opposed to what is only imagined.
 _INTENT = lazy_compile(
@@ -454,7 +484,7 @@ _NO_QUESTION = r"(?!\W*(?:do|does|did|is|are|was|were|am|can|could|should|would|
 _REQUEST = lazy_compile(
     rf"{_NO_QUESTION}(?P<fact>[^?]+?)(?:,| -)? (?:and )?so (?:(?:please|pls|plz|just|maybe) )*(?:(?:check|make sure|don't|do not|never|remember|avoid|bear|skip"
     r"|be careful|careful|see if|let me know|nothing (?:with|that)|no (?!more\b))\b.*|(?:what|which|how|where|who|when|can|could|should|would|will|is|are|do|does|any)\b.*\?)$"
-    rf"|(?P<told>{_NO_QUESTION}[^?]+?), (?:(?:what|which|how|where|any)\b|(?:can|could|would|will) (?:you|i|we)\b).*\?$",
+    rf"|(?P<told>{_NO_QUESTION}[^?]+?), (?:(?:anyway|btw|also|and|so) )?(?:(?:what|which|how|where|any)\b|(?:can|could|would|will) (?:you|i|we)\b).*\?$",
     re.IGNORECASE,
 )
 _SUBJECT = rule.form("{WHO} ")
@@ -545,7 +575,8 @@ _IS_OVER = lazy_compile(
 )
 _OF_THE_PAST = lazy_compile(_PAST, re.IGNORECASE)
 _ALLERGIC_SINCE = lazy_compile(
-    r"(?P<fact>(?:i(?:'m| am)|(?:my|our) [\w ]{2,30}?(?: is|'s)|(?-i:[A-Z])[\w-]+(?: is|'s)) (?:\w+ )?allergic to [^.;:?!]{3,80}?)"
+    r"(?P<fact>(?:(?:i(?:'m| am)|(?:my|our) [\w ]{2,30}?(?: is|'s)|(?-i:[A-Z])[\w-]+(?: is|'s)) (?:\w+ )?allergic to"
+    r"|(?:i|(?:my|our) [\w ]{2,30}?|(?-i:[A-Z])[\w-]+) (?:can't|cannot) (?:eat|have|drink|take|tolerate)) [^.;:?!]{3,80}?)"
     rf"(?P<rest>(?:,| -|;|:| \() ?(?:[^,;]*?){_PAST}.*)$",
     re.IGNORECASE,
 )
@@ -606,6 +637,7 @@ _DIAGNOSED = lazy_compile(
 )
 # Who treats somebody ends what they take. A condition that follows leaves it open, and is read further on.
 _TREATS = rule.form("{TREATS}").pattern
+_TREATS_ME = lazy_compile(r"(?:just )?(?:put|started|switched|kept) (?:me|him|her) (?:on|onto|to) ", re.IGNORECASE)
 _STOP = r"(?:stop|come off|quit)(?: taking)?"
 _AND_THAT = r"(?: (?!(?:if|when|once|unless|until|i)\b)(?:(?!\b(?:if|when|once|unless|until)\b)[\w' ]){2,60},? (?:and|so)(?: that)?)?"
 _TOLD_TO_STOP = lazy_compile(
@@ -641,7 +673,8 @@ _OPENING = lazy_compile(
     r"|actually|honestly|in fact|finally|(?:it'?s|its) official|guess what|good news|great news|big news|bad news|news|update|small update"
     r"|quick update|as (?:you know|i said|i mentioned)|just so you know|for (?:the record|your information)"
     r"|please (?:note|remember)(?: that)?|note that|remember(?: that)?|don't forget(?: that)?|change of plans?"
-    r"|(?:we|i) (?:have )?changed (?:our|my) (?:plans?|minds?)|i (?:forgot|wanted|should) to (?:say|mention)(?: that)?"
+    r"|(?:we|i) (?:have )?changed (?:our|my) (?:plans?|minds?)|i (?:forgot|wanted) to (?:say|mention)(?: that)?"
+    r"|i should(?: (?:probably|also|just|maybe))* (?:say|mention|add|note)(?: (?:up ?front|first|straight away|right away|now|that))*"
     r"|(?:it )?turns out(?! (?:that )?i(?:'m| am) (?:not|no longer) (?:actually |really )?allergic to )(?: that)?|from now on|these days|nowadays|right now|currently|at the moment|at present"
     r"|now|wait|hang on|hold on|lately|recently|(?:i|we)(?:'ve)? (?:just |recently )?(?:found out|discovered|learn(?:t|ed))(?: that)?(?= (?:i|we)\b)|as it happens|long story short|unfortunately|luckily|sadly|happily|instead|no(?! (?:more|longer)\b)|sorry|apologies|oops|my mistake|my bad|today)"
     r"\b(?!')(?:[\s,:;.!-]+|$)",

@@ -53,6 +53,7 @@ from mnemolog.domain.extraction.makers import (
     drug,
     in_role,
     intolerant,
+    kin_beside,
     lives_on,
     moved_to,
     over_with,
@@ -135,7 +136,10 @@ def extract(
         ]
         if _SERVICE.search(clause.before[-1] if clause.before else ""):
             made = [one for one in made if not one.rule.startswith(f"{EXTRACTOR}/moved")]
-        for one in made or (_continued(clause, last, at, same_message=bool(found)) if last else ()):
+        made = made or [*(_continued(clause, last, at, same_message=bool(found)) if last else ())]
+        beside = () if clause.denies or clause.corrects else kin_beside(clause.text)
+        beside = [one for one in beside if all(each.object != one.object for each in made)]
+        for one in (*made, *(replace(one, rule=f"{EXTRACTOR}/kin-beside") for one in beside)):
             if clause.denies:
                 if one.action is not Action.STATE:
                     continue

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from mnemolog.domain.extraction.rule import form
+from mnemolog.domain.extraction.rule import PERSON_NAME, form
 from mnemolog.domain.extraction.vocabulary import ONE_OF, PARENTS, SOME_OF, VERBS
 from mnemolog.domain.lazy_regex import lazy_compile
 
 _PRONOUN = lazy_compile(r"(?P<who>(?P<she>she)|he)(?='s\b| )", re.IGNORECASE)
+_OWNER = form(rf"(?P<who>(?P<she>her)|his)(?={{SORT}} (?:{ONE_OF}|{SOME_OF})\b)")
 _OBJECT = form(
     r"{CARERS} (?:put|started|took|taken|switched|moved|changed|swapped) (?P<who>(?P<she>her)|him)(?= (?:back )?(?:on|onto|off|to|from)\b)"
 )
@@ -15,7 +16,7 @@ _ROLE = lazy_compile(rf"\b({ONE_OF})s?\b", re.IGNORECASE)
 # Somebody, or a place or an employer, which nobody calls `she`.
 _MENTION = form(
     r"\b(?:(?:in|at|from|near|for|(?<!spoke )(?<!talked )(?<!married )(?<!engaged )(?<!wrote )to) (?:the )?(?-i:[A-Z])[\w-]+(?: (?-i:[A-Z])[\w-]+)*"
-    rf"|{{OTHER}}(?:, (?P<tie>(?:my|our){{SORT}} (?:{ONE_OF}|{SOME_OF})\b))?|{{ROLE}}\b(?:,? {{ALONE}})?)"
+    rf"|{{OTHER}}(?:, (?P<tie>(?:my|our){{SORT}} (?:{ONE_OF}|{SOME_OF})\b))?|{{ROLE}}\b(?:,? {{ALONE}})?|(?:his|her){{SORT}} (?P<theirs>{ONE_OF}|{SOME_OF}) (?P<relative>{PERSON_NAME}))"
 )
 # What follows a word that begins a sentence and is a name.
 _OF_NAME = lazy_compile(rf"'s\b|,| (?:and|&|is|was|has|had|just|now|still|also|{VERBS})\b")
@@ -34,14 +35,16 @@ def named(clause: str, before: Sequence[str]) -> str:
     >>> named("she now works at Zalando", ["I met Marta and Eva."])
     'she now works at Zalando'
     """
-    pronoun = _PRONOUN.match(clause) or _OBJECT.match(clause)
+    owner = _OWNER.match(clause)
+    pronoun = _PRONOUN.match(clause) or _OBJECT.match(clause) or owner
     if pronoun is None:
         return clause
     start, end = pronoun.span("who")
+    genitive = "'s" if owner else ""
     other = _MAN if pronoun["she"] else _WOMAN
     for sentence in reversed(before):
         if persons := set(_persons(sentence, other)):
-            return f"{clause[:start]}{persons.pop()}{clause[end:]}" if len(persons) == 1 else clause
+            return f"{clause[:start]}{persons.pop()}{genitive}{clause[end:]}" if len(persons) == 1 else clause
     return clause
 
 
@@ -52,6 +55,9 @@ def _persons(sentence: str, other: re.Pattern[str]) -> Iterator[str]:
             yield " ".join(filter(None, ("my", one["role"], one["alone"])))
         elif one["tie"] and not other.search(one["tie"].lower()):
             yield f"{one['tie']} {one['other']}"
+        elif one["theirs"]:
+            if not other.search(one["theirs"].lower()):
+                yield one["relative"]
         elif one["other"] and one["other"].lower() in _PARENTS:
             if not other.search(one["other"].lower()):
                 yield f"my {one['other'].lower()}"

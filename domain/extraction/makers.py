@@ -9,10 +9,11 @@ from typing import Any
 from mnemolog.domain.entity import PERSON, THING
 from mnemolog.domain.extraction import times
 from mnemolog.domain.extraction.candidate import Action, Candidate
-from mnemolog.domain.extraction.rule import Make, Said, form
+from mnemolog.domain.extraction.rule import WHO_IS_AGED, Make, Said, form
 from mnemolog.domain.extraction.vocabulary import (
     AILMENTS,
     CARS,
+    KIN_WORDS,
     MODELS,
     MORE_THAN_ITS_PREDICATE,
     ONE_OF,
@@ -199,7 +200,7 @@ def names_partner(said: Said) -> Sequence[Candidate]:
 
 def parents(said: Said) -> Sequence[Candidate]:
     """The author's children."""
-    listed = said.match.groupdict().get("children") or said.match["other"]
+    listed = re.sub(WHO_IS_AGED, "", said.match.groupdict().get("children") or said.match["other"])
     born = re.split(r",? (?:and|&) |, ", listed)
     return tuple(Candidate(predicate="parent_of", object=one, category=PERSON, literal=False) for one in born)
 
@@ -256,7 +257,10 @@ def drug(said: Said) -> Sequence[Candidate]:
     groups = said.match.groupdict()
     former = groups.get("former") or groups.get("spoilt")
     over = Candidate(predicate=MEDICATION, object=former, literal=True, action=Action.END, changes=True)
-    return (*((replace(over, until=said.clause.since),) if former else ()), *values(MEDICATION)(said), *dose(said))
+    taken = (*values(MEDICATION)(said), *dose(said))
+    if course := said.course:
+        return [replace(one, since=None, until=course) for one in taken]
+    return (*((replace(over, until=said.clause.since),) if former else ()), *taken)
 
 
 def drug_instead(said: Said) -> Sequence[Candidate]:
@@ -415,6 +419,15 @@ def allergic(said: Said) -> Sequence[Candidate]:
     return (*_no_allergy(said), *values("allergy")(said))
 
 
+def reacted(said: Said) -> Sequence[Candidate]:
+    """What somebody's body did not take: an allergic reaction is one of an allergy."""
+    predicate, drug = (
+        ("allergy" if said.match["allergic"] else "intolerance"),
+        said.match["value"] or said.match["drug"],
+    )
+    return (Candidate(predicate=predicate, object=drug.lower(), literal=True),)
+
+
 def brings_hives(said: Said) -> Sequence[Candidate]:
     return [replace(one, object=str(one.object).lower()) for one in values("allergy")(said)]
 
@@ -450,6 +463,9 @@ def _over(food: str) -> Candidate:
 
 def moving(said: Said) -> Sequence[Candidate]:
     """A move that is to come holds from its date; without one it is a plan."""
+    when = said.match.groupdict().get("when")
+    if when and (day := times.day_of(when, said.at)):
+        return [replace(one, since=day) for one in moved_to(said)]
     if said.clause.since and said.clause.since > said.at:
         return moved_to(said)
     return (_to_move(said),)
@@ -526,6 +542,17 @@ def several(said: Said) -> Sequence[Candidate]:
     category = "Animal" if re.fullmatch(PETS, predicate) else PERSON
     each = re.split(r",? (?:and|&) |, ", re.sub(r", \d{1,2}(?!\d)", "", said.match["all"]))
     return tuple(Candidate(predicate=predicate, object=one, category=category, literal=False) for one in each)
+
+
+def kin_beside(clause: str) -> Sequence[Candidate]:
+    """The relatives whom a clause names beside what it says: "he's back home with my brother Luis"."""
+    ties = (_tie(one["who"], one["other"]) for one in _KIN_BESIDE.finditer(clause))
+    return [one for one in ties if one.predicate in KIN_WORDS.split()]
+
+
+_KIN_BESIDE = form(
+    r"\b(?:with|from|to|than|and|visit(?:ing|ed)?|see|seeing|call|called|calling|rang|met|meet|meeting) (?:my|our){SORT} {ONE} {OTHER}(?=$|[,.!;)]| [a-z])"
+)
 
 
 def in_role(word: str, said: Said) -> Candidate:

@@ -41,18 +41,23 @@ class Who:
     owner: str | None = None
     relation: str = ""
     kin: str = ""
+    kin_of: "Who | None" = None
 
     @classmethod
     def of(cls, said: Said) -> "Who":
         groups = said.match.groupdict()
-        word = (groups.get("role") or groups.get("theirs") or groups.get("pet") or groups.get("kin") or "").lower()
-        name = said.named("person") or said.named("alone") or said.named("named")
-        animal = re.fullmatch(PETS, word) is not None
-        single = re.fullmatch(ONE_OF, word) is not None
-        category, relation = ANIMAL if animal else PERSON, _telling(word)
-        predicate = RELATIONS.get(word, word)
+        word = groups.get("role") or groups.get("theirs") or groups.get("pet") or groups.get("kin") or ""
+        name, owner = said.named("person") or said.named("alone") or said.named("named"), said.named("owner")
+        kin_of = cls._by(groups["kin_of"], owner) if groups.get("kin_of") else None
+        return replace(cls._by(word, name), owner=owner, kin_of=kin_of)
+
+    @classmethod
+    def _by(cls, word: str, name: str | None) -> "Who":
+        word = word.lower()
+        category = ANIMAL if re.fullmatch(PETS, word) else PERSON
+        predicate, single = RELATIONS.get(word, word), re.fullmatch(ONE_OF, word) is not None
         kin = word if predicate.endswith(("_of", "_to")) else ""
-        return cls(predicate, name, single, category, said.named("owner"), relation, kin)
+        return cls(predicate, name, single, category, relation=_telling(word), kin=kin)
 
     def told(self, **fields: object) -> Candidate:
         """A candidate about them, who have to be known unless their relation is said as well."""
@@ -65,14 +70,18 @@ class Who:
         """That the one with this name has this relation to the author, or to an owner who is known."""
         if not self.predicate or self.name is None:
             return ()
-        tie = Candidate(
-            predicate=self.predicate,
-            object=self.name,
-            category=self.category,
-            single=self.single,
-            relation=self.relation,
-        )
-        return (replace(tie, literal=False, subject=self.owner or ME, known=self.owner is not None),)
+        told = {
+            "predicate": self.predicate,
+            "object": self.name,
+            "category": self.category,
+            "single": self.single,
+            "literal": False,
+            "relation": self.relation,
+        }
+        if self.kin_of is None:
+            return (Candidate(**told, subject=self.owner or ME, known=self.owner is not None),)  # type: ignore[arg-type]
+        mine = _kin_of_kin(self.kin_of, self.relation or self.predicate, self.name)
+        return (*self.kin_of.tie, self.kin_of.told(**told), *mine)
 
 
 def _telling(word: str) -> str:
@@ -214,6 +223,17 @@ def they_moved_in_with_me(said: Said) -> Sequence[Candidate]:
     return (*ends_for("lives_in")(said), *they_live_with_me(said)[-1:]) if not said.for_a_time else ()
 
 
+def they_moved_in(said: Said) -> Sequence[Candidate]:
+    """A relative or a partner "moved in" with the author; anybody else may have next door."""
+    return they_moved_in_with_me(said) if Who.of(said).predicate in (*KIN_WORDS.split(), *COUPLE) else ()
+
+
+def they_move_in_with_me(said: Said) -> Sequence[Candidate]:
+    """From a day that is to come; without one it is no more than an intention."""
+    to_come = said.clause.since is not None and said.clause.since > said.at
+    return they_moved_in_with_me(said) if to_come else ()
+
+
 def they_move(said: Said) -> Sequence[Candidate]:
     """The home of one or two people from a day that is to come; without one it is a plan. They may just have married."""
     who, other = Who.of(said), said.named("other")
@@ -232,9 +252,16 @@ def they_have(predicate: str) -> Make:
 
     def make(said: Said) -> Sequence[Candidate]:
         who = Who.of(said)
-        return (*who.tie, *(who.told(predicate=predicate, object=one, literal=True) for one in said.values))
+        told = {"predicate": predicate, "literal": True, "until": said.course if predicate == MEDICATION else None}
+        return (*who.tie, *(who.told(object=one, **told) for one in said.values))
 
     return make
+
+
+def they_reacted(said: Said) -> Sequence[Candidate]:
+    who, drug = Who.of(said), said.match["value"] or said.match["drug"]
+    predicate = "allergy" if said.match["allergic"] else "intolerance"
+    return (*who.tie, who.told(predicate=predicate, object=drug.lower(), literal=True))
 
 
 def they_eat(said: Said) -> Sequence[Candidate]:

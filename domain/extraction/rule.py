@@ -72,6 +72,13 @@ class Said:
         return _FOR_A_TIME.search(text) is not None or (self.clause.brief and re.search("mov", text, re.I) is not None)
 
     @property
+    def course(self) -> datetime | None:
+        """When it is over that was begun for so long: "they put me on prednisone for two weeks"."""
+        clause = self.clause
+        begun = clause.brief and clause.counted and clause.since and not _LASTED.search(self.match.string)
+        return self.at + (self.at - clause.since) if begun and clause.since else None
+
+    @property
     def on_an_occasion(self) -> bool:
         """Whether it is on some day or for something: who goes out with somebody for a curry is not their partner."""
         text, clause = self.match.string, self.clause
@@ -149,6 +156,7 @@ _FOR_A_TIME = lazy_compile(
     r"|\bfor (?:an?|the|some|more|his|her|their|my|our) (?:\w+ )?(?:scans?|operation|op|surgery|tests?|x-?rays?|treatment|assessment|check-?up)\b|\bfor (?:an? |some )?(?:respite|rehab)\b",
     re.IGNORECASE,
 )
+_LASTED = lazy_compile(r"\b(?:been|taken|taking|had)\b", re.IGNORECASE)
 _LASTING = lazy_compile(r"\b(?:started|begun|began|been|now|dating)\b", re.IGNORECASE)
 _OCCASION = lazy_compile(r"\b(?:about|after|for|(?:and|&) the|at the)\b", re.IGNORECASE)
 _CLOCK = lazy_compile(
@@ -211,14 +219,15 @@ PERSON_NAME = (
     rf"(?-i:(?:(?:Dr|Prof|Mrs?|Ms)\.? )?(?!(?:{_NOT_A_NAME})(?![\w'&-]))(?!(?:{_NO_PERSON})(?![\w-]))(?:[DO]')?[A-Z][\w-]+"
     r"(?: (?:(?:de|da|van|von|der) ){0,2}(?:[DO]')?[A-Z][\w-]+){0,2})"
 )
+WHO_IS_AGED = r",? (?:who(?:'s| is)|aged) \d{1,2}\b"
 _ROLES = f"{ONE_OF}|{SOME_OF}|{PETS}"
 # What may follow the name of a food without being a part of it.
 _NO_DISH = r"(?:and|or|so|too|also|now|since|because|but|as|though|tho|btw|fyi|lol|haha|innit|pls|please|which|that|who|apparently|actually|really|again|if|when)\b"
 DRUG = (
     r"(?:(?!april\b)[a-z]+(?:pril|sartan|statin|azole|azepam|azolam|mycin|cillin|formin|oxetine|pram|lukast|olol|terol|butamol|sonide|coxib|oxacin"
-    r"|thyroxine|parin|profen|tidine|semide|gliptin|dipine|zepine|triptan|setron|zide|gabalin|pentin|xaban|triptyline|cycline|tadine|tizine|glutide|flozin|peridone|lamotrigine)|insulin|aspirin|paracetamol"
+    r"|thyroxine|parin|profen|tidine|semide|gliptin|dipine|zepine|triptan|setron|zide|gabalin|pentin|xaban|triptyline|cycline|tadine|tizine|glutide|flozin|peridone|lamotrigine|codone|morphone|dronate|limumab|ximab|ciclovir|conazole|racetam)|insulin|aspirin|paracetamol"
     r"|acetaminophen|warfarin|xarelto|eliquis|prozac|zoloft|lexapro|xanax|ritalin|adderall|strattera|vyvanse|elvanse|lithium|methotrexate|vitamin [a-k]\d{0,2}"
-    r"|prednis(?:ol)?one|hydrocortisone|sertraline|venlafaxine|mirtazapine|quetiapine|olanzapine|naproxen|codeine|tramadol|morphine"
+    r"|prednis(?:ol)?one|hydrocortisone|sertraline|venlafaxine|mirtazapine|quetiapine|olanzapine|naproxen|codeine|tramadol|morphine|methadone|fentanyl|zopiclone|donepezil|levodopa|sinemet|madopar|memantine|keppra|valproate|alendronic acid|gliclazide"
     r"|clopidogrel|tamsulosin|allopurinol|colchicine|digoxin|tamoxifen|letrozole|anastrozole|cetirizine|propranolol|melatonin|ventolin|symbicort|seretide|ozempic|wegovy|mounjaro|humira|lipitor|zyrtec|concerta|lyrica|statins?|blood thinners|anticoagulants|antidepressants|antihistamines|birth control|beta[- ]blockers)\b"
 )
 # Of the dose of a medication.
@@ -227,14 +236,20 @@ DOSE_CHANGED = lazy_compile(
     re.IGNORECASE,
 )
 _FRAGMENTS = {
+    # What somebody's body did not take.
+    "REACTED": (
+        r"(?:react(?:s|ed)?(?: (?:really|very|so|quite))? (?:badly|terribly|horribly|severely)"
+        r"|(?:had|have|has|got|get|gets)(?: an?)?(?: (?:bad|severe|serious|terrible|nasty|mild|(?P<allergic>allergic|anaphylactic)))+ reactions?)"
+        r" to(?: the)? (?:{ALLERGENS}|(?P<drug>{A_DRUG}))(?=$|[,.!;(]| [a-z])"
+    ),
     # `{GONE}` is like `{WHO}`, or "the cat".
     # `{WHO}` is a relation, with or without a name, or a name; `{ROLE}` only a relation, `{ALONE}` only a name;
     # `{THEY}` also relatives together; `{THEIRS}` a relation to somebody else, with a name.
     "GONE": rf"(?:{{WHO}}|the (?P<pet>{PETS}))",
     "THEIR": rf"{{WHO}}(?:'s| (?:and|&) (?:his|her)){{SORT}} (?P<whose>{_ROLES})",
-    "THEY": rf"(?:{{WHO}}|my (?P<kin>{KIN_TOGETHER})\b)",
-    "WHO": rf"(?:(?:my|our){{SORT}} (?P<role>{_ROLES})(?:,? (?P<person>{PERSON_NAME}),?)?|(?P<alone>{PERSON_NAME}))",
-    "THEIRS": rf"(?P<owner>{PERSON_NAME})'s{{SORT}} (?P<theirs>{_ROLES}),? (?P<named>{PERSON_NAME}),?",
+    "THEY": rf"(?:{{THEIRS}}|{{WHO}}|my (?P<kin>{KIN_TOGETHER})\b)",
+    "WHO": rf"(?:(?:my|our){{SORT}} (?P<role>{_ROLES})(?:,? (?P<person>{PERSON_NAME}),?)?|(?P<alone>{PERSON_NAME}))(?: from (?:work|school|uni|college|church|the (?:gym|office|club)))?",
+    "THEIRS": rf"(?:(?:my|our){{SORT}} (?P<kin_of>{_ROLES})(?: (?=[A-Z])|(?='s)))?(?P<owner>{PERSON_NAME})?(?<=\w)'s{{SORT}} (?P<theirs>{_ROLES}),? (?P<named>{PERSON_NAME}),?",
     "ROLE": rf"(?:my|our){{SORT}} (?P<role>{_ROLES})",
     "ALONE": rf"(?P<alone>{PERSON_NAME})",
     "OTHER": rf"(?P<other>{PERSON_NAME})",
@@ -280,8 +295,9 @@ _FRAGMENTS = {
     "CONDITION": (
         r"(?P<value>(?:(?:mild|severe|early-stage|type [12]|stage [1-4]|[a-z]+(?:al|oid|ile|lar|ic)) )*(?:diabetes|asthma|coeliac|celiac|epilepsy|adhd"
         r"|migraines?|arthritis|eczema|psoriasis|endometriosis|crohn's|ibs|lupus|hypothyroidism|hypertension|high blood pressure"
-        r"|tinnitus|sleep apnea|sleep apnoea|dyslexia|anemia|anaemia|fibromyalgia|glaucoma|osteoporosis|pcos|parkinson's"
-        r"|multiple sclerosis)(?: disease| disorder)?)\b(?! in (?:the|my|our) family\b)"
+        r"|tinnitus|sleep apnea|sleep apnoea|dyslexia|anemia|anaemia|fibromyalgia|glaucoma|osteoporosis|pcos|parkinson'?s"
+        r"|multiple sclerosis|dementia|alzheimer'?s|copd|emphysema|angina|heart failure|atrial fibrillation|kidney disease|gout|bipolar|depression|leuka?emia|cystic fibrosis"
+        r"|cerebral palsy|ulcerative colitis|(?:(?:breast|lung|bowel|prostate|skin|ovarian|pancreatic|bladder|kidney|liver|stomach|throat|brain) )?cancer|(?:under|over)active thyroid)(?: disease| disorder)?)\b(?! in (?:the|my|our) family\b)"
     ),
     "AILING": (
         rf"(?:(?P<sort>type [12]|severely|mildly) )?(?P<value>{'|'.join(AILMENTS)})(?=$|[,.!;(]| (?:and|but|so|since|now|too|as|because|for|which|with|any|after|at|by)\b)"
@@ -295,7 +311,7 @@ _FRAGMENTS = {
     "DEAR": rf"(?P<dear>(?:{PARENTS})(?![\w'-])|(?P<elder>uncle|aunt(?:ie|y)?) (?P<named>{PERSON_NAME}))",
     # One's own animal, or who may be one that is known.
     "ANIMAL": rf"(?:(?:my|our|the){{SORT}} (?P<pet>{PETS})(?:,? (?P<called>{PERSON_NAME}),?)?|(?P<animal>{PERSON_NAME}))",
-    "CHILDREN": rf"(?P<children>{PERSON_NAME}(?:, {PERSON_NAME}){{0,4}}(?:,? (?:and|&) {PERSON_NAME})?)",
+    "CHILDREN": rf"(?P<children>{PERSON_NAME}(?:(?:{WHO_IS_AGED})?, {PERSON_NAME}){{0,4}}(?:(?:{WHO_IS_AGED})?,? (?:and|&) {PERSON_NAME})?(?:{WHO_IS_AGED})?)",
     "FORMER": r"(?P<former>(?-i:[A-Z])[\w'&.-]*(?: (?-i:[A-Z])[\w'&.-]*){0,3})",
     "ALL": rf"(?P<all>{PERSON_NAME}(?:, \d{{1,2}},?)?(?:,? (?:(?:and|&) )?{PERSON_NAME}(?:, \d{{1,2}})?){{1,4}})",
     "TOWN": r"(?P<town>(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+){0,2})(?=$|[,.!;]| (?:and|with|for|since|now|at|on)\b)",
@@ -317,7 +333,7 @@ _FRAGMENTS = {
     "TREATS": r"(?:{DOCTOR}|(?-i:Dr|Prof)\.? (?-i:[A-Z])[\w'-]+|the (?:hospital|clinic|surgery))",
     "CARE_HOME": r"an? (?:care|nursing|retirement|residential|rest) home",
     "DOCTOR": (
-        r"(?:(?:my|the|our) (?:[\w-]+ )?)?(?:doctor|doc|gp|nurse|pharmacist|consultant|psychiatrist|cardiologist|oncologist|neurologist"
+        r"(?:(?:my|the|our) (?:[\w-]+ )?)?(?:doctor|doc|dr|gp|nurse|pharmacist|consultant|psychiatrist|cardiologist|oncologist|neurologist"
         rf"|specialist|rheumatologist|endocrinologist|dermatologist|gastroenterologist)(?:,? {PERSON_NAME},?)?"
     ),
     "DRUG": rf"(?P<value>{DRUG})",
@@ -364,7 +380,7 @@ _FRAGMENTS = {
     "NO_FOOD": f"(?:{_NO_FOOD})",
     # One food, as in "allergic to peanuts after all".
     "DISH": r"[a-z][\w'-]*(?: (?!(?:after|any|and|or|so|but|not|turned|is|was|has|at|too|either|really|actually)\b)[\w'-]+)?",
-    "NOT_TOLERATED": r"(?P<value>gluten|dairy|lactose|wheat|peanuts|nuts|shellfish|eggs|soy|fructose|sesame|histamine)(?=$|[,.!]| (?:any ?more|at all|because|and|so|or|btw|though)\b)",
+    "NOT_TOLERATED": rf"(?P<value>gluten|dairy|lactose|wheat|peanuts|nuts|shellfish|eggs|soy|fructose|sesame|histamine|latex|{DRUG})(?=$|[,.!]| (?:any ?more|at all|because|and|so|or|btw|though)\b)",
     # "Deadlines give me hives" is no allergy.
     "ALLERGENS": (
         r"(?P<value>(?:(?:pea|wal|hazel|pine)?nuts?|almonds?|cashews?|pistachios?|pecans?|sesame|shellfish|prawns?|shrimps?|crab|lobster|mussels"

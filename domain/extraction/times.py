@@ -15,7 +15,7 @@ _NUMBER_NAMES = "zero one two three four five six seven eight nine ten eleven tw
 _OLDEST, _LONGEST_MONTH = 120, 31
 _MONTHS, _DAYS = _MONTH_NAMES.split(), _DAY_NAMES.split()
 _NUMBERS = {word: number for number, word in enumerate(_NUMBER_NAMES.split())}
-_NUMBERS |= {"a": 1, "an": 1, "a couple of": 2, "a few": 3, "several": 3}
+_NUMBERS |= {"a": 1, "an": 1, "a couple of": 2, "a couple": 2, "a few": 3, "several": 3}
 # "Not decided" and "moved to Marazion" name no month.
 MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTHS if name != "may") + r"|may|sept)(?![^\W\d_])"
 DAY = "(?:" + "|".join(_DAYS) + ")"

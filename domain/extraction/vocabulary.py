@@ -23,14 +23,14 @@ LANGUAGES = (
 )
 _OCCUPATION_WORDS = (
     "accountant actor actress analyst animator anesthetist architect artist astronomer baker banker barista bartender"
-    " beekeeper biologist bookkeeper botanist bricklayer builder butcher carpenter cashier chef chemist coach comedian"
+    " beekeeper biologist bookkeeper botanist bricklayer builder butcher carer carpenter cashier chef chemist coach comedian"
     " composer conductor consultant cook copywriter counsellor counselor courier dancer dentist designer detective"
     " developer dietitian diplomat director doctor driver economist editor electrician engineer entrepreneur farmer"
     " firefighter fisherman florist freelancer gardener geologist goldsmith guide hairdresser historian illustrator"
     " interpreter journalist judge lawyer lecturer librarian lifeguard linguist locksmith luthier manager mason"
     " mathematician mechanic meteorologist midwife model musician nanny neurologist notary novelist nurse nutritionist"
     " optician painter paramedic pediatrician pharmacist photographer physician physicist physiotherapist pilot plumber"
-    " poet policeman politician postdoc potter producer professor programmer psychiatrist psychologist realtor"
+    " poet policeman politician postdoc potter producer professor programmer psychiatrist psychologist radiographer realtor"
     " receptionist recruiter referee reporter researcher roofer sailor salesman scientist sculptor secretary singer"
     " soldier solicitor statistician steward surgeon surveyor tailor teacher technician therapist tiler translator"
     " tutor undertaker veterinarian vet waiter waitress web designer welder winemaker writer zoologist"

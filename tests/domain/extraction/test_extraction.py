@@ -276,7 +276,7 @@ def found(text: str) -> list[str]:
         ("Moved to Leeds last week!", ["lives_in Leeds 2026-05-04.."]),
         ("I moved in with my girlfriend last month.", ["-lives_in * ..2026-04-01"]),
         ("Moved back in with my parents in Derby.", ["lives_in Derby"]),
-        ("Mum moved in with my brother Dan in Bristol.", ["my mother lives_in Bristol"]),
+        ("Mum moved in with my brother Dan in Bristol.", ["my mother lives_in Bristol", "brother Dan"]),
         ("I work as a nurse at St. Mary's hospital in Leeds.", ["job_title nurse", "works_at St. Mary's"]),
         (
             "I quit St. Mary's! Starting at the Royal Infirmary in January.",

@@ -1,0 +1,112 @@
+"""What people type in a hurry: several things at once, asides, short words, and others in their life."""
+
+import pytest
+
+from tests.domain.extraction.test_extraction import found
+
+pytestmark = pytest.mark.spec_part("B13")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # What leads up to it.
+        ("oh and i should say up front, im allergic to latex", ["allergy latex"]),
+        ("I should mention that I'm allergic to nuts", ["allergy nuts"]),
+        ("She says I should mention I'm allergic to nuts", []),
+        ("so for recipes: my son is severely allergic to nuts", ["my son allergy nuts"]),
+        # What somebody's body does not take, and how it is known.
+        ("mum can't have penicillin btw, she came out in hives as a kid", ["my mother intolerance penicillin"]),
+        ("I can't take ibuprofen", ["intolerance ibuprofen"]),
+        ("I can't take any more of this", []),
+        ("I react badly to codeine", ["intolerance codeine"]),
+        ("I react badly to criticism", []),
+        ("My son had a severe allergic reaction to amoxicillin", ["my son allergy amoxicillin"]),
+        # Medication and conditions.
+        ("Dr put me on sertraline 50mg, been really low", ["medication sertraline", "sertraline_dose 50mg"]),
+        ("Dr put me on the list", []),
+        ("They checked my heart, put me on bisoprolol", ["medication bisoprolol"]),
+        ("I felt faint so they put me on losartan", ["medication losartan"]),
+        ("My dad has parkinsons", ["my father condition parkinsons"]),
+        ("My nan has dementia and lives with us", ["my grandmother condition dementia"]),
+        ("I have depression glass to sell", []),
+        # Whose relative has it.
+        ("My sister Claire's husband Dev is allergic to nuts", ["Dev allergy nuts"]),
+        ("Priya's parents flew in. Her mom Lakshmi is diabetic", ["Lakshmi condition diabetes"]),
+        ("My brother's wife Eva is vegan", ["Eva diet_plan vegan"]),
+        ("My friend Luis from work (not my brother) is allergic to peanuts", ["Luis allergy peanuts"]),
+    ],
+)
+def test_health_told_in_passing(text: str, expected: list[str]) -> None:
+    ties = ("friend_of", "sister", "brother_in_law", "sister_in_law", "my brother married_to")
+    of_others = ("Claire married_to", "known Priya mother")
+    assert [one for one in found(text) if not one.startswith((*ties, *of_others))] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("They put me on prednisone for two weeks", ["medication prednisone ..2026-05-27"]),
+        ("they've got me on codeine 5mg for a couple weeks", ["medication codeine ..", "codeine_dose 5mg .."]),
+        ("My mum is on amoxicillin for 10 days", ["my mother medication amoxicillin ..2026-05-23"]),
+        ("I've been on sertraline for two weeks", ["medication sertraline 2026-04-29.."]),
+    ],
+)
+def test_a_course_of_a_medication_ends(text: str, expected: list[str]) -> None:
+    assert all(one.startswith(each) for one, each in zip(found(text), expected, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # Work.
+        ("I work nights as a radiographer at Leeds General", ["job_title radiographer", "works_at Leeds General"]),
+        ("New job!! starting as head chef at Lobo on June 23.", ["works_at Lobo 2026-06-23.."]),
+        ("New job!! last day at Osteria is the 20th", ["-works_at Osteria ..2026-05-20"]),
+        ("My brother quit. last day at Osteria is the 20th", []),
+        ("I'm not at the Marlowe anymore", ["-works_at Marlowe"]),
+        ("I'm not at Tesco right now", []),
+        ("They cut my position", ["-works_at *"]),
+        ("They cut my hair", []),
+        (
+            "Callum started his apprenticeship with Hargreaves Electrical",
+            ["known Callum works_at Hargreaves Electrical"],
+        ),
+        # Home.
+        ("We've decided not to move to Otley", ["-plans to move to Otley", "-lives_in Otley"]),
+        ("We got the apartment in Pilsen, moving aug 15", ["lives_in Pilsen 2026-08-15.."]),
+        ("mum's all moved in", ["-my mother lives_in *", "my mother lives_with me"]),
+        ("My neighbour's moved in", []),
+        (
+            "Mum can't manage, so she's moving in with us at the end of the month",
+            ["-my mother lives_in * ..2026-05-31", "my mother lives_with me 2026-05-31.."],
+        ),
+        ("Greg's moving in with us instead", []),
+        ("I live in Porto, thinking of moving to Lisbon", ["lives_in Porto"]),
+        # Bank.
+        ("We're with Barclays but their app is awful, thinking of switching to Monzo", ["bank Barclays"]),
+        ("We're with Chase tonight", []),
+        ("I bank w/ Chase, anyway how do I send money abroad?", ["bank Chase"]),
+        ("I switched from Chase to a credit union, Alliant", ["bank Alliant"]),
+        # Trips.
+        (
+            "Booked a week in Crete for half term, flying on 24 May from Leeds",
+            ["crete_trip_date 2026-05-24 ..2026-05-25"],
+        ),
+        ("flying to Guadalajara tmrw to see the family", ["guadalajara_trip_date 2026-05-14 ..2026-05-15"]),
+        # People.
+        ("living in Otley with my gf Priya", ["lives_in Otley", "partner_of Priya"]),
+        ("I've got two teenagers, Callum (16) and Isla who's 13", ["parent_of Callum", "parent_of Isla"]),
+        ("He's back home with my brother Luis", ["brother Luis"]),
+        ("I gave my son Minecraft", []),
+        ("im Ruth, 46, and new here", ["~called Ruth"]),
+        ("quit smoking on new years", ["-habit smoking"]),
+    ],
+)
+def test_life_told_in_passing(text: str, expected: list[str]) -> None:
+    told = [one for one in found(text) if not one.startswith(("job_title head chef",))]
+    assert [one[: len(each)] for one, each in zip(told, expected, strict=True)] == expected
+
+
+def test_a_relative_of_the_other_sex_is_not_meant() -> None:
+    assert "Claire diet_plan vegetarian" in found("My sister Claire lives with her husband Dev. she's vegetarian")
