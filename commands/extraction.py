@@ -8,6 +8,7 @@ from mnemolog.commands.decider import Decider
 from mnemolog.commands.entities import content
 from mnemolog.commands.extraction_case import LIVING, Case
 from mnemolog.commands.extraction_ends import ended_with, ends_whatever_holds
+from mnemolog.commands.extraction_namesakes import names_in_short, told_apart
 from mnemolog.commands.extraction_requests import MODEL_ACTOR, ExtractTurn
 from mnemolog.commands.extraction_state import Extraction, evolve
 from mnemolog.commands.extraction_tags import tags_of
@@ -32,7 +33,7 @@ VAGUENESS = timedelta(days=7)
 
 
 def _decide(state: Extraction, command: ExtractTurn) -> Sequence[Event]:
-    """Each candidate is decided on the result of the previous ones. One that cannot be told apart is left out."""
+    """Each candidate is decided on the result of the previous ones. One that is refused is left out."""
     message = state.messages.get(command.turn_id)
     if message is None or not message.visible:
         return []
@@ -73,19 +74,20 @@ def _is_extracted(case: Case) -> bool:
 
 def _is_read(case: Case) -> bool:
     """Whether a model has extracted a fact with this subject and predicate from the message: it read more of it."""
-    slot = case.state.about(case.fact, case.fact.predicate)
+    slot = case.state.about(told_apart(case).fact, case.fact.predicate)
     return any(case.command.turn_id in one.sources and not case.is_recorded(one) for one in slot)
 
 
 def decide_one(case: Case) -> Sequence[Event]:
     """The events of one candidate; none if it is known, outranked or about nobody."""
-    found = case.resolved()
+    found = told_apart(case).resolved()
     if found is None or not _applies(found):
         return []
     found = _contrasted(found)
     if decided := _OTHERWISE.get(found.candidate.action):
         return decided(found)
     news = [*(_ended(found) if found.is_end else _stated(found))]
+    news += names_in_short(found, news)
     if found.fact.predicate == NEXT_TRIP and found.is_end and (found.candidate.object or not news):
         news += called_off(found.after(news))
     return [*news, *ended_with(found, news)] if news or ends_whatever_holds(found) else []
@@ -106,7 +108,7 @@ def _contrasted(case: Case) -> Case:
 
 def contested(case: Case) -> Relation | None:
     """What somebody recorded that a candidate contradicts, if it has one value at a time and none is said to change."""
-    found = case.resolved()
+    found = told_apart(case).resolved()
     if found is None or found.candidate.action in (Action.END, *_OTHERWISE) or not found.fact.rule.single:
         return None
     slot, same = found.state.slot_of(found.fact)

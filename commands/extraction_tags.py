@@ -2,6 +2,7 @@
 
 from mnemolog.commands.extraction_case import Case
 from mnemolog.commands.extraction_ends import other_way
+from mnemolog.commands.extraction_namesakes import namesake_reads, told_apart
 from mnemolog.commands.extraction_trips import trip_reads
 from mnemolog.commands.facts import FACTS, subject_of
 from mnemolog.commands.graph import cluster_reads, entity_reads, slot_reads
@@ -32,8 +33,9 @@ def tags_of(case: Case) -> frozenset[str]:
         tags |= FACTS.tags(graph, parent.fact) | name_reads(case.fact, str(case.fact.object))
     if case.candidate.with_partner:
         tags |= _with_partner(case)
+    tags |= namesake_reads(case)
     try:
-        case = case.resolved() or case
+        case = told_apart(case).resolved() or case
         subject = subject_of(graph, case.fact)
     except MnemologError:
         pass  # What is lacking is read next; else the decision leaves it out.

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -24,6 +24,7 @@ from mnemolog.domain.calendar_day import end_of_planned
 from mnemolog.domain.entity import ME, PERSON
 from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_WRITES, Action, Candidate
 from mnemolog.domain.extraction.extractor import extract
+from mnemolog.domain.extraction.roles import name_with_role, states_role
 from mnemolog.domain.message import Message
 from mnemolog.domain.minds.mind import Mind
 from mnemolog.domain.origin import Origin
@@ -286,8 +287,9 @@ async def _record(
         "actor": ACTOR,
     }
     proposed = [one for one in candidates if one.action is Action.PROPOSE and not turn.speaker]
-    namesake = "" if turn.speaker else name_key(stream.owner)
-    stated = [one for one in candidates if one.action is not Action.PROPOSE and not _is_about(one, namesake)]
+    stated = [one for one in candidates if one.action is not Action.PROPOSE]
+    if not turn.speaker:
+        stated = _apart_from(stream.owner, stated)
     written, left = 0, MOST_WRITES
     for one in proposed[:MOST_WRITES]:
         if recorded := await propose(engine, stream, who, turn.turn_id, one):
@@ -308,10 +310,21 @@ async def _record(
     return written + (0 if receipt.already else len(receipt.event_ids))
 
 
-def _is_about(one: Candidate, namesake: str) -> bool:
-    """Whether it tells of somebody with the name by which its author is known."""
-    names = [one.subject, *([one.object] if one.object and not one.literal else [])]
-    return namesake in map(name_key, names)
+def _apart_from(user_id: str, stated: Sequence[Candidate]) -> list[Candidate]:
+    """What is said of somebody with the author's name is not the author's: it is of `friend Ana`, or left out."""
+    own = name_key(user_id)
+    named = next((name_with_role(one) for one in stated if states_role(one) and name_key(one.object or "") == own), "")
+
+    def apart(name: str) -> str:
+        return named if name_key(name) == own else name
+
+    told = (
+        replace(
+            one, subject=apart(one.subject), object=apart(one.object) if one.object and not one.literal else one.object
+        )
+        for one in stated
+    )
+    return [one for one in told if one.subject and one.object != ""]
 
 
 async def propose(

@@ -739,6 +739,68 @@ async def test_a_relative_whose_name_was_not_said(ana: Teller, said: list[str], 
     await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
+@pytest.mark.parametrize(
+    ("said", "known"),
+    [
+        (
+            [
+                "My sister Anna lives in Leeds.",
+                "My colleague Anna is allergic to nuts.",
+                "My sister Anna moved to York.",
+            ],
+            {"ana sister Anna", "Anna lives_in York", "ana colleague colleague Anna", "colleague Anna allergy nuts"},
+        ),
+        (
+            ["My son Tom is 7.", "My friend Tom works at Acme.", "Tom has moved to York."],
+            {
+                "ana son Tom",
+                "Tom age 7",
+                "ana friend_of friend Tom",
+                "friend Tom works_at Acme",
+                "friend Tom lives_in York",
+            },
+        ),
+        (
+            ["My friend Eva is vegan.", "My wife Eva is coeliac."],
+            {"ana friend_of Eva", "ana married_to Eva", "Eva diet_plan vegan", "Eva condition coeliac disease"},
+        ),
+        (
+            ["My stepson Max is allergic to eggs.", "My son Max is 9."],
+            {"ana stepson Max", "ana son Max", "Max allergy eggs", "Max age 9"},
+        ),
+        (
+            ["My brother Ben is vegan.", "My boss is Ben.", "My new boss is Carla."],
+            {"ana brother Ben", "Ben diet_plan vegan", "ana boss Carla"},
+        ),
+    ],
+)
+async def test_two_people_with_one_name(ana: Teller, said: list[str], known: set[str]) -> None:
+    for number, text in enumerate(said, start=1):
+        await hears(ana, text, occurred_at=day(f"2026-03-{number:02}"))
+    assert await told(ana, valid_at=day("2026-03-20")) == known
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+async def test_a_friend_with_the_name_of_the_user_is_somebody_else(engine: Engine) -> None:
+    ulla = Teller(engine, "ulla")
+    await hears(ulla, "I live in Leeds.", "My friend Ulla is allergic to nuts.", "Ulla works at Acme.")
+    known = {"ana lives_in Leeds", "ana friend_of friend Ulla", "friend Ulla allergy nuts"}
+    assert await told(ulla, valid_at=day("2026-03-21")) == known
+
+
+async def test_two_people_with_one_name_are_erased_with_what_was_said_of_them(ana: Teller) -> None:
+    said = "My sister Anna is vegan.", "My colleague Anna is allergic to nuts.", "Anna moved to York."
+    ids = [
+        one
+        for number, text in enumerate(said, 1)
+        for one in await hears(ana, text, occurred_at=day(f"2026-03-0{number}"))
+    ]
+    for turn_id in ids:
+        await erase(ana.engine, EraseMessages.model_validate({"user_id": ana.user, "message_ids": (turn_id,)}))
+    assert await ana.entities() == []
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
 async def test_a_relative_without_a_name_is_not_taken_for_one_with_a_name(ana: Teller) -> None:
     nameless, named = "ana's daughter allergy peanuts", "Mia allergy eggs"
     await hears(ana, "My daughter is allergic to peanuts.", "My daughter Mia is allergic to eggs.")
