@@ -675,6 +675,7 @@ _OPENING = lazy_compile(
     r"|please (?:note|remember)(?: that)?|note that|remember(?: that)?|don't forget(?: that)?|change of plans?"
     r"|(?:we|i) (?:have )?changed (?:our|my) (?:plans?|minds?)|i (?:forgot|wanted) to (?:say|mention)(?: that)?"
     r"|i should(?: (?:probably|also|just|maybe))* (?:say|mention|add|note)(?: (?:up ?front|first|straight away|right away|now|that))*"
+    r"|(?:the|my) (?:doctor|doc|gp|consultant|specialist|midwife|nurse) (?:says|said|told me|confirmed)(?: that)?(?= i(?:'m| am| have|'ve got)\b)"
     r"|(?:it )?turns out(?! (?:that )?i(?:'m| am) (?:not|no longer) (?:actually |really )?allergic to )(?: that)?|from now on|these days|nowadays|right now|currently|at the moment|at present"
     r"|now|wait|hang on|hold on|lately|recently|(?:i|we)(?:'ve)? (?:just |recently )?(?:found out|discovered|learn(?:t|ed))(?: that)?(?= (?:i|we)\b)|as it happens|long story short|unfortunately|luckily|sadly|happily|instead|no(?! (?:more|longer)\b)|sorry|apologies|oops|my mistake|my bad|today)"
     r"\b(?!')(?:[\s,:;.!-]+|$)",

@@ -9,6 +9,7 @@ from typing import Any
 from mnemolog.domain.entity import PERSON, THING
 from mnemolog.domain.extraction import times
 from mnemolog.domain.extraction.candidate import Action, Candidate
+from mnemolog.domain.extraction.others import pregnant
 from mnemolog.domain.extraction.rule import WHO_IS_AGED, Make, Said, form
 from mnemolog.domain.extraction.vocabulary import (
     AILMENTS,
@@ -711,7 +712,10 @@ def age(said: Said) -> Sequence[Candidate]:
 def due(said: Said) -> Sequence[Candidate]:
     """The day on which a child is to be born."""
     day = times.day_of(said.match["when"], said.at)
-    return (_date_of("due_date", day.date().isoformat()),) if day and _is_planned_for(day, said.at) else ()
+    if day is None or not _is_planned_for(day, said.at):
+        return ()
+    pregnancy = replace(pregnant(said)[0], until=day)
+    return (_date_of("due_date", day.date().isoformat()), *([pregnancy] if "pregnant" in said.match[0].lower() else []))
 
 
 def event_moved(said: Said) -> Sequence[Candidate]:

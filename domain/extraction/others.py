@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from mnemolog.domain.entity import ME, PERSON
 from mnemolog.domain.extraction import times
@@ -27,6 +27,9 @@ from mnemolog.domain.predicates import MEDICATION, NEXT_TRIP
 ANIMAL = "Animal"
 _NEWBORN = timedelta(days=62)
 _CHILD = 12
+PREGNANCY = "pregnancy"
+_A_PREGNANCY = timedelta(weeks=40)
+_SOON_BORN = timedelta(weeks=2)
 AT_WORK = ("boss", "manager", "supervisor", "colleague")
 
 
@@ -243,7 +246,7 @@ def they_move(said: Said) -> Sequence[Candidate]:
         to = {"predicate": "lives_in", "object": said.name, "category": "Location", "changes": True, "since": since}
     else:
         to = {"predicate": "plans", "object": f"to move to {said.name}", "literal": True}
-    wed = they_married(said) if said.match["wed"] and other else who.tie
+    wed = they_married(said) if said.match.groupdict().get("wed") and other else who.tie
     return (*(replace(one, since=None) for one in wed), *(told(**to) for told in movers))
 
 
@@ -262,6 +265,35 @@ def they_reacted(said: Said) -> Sequence[Candidate]:
     who, drug = Who.of(said), said.match["value"] or said.match["drug"]
     predicate = "allergy" if said.match["allergic"] else "intolerance"
     return (*who.tie, who.told(predicate=predicate, object=drug.lower(), literal=True))
+
+
+def _due(said: Said) -> datetime:
+    """When a pregnancy is over: on the day that is said, or else 40 weeks after it began."""
+    day, groups = said.clause.until or said.clause.since, said.match.groupdict()
+    if day and day > said.at:
+        return day
+    begun = times.shifted(said.at, f"{groups['count']} {groups['unit']}s", -1) if groups.get("count") else None
+    return max((begun or said.at) + _A_PREGNANCY, said.at + _SOON_BORN)
+
+
+def pregnant(said: Said) -> Sequence[Candidate]:
+    """A condition that does not outlast its time, even if nobody tells of a birth."""
+    return (Candidate(predicate="condition", object=PREGNANCY, literal=True, changes=True, until=_due(said)),)
+
+
+def no_longer_pregnant(said: Said) -> Sequence[Candidate]:
+    over = Candidate(predicate="condition", object=PREGNANCY, literal=True, action=Action.END, changes=True)
+    return (replace(over, until=said.clause.since),)
+
+
+def they_are_pregnant(said: Said) -> Sequence[Candidate]:
+    who, condition = Who.of(said), {"predicate": "condition", "object": PREGNANCY, "literal": True}
+    return (*who.tie, who.told(**condition, changes=True, until=_due(said)))
+
+
+def they_are_no_longer_pregnant(said: Said) -> Sequence[Candidate]:
+    who, condition = Who.of(said), {"predicate": "condition", "object": PREGNANCY, "literal": True}
+    return (*who.tie, who.told(**condition, action=Action.END, changes=True, until=said.clause.since))
 
 
 def they_eat(said: Said) -> Sequence[Candidate]:

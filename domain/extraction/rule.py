@@ -15,6 +15,7 @@ from functools import cache
 from mnemolog.domain.extraction.candidate import Candidate
 from mnemolog.domain.extraction.times import DAY, MONTH, Dated
 from mnemolog.domain.extraction.vocabulary import (
+    AGES,
     AILMENTS,
     BANKS,
     CARS,
@@ -301,6 +302,16 @@ _FRAGMENTS = {
     ),
     "AILING": (
         rf"(?:(?P<sort>type [12]|severely|mildly) )?(?P<value>{'|'.join(AILMENTS)})(?=$|[,.!;(]| (?:and|but|so|since|now|too|as|because|for|which|with|any|after|at|by)\b)"
+    ),
+    "PREGNANT": (
+        rf"(?:(?:heavily )?(?:(?P<count>\d{{1,2}}|{'|'.join(AGES)})(?:\+\d| and a half)? (?P<unit>week|month)s? )?pregnant"
+        r"|expecting (?:twins|triplets|(?:an?|my|our)(?: (?:first|second|third|little))? (?:baby|boy|girl|child)))"
+        r"(?=$|[,.!;(]| (?:with (?:twins|triplets|our|my|an?|number)|again|and|so|now|due|in|by|but|at)\b)"
+    ),
+    "DELIVERED": (
+        r"(?:(?:gave|given) birth|had (?:(?:the|our|my|her|a)(?: little)? (?:baby|boy|girl)|(?:the|our|my|her) twins|twins(?! (?:in|at)\b))"
+        r"|lost (?:the|our|my|her) baby|(?:had|suffered) an?(?: \w+)? miscarriage|miscarried|lost (?:the|our|my|her) pregnancy)"
+        r"(?=$|[,.!;(]| (?:to|on|at|last|this|yesterday|today|and|in|early|by|a|two)\b)"
     ),
     # What a doctor found, whatever it is called.
     "DIAGNOSED": (

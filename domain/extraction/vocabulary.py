@@ -6,7 +6,11 @@ DIETS = (
     "|whole30|dash"
 )
 AILMENTS = {
+    "prediabetic": "prediabetes",
+    "pre-diabetic": "prediabetes",
     "diabetic": "diabetes",
+    "anaemic": "anaemia",
+    "anemic": "anemia",
     "asthmatic": "asthma",
     "epileptic": "epilepsy",
     "coeliac": "coeliac disease",

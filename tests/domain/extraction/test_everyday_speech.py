@@ -1,6 +1,7 @@
 """What people say in passing of their health, family, bank and work, and what only sounds like it."""
 
 from collections.abc import Sequence
+from datetime import date, timedelta
 
 import pytest
 
@@ -411,7 +412,7 @@ def test_the_wedding_of_others_is_not_ones_own(text: str, previous: str, expecte
     ("text", "expected"),
     [
         ("I got a job at Acme and will be moving to Leeds in June.", [("works_at", None), ("lives_in", 6)]),
-        ("Jonas got a job at Acme and will be living in Leeds from June.", [("works_at", None)]),
+        ("Jonas got a job at Acme and will be living in Leeds from June.", [("works_at", None), ("lives_in", 6)]),
     ],
 )
 def test_the_date_of_a_home_is_not_that_of_the_job_before_it(text: str, expected: list[tuple[str, int | None]]) -> None:
@@ -421,3 +422,65 @@ def test_the_date_of_a_home_is_not_that_of_the_job_before_it(text: str, expected
 def test_who_decide_to_separate_are_no_longer_together() -> None:
     assert found("Gareth and I have decided to separate.")[0] == "-partner_of Gareth"
     assert found("We've decided to get divorced.")[0].startswith("-partner_of")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I'm pregnant!", ["condition pregnancy ..2027-02-17"]),
+        ("I'm 14 weeks pregnant.", ["condition pregnancy ..2026-11-11"]),
+        ("Good news: I'm expecting a baby!", ["condition pregnancy ..2027-02-17"]),
+        ("I'm expecting a parcel.", []),
+        ("I'm pregnant with anticipation.", []),
+        ("I think I'm pregnant.", []),
+        ("I'm not pregnant after all.", ["-condition pregnancy"]),
+        ("I gave birth on Tuesday.", ["-condition pregnancy ..2026-05-12"]),
+        ("We lost the baby.", ["-condition pregnancy"]),
+        ("I had a miscarriage in April.", ["-condition pregnancy ..2026-04-01"]),
+        ("We had a baby shower.", []),
+        ("I had the baby for the weekend.", []),
+        ("I had twins in my class.", []),
+        ("I'm prediabetic.", ["condition prediabetes"]),
+        ("The doctor says I'm anaemic.", ["condition anaemia"]),
+        ("My GP said that I have high blood pressure.", ["condition high blood pressure"]),
+        ("The doctor said I'm fine.", []),
+    ],
+)
+def test_pregnancies_and_what_a_doctor_says(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "weeks"),
+    [
+        ("I'm pregnant", 40),
+        ("I'm ten weeks pregnant", 30),
+        ("My sister Mia is 20 weeks pregnant", 20),
+        ("I'm 40 weeks pregnant", 2),
+    ],
+)
+def test_a_pregnancy_is_over_in_time(text: str, weeks: int) -> None:
+    *_, one = extract(text, AT)
+    assert one.until is not None
+    assert one.until.date() == AT.date() + timedelta(weeks=weeks)
+
+
+def test_a_pregnancy_is_over_when_the_child_is_due() -> None:
+    day, one = extract("I'm pregnant, due on 3 November", AT)
+    assert (day.predicate, day.object) == ("due_date", "2026-11-03")
+    assert one.until is not None
+    assert one.until.date() == date(2026, 11, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("My wife Eva is pregnant.", ["me married_to Eva", "Eva condition pregnancy"]),
+        ("Eva gave birth to a girl yesterday.", ["Eva condition pregnancy"]),
+        ("Anna will be living in Leeds from June.", ["Anna lives_in Leeds"]),
+        ("My sister Anna will be living in Leeds.", ["me sister Anna", "Anna plans to move to Leeds"]),
+        ("Dad's been moved to a nursing home in Derby.", ["me lives_in Derby"]),
+    ],
+)
+def test_where_others_will_live_and_who_is_pregnant(text: str, expected: list[str]) -> None:
+    assert told(text, "") == expected
