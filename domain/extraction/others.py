@@ -268,10 +268,11 @@ def they_reacted(said: Said) -> Sequence[Candidate]:
 
 
 def _due(said: Said) -> datetime:
-    """When a pregnancy is over: on the day that is said, or else 40 weeks after it began."""
+    """When a pregnancy is over: when the child is said to be due, or else 40 weeks after it began."""
     day, groups = said.clause.until or said.clause.since, said.match.groupdict()
-    if day and day > said.at:
-        return day
+    if day and re.search(r"\bdue\b", said.match.string, re.IGNORECASE):
+        day = day if day > said.at else times.moved(day, 1, "year")
+        return times.moved(day, 1, "month") if day.day == 1 else day  # "In April" may be its last day.
     begun = times.shifted(said.at, f"{groups['count']} {groups['unit']}s", -1) if groups.get("count") else None
     return max((begun or said.at) + _A_PREGNANCY, said.at + _SOON_BORN)
 

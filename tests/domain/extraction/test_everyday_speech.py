@@ -465,6 +465,20 @@ def test_a_pregnancy_is_over_in_time(text: str, weeks: int) -> None:
     assert one.until.date() == AT.date() + timedelta(weeks=weeks)
 
 
+@pytest.mark.parametrize(
+    ("text", "over"),
+    [
+        ("Leila is pregnant, due in October!", date(2026, 11, 1)),
+        ("Leila is pregnant and due in February.", date(2027, 3, 1)),
+        ("Leila is pregnant, due on 3 November.", date(2026, 11, 3)),
+    ],
+)
+def test_the_pregnancy_of_another_is_over_when_the_child_is_due(text: str, over: date) -> None:
+    [one] = extract(text, AT)
+    assert one.until is not None
+    assert one.until.date() == over
+
+
 def test_a_pregnancy_is_over_when_the_child_is_due() -> None:
     day, one = extract("I'm pregnant, due on 3 November", AT)
     assert (day.predicate, day.object) == ("due_date", "2026-11-03")
