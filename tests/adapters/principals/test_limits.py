@@ -120,6 +120,8 @@ async def test_over_http_one_keys_flood_of_writes_leaves_room_for_those_of_other
 
     async def counted(*arguments: Any) -> Any:
         nonlocal running, most
+        if f"{user}-" not in repr(arguments):
+            return await whole(*arguments)  # The engine appends, too, for users of other tests.
         running += 1
         most = max(most, running)
         try:
