@@ -1,6 +1,6 @@
 """Record what a message states about its author and others: facts, ends, and corrections, in one append (B13, E06)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -18,6 +18,7 @@ from mnemolog.commands.naming import bearers, is_same_name
 from mnemolog.domain.entity import ME, PERSON
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.extraction.candidate import Action, Candidate
+from mnemolog.domain.extraction.vocabulary import HEALTH
 from mnemolog.domain.memory import Status
 from mnemolog.domain.predicates import DOSE, NEXT_TRIP, WORKS_AT
 from mnemolog.domain.relation import Relation
@@ -38,7 +39,7 @@ def _decide(state: Extraction, command: ExtractTurn) -> Sequence[Event]:
     if message is None or not message.visible:
         return []
     events: list[Event] = []
-    writes = 0
+    writes, at_risk = 0, {one.subject for one in command.candidates if one.predicate in HEALTH}
     for case in _cases(state, command):
         if writes == command.most:
             break
@@ -47,14 +48,15 @@ def _decide(state: Extraction, command: ExtractTurn) -> Sequence[Event]:
         except MnemologError:
             continue
         if news:
-            writes += case.candidate.action is not Action.CALL and not _is_of_what_ended(case.candidate)
+            writes += not _leaves_room(case.candidate, at_risk)
             events += news
     return events
 
 
-def _is_of_what_ended(one: Candidate) -> bool:
-    """Whether it only ends the dose of a medication that has ended: that leaves room for what is taken instead."""
-    return one.action is Action.END and one.predicate.endswith(DOSE)
+def _leaves_room(one: Candidate, at_risk: Collection[str]) -> bool:
+    """Whether it is not counted: a name, who somebody is whose health is told, the end of a dose of what has ended."""
+    ends_dose = one.action is Action.END and one.predicate.endswith(DOSE)
+    return one.action is Action.CALL or ends_dose or one.object in at_risk
 
 
 def _tags(state: Extraction, command: ExtractTurn) -> frozenset[str]:

@@ -19,6 +19,7 @@ def apart(sentence: str, message: str) -> tuple[str, Sequence[str], str] | None:
     >>> apart("the kids are coeliac", ""), apart("the kids are coeliac", "I teach year 2.")
     (('', ['my kids is'], ' coeliac'), None)
     """
+    sentence = _NAMED.sub(_each_named, _APPOSED.sub(r"\1 \2", sentence))
     if (found := _TOGETHER.search(sentence)) is None:
         return None
     rest, like_me = _LIKE_ME.subn("", _PLURAL.sub(r"\1", sentence[found.end() :]))
@@ -33,12 +34,18 @@ def apart(sentence: str, message: str) -> tuple[str, Sequence[str], str] | None:
     return sentence[: found.start()], list(dict.fromkeys(each)), rest
 
 
+def _each_named(several: re.Match[str]) -> str:
+    """As "my sons Tom and Ben" are "my son Tom and my son Ben"."""
+    one = _ONE_OF_THEM[several["kin"].lower()]
+    return " and ".join(f"my {one} {name}" for name in _AND.split(several["names"]))
+
+
 _ROLE = rf"(?:{KIN_TOGETHER}|{ONE_OF}|{SOME_OF})\b"
 _ALL_OF = r"(?:(?:both|all)(?: of)? )?(?:my|our|the) (?:(?:two|three|four) )?"
 _SOMEBODY_S = r"(?:his|her|their|(?-i:[A-Z])[\w-]+'s) "
 _ONE = (
     rf"(?:{_ALL_OF}(?:[a-z-]+ )?{_ROLE}(?:,? {PERSON_NAME})?|both (?:{KIN_TOGETHER})\b|(?:me|I)\b"
-    rf"|{_SOMEBODY_S}(?:[a-z-]+ )?{_ROLE}|{_ROLE}|{PERSON_NAME})"
+    rf"|{_SOMEBODY_S}(?:[a-z-]+ )?{_ROLE}|{_ROLE}(?: {PERSON_NAME})?|{PERSON_NAME})"
 )
 # A verb in the plural, and how it is said of one and of oneself.
 _OF_ONE = {"are": "is", "aren't": "isn't", "were": "was", "have": "has", "take": "takes"}
@@ -50,9 +57,25 @@ _HEALTH = (
 )
 _TOGETHER = form(
     r"(?:^|(?<=, )|(?<=\bbut )|(?<=\bso )|(?<=\bbecause )|(?<=\bsince )|(?<=\band ))(?:both (?!of\b)(?=[\w ]+ (?:and|&) ))?"
-    rf"(?P<all>{_ONE}(?:, {_ONE})*(?:,? (?:and|&) {_ONE})?)(?: (?:all|both|each)\b)?"
-    rf" (?P<verb>(?:are|aren't|were|is|isn't|have|has|take|takes)(?=(?: (?!to\b)[\w']+){{0,3}}? {_HEALTH})"
+    rf"(?P<all>{_ONE}(?:(?:,|,? (?:and|&)) {_ONE})*)(?: (?:all|both|each)\b)?"
+    rf" (?P<verb>(?:are|aren't|were|is|isn't|have|has|take|takes)(?=(?: (?!to\b)[\w']+){{0,4}}? {_HEALTH})"
     r"|(?:can't|cannot)(?=(?: \w+)? (?:eat|have|drink|tolerate) ))(?: (?:all|both|each)\b)*"
+)
+# "My sons Tom and Ben", with or without commas, and "my son, Tom,".
+_ONE_OF_THEM = {
+    **dict.fromkeys(("kids", "children", "twins", "triplets", "boys", "girls", "lads"), "child"),
+    **{f"{one}s": one for one in ("son", "daughter", "sister", "brother", "cousin", "niece", "nephew")},
+}
+_GOES_ON = (
+    rf"(?= (?:all|both|each|are|aren't|were|have|take|can't|cannot|(?:and|&) (?:I|me|my|our|{ONE_OF}|{SOME_OF}))\b)"
+)
+_NAMED = lazy_compile(
+    rf"\b(?:(?:both|all)(?: of)? )?(?:my|our) (?:(?:two|three|four) )?(?P<kin>{'|'.join(_ONE_OF_THEM)})(?P<apposed>,)?"
+    rf" (?P<names>{PERSON_NAME}(?:, {PERSON_NAME})*,? (?:and|&) {PERSON_NAME})(?(apposed),){_GOES_ON}",
+    re.IGNORECASE,
+)
+_APPOSED = lazy_compile(
+    rf"\b((?:my|our) (?:[a-z-]+ )?(?:{ONE_OF}|{SOME_OF})), ({PERSON_NAME}),{_GOES_ON}", re.IGNORECASE
 )
 _AND = lazy_compile(r",? (?:and|&) |, ", re.IGNORECASE)
 _OWN = lazy_compile(r"(?:(?:both|all)(?: of)? )?(?:my|our)\b", re.IGNORECASE)

@@ -740,6 +740,22 @@ async def test_a_relative_whose_name_was_not_said(ana: Teller, said: list[str], 
 
 
 @pytest.mark.parametrize(
+    ("said", "ill", "kin"),
+    [
+        ("My sons Tom and Ben are coeliac.", {"Tom", "Ben"}, {"son Tom", "son Ben"}),
+        ("My mum, my dad and my sister Eva are coeliac.", {"ana's mother", "ana's father", "Eva"}, {"sister Eva"}),
+    ],
+)
+async def test_who_several_are_takes_no_room_of_their_health(
+    ana: Teller, said: str, ill: set[str], kin: set[str]
+) -> None:
+    await hears(ana, said)
+    expected = {f"{one} condition coeliac disease" for one in ill} | {f"ana {one}" for one in kin}
+    assert await told(ana, valid_at=day("2026-03-20")) == expected
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+@pytest.mark.parametrize(
     ("said", "known"),
     [
         (

@@ -273,6 +273,24 @@ def test_an_old_boss_is_none_any_more(text: str, expected: list[str]) -> None:
             ["daughter Mia", "Mia allergy eggs", "son Tom", "Tom allergy eggs"],
         ),
         ("Freya and Angus are allergic to nuts", ["known Freya allergy nuts", "known Angus allergy nuts"]),
+        (
+            "My sons Tom and Ben are allergic to nuts",
+            ["son Tom", "Tom allergy nuts", "son Ben", "Ben allergy nuts"],
+        ),
+        (
+            "My girls, Mia and Eva, are coeliac",
+            ["parent_of Mia", "Mia condition coeliac disease", "parent_of Eva", "Eva condition coeliac disease"],
+        ),
+        (
+            "My son, Tom, and daughter Mia are allergic to nuts",
+            ["son Tom", "Tom allergy nuts", "daughter Mia", "Mia allergy nuts"],
+        ),
+        (
+            "My brothers Tom and Ben and I are vegan",
+            ["diet_plan vegan", "brother Tom", "brother Ben", "Tom diet_plan vegan", "Ben diet_plan vegan"],
+        ),
+        ("The twins Mia and Eva are allergic to milk", ["known Eva allergy milk"]),
+        ("Both my kids have finally outgrown their egg allergy", ["-my kids allergy egg"]),
         ("Me and the kids are vegan now", ["diet_plan vegan", "my kids diet_plan vegan"]),
         ("My wife and kids can't have gluten", ["my married_to intolerance gluten", "my kids intolerance gluten"]),
         ("Mum and dad are both diabetics", ["my mother condition diabetes", "my father condition diabetes"]),
