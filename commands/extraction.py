@@ -17,7 +17,7 @@ from mnemolog.commands.facts import first_seen, subject_of
 from mnemolog.commands.naming import bearers, is_same_name
 from mnemolog.domain.entity import ME, PERSON
 from mnemolog.domain.errors import MnemologError
-from mnemolog.domain.extraction.candidate import Action, Candidate
+from mnemolog.domain.extraction.candidate import ANY_VALUE, Action, Candidate
 from mnemolog.domain.extraction.vocabulary import HEALTH
 from mnemolog.domain.memory import Status
 from mnemolog.domain.predicates import DOSE, NEXT_TRIP, WORKS_AT
@@ -121,6 +121,8 @@ def contested(case: Case) -> Relation | None:
 def _applies(case: Case) -> bool:
     """Whether the value that a candidate replaces holds, and the trip that it moves is planned."""
     candidate = case.candidate
+    if candidate.replaces == ANY_VALUE:
+        return bool(case.holding(case.state.about(case.fact, case.fact.predicate)))
     if candidate.replaces:
         former = case.of(object=candidate.replaces)
         if not former.holding(former.state.same_as(former.fact)) and not former.in_short(candidate.replaces):

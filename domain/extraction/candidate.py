@@ -10,6 +10,7 @@ from mnemolog.domain.precision import Precisions
 EXTRACTOR = "rules-13"
 """The name of the extractor, with the version of its rules."""
 CONFIDENCE = 0.8
+ANY_VALUE = "*"
 MOST_CANDIDATES = 5  # B13: of one turn.
 MOST_WRITES = 3  # B13: of one turn.
 
@@ -37,7 +38,8 @@ class Candidate:
     `via`: the subject is the one to whom the named subject has this relation, as in "my brother"; `kin` is the word for it
     if the predicate is none, as of a wife. `known`: it counts only if the subject is a person or an animal that is known already, because any name may begin a sentence.
 
-    `replaces`: it counts only if the subject's present value bears this name, as in "I switched from Acme to Globex".
+    `replaces`: it counts only if the subject's present value bears this name, as in "I switched from Acme to Globex", or with
+    `ANY_VALUE` if there is one, as of "I switched to Monzo".
 
     `intended`: it counts only if a move to this place is planned: who arrives somewhere may be on a visit.
 

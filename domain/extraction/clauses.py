@@ -85,6 +85,7 @@ def clauses(text: str) -> Iterator[Clause]:
         led = _LED.match(stated)
         stated = f"{led[1]} {stated[led.end() :]}" if led and is_time(led[1]) else stated
         own = _OWN.match(stated) is not None
+        stated = _ON_DRUG.sub(", I'm on " if own else " and is on ", stated)
         said, being = "", False
         parts = _parts(stated, plain)
         for number, part in enumerate(parts, 1):
@@ -94,7 +95,7 @@ def clauses(text: str) -> Iterator[Clause]:
             own = _OWN.match(clause) is not None or (own and not _OTHERS.match(clause))
             who = _SUBJECT.match(before[-1]) if _NOW_AT.match(part) and not own and " & I " not in before[-1] else None
             clause = (
-                f"{who[0]}{'now ' if part.startswith('now ') else ''}{clause.removeprefix('now ')}" if who else clause
+                f"{who[0]} {'now ' if part.startswith('now ') else ''}{clause.removeprefix('now ')}" if who else clause
             )
             clause = f"I {clause}" if own and _VERB.match(clause) else clause
             being = _BEING_ONE.match(clause) is not None or (being and _AM.match(clause) is not None)
@@ -336,9 +337,10 @@ _SHORT = {
     "hubby": "husband",
     **dict.fromkeys(("buddy", "pal", "bestie"), "friend"),
     "bday": "birthday",
+    "veggie": "vegetarian",
 }
 _IN_SHORT = lazy_compile(
-    r"(?<![\w'@./-])(?:gonna|nite|w/(?= )|tmrw|tmr|tmw|tomoz|tomoro|2moro|bday|(?<=\bmy )(?:gf|bf|hubby|buddy|pal|bestie)|(?<=\bour )(?:buddy|pal)"
+    r"(?<![\w'@./-])(?:gonna|nite|w/(?= )|tmrw|tmr|tmw|tomoz|tomoro|2moro|bday|veggie(?= (?:now|again|any ?more)\b|[.,!;]|$)|(?<=\bmy )(?:gf|bf|hubby|buddy|pal|bestie)|(?<=\bour )(?:buddy|pal)"
     r"|(?<=\bher )(?:bf|hubby)|(?<=\bhis )gf)(?![\w@/-])",
     re.IGNORECASE,
 )
@@ -378,7 +380,7 @@ _END = lazy_compile(NOT_A_TITLE + r"(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
 # A gerund with a verb after it is itself the subject: "Moving to Lisbon was hard".
 _ELLIPSIS = lazy_compile(
     r"(?:drive|rent)(?= an? )|(?:(?:just|finally|recently|also|now) )?(?:moved|relocated|started|joined|quit|left|got|accepted|handed in(?= my\b)|lost(?= (?:my|our|mum|mom|dad|nan|gran|uncle|aunt(?:ie|y)?)\b)|arrived(?= in\b)|broke up|split up|adopted|retired"
-    r"|switched|changed|swapped(?= (?:the|my|our)\b)|finished(?= (?:the|my|a) (?:[a-z]+ )?course\b)|declared|graduated|became|turned|went|(?:opened|launched|founded|set up)(?= (?:my|our) own\b)|bought|booked|sold|scrapped|stopped|came off|gave up|(?:put|raised|upped|bumped|lowered)(?= my\b)|been(?= (?:seeing|dating)\b)|had to(?= (?:give|rehome|put|cancel|postpone|move|push|reschedule|call off)\b))\b(?! by\b)"
+    r"|switched|changed|swapped(?= (?:the|my|our)\b)|finished(?= (?:the|my|a) (?:[a-z]+ )?course\b)|declared|graduated|became|turned|went|(?:opened|launched|founded|set up)(?= (?:my|our) own\b)|bought|booked|sold|scrapped|signed(?= (?:for|the lease)\b)|had(?= a miscarriage\b)|stopped|came off|gave up|(?:put|raised|upped|bumped|lowered)(?= my\b)|been(?= (?:seeing|dating)\b)|had to(?= (?:give|rehome|put|cancel|postpone|move|push|reschedule|call off)\b))\b(?! by\b)"
     r"|(?:(?:just|finally|recently|also|now) )?(?P<doing>moving|renting|sharing(?= an? )|starting|joining|living|working|seeing|dating|leaving|(?:flying|heading|travell?ing) to"
     r"|(?:going to|back from|off to)(?= (?-i:[A-Z])[^,;.]*(?:[,;.]|$))|off(?= (?:the|my) [a-z]{5,}\b)|planning(?= (?:an?|our|my|the) (?:trip|holiday|vacation)))\b"
     rf"(?! (?:(?:on|in|from) )?{POINT},? (?:i|we)\b)"
@@ -411,7 +413,7 @@ _PLANNED = lazy_compile(
 )
 _OF_OTHERS = lazy_compile(r"\b(?:(?i:my|his|her|their|she|he|they)\b|(?<!^)[A-Z][a-z]+)")
 _BEING = lazy_compile(
-    rf"(?:(?:(?:not|no longer) )?allergic to|married to|engaged to|based in|self-employed|(?:{DIETS})(?=$|[,.!]| (?:now|since|for)\b))",
+    rf"(?:(?:(?:not|no longer) )?allergic to|on (?:\d+ ?(?:mg|mcg|units?) (?:of )?)?{rule.DRUG}|married to|engaged to|based in|self-employed|(?:{DIETS})(?=$|[,.!]| (?:now|since|for)\b))",
     re.IGNORECASE,
 )
 _KIN = lazy_compile(
@@ -435,14 +437,15 @@ _BARE_ROLE = lazy_compile(
 )
 _GOES_ON = (
     r"(?:now (?:works|lives) (?:at|in|for)\b|moved (?:back |down |up |over |out )?to (?-i:[A-Z])|joined (?-i:[A-Z])"
-    r"|will be (?:(?:living|working|based) (?:in|at|for)|moving to)\b)"
+    r"|will be (?:(?:living|working|based) (?:in|at|for)|moving to)\b|(?:is|'s)(?: (?:also|now))* (?:on (?!the\b)|taking|allergic to)\b|takes (?!after\b))"
 )
 _NOW_AT = lazy_compile(_GOES_ON)
 _JOINT = lazy_compile(
     r",? (?:and|but|so|because|since|although|though|while|(?<!over )as(?! my\b)) (?=(?:now |then |recently |also |(?:from|since) \w+ )?(?:I|i|we|my|our|We|My|Our|Dr)\b(?!(?:'m|'re| am| are) moving in\b))"
     r"|,? (?:and|so|but) (?=(?:[A-Z][\w'-]+ ?){1,2}(?<! )(?:'s| is) (?:off|cancelled|canceled)\b)"
     rf"|,? (?:and|so|but) (?=they(?:'ve| have)? (?:just )?(?:put|started|took|taken|switched|moved|changed|swapped|stopped) (?:me|him|her|my|our|(?i:{PARENTS})\b|[A-Z]))"
-    r"|, (?=(?:put|started|switched|kept) (?:me|him|her) (?:on|onto|to)\b)"
+    r"|, (?=(?:put|started|switched|kept|took) (?:me|him|her) (?:on|onto|to|off)\b)"
+    r"|,? (?:and|but|so) (?=[A-Z][\w'-]+ is (?:\w+ly )?allergic to\b)|, (?=(?:just |recently )?(?:moved|relocated) to [A-Z])"
     r"|,? (?:and|so|but) (?=(?:(?:the|my|our) )?(?i:doctor|doc|dr|gp|nurse|consultant|specialist|midwife|cardiologist|hospital|clinic|surgery)\b)"
     r"|,? (?:and |so )?(?:it )?(?:turns|turned) out (?:that )?(?=(?:I|i)(?:'m| am) (?!not\b|no longer\b))"
     r"|, (?=(?:I|i|we|my|she|he|they)\b(?!(?:'s| is) (?:called|named)\b))|, (?=(?:the|our) (?:wedding|race|operation|surgery|funeral|exam|interview)\b)"
@@ -487,26 +490,28 @@ _REQUEST = lazy_compile(
     rf"|(?P<told>{_NO_QUESTION}[^?]+?), (?:(?:anyway|btw|also|and|so) )?(?:(?:what|which|how|where|any)\b|(?:can|could|would|will) (?:you|i|we)\b).*\?$",
     re.IGNORECASE,
 )
-_SUBJECT = rule.form("{WHO} ")
+_SUBJECT = rule.form("(?:{WHO}|she|he)(?='s| )")
 _OWN = lazy_compile(r"(?:I|we)\b", re.IGNORECASE)
 _OTHERS = lazy_compile(r"(?:(?i:she|he|they|it|you|who|my|our|his|her|their|the)\b|[A-Z])")
 _PET = lazy_compile(rf"an? (?:{PETS}|{SOME_OF})(?:,| called| named) (?-i:[A-Z])|{_OFFSPRING}|new job (?:at|with) ")
 # `love` and `like` may be nouns: "the hope and love theme".
 _VERB = lazy_compile(
-    r"(?:have|am|live|work|moved|started|joined|left|quit|hate|prefer|speak|study|take|will be (?:living|working|based|moving))\b"
+    r"(?:have|am|live|work|(?:just |recently )?(?:moved|relocated)|started|joined|left|quit|hate|prefer|speak|study|take|will be (?:living|working|based|moving))\b"
 )
 # After "I'm vegan" it is the same one; after "I'm dating Tom" or "I have a friend who is vegan" it need not be.
 _BEING_ONE = lazy_compile(
     r"i(?:(?:'m| am) (?!not\b|\w+ing\b|with\b|in\b)(?:an? )?[\w-]+(?: [\w-]+)?| (?:work at|work as an?|live in) (?!.* with )[^,]{2,40})$|(?:i'm|i am) (?-i:[A-Z])[\w-]+(?:, [^,]{2,30}){0,2}$",
     re.IGNORECASE,
 )
+# What somebody takes, behind what they have: "I've got ADHD, on elvanse".
+_ON_DRUG = lazy_compile(rf"(?<=\w),? on (?=(?:\d+ ?(?:mg|mcg|units?) (?:of )?)?{rule.DRUG})(?<=, on )", re.IGNORECASE)
 _AM = lazy_compile(r"(?:(?:allergic|married|engaged) to|based in|studying|living in)\b")
 # "Tom and I" is one subject; any other "and I" begins a clause.
 _COUPLE = lazy_compile(r"^((?i:my|our) (?:\w+ )?\w+|[A-Z][\w-]+(?: [A-Z][\w-]+)?) and [Ii] (?!(?i:am|'m|have to)\b)")
 # A name in small letters is one before what a couple does.
 _ME_AND = lazy_compile(
     r"^(?i:me and) (?:((?i:my|our) (?:\w+ )?\w+|[A-Z][\w-]+(?: [A-Z][\w-]+)?) (?!(?:at|in|on|for|is)\b)"
-    r"|([a-z][\w-]+) (?=(?:have |are |just )*(?:split|broke|broken|separated|divorced|engaged|married)\b))"
+    r"|([a-z][\w-]+) (?=(?:have |are |just |back )*(?:split|broke|broken|separated|divorced|engaged|married|together|dating)\b))"
 )
 # "Last week, I moved" is one clause.
 _LED = lazy_compile(r"([\w' -]{4,30}), (?=(?:i|we|my|our)\b)", re.IGNORECASE)
@@ -637,7 +642,9 @@ _DIAGNOSED = lazy_compile(
 )
 # Who treats somebody ends what they take. A condition that follows leaves it open, and is read further on.
 _TREATS = rule.form("{TREATS}").pattern
-_TREATS_ME = lazy_compile(r"(?:just )?(?:put|started|switched|kept) (?:me|him|her) (?:on|onto|to) ", re.IGNORECASE)
+_TREATS_ME = lazy_compile(
+    r"(?:just )?(?:put|started|switched|kept|took) (?:me|him|her) (?:on|onto|to|off) ", re.IGNORECASE
+)
 _STOP = r"(?:stop|come off|quit)(?: taking)?"
 _AND_THAT = r"(?: (?!(?:if|when|once|unless|until|i)\b)(?:(?!\b(?:if|when|once|unless|until)\b)[\w' ]){2,60},? (?:and|so)(?: that)?)?"
 _TOLD_TO_STOP = lazy_compile(
@@ -665,7 +672,7 @@ _OF_TRIP = lazy_compile(r"(?:the|our|my)(?: next)? (?:trip|holiday|vacation)\b",
 _OPENING = lazy_compile(
     r"(?:(?P<corrects>(?:(?:oh |oops,? |wait,? )?(?:no|sorry|apologies|correction|a correction|my mistake|my bad)[,:;.-]+ "
     r"(?:that'?s wrong[,:;.-]+ )?)?(?:i meant(?: to say)?(?: that)?|what i meant (?:is|was)(?: that)?"
-    r"|i misspoke|i (?:said|told you|wrote|put) (?:that|it|this) wrong(?:ly)?|i (?:mixed|messed) (?:that|it|this) up"
+    r"|i misspoke|i (?:(?:said|wrote|put) (?:that|it|this)|told you(?: (?:that|it|this))?) wrong(?:ly)?|i (?:mixed|messed) (?:that|it|this) up"
     r"|i (?:mixed|messed) up (?:the|that|my) \w+|i (?:got|had|told you|gave you) the (?:wrong \w+|\w+(?: of the \w+)? wrong)"
     r"|that was (?:wrong|a mistake)|not what i said(?: before)?|to correct myself|correction|a correction"
     r"|to be (?:exact|precise))|(?:sorry|apologies)[,:]? (?=it (?:is|was)|it's|i meant))"

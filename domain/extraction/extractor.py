@@ -7,7 +7,7 @@ from datetime import datetime
 
 from mnemolog.domain.entity import ME
 from mnemolog.domain.extraction.belongings import HABIT
-from mnemolog.domain.extraction.candidate import EXTRACTOR, MOST_CANDIDATES, MOST_WRITES, Action, Candidate
+from mnemolog.domain.extraction.candidate import ANY_VALUE, EXTRACTOR, MOST_CANDIDATES, MOST_WRITES, Action, Candidate
 from mnemolog.domain.extraction.clauses import LONGEST, Clause, beginning, clauses, sentences_of
 from mnemolog.domain.extraction.corrections import is_last_named
 from mnemolog.domain.extraction.focus import named, role_of
@@ -30,6 +30,7 @@ from mnemolog.domain.extraction.forms import (
     ITS_NOW,
     MOVED_IN,
     MOVED_IT,
+    MOVING_THEN,
     NAME_ALONE,
     NOW_AT,
     OFF_IT,
@@ -156,6 +157,8 @@ def extract(
             over = one.action in (Action.END, Action.DENY)
             if over and one.via and one.predicate in HEALTH and _ONE_OF_SEVERAL.search(clause.text):
                 continue  # Who has it may be another one.
+            if one.rule.startswith(f"{EXTRACTOR}/{_TO_A_BANK}") and _SWITCHED.search(clause.text):
+                one = one if _OF_BANK.search(text) else replace(one, replaces=ANY_VALUE)
             if _is_doubtful(one, text):
                 continue
             if one.predicate == "wedding_date" and _ELSES_WEDDING.search(said_before):
@@ -164,6 +167,8 @@ def extract(
                 one = replace(one, predicate="studies_at", single=True) if one.predicate == WORKS_AT else one
             if moved_on and one.predicate == WORKS_AT:
                 one = replace(one, replaces=moved_on[1])
+            if any(_is_over(each, one) for each in found):
+                continue
             if valid(one, at) and not any(replace(each, rule=one.rule) == one for each in found):
                 found.insert(_place_of_new_job(one, found) if moved_on else len(found), one)
     if len(found) > MOST_WRITES:
@@ -187,6 +192,12 @@ def _together(found: Sequence[Candidate], at_risk: Collection[str]) -> Sequence[
         both = replace(first, object=f"{first.object}{link}{second.object}")
         found = [both if one is first else one for one in found if one is not second]
     return found
+
+
+def _is_over(ended: Candidate, one: Candidate) -> bool:
+    """Whether a clause before says that a relationship is over: "my husband" is still told of as such."""
+    same = (ended.predicate, name_key(ended.object or "")) == (one.predicate, name_key(one.object or ""))
+    return same and one.predicate in COUPLE and ended.action is Action.END and one.action is Action.STATE
 
 
 def _must_be_known(one: Candidate) -> bool:
@@ -493,7 +504,7 @@ def _is_doubtful(one: Candidate, text: str) -> bool:
         return True
     if one.rule.startswith(f"{EXTRACTOR}/let-me-go") and _HELD.search(text):
         return True
-    if one.rule.startswith(f"{EXTRACTOR}/{_TO_A_BANK}"):
+    if one.rule.startswith(f"{EXTRACTOR}/{_TO_A_BANK}") and one.replaces != ANY_VALUE:
         return _OF_BANK.search(text) is None
     joined = one.rule.startswith(f"{EXTRACTOR}/join") and _CLUB.search(one.object or "")
     return bool(joined) and _AT_WORK.search(text) is None
@@ -513,6 +524,8 @@ _SERVICE = lazy_compile(
 )
 _TO_A_BANK = "nationwide"
 _OF_BANK = lazy_compile(r"\b(?:banks?|banking|branch|accounts?|overdraft|savings|direct debits?)\b", re.IGNORECASE)
+# Who works for a bank may move to another one, and hardly switch.
+_SWITCHED = lazy_compile(r"\bswitched\b(?!.*\bjobs?\b)", re.IGNORECASE)
 _FOR_A_WHILE = lazy_compile(
     r"\b(?:while (?:we|i)\b|whilst\b|until\b|till (?:we|i|monday|sunday)\b|for (?:the|a few|two|three) (?:week|weekend|days?|night|weeks)\b"
     r"|look(?:ing)? after\b|overnight\b|(?:dog|cat|pet)[- ]?sit\w*|our holidays?\b|back (?:on|next|in) )",
@@ -612,7 +625,9 @@ def _continued(clause: Clause, last: Candidate, at: datetime, *, same_message: b
         until = (on.until or on.over) if on else None
         trip = replace(last, object=found["name"], action=Action.STATE, until=until, rule=f"{EXTRACTOR}/instead")
         return (replace(trip, **one_more),)
-    if (home := _home_to_be(last, at)) and MOVED_IN.match((plain := dated(clause.text, at)).text):
+    plain = dated(clause.text, at, future=True)
+    to_come = plain.since is not None and plain.since > at and MOVING_THEN.match(plain.text)
+    if (home := _home_to_be(last, at)) and (to_come or MOVED_IN.match((plain := dated(clause.text, at)).text)):
         begun = replace(last, predicate="lives_in", object=home, literal=None, category="Location", changes=True)
         return (replace(begun, since=plain.since, rule=f"{EXTRACTOR}/moved-in"),)
     if last.action is Action.END and last.predicate in _PLANNED and (found := SO_IS.match(clause.text)):

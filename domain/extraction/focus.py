@@ -16,7 +16,7 @@ _ROLE = lazy_compile(rf"\b({ONE_OF})s?\b", re.IGNORECASE)
 # Somebody, or a place or an employer, which nobody calls `she`.
 _MENTION = form(
     r"\b(?:(?:in|at|from|near|for|(?<!spoke )(?<!talked )(?<!married )(?<!engaged )(?<!wrote )to) (?:the )?(?-i:[A-Z])[\w-]+(?: (?-i:[A-Z])[\w-]+)*"
-    rf"|{{OTHER}}(?:, (?P<tie>(?:my|our){{SORT}} (?:{ONE_OF}|{SOME_OF})\b))?|{{ROLE}}\b(?:,? {{ALONE}})?|(?:his|her){{SORT}} (?P<theirs>{ONE_OF}|{SOME_OF}) (?P<relative>{PERSON_NAME}))"
+    rf"|{{OTHER}}(?:, (?P<tie>(?:my|our){{SORT}} (?:{ONE_OF}|{SOME_OF})\b))?|{{ROLE}}\b(?:,? {{ALONE}})?|(?P<parent>{PARENTS})\b(?!-)|(?:his|her){{SORT}} (?P<theirs>{ONE_OF}|{SOME_OF}) (?P<relative>{PERSON_NAME}))"
 )
 # What follows a word that begins a sentence and is a name.
 _OF_NAME = lazy_compile(rf"'s\b|,| (?:and|&|is|was|has|had|just|now|still|also|{VERBS})\b")
@@ -58,9 +58,9 @@ def _persons(sentence: str, other: re.Pattern[str]) -> Iterator[str]:
         elif one["theirs"]:
             if not other.search(one["theirs"].lower()):
                 yield one["relative"]
-        elif one["other"] and one["other"].lower() in _PARENTS:
-            if not other.search(one["other"].lower()):
-                yield f"my {one['other'].lower()}"
+        elif parent := (one["parent"] or (one["other"] if (one["other"] or "").lower() in _PARENTS else "")):
+            if not other.search(parent.lower()):
+                yield f"my {parent.lower()}"
         elif one["other"] and not one["tie"] and _is_somebody(one, sentence) and not _title(other).match(one["other"]):
             yield one["other"]
 

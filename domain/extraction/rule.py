@@ -228,8 +228,11 @@ DRUG = (
     r"(?:(?!april\b)[a-z]+(?:pril|sartan|statin|azole|azepam|azolam|mycin|cillin|formin|oxetine|pram|lukast|olol|terol|butamol|sonide|coxib|oxacin"
     r"|thyroxine|parin|profen|tidine|semide|gliptin|dipine|zepine|triptan|setron|zide|gabalin|pentin|xaban|triptyline|cycline|tadine|tizine|glutide|flozin|peridone|lamotrigine|codone|morphone|dronate|limumab|ximab|ciclovir|conazole|racetam)|insulin|aspirin|paracetamol"
     r"|acetaminophen|warfarin|xarelto|eliquis|prozac|zoloft|lexapro|xanax|ritalin|adderall|strattera|vyvanse|elvanse|lithium|methotrexate|vitamin [a-k]\d{0,2}"
-    r"|prednis(?:ol)?one|hydrocortisone|sertraline|venlafaxine|mirtazapine|quetiapine|olanzapine|naproxen|codeine|tramadol|morphine|methadone|fentanyl|zopiclone|donepezil|levodopa|sinemet|madopar|memantine|keppra|valproate|alendronic acid|gliclazide"
+    r"|prednis(?:ol)?one|hydrocortisone|sertraline|venlafaxine|mirtazapine|quetiapine|olanzapine|naproxen|codeine|tramadol|morphine|methadone|fentanyl|zopiclone|donepezil|levodopa|sinemet|madopar|memantine|keppra|valproate|alendronic acid|gliclazide|novorapid|humalog|lantus|levemir|tresiba|toujeo"
     r"|clopidogrel|tamsulosin|allopurinol|colchicine|digoxin|tamoxifen|letrozole|anastrozole|cetirizine|propranolol|melatonin|ventolin|symbicort|seretide|ozempic|wegovy|mounjaro|humira|lipitor|zyrtec|concerta|lyrica|statins?|blood thinners|anticoagulants|antidepressants|antihistamines|birth control|beta[- ]blockers)\b"
+)
+NOT_EATEN = (
+    rf"(?:gluten|dairy|milk|lactose|wheat|peanuts|nuts|shellfish|eggs|soy|fructose|sesame|histamine|latex|{DRUG})"
 )
 # Of the dose of a medication.
 DOSE_CHANGED = lazy_compile(
@@ -391,7 +394,7 @@ _FRAGMENTS = {
     "NO_FOOD": f"(?:{_NO_FOOD})",
     # One food, as in "allergic to peanuts after all".
     "DISH": r"[a-z][\w'-]*(?: (?!(?:after|any|and|or|so|but|not|turned|is|was|has|at|too|either|really|actually)\b)[\w'-]+)?",
-    "NOT_TOLERATED": rf"(?P<value>gluten|dairy|lactose|wheat|peanuts|nuts|shellfish|eggs|soy|fructose|sesame|histamine|latex|{DRUG})(?=$|[,.!]| (?:any ?more|at all|because|and|so|or|btw|though)\b)",
+    "NOT_TOLERATED": rf"(?P<value>{NOT_EATEN}(?:(?:, (?:and |or )?| and | or ){NOT_EATEN})*)(?=$|[,.!]| (?:any ?more|at all|at the mo(?:ment)?|right now|now|because|and|so|or|btw|though)\b)",
     # "Deadlines give me hives" is no allergy.
     "ALLERGENS": (
         r"(?P<value>(?:(?:pea|wal|hazel|pine)?nuts?|almonds?|cashews?|pistachios?|pecans?|sesame|shellfish|prawns?|shrimps?|crab|lobster|mussels"

@@ -29,7 +29,7 @@ _OCCUPATION_WORDS = (
     "accountant actor actress analyst animator anesthetist architect artist astronomer baker banker barista bartender"
     " beekeeper biologist bookkeeper botanist bricklayer builder butcher carer carpenter cashier chef chemist coach comedian"
     " composer conductor consultant cook copywriter counsellor counselor courier dancer dentist designer detective"
-    " developer dietitian diplomat director doctor driver economist editor electrician engineer entrepreneur farmer"
+    " dev developer dietitian diplomat director doctor driver economist editor electrician engineer entrepreneur farmer"
     " firefighter fisherman florist freelancer gardener geologist goldsmith guide hairdresser historian illustrator"
     " interpreter journalist judge lawyer lecturer librarian lifeguard linguist locksmith luthier manager mason"
     " mathematician mechanic meteorologist midwife model musician nanny neurologist notary novelist nurse nutritionist"

@@ -1241,6 +1241,14 @@ async def test_who_switches_from_an_employer_has_a_new_one(ana: Teller) -> None:
     assert await told(ana) == {"ana works_at Globex"}
 
 
+async def test_a_bank_is_switched_to_if_there_is_one(ana: Teller) -> None:
+    await hears(ana, "I switched to Monzo.")
+    assert await told(ana) == set()
+    await hears(ana, "I bank with Barclays.")
+    await hears(ana, "switched to Monzo!! should have done it years ago", occurred_at=day("2026-04-01"))
+    assert await told(ana) == {"ana bank Monzo"}
+
+
 async def test_who_switches_from_anything_else_keeps_the_employer(ana: Teller) -> None:
     await hears(ana, "I live in Porto.", "I work at Acme.", "I switched from Windows to Linux.")
     await hears(ana, "I moved from Spotify to Netflix.", occurred_at=day("2026-04-01"))

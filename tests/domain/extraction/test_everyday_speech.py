@@ -21,6 +21,7 @@ def told(text: str, previous: str) -> list[str]:
     [
         ("Halifax have shut our branch so I've moved to Nationwide", ["bank Nationwide"]),
         ("I've switched to Monzo, the old bank was useless", ["bank Monzo"]),
+        ("I've switched to Monzo", ["bank Monzo in place of *"]),
         ("I've moved to Nationwide", []),
         ("I moved to Barclays in March", []),
         ("I moved to Vodafone last week, the signal is better", []),

@@ -30,6 +30,17 @@ pytestmark = pytest.mark.spec_part("B13")
         ("My dad has parkinsons", ["my father condition parkinsons"]),
         ("My nan has dementia and lives with us", ["my grandmother condition dementia"]),
         ("I have depression glass to sell", []),
+        ("i've got adhd btw, on elvanse", ["condition adhd", "medication elvanse"]),
+        ("my mum has asthma, on ventolin", ["my mother condition asthma", "my mother medication ventolin"]),
+        ("My mum has asthma and is on ventolin", ["my mother condition asthma", "my mother medication ventolin"]),
+        ("my brother rang and is on the way", []),
+        ("on novorapid and lantus", ["medication novorapid", "medication lantus"]),
+        ("took me off elvanse bc of my heart rate", ["-medication elvanse", "-elvanse_dose *"]),
+        ("I can't have gluten or eggs at the moment", ["intolerance gluten", "intolerance eggs"]),
+        (
+            "They've stopped mum's donepezil as it made her sick, she's on memantine instead",
+            ["-my mother medication donepezil", "my mother medication memantine"],
+        ),
         # Whose relative has it.
         ("My sister Claire's husband Dev is allergic to nuts", ["Dev allergy nuts"]),
         ("Priya's parents flew in. Her mom Lakshmi is diabetic", ["Lakshmi condition diabetes"]),
@@ -72,7 +83,15 @@ def test_a_course_of_a_medication_ends(text: str, expected: list[str]) -> None:
             "Callum started his apprenticeship with Hargreaves Electrical",
             ["known Callum works_at Hargreaves Electrical"],
         ),
+        ("I've been made redundant from Argos after 14 years", ["-works_at Argos"]),
+        ("I've packed in the job at the co-op", ["-works_at *"]),
+        ("I work weekends at Greggs", ["works_at Greggs"]),
         # Home.
+        (
+            "Signed for a flat in Hull!! Moving on the 1st of june",
+            ["plans to move to Hull", "lives_in Hull 2026-06-01.."],
+        ),
+        ("I'm 24, just moved to Hull", ["age 24", "lives_in Hull"]),
         ("We've decided not to move to Otley", ["-plans to move to Otley", "-lives_in Otley"]),
         ("We got the apartment in Pilsen, moving aug 15", ["lives_in Pilsen 2026-08-15.."]),
         ("mum's all moved in", ["-my mother lives_in *", "my mother lives_with me"]),
@@ -95,6 +114,12 @@ def test_a_course_of_a_medication_ends(text: str, expected: list[str]) -> None:
         ),
         ("flying to Guadalajara tmrw to see the family", ["guadalajara_trip_date 2026-05-14 ..2026-05-15"]),
         # People.
+        ("my daughter Hannah's getting on fine", ["daughter Hannah"]),
+        ("Zoe my new boss is lovely", ["boss Zoe"]),
+        ("Zoe, my boss is lovely", []),
+        ("me and jamie are back together", ["partner_of Jamie"]),
+        ("I told you wrong, mum is 85 not 84", ["!my mother age 85"]),
+        ("I'm veggie now", ["diet_plan vegetarian"]),
         ("living in Otley with my gf Priya", ["lives_in Otley", "partner_of Priya"]),
         ("I've got two teenagers, Callum (16) and Isla who's 13", ["parent_of Callum", "parent_of Isla"]),
         ("He's back home with my brother Luis", ["brother Luis"]),
@@ -110,3 +135,8 @@ def test_life_told_in_passing(text: str, expected: list[str]) -> None:
 
 def test_a_relative_of_the_other_sex_is_not_meant() -> None:
     assert "Claire diet_plan vegetarian" in found("My sister Claire lives with her husband Dev. she's vegetarian")
+
+
+def test_a_husband_who_is_told_of_after_a_separation_is_none_again() -> None:
+    told = found("me and my husband Keith have split up, he's moved in with his sister in Hull")
+    assert told == ["-married_to Keith", "Keith lives_in Hull"]
