@@ -93,7 +93,9 @@ def clauses(text: str) -> Iterator[Clause]:
             said = f"{said}, {part}" if said else part
             clause, again = _opened(part)
             own = _OWN.match(clause) is not None or (own and not _OTHERS.match(clause))
-            who = _SUBJECT.match(before[-1]) if _NOW_AT.match(part) and not own and " & I " not in before[-1] else None
+            goes_on = bool(said) and _NOW_AT.match(part) is not None and not own and " & I " not in before[-1]
+            subject = _SHE if re.match(_IS_SO, part) else _SUBJECT
+            who = (subject.match(parts[number - 2]) or _SUBJECT.match(before[-1])) if goes_on else None
             clause = (
                 f"{who[0]} {'now ' if part.startswith('now ') else ''}{clause.removeprefix('now ')}" if who else clause
             )
@@ -347,6 +349,14 @@ _IN_SHORT = lazy_compile(
 # "Im" before a capital is German, "Im Sommer".
 _CONTRACTED = (
     lazy_compile(r"\b(i)(m|ve)(?= (?-i:[a-z])| [\w-]+, [1-9]\d\b(?!/))", re.IGNORECASE),
+    # "My sisters name", and of whom there is one "mums in hospital".
+    lazy_compile(
+        rf"\b((?:my|our) (?:{ONE_OF}|{SOME_OF}|{PETS}))(s)(?= (?:name|birthday|called|allergic)\b)", re.IGNORECASE
+    ),
+    lazy_compile(
+        rf"(?:(?<=^)|(?<=my )|(?<=[.!?,] )|(?<=and )|(?<=but ))((?:{PARENTS}|mother|father|husband|wife))(s)(?= (?:got|just|in|at|on|moved|moving|been|having|not|back|home|taking|started|stopped|diabetic|now|an?)\b)",
+        re.IGNORECASE,
+    ),
     lazy_compile(r"\b(it)(s)(?= (?:now |only |up to |down to )?\d)", re.IGNORECASE),
     lazy_compile(r"\b((?:do|does|did|is|are|was|were|ca|wo|have|has)n)(t)\b", re.IGNORECASE),
     lazy_compile(r"\b((?:she|he|that)(?=s)|they(?=re|ve)|we(?=ve))(s|re|ve)\b", re.IGNORECASE),
@@ -417,7 +427,7 @@ _BEING = lazy_compile(
     re.IGNORECASE,
 )
 _KIN = lazy_compile(
-    rf"^({PARENTS})( |(?='s\b))",
+    rf"^({PARENTS}|husband|wife|boyfriend|girlfriend)( (?!material\b)|(?='s\b))",
     re.IGNORECASE,
 )
 # "They put Mum on statins", "They stopped dad's warfarin".
@@ -435,9 +445,11 @@ _BARE_ROLE = lazy_compile(
     rf"^(?=(?:{ROLE_WORDS} )?(?:{ONE_OF})(?: is|'s)(?: now)?(?: an? (?:guy|man|lady|woman|bloke|dude|chap|lad|girl)(?= (?:called|named)\b))?(?: called| named)? (?-i:[A-Z]))",
     re.IGNORECASE,
 )
+_IS_SO = r"(?:(?:is|'s)(?: (?:also|now))* (?:on (?!the\b)|taking|allergic to)\b|takes (?!after\b)|has )"
 _GOES_ON = (
     r"(?:now (?:works|lives) (?:at|in|for)\b|moved (?:back |down |up |over |out )?to (?-i:[A-Z])|joined (?-i:[A-Z])"
-    r"|will be (?:(?:living|working|based) (?:in|at|for)|moving to)\b|(?:is|'s)(?: (?:also|now))* (?:on (?!the\b)|taking|allergic to)\b|takes (?!after\b))"
+    r"|will be (?:(?:living|working|based) (?:in|at|for)|moving to)\b|"
+    rf"{_IS_SO})"
 )
 _NOW_AT = lazy_compile(_GOES_ON)
 _JOINT = lazy_compile(
@@ -450,7 +462,7 @@ _JOINT = lazy_compile(
     r"|,? (?:and |so )?(?:it )?(?:turns|turned) out (?:that )?(?=(?:I|i)(?:'m| am) (?!not\b|no longer\b))"
     r"|, (?=(?:I|i|we|my|she|he|they)\b(?!(?:'s| is) (?:called|named)\b))|, (?=(?:the|our) (?:wedding|race|operation|surgery|funeral|exam|interview)\b)"
     r"|,? (?:and|so) (?=(?:[A-Z][\w'-]+ ){1,2}(?:isn't|is not|is no longer) my\b)|(?:,(?: and| so| but)?| and| so| but) (?=(?:[A-Z][\w'-]+ ){1,2}is (?:now my|my new|my \w+ now)\b)|,(?: and)? (?=(?:[A-Z][\w'-]+ ){1,2}(?:(?:is|will) )?tak(?:es?|ing) over as (?:my|our)\b)|,? (?:and|so) (?=(?:now )?(?:she|he)\b)|,(?: and)? (?=(?:[A-Z][\w'-]+ ){1,4}is (?:now )?my favou?rite\b)|: (?=(?:I|i|we|We|my|the doctor)\b)|,? (?:but|because|although|though|while|whereas|however) "
-    r"|: (?=(?:(?:my|our) \w+(?: [A-Z][\w-]+)?|[A-Z][\w-]+)(?:'s| is)(?: \w+ly)? allergic to\b)|, (?=(?:live|work) (?:in|at|for|as)\b)|,? (?:and|but) (?="
+    r"|: (?=(?:(?:my|our) \w+(?: [A-Z][\w-]+)?|[A-Z][\w-]+)(?:'s| is)(?: \w+ly)? allergic to\b)|, (?=(?:husband|wife|boyfriend|girlfriend)(?:'s| is| has| got| was| lost| left| started)\b)|, (?=(?:live|work) (?:in|at|for|as)\b)|,? (?:and|but) (?="
     rf"{_GOES_ON}"
     r")|,? and (?:then )?(?=(?:to )?(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)? (?:on|from) (?:the )?\d)"
     r"|(?:,|,? (?:and|but)) (?=(?:(?:allergic|married|engaged) to|based in|studying|living in)\b)"
@@ -490,7 +502,7 @@ _REQUEST = lazy_compile(
     rf"|(?P<told>{_NO_QUESTION}[^?]+?), (?:(?:anyway|btw|also|and|so) )?(?:(?:what|which|how|where|any)\b|(?:can|could|would|will) (?:you|i|we)\b).*\?$",
     re.IGNORECASE,
 )
-_SUBJECT = rule.form("(?:{WHO}|she|he)(?='s| )")
+_SUBJECT, _SHE = rule.form("{WHO}(?='s| )"), rule.form("(?:she|he|{WHO})(?='s| )")
 _OWN = lazy_compile(r"(?:I|we)\b", re.IGNORECASE)
 _OTHERS = lazy_compile(r"(?:(?i:she|he|they|it|you|who|my|our|his|her|their|the)\b|[A-Z])")
 _PET = lazy_compile(rf"an? (?:{PETS}|{SOME_OF})(?:,| called| named) (?-i:[A-Z])|{_OFFSPRING}|new job (?:at|with) ")
@@ -682,7 +694,7 @@ _OPENING = lazy_compile(
     r"|please (?:note|remember)(?: that)?|note that|remember(?: that)?|don't forget(?: that)?|change of plans?"
     r"|(?:we|i) (?:have )?changed (?:our|my) (?:plans?|minds?)|i (?:forgot|wanted) to (?:say|mention)(?: that)?"
     r"|i should(?: (?:probably|also|just|maybe))* (?:say|mention|add|note)(?: (?:up ?front|first|straight away|right away|now|that))*"
-    r"|(?:the|my) (?:doctor|doc|gp|consultant|specialist|midwife|nurse) (?:says|said|told me|confirmed)(?: that)?(?= i(?:'m| am| have|'ve got)\b)"
+    r"|(?:(?:the|my) )?(?:doctor|doc|dr|gp|consultant|specialist|midwife|nurse) (?:says|said|told me|confirmed)(?: that)?(?= i(?:'m| am| have|'ve got)\b)"
     r"|(?:it )?turns out(?! (?:that )?i(?:'m| am) (?:not|no longer) (?:actually |really )?allergic to )(?: that)?|from now on|these days|nowadays|right now|currently|at the moment|at present"
     r"|now|wait|hang on|hold on|lately|recently|(?:i|we)(?:'ve)? (?:just |recently )?(?:found out|discovered|learn(?:t|ed))(?: that)?(?= (?:i|we)\b)|as it happens|long story short|unfortunately|luckily|sadly|happily|instead|no(?! (?:more|longer)\b)|sorry|apologies|oops|my mistake|my bad|today)"
     r"\b(?!')(?:[\s,:;.!-]+|$)",

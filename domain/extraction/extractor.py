@@ -169,7 +169,7 @@ def extract(
                 one = replace(one, replaces=moved_on[1])
             if any(_is_over(each, one) for each in found):
                 continue
-            if valid(one, at) and not any(replace(each, rule=one.rule) == one for each in found):
+            if valid(one, at) and not any(_is_said(each, one) for each in found):
                 found.insert(_place_of_new_job(one, found) if moved_on else len(found), one)
     if len(found) > MOST_WRITES:
         at_risk = {one.subject for one in found if one.predicate in _CRITICAL}
@@ -192,6 +192,13 @@ def _together(found: Sequence[Candidate], at_risk: Collection[str]) -> Sequence[
         both = replace(first, object=f"{first.object}{link}{second.object}")
         found = [both if one is first else one for one in found if one is not second]
     return found
+
+
+def _is_said(said: Candidate, one: Candidate) -> bool:
+    """Whether a clause before says the same, or already tells who somebody is."""
+    same = replace(said, rule=one.rule)
+    is_tie = one.literal is False and one.since is None and one.until is None
+    return (replace(same, changes=one.changes, since=None) if is_tie else same) == one
 
 
 def _is_over(ended: Candidate, one: Candidate) -> bool:

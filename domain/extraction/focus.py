@@ -16,7 +16,7 @@ _ROLE = lazy_compile(rf"\b({ONE_OF})s?\b", re.IGNORECASE)
 # Somebody, or a place or an employer, which nobody calls `she`.
 _MENTION = form(
     r"\b(?:(?:in|at|from|near|for|(?<!spoke )(?<!talked )(?<!married )(?<!engaged )(?<!wrote )to) (?:the )?(?-i:[A-Z])[\w-]+(?: (?-i:[A-Z])[\w-]+)*"
-    rf"|{{OTHER}}(?:, (?P<tie>(?:my|our){{SORT}} (?:{ONE_OF}|{SOME_OF})\b))?|{{ROLE}}\b(?:,? {{ALONE}})?|(?P<parent>{PARENTS})\b(?!-)|(?:his|her){{SORT}} (?P<theirs>{ONE_OF}|{SOME_OF}) (?P<relative>{PERSON_NAME}))"
+    rf"|{{OTHER}}(?:, (?P<tie>(?:my|our){{SORT}} (?:{ONE_OF}|{SOME_OF})\b))?|{{ROLE}}\b(?:(?:,|'s name(?: is|'s)|(?:'s| is) (?:called|named))? {{ALONE}})?|(?P<parent>{PARENTS})\b(?!-)|(?:his|her){{SORT}} (?P<theirs>{ONE_OF}|{SOME_OF}) (?P<relative>{PERSON_NAME}))"
 )
 # What follows a word that begins a sentence and is a name.
 _OF_NAME = lazy_compile(rf"'s\b|,| (?:and|&|is|was|has|had|just|now|still|also|{VERBS})\b")
@@ -66,7 +66,9 @@ def _persons(sentence: str, other: re.Pattern[str]) -> Iterator[str]:
 
 
 def _is_somebody(mention: re.Match[str], sentence: str) -> bool:
-    """Whether a word in capitals is a name: the first of a sentence may be any other."""
+    """Whether a word in capitals is a name: the first of a sentence may be any other, and COPD is none."""
+    if mention["other"].isupper():
+        return False
     titled = _TITLED.match(mention["other"]) is not None
     return mention.start() > 0 or titled or _OF_NAME.match(sentence, mention.end()) is not None
 

@@ -322,7 +322,7 @@ RULES: tuple[Rule, ...] = named(
     rule("quit|left|resigned|leaving|retired", r"{I} (?:quit|left|resigned from|leaving|retired from)(?: (?:my|the) (?:job|position|role) (?:at|with))? {PLACE}{NAME}{END}", left),
     rule("fired|sacked|laid off|let go|redundant", r"{I} (?:got |was |were )?(?:fired|sacked|laid off|let go|made redundant) (?:from|by|at) {NAME}{END}", ends("works_at", in_short=True)),
     rule("notice|resignation", r"{I} (?:handed in|handing in|put in|given in|gave in|gave|given|submitted) (?:(?:my|our) )?(?:(?P<weeks>\d|one|two|three|four|six|eight) weeks?'? )?(?:notice|resignation)(?: (?:at|to) (?:{PLACE}{NAME}|(?P<small>(?!(?:work|last|least|the|my|our|this|once|lunch)\b)[a-z][\w'&]+(?: (?!and\b)[a-z][\w'&]+)?)))?(?=$|[,.!;]| (?:at work|and|because|so|cos|after)\b)", gave_notice),
-    rule("job|position", r"{I} (?:(?:quit|left|lost|resigned from) my|(?:packed|jacked|chucked) in (?:my|the)) (?:job|position)(?=$|[,.!]| at\b)", ends("works_at")),
+    rule("job|position", r"{I} (?:(?:quit|left|lost|resigned from) my|(?:packed|jacked|chucked) in (?:my|the)) (?:job|position)(?: at (?:the )?{PLACE}{NAME}{END}|(?=$|[,.!]| at (?:the|an?) ))", ends("works_at", in_short=True)),
     rule("fired|sacked|laid off|redundant|let go", r"{I}(?: got| was| were)? (?:fired|sacked|laid off|made redundant|let go)(?=$|[,.!])", ends("works_at", in_short=True)),
     rule("resigned|unemployed|out of work|between jobs|retired", r"{I} (?:resigned|unemployed|out of work|between jobs|retired)(?=$|[,.!]| now\b)", ends("works_at")),
     rule("work", r"{I} (?:work|working)(?: (?:nights|days|shifts|weekends|full[- ]time|part[- ]time|remotely))? {AS_A}(?: (?P<link>at|for|with|in) {NAME}{END})?", occupied),
@@ -511,6 +511,7 @@ RULES: tuple[Rule, ...] = named(
     # Who somebody no longer is.
     rule("not|n't|longer", r"{ALONE} (?:is not|isn't|is no longer) {ROLE}(?:{NO_MORE})?(?:[,;] (?:(?:now )?it(?:'s| is)(?: now)? )?{OTHER}(?: is)?(?: now)?)?(?=$|[.!])", no_longer_is),
     rule("not|n't|longer", r"{ROLE} (?:is not|isn't|is no longer) {ALONE}(?:{NO_MORE})?(?:[,;] (?:(?:but )?(?:now )?it(?:'s| is)(?: now)? )?{OTHER}(?: now)?)?(?=$|[.!])", no_longer_is),
+    rule("left|quit|resigned|retired|moved on|fired", r"(?:my|our){SORT} (?P<role>boss|(?:line )?manager|supervisor|team lead(?:er)?|colleague|coworker),? {ALONE},?(?: has|'s| is| was| got)?(?: (?:just|finally))? (?:left|quit|resigned|retired|moved on|fired)(?=$|[,.!;]| (?:last|this|yesterday|today|and|so|after)\b)", no_longer_is),
     # Where others live and work.
     rule("moved|to live", r"{WHO}" + _HAVE + r" (?:moved (?:back )?in|(?:gone|went|come|came) (?:back )?to live) with (?:my|our|his|her|their|some|a (?:friend|roommate|flatmate|couple)|(?-i:[A-Z]))[^,;]{0,40}? in {NAME}{END}", they_moved_to),
     rule("to live", r"{WHO}" + _HAVE + r" (?:gone|went) (?:back )?to live in {NAME}{END}", they_moved_to),
@@ -555,7 +556,7 @@ RULES: tuple[Rule, ...] = named(
     rule("dating", r"{AM} dating {NAME}{STOP}", names("partner_of", category=PERSON)),
     rule("call|name", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?P<firm>(?-i:[A-Z])[\w'&-]+))))?(?:'s name is|'s called| is called| is named|, whose name is| named| called(?=.* (?:who|where|which)\b)) {OTHER}{END}", related),
     rule("called", r"(?:my|our){SORT} {PET} called {OTHER}{END}", related),
-    rule("two|three|four", r"{I} (?:have|got|adopted|bought|rescued|own) (?:two|three|four)(?: [a-z-]+)? (?P<several>dogs|cats|puppies|kittens|rabbits|hamsters|budgies|parrots|horses|guinea pigs)(?:,|:|,? called|,? named) {ALL}(?=$|[,.!;])", several),
+    rule("two|three|four", r"{I} (?:have|got|adopted|bought|rescued|own) (?:two|three|four)(?: [a-z-]+)? (?P<several>dogs|cats|puppies|kittens|rabbits|hamsters|budgies|parrots|horses|guinea pigs)(?:,|:|,? called|,? named)? {ALL}(?=$|[,.!;])", several),
     rule(" is|'s |turned", rf"{{WHO}}(?: has|'s)?(?: just)? turned {_AGE}(?=$|[,.!;]| (?:and|today|yesterday|last|this|on)\b)", they_are_aged),
     rule(" was ", rf"{{WHO}} was (?!one\b){_AGE}$", they_turned),
     rule(" is |'s |turned", rf"(?:my|our)(?: (?:little|wee|youngest|eldest|oldest|baby|big))* (?P<child>boy|girl),? {{OTHER}}(?:(?: is|'s)(?: (?:now|only|already|just))*|(?: has|'s)?(?: just)? turned) {_AGE}(?: years? old)?(?=$|[,.!;](?! ?\d)| (?:and|now|today|years? old|but|so|yesterday|last)\b)", child_aged),

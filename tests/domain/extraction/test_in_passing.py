@@ -41,7 +41,15 @@ pytestmark = pytest.mark.spec_part("B13")
             "They've stopped mum's donepezil as it made her sick, she's on memantine instead",
             ["-my mother medication donepezil", "my mother medication memantine"],
         ),
+        ("Doc says I have high blood pressure", ["condition high blood pressure"]),
+        ("mums in hospital, she's on morphine", ["my mother medication morphine"]),
+        ("wife's vegan", ["my married_to diet_plan vegan"]),
         # Whose relative has it.
+        (
+            "I care for my mother in law Rosa, she's 78 and has COPD. she's allergic to sulfa drugs",
+            ["Rosa condition COPD", "Rosa allergy sulfa drugs", "Rosa age 78"],
+        ),
+        ("my sons name is Kai, he's 4 and he's got a dairy allergy", ["son Kai", "Kai age 4", "Kai allergy dairy"]),
         ("My sister Claire's husband Dev is allergic to nuts", ["Dev allergy nuts"]),
         ("Priya's parents flew in. Her mom Lakshmi is diabetic", ["Lakshmi condition diabetes"]),
         ("My brother's wife Eva is vegan", ["Eva diet_plan vegan"]),
@@ -49,7 +57,7 @@ pytestmark = pytest.mark.spec_part("B13")
     ],
 )
 def test_health_told_in_passing(text: str, expected: list[str]) -> None:
-    ties = ("friend_of", "sister", "brother_in_law", "sister_in_law", "my brother married_to")
+    ties = ("friend_of", "mother_in_law", "sister", "brother_in_law", "sister_in_law", "my brother married_to")
     of_others = ("Claire married_to", "known Priya mother")
     assert [one for one in found(text) if not one.startswith((*ties, *of_others))] == expected
 
@@ -114,6 +122,11 @@ def test_a_course_of_a_medication_ends(text: str, expected: list[str]) -> None:
         ),
         ("flying to Guadalajara tmrw to see the family", ["guadalajara_trip_date 2026-05-14 ..2026-05-15"]),
         # People.
+        ("my manager Trish left, it's chaos", ["-manager Trish"]),
+        ("my manager Trish left for lunch", ["manager Trish"]),
+        ("just adopted two kittens Salt and Pepper", ["cat Salt", "cat Pepper"]),
+        ("we moved to Austin, husband got a job at Dell", ["lives_in Austin", "my married_to works_at Dell"]),
+        ("my sisters moved to Leeds", []),
         ("my daughter Hannah's getting on fine", ["daughter Hannah"]),
         ("Zoe my new boss is lovely", ["boss Zoe"]),
         ("Zoe, my boss is lovely", []),
