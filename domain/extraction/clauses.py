@@ -10,7 +10,17 @@ from mnemolog.domain.extraction.denials import denials
 from mnemolog.domain.extraction.figures import COST
 from mnemolog.domain.extraction.times import LASTING, MONTH, POINT, is_time
 from mnemolog.domain.extraction.together import apart
-from mnemolog.domain.extraction.vocabulary import AGES, DIETS, NOTHING_BUT, ONE_OF, PARENTS, PETS, ROLE_WORDS, SOME_OF
+from mnemolog.domain.extraction.vocabulary import (
+    AGES,
+    DIETS,
+    NOTHING_BUT,
+    ONE_OF,
+    PARENTS,
+    PETS,
+    ROLE_WORDS,
+    SOME_OF,
+    VERBS,
+)
 from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import NOT_A_TITLE
 
@@ -237,6 +247,8 @@ def _completed(sentence: str, before: Sequence[str]) -> str:
     if (first or not of_others) and _CHILDREN.match(sentence):
         return f"I have {sentence[0].lower()}{sentence[1:]}"
     found = _ELLIPSIS.match(sentence)
+    if found and before and _TELLS_OF.match(before[-1]) and not _OF_AUTHOR.search(before[-1]):
+        return sentence
     if found is None and not (first and _BEING.match(sentence)):
         return sentence
     subject = "I" if found and not found["doing"] else "I'm"
@@ -391,7 +403,7 @@ _END = lazy_compile(NOT_A_TITLE + r"(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
 _ELLIPSIS = lazy_compile(
     r"(?:drive|rent)(?= an? )|(?:(?:just|finally|recently|also|now) )?(?:moved|relocated|started|joined|quit|left|got|accepted|handed in(?= my\b)|lost(?= (?:my|our|mum|mom|dad|nan|gran|uncle|aunt(?:ie|y)?)\b)|arrived(?= in\b)|broke up|split up|adopted|retired"
     r"|switched|changed|swapped(?= (?:the|my|our)\b)|finished(?= (?:the|my|a) (?:[a-z]+ )?course\b)|declared|graduated|became|turned|went|(?:opened|launched|founded|set up)(?= (?:my|our) own\b)|bought|booked|sold|scrapped|signed(?= (?:for|the lease)\b)|had(?= a miscarriage\b)|stopped|came off|gave up|(?:put|raised|upped|bumped|lowered)(?= my\b)|been(?= (?:seeing|dating)\b)|had to(?= (?:give|rehome|put|cancel|postpone|move|push|reschedule|call off)\b))\b(?! by\b)"
-    r"|(?:(?:just|finally|recently|also|now) )?(?P<doing>moving|renting|sharing(?= an? )|starting|joining|living|working|seeing|dating|leaving|(?:flying|heading|travell?ing) to"
+    r"|(?:(?:just|finally|recently|also|now) )?(?P<doing>moving|renting|sharing(?= an? )|starting|joining|living|working|seeing|dating|leaving|(?:flying|heading|travell?ing) to|not (?:going|flying|travell?ing) to(?= (?-i:[A-Z]))"
     r"|(?:going to|back from|off to)(?= (?-i:[A-Z])[^,;.]*(?:[,;.]|$))|off(?= (?:the|my) [a-z]{5,}\b)|planning(?= (?:an?|our|my|the) (?:trip|holiday|vacation)))\b"
     rf"(?! (?:(?:on|in|from) )?{POINT},? (?:i|we)\b)"
     r"(?!(?:(?!, (?:\w+ ){1,3}(?:is|are)\b).)*\b(?:is|isn't|was|wasn't|are|were|has|had|will|can|makes|made|takes|took|feels|felt|means|meant|sounds|seems)\b)",
@@ -502,6 +514,11 @@ _REQUEST = lazy_compile(
     rf"|(?P<told>{_NO_QUESTION}[^?]+?), (?:(?:anyway|btw|also|and|so) )?(?:(?:what|which|how|where|any)\b|(?:can|could|would|will) (?:you|i|we)\b).*\?$",
     re.IGNORECASE,
 )
+# Whom a sentence tells of that may go on without a subject: "Tom got into Leeds! Moving there in May".
+_TELLS_OF = rule.form(
+    rf"(?:{{WHO}}|she|he)(?:'s|(?: has| is| was)?(?: just| finally)?) (?:{VERBS}|going|been|moving)\b"
+)
+_OF_AUTHOR = lazy_compile(r"\b(?:i|we|me|us)\b", re.IGNORECASE)
 _SUBJECT, _SHE = rule.form("{WHO}(?='s| )"), rule.form("(?:she|he|{WHO})(?='s| )")
 _OWN = lazy_compile(r"(?:I|we)\b", re.IGNORECASE)
 _OTHERS = lazy_compile(r"(?:(?i:she|he|they|it|you|who|my|our|his|her|their|the)\b|[A-Z])")

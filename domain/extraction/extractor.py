@@ -532,7 +532,9 @@ _SERVICE = lazy_compile(
 _TO_A_BANK = "nationwide"
 _OF_BANK = lazy_compile(r"\b(?:banks?|banking|branch|accounts?|overdraft|savings|direct debits?)\b", re.IGNORECASE)
 # Who works for a bank may move to another one, and hardly switch.
-_SWITCHED = lazy_compile(r"\bswitched\b(?!.*\bjobs?\b)", re.IGNORECASE)
+_SWITCHED = lazy_compile(
+    r"\b(?:switched|moved (?:everything|it all|all (?:my|our) (?:money|accounts)))\b(?!.*\bjobs?\b)", re.IGNORECASE
+)
 _FOR_A_WHILE = lazy_compile(
     r"\b(?:while (?:we|i)\b|whilst\b|until\b|till (?:we|i|monday|sunday)\b|for (?:the|a few|two|three) (?:week|weekend|days?|night|weeks)\b"
     r"|look(?:ing)? after\b|overnight\b|(?:dog|cat|pet)[- ]?sit\w*|our holidays?\b|back (?:on|next|in) )",

@@ -8,6 +8,7 @@ from mnemolog.domain.extraction.vocabulary import ONE_OF, PARENTS, SOME_OF, VERB
 from mnemolog.domain.lazy_regex import lazy_compile
 
 _PRONOUN = lazy_compile(r"(?P<who>(?P<she>she)|he)(?='s\b| )", re.IGNORECASE)
+_OF_THEIRS = form(r"{CARERS} (?:stopped|discontinued|cancelled) (?P<who>(?P<she>her)|his)(?= {A_DRUG})")
 _OWNER = form(rf"(?P<who>(?P<she>her)|his)(?={{SORT}} (?:{ONE_OF}|{SOME_OF})\b)")
 _OBJECT = form(
     r"{CARERS} (?:put|started|took|taken|switched|moved|changed|swapped) (?P<who>(?P<she>her)|him)(?= (?:back )?(?:on|onto|off|to|from)\b)"
@@ -35,7 +36,7 @@ def named(clause: str, before: Sequence[str]) -> str:
     >>> named("she now works at Zalando", ["I met Marta and Eva."])
     'she now works at Zalando'
     """
-    owner = _OWNER.match(clause)
+    owner = _OWNER.match(clause) or _OF_THEIRS.match(clause)
     pronoun = _PRONOUN.match(clause) or _OBJECT.match(clause) or owner
     if pronoun is None:
         return clause

@@ -620,7 +620,8 @@ def trip_instead(said: Said) -> Sequence[Candidate]:
 def trip_moved(said: Said) -> Sequence[Candidate]:
     """Another date of a trip, if one to this place is planned."""
     on, nth = day_of_trip(said.match["when"], said.at), times.is_nth(said.match["when"])
-    return [replace(one, planned=True, nth=nth) for one in another_date(said.name, on)] if on else ()
+    whither = said.name.removesuffix("'s")
+    return [replace(one, planned=True, nth=nth) for one in another_date(whither, on)] if on else ()
 
 
 def trip_again(said: Said) -> Sequence[Candidate]:

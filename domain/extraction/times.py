@@ -58,7 +58,7 @@ _PHRASE = lazy_compile(
     rf"(?P<start>{POINT})\b(?: on(?:wards?)?\b)?)"
     rf"|(?P<in>\bin {COUNT} {_UNIT}\b(?! (?:of|ago)\b))"
     rf"|(?P<for>\bfor (?:about |around |over |almost )?{COUNT} {_UNIT}(?: now)?\b)"
-    rf"|(?P<at>\b(?:{_ON}|{COUNT} {_UNIT} ago|(?:earlier )?(?:last|this|next) (?:week(?:end)?|month|year|{DAY}|{MONTH}|{SEASON}|{FEAST})"
+    rf"|(?P<at>(?<!, back )\b(?:{_ON}|{COUNT} {_UNIT} ago|(?:earlier )?(?:last|this|next) (?:week(?:end)?|month|year|{DAY}|{MONTH}|{SEASON}|{FEAST})"
     rf"|yesterday|today|tomorrow|last night|(?:earlier )?this (?:morning|afternoon|evening))\b)",
     re.IGNORECASE,
 )

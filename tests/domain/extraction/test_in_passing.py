@@ -44,6 +44,11 @@ pytestmark = pytest.mark.spec_part("B13")
         ("Doc says I have high blood pressure", ["condition high blood pressure"]),
         ("mums in hospital, she's on morphine", ["my mother medication morphine"]),
         ("wife's vegan", ["my married_to diet_plan vegan"]),
+        ("I've an underactive thyroid", ["condition underactive thyroid"]),
+        (
+            "my mam is on apixaban. the GP stopped her apixaban because of a bleed",
+            ["my mother medication apixaban", "-my mother medication apixaban"],
+        ),
         # Whose relative has it.
         (
             "I care for my mother in law Rosa, she's 78 and has COPD. she's allergic to sulfa drugs",
@@ -110,12 +115,17 @@ def test_a_course_of_a_medication_ends(text: str, expected: list[str]) -> None:
         ),
         ("Greg's moving in with us instead", []),
         ("I live in Porto, thinking of moving to Lisbon", ["lives_in Porto"]),
+        ("Darragh got into UL!! moving to Limerick in September", []),
+        ("My brother got a dog. Moved to Leeds last week", []),
+        ("Great news! Moved to Lisbon in May", ["lives_in Lisbon 2026-05-01.."]),
+        ("Ciara moved to Barcelona for Erasmus, back in June", ["known Ciara lives_in Barcelona"]),
         # Bank.
         ("We're with Barclays but their app is awful, thinking of switching to Monzo", ["bank Barclays"]),
         ("We're with Chase tonight", []),
         ("I bank w/ Chase, anyway how do I send money abroad?", ["bank Chase"]),
         ("I switched from Chase to a credit union, Alliant", ["bank Alliant"]),
         # Trips.
+        ("not going to Barcelona now, mam's not well", ["-next_trip Barcelona"]),
         (
             "Booked a week in Crete for half term, flying on 24 May from Leeds",
             ["crete_trip_date 2026-05-24 ..2026-05-25"],
