@@ -75,5 +75,7 @@ def one_of(found: Sequence[str], prefix: str, field: str) -> str:
         raise NotFound(f"no id begins with {prefix}", field=field, fix="give a longer prefix, or the full id")
     if len(found) > 1 and prefix not in found:
         listed = ", ".join(map(str, found[:LISTED_IDS])) + (" and others" if len(found) > LISTED_IDS else "")
-        raise AmbiguousId(f"several ids begin with {prefix}: {listed}", field=field, fix="give a longer prefix")
+        raise AmbiguousId(
+            f"{prefix} is the beginning of several ids: {listed}", field=field, fix="give a longer prefix"
+        )
     return prefix if prefix in found else found[0]
