@@ -83,7 +83,7 @@ async def forget(engine: Services, request: OfScope, idempotency_key: str | None
     if not earlier:
         found, last = await extent(engine, request), None
         async for receipt in _forgotten(engine, list(_steps(engine, request, found, batch)), keyed):
-            last = receipt
+            last = last if last and receipt.already else receipt  # What went with something else is erased already.
         await _erase_checkpoints(engine, request)
         if not keyed or not last:
             return Forgotten(found, batch, last)

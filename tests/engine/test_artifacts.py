@@ -41,7 +41,7 @@ from mnemolog.adapters.operations.conversation import session as read_session
 from mnemolog.adapters.pgvector.tables import vectors
 from mnemolog.commands.artifacts import DeleteArtifact
 from mnemolog.commands.erasure import EraseKnown, EraseMessages, EraseThread, EraseUser
-from mnemolog.commands.scopes import ForgetScope, Reach
+from mnemolog.commands.scopes import EraseScope, ForgetScope, Reach
 from mnemolog.domain.errors import Erased, IdempotencyConflict, InvalidInput, MnemologError, NotFound, NotPermitted
 from mnemolog.domain.memory import PURGE_AFTER
 from mnemolog.domain.principal import Role
@@ -516,6 +516,18 @@ async def test_a_message_that_is_too_long_becomes_an_artifact_with_a_surrogate(a
     assert artifact["source_turn_ids"] == [made.message_ids[0]]
     with pytest.raises(ValidationError, match="at most"):
         Add.model_validate({"user_id": ana.user, "messages": "x" * 9_000_000})
+
+
+@pytest.mark.spec("X07")
+async def test_a_scope_whose_files_go_with_their_messages_is_erased_by_a_write(ana: Person) -> None:
+    long = {"content": "Zanzibarquux is the password. " * 12_000}
+    await add.run(ana.engine, Add.model_validate({"user_id": ana.user, "messages": [long]}))
+
+    erased = await forget(ana.engine, EraseScope(user_id=ana.user, agent_id=ana.agent, scope=Reach.GLOBAL))
+
+    assert (len(erased.extent.messages), len(erased.extent.artifacts)) == (1, 1)
+    assert erased.receipt
+    assert not erased.receipt.already
 
 
 @pytest.mark.spec("X07")
