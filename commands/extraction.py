@@ -39,9 +39,10 @@ def _decide(state: Extraction, command: ExtractTurn) -> Sequence[Event]:
     if message is None or not message.visible:
         return []
     events: list[Event] = []
-    writes, at_risk = 0, {one.subject for one in command.candidates if one.predicate in HEALTH}
+    writes = len(state.extracted.get(command.turn_id, ())) if command.anew else 0
+    at_risk = {one.subject for one in command.candidates if one.predicate in HEALTH}
     for case in _cases(state, command):
-        if writes == command.most:
+        if writes >= command.most:
             break
         try:
             news = [] if _is_extracted(case) or _is_read(case) else decide_one(case.after(events))
@@ -69,9 +70,14 @@ def _cases(state: Extraction, command: ExtractTurn) -> Sequence[Case]:
 
 
 def _is_extracted(case: Case) -> bool:
-    """Whether it was extracted before, or all of its message but what may have been told only since: what is over."""
+    """Whether it was extracted before, or all of its message but what may have been told only since: what is over.
+
+    Newer rules may find more in it.
+    """
     predicates = case.state.extracted.get(case.command.turn_id)
-    return predicates is not None and (not case.is_end or case.fact.predicate in predicates)
+    if predicates is None:
+        return False
+    return case.fact.predicate in predicates or not (case.is_end or case.command.anew)
 
 
 def _is_read(case: Case) -> bool:

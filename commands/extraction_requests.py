@@ -13,7 +13,10 @@ EXTRACTORS = frozenset({ACTOR, MODEL_ACTOR})
 
 
 class ExtractTurn(GraphCommand):
-    """Records the candidates of one message. `facts` are their commands, in the same order; `said_at` its date."""
+    """Records the candidates of one message. `facts` are their commands, in the same order; `said_at` its date.
+
+    `anew`: by newer rules, which may find what they did not when the message was read before.
+    """
 
     generated: ClassVar[frozenset[str]] = frozenset({"at", "facts"})
 
@@ -22,4 +25,5 @@ class ExtractTurn(GraphCommand):
     facts: tuple[Remember, ...]
     said_at: datetime
     most: int = MOST_WRITES
+    anew: bool = False
     at: datetime

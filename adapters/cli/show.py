@@ -19,6 +19,7 @@ from mnemolog.adapters.operations.batches import Forgotten
 from mnemolog.adapters.operations.being import BeingContext, Entry, Recollection, Scenes
 from mnemolog.adapters.operations.conversation import Added, Session
 from mnemolog.adapters.operations.erasure import Erased, Proof
+from mnemolog.adapters.operations.facts import FactsExtracted
 from mnemolog.adapters.operations.graph_results import EntityDetail, EntityView, FactView
 from mnemolog.adapters.operations.knowledge import ChunkHit, DocumentDetail, DocumentView
 from mnemolog.adapters.operations.operation import Operation
@@ -385,6 +386,13 @@ def _patrolled(done: PatrolResult) -> None:
     output.done(f"{'would be run' if done.dry_run else 'run'} {done.run_id}")
 
 
+def _extracted(done: FactsExtracted) -> None:
+    events = f"{done.events:,} new events" if done.events else "nothing new"
+    output.done(f"threads read: {done.threads:,}; {events}")
+    if done.events:
+        output.line("to undo", f"mnemolog rollback --of-run {done.run_id}")
+
+
 def _clusters(page: Page[ClusterView]) -> None:
     rows = [(one.label, one.active, one.dying, one.dead, one.cluster_id) for one in page]
     output.show(("cluster", "active", "dying", "dead", "id"), rows, short=True)
@@ -445,6 +453,7 @@ SHOWN: Mapping[type, Callable[[Any], None]] = {
     Recollection: _recollection,
     Scenes: _scenes,
     PatrolResult: _patrolled,
+    FactsExtracted: _extracted,
     Page[ClusterView]: _clusters,
     Forgotten: _forgotten,
     Erased: show_erased,

@@ -122,11 +122,11 @@ async def extract_thread(engine: Services, attempt: Attempt, silent: Silent) -> 
     a_day, today = engine.policy.extraction.writes_per_day, start_of_day(engine.writes.now())
     before, written_today = await engine.jobs.sum_up(EXTRACTING, stream, payload, today)
     done = {"written": 0, "imported": False, **job.progress, "extractor": EXTRACTOR}
-    through = max(before, done.get("through", 0))
+    through, since = max(before, done.get("through", 0)), engine.writes.now() - READ_FOR
     head = await engine.log.head(stream)
     while through < head and written_today < a_day:
         until = min(through + WINDOW, head)
-        for event, said_at, candidates in await _read(engine, stream, payload, through, until, silent):
+        for event, said_at, candidates in await _read(engine, stream, payload, through, until, silent, since):
             if written_today >= a_day:  # What is left waits for another day.
                 until = event.seq - 1
                 break
@@ -200,28 +200,51 @@ def start_of_day(now: datetime) -> datetime:
     return now.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
+async def extract_anew(engine: Services, stream: StreamId, agent_id: str, run_id: str) -> tuple[int, int]:
+    """Record what the rules of this version find in all messages that users wrote in an agent's threads.
+
+    Returns how many threads it read, and how many events it recorded.
+    """
+    places = dict[str, tuple[int, int]]()
+    async for batch in engine.log.scan(stream):
+        for turn in (event.header for event in batch if event.header.type == TurnRecorded.type_name()):
+            if turn.meta["agent_id"] == agent_id:
+                first, _ = places.get(turn.meta["thread_id"], (turn.seq, 0))
+                places[turn.meta["thread_id"]] = first, turn.seq
+    written = 0
+    for thread_id, (first, last) in places.items():
+        place = {"agent_id": agent_id, "thread_id": thread_id}
+        written += await _record_again(engine, stream, place, first - 1, last, run_id, anew=True)
+    return len(places), written
+
+
 async def extract_again(engine: Services, stream: StreamId, place: Payload, after: int, until: int, run_id: str) -> int:
     """Record what the messages of a thread state that was not recorded so far: what they were about has changed.
 
     Returns how many events that took.
     """
-    written = 0
     if engine.settings.extraction == "off":
-        return written
+        return 0
+    return await _record_again(engine, stream, place, after, until, run_id, anew=False)
+
+
+async def _record_again(
+    engine: Services, stream: StreamId, place: Payload, after: int, until: int, run_id: str, *, anew: bool
+) -> int:
+    written = 0
+    since = datetime.min.replace(tzinfo=UTC) if anew else engine.writes.now() - READ_FOR
     for start in range(after, until, WINDOW):
-        for event, said_at, candidates in await _read(
-            engine, stream, place, start, min(start + WINDOW, until), Silent()
-        ):
-            written += await _record(engine, stream, event, said_at, candidates, run_id, MOST_WRITES)
+        end = min(start + WINDOW, until)
+        for event, said_at, candidates in await _read(engine, stream, place, start, end, Silent(), since):
+            written += await _record(engine, stream, event, said_at, candidates, run_id, MOST_WRITES, anew=anew)
     return written
 
 
 async def _read(
-    engine: Services, stream: StreamId, place: Payload, after: int, until: int, silent: Silent
+    engine: Services, stream: StreamId, place: Payload, after: int, until: int, silent: Silent, since: datetime
 ) -> Sequence[tuple[Recorded, datetime, Sequence[Candidate]]]:
-    """The messages of a thread that state something, each with when it was said."""
-    # With those before, which this one may be about.
-    before, since = max(0, after - WINDOW_BEFORE), engine.writes.now() - READ_FOR
+    """The messages of a thread that were recorded since then and state something, each with when it was said."""
+    before = max(0, after - WINDOW_BEFORE)  # A message may be about those before it.
     events = await engine.log.read(stream, after=before, until=until, tags=[thread_tag(str(place["thread_id"]))])
     said = [one for one in events if _speaks(one, str(place["agent_id"]), since)]
     found = await asyncio.to_thread(_candidates, said, silent.of(stream, place))
@@ -274,6 +297,8 @@ async def _record(
     candidates: Sequence[Candidate],
     run_id: str,
     most: int,
+    *,
+    anew: bool = False,
 ) -> int:
     """Record what a message states; how many events that took."""
     turn = event.payload
@@ -304,6 +329,7 @@ async def _record(
         facts=facts,
         said_at=said_at,
         most=min(left, most),
+        anew=anew,
         at=engine.writes.now(),
     )
     receipt = await engine.writes.extract(command)

@@ -7,8 +7,17 @@ from pydantic import Field
 from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.graph_results import Bitemporal, FactAdded, FactView, suggested
 from mnemolog.adapters.operations.operation import operation
-from mnemolog.adapters.operations.requests import PagedRead, Write, fields_of, request_of, viewer_of
-from mnemolog.adapters.operations.results import Page, Written, written
+from mnemolog.adapters.operations.requests import (
+    PagedRead,
+    RunRequest,
+    Write,
+    fields_of,
+    request_of,
+    run_uuid,
+    stream_of,
+    viewer_of,
+)
+from mnemolog.adapters.operations.results import Page, Result, Written, written
 from mnemolog.commands.fact_changes import ConfirmFact, EndFact, ForgetFact, RestoreFact, RetireFact
 from mnemolog.commands.facts import Predicated, Remember, WithDates
 from mnemolog.events.fields import Id
@@ -16,6 +25,18 @@ from mnemolog.events.fields import Id
 
 class DatedWrite(WithDates, Write):
     """A write with dates that may be a year or a month."""
+
+
+class ExtractFacts(RunRequest):
+    """The agent whose threads are read."""
+
+
+class FactsExtracted(Result):
+    """What was extracted. `mnemolog rollback --of-run RUN_ID` undoes it."""
+
+    run_id: str
+    threads: int = Field(description="The number of threads that were read.")
+    events: int = Field(description="The number of events that were recorded: facts, ends and corrections.")
 
 
 class FactList(Bitemporal, PagedRead):
@@ -105,3 +126,17 @@ async def confirm_fact(engine: Engine, request: Write) -> Written:
     It is then trusted like the user's own words. Only the user, or an API key with the role `consent`, can confirm.
     """
     return await written(engine, ConfirmFact, request)
+
+
+@operation("fact extract", "POST /facts/extract", tag="graph", done="Extracted", lasting=True)
+async def extract_facts(engine: Engine, request: ExtractFacts) -> FactsExtracted:
+    """Extract facts from all that the user said to one agent, by the rules of this version.
+
+    For messages from before an upgrade, or from before extraction was turned on. Records what is missing: nothing
+    twice, and nothing that was undone, deleted or corrected.
+    """
+    from mnemolog.adapters.maintenance.extracting import extract_anew
+
+    run_id = f"extraction-{run_uuid(engine, request)}"
+    threads, written_events = await extract_anew(engine, stream_of(engine, request), request.agent_id, run_id)
+    return FactsExtracted(run_id=run_id, threads=threads, events=written_events)

@@ -1,23 +1,21 @@
 """Operations on the patrol of a being, and on the clusters of its scenes (C)."""
 
 from typing import Annotated
-from uuid import UUID, uuid4, uuid5
+from uuid import UUID
 
 from pydantic import Field
 
 from mnemolog.adapters.operations.engine import Engine
 from mnemolog.adapters.operations.operation import operation
-from mnemolog.adapters.operations.requests import Keyed, PagedRead, Request, viewer_of
+from mnemolog.adapters.operations.requests import PagedRead, RunRequest, run_uuid, viewer_of
 from mnemolog.adapters.operations.results import Page, Result
 from mnemolog.domain.cluster import Root, cluster_id, is_root, name_of, root_of
 from mnemolog.domain.nodes import clusters, vector_of
 from mnemolog.domain.patrol import Step, What
 from mnemolog.events.fields import Flag, Id
 
-_RUNS = UUID("5b0c2a4e-8d5f-5c07-9a53-0d5b1f7e6c94")
 
-
-class RunPatrol(Keyed, Request):
+class RunPatrol(RunRequest):
     """The being to patrol."""
 
     run_id: Annotated[
@@ -88,7 +86,7 @@ async def run_patrol(engine: Engine, request: RunPatrol) -> PatrolResult:
     from mnemolog.adapters.maintenance.patrolling import patrol
 
     being = viewer_of(engine, request)
-    run_id = request.run_id or f"patrol-{_id_of(engine, request)}"
+    run_id = request.run_id or f"patrol-{run_uuid(engine, request)}"
     done = await patrol(engine, being, run_id, dry_run=request.dry_run)
     steps = [PatrolStep.model_validate(one) for one in done.steps]
     return PatrolResult(agent_id=being.agent_id, run_id=run_id, dry_run=done.dry_run, steps=steps)
@@ -122,11 +120,3 @@ async def list_clusters(engine: Engine, request: ClustersRead) -> Page[ClusterVi
         for label, scenes in ((row["label"], found[row["label"]]) for row in labels)
     ]
     return Page[ClusterView](items=views, next_cursor=labels.next_cursor)
-
-
-def _id_of(engine: Engine, request: RunPatrol) -> UUID:
-    """The same for the same idempotency key, so that a retry continues the run and ages no scene twice."""
-    if request.idempotency_key is None:
-        return uuid4()
-    principal = engine.principal.name if engine.principal else ""
-    return uuid5(_RUNS, "\n".join((principal, request.user_id, request.agent_id, request.idempotency_key)))

@@ -3,6 +3,7 @@
 import re
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeVar, overload
+from uuid import UUID, uuid4, uuid5
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, create_model
 
@@ -19,6 +20,7 @@ C = TypeVar("C", bound=Command)
 W = TypeVar("W", bound="Write")
 
 LONGEST_TOKEN = 300
+_RUNS = UUID("5b0c2a4e-8d5f-5c07-9a53-0d5b1f7e6c94")
 _SEQ = "@?[0-9]{1,18}"
 # Fields that the engine sets, in addition to those that a command generates.
 SET_BY_ENGINE = frozenset({"tenant", "actor", "consenting", "agents", "correlation_id"})
@@ -193,6 +195,10 @@ def fields_of(engine: Engine, request: AnyRequest) -> dict[str, Any]:
     return {**request.model_dump(exclude_unset=True, exclude={"idempotency_key"}), "tenant": engine.settings.tenant}
 
 
+class RunRequest(Keyed, Request):
+    """What is done in one run, which `rollback` undoes as a whole."""
+
+
 def viewer_of(engine: Engine, request: Request) -> Viewer:
     return Viewer(engine.settings.tenant, request.user_id, request.agent_id)
 
@@ -204,3 +210,11 @@ def library_of(engine: Engine, request: LibraryRequest) -> Viewer:
 
 def stream_of(engine: Engine, request: Request) -> StreamId:
     return StreamId.of_user(request.user_id, engine.settings.tenant)
+
+
+def run_uuid(engine: Engine, request: RunRequest) -> UUID:
+    """The same for the same idempotency key, so that a retry continues the run."""
+    if request.idempotency_key is None:
+        return uuid4()
+    principal = engine.principal.name if engine.principal else ""
+    return uuid5(_RUNS, "\n".join((principal, request.user_id, request.agent_id, request.idempotency_key)))

@@ -11,6 +11,7 @@ from mnemolog.deferred import Deferred
 
 if TYPE_CHECKING:
     from mnemolog.adapters.operations import entities, facts
+    from mnemolog.adapters.operations.facts import FactsExtracted
     from mnemolog.adapters.operations.graph_results import (
         EntityAdded,
         EntityDetail,
@@ -381,3 +382,19 @@ class GraphVerbs(Asking):
             memory.confirm_fact(fact.relation_id, user_id="ana")
         """
         return await self._ask(facts.confirm_fact, locals())
+
+    async def extract_facts(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> FactsExtracted:
+        """Extract facts from all that the user said to an agent, by the rules of this version.
+
+        For messages from before an upgrade, or from before extraction was turned on.
+
+        Example:
+            memory.extract_facts(user_id="ana").events
+        """
+        return await self._ask(facts.extract_facts, locals())

@@ -153,6 +153,7 @@ class BlockingVerbs(Blocking):
     delete_fact = mirrored(Verbs.delete_fact)
     restore_fact = mirrored(Verbs.restore_fact)
     confirm_fact = mirrored(Verbs.confirm_fact)
+    extract_facts = mirrored(Verbs.extract_facts)
     watch = mirrored_iterator(Verbs.watch)
     create_webhook = mirrored(Verbs.create_webhook)
     list_webhooks = mirrored(Verbs.list_webhooks)

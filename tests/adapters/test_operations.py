@@ -381,6 +381,7 @@ WRITES: tuple[tuple[str, Json], ...] = (
     ("delete_fact", {"relation_id": "{fact}"}),
     ("restore_fact", {"relation_id": "{fact}"}),
     ("confirm_fact", {"relation_id": "{fact}"}),
+    ("extract_facts", {"idempotency_key": "anew"}),
     ("delete_entity", {"entity_id": "{entity}"}),
     ("restore_entity", {"entity_id": "{entity}"}),
     ("propose_profile", {"field": "city", "value": "Lisbon"}),

@@ -16,6 +16,7 @@ from mnemolog.adapters.jobs import worker
 from mnemolog.adapters.jobs.job import Job, JobStatus, Payload
 from mnemolog.adapters.maintenance import extracting, extracting_by_model, prompting
 from mnemolog.adapters.maintenance.extracting import AGAIN, THREAD, enqueue_due
+from mnemolog.adapters.operations.facts import ExtractFacts, FactsExtracted, extract_facts
 from mnemolog.commands.erasure import EraseMessages
 from mnemolog.commands.extraction_requests import ACTOR
 from mnemolog.commands.messages import DeleteMessage
@@ -1115,6 +1116,51 @@ async def test_a_job_is_undone_as_one_batch_and_its_messages_are_not_extracted_a
     await ana.engine.jobs.forget(ana.stream)
     await extracted(ana.engine)
     assert await ana.facts() == []
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+async def anew(ana: Teller, **fields: Any) -> FactsExtracted:
+    done: FactsExtracted = await extract_facts.run(ana.engine, ExtractFacts(user_id=ana.user, **fields))
+    await ana.engine.settled(60)
+    return done
+
+
+async def test_messages_from_before_are_read_when_somebody_asks_for_it(
+    ana: Teller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extracting, "READ_FOR", timedelta(0))
+    await hears(ana, "My sister Mia is vegan.", "I live in Porto.", "What a day!")
+    await hears(ana, "I moved to Ghent.", thread_id="other", occurred_at=day("2026-03-08"))
+    await hears(ana, "I love jazz.", agent_id="coach")
+    assert await told(ana) == set()
+    known = {"ana sister Mia", "Mia diet_plan vegan", "ana lives_in Ghent"}
+
+    done = await anew(ana, idempotency_key="once")
+
+    assert (done.threads, await told(ana)) == (2, known)
+    again = await anew(ana, idempotency_key="once")
+    assert (again.events, again.run_id) == (0, done.run_id)
+    await ana.engine.writes.rollback(validated(Rollback, {"user_id": ana.user, "of_run": done.run_id, "at": now()}))
+    assert ((await anew(ana)).events, await told(ana)) == (0, set())
+    await anew(ana, agent_id="coach")
+    assert await told(ana) == {"ana likes jazz"}
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+async def test_newer_rules_find_what_those_before_did_not_within_the_limit_of_a_message(
+    ana: Teller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def older(text: str, *about: Any) -> Any:
+        return extract(text, *about)[:1]
+
+    with monkeypatch.context() as before:
+        before.setattr(extracting, "extract", older)
+        await hears(ana, "I moved to Ghent, I joined Acme, I take aspirin and I love jazz.")
+        assert len(await told(ana)) == 1
+    await anew(ana)
+    known = {"ana medication aspirin", "ana lives_in Ghent", "ana works_at Acme"}
+    assert await told(ana) == known
+    assert (await anew(ana)).events == 0
     await assert_live_equals_replayed(ana.engine, ana.stream)
 
 

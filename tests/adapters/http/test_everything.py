@@ -24,8 +24,8 @@ _users = count(1)
 WORD = "zirkonia"  # Stands in every text, and in nothing else: so that none is left after an erasure.
 READING = {"search", "context", "envelope", "validate_envelope", "check_claims", "prove_erased", "search_artifacts"}
 READING |= {"being_context", "recall", "recall_memory", "search_memory"}
-# A patrol writes nothing without scenes: tests/engine/test_patrol.py.
-READING |= {"run_patrol"}
+# They write nothing without scenes, or statements: tests/engine/test_patrol.py and test_extraction.py.
+READING |= {"run_patrol", "extract_facts"}
 # Jobs read the text of files, and write when they are done: tests/engine/test_artifacts.py.
 OF_FILES = {"add_artifact_", "describe_artifact", "delete_artifact", "restore_artifact", "erase_artifact"}
 # Libraries are in streams of their own: tests/engine/test_knowledge.py.
