@@ -51,6 +51,7 @@ Commands = Sequence[tuple[HearTurn, datetime]]
 TRANSIENT = (*UNREACHABLE, ServerFailed, ReadTimeout, ConcurrencyConflict, AppendTimeout, Overloaded)
 
 HEADER_ROOM = 200
+PORTION_BYTES = 1024 * 1024
 LETTER_BYTES = 32 * 1024
 
 
@@ -128,7 +129,7 @@ class TurnIntake:
                 groups.setdefault(StreamId.of_user(arrival.turn.user_id, arrival.sender.tenant), []).append(arrival)
         recording = (self._record(stream, group) for stream, group in groups.items())
         faults = [one for one in await asyncio.gather(*recording, return_exceptions=True) if one is not None]
-        await asyncio.gather(*(self._finish(arrival) for arrival in arrivals if arrival.outcome is not None))
+        await self._finish_all(arrivals)
         if faults:
             raise faults[0]
 
@@ -164,6 +165,7 @@ class TurnIntake:
             outcomes = await self._recorded(recorder, stream, commands)
             for (arrival, _), outcome in zip(turns, outcomes, strict=True):
                 arrival.outcome = outcome
+            await self._finish_all(portion)
 
     async def _command(self, recorder: Recorder, stream: StreamId, arrival: Arrival) -> HearTurn | None:
         """The command for a turn, or None if it is refused."""
@@ -190,6 +192,10 @@ class TurnIntake:
                 return [_bug(stream, error)]
             alone = [await self._recorded(recorder, stream, [command]) for command in commands]
             return [outcome for [outcome] in alone]
+
+    async def _finish_all(self, arrivals: Sequence[Arrival]) -> None:
+        done = [one for one in arrivals if one.outcome is not None and not one.message.is_acked]
+        await asyncio.gather(*map(self._finish, done))
 
     async def _finish(self, arrival: Arrival) -> None:
         outcome, reply_to = arrival.outcome, arrival.headers.get(REPLY_TO)
@@ -222,13 +228,18 @@ class TurnIntake:
 
 
 def _portions(group: Sequence[Arrival]) -> Iterator[Sequence[Arrival]]:
-    """Of one recorder each, and without an id that comes again: files are stored for turns that are not recorded."""
-    portion, ids = list[Arrival](), set[str]()
+    """Of one recorder each, and without an id that comes again: files are stored for turns that are not recorded.
+
+    Large turns have files, which take long to store: their senders do not wait for those of the whole batch.
+    """
+    portion, ids, size = list[Arrival](), set[str](), 0
     for arrival in group:
         assert arrival.turn is not None
-        if portion and (arrival.recorder is not portion[0].recorder or arrival.turn.message_id in ids):
+        size += len(arrival.message.data)
+        ends = size > PORTION_BYTES or arrival.turn.message_id in ids
+        if portion and (ends or arrival.recorder is not portion[0].recorder):
             yield portion
-            portion, ids = [], set()
+            portion, ids, size = [], set(), len(arrival.message.data)
         portion.append(arrival)
         ids.add(arrival.turn.message_id)
     yield portion

@@ -114,6 +114,27 @@ async def test_a_turn_is_read_after_an_earlier_one_of_its_id_is_recorded(
     assert before == [("1", []), ("2", []), ("1", ["1", "2"])]
 
 
+async def test_large_turns_are_answered_before_the_whole_batch_is_recorded(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acknowledged, turn = list[list[bool]](), Recorder.turn
+    text = "tram " * 50_000
+    for number in range(6):
+        body = json.dumps(message("ana", message_id=str(number), text=text)).encode()
+        await client.jetstream().publish(Address.of("acme", "juno").turns, body)
+    batch = await (await client.jetstream().pull_subscribe("mnemolog.turns.>", "tests", TURNS)).fetch(6)
+
+    async def noted(self: Recorder, fields: Mapping[str, Any]) -> HearTurn:
+        acknowledged.append([one.is_acked for one in batch])
+        return await turn(self, fields)
+
+    monkeypatch.setattr(Recorder, "turn", noted)
+    await intake(client, Recorders()).take(batch)
+
+    assert [sum(one) for one in acknowledged] == [0, 0, 0, 0, 4, 4]
+    assert all(one.is_acked for one in batch)
+
+
 async def test_a_producer_is_looked_up_once_per_batch_even_if_unknown(client: Client) -> None:
     recorders = Recorders()
     sent = [(name, str(number)) for number in range(5) for name in ("unknown", "juno")]
