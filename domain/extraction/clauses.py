@@ -95,6 +95,7 @@ def clauses(text: str) -> Iterator[Clause]:
         led = _LED.match(stated)
         stated = f"{led[1]} {stated[led.end() :]}" if led and is_time(led[1]) else stated
         own = _OWN.match(stated) is not None
+        stated = _NOT_SO.sub(", I'm not ", stated)
         stated = _ON_DRUG.sub(", I'm on " if own else " and is on ", stated)
         said, being = "", False
         parts = _parts(stated, plain)
@@ -468,6 +469,7 @@ _JOINT = lazy_compile(
     r",? (?:and|but|so|because|since|although|though|while|(?<!over )as(?! my\b)) (?=(?:now |then |recently |also |(?:from|since) \w+ )?(?:I|i|we|my|our|We|My|Our|Dr)\b(?!(?:'m|'re| am| are) moving in\b))"
     r"|,? (?:and|so|but) (?=(?:[A-Z][\w'-]+ ?){1,2}(?<! )(?:'s| is) (?:off|cancelled|canceled)\b)"
     rf"|,? (?:and|so|but) (?=they(?:'ve| have)? (?:just )?(?:put|started|took|taken|switched|moved|changed|swapped|stopped) (?:me|him|her|my|our|(?i:{PARENTS})\b|[A-Z]))"
+    rf"|,? (?:and |so )?(?=no more {rule.DRUG})"
     r"|, (?=(?:put|started|switched|kept|took) (?:me|him|her) (?:on|onto|to|off)\b)"
     r"|,? (?:and|but|so) (?=[A-Z][\w'-]+ is (?:\w+ly )?allergic to\b)|, (?=(?:just |recently )?(?:moved|relocated) to [A-Z])"
     r"|,? (?:and|so|but) (?=(?:(?:the|my|our) )?(?i:doctor|doc|dr|gp|nurse|consultant|specialist|midwife|cardiologist|hospital|clinic|surgery)\b)"
@@ -532,6 +534,8 @@ _BEING_ONE = lazy_compile(
     r"i(?:(?:'m| am) (?!not\b|\w+ing\b|with\b|in\b)(?:an? )?[\w-]+(?: [\w-]+)?| (?:work at|work as an?|live in) (?!.* with )[^,]{2,40})$|(?:i'm|i am) (?-i:[A-Z])[\w-]+(?:, [^,]{2,30}){0,2}$",
     re.IGNORECASE,
 )
+# "Had a bacon sandwich, so not vegetarian any more"
+_NOT_SO = lazy_compile(rf",? (?:and|so) not (?=(?:an? )?(?:{DIETS}) (?:any ?more|any longer)\b)", re.IGNORECASE)
 # What somebody takes, behind what they have: "I've got ADHD, on elvanse".
 _ON_DRUG = lazy_compile(rf"(?<=\w),? on (?=(?:\d+ ?(?:mg|mcg|units?) (?:of )?)?{rule.DRUG})(?<=, on )", re.IGNORECASE)
 _AM = lazy_compile(r"(?:(?:allergic|married|engaged) to|based in|studying|living in)\b")

@@ -506,6 +506,11 @@ def wed_to_partner(said: Said) -> Sequence[Candidate]:
     return wed(said) if said.clause.since else _to_partner(said)
 
 
+def engaged_to_partner(said: Said) -> Sequence[Candidate]:
+    """An engagement of which nobody is named: "We got engaged at Christmas!"."""
+    return [replace(one, predicate="engaged_to") for one in _to_partner(said)]
+
+
 def _to_partner(said: Said) -> Sequence[Candidate]:
     """A marriage to the fiancé or the partner, which is not over."""
     since = said.clause.since

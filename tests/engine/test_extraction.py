@@ -1287,6 +1287,14 @@ async def test_who_switches_from_an_employer_has_a_new_one(ana: Teller) -> None:
     assert await told(ana) == {"ana works_at Globex"}
 
 
+async def test_who_gets_engaged_is_to_the_partner(ana: Teller) -> None:
+    await hears(ana, "We got engaged at Christmas!")
+    assert await told(ana) == set()
+    await hears(ana, "I'm living in Leeds with my gf Priya.")
+    await hears(ana, "We got engaged!", occurred_at=day("2026-04-01"))
+    assert "ana engaged_to Priya" in await told(ana)
+
+
 async def test_a_bank_is_switched_to_if_there_is_one(ana: Teller) -> None:
     await hears(ana, "I switched to Monzo.")
     assert await told(ana) == set()

@@ -49,6 +49,9 @@ pytestmark = pytest.mark.spec_part("B13")
             "my mam is on apixaban. the GP stopped her apixaban because of a bleed",
             ["my mother medication apixaban", "-my mother medication apixaban"],
         ),
+        ("I've got a pump now so no more lantus", ["-medication lantus", "-lantus_dose *"]),
+        ("no more statins for a week", []),
+        ("had a bacon sandwich so not veggie anymore", ["-diet_plan vegetarian"]),
         # Whose relative has it.
         (
             "I care for my mother in law Rosa, she's 78 and has COPD. she's allergic to sulfa drugs",
@@ -119,6 +122,7 @@ def test_a_course_of_a_medication_ends(text: str, expected: list[str]) -> None:
         ("My brother got a dog. Moved to Leeds last week", []),
         ("Great news! Moved to Lisbon in May", ["lives_in Lisbon 2026-05-01.."]),
         ("Ciara moved to Barcelona for Erasmus, back in June", ["known Ciara lives_in Barcelona"]),
+        ("Fionn is home for good now", ["-known Fionn lives_in *"]),
         # Bank.
         ("We're with Barclays but their app is awful, thinking of switching to Monzo", ["bank Barclays"]),
         ("We're with Chase tonight", []),
