@@ -404,7 +404,7 @@ _END = lazy_compile(NOT_A_TITLE + r"(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
 _ELLIPSIS = lazy_compile(
     r"(?:drive|rent)(?= an? )|(?:(?:just|finally|recently|also|now) )?(?:moved|relocated|started|joined|quit|left|got|accepted|handed in(?= my\b)|lost(?= (?:my|our|mum|mom|dad|nan|gran|uncle|aunt(?:ie|y)?)\b)|arrived(?= in\b)|broke up|split up|adopted|retired"
     r"|switched|changed|swapped(?= (?:the|my|our)\b)|finished(?= (?:the|my|a) (?:[a-z]+ )?course\b)|declared|graduated|became|turned|went|(?:opened|launched|founded|set up)(?= (?:my|our) own\b)|bought|booked|sold|scrapped|signed(?= (?:for|the lease)\b)|had(?= a miscarriage\b)|stopped|came off|gave up|(?:put|raised|upped|bumped|lowered)(?= my\b)|been(?= (?:seeing|dating)\b)|had to(?= (?:give|rehome|put|cancel|postpone|move|push|reschedule|call off)\b))\b(?! by\b)"
-    r"|(?:(?:just|finally|recently|also|now) )?(?P<doing>moving|renting|sharing(?= an? )|starting|joining|living|working|seeing|dating|leaving|(?:flying|heading|travell?ing) to|not (?:going|flying|travell?ing) to(?= (?-i:[A-Z]))"
+    r"|(?:(?:just|finally|recently|also|now) )?(?P<doing>moving|renting|sharing(?= an? )|starting|joining|living|working|seeing|dating|leaving|banking(?= with\b)|(?:flying|heading|travell?ing) to|not (?:going|flying|travell?ing) to(?= (?-i:[A-Z]))"
     r"|(?:going to|back from|off to)(?= (?-i:[A-Z])[^,;.]*(?:[,;.]|$))|off(?= (?:the|my) [a-z]{5,}\b)|planning(?= (?:an?|our|my|the) (?:trip|holiday|vacation)))\b"
     rf"(?! (?:(?:on|in|from) )?{POINT},? (?:i|we)\b)"
     r"(?!(?:(?!, (?:\w+ ){1,3}(?:is|are)\b).)*\b(?:is|isn't|was|wasn't|are|were|has|had|will|can|makes|made|takes|took|feels|felt|means|meant|sounds|seems)\b)",
@@ -521,7 +521,8 @@ _TELLS_OF = rule.form(
     rf"(?:{{WHO}}|she|he)(?:'s|(?: has| is| was)?(?: just| finally)?) (?:{VERBS}|going|been|moving)\b"
 )
 _OF_AUTHOR = lazy_compile(r"\b(?:i|we|me|us)\b", re.IGNORECASE)
-_SUBJECT, _SHE = rule.form("{WHO}(?='s| )"), rule.form("(?:she|he|{WHO})(?='s| )")
+_SUBJECT = rule.form(r"{WHO}(?= (?-i:[a-z]))")
+_SHE = rule.form(r"(?:(?:she|he)(?='s| )|{WHO}(?= (?!and\b)(?-i:[a-z])))")
 _OWN = lazy_compile(r"(?:I|we)\b", re.IGNORECASE)
 _OTHERS = lazy_compile(r"(?:(?i:she|he|they|it|you|who|my|our|his|her|their|the)\b|[A-Z])")
 _PET = lazy_compile(rf"an? (?:{PETS}|{SOME_OF})(?:,| called| named) (?-i:[A-Z])|{_OFFSPRING}|new job (?:at|with) ")

@@ -595,7 +595,7 @@ RULES: tuple[Rule, ...] = named(
     rule(" now", r"(?P<alone>(?-i:[A-Z][\w-]+ [A-Z][\w-]+))(?: is|'s) {OTHER} now(?=$|[,.!;])", surname_changed),
     # A bank and a laptop.
     rule("bank", r"(?:my|our) bank(?: is|'s)(?: now)? {PERSON}{PLACE}{NAME}{END}", bank),
-    rule("bank with", r"{I} (?:bank|banking) with {PLACE}{NAME}{END}", bank),
+    rule("bank with|banking with", r"{I} (?:bank|banking) with {PLACE}{NAME}{END}", bank),
     rule("my bank|our bank", r"{PLACE}{NAME} is (?:now (?:my|our) bank|(?:my|our) (?:new bank|bank now))(?=$|[,.!;]| (?:and|because|so)\b)", bank_now),
     rule(BANKS.lower(), rf"{{I}} (?:moved|switched|changed)(?: everything| it all| all (?:my|our) (?:money|accounts))?(?: over)?(?: from {{FORMER}})? to (?P<name>(?-i:{BANKS}))(?: bank)?{{END}}", bank_now),
     rule(BANKS.lower().replace("|chase", ""), rf"{{AM}} with (?P<name>(?-i:(?!Chase){BANKS}))(?: bank)? (?:now|these days)(?=$|[,.!;])", bank_now),

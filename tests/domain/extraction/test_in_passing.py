@@ -53,6 +53,8 @@ pytestmark = pytest.mark.spec_part("B13")
         ("no more statins for a week", []),
         ("had a bacon sandwich so not veggie anymore", ["-diet_plan vegetarian"]),
         # Whose relative has it.
+        ("Karen's lad Jack is 9 and has type 1 diabetes", []),
+        ("My friend Tom's wife is lovely and takes metformin", []),
         (
             "I care for my mother in law Rosa, she's 78 and has COPD. she's allergic to sulfa drugs",
             ["Rosa condition COPD", "Rosa allergy sulfa drugs", "Rosa age 78"],
@@ -124,6 +126,7 @@ def test_a_course_of_a_medication_ends(text: str, expected: list[str]) -> None:
         ("Ciara moved to Barcelona for Erasmus, back in June", ["known Ciara lives_in Barcelona"]),
         ("Fionn is home for good now", ["-known Fionn lives_in *"]),
         # Bank.
+        ("Banking with Nationwide now, Lloyds shut the branch", ["bank Nationwide"]),
         ("We're with Barclays but their app is awful, thinking of switching to Monzo", ["bank Barclays"]),
         ("We're with Chase tonight", []),
         ("I bank w/ Chase, anyway how do I send money abroad?", ["bank Chase"]),
