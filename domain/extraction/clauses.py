@@ -238,7 +238,7 @@ def _completed(sentence: str, before: Sequence[str]) -> str:
     """
     first = not before
     of_another = _PRONOUN.search(" ".join(before)) is not None
-    if (first or _MOVED.match(before[-1]) or not of_another) and _OWN_DAY.match(sentence):
+    if (day := _OWN_DAY.match(sentence)) and (first or (day["last"] and not of_another)):
         return f"my {sentence}"
     if (first or _MOVED.match(before[-1])) and _OWN_THING.match(sentence):
         return f"my {sentence}"
@@ -321,7 +321,7 @@ _TWO_WORDS = lazy_compile(
 _INITIALS = lazy_compile(r"\b[a-z]")
 # A name between what somebody is to the author and what they do: "my sister dana lives in leeds".
 _SMALL_RELATIVE = lazy_compile(
-    rf"(?<=\bmy )((?:(?:new|older|younger|big|little|elder|best|eldest|youngest|twin|baby) )?(?:{SOME_OF}|{ONE_OF}) )(?!(?:now|also|still|just|only|never|always|finally|really|currently|actually|already|recently"
+    rf"(?<=\bmy )((?:(?:new|older|younger|big|little|elder|best|eldest|youngest|twin|baby) )?(?:{SOME_OF}|{ONE_OF}) )(?!(?:has|have|had|is|was|got|now|also|still|just|only|never|always|finally|really|currently|actually|already|recently"
     r"|probably|usually|who|that|and|or|in|at|both|here|there|apparently|sometimes|even|then|first|later)\b)([a-z][a-z'-]{2,})"
     r"(?= (?:now |still |just |also )?(?:lives in|works (?:at|for|as)|moved (?:to|in|out)|is (?:an? |from )|got married|retired|died|passed away)\b)"
 )
@@ -415,7 +415,7 @@ _OWN_THING = lazy_compile(
     rf"(?:new )?(?:{COST}(?=(?: here| there)?(?:'s| is| has| went| goes))|(?:van|car|truck)(?=(?:'s| is) an?\b)|(?:home )?address(?=(?: is|'s|:) \d))",
     re.IGNORECASE,
 )
-_OWN_DAY = lazy_compile(r"(?:first|last) (?:day|shift)(?= (?:at|with)\b)", re.IGNORECASE)
+_OWN_DAY = lazy_compile(r"(?:first|(?P<last>last)) (?:day|shift)(?= (?:at|with)\b)", re.IGNORECASE)
 _PRONOUN = lazy_compile(r"\b(?:my|his|her|their|she|he|they)\b", re.IGNORECASE)
 _CHILDREN = lazy_compile(_OFFSPRING, re.IGNORECASE)
 # How a message begins that says who writes: "Daniel here, 34, living in Leeds".
@@ -469,7 +469,6 @@ _JOINT = lazy_compile(
     r",? (?:and|but|so|because|since|although|though|while|(?<!over )as(?! my\b)) (?=(?:now |then |recently |also |(?:from|since) \w+ )?(?:I|i|we|my|our|We|My|Our|Dr)\b(?!(?:'m|'re| am| are) moving in\b))"
     r"|,? (?:and|so|but) (?=(?:[A-Z][\w'-]+ ?){1,2}(?<! )(?:'s| is) (?:off|cancelled|canceled)\b)"
     rf"|,? (?:and|so|but) (?=they(?:'ve| have)? (?:just )?(?:put|started|took|taken|switched|moved|changed|swapped|stopped) (?:me|him|her|my|our|(?i:{PARENTS})\b|[A-Z]))"
-    rf"|,? (?:and |so )?(?=no more {rule.DRUG})"
     r"|, (?=(?:put|started|switched|kept|took) (?:me|him|her) (?:on|onto|to|off)\b)"
     r"|,? (?:and|but|so) (?=[A-Z][\w'-]+ is (?:\w+ly )?allergic to\b)|, (?=(?:just |recently )?(?:moved|relocated) to [A-Z])"
     r"|,? (?:and|so|but) (?=(?:(?:the|my|our) )?(?i:doctor|doc|dr|gp|nurse|consultant|specialist|midwife|cardiologist|hospital|clinic|surgery)\b)"

@@ -226,11 +226,6 @@ def they_moved_in_with_me(said: Said) -> Sequence[Candidate]:
     return (*ends_for("lives_in")(said), *they_live_with_me(said)[-1:]) if not said.for_a_time else ()
 
 
-def they_moved_in(said: Said) -> Sequence[Candidate]:
-    """A relative or a partner "moved in" with the author; anybody else may have next door."""
-    return they_moved_in_with_me(said) if Who.of(said).predicate in (*KIN_WORDS.split(), *COUPLE) else ()
-
-
 def they_move_in_with_me(said: Said) -> Sequence[Candidate]:
     """From a day that is to come; without one it is no more than an intention."""
     to_come = said.clause.since is not None and said.clause.since > said.at
