@@ -1,6 +1,6 @@
 """Record what a message states about its author and others: facts, ends, and corrections, in one append (B13, E06)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -18,7 +18,6 @@ from mnemolog.commands.naming import bearers, is_same_name
 from mnemolog.domain.entity import ME, PERSON
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.extraction.candidate import ANY_VALUE, Action, Candidate
-from mnemolog.domain.extraction.vocabulary import HEALTH
 from mnemolog.domain.memory import Status
 from mnemolog.domain.predicates import DOSE, NEXT_TRIP, WORKS_AT
 from mnemolog.domain.relation import Relation
@@ -40,7 +39,6 @@ def _decide(state: Extraction, command: ExtractTurn) -> Sequence[Event]:
         return []
     events: list[Event] = []
     writes = len(state.extracted.get(command.turn_id, ())) if command.anew else 0
-    at_risk = {one.subject for one in command.candidates if one.predicate in HEALTH}
     for case in _cases(state, command):
         if writes >= command.most:
             break
@@ -49,15 +47,14 @@ def _decide(state: Extraction, command: ExtractTurn) -> Sequence[Event]:
         except MnemologError:
             continue
         if news:
-            writes += not _leaves_room(case.candidate, at_risk)
+            writes += case.candidate.action is not Action.CALL and not _is_of_what_ended(case.candidate)
             events += news
     return events
 
 
-def _leaves_room(one: Candidate, at_risk: Collection[str]) -> bool:
-    """Whether it is not counted: a name, who somebody is whose health is told, the end of a dose of what has ended."""
-    ends_dose = one.action is Action.END and one.predicate.endswith(DOSE)
-    return one.action is Action.CALL or ends_dose or one.object in at_risk
+def _is_of_what_ended(one: Candidate) -> bool:
+    """Whether it only ends the dose of a medication that has ended: that leaves room for what is taken instead."""
+    return one.action is Action.END and one.predicate.endswith(DOSE)
 
 
 def _tags(state: Extraction, command: ExtractTurn) -> frozenset[str]:

@@ -12,7 +12,7 @@ from mnemolog.commands.facts import subject_of
 from mnemolog.commands.graph import cluster_reads
 from mnemolog.commands.naming import bearers, is_same_name
 from mnemolog.domain.entity import ME, Entity, id_in
-from mnemolog.domain.extraction.candidate import Action
+from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.roles import are_exclusive, is_role, name_with_role, states_role
 from mnemolog.domain.memory import Status
 from mnemolog.domain.predicates import ObjectKind
@@ -30,9 +30,10 @@ def told_apart(case: Case) -> Case:
     Somebody new who has the name of another is called by their role as well: `colleague Anna`.
     """
     for field, name, found in _named(case):
-        possible = _possible(case, found, _role_of(case, field, name))
-        if not possible and field == "object" and case.candidate.action is Action.STATE:
-            case = case.of(object=name_with_role(case.candidate))
+        tie = _tie(case, field, name)
+        possible = _possible(case, found, tie.predicate) if tie else found
+        if tie and not possible and case.candidate.action is Action.STATE:
+            case = case.of(**{field: name_with_role(tie)})
         elif len(found) > 1:
             case = case.of(**{field: str(_last_told(case, possible or found).entity_id)})
     return case
@@ -40,15 +41,15 @@ def told_apart(case: Case) -> Case:
 
 def names_in_short(case: Case, news: Iterable[Event]) -> Sequence[Event]:
     """That somebody new has the name that the message says, if they are called by their role as well."""
-    said = case.candidate.object
-    called_so = [one for one in news if isinstance(one, EntityObserved) and one.name == case.fact.object != said]
-    if said is None or not called_so or id_in(str(case.fact.object)):
-        return []
-    traits = case.after(called_so).state.graph.entities[called_so[0].entity_id].traits.also_called(said)
-    turn_id = case.command.turn_id
-    told = Telling(sources=(turn_tag(turn_id),), names=(said,))
-    named = content(called_so[0].entity_id, traits)
-    return [EntityUpdated(**named, changed=("aliases",), source_turn_ids=(turn_id,), told=(told,))]
+    said = {case.fact.subject: case.candidate.subject, case.fact.object: case.candidate.object}
+    for one in news:
+        if isinstance(one, EntityObserved) and (name := said.get(one.name)) and one.name.endswith(f" {name}"):
+            traits = case.after([one]).state.graph.entities[one.entity_id].traits.also_called(name)
+            turn_id = case.command.turn_id
+            told = Telling(sources=(turn_tag(turn_id),), names=(name,))
+            named = content(one.entity_id, traits)
+            return [EntityUpdated(**named, changed=("aliases",), source_turn_ids=(turn_id,), told=(told,))]
+    return []
 
 
 def namesake_reads(case: Case) -> frozenset[str]:
@@ -68,19 +69,17 @@ def _named(case: Case) -> Sequence[tuple[str, str, Sequence[Entity]]]:
         for field, name, category in names
         if not id_in(name) and not is_same_name(fact, name, ME)
     ]
-    return [one for one in each if len(one[2]) > 1 or (one[2] and _role_of(case, one[0], one[1]))]
+    return [one for one in each if len(one[2]) > 1 or (one[2] and _tie(case, one[0], one[1]))]
 
 
-def _role_of(case: Case, field: str, name: str) -> str | None:
+def _tie(case: Case, field: str, name: str) -> Candidate | None:
     """What the message says that somebody is to its author."""
     said = [case.candidate] if field == "object" else case.command.candidates
-    return next((one.predicate for one in said if one.object == name and states_role(one)), None)
+    return next((one for one in said if one.object == name and states_role(one)), None)
 
 
-def _possible(case: Case, found: Sequence[Entity], role: str | None) -> Sequence[Entity]:
+def _possible(case: Case, found: Sequence[Entity], role: str) -> Sequence[Entity]:
     """Those in the role, if any, else all who may be."""
-    if role is None:
-        return found
     roles = {one.entity_id: _roles(case, one) for one in found}
     in_role = [one for one in found if role in roles[one.entity_id]]
     return in_role or [one for one in found if not any(are_exclusive(role, other) for other in roles[one.entity_id])]

@@ -173,7 +173,9 @@ def extract(
                 found.insert(_place_of_new_job(one, found) if moved_on else len(found), one)
     if len(found) > MOST_WRITES:
         at_risk = {one.subject for one in found if one.predicate in _CRITICAL}
-        found = sorted(_together(found, at_risk), key=lambda one: _place(one, author, at_risk))
+        together = _together(found, at_risk)
+        fits = sum(_must_be_known(one) or one.object in at_risk for one in together) <= MOST_WRITES
+        found = sorted(together, key=lambda one: _place(one, author, at_risk, fits=fits))
     return found[:MOST_CANDIDATES]
 
 
@@ -215,25 +217,25 @@ def _differs_by_value(one: Candidate, other: Candidate) -> bool:
     return replace(one, object=other.object) == other
 
 
-def _place(one: Candidate, author: str, at_risk: Collection[str]) -> int:
-    """The place of a fact among others of its message: one about somebody else comes after who they are.
+def _place(one: Candidate, author: str, at_risk: Collection[str], *, fits: bool) -> int:
+    """The place of a fact among others of its message: what an agent must not lack comes first.
 
-    What an agent must not lack comes first, of others with who they are.
+    With it comes who those are that have it, or behind it, unless all of that `fits`.
     """
     own = one.subject == author and not one.via
     if one.predicate in _CRITICAL:
         return 0 if own else 1
     if one.object in at_risk:
-        return 1
+        return 1 if fits else 2
     if one.predicate.startswith(_TASTES):
-        return 6
+        return 7
     if one.action is Action.CALL:
         return 0
     if not own:
-        return 7 if one.predicate == "age" else 5
+        return 8 if one.predicate == "age" else 6
     if one.predicate.endswith((DOSE, "_date")):
-        return 0 if one.predicate.endswith(DOSE) else 3
-    return next((place for place, names in enumerate(_FIRST, start=2) if one.predicate in names), 4)
+        return 0 if one.predicate.endswith(DOSE) else 4
+    return next((place for place, names in enumerate(_FIRST, start=3) if one.predicate in names), 5)
 
 
 _CRITICAL = ("allergy", "intolerance", MEDICATION, "condition")

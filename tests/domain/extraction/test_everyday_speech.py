@@ -271,20 +271,20 @@ def test_an_old_boss_is_none_any_more(text: str, expected: list[str]) -> None:
         ("my daughter and my son are allergic to eggs", ["my daughter allergy eggs", "my son allergy eggs"]),
         (
             "My daughter Mia and my son Tom are both allergic to eggs",
-            ["daughter Mia", "Mia allergy eggs", "son Tom", "Tom allergy eggs"],
+            ["Mia allergy eggs", "Tom allergy eggs", "daughter Mia", "son Tom"],
         ),
         ("Freya and Angus are allergic to nuts", ["known Freya allergy nuts", "known Angus allergy nuts"]),
         (
             "My sons Tom and Ben are allergic to nuts",
-            ["son Tom", "Tom allergy nuts", "son Ben", "Ben allergy nuts"],
+            ["Tom allergy nuts", "Ben allergy nuts", "son Tom", "son Ben"],
         ),
         (
             "My girls, Mia and Eva, are coeliac",
-            ["parent_of Mia", "Mia condition coeliac disease", "parent_of Eva", "Eva condition coeliac disease"],
+            ["Mia condition coeliac disease", "Eva condition coeliac disease", "parent_of Mia", "parent_of Eva"],
         ),
         (
             "My son, Tom, and daughter Mia are allergic to nuts",
-            ["son Tom", "Tom allergy nuts", "daughter Mia", "Mia allergy nuts"],
+            ["Tom allergy nuts", "Mia allergy nuts", "son Tom", "daughter Mia"],
         ),
         (
             "My brothers Tom and Ben and I are vegan",
