@@ -68,7 +68,14 @@ def sentence(subject: str, predicate: str, thing: str, *, over: bool = False) ->
     ('Ana lived in Leipzig', "Ana's manager was Marta")
     >>> sentence("Ana's twins", "allergy", "milk"), sentence("Ana's twins", "medication", "insulin")
     ("Ana's twins are allergic to milk", "Ana's twins take insulin")
+    >>> sentence("Ana", "friend_of", "friend Tom"), sentence("friend Tom", "works_at", "Acme")
+    ('Ana is a friend of Tom', 'friend Tom works at Acme')
     """
+    role = predicate.removesuffix("_of").replace("_", " ") + " "
+    if thing.startswith(role) and thing[len(role) : len(role) + 1].isupper():
+        thing = thing.removeprefix(
+            role
+        )  # So called beside somebody else with the name, which goes without saying here.
     words = past(verb_phrase(predicate)) if over else verb_phrase(predicate)
     if predicate == "died" and thing[:1].isdigit():
         words = "died on" if len(thing) == len("2026-05-13") else "died in"
