@@ -58,7 +58,7 @@ class Story:
         return turn_id
 
     async def ask(self, question: str, moment: Moment | None = None) -> Answer:
-        fields = {"query": question, "filters": {"user_id": USER}, "top_k": 3}
+        fields = {"query": question, "filters": {"user_id": USER}, "top_k": 10}
         return await self.engine.reads.query(MemoryQuery.model_validate(fields), moment or Moment())
 
 

@@ -20,6 +20,7 @@ from mnemolog.adapters.operations.requests import (
 from mnemolog.adapters.operations.results import Page, Result, Written, written
 from mnemolog.commands.fact_changes import ConfirmFact, EndFact, ForgetFact, RestoreFact, RetireFact
 from mnemolog.commands.facts import Predicated, Remember, WithDates
+from mnemolog.domain.principal import Role
 from mnemolog.events.fields import Id
 
 
@@ -137,6 +138,10 @@ async def extract_facts(engine: Engine, request: ExtractFacts) -> FactsExtracted
     """
     from mnemolog.adapters.maintenance.extracting import extract_anew
 
+    if engine.principal:
+        engine.principal.require(Role.WRITE)
+        engine.principal.require_user(engine.settings.tenant, request.user_id)
+        engine.principal.require_agent(request.agent_id)
     run_id = f"extraction-{run_uuid(engine, request)}"
     threads, written_events = await extract_anew(engine, stream_of(engine, request), request.agent_id, run_id)
     return FactsExtracted(run_id=run_id, threads=threads, events=written_events)

@@ -232,7 +232,7 @@ DRUG = (
     r"|clopidogrel|tamsulosin|allopurinol|colchicine|digoxin|tamoxifen|letrozole|anastrozole|cetirizine|propranolol|melatonin|ventolin|symbicort|seretide|ozempic|wegovy|mounjaro|humira|lipitor|zyrtec|concerta|lyrica|statins?|blood thinners|anticoagulants|antidepressants|antihistamines|birth control|beta[- ]blockers)\b"
 )
 NOT_EATEN = (
-    rf"(?:gluten|dairy|milk|lactose|wheat|peanuts|nuts|shellfish|eggs|soy|fructose|sesame|histamine|latex|{DRUG})"
+    rf"(?:gluten|dairy|milk|cheese|lactose|wheat|peanuts|nuts|shellfish|eggs|soy|fructose|sesame|histamine|latex|{DRUG})"
 )
 # Of the dose of a medication.
 DOSE_CHANGED = lazy_compile(
