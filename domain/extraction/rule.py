@@ -231,9 +231,7 @@ DRUG = (
     r"|prednis(?:ol)?one|hydrocortisone|sertraline|venlafaxine|mirtazapine|quetiapine|olanzapine|naproxen|codeine|tramadol|morphine|methadone|fentanyl|zopiclone|donepezil|levodopa|sinemet|madopar|memantine|keppra|valproate|alendronic acid|gliclazide|eltroxin|synthroid|novorapid|humalog|lantus|levemir|tresiba|toujeo"
     r"|clopidogrel|tamsulosin|allopurinol|colchicine|digoxin|tamoxifen|letrozole|anastrozole|cetirizine|propranolol|melatonin|ventolin|symbicort|seretide|ozempic|wegovy|mounjaro|humira|lipitor|zyrtec|concerta|lyrica|statins?|blood thinners|anticoagulants|antidepressants|antihistamines|birth control|beta[- ]blockers)\b"
 )
-NOT_EATEN = (
-    rf"(?:gluten|dairy|milk|cheese|lactose|wheat|peanuts|nuts|shellfish|eggs|soy|fructose|sesame|histamine|latex|{DRUG})"
-)
+NOT_EATEN = rf"(?:gluten|dairy|milk|cheese|lactose|wheat|peanuts|nuts|shellfish|eggs|soy|fructose|sesame|histamine|latex|{DRUG})"
 # Of the dose of a medication.
 DOSE_CHANGED = lazy_compile(
     r"\b(?:rais|increas|upp|doubl|lower|reduc|decreas|cut|halv|bump|chang|adjust|titrat)\w*\b|\b(?:gone|went|put|going|goes|came|brought|taken|took)\b[\w' ]{0,30}\b(?:up|down)\b|\b(?:new|different) dose\b",
