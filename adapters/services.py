@@ -76,3 +76,9 @@ class Services:
         bound.reads, bound.writes = self.reads.by(principal), self.writes.by(principal)
         bound.checkpoints = self.checkpoints.by(principal, bound.writes.handler)
         return bound
+
+    def by_itself(self) -> Self:
+        """The same services for what the engine does by itself, after the principal was admitted."""
+        bound = copy(self)
+        bound.principal, bound.writes = None, self.writes.by(None)
+        return bound

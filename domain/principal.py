@@ -99,9 +99,9 @@ class Principal:
                 fix="use an API key that is not bound to a user",
             )
 
-    def require_viewer(self, viewer: Viewer) -> None:
-        """Refuse a read that is not this principal's."""
-        self.require(Role.READ)
+    def require_viewer(self, viewer: Viewer, role: Role = Role.READ) -> None:
+        """Refuse what is not this principal's to read, or to do in another role."""
+        self.require(role)
         if viewer.library:
             self.require_library(viewer.tenant, viewer.agent_id)
         else:

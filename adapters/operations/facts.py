@@ -139,9 +139,9 @@ async def extract_facts(engine: Engine, request: ExtractFacts) -> FactsExtracted
     from mnemolog.adapters.maintenance.extracting import extract_anew
 
     if engine.principal:
-        engine.principal.require(Role.WRITE)
-        engine.principal.require_user(engine.settings.tenant, request.user_id)
-        engine.principal.require_agent(request.agent_id)
+        engine.principal.require_viewer(viewer_of(engine, request), Role.WRITE)
     run_id = f"extraction-{run_uuid(engine, request)}"
-    threads, written_events = await extract_anew(engine, stream_of(engine, request), request.agent_id, run_id)
+    threads, written_events = await extract_anew(
+        engine, stream_of(engine, request), request.agent_id, run_id
+    )
     return FactsExtracted(run_id=run_id, threads=threads, events=written_events)

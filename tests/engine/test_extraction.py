@@ -31,6 +31,7 @@ from mnemolog.events.relations import RelationEnded
 from mnemolog.projections.graph.hydration import with_former
 from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.requests import ContextRequest, PromptRequest
+from tests.adapters.principals.keys import principal
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.teller import Teller, sentence
 from tests.testkit.eventually import eventually
@@ -1152,6 +1153,18 @@ async def test_messages_from_before_are_read_when_somebody_asks_for_it(
     await anew(ana, agent_id="coach")
     assert await told(ana) == {"ana likes jazz"}
     await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+async def test_facts_that_a_key_asks_to_extract_are_not_taken_for_recorded_ones(
+    ana: Teller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(extracting, "READ_FOR", timedelta(0))
+        await hears(ana, "I live in Porto.")
+    await extract_facts.run(ana.engine.by(principal("app")), ExtractFacts(user_id=ana.user))
+    assert {one.meta.actor for one in await ana.engine.log.read(ana.stream) if one.meta.run_id} == {ACTOR}
+    await hears(ana, "I live in Ghent.", occurred_at=day("2026-03-20"))
+    assert await told(ana, valid_at=day("2026-03-21")) == {"ana lives_in Ghent"}
 
 
 async def test_newer_rules_find_what_those_before_did_not_within_the_limit_of_a_message(
