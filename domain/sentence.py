@@ -73,9 +73,7 @@ def sentence(subject: str, predicate: str, thing: str, *, over: bool = False) ->
     """
     role = predicate.removesuffix("_of").replace("_", " ") + " "
     if thing.startswith(role) and thing[len(role) : len(role) + 1].isupper():
-        thing = thing.removeprefix(
-            role
-        )  # So called beside somebody else with the name, which goes without saying here.
+        thing = thing.removeprefix(role)  # By which somebody is told from another with the name.
     words = past(verb_phrase(predicate)) if over else verb_phrase(predicate)
     if predicate == "died" and thing[:1].isdigit():
         words = "died on" if len(thing) == len("2026-05-13") else "died in"

@@ -161,16 +161,19 @@ async def read_again(engine: Services, attempt: Attempt) -> None:
             break
         await asyncio.sleep(LOOK_SECONDS)
         waited += LOOK_SECONDS
-    after, turns = max(0, await engine.log.head(stream) - WINDOW), list[Header]()
+    turns = await _turns(engine, stream, after=max(0, await engine.log.head(stream) - WINDOW))
     written = job.progress.get("written", 0)
-    async for batch in engine.log.scan(stream, after=after):
-        turns += [event.header for event in batch if event.header.type == TurnRecorded.type_name()]
     for (agent_id, thread_id), (first, last) in said_after_imported(turns).items():
         place = {"agent_id": agent_id, "thread_id": thread_id}
         # What no job has read yet, such as for the limit of the day, is left to the next one.
         through, _ = await engine.jobs.sum_up((THREAD,), stream, place, engine.writes.now())
         written += await extract_again(engine, stream, place, first - 1, min(last, through), f"extraction-{job.job_id}")
         await attempt.save({"written": written})
+
+
+async def _turns(engine: Services, stream: StreamId, after: int = 0) -> Sequence[Header]:
+    scanned = engine.log.scan(stream, after=after)
+    return [one.header async for batch in scanned for one in batch if one.header.type == TurnRecorded.type_name()]
 
 
 def said_after_imported(turns: Sequence[Header]) -> Mapping[tuple[str, str], tuple[int, int]]:
@@ -206,11 +209,10 @@ async def extract_anew(engine: Services, stream: StreamId, agent_id: str, run_id
     Returns how many threads it read, and how many events it recorded.
     """
     places = dict[str, tuple[int, int]]()
-    async for batch in engine.log.scan(stream):
-        for turn in (event.header for event in batch if event.header.type == TurnRecorded.type_name()):
-            if turn.meta["agent_id"] == agent_id:
-                first, _ = places.get(turn.meta["thread_id"], (turn.seq, 0))
-                places[turn.meta["thread_id"]] = first, turn.seq
+    for turn in await _turns(engine, stream):
+        if turn.meta["agent_id"] == agent_id:
+            first, _ = places.get(turn.meta["thread_id"], (turn.seq, 0))
+            places[turn.meta["thread_id"]] = first, turn.seq
     written = 0
     for thread_id, (first, last) in places.items():
         place = {"agent_id": agent_id, "thread_id": thread_id}
