@@ -141,7 +141,5 @@ async def extract_facts(engine: Engine, request: ExtractFacts) -> FactsExtracted
     if engine.principal:
         engine.principal.require_viewer(viewer_of(engine, request), Role.WRITE)
     run_id = f"extraction-{run_uuid(engine, request)}"
-    threads, written_events = await extract_anew(
-        engine, stream_of(engine, request), request.agent_id, run_id
-    )
-    return FactsExtracted(run_id=run_id, threads=threads, events=written_events)
+    threads, events = await extract_anew(engine.by_itself(), stream_of(engine, request), request.agent_id, run_id)
+    return FactsExtracted(run_id=run_id, threads=threads, events=events)
