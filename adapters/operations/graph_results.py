@@ -92,7 +92,7 @@ class FactView(Result):
 class EntityDetail(EntityView):
     """An entity, or the one it was merged into, and the facts about it."""
 
-    card: str = Field(description="Its first facts in one line.", examples=["[person:marta]: lives_in Porto"])
+    card: str = Field(description="Its first facts in one line.", examples=["[person:marta]: lives in Porto"])
     outgoing: list[FactView] = Field(description="Facts with this entity as the subject.")
     incoming: list[FactView] = Field(description="Facts with this entity as the object.")
 

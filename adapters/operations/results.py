@@ -498,7 +498,7 @@ class EntityCardView(Result):
     entity_id: UUID
     name: str
     category: str = Field(examples=["Person"])
-    line: str = Field(examples=["[person:marta]: lives_in Berlin"])
+    line: str = Field(examples=["[person:marta]: lives in Berlin"])
 
     @classmethod
     def of(cls, card: "EntityCard") -> Self:

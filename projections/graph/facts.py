@@ -20,6 +20,7 @@ from mnemolog.domain import card
 from mnemolog.domain.entity import THING
 from mnemolog.domain.facts import Period, State
 from mnemolog.domain.identity import utc_text
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.memory import VISIBLE, Status
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.precision import Precision
@@ -27,7 +28,7 @@ from mnemolog.domain.predicates import ObjectKind, Predicate, PredicatePolicy
 from mnemolog.domain.relation import object_key
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.scope_merge import ScopedFact, overridden
-from mnemolog.domain.sentence import value_text
+from mnemolog.domain.sentence import sentence, value_text
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.asking import ask, given, together
 from mnemolog.projections.graph import beliefs, reader
@@ -532,6 +533,10 @@ def _in_time(fact: Row) -> tuple[Any, ...]:
 
 
 def _line(entity: Row, fact: Row) -> str:
-    """As the subject sees it: `lives_in Berlin`; in full if the entity is the object: `Ana knows Marta`."""
-    phrase = f"{fact['predicate']} {fact_value(fact)}"
-    return phrase if fact["subject_id"] == entity["entity_id"] else f"{fact['subject']} {phrase}"
+    """Without the subject if that is the entity: `lives in Berlin`; in full if it is the object: `Ana knows Marta`."""
+    told = sentence(fact["subject"], fact["predicate"], fact_value(fact))
+    own = fact["subject_id"] == entity["entity_id"]
+    return _AFTER_SUBJECT.sub("", told.removeprefix(fact["subject"])) if own else told
+
+
+_AFTER_SUBJECT = lazy_compile(r"^(?:'s?)? ")

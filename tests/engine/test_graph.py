@@ -116,7 +116,18 @@ async def test_an_entity_shows_its_facts_in_both_directions_and_its_card(engine:
         "John Doe lives_in Austin",
         "John Doe allergy nuts",
     }
-    assert known.card == "[person:john_doe]: allergy nuts; lives_in Austin; Alice knows John Doe"
+    assert known.card == "[person:john_doe]: is allergic to nuts; lives in Austin; Alice knows John Doe"
+
+
+@pytest.mark.spec_part("D06")
+async def test_a_card_names_relatives_in_plain_words_from_both_ends(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Rita", "knows", "Alice")
+    await ana.tells("Alice", "sister", "Rita")
+    [alice], [rita] = await ana.entities("alice"), await ana.entities("rita")
+
+    assert (await ana.entity(alice["entity_id"])).card == "[person:alice]: sister is Rita; Rita knows Alice"
+    assert (await ana.entity(rita["entity_id"])).card == "[person:rita]: Alice's sister is Rita; knows Alice"
 
 
 @pytest.mark.spec("A01")

@@ -64,9 +64,9 @@ async def test_the_context_loads_the_entity_that_is_named_or_meant(bob: Teller) 
     named = await context(bob, "Where does ANA live?")
     both = await context(bob, "Does she know Marta?")
 
-    assert [one.line for one in meant.entities] == ["[person:ana_silva]: lives_in Lisbon"]
-    assert meant.bullets[0] == "[person:ana_silva]: lives_in Lisbon"
-    assert [one.line for one in named.entities] == ["[person:ana_silva]: lives_in Lisbon"]
+    assert [one.line for one in meant.entities] == ["[person:ana_silva]: lives in Lisbon"]
+    assert meant.bullets[0] == "[person:ana_silva]: lives in Lisbon"
+    assert [one.line for one in named.entities] == ["[person:ana_silva]: lives in Lisbon"]
     assert not named.references
     assert [one.row["name"] for one in both.entities] == ["Ana Silva", "Marta"]
     assert not (await context(bob, "Who lives where?")).entities
@@ -111,7 +111,7 @@ async def test_as_of_an_earlier_moment_she_is_who_was_meant_then(bob: Teller, en
     assert [one.name for one in now.references] == ["Marta"]
     assert [one.name for one in then.references] == ["Ana Silva"]
     assert [one.line for one in (await context(bob, "Where does she live?", Moment(as_of=before))).entities] == [
-        "[person:ana_silva]: lives_in Lisbon"
+        "[person:ana_silva]: lives in Lisbon"
     ]
 
 

@@ -70,4 +70,4 @@ async def test_what_a_pronoun_was_taken_to_mean_is_shown(engine: Engine, user: s
     context = await mnemolog(engine.settings.directory, "context", "Where does she live?", "--user", user)
 
     assert found.out.splitlines()[-1].split() == ["she:", "Ana"]
-    assert context.out.splitlines()[0].rstrip() == "• [person:ana]: lives_in Lisbon"
+    assert context.out.splitlines()[0].rstrip() == "• [person:ana]: lives in Lisbon"

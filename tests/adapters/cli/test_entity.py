@@ -28,10 +28,10 @@ async def test_facts_and_entities_are_shown_to_people_and_to_programs(engine: En
     _, earlier = await run("fact", "list", "--as-of", "@3")
     assert [fact["object"] for fact in earlier["items"]] == ["Berlin"]
     shown, known = await run("entity", "get", str(alice["entity_id"]))
-    assert known["card"] == "[person:alice]: lives_in Lisbon"
+    assert known["card"] == "[person:alice]: lives in Lisbon"
     assert "Lisbon" in shown
     _, then = await run("entity", "get", str(alice["entity_id"]), "--as-of", "@3")
-    assert then["card"] == "[person:alice]: lives_in Berlin"
+    assert then["card"] == "[person:alice]: lives in Berlin"
     _, before = await run("entity", "list", "--as-of", "@0")
     assert before["items"] == []
     _, history = await run("history", str(alice["entity_id"]))

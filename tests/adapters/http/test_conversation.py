@@ -281,5 +281,5 @@ async def test_a_pronoun_means_who_the_thread_was_about(api: Api) -> None:
 
     [reference] = found["references"]
     assert (reference["text"], reference["name"], reference["topic"]) == ("she", "Ana", "")
-    assert (known["references"], known["entities"][0]["line"]) == ([reference], "[person:ana]: lives_in Lisbon")
+    assert (known["references"], known["entities"][0]["line"]) == ([reference], "[person:ana]: lives in Lisbon")
     assert elsewhere["references"] == []

@@ -24,7 +24,7 @@ async def test_an_entity_reads_with_its_card_facts_variants_and_history(engine: 
     history = await api.get(f"/v1/history/{makesh['entity_id']}")
 
     assert listed["entity_id"] == shown["entity_id"] == str(makesh["entity_id"])
-    assert shown["card"] == "[person:makesh]: Ana knows Makesh; lives_in Berlin"
+    assert shown["card"] == "[person:makesh]: Ana knows Makesh; lives in Berlin"
     assert [fact["object"] for fact in shown["outgoing"]] == ["Berlin"]
     assert [fact["subject"] for fact in shown["incoming"]] == ["Ana"]
     assert (await api.get(place, valid_at="2026-01-01"))["outgoing"] == []
