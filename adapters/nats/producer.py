@@ -91,13 +91,16 @@ class TurnSender:
                 task.cancel()
 
     async def _sent(self, body: bytes, headers: Mapping[str, str], number: int, since: float) -> Sent:
-        """All attempts use the same reply subject, so that a late answer counts as well."""
+        """All attempts use the same reply subject, so that a late answer counts as well.
+
+        Each waits twice as long as the one before: an engine that is late has the copies to look at, too.
+        """
         reply, answer = await self._pipeline.place(len(body))
         try:
             for attempt in count():
                 await self._publish(body, headers, reply, f"{number}-{attempt}" if self._receipts else str(number))
                 try:
-                    async with asyncio.timeout(self._resend):
+                    async with asyncio.timeout(self._resend * 2**attempt):
                         return self._read(await asyncio.shield(answer))
                 except TimeoutError as late:
                     self._require_life(since, late)

@@ -159,6 +159,16 @@ async def test_without_an_engine_a_producer_stops_at_its_window_and_says_so(sile
     assert await waiting(silent) == IN_FLIGHT
 
 
+async def test_the_longer_a_turn_is_unanswered_the_less_often_it_is_sent_again(silent: OwnServer, user: str) -> None:
+    client = await connect(silent.url, "tests")
+    async with TurnSender(client, Address.of("default"), silence=3.0, resend=0.1) as sender:
+        with pytest.raises(ServerFailed, match="no answer"):
+            await sender.send(next(bodies(user, 1)))
+    await client.close()
+
+    assert 2 <= await waiting(silent) <= 6  # After 0.1, 0.3, 0.7, 1.5 and 3.1 s, and not 30 times.
+
+
 async def test_without_receipts_a_turn_is_done_when_jetstream_has_it(silent: OwnServer, user: str) -> None:
     async with AsyncTurnProducer(silent.url, receipts=False) as producer:
         outcomes = await producer.publish_all(message(user, message_id=str(number)) for number in range(2000))
