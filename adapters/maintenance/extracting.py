@@ -51,9 +51,15 @@ IMPORTED_AFTER = timedelta(hours=1)
 """What was said so long before it was recorded may come after what was said later."""
 LOOK_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 60.0
 """How often and how long to look whether the other threads of an import have been read."""
+LATELY = timedelta(days=1)
+"""How far back what was told may be about messages that were read before."""
 STATED_BEFORE = 20
 """So many earlier messages of an author that state something may be corrected by name."""
 THREADS_KNOWN = 1000
+Thread = tuple[str, str]
+"""An agent, and one of its threads."""
+Part = tuple[int, int]
+"""After which event of the stream to read a thread, and up to which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +140,7 @@ async def extract_thread(engine: Services, attempt: Attempt, silent: Silent) -> 
             recorded = await _record(engine, stream, event, said_at, candidates, run_id, left)
             # Also if it is recorded already: a job that was killed before it saved anything begins again.
             done["imported"] = done["imported"] or event.recorded_at - said_at > IMPORTED_AFTER
+            done.setdefault("first", event.seq)
             if recorded:  # Beside the jobs of other threads.
                 done |= {"through": event.seq, "written": done["written"] + recorded}
                 await attempt.save(done)
@@ -142,13 +149,22 @@ async def extract_thread(engine: Services, attempt: Attempt, silent: Silent) -> 
         through = max(through, until)
         done["through"] = through
         await attempt.save(done)
-    if done["imported"]:
+    if done["imported"] or ("first" in done and await _is_followed(engine, stream, payload, done["first"])):
         await engine.jobs.enqueue(AGAIN, {}, stream=stream, unique_key=str(job.job_id))
     await enqueue_windows(engine, stream, payload, str(through))
 
 
+async def _is_followed(engine: Services, stream: StreamId, place: Payload, seq: int) -> bool:
+    """Whether anything was said in another thread since then: it may have been read already."""
+    async for batch in engine.log.scan(stream, after=seq):
+        others = {_thread_of(one.header) for one in batch if _is_turn(one.header)}
+        if others - {(place["agent_id"], place["thread_id"])}:
+            return True
+    return False
+
+
 async def read_again(engine: Services, attempt: Attempt) -> None:
-    """Read the messages again that were said after those that were imported later.
+    """Read the messages again that were read before something that was said earlier.
 
     "I sold the Skoda" ends nothing until it is known that somebody drives one. Once for all threads of an import, when
     they have been read, and only among the last events: the cost does not grow with the threads or with the log.
@@ -161,34 +177,54 @@ async def read_again(engine: Services, attempt: Attempt) -> None:
             break
         await asyncio.sleep(LOOK_SECONDS)
         waited += LOOK_SECONDS
-    turns = await _turns(engine, stream, after=max(0, await engine.log.head(stream) - WINDOW))
-    written = job.progress.get("written", 0)
-    for (agent_id, thread_id), (first, last) in said_after_imported(turns).items():
-        place = {"agent_id": agent_id, "thread_id": thread_id}
+    events = await _headers(engine, stream, after=max(0, await engine.log.head(stream) - WINDOW))
+    parts = dict[Thread, Part]()
+    for (agent_id, thread_id), (after, until) in read_too_early(events, job.enqueued_at - LATELY).items():
         # What no job has read yet, such as for the limit of the day, is left to the next one.
+        place = {"agent_id": agent_id, "thread_id": thread_id}
         through, _ = await engine.jobs.sum_up((THREAD,), stream, place, engine.writes.now())
-        written += await extract_again(engine, stream, place, first - 1, min(last, through), f"extraction-{job.job_id}")
-        await attempt.save({"written": written})
+        parts[agent_id, thread_id] = after, min(until, through)
+    written = await extract_again(engine, stream, parts, f"extraction-{job.job_id}")
+    await attempt.save({"written": job.progress.get("written", 0) + written})
 
 
-async def _turns(engine: Services, stream: StreamId, after: int = 0) -> Sequence[Header]:
-    scanned = engine.log.scan(stream, after=after)
-    return [one.header async for batch in scanned for one in batch if one.header.type == TurnRecorded.type_name()]
+async def _headers(engine: Services, stream: StreamId, after: int = 0) -> Sequence[Header]:
+    return [one.header async for batch in engine.log.scan(stream, after=after) for one in batch]
 
 
-def said_after_imported(turns: Sequence[Header]) -> Mapping[tuple[str, str], tuple[int, int]]:
-    """The threads with turns that were said after an imported one which was recorded later: the first and the last.
+def read_too_early(events: Sequence[Header], since: datetime) -> Mapping[Thread, Part]:
+    """The parts of threads that were said after a message and read before it, if it has told something since then.
 
-    Threads of all agents: they share what is known of a user.
+    Those of its own thread, if they were recorded before it; those of others, if it had told nothing yet: they may be
+    read at once. Threads of all agents: they share what is known of a user.
     """
-    found, earliest = dict[tuple[str, str], tuple[int, int]](), datetime.max.replace(tzinfo=UTC)
-    for turn in reversed(turns):
-        thread = turn.meta["agent_id"], turn.meta["thread_id"]
-        if turn.occurred_at > earliest:
-            found[thread] = turn.seq, found.get(thread, (0, turn.seq))[1]
-        if turn.recorded_at - turn.occurred_at > IMPORTED_AFTER:
-            earliest = min(earliest, turn.occurred_at)
+    turns = {tag: one for one in events if _is_turn(one) for tag in one.tags if tag.startswith(turn_tag(""))}
+    never = datetime.max.replace(tzinfo=UTC)
+    found, earliest, telling = dict[Thread, Part](), never, set[int]()
+    others = dict[Thread, datetime]()  # The two that told of what was said earliest: one is another thread than any.
+    for event in reversed(events):
+        thread = _thread_of(event)
+        if _is_turn(event):
+            said_before = min([earliest, *(at for other, at in others.items() if other != thread)])
+            if event.occurred_at > said_before:
+                found[thread] = event.seq - 1, found.get(thread, (0, event.seq))[1]
+            if event.seq in telling:
+                earliest = min(earliest, event.occurred_at)
+        elif event.meta.get("actor") == ACTOR and event.recorded_at >= since:
+            for turn in [turns[tag] for tag in event.tags if tag in turns]:
+                telling.add(turn.seq)
+                others[_thread_of(turn)] = min(turn.occurred_at, others.get(_thread_of(turn), never))
+                if len(others) > 2:
+                    del others[max(others, key=others.__getitem__)]
     return found
+
+
+def _is_turn(event: Header) -> bool:
+    return event.type == TurnRecorded.type_name()
+
+
+def _thread_of(event: Header) -> Thread:
+    return event.meta.get("agent_id", ""), event.meta.get("thread_id", "")
 
 
 async def enqueue_windows(engine: Services, stream: StreamId, payload: Payload, reason: str) -> None:
@@ -208,36 +244,38 @@ async def extract_anew(engine: Services, stream: StreamId, agent_id: str, run_id
 
     Returns how many threads it read, and how many events it recorded.
     """
-    places = dict[str, tuple[int, int]]()
-    for turn in await _turns(engine, stream):
+    parts = dict[Thread, Part]()
+    for turn in filter(_is_turn, await _headers(engine, stream)):
         if turn.meta["agent_id"] == agent_id:
-            first, _ = places.get(turn.meta["thread_id"], (turn.seq, 0))
-            places[turn.meta["thread_id"]] = first, turn.seq
-    written = 0
-    for thread_id, (first, last) in places.items():
-        place = {"agent_id": agent_id, "thread_id": thread_id}
-        written += await _record_again(engine, stream, place, first - 1, last, run_id, anew=True)
-    return len(places), written
+            after, _ = parts.get(_thread_of(turn), (turn.seq - 1, 0))
+            parts[_thread_of(turn)] = after, turn.seq
+    return len(parts), await _record_again(engine, stream, parts, run_id, anew=True)
 
 
-async def extract_again(engine: Services, stream: StreamId, place: Payload, after: int, until: int, run_id: str) -> int:
-    """Record what the messages of a thread state that was not recorded so far: what they were about has changed.
+async def extract_again(engine: Services, stream: StreamId, parts: Mapping[Thread, Part], run_id: str) -> int:
+    """Record what parts of threads state that was not recorded so far: what they were about has changed.
 
     Returns how many events that took.
     """
     if engine.settings.extraction == "off":
         return 0
-    return await _record_again(engine, stream, place, after, until, run_id, anew=False)
+    return await _record_again(engine, stream, parts, run_id, anew=False)
 
 
 async def _record_again(
-    engine: Services, stream: StreamId, place: Payload, after: int, until: int, run_id: str, *, anew: bool
+    engine: Services, stream: StreamId, parts: Mapping[Thread, Part], run_id: str, *, anew: bool
 ) -> int:
+    """In the order in which the messages were said: one thread may tell whom another is about."""
     written = 0
     since = datetime.min.replace(tzinfo=UTC) if anew else engine.writes.now() - READ_FOR
-    for start in range(after, until, WINDOW):
-        end = min(start + WINDOW, until)
-        for event, said_at, candidates in await _read(engine, stream, place, start, end, Silent(), since):
+    for start in range(0, max((until for _, until in parts.values()), default=0), WINDOW):
+        stated = list[tuple[Recorded, datetime, Sequence[Candidate]]]()
+        for (agent_id, thread_id), (after, until) in parts.items():
+            first, last = max(after, start), min(until, start + WINDOW)
+            if first < last:
+                place = {"agent_id": agent_id, "thread_id": thread_id}
+                stated += await _read(engine, stream, place, first, last, Silent(), since)
+        for event, said_at, candidates in sorted(stated, key=lambda one: one[1]):
             written += await _record(engine, stream, event, said_at, candidates, run_id, MOST_WRITES, anew=anew)
     return written
 

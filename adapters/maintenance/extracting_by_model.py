@@ -94,7 +94,8 @@ async def extract_windows(engine: Services, chat: ChatModel, attempt: Attempt) -
     progress = {"through": through, "since": job.progress.get("since", through)}
     progress = await _read_windows(engine, chat, attempt, place, head, progress)
     if progress["written"]:
-        again = await extract_again(engine, stream, place, progress["since"], head, _who(attempt)["run_id"])
+        part = {(place["agent_id"], place["thread_id"]): (progress["since"], head)}
+        again = await extract_again(engine, stream, part, _who(attempt)["run_id"])
         progress = {**progress, "written": progress["written"] + again}
         await attempt.save(progress)
     return progress

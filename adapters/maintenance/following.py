@@ -9,7 +9,7 @@ from typing import Any
 
 from mnemolog.adapters.erasure.following import FOLLOW, messages_of
 from mnemolog.adapters.jobs.job import Attempt, JobKind
-from mnemolog.adapters.maintenance.extracting import THREAD, extract_again
+from mnemolog.adapters.maintenance.extracting import THREAD, Part, Thread, extract_again
 from mnemolog.adapters.services import Services
 from mnemolog.commands.extraction_requests import ACTOR
 from mnemolog.commands.withdrawal import MOST, FollowMessages
@@ -39,13 +39,15 @@ async def _follow(engine: Services, attempt: Attempt) -> None:
         known = tuple(one.payload.turn_id for one in turns if isinstance(one.payload, TurnRecorded))
         command = FollowMessages(**who, **about, turn_ids=known, at=engine.writes.now())
         receipt = await engine.writes.handle(command)
-        changed: dict[tuple[str, str], list[int]] = {}
+        changed: dict[Thread, list[int]] = {}
         for turn in turns:
             changed.setdefault((turn.meta.agent_id, turn.meta.thread_id), []).append(turn.seq)
+        parts = dict[Thread, Part]()
         for (agent_id, thread_id), seqs in changed.items():
             payload = {"agent_id": agent_id, "thread_id": thread_id}
             through, _ = await engine.jobs.sum_up((THREAD,), stream, payload, command.at)
-            await extract_again(engine, stream, payload, min(seqs) - 1, max(through, *seqs), run_id)
+            parts[agent_id, thread_id] = min(seqs) - 1, max(through, *seqs)
+        await extract_again(engine, stream, parts, run_id)
         await attempt.save({"changed": 0 if receipt.already else len(receipt.event_ids)})
 
 

@@ -15,7 +15,7 @@ from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.jobs import worker
 from mnemolog.adapters.jobs.job import Job, JobStatus, Payload
 from mnemolog.adapters.maintenance import extracting, extracting_by_model, prompting
-from mnemolog.adapters.maintenance.extracting import AGAIN, THREAD, enqueue_due
+from mnemolog.adapters.maintenance.extracting import AGAIN, THREAD, Part, Thread, enqueue_due
 from mnemolog.adapters.operations.facts import ExtractFacts, FactsExtracted, extract_facts
 from mnemolog.commands.erasure import EraseMessages
 from mnemolog.commands.extraction_requests import ACTOR
@@ -1065,14 +1065,44 @@ async def test_an_import_is_followed_even_if_a_job_was_killed_in_the_middle(
 async def test_messages_that_come_in_their_order_are_read_once(ana: Teller, monkeypatch: pytest.MonkeyPatch) -> None:
     read = list[str]()
 
-    async def again(*arguments: Any) -> int:
-        read.append(str(arguments))
+    async def again(engine: Engine, stream: StreamId, parts: Mapping[Thread, Part], run_id: str) -> int:
+        read.extend(map(str, parts))
         return 0
 
     monkeypatch.setattr(extracting, "extract_again", again)
     await hears(ana, "We sold the Skoda.", "I drive a Yaris.", "I live in Cork.")
     await hears(ana, "I moved to Leeds.", occurred_at=day("2026-04-01"))
     assert read == []
+
+
+async def says_in_two_threads(ana: Teller) -> set[str]:
+    """What is said in turns; the thread that begins ends what is told in the other, and goes on with it."""
+    said = [
+        ("main", "Good morning!"),
+        ("other", "I drive a Skoda."),
+        ("other", "My sister Mia is vegan."),
+        ("main", "I sold the Skoda."),
+        ("main", "Mia is allergic to nuts."),
+    ]
+    for number, (thread_id, text) in enumerate(said):
+        at = now() - timedelta(minutes=10 - number)
+        turn_id = f"{ana.user}-{number}"
+        await ana.says(text, turn_id=turn_id, thread_id=thread_id, speaker="", occurred_at=at)
+    return {"ana sister Mia", "Mia diet_plan vegan", "Mia allergy nuts"}
+
+
+async def test_threads_that_are_read_at_once_are_about_each_other(ana: Teller) -> None:
+    known = await says_in_two_threads(ana)
+    await extracted(ana.engine)
+    assert await told(ana) == known
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+async def test_threads_are_extracted_on_request_in_the_order_in_which_they_were_said(ana: Teller) -> None:
+    known = await says_in_two_threads(ana)
+    await anew(ana)
+    assert await told(ana) == known
+    assert (await anew(ana)).events == 0
 
 
 async def test_small_talk_is_not_read_again_with_each_message_after_it(
@@ -1100,9 +1130,9 @@ async def test_an_import_of_many_threads_reads_each_again_about_once(
     threads, read, extract_again = 8, list[str](), extracting.extract_again
     cars = ("Skoda", "Yaris", "Fiesta", "Corsa", "Golf")
 
-    async def again(engine: Engine, stream: StreamId, place: Mapping[str, Any], *others: Any) -> int:
-        read.append(str(place["thread_id"]))
-        return await extract_again(engine, stream, place, *others)
+    async def again(engine: Engine, stream: StreamId, parts: Mapping[Thread, Part], run_id: str) -> int:
+        read.extend(thread_id for _, thread_id in parts)
+        return await extract_again(engine, stream, parts, run_id)
 
     monkeypatch.setattr(extracting, "extract_again", again)
     for number in range(threads):
