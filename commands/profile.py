@@ -172,12 +172,14 @@ def _undo(command: UndoProfile, state: Profile) -> Sequence[Event]:
 
 @_decide.register
 def _undo_decision(command: UndoDecision, state: Profile) -> Sequence[Event]:
-    """Whoever refused may undo it. For anyone else it needs the user, because the refusal may be the user's word."""
+    """A proposal is refused. Whoever refused one may undo that; others need the user, as it may be the user's word."""
     if state.changes.undone(command.event_id):
         return []
     [before] = state.changes.befores(command.event_id).values()
-    assert isinstance(before, PatchStatus)
     patch = _get(state, command)
+    if before is None:
+        return [_decided(patch.proposed, PatchStatus.REFUSED, command.actor, undoes=command.event_id)]
+    assert isinstance(before, PatchStatus)
     if command.actor != patch.decided_by:
         consent.require_person(command.actor, consenting=command.consenting, what="undo a decision of another")
     return [_decided(patch.proposed, before, command.actor, undoes=command.event_id)]

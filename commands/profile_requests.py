@@ -84,7 +84,7 @@ class ExpirePatch(PatchCommand):
 
 
 class UndoDecision(PatchCommand):
-    """Undoes the change `event_id` of a proposal's status: a refusal, or its undo."""
+    """Undoes the change `event_id` of a proposal's status: the proposal itself, a refusal, or the undo of either."""
 
     event_id: Uuid
 

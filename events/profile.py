@@ -50,7 +50,7 @@ class ProfileProposed(FieldEvent):
 class ProfileDecided(FieldEvent):
     """A proposal was granted, refused, expired or corroborated; `by` is the actor.
 
-    An undo of a refusal names the event that it `undoes`, and leaves the proposal `proposed`.
+    An undo names the event that it `undoes`: of a refusal, it leaves the proposal `proposed`; of a proposal, `refused`.
     """
 
     version: ClassVar[int] = 2

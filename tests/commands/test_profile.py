@@ -293,6 +293,29 @@ def test_an_undone_refusal_leaves_the_proposal_open_and_the_undo_can_be_undone()
 
 
 @pytest.mark.spec("X03", "B10")
+def test_an_undone_proposal_is_refused_and_the_undo_of_that_reopens_it() -> None:
+    made = new(CITY)
+    undo = UndoDecision(user_id="ana", patch_id=PATCH, event_id=made.event_id, at=START, actor=COACH)
+    refused = new(decided("city", PatchStatus.REFUSED, by=COACH).model_copy(update={"undoes": made.event_id}))
+    story = given(PROFILE, made)
+    story.when(undo).then(refused.payload)
+    story = story.and_then(refused)
+    story.when(undo).then_nothing()
+    reopened = decided("city", PatchStatus.PROPOSED, by=COACH).model_copy(update={"undoes": refused.event_id})
+    story.when(undo.model_copy(update={"event_id": refused.event_id})).then(reopened)
+
+
+@pytest.mark.spec("X03", "B10")
+@pytest.mark.parametrize(
+    "then", [decided("city", PatchStatus.GRANTED), decided("city", PatchStatus.REFUSED), proposed("city", "Lisbon")]
+)
+def test_a_proposal_that_somebody_decided_or_supported_is_not_undone(then: Event) -> None:
+    made = new(CITY)
+    undo = UndoDecision(user_id="ana", patch_id=PATCH, event_id=made.event_id, at=START)
+    given(PROFILE, made, new(then)).when(undo).then_refused(NotFound, "event_id")
+
+
+@pytest.mark.spec("X03", "B10")
 def test_a_refusal_is_undone_by_who_refused_by_the_user_or_by_a_key_that_consents() -> None:
     for by, allowed in (("user", {"user", UI}), ("agent:planner", {"user", UI, "agent:planner"})):
         refusal = new(decided("city", PatchStatus.REFUSED, by=by))

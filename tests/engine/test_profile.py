@@ -13,6 +13,7 @@ from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.adapters.maintenance.expiring import expire
 from mnemolog.commands.erasure import EraseKnown, EraseThread, EraseUser
 from mnemolog.commands.profile import DecidePatch
+from mnemolog.commands.rollback import Rollback
 from mnemolog.commands.seed import SeedUser
 from mnemolog.commands.todos import ChangeTodo
 from mnemolog.commands.writes.profile import Proposed
@@ -98,6 +99,20 @@ async def test_a_sensitive_field_waits_until_the_user_grants_it(ana: Person) -> 
 
     assert await profile(ana) == {"city": "Lisbon"}
     assert await consent(ana) == [("city", "Lisbon", "granted")]
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+@pytest.mark.spec("X02", "X03")
+async def test_a_rollback_refuses_what_its_run_proposed_unless_the_user_decided_meanwhile(ana: Person) -> None:
+    await proposes(coach(ana), "city", "Lisbon", run_id="r1")
+    granted = await proposes(coach(ana), "language", "pt", run_id="r1")
+    await decides(ana, granted.patch_id, PatchStatus.GRANTED)
+
+    run = {**who(ana), "of_run": "r1", "at": ana.engine.writes.now()}
+    await ana.engine.writes.rollback(validated(Rollback, run))
+
+    assert sorted(await consent(ana)) == [("city", "Lisbon", "refused"), ("language", "pt", "granted")]
+    assert await profile(ana) == {"language": "pt"}
     await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
