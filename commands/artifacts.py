@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mnemolog.commands.change_history import ChangeHistory
 from mnemolog.commands.decider import Command, Decider, Decisions
+from mnemolog.commands.portions import portions
 from mnemolog.commands.scoped import Scoped
 from mnemolog.domain import memory
 from mnemolog.domain.artifact import (
@@ -36,8 +37,6 @@ from mnemolog.events.fields import Id, Instant, Label, Text, Unit, Uuid
 from mnemolog.events.generation import Generation
 from mnemolog.events.message import MessageEvent, MessageRestored
 
-# Maximum text per event, so that no message on JetStream grows too large.
-TEXT_BYTES = 64 * 1024
 # An artifact of more messages, such as a sticker, is not looked at for whether all of them are hidden.
 MOST_SOURCES = 100
 
@@ -281,18 +280,10 @@ def _record(command: RecordExtraction, state: Artifacts) -> Sequence[Event]:
 
 
 def _texts(id_: UUID, found: ExtractedText) -> Iterator[Event]:
-    """In events of bounded size."""
-    portion: list[Passage] = []
-    first = size = 0
-    for passage in found.passages:
-        bytes_ = len(passage.text.encode())
-        if portion and size + bytes_ > TEXT_BYTES:
-            yield _text(id_, found.text_kind, found.generation, portion, found.confidence, first)
-            first, size, portion = first + len(portion), 0, []
-        portion.append(passage)
-        size += bytes_
-    if portion:
+    first = 0
+    for portion in portions(found.passages, lambda one: len(one.text.encode())):
         yield _text(id_, found.text_kind, found.generation, portion, found.confidence, first)
+        first += len(portion)
 
 
 def _text(

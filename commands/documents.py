@@ -11,6 +11,7 @@ from pydantic import Field, WithJsonSchema
 from mnemolog.commands.change_history import ChangeHistory
 from mnemolog.commands.decider import Command, Decider, Decisions
 from mnemolog.commands.erasure_requests import EraseKnown
+from mnemolog.commands.portions import portions
 from mnemolog.domain import memory
 from mnemolog.domain.document import Document, Reordering, Revision, erased_document, no_such_document, reordered
 from mnemolog.domain.errors import Conflict, NotFound
@@ -27,8 +28,6 @@ from mnemolog.events.event import Event
 from mnemolog.events.fields import Instant, Label, Uuid, checked_by
 from mnemolog.events.shapes import id_text_shape
 
-# Maximum text per event, so that no message on JetStream grows too large.
-TEXT_BYTES = 64 * 1024
 MAX_SOURCE = 500
 Source = Annotated[
     str,
@@ -202,22 +201,9 @@ def _revised(document_id: UUID, revision: Revision, change: Reordering) -> dict[
 
 
 def _stored(document_id: UUID, chunks: Texts) -> Iterator[Event]:
-    """In events of bounded size."""
-    portion: dict[UUID, StoredChunk] = {}
-    size = 0
-    for id_, chunk in chunks.items():
-        bytes_ = len(chunk.text.encode()) + len(chunk.place.encode())
-        if portion and size + bytes_ > TEXT_BYTES:
-            yield _portion(document_id, portion)
-            portion, size = {}, 0
-        portion[id_] = chunk
-        size += bytes_
-    if portion:
-        yield _portion(document_id, portion)
-
-
-def _portion(document_id: UUID, chunks: Texts) -> Event:
-    return events.DocumentChunksStored(document_id=document_id, chunk_ids=tuple(chunks), chunks=tuple(chunks.values()))
+    for ids in portions(chunks, lambda id_: len(chunks[id_].text.encode()) + len(chunks[id_].place.encode())):
+        stored = tuple(chunks[id_] for id_ in ids)
+        yield events.DocumentChunksStored(document_id=document_id, chunk_ids=tuple(ids), chunks=stored)
 
 
 @_decide.register

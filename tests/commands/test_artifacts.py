@@ -7,7 +7,6 @@ import pytest
 
 from mnemolog.commands.artifacts import (
     ARTIFACTS,
-    TEXT_BYTES,
     DeleteArtifact,
     DescribeArtifact,
     ExtractedText,
@@ -15,6 +14,7 @@ from mnemolog.commands.artifacts import (
     StoreArtifact,
     UndoArtifact,
 )
+from mnemolog.commands.portions import TEXT_BYTES
 from mnemolog.domain.artifact import ArtifactType, Refusal, TextKind
 from mnemolog.domain.errors import Erased, NotFound, TransitionRefused
 from mnemolog.domain.memory import PURGE_AFTER, Status

@@ -7,12 +7,12 @@ import pytest
 
 from mnemolog.commands.documents import (
     DOCUMENTS,
-    TEXT_BYTES,
     AddDocument,
     DeleteDocument,
     RestoreDocument,
     UndoDocument,
 )
+from mnemolog.commands.portions import TEXT_BYTES
 from mnemolog.domain.errors import Conflict, Erased, NotFound, NotPermitted
 from mnemolog.domain.memory import PURGE_AFTER, Status
 from mnemolog.domain.principal import ALL, Principal, Role
