@@ -76,16 +76,16 @@ async def lagging_apart(engine: AsyncEngine, beside_log: AsyncEngine, schema: st
         return
     last = ("", "")
     while names := await _page(beside_log, _heads, last):
-        progress = await _progress(engine, names)
-        heads = await _heads_of(beside_log, names)
-        found = {place: (progress.get(place), seq) for place, seq in heads.items()}
+        progress = await _rows_of(engine, progress_table, names)
+        heads = await _rows_of(beside_log, _heads, names)
+        found = {place: (progress.get(place), row["seq"]) for place, row in heads.items()}
         if going := [_lag(place, row, seq) for place, (row, seq) in found.items() if _lags(engine, schema, row, seq)]:
             yield going
         last = names[-1]
     last = ("", "")
     while names := await _page(engine, progress_table, last):
-        progress = await _progress(engine, names)
-        heads = await _heads_of(beside_log, names)
+        progress = await _rows_of(engine, progress_table, names)
+        heads = await _rows_of(beside_log, _heads, names)
         headless = {place: row for place, row in progress.items() if place not in heads}
         if ahead := [_lag(place, row, 0) for place, row in headless.items() if _lags(engine, schema, row, 0)]:
             yield ahead
@@ -99,8 +99,8 @@ async def missing(engine: AsyncEngine, beside_log: AsyncEngine, schema: str) -> 
     stopped = {
         _place(row): row["seq"] for row in rows if row["stopped_at"] is not None and _stopped(engine, schema, row)
     }
-    heads = await _heads_of(beside_log, list(stopped)) if stopped else {}
-    behind = sum(heads[place] - seq for place, seq in stopped.items() if place in heads)
+    heads = await _rows_of(beside_log, _heads, list(stopped)) if stopped else {}
+    behind = sum(heads[place]["seq"] - seq for place, seq in stopped.items() if place in heads)
     return await size(beside_log) - int(rows[0]["applied"]) - int(behind)
 
 
@@ -172,20 +172,15 @@ async def _page(engine: AsyncEngine, table: Table, last: tuple[str, str]) -> Seq
         return [(row[0], row[1]) for row in await connection.execute(ordered)]
 
 
-async def _progress(engine: AsyncEngine, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], RowMapping]:
-    columns = [progress_table.c.tenant, progress_table.c.stream]
+async def _rows_of(
+    engine: AsyncEngine, table: Table, places: Sequence[tuple[str, str]]
+) -> Mapping[tuple[str, str], RowMapping]:
+    """The rows of these streams in a table."""
+    columns = [table.c.tenant, table.c.stream]
     wanted = among(columns, places)
-    statement = select(progress_table).join_from(wanted, progress_table, matches(columns, wanted))
+    statement = select(table).join_from(wanted, table, matches(columns, wanted))
     async with engine.connect() as connection:
         return {_place(row): row for row in (await connection.execute(statement)).mappings()}
-
-
-async def _heads_of(beside_log: AsyncEngine, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
-    columns = [_heads.c.tenant, _heads.c.stream]
-    wanted = among(columns, places)
-    statement = select(_heads).join_from(wanted, _heads, matches(columns, wanted))
-    async with beside_log.connect() as connection:
-        return {_place(row): row["seq"] for row in (await connection.execute(statement)).mappings()}
 
 
 def _place(row: RowMapping) -> tuple[str, str]:
