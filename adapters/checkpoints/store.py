@@ -23,6 +23,7 @@ from mnemolog.domain.errors import Conflict, InvalidInput, NotFound, NotPermitte
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.principal import Principal, Role
 from mnemolog.domain.text import utf8_size
+from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.fields import validated
 
@@ -328,9 +329,7 @@ class CheckpointStore:
 
     def _admit(self, thread: Thread, role: Role) -> None:
         if self._principal:
-            self._principal.require(role)
-            self._principal.require_user(thread.stream.tenant, thread.stream.owner)
-            self._principal.require_agent(thread.agent_id)
+            self._principal.require_viewer(Viewer(thread.stream.tenant, thread.stream.owner, thread.agent_id), role)
 
     def _reaches(self, thread: Thread) -> bool:
         try:

@@ -16,6 +16,7 @@ from mnemolog.adapters.operations.requests import Request as UserRequest
 from mnemolog.adapters.operations.results import MemoryHit
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.principal import ALL, Principal, Role
+from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT
 from mnemolog.events.fields import validated
 
@@ -102,9 +103,7 @@ class Visit:
     def require(self, role: Role) -> None:
         """Refuse a page that only this role may see, and about a user or an agent out of the key's scope."""
         if self.principal:
-            self.principal.require(role)
-            self.principal.require_user(self.engine.settings.tenant, self.user)
-            self.principal.require_agent(self.agent)
+            self.principal.require_viewer(Viewer(self.engine.settings.tenant, self.user, self.agent), role)
 
     @property
     def may_operate(self) -> bool:
