@@ -50,9 +50,9 @@ def shows_more_than(level: float, field: str = "importance") -> float:
     return (floor(_of_five(level, field)) - 0.5) / 4
 
 
-def from_five(level: float, field: str = "importance") -> float:
+def from_five(level: float) -> float:
     """From the scale 1 to 5 of B: (n - 1) / 4."""
-    return (_of_five(level, field) - 1) / 4
+    return (_of_five(level, "importance") - 1) / 4
 
 
 def _of_five(level: float, field: str) -> float:

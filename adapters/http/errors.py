@@ -173,7 +173,8 @@ async def _on_http(request: Request, error: Exception) -> Response:
         case 400 if isinstance(error.__cause__, MnemologError):
             return error_answer(error.__cause__, status_of(error.__cause__))
         case 400:
-            return error_answer(_not_json("it cannot be decoded"), 422)
+            what = "is not JSON: it cannot be decoded"
+            return error_answer(InvalidInput(what, field="body", fix="send one JSON object in UTF-8"), 422)
         case _:
             problem = MnemologError(error.detail)
     return error_answer(problem, error.status_code, error.headers)
@@ -197,7 +198,3 @@ async def _on_unforeseen(request: Request, error: Exception) -> Response:
 
 def _unforeseen() -> Response:
     return error_answer(MnemologError(fix="this is a bug: report it with the server's log"), 500)
-
-
-def _not_json(reason: str) -> InvalidInput:
-    return InvalidInput(f"is not JSON: {reason}", field="body", fix="send one JSON object in UTF-8")

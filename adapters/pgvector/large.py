@@ -1,7 +1,7 @@
 """An approximate index (HNSW) for each owner with many vectors; those of all others are searched exactly (ADR 83)."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -60,8 +60,8 @@ class LargeOwners:
     Nothing goes wrong by that: a search that takes an owner for small, or expects an index that is gone, is exact.
     """
 
-    def __init__(self, large: int = LARGE, clock: Callable[[], float] = time.monotonic) -> None:
-        self._large, self._clock = large, clock
+    def __init__(self, large: int) -> None:
+        self._large = large
         self._known: dict[str, tuple[float, frozenset[str]]] = {}
 
     async def has(self, connection: AsyncConnection, part: Part) -> bool:
@@ -70,10 +70,10 @@ class LargeOwners:
         if schema_of(connection, vectors) != schema:
             return False
         looked, names = self._known.get(schema, (float("-inf"), frozenset[str]()))
-        if self._clock() - looked > LOOK_SECONDS:
-            self._known[schema] = (self._clock(), names)  # Whoever else searches meanwhile need not look.
+        if time.monotonic() - looked > LOOK_SECONDS:
+            self._known[schema] = (time.monotonic(), names)  # Whoever else searches meanwhile need not look.
             names = frozenset(name for name, valid in (await _there(connection, schema)).items() if valid)
-            self._known[schema] = (self._clock(), names)
+            self._known[schema] = (time.monotonic(), names)
         if part.index not in names:
             return False
         # Once for each connection; in a transaction, which may be rolled back, each time.
@@ -93,7 +93,8 @@ class LargeOwners:
         """
         schema = live_schema(connection, NAME)
         there = await _there(connection, schema)
-        parts = [one for one in await self._parts(connection, schema, self._large // 2) if _indexable(one)]
+        counted = await self._parts(connection, schema, self._large // 2)
+        parts = [(one, count) for one, count in counted if one.dimensions <= MOST_DIMENSIONS]
         kept = {one.index for one, _ in parts if there.get(one.index)}
         for name in sorted(there.keys() - kept):
             await _run(connection, SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(Identifier(schema, name)))
@@ -132,10 +133,6 @@ def creation(part: Part, schema: str) -> Composed:
     """)
     of_part = SQL(" AND ").join(SQL("{} = {}").format(Identifier(name), Literal(value)) for name, value in conditions)
     return statement.format(Identifier(part.index), Identifier(schema, vectors.name), size, of_part, size)
-
-
-def _indexable(counted: tuple[Part, int]) -> bool:
-    return counted[0].dimensions <= MOST_DIMENSIONS
 
 
 async def _there(connection: AsyncConnection, schema: str) -> Mapping[str, bool]:

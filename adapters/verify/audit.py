@@ -61,7 +61,6 @@ class Audit:
         self._engine, self._beside_log = engine, beside_log
         self._running, self._anchoring, self._incidents = running, anchoring, incidents
         self._path, self._share = path, share
-        self.passes = 0
 
     async def run(self) -> None:
         """Repeat passes until cancelled; not at all if its share is 0."""
@@ -91,7 +90,6 @@ class Audit:
             detail = f"{damage.detail}: its end was cut, or the database is an older copy"
             await self._incidents.record(replace(damage, detail=detail), By.AUDIT, Done.REFUSED)
         await self._pause(time.monotonic() - began)
-        self.passes += 1
 
     async def examine(self, heads: Sequence[Head]) -> Report:
         """Check some streams: damage becomes an incident, and rows are healed if the log is sound."""

@@ -33,7 +33,7 @@ class LogCheck:
     def __init__(
         self, pool: Pool, roots: Roots, codec: Codec, report: Report, progressed: Callable[[int], None]
     ) -> None:
-        self._pool, self._codec, self._report, self._progressed = pool, codec, report, progressed
+        self._pool, self._report, self._progressed = pool, report, progressed
         self._chain_key, self._keys = roots.derived("chain"), KeyCheck(roots, codec, report)
         self.unfit: list[Unfit] = []
 

@@ -40,7 +40,6 @@ KINDS = {Kind.FACT: "factual", Kind.EPISODE: "episodic"}
 NAMED = {name: kind for kind, name in KINDS.items()}
 MEMORIES, SUMMARIES = "memory", "summary"
 OF_EPISODES = EpisodeStarted | EpisodeClosed | EpisodesReverted
-ERASING = MemoryErased | ThreadErased | MessagesErased
 
 Thread = tuple[str, str, str, str]
 
