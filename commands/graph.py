@@ -167,7 +167,8 @@ def facts_of(relations: Iterable[Relation]) -> Slot:
 
 def entity_reads(state: Graph, entity_ids: Iterable[UUID] = ()) -> frozenset[str]:
     """The tags to read for some entities, including all merges."""
-    return frozenset({USER, *map(entity_tag, {*entity_ids, *state.named, *_merged_into(state)})})
+    merged_into = {one.merged_into for one in state.entities.values() if one.merged_into}
+    return frozenset({USER, *map(entity_tag, {*entity_ids, *state.named, *merged_into})})
 
 
 def slot_reads(state: Graph, place: SlotKey) -> frozenset[str]:
@@ -190,10 +191,6 @@ def cluster_reads(state: Graph, entity_ids: Iterable[UUID]) -> frozenset[str]:
     """The tags to read for some entities and the facts about them."""
     found = entity_reads(state, entity_ids)
     return found | set(map(about_tag, {*entity_ids, *state.named})) | set(map(relation_tag, state.relations))
-
-
-def _merged_into(state: Graph) -> set[UUID]:
-    return {one.merged_into for one in state.entities.values() if one.merged_into}
 
 
 def _node(state: Graph, tag: str) -> Node | None:

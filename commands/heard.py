@@ -153,24 +153,15 @@ def _tags(state: Heard, turn: HearTurn) -> frozenset[str]:
 
 def _written(turn: HearTurn, placed: Sequence[Placed]) -> Sequence[Placed]:
     """A turn, its new speaker if any, and everything extracted from it in the same append."""
-    by_place = dict(placed)
-    said = [place for place, event in placed if _is(event, turn)]
+    by_place = {place: event.payload for place, event in placed}
+    said = [place for place, one in by_place.items() if isinstance(one, TurnRecorded) and one.turn_id == turn.turn_id]
     if not said:
         return []
-    before = _payload(by_place, said[0] - 1)
-    first = said[0] - (isinstance(before, EntityObserved) and turn.turn_id in before.source_turn_ids)
-    last = said[0]
-    while last + 1 in by_place and turn_tag(turn.turn_id) in by_place[last + 1].payload.tags():
+    before, last = by_place.get(said[0] - 1), said[0]
+    first = last - (isinstance(before, EntityObserved) and turn.turn_id in before.source_turn_ids)
+    while last + 1 in by_place and turn_tag(turn.turn_id) in by_place[last + 1].tags():
         last += 1
     return [one for one in placed if first <= one[0] <= last]
-
-
-def _is(event: Happened, turn: HearTurn) -> bool:
-    return isinstance(event.payload, TurnRecorded) and event.payload.turn_id == turn.turn_id
-
-
-def _payload(by_place: Mapping[int, Happened], place: int) -> Event | None:
-    return by_place[place].payload if place in by_place else None
 
 
 HEARD: Decider[HearTurn, Heard] = Decider(

@@ -27,7 +27,6 @@ from mnemolog.commands.memory_requests import (
 from mnemolog.commands.memory_state import Memories, ends, evolve
 from mnemolog.commands.memory_undo import meant, require_free, reverted, undo
 from mnemolog.commands.memory_upsert import create
-from mnemolog.domain.memory import Memory
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.text import same_text
 from mnemolog.events.erasure import USER
@@ -97,17 +96,13 @@ def tags(state: Memories, command: MemoryCommand) -> frozenset[str]:
         subject |= same_subject.reads(state.people, command) | mentions.reads(state.people, command)
         places = {(key, command.scope, command.owner) for key in same_subject.keys(state.people, command)}
     if isinstance(command, RestoreMemory | ChangeStatus | UndoChange):
-        places |= {_place(state.known[id_]) for id_ in reads if id_ in state.known}
+        places |= {(one.identity.key, one.scope, one.agent_id) for id_ in reads if (one := state.known.get(id_))}
     keyed = [place for place in places if place[0]]
     others = {one.memory_id for place in keyed for one in state.of_key(*place)}
     keys = {key_tag(scope, agent_id, key) for key, scope, agent_id in keyed}
     if isinstance(command, CreateMemory | UpdateMemory):
         reads |= {other for one in (command.memory_id, *others) for other in state.contradicted(one)}
     return frozenset({USER, *subject, *keys, *map(memory_tag, reads | others)})
-
-
-def _place(memory: Memory) -> tuple[str, Any, str | None]:
-    return memory.identity.key, memory.scope, memory.agent_id
 
 
 def _written(command: MemoryCommand, placed: Sequence[Placed]) -> Sequence[Placed]:

@@ -152,7 +152,8 @@ def summary_of(kind: SummaryKind, form: Form) -> Summary:
     match form:
         case Spine():
             sections = {name.upper(): items for name, items in fields.items()}
-            return Summary("\n\n".join(_section(*one) for one in sections.items() if one[1]), sections)
+            shown = ("\n".join([name, *(f"- {item}" for item in items)]) for name, items in sections.items() if items)
+            return Summary("\n\n".join(shown), sections)
         case SessionSummary():
             text = shortened(form.one_liner.strip(), LIMITS[kind])
             return Summary(text, {**fields, "one_liner": text})
@@ -170,10 +171,6 @@ def _bounded(value: Any) -> Any:
             return {name: _bounded(one) for name, one in value.items()}
         case _:
             return [one for one in map(_bounded, value) if one][:ITEMS]
-
-
-def _section(name: str, items: list[str]) -> str:
-    return "\n".join([name, *(f"- {item}" for item in items)])
 
 
 def shortened(text: str, limit: int) -> str:

@@ -129,13 +129,14 @@ async def upsert(
         return
     take_key = primary_key(table)
     last = {take_key(row): row for row in rows}
-    columns, values = _laid_out(connection, table, list(last.values()))
+    stored_names, values = _laid_out(connection, table, list(last.values()))
     shape, schema = as_written(connection, table)
     if len(values) < COPY_FROM or shape is not table:
-        _insert(connection, shape, schema, columns, values)
+        columns = tuple(shape.columns[name] for name in stored_names)
+        write(connection, _upserting(shape, schema, columns), [keyed(columns, values)])
         return
     await remove(connection, table, last if known is None else last.keys() & known)
-    await _copy_in(connection, table, columns, values)
+    await _copy_in(connection, table, stored_names, values)
 
 
 async def _copy_in(
@@ -162,13 +163,6 @@ def _laid_out(
         return columns, [tuple(row[name] for name in columns) for row in rows]
     seal = seal_of(connection)
     return sealed_columns(shape), [seal.sealed(shape, row) for row in rows]
-
-
-def _insert(
-    connection: AsyncConnection, table: Table, schema: str, shown: list[str], values: list[tuple[Any, ...]]
-) -> None:
-    columns = tuple(table.columns[name] for name in shown)
-    write(connection, _upserting(table, schema, columns), [keyed(columns, values)])
 
 
 async def remove(connection: AsyncConnection, table: Table, keys: Collection[Key]) -> None:

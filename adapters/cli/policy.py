@@ -46,7 +46,9 @@ def check(
         output.as_json({"file": str(path) if path else None, "version": policy.version})
         return
     output.done(f"{path.name if path else 'the built-in policy'} is valid: version {policy.version}")
-    output.console.print(f"  [dim]{_counts(policy)}[/]")
+    categories, agents = len(policy.categories.categories), len(policy.categories.allowlists)
+    counts = f"{output.count(categories, 'category', 'categories')}, {output.count(agents, 'agent')} with an allowlist"
+    output.console.print(f"  [dim]{counts}[/]")
 
 
 @policies.command()
@@ -132,8 +134,3 @@ def _kept(context: typer.Context, version: str) -> dict[str, Any]:
 
     content: dict[str, Any] = json_format.loads(with_engine(settings_of(context.obj), find))
     return content
-
-
-def _counts(policy: Policy) -> str:
-    categories, agents = len(policy.categories.categories), len(policy.categories.allowlists)
-    return f"{output.count(categories, 'category', 'categories')}, {output.count(agents, 'agent')} with an allowlist"

@@ -30,7 +30,7 @@ def _usable(postgres: Path, account: Account) -> bool:
     """Whether the account can run it, load its libraries and read its data files, tried as that account."""
     template = postgres.parents[1] / "share" / "postgresql" / "postgres.bki"
     tries = '"$0" --version && "$1" --version && test -r "$2"'
-    command, user = run_as(account, ["/bin/sh", "-c", tries, postgres, _initdb(postgres), template])
+    command, user = run_as(account, ["/bin/sh", "-c", tries, postgres, postgres.with_name("initdb"), template])
     tried = subprocess.run(command, cwd="/", capture_output=True, check=False, **user)
     return tried.returncode == 0
 
@@ -55,7 +55,3 @@ def _copy(install: Path, home: Path) -> None:
         except OSError:  # Another engine was faster.
             if not home.exists():
                 raise
-
-
-def _initdb(postgres: Path) -> Path:
-    return postgres.with_name("initdb")

@@ -82,7 +82,8 @@ async def wire(
         if error.field == "master_key" and _is_rotating(settings):
             raise _interrupted() from error
         raise
-    delivery = delivery_of(stack, settings, endpoints, to, anchoring=_anchors_here(roles, attached=attached))
+    anchors = EngineRole.RELAY in roles or not (roles or attached)  # Also an engine that is opened for maintenance.
+    delivery = delivery_of(stack, settings, endpoints, to, anchoring=anchors)
     await delivery.incidents.load()
     log = PostgresLog(
         to.untried,
@@ -132,11 +133,6 @@ async def wire(
     if EngineRole.PROJECT in roles and not settings.embedding_model:
         await run(stack, [partial(_warm, embedder)])
     return services
-
-
-def _anchors_here(roles: Roles, *, attached: bool) -> bool:
-    """Whether this process writes the anchor file: a relay, or an engine opened for maintenance."""
-    return EngineRole.RELAY in roles or not (roles or attached)
 
 
 async def _run_roles(

@@ -78,7 +78,9 @@ async def forget(engine: Services, request: OfScope, idempotency_key: str | None
     The last write has the idempotency key, so that a retry after an interruption does the rest in the same batch.
     """
     keyed = engine.writes.handler.keyed(request, idempotency_key) if idempotency_key is not None else None
-    batch = _batch_of(request.stream(), keyed) if keyed else engine.writes.new_id()
+    # The same for each retry.
+    named = uuid5(BATCHES, f"{request.stream()}\n{keyed.key}\n{keyed.fingerprint.hex()}") if keyed else None
+    batch = named or engine.writes.new_id()
     earlier = await engine.writes.handler.earlier(request.stream(), keyed) if keyed else None
     if not earlier:
         found, last = await extent(engine, request), None
@@ -157,11 +159,6 @@ def _erasures(context: dict[str, Any], found: Extent) -> Iterator[Erase]:
 
 def _context(request: OfScope) -> dict[str, Any]:
     return request.model_dump(include={"tenant", "user_id", "agent_id", "thread_id", "run_id"})
-
-
-def _batch_of(stream: StreamId, keyed: Keyed) -> UUID:
-    """The same for each retry."""
-    return uuid5(BATCHES, f"{stream}\n{keyed.key}\n{keyed.fingerprint.hex()}")
 
 
 async def _taken(engine: Services, stream: StreamId, batch: UUID) -> Extent:

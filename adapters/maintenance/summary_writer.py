@@ -142,15 +142,13 @@ def _read(draft: Draft) -> str:
             lines.append(_in_a_line(f"{said.speaker or said.role}:", said.text))
         at += chunk["messages"] if chunk is not None else 1
     longest = max(ITEM, READ_CHARACTERS // len(lines))
-    told = "\n".join(lines) if sum(map(len, lines)) <= READ_CHARACTERS else "\n".join(_cut(lines, longest))
+    told = "\n".join(lines)
+    if sum(map(len, lines)) > READ_CHARACTERS:
+        told = "\n".join(shortened(line, longest) for line in lines)
     if draft.before is None:
         return told
     before = summary_of(SummaryKind.SPINE, draft.before).text
     return f"The present record:\n\n{before or '(empty)'}\n\nThe messages since:\n\n{told}"
-
-
-def _cut(lines: Sequence[str], longest: int) -> list[str]:
-    return [shortened(line, longest) for line in lines]
 
 
 def _chunks(draft: Draft) -> dict[str, Row]:

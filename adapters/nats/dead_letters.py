@@ -121,7 +121,8 @@ class DeadLetters:
         """
         letter = await self.get(id_)
         if producer and letter.address.producer:
-            return _of_another(letter.address.producer)
+            what = f"the letter is {letter.address.producer}'s, and is sent in no other name"
+            return InvalidInput(what, field="as", fix="omit it: this turn has a producer, whose scope applies")
         if body is None and letter.cut:
             return InvalidInput(
                 f"only {len(letter.body):,} of its {letter.size:,} bytes were kept",
@@ -157,11 +158,6 @@ class DeadLetters:
             await self._jetstream.delete_msg(DEAD_LETTERS, id_)
         except NotFoundError:
             raise _none(id_) from None
-
-
-def _of_another(producer: str) -> InvalidInput:
-    what = f"the letter is {producer}'s, and is sent in no other name"
-    return InvalidInput(what, field="as", fix="omit it: this turn has a producer, whose scope applies")
 
 
 def _none(id_: int) -> NotFound:

@@ -77,7 +77,8 @@ class OpenAIChat:
         texts = (prompt.text, *(one.content for one in before), text)
         sent = sum(map(count_tokens, texts)) + IMAGE_TOKENS * len(images)
         endpoint, form = self._client.endpoint, TypeAdapter(output)
-        response_format = _response_format(output.__name__, form.json_schema())
+        schema = {"name": output.__name__, "schema": _strict(form.json_schema()), "strict": True}
+        response_format = {"type": "json_schema", "json_schema": schema}
         async with self._budget.reserved(tenant, endpoint, sent + max_tokens) as spent:
             for last in (False, True):
                 completion = await self._create(messages, response_format, max_tokens, temperature)
@@ -124,10 +125,6 @@ class OpenAIChat:
                 if refused.param not in options:
                     raise
                 self._refused.add(refused.param)
-
-
-def _response_format(name: str, schema: Json) -> Json:
-    return {"type": "json_schema", "json_schema": {"name": name, "schema": _strict(schema), "strict": True}}
 
 
 def _strict(schema: Any) -> Any:

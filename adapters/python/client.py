@@ -206,7 +206,8 @@ class AsyncClient(Verbs):
             else:
                 if answer.is_success:
                     return answer
-                wait = _seconds(answer.headers.get("retry-after", ""))
+                after = answer.headers.get("retry-after", "")
+                wait = float(after) if after.isdigit() else 0.0
                 if attempt == self._retries or not _passing(answer) or wait > LONGEST_PAUSE_SECONDS:
                     raise _refusal(answer)
                 pause = max(pause, wait)
@@ -322,10 +323,6 @@ def _unanswered(fault: httpx2.TransportError, headers: Mapping[str, str]) -> Ser
     key = headers.get("Idempotency-Key")
     fix = f"call again with idempotency_key={key!r}: it is written once" if key else "check the address and try again"
     return ServerFailed(f"no answer ({type(fault).__name__}: {fault})", field="base_url", fix=fix)
-
-
-def _seconds(text: str) -> float:
-    return float(text) if text.isdigit() else 0.0
 
 
 def _opened(path: Path) -> IO[bytes]:

@@ -47,8 +47,9 @@ async def applied_progress(
 def _applied(
     connection: AsyncConnection, store: PostgresStore, progress: Sequence[Row], skipped: Sequence[Row], report: Report
 ) -> AppliedProgress:
-    genuine = [row for row in skipped if _is_skip(connection, store, row)]
-    stopped = [row for row in progress if is_stopped(seal_of(connection), store.schema, row)]
+    seal = seal_of(connection)
+    genuine = [row for row in skipped if row["projection"] == store.name and seal.fits(skipped_table, row)]
+    stopped = [row for row in progress if is_stopped(seal, store.schema, row)]
     for row in skipped:
         if row not in genuine:
             report.add(_forged(store, skipped_table, row, "no operator skipped this event", row["seq"]))
@@ -88,10 +89,6 @@ def _of_all(tables: Sequence[tuple[str, Table]]) -> CompoundSelect[Any]:
             for name, here in tables
         )
     )
-
-
-def _is_skip(connection: AsyncConnection, store: PostgresStore, row: Row) -> bool:
-    return row["projection"] == store.name and seal_of(connection).fits(skipped_table, row)
 
 
 def _forged(store: PostgresStore, table: Table, row: Row, detail: str, seq: int) -> Damage:

@@ -56,7 +56,7 @@ class Witnesses:
             self._accepted[head.stream] = max(anchor.at, self._accepted.get(head.stream, anchor.at))
 
     async def see(self, sightings: Sequence[Sighting]) -> None:
-        counted = [one for one in sightings if not self._superseded(one)]
+        counted = [one for one in sightings if one.stream not in self._accepted or one.at > self._accepted[one.stream]]
         if not counted:
             return
         async with self._pool.connection() as connection:
@@ -72,9 +72,6 @@ class Witnesses:
             [row] = await fetch(connection, "newest_record")
         for lost in self._lost.values():
             self._report.add(_damage(lost, row["at"]))
-
-    def _superseded(self, one: Sighting) -> bool:
-        return one.stream in self._accepted and one.at <= self._accepted[one.stream]
 
     async def _compare(self, connection: Connection, one: Sighting, row: Mapping[str, Any]) -> None:
         if one.event and one.event.header.event_id in self._unfit_ids:
