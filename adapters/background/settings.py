@@ -8,7 +8,7 @@ from mnemolog.adapters import keys
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import Endpoints
 from mnemolog.adapters.policy import from_dict
-from mnemolog.domain.errors import EngineSettingDiffers
+from mnemolog.domain.errors import EngineError, EngineSettingDiffers
 from mnemolog.domain.policy import Policy
 
 # What a client leaves unset is as the engine has it.
@@ -59,6 +59,12 @@ def policy_of(settings: Settings, engine: Endpoints) -> Policy:
 
     EngineSettingDiffers if the client's own policy file says otherwise.
     """
+    if POLICY not in engine.settings:
+        raise EngineError(
+            f"the engine that runs on this data directory (pid {engine.pid}) is an earlier version of Mnemolog",
+            field="data_dir",
+            fix="stop the programs that use it (`mnemolog status` lists them), or run `mnemolog down`",
+        )
     theirs = from_dict(cast("Mapping[str, Any]", engine.settings[POLICY]))
     if settings.policy_file and (own := settings.policy).version != theirs.version:
         raise EngineSettingDiffers(

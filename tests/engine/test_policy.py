@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from mnemolog.adapters.background.settings import policy_of
 from mnemolog.adapters.cli.app import app
 from mnemolog.adapters.config import load
 from mnemolog.adapters.embedded import Endpoints
 from mnemolog.adapters.engine.engine import Engine, open_engine
-from mnemolog.domain.errors import PolicyRefused
+from mnemolog.domain.errors import EngineError, PolicyRefused
 from mnemolog.domain.policy import Policy, version_of
 from tests.adapters.cli.command import mnemolog
 from tests.engine.person import Person
@@ -51,6 +52,11 @@ def test_beside_an_engine_of_another_version_the_policy_of_the_settings_is_shown
     monkeypatch.setattr("mnemolog.adapters.cli.policy.running_engine", lambda directory: other)
     shown = CliRunner().invoke(app, ["--data-dir", str(tmp_path), "policy", "get", "--json"])
     assert json.loads(shown.output)["version"] == Policy().version
+
+
+def test_an_engine_that_tells_no_policy_is_refused_as_an_earlier_version(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match=r"\(pid 1\) is an earlier version of Mnemolog"):
+        policy_of(load(data_dir=tmp_path), Endpoints(1, "", "", "", ready=True))
 
 
 @pytest.mark.spec("B05")
