@@ -8,7 +8,7 @@ import os
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -37,13 +37,7 @@ class KeyStatus:
     left_over: int
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "master_key": self.master_key,
-            "streams": self.streams,
-            "data_keys": self.data_keys,
-            "since": utc_text(self.since),
-            "left_over": self.left_over,
-        }
+        return {**asdict(self), "since": utc_text(self.since)}
 
 
 @dataclass(frozen=True, slots=True)

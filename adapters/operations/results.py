@@ -310,25 +310,12 @@ def hit_view(hit: Hit) -> AnyHit:
 
 
 def _scores(hit: Hit) -> dict[str, Any]:
-    return {
-        "bullet": hit.bullet,
-        "score": hit.score,
-        "similarity": hit.similarity,
-        "text_rank": hit.text_rank,
-        "parts": hit.parts,
-    }
+    return {name: getattr(hit, name) for name in ("bullet", "score", "similarity", "text_rank", "parts")}
 
 
 def _common(hit: Hit) -> dict[str, Any]:
-    return {
-        "id": hit.id,
-        "origin": hit.origin,
-        "kind": hit.kind,
-        "category": hit.category,
-        "date": hit.date,
-        "current": hit.current,
-        "superseded_by": hit.superseded_by,
-    }
+    names = ("id", "origin", "kind", "category", "date", "current", "superseded_by")
+    return {name: getattr(hit, name) for name in names}
 
 
 class ReferenceView(Result):

@@ -132,19 +132,14 @@ class FactReplay:
         held = before.confidence if before else None
         unsaid = payload.valid_from == told or timedelta(0) <= told - payload.valid_from < AT_ONCE
         at = max(event.recorded_at, told) if payload.told_at else payload.valid_from if unsaid else told
+        same = ("until_precision", "told_at", "metadata", "origin", "source_turn_ids", "memory_id", "scope")
         fields = {
+            **{name: getattr(payload, name) for name in same},
             "since": None if unsaid else payload.valid_from,
             "until": payload.valid_to,
             "since_precision": None if unsaid else payload.since_precision,
-            "until_precision": payload.until_precision,
             "at": at,
-            "told_at": payload.told_at,
             "confidence": payload.confidence if held is None else confidence_of(held, payload.confidence),
-            "metadata": payload.metadata,
-            "origin": payload.origin,
-            "source_turn_ids": payload.source_turn_ids,
-            "memory_id": payload.memory_id,
-            "scope": payload.scope,
             "owner": payload.agent_id,
             "relation_id": payload.relation_id,
         }

@@ -85,19 +85,13 @@ def _row(event: Recorded, payload: events.ArtifactEvent, before: Row | None) -> 
 _PERSONAL = ("name", "mime", "sha256", "url", "blob", "forget_reason")
 
 
+_AS_STORED = ("artifact_id", "type", "scope", "agent_id", "name", "mime", "size_bytes", "sha256", "url", "blob")
+
+
 def _stored(event: Recorded, stored: events.ArtifactStored) -> Row:
     return {
         **owner_row(event),
-        "artifact_id": stored.artifact_id,
-        "type": stored.type,
-        "scope": stored.scope,
-        "agent_id": stored.agent_id,
-        "name": stored.name,
-        "mime": stored.mime,
-        "size_bytes": stored.size_bytes,
-        "sha256": stored.sha256,
-        "url": stored.url,
-        "blob": stored.blob,
+        **{name: getattr(stored, name) for name in _AS_STORED},
         "status": Status.ACTIVE,
         "purge_at": None,
         **NOT_FORGOTTEN,

@@ -51,16 +51,11 @@ def _after(event: Recorded, payload: BeingEntryEvent, before: Row | None) -> Row
 
 
 def _set(event: Recorded, payload: BeingEntrySet, before: Row | None) -> Row:
+    same = ("entry_id", "agent_id", "store", "key", "body", "read", "origin")
     return {
         **owner_row(event),
-        "entry_id": payload.entry_id,
-        "agent_id": payload.agent_id,
-        "store": payload.store,
-        "key": payload.key,
-        "body": payload.body,
-        "read": payload.read,
+        **{name: getattr(payload, name) for name in same},
         "removed": False,
-        "origin": payload.origin,
         "source_turn_ids": list(payload.source_turn_ids),
         "actor_id": event.meta.actor,
         "run_id": event.meta.run_id,

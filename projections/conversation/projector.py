@@ -90,22 +90,15 @@ def _with(row: Row, message: Message, event: Recorded) -> Row:
 
 
 def _row(event: Recorded, turn: TurnRecorded) -> Row:
-    text = indexed_text(turn)
+    same = ("thread_id", "run_id", "role", "speaker", "speaker_entity_id", "text", "metadata", "remembered")
     row: dict[str, Any] = {
         **owner_row(event),
+        **{name: getattr(turn, name) for name in same},
         "message_id": turn.turn_id,
         "subject_id": subject_id(turn.turn_id),
-        "thread_id": turn.thread_id,
         "agent_id": event.meta.agent_id,
         "actor_id": event.meta.actor,
-        "run_id": turn.run_id,
-        "role": turn.role,
-        "speaker": turn.speaker,
-        "speaker_entity_id": turn.speaker_entity_id,
-        "text": turn.text,
         "attachments": [item.model_dump() for item in turn.attachments],
-        "metadata": turn.metadata,
-        "remembered": turn.remembered,
         "status": Status.ACTIVE if turn.text else Status.PURGED,
         "purge_at": None,
         **NOT_FORGOTTEN,
@@ -113,7 +106,7 @@ def _row(event: Recorded, turn: TurnRecorded) -> Row:
         "created_at": event.recorded_at,
         "updated_at": event.recorded_at,
         "seq": event.seq,
-        "document": search_document(text),
+        "document": search_document(indexed_text(turn)),
     }
     return row if turn.text else {**row, **_ERASED}
 

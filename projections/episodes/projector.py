@@ -169,19 +169,14 @@ class _Fold:
 
     def _started(self, event: Recorded, payload: Started) -> Row:
         thread = self._rows[threads].get(_thread(event))
+        same = ("agent_id", "thread_id", "previous_id", "first_turn_id", "first_number", "started_at")
         return {
             **owner_row(event),
-            "agent_id": payload.agent_id,
-            "thread_id": payload.thread_id,
+            **{name: getattr(payload, name) for name in (*same, "silence_seconds")},
             "status": EpisodeStatus.ACTIVE.value,
-            "previous_id": payload.previous_id,
-            "first_turn_id": payload.first_turn_id,
-            "first_number": payload.first_number,
             "last_turn_id": None,
             "last_number": None,
-            "started_at": payload.started_at,
             "ended_at": None,
-            "silence_seconds": payload.silence_seconds,
             "carried_turn_ids": list(payload.carried_turn_ids),
             "closed_by": None,
             "erased": thread is not None and payload.first_number <= thread["erased_turns"],
@@ -250,15 +245,11 @@ def _new_thread(event: Recorded, turn: TurnRecorded) -> Row:
 
 
 def _reason(payload: EpisodeStarted) -> Row:
+    same = ("episode_id", "starts_by", "least_similarity", "model", "marker_kind", "marker_language")
     return {
-        "episode_id": payload.episode_id,
+        **{name: getattr(payload, name) for name in same},
         "merged_into": None,
-        "starts_by": payload.starts_by,
         "similarities": list(payload.similarities),
-        "least_similarity": payload.least_similarity,
-        "model": payload.model,
-        "marker_kind": payload.marker_kind,
-        "marker_language": payload.marker_language,
         "last_user_message_at": None,
         "reopened_at": None,
     }
@@ -277,14 +268,10 @@ def _ended(event: Recorded, payload: Ended) -> Row:
 
 
 def _state(event: Recorded, state: EpisodeState) -> Row:
+    same = ("status", "last_number", "ended_at", "closed_by", "merged_into", "reopened_at")
     return {
-        "status": state.status,
+        **{name: getattr(state, name) for name in same},
         "last_turn_id": state.last_turn_ids[-1] if state.last_number is not None else None,
-        "last_number": state.last_number,
-        "ended_at": state.ended_at,
-        "closed_by": state.closed_by,
-        "merged_into": state.merged_into,
-        "reopened_at": state.reopened_at,
         "summary_due_at": event.recorded_at if state.status is EpisodeStatus.CLOSED else None,
         "seq": event.seq,
     }

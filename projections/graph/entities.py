@@ -102,19 +102,15 @@ def _birth(event: Recorded) -> Row:
 def of_entity(entity: Entity) -> Row:
     """The columns that are derived from the domain entity."""
     traits = entity.traits
+    same = ("entity_id", "scope", "agent_id", "status", "merged_into", "purge_at")
     return {
-        "entity_id": entity.entity_id,
-        "scope": entity.scope,
-        "agent_id": entity.agent_id,
+        **{name: getattr(entity, name) for name in same},
         "name": traits.name,
         "name_normalized": normalize_name(traits.name),
         "aliases": list(traits.aliases),
         "category": traits.category,
         "attributes": dict(traits.attributes),
         "confidence": traits.confidence,
-        "status": entity.status,
-        "merged_into": entity.merged_into,
-        "purge_at": entity.purge_at,
     }
 
 

@@ -77,15 +77,11 @@ def _birth(relation: Relation, event: Recorded) -> Row:
 
 def _of_relation(relation: Relation) -> Row:
     """The columns that follow the domain relation."""
+    same = ("predicate", "value", "confidence", "status", "purge_at", "origin")
     return {
-        "predicate": relation.predicate,
+        **{name: getattr(relation, name) for name in same},
         "named": (indexed_name(relation.name) or None) if relation.name else None,
-        "value": relation.value,
         "metadata": dict(relation.metadata),
-        "confidence": relation.confidence,
-        "status": relation.status,
-        "purge_at": relation.purge_at,
-        "origin": relation.origin,
         "precisions": {utc_text(at): precision.value for at, precision in relation.precisions.items()} or None,
     }
 

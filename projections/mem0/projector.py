@@ -4,7 +4,7 @@ The rows say what the store is to hold. It is written before the transaction tha
 after a crash in between, which changes nothing: so it is late when the store is down, like any projection.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -341,32 +341,29 @@ class _Fold:
         return str(found["episode_id"])
 
 
+_CONTENT = ("text", "category", "importance", "confidence", "pinned", "metadata")
+
+
 def _as_memory(row: Row) -> Memory:
-    names: Collection[str] = ("text", "category", "importance", "confidence", "pinned", "metadata")
     return Memory(
         row["subject_id"],
         NAMED[row["kind"]],
         Scope(row["scope"]),
         row["agent_id"],
-        Content(**{name: row[name] for name in names}),
+        Content(**{name: row[name] for name in _CONTENT}),
         Status(row["status"]),
         origin=Origin(row["origin"]),
     )
 
 
 def _of_memory(memory: Memory) -> Row:
-    content = memory.content
     return {
         "subject_id": memory.memory_id,
         "kind": KINDS[memory.kind],
         "scope": memory.scope.value,
         "agent_id": memory.agent_id,
-        "text": content.text,
-        "category": content.category,
-        "importance": content.importance,
-        "confidence": content.confidence,
-        "pinned": content.pinned,
-        "metadata": dict(content.metadata),
+        **{name: getattr(memory.content, name) for name in _CONTENT},
+        "metadata": dict(memory.content.metadata),
         "origin": memory.origin.value,
         "status": memory.status.value,
     }

@@ -11,26 +11,16 @@ from mnemolog.projections.rows import Row
 def of_memory(memory: Memory) -> Row:
     """The columns that are derived from the domain memory."""
     content, identity = memory.content, memory.identity
+    same = ("memory_id", "kind", "scope", "agent_id", "status", "merged_into", "purge_at", "origin")
     return {
-        "memory_id": memory.memory_id,
-        "kind": memory.kind,
-        "scope": memory.scope,
-        "agent_id": memory.agent_id,
+        **{name: getattr(memory, name) for name in same},
+        "deleted_cause": memory.cause,
         **{name: getattr(content, name) for name in Content.__slots__},
         "experience": content.experience and content.experience.as_dict(),
-        "status": memory.status,
-        "merged_into": memory.merged_into,
-        "purge_at": memory.purge_at,
-        "deleted_cause": memory.cause,
-        "type": identity.type,
-        "entity_type": identity.entity_type,
-        "fact_type": identity.fact_type,
-        "source": identity.source,
+        **{name: getattr(identity, name) for name in ("type", "entity_type", "fact_type", "source", "entity_label")},
         "memory_key": identity.key,
         "entity_refs": list(identity.entity_refs),
-        "entity_label": identity.entity_label,
         "topics": list(identity.topics),
-        "origin": memory.origin,
     }
 
 

@@ -115,23 +115,16 @@ def _whose(event: Recorded) -> Row:
 
 
 def _proposed(event: Recorded, patch: ProfileProposed, before: Row | None) -> Row:
+    same = ("patch_id", "field", "value", "sensitive", "signals", "confidence", "source", "origin", "expires_at")
     return {
         **_whose(event),
-        "patch_id": patch.patch_id,
-        "field": patch.field,
-        "value": patch.value,
-        "sensitive": patch.sensitive,
-        "signals": patch.signals,
-        "confidence": patch.confidence,
-        "source": patch.source,
-        "origin": patch.origin,
+        **{name: getattr(patch, name) for name in same},
         "source_turn_ids": list(patch.source_turn_ids),
         "proposed_by": list(patch.proposed_by),
         "status": PatchStatus.PROPOSED,
         "decided_by": None,
         "decided_at": None,
         "proposed_at": before["proposed_at"] if before else event.recorded_at,
-        "expires_at": patch.expires_at,
     }
 
 
