@@ -57,7 +57,6 @@ class _InEffect:
     sequence: _Sequence
 
     def then(self, change: RecordedChange[Any], first_id: UUID) -> "_InEffect":
-        """With another change."""
         return _InEffect(change.event_id, change.observation, self, self.sequence.longer(first_id))
 
     def without(self, event_id: UUID) -> "tuple[_InEffect, UUID] | None":
@@ -127,11 +126,9 @@ class ChangeHistory(Generic[T]):
         return replace(self, of=of, changed=changed)
 
     def subjects(self, event_id: UUID) -> tuple[str, ...]:
-        """The subjects that an event changed."""
         return tuple(self.changed.get(event_id, ()))
 
     def undone(self, event_id: UUID) -> bool:
-        """Whether an event is currently undone."""
         # An event undoes one other, so that the undos of undos are a tree, as deep as often as somebody undid the last.
         undone, path = set[UUID](), [event_id]
         below = {event_id: iter(self.undone_by.get(event_id, ()))}

@@ -89,7 +89,6 @@ class Divided:
         return found
 
     def after(self, episode: Episode) -> Episode | None:
-        """The episode that follows one."""
         for one in self.episodes.values():
             if one.previous_id and one.status is not EpisodeStatus.MERGED and self.whole(one.previous_id) == episode:
                 return one

@@ -79,7 +79,6 @@ class KnownSubject:
 
     @property
     def erased(self) -> bool:
-        """Whether it is erased."""
         return self.thing is not None and self.thing.is_erased
 
     @property

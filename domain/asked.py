@@ -68,7 +68,6 @@ _ASKING = (
 
 
 def asks_why(question: str) -> bool:
-    """Whether it asks for a reason."""
     return _WHY.match(question) is not None
 
 

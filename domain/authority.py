@@ -101,7 +101,6 @@ def names(text: str, value: str) -> bool:
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences of a text."""
     return (plain for one in _END.split(text) if (plain := one.strip()))
 
 

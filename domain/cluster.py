@@ -57,7 +57,6 @@ def below(root: Root, name: str) -> str:
 
 
 def cluster_id(agent_id: str, label: str) -> UUID:
-    """The id of a cluster of an agent."""
     return uuid5(_IDS, f"{agent_id}\n{label}")
 
 

@@ -97,7 +97,6 @@ def reordered(before: Ranks, now: Sequence[UUID]) -> Reordering:
 
 
 def after(ranks: Ranks, added: Ranks, moved: Ranks, removed: Iterable[UUID]) -> Ranks:
-    """The ranks after a change."""
     gone = set(removed)
     return {**{one: rank for one, rank in ranks.items() if one not in gone}, **moved, **added}
 

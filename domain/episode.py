@@ -90,7 +90,6 @@ def session_id_of(agent_id: str, thread_id: str, first_turn_id: str) -> UUID:
 
 
 def episode_id_of(agent_id: str, thread_id: str, first_turn_id: str) -> UUID:
-    """The id of the episode that starts with a turn."""
     return uuid5(_EPISODES, "\n".join((agent_id, thread_id, first_turn_id)))
 
 

@@ -157,7 +157,6 @@ def no_such_memory(user_id: str, memory_id: UUID, path: str = "memory_id") -> No
 
 
 def erased_memory(memory_id: UUID, path: str = "memory_id") -> Erased:
-    """The error for an erased memory."""
     return Erased(f"memory {memory_id} was erased", field=path, fix="its text is destroyed; create it again")
 
 

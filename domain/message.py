@@ -110,7 +110,6 @@ def no_such_message(user_id: str, message_id: str, path: str = "message_id") -> 
 
 
 def erased_message(message_id: str) -> Erased:
-    """The error for an erased message."""
     return Erased(
         f"message {message_id!r:.80} was erased", field="message_id", fix="its text is destroyed; send it again"
     )

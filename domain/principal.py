@@ -124,7 +124,6 @@ class Principal:
 
 
 def recorded_id(producer: str, message_id: str) -> str:
-    """The recorded id of a producer's message."""
     return f"{producer}/{message_id}"
 
 

@@ -72,7 +72,6 @@ def adds(field: str) -> bool:
 
 
 def after(held: Values, field: str, value: str) -> Values:
-    """The values of a field after a value is applied."""
     if not adds(field):
         return (value,)
     return held if has(held, value) else (*held, value)

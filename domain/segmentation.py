@@ -260,7 +260,6 @@ class _Chapter:
             self._heard_at = max(self._heard_at or turn.place.at, turn.place.at)
 
     def take(self, turn: SpokenTurn) -> None:
-        """A turn of this episode."""
         self.run.add(turn)
         self._topic.hear(turn)
         if turn.by_user:

@@ -19,7 +19,6 @@ class Viewer:
 
     @classmethod
     def of_library(cls, tenant: str, agent_id: str) -> Self:
-        """The agent, as a reader of its library."""
         return cls(tenant, "", agent_id, library=True)
 
     def may_read(self, category: str) -> bool:

@@ -23,7 +23,6 @@ def about_tag(entity_id: UUID) -> str:
 
 
 def slot_tag(scope: Scope, agent_id: str | None, subject_id: UUID, predicate: str) -> str:
-    """Tag of the relations with one subject and predicate, in one scope."""
     return f"slot:{scope}:{agent_id or ''}:{subject_id}:{predicate}"
 
 

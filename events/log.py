@@ -105,9 +105,7 @@ class EventLog(Protocol):
         """The last seq of a stream; 0 if it has no events."""
         ...
 
-    async def find(self, stream: StreamId, event_id: UUID) -> Recorded | None:
-        """One event of a stream by its id."""
-        ...
+    async def find(self, stream: StreamId, event_id: UUID) -> Recorded | None: ...
 
     async def seq_at(self, stream: StreamId, at: datetime) -> int:
         """The last seq of a stream recorded at or before `at`; 0 if there is none."""

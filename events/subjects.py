@@ -73,7 +73,6 @@ OF_NO_SUBJECT: frozenset[type[Event]] = frozenset(
 
 
 def subject_of(tag: str) -> Subject[Any, Any]:
-    """The kind of a tag."""
     return SUBJECTS[tag.partition(":")[0]]
 
 

@@ -141,9 +141,7 @@ class Store(Protocol):
         """The last seq of the stream that readers see; 0 if none was applied."""
         ...
 
-    async def progress_of(self, streams: Sequence[StreamId]) -> Mapping[StreamId, int]:
-        """The `progress` of each of these streams."""
-        ...
+    async def progress_of(self, streams: Sequence[StreamId]) -> Mapping[StreamId, int]: ...
 
     async def all_progress(self) -> Mapping[StreamId, int]:
         """The last seq applied of every stream."""
@@ -161,9 +159,7 @@ class Store(Protocol):
         """Stop a stream at a poisoned event, until an operator retries or skips it."""
         ...
 
-    async def stopped(self) -> Mapping[StreamId, Stop]:
-        """The streams that have stopped."""
-        ...
+    async def stopped(self) -> Mapping[StreamId, Stop]: ...
 
     async def resume(self, streams: Collection[StreamId] | None = None) -> None:
         """Try these streams, or all that have stopped, again."""

@@ -55,7 +55,6 @@ def options_of(connection: AsyncConnection) -> Mapping[str, Any]:
 
 
 def schema_of(connection: AsyncConnection, table: Table) -> str:
-    """The schema of a table on this connection."""
     return str(options_of(connection).get("schema_translate_map", {}).get(table.schema, table.schema))
 
 

@@ -19,7 +19,6 @@ AFTER = timedelta(days=1)
 
 
 def discarding(engine: Services) -> JobKind:
-    """The job of one blob."""
     return JobKind(name=DISCARD, run=partial(_delete_orphan, engine))
 
 

@@ -76,7 +76,6 @@ def id_of(text: str) -> UUID | str:
 
 
 def line(label: str, text: str) -> None:
-    """A label and an arbitrary text."""
     console.print(Text.assemble((label, "cyan"), " ", text), highlight=False)
 
 

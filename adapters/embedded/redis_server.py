@@ -34,7 +34,6 @@ class RedisServer:
 
     @property
     def url(self) -> str:
-        """The URL of the socket."""
         return f"unix://{quote(str(self._socket))}"
 
     def prepare(self) -> None:

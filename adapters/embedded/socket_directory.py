@@ -40,7 +40,6 @@ def make_socket_directory(data_dir: Path, account: Account | None) -> Path:
 
 
 def socket_directory(data_dir: Path) -> Path:
-    """Where the sockets of this data directory are."""
     inside = data_dir / "run"
     is_root = os.geteuid() == 0
     if not is_root and _fits(inside):

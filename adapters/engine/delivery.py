@@ -64,7 +64,6 @@ class EventDelivery:
     followers: list[Follower]
 
     def notify(self, events: Sequence[StoredEvent]) -> None:
-        """Notify it of appended events."""
         for follower in self.followers:
             follower(events)
 

@@ -17,8 +17,6 @@ from mnemolog.events.envelope import DEFAULT_THREAD, StreamId
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message as stored."""
-
     stream: str
     subject: str
     seq: int

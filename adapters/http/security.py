@@ -106,7 +106,6 @@ def is_here(scope: Scope) -> bool:
 
 
 def is_console(path: str) -> bool:
-    """Whether a path is one of the console."""
     return path == CONSOLE or path.startswith(f"{CONSOLE}/")
 
 

@@ -69,7 +69,6 @@ class Job:
 
     @property
     def owner(self) -> StreamId:
-        """The stream of its owner."""
         return StreamId(self.tenant, self.stream)
 
     def as_dict(self) -> dict[str, Any]:

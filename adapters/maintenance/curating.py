@@ -41,7 +41,6 @@ _IDS = UUID("1f7f2f5e-9a0d-5d2f-9a55-3c4cbb0f6a54")
 
 
 def curating(engine: Services) -> JobKind:
-    """The job of one user."""
     return JobKind(name=JOB, run=partial(run_job, engine, Mind.CURATOR, curate), mind=Mind.CURATOR)
 
 

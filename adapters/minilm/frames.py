@@ -41,5 +41,4 @@ def refusal(error: MnemologError) -> bytes:
 
 
 def refused(kind: bytes, body: bytes) -> MnemologError:
-    """The error of a refusal."""
     return FAULTS[kind](**json.loads(body))

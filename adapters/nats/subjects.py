@@ -46,7 +46,6 @@ def partition_of(stream: StreamId) -> int:
 
 
 def partition_subject(partition: int) -> str:
-    """The subject of all events of a partition."""
     return f"mnemolog.events.p{partition}.>"
 
 
@@ -112,7 +111,6 @@ def turns_of(tenant: str) -> tuple[str, str]:
 
 
 def dead_letters_of(tenant: str) -> tuple[str, str]:
-    """The subjects of all dead letters of a tenant."""
     return _with_producers(Address.of(tenant).dead_letters)
 
 

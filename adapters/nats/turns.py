@@ -92,7 +92,6 @@ class Arrival:
 
     @property
     def sender(self) -> Address:
-        """The sender of the turn."""
         return sender_of(self.message.subject, self.headers)
 
     @property
@@ -254,6 +253,5 @@ def _bug(stream: StreamId, error: Exception) -> UnreadableTurn:
 
 
 def command_fields(turn: TurnMessage, tenant: str) -> Mapping[str, Any]:
-    """The fields of the command for a message."""
     fields: dict[str, Any] = turn.model_dump(exclude={"message_id"}, exclude_unset=True)
     return {**fields, "turn_id": turn.message_id, "tenant": tenant, "actor": turn.role}

@@ -49,7 +49,6 @@ class Part:
 
     @property
     def index(self) -> str:
-        """The name of its index."""
         said = "\n".join([*self.owner, self.model, str(self.dimensions)])
         return PREFIX + sha256(said.encode()).hexdigest()[:24]
 

@@ -331,7 +331,6 @@ class Projections:
         return await lagging.size(self.beside_log)
 
     async def shadow(self, name: str) -> Store:
-        """The shadow store of a projection."""
         return await self._rebuildable[name].shadow()
 
     async def _fill(self, shadows: Sequence[Store], progressed: Callable[[int], None]) -> Mapping[str, int]:
@@ -410,7 +409,6 @@ class Projections:
         return await pauses.paused(self.beside_log)
 
     async def status(self, now: datetime) -> Sequence[ProjectionStatus]:
-        """The status of each projection."""
         paused, upgrading = await self.paused(), await self.upgrading(now)
         behind = {*await self.behind(), self.working.name}
         return [

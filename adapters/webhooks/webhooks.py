@@ -24,7 +24,6 @@ class Webhooks:
     nats: Client
 
     def kinds(self) -> list[JobKind]:
-        """The kinds of jobs that send."""
         return webhook_jobs(self.store, self.jobs, self.sender, self.feed.catch_up, self.feed.require_key, random)
 
     async def started(self, hook: Webhook) -> None:

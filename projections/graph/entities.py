@@ -115,7 +115,6 @@ def of_entity(entity: Entity) -> Row:
 
 
 def as_entity(row: Row) -> Entity:
-    """A row as a domain entity."""
     return Entity(
         row["entity_id"],
         Scope(row["scope"]),

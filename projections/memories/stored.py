@@ -25,7 +25,6 @@ def of_memory(memory: Memory) -> Row:
 
 
 def as_memory(row: Row) -> Memory:
-    """A row as a domain memory."""
     return Memory(
         row["memory_id"],
         Kind(row["kind"]),

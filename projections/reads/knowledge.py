@@ -37,7 +37,6 @@ class KnowledgeReads(Reading):
         moment: Moment = NOW,
         cursor: str | None = None,
     ) -> Slice:
-        """Documents by source."""
         ask = partial(reader.listed, domain=domain, source=source, status=status, limit=limit, cursor=cursor)
         return await self._read(self._librarian(viewer), moment, (KNOWLEDGE,), ask)
 

@@ -87,7 +87,6 @@ class Asked:
 
     @cached_property
     def about_user(self) -> bool:
-        """Whether it asks about the user."""
         return hydration.asks_about_user(self.text)
 
     @cached_property
