@@ -13,8 +13,7 @@ from mnemolog.adapters.cli import output
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.config import Settings
-from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.rotating import KeyStatus, Rotated
+from mnemolog.adapters.rotating import Rotated
 from mnemolog.domain.errors import InvalidInput
 
 keys = typer.Typer(help="Show the encryption keys and rotate the master key.", no_args_is_help=True)
@@ -27,11 +26,7 @@ NewKeyFile = Annotated[
 @keys.command()
 def status(context: typer.Context, json: Json = False) -> None:
     """Show where the master key is and how many keys it wraps. Exit code 1 if a rotation was not finished."""
-
-    async def look(engine: Engine) -> KeyStatus:
-        return await rotating.key_status(engine)
-
-    found = with_engine(settings_of(context.obj), look, passive=True)
+    found = with_engine(settings_of(context.obj), rotating.key_status, passive=True)
     if json:
         output.as_json(found.as_dict())
     else:

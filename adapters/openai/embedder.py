@@ -11,7 +11,6 @@ from mnemolog.domain.errors import ModelRequestRefused
 from mnemolog.projections.vectors.embedder import Vectors
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
     from openai.types import CreateEmbeddingResponse
 
 # The default maximum of a TEI server per request.
@@ -68,12 +67,10 @@ class OpenAIEmbedder:
 
     async def _portion(self, texts: Sequence[str]) -> Vectors:
         """A refused request may be too large, so it is repeated in halves."""
-
-        async def ask(client: "AsyncOpenAI") -> "CreateEmbeddingResponse":
-            return await client.embeddings.create(model=self.model, input=list(texts))
-
         try:
-            response = await self._client.call(ask, quick=len(texts) == 1)
+            response = await self._client.call(
+                lambda client: client.embeddings.create(model=self.model, input=list(texts)), quick=len(texts) == 1
+            )
         except ModelRequestRefused as refused:
             half = len(texts) // 2
             if refused.status not in _TOO_MUCH or (not half and len(texts[0]) <= MIN_CHARACTERS):

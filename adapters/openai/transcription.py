@@ -10,7 +10,6 @@ from mnemolog.domain.text import count_tokens
 from mnemolog.events.generation import Generation
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
     from openai.types.audio import Transcription
 
 # OpenAI counts ten tokens per second of speech. A second takes at least 2 KB even if well compressed, so the file size
@@ -28,13 +27,11 @@ class OpenAITranscription:
 
     async def transcribe(self, tenant: str, audio: bytes, file_name: str) -> Completion[Transcript]:
         """What is said."""
-
-        async def ask(client: "AsyncOpenAI") -> "Transcription":
-            return await client.audio.transcriptions.create(model=self.model, file=(file_name, audio))
-
         endpoint, longest = self._client.endpoint, len(audio) // BYTES_A_SECOND + 1
         async with self._budget.reserved(tenant, endpoint, longest * TOKENS_A_SECOND) as spent:
-            heard = await self._client.call(ask)
+            heard = await self._client.call(
+                lambda client: client.audio.transcriptions.create(model=self.model, file=(file_name, audio))
+            )
             text = getattr(heard, "text", None)
             if isinstance(text, str) and len(text) > LONGEST_ANSWER:
                 raise output_invalid(endpoint, TOO_LONG)
