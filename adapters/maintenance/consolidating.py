@@ -12,10 +12,11 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, func, or_, select, tuple_
 
-from mnemolog.adapters.jobs.job import Attempt, JobKind
+from mnemolog.adapters.jobs.job import JobKind
 from mnemolog.adapters.maintenance import curating
 from mnemolog.adapters.maintenance.extracting import start_of_day
 from mnemolog.adapters.maintenance.minds import RULES, Ran, Run, answer_of, run_job
+from mnemolog.adapters.maintenance.threads import sweeping
 from mnemolog.adapters.reads.neighbours import Neighbours
 from mnemolog.adapters.services import Services
 from mnemolog.commands.memories import LinkMemories, MergeMemories, Similar, UpdateMemory
@@ -58,12 +59,9 @@ PROMPT, TOKENS = "consolidation", 400
 
 def consolidating(engine: Services) -> list[JobKind]:
     """The sweep, and the job of one user."""
-
-    async def sweep(attempt: Attempt) -> None:
-        await attempt.save({"enqueued": await enqueue_due(engine, engine.writes.now())})
-
     work = partial(run_job, engine, Mind.CONSOLIDATION, consolidate)
-    return [JobKind(name=SWEEP, every=EVERY_SECONDS, run=sweep), JobKind(name=JOB, run=work, mind=Mind.CONSOLIDATION)]
+    sweep = sweeping(engine, SWEEP, EVERY_SECONDS, enqueue_due)
+    return [sweep, JobKind(name=JOB, run=work, mind=Mind.CONSOLIDATION)]
 
 
 async def enqueue_due(engine: Services, now: datetime) -> int:

@@ -10,12 +10,13 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.jobs.job import Attempt, JobKind, Payload
-from mnemolog.adapters.maintenance.threads import enqueue_threads
+from mnemolog.adapters.maintenance.threads import enqueue_threads, sweeping
 from mnemolog.adapters.services import Services
 from mnemolog.commands.extraction_requests import ACTOR, ExtractTurn
 from mnemolog.commands.facts import Remember
@@ -88,22 +89,10 @@ def _thread(stream: StreamId, place: Payload) -> tuple[StreamId, str, str]:
 
 def extracting(engine: Services) -> list[JobKind]:
     """The sweep, and the job of one thread, which decides again under the guard of the log."""
-
-    silent = Silent()
-
-    async def sweep(attempt: Attempt) -> None:
-        await attempt.save({"enqueued": await enqueue_due(engine, engine.writes.now())})
-
-    async def thread(attempt: Attempt) -> None:
-        await extract_thread(engine, attempt, silent)
-
-    async def again(attempt: Attempt) -> None:
-        await read_again(engine, attempt)
-
     return [
-        JobKind(name=SWEEP, every=EVERY_SECONDS, run=sweep),
-        JobKind(name=THREAD, run=thread, mind=Mind.EXTRACTION),
-        JobKind(name=AGAIN, run=again, mind=Mind.EXTRACTION),
+        sweeping(engine, SWEEP, EVERY_SECONDS, enqueue_due),
+        JobKind(name=THREAD, run=partial(extract_thread, engine, silent=Silent()), mind=Mind.EXTRACTION),
+        JobKind(name=AGAIN, run=partial(read_again, engine), mind=Mind.EXTRACTION),
     ]
 
 

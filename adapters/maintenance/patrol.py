@@ -3,6 +3,7 @@
 import logging
 from collections.abc import AsyncIterator
 from datetime import datetime
+from functools import partial
 
 from mnemolog.adapters.jobs.job import Attempt, JobKind, Payload
 from mnemolog.adapters.maintenance.minds import Ran, Run
@@ -32,9 +33,7 @@ def patrols(engine: Services) -> list[JobKind]:
         if engine.settings.minds == "on":
             await attempt.save({"enqueued": await sweep.enqueue(engine.writes.now())})
 
-    async def one(attempt: Attempt) -> None:
-        await patrol_due(engine, attempt)
-
+    one = partial(patrol_due, engine)
     return [JobKind(name=SWEEP, every=EVERY_SECONDS, run=enqueue), JobKind(name=PATROL, run=one, mind=Mind.PATROL)]
 
 

@@ -17,7 +17,7 @@ from mnemolog.adapters.jobs.job import Attempt, JobKind
 from mnemolog.adapters.maintenance.messages import line_of, said
 from mnemolog.adapters.maintenance.minds import RULES, Ran, Run, answer_of, run_job
 from mnemolog.adapters.maintenance.seeking_insights import enqueue_insights
-from mnemolog.adapters.maintenance.threads import enqueue_threads
+from mnemolog.adapters.maintenance.threads import enqueue_threads, sweeping
 from mnemolog.adapters.services import Services
 from mnemolog.commands.memories import ChangeStatus, CreateMemory
 from mnemolog.commands.minds import Change
@@ -57,15 +57,12 @@ MOST_ARCHIVED = 20
 def reflecting(engine: Services) -> list[JobKind]:
     """The sweep, and the job of one thread."""
 
-    async def sweep(attempt: Attempt) -> None:
-        await attempt.save({"enqueued": await enqueue_due(engine, engine.writes.now())})
-
     async def thread(attempt: Attempt) -> None:
         await run_job(engine, Mind.REFLECTION, reflect, attempt)
         await enqueue_insights(engine, attempt.job.owner, attempt.job.payload)
 
     return [
-        JobKind(name=SWEEP, every=EVERY_SECONDS, run=sweep),
+        sweeping(engine, SWEEP, EVERY_SECONDS, enqueue_due),
         JobKind(name=THREAD, run=thread, mind=Mind.REFLECTION),
     ]
 

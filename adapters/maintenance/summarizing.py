@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.adapters.jobs.job import Attempt, JobKind
 from mnemolog.adapters.maintenance.extracting import enqueue_windows
 from mnemolog.adapters.maintenance.summary_writer import Draft, write
-from mnemolog.adapters.maintenance.threads import enqueue_threads, of_threads
+from mnemolog.adapters.maintenance.threads import enqueue_threads, of_threads, sweeping
 from mnemolog.adapters.services import Services
 from mnemolog.domain.entity import PERSON
 from mnemolog.domain.episode import EpisodeStatus
@@ -56,16 +56,13 @@ STRETCHES: dict[SummaryKind, Table] = {SummaryKind.SESSION: sessions, SummaryKin
 def summarizing(engine: Services) -> list[JobKind]:
     """The sweeps and their jobs. Each decides again, so running it twice changes nothing."""
 
-    async def sweep_ended(attempt: Attempt) -> None:
-        await attempt.save({"enqueued": await enqueue_ended(engine, engine.writes.now())})
-
     async def ended(attempt: Attempt) -> None:
         stream, payload = attempt.job.owner, attempt.job.payload
         await summarize_ended(engine, stream, SummaryKind(payload["kind"]), UUID(payload["id"]))
 
     return [
         *of_threads(engine, SWEEP, THREAD, EVERY_SECONDS, enqueue_due, summarize, Mind.SUMMARIES),
-        JobKind(name=SWEEP_ENDED, every=EVERY_SECONDS, run=sweep_ended),
+        sweeping(engine, SWEEP_ENDED, EVERY_SECONDS, enqueue_ended),
         JobKind(name=ENDED, run=ended, mind=Mind.SUMMARIES),
     ]
 

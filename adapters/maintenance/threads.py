@@ -1,4 +1,4 @@
-"""Jobs of threads: a sweep over the open ones enqueues a job for each that is due."""
+"""Sweeps, which enqueue a job for each user or thread that is due, and the jobs of threads."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
@@ -18,6 +18,13 @@ Sweep = Callable[[Services, datetime], Awaitable[int]]
 Reasons = Callable[[AsyncConnection, Sequence[Row]], Awaitable[Sequence[str | None]]]
 
 
+def sweeping(engine: Services, name: str, every: float, enqueue_due: Sweep) -> JobKind:
+    async def sweep(attempt: Attempt) -> None:
+        await attempt.save({"enqueued": await enqueue_due(engine, engine.writes.now())})
+
+    return JobKind(name=name, every=every, run=sweep)
+
+
 def of_threads(
     engine: Services,
     sweep_name: str,
@@ -29,14 +36,11 @@ def of_threads(
 ) -> list[JobKind]:
     """The sweep, and the job of one thread: `work` gets its stream, agent and id."""
 
-    async def sweep(attempt: Attempt) -> None:
-        await attempt.save({"enqueued": await enqueue_due(engine, engine.writes.now())})
-
     async def thread(attempt: Attempt) -> None:
         stream, payload = attempt.job.owner, attempt.job.payload
         await work(engine, stream, payload["agent_id"], payload["thread_id"])
 
-    return [JobKind(name=sweep_name, every=every, run=sweep), JobKind(name=job_name, run=thread, mind=mind)]
+    return [sweeping(engine, sweep_name, every, enqueue_due), JobKind(name=job_name, run=thread, mind=mind)]
 
 
 async def enqueue_threads(engine: Services, job_name: str, reasons: Reasons) -> int:
