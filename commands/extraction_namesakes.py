@@ -5,15 +5,16 @@ Nobody is both the author's sister and their colleague: "my colleague Anna" is s
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from uuid import UUID
 
 from mnemolog.commands.entities import content
 from mnemolog.commands.extraction_case import Case
-from mnemolog.commands.facts import subject_of
+from mnemolog.commands.facts import FACTS, subject_of
 from mnemolog.commands.graph import cluster_reads
 from mnemolog.commands.naming import bearers, is_same_name
-from mnemolog.domain.entity import ME, Entity, id_in
+from mnemolog.domain.entity import ME, PERSON, Entity, id_in
 from mnemolog.domain.extraction.candidate import Action, Candidate
-from mnemolog.domain.extraction.roles import are_exclusive, is_role, name_with_role, states_role
+from mnemolog.domain.extraction.roles import are_exclusive, is_role, is_tie, may_be, name_with_role, states_role
 from mnemolog.domain.memory import Status
 from mnemolog.domain.predicates import ObjectKind
 from mnemolog.events.conversation import turn_tag
@@ -31,7 +32,7 @@ def told_apart(case: Case) -> Case:
     """
     for field, name, found in _named(case):
         tie = _tie(case, field, name)
-        possible = _possible(case, found, tie.predicate) if tie else found
+        possible = _possible(case, found, tie) if tie else found
         if tie and not possible and case.candidate.action is Action.STATE:
             case = case.of(**{field: name_with_role(tie)})
         elif len(found) > 1:
@@ -54,8 +55,15 @@ def names_in_short(case: Case, news: Iterable[Event]) -> Sequence[Event]:
 
 def namesake_reads(case: Case) -> frozenset[str]:
     """The tags of all that is known of those who have a name, where that decides who is meant."""
-    found = [one.entity_id for _, _, several in _named(case) for one in several]
-    return cluster_reads(case.state.graph, found) if found else frozenset()
+    tags, graph = frozenset[str](), case.state.graph
+    for field, name, several in _named(case):
+        tie, found = _tie(case, field, name), [one.entity_id for one in several]
+        if tie and not states_role(tie):
+            who = case.of(subject=ME, predicate=tie.via) if tie.via else case.of(subject=tie.subject)
+            tags |= FACTS.tags(graph, who.fact)
+            found += _others(case, tie)
+        tags |= cluster_reads(graph, found)
+    return tags
 
 
 def _named(case: Case) -> Sequence[tuple[str, str, Sequence[Entity]]]:
@@ -73,31 +81,59 @@ def _named(case: Case) -> Sequence[tuple[str, str, Sequence[Entity]]]:
 
 
 def _tie(case: Case, field: str, name: str) -> Candidate | None:
-    """What the message says that somebody is to its author."""
-    said = [case.candidate] if field == "object" else case.command.candidates
-    return next((one for one in said if one.object == name and states_role(one)), None)
+    """What the message says that somebody is to its author, or else to another: Anna's daughter Anna is not Anna.
+
+    Whom it only names, as in "Tim is married to Anna", is somebody who is known.
+    """
+    each, candidate = case.command.candidates, case.candidate
+    said = [candidate] if field == "object" else [one for one in each if one is not candidate]
+    told_of = any(one.subject == name for one in each)
+    ties = [one for one in said if one.object == name and is_tie(one) and (told_of or states_role(one))]
+    return min(ties, key=lambda one: (one.subject != name, not states_role(one)), default=None)
 
 
-def _possible(case: Case, found: Sequence[Entity], role: str) -> Sequence[Entity]:
-    """Those in the role, if any, else all who may be."""
-    roles = {one.entity_id: _roles(case, one) for one in found}
-    in_role = [one for one in found if role in roles[one.entity_id]]
-    return in_role or [one for one in found if not any(are_exclusive(role, other) for other in roles[one.entity_id])]
+def _possible(case: Case, found: Sequence[Entity], tie: Candidate) -> Sequence[Entity]:
+    """Those who are known by this tie, if any, else all who may be."""
+    if states_role(tie):
+        roles = {one.entity_id: _roles(case, one.entity_id) for one in found}
+        in_role = [one for one in found if tie.predicate in roles[one.entity_id]]
+        return in_role or [
+            one for one in found if not any(are_exclusive(tie.predicate, other) for other in roles[one.entity_id])
+        ]
+    others = _others(case, tie)
+    in_role = [one for one in found if any(tie.predicate in _roles(case, one.entity_id, other) for other in others)]
+    theirs = {tie.via} if tie.via else set[str]().union(*(_roles(case, one) for one in others))
+    theirs |= {one.predicate for one in case.command.candidates if states_role(one) and one.object == tie.subject}
+    return in_role or [
+        one
+        for one in found
+        if one.entity_id not in others
+        and all(may_be(role, tie.predicate, theirs) for role in _roles(case, one.entity_id))
+    ]
 
 
-def _roles(case: Case, entity: Entity) -> set[str]:
-    """What somebody is, or was, to the author."""
+def _others(case: Case, tie: Candidate) -> Sequence[UUID]:
+    """Those to whom somebody has a tie, if it is not the author."""
+    graph = case.state.graph
+    if not tie.via:
+        return [one.entity_id for one in bearers(graph, case.fact, tie.subject, case.fact.scope, PERSON)]
+    held = case.holding(case.state.about(case.of(subject=ME).fact, tie.via))
+    return [graph.root(one.object_id) for one in held if one.object_id]
+
+
+def _roles(case: Case, entity_id: UUID, other: UUID | None = None) -> set[str]:
+    """What somebody is, or was, to another, or else to the author."""
     graph = case.state.graph
     author = subject_of(graph, case.fact.model_copy(update={"subject": ME}))
+    of = other or (author and author.entity_id)
     return {
         one.predicate
         for one in graph.relations.values()
         if one.status is Status.ACTIVE
         and one.validity.periods
-        and author is not None
-        and graph.root(one.subject_id) == author.entity_id
+        and graph.root(one.subject_id) == of
         and one.object_id is not None
-        and graph.root(one.object_id) == entity.entity_id
+        and graph.root(one.object_id) == entity_id
         and is_role(one.predicate)
     }
 

@@ -797,6 +797,45 @@ async def test_the_health_of_several_comes_before_who_they_are(
             ["My brother Ben is vegan.", "My boss is Ben.", "My new boss is Carla."],
             {"ana brother Ben", "Ben diet_plan vegan", "ana boss Carla"},
         ),
+        (
+            ["My brother Tom is vegan.", "My sister Eva's boyfriend Tom is allergic to nuts."],
+            {
+                *("ana brother Tom", "Tom diet_plan vegan", "ana sister Eva", "Eva partner_of Eva's boyfriend Tom"),
+                "Eva's boyfriend Tom allergy nuts",
+            },
+        ),
+        (
+            [
+                "My daughter Mia is 7.",
+                "My friend Ben's daughter Mia is allergic to nuts.",
+                "Ben's daughter Mia is allergic to eggs.",
+                "My daughter Mia is vegan.",
+            ],
+            {
+                *("ana daughter Mia", "Mia age 7", "Mia diet_plan vegan", "ana friend_of Ben"),
+                *(
+                    "Ben daughter Ben's daughter Mia",
+                    "Ben's daughter Mia allergy nuts",
+                    "Ben's daughter Mia allergy eggs",
+                ),
+            },
+        ),
+        (
+            ["My son Tom is 7.", "My colleague's son Tom is allergic to nuts."],
+            {"ana son Tom", "Tom age 7", "colleague's son Tom allergy nuts"},
+        ),
+        (
+            ["My husband is Ben.", "My daughter Mia is 7.", "My husband's daughter Mia is allergic to nuts."],
+            {"ana married_to Ben", "ana daughter Mia", "Mia age 7", "Ben daughter Mia", "Mia allergy nuts"},
+        ),
+        (
+            ["My friend Anna's daughter Anna is allergic to nuts."],
+            {"ana friend_of Anna", "Anna daughter Anna's daughter Anna", "Anna's daughter Anna allergy nuts"},
+        ),
+        (
+            ["My sister Anna is vegan.", "My boss Tim is married to Anna."],
+            {"ana sister Anna", "Anna diet_plan vegan", "ana boss Tim", "Tim married_to Anna"},
+        ),
     ],
 )
 async def test_two_people_with_one_name(ana: Teller, said: list[str], known: set[str]) -> None:
