@@ -117,7 +117,8 @@ def clauses(text: str) -> Iterator[Clause]:
             clause = f"they {clause}" if _TREATS_ME.match(clause) else clause
             clause = _NEW_ROLE.sub("my new ", _TREATED.sub(r"\1 my ", _KIN.sub(r"my \1\2", clause)))
             in_jest = laughs and number == len(parts) and not in_earnest and not _RELATIVE.match(clause)
-            if clause and not in_jest and not _NEVER.search(clause):
+            is_given = _GIVES.search(before[-1]) and _RELATIVE.fullmatch(clause.rstrip(" .!"))
+            if clause and not (in_jest or is_given or _NEVER.search(clause)):
                 clause = _in_present(clause.strip(" .!,;:"))
                 yield Clause(clause, corrects or again, before, wrong=wrong, amends=amends or again)
 
@@ -569,6 +570,12 @@ _LAUGHTER = lazy_compile(
 )
 # Who somebody is to the author is said in earnest, too: "my sister Orla lives in Cork lol".
 _RELATIVE = rule.form("{ROLE},? {ALONE}")
+# Behind these it is what somebody is given: "I gave my son Minecraft and my daughter Lego".
+_GIVES = lazy_compile(
+    r"\b(?:g[ai]ve|giving|got|get|getting|bought|buy|buying|sent|send|lent|lend|taught|teach|teaching|show|showed|brought|made|read|promised|owe)"
+    r" (?:(?:my|our|his|her|their) |(?-i:[A-Z])[\w-]+ |him |her |them )",
+    re.IGNORECASE,
+)
 # Nobody jokes about these, whatever they end with.
 _IN_EARNEST = lazy_compile(
     r"\ballergic to (?:\w+ )?(?:(?:pea|wal|hazel|tree )?nuts?|cashews?|almonds?|pistachios?|pecans?|sesame|shellfish|prawns?|shrimps?"

@@ -547,12 +547,19 @@ def several(said: Said) -> Sequence[Candidate]:
 
 def kin_beside(clause: str) -> Sequence[Candidate]:
     """The relatives whom a clause names beside what it says: "he's back home with my brother Luis"."""
-    ties = (_tie(one["who"], one["other"]) for one in _KIN_BESIDE.finditer(clause))
+    found = [one for one in _KIN_BESIDE.finditer(clause) if not _OF_A_TITLE.search(clause[: one.start()])]
+    ties = (_tie(one["who"], one["other"]) for one in found)
     return [one for one in ties if one.predicate in KIN_WORDS.split()]
 
 
 _KIN_BESIDE = form(
     r"\b(?:with|from|to|than|and|visit(?:ing|ed)?|see|seeing|call|called|calling|rang|met|meet|meeting) (?:my|our){SORT} {ONE} {OTHER}(?=$|[,.!;)]| [a-z])"
+)
+
+# What is watched, played or read with somebody may be named behind them: "a film with my niece Frozen".
+_OF_A_TITLE = lazy_compile(
+    r"\b(?:films?|movies?|series|episodes?|panto\w*|musicals?|(?:video ?)?games?|watch(?:ed|ing)?|play(?:ed|ing)?|read(?:ing)?|listen(?:ed|ing)?) \Z",
+    re.IGNORECASE,
 )
 
 
