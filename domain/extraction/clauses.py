@@ -52,8 +52,8 @@ def clauses(text: str) -> Iterator[Clause]:
     if found := _TEXT_FOLLOWS.search(text):
         text = "\n".join([text[: found.end()], *_own_allergies(found[0], text[found.end() :])])
     plain = _QUOTED.sub(' "" ', _capitalised(_quietly(_apostrophes(_FIANCE.sub("e", text.translate(_TYPOGRAPHY))))))
-    plain = _IN_LAW.sub("-in-law", _AGE.sub("", plain))
-    if _JEST.search(plain):
+    plain = _IN_LAW.sub("-in-law", _AGE.sub("", _NAMESAKE.sub(lambda one: one[0] if one["role"] else "somebody", plain)))
+    if _JEST.search(plain) or _ANOTHER_WRITES.match(plain):
         return
     sentences = sentences_of(plain.replace(" - not ", ", not "))
     for place, sentence in enumerate(sentences):
@@ -382,6 +382,18 @@ _QUOTED = lazy_compile(
 _IN_LAW = lazy_compile(r"(?<=er) in law\b|(?<=son) in law\b", re.IGNORECASE)
 _AGE = lazy_compile(
     r"(?<=[^\W\d_]) \((?:(?:aged? )?\d{1,2}(?: (?:years?|months?|weeks?))?(?: old)?|not (?:my|the|to be) [\w' ]{2,40})\)"
+)
+# "Martin (not my Martin)" is nobody who is known.
+_NAMESAKE = lazy_compile(
+    rf"(?P<role>\b(?:{ONE_OF}|{SOME_OF}) )?\b[A-Z][\w-]+(?= \(not (?:my|our|the) [\w' ]{{2,40}}\))"
+)
+_SOMEONES = rf"(?:(?-i:[A-Z])[\w-]+'s|his|her|their) (?:{ONE_OF}|{SOME_OF})"
+# "This is Karen, Des's daughter", "his wife here": what follows is not of the author whom one knows.
+_ANOTHER_WRITES = lazy_compile(
+    rf"\W*(?:(?:hi|hello|hey|good (?:morning|afternoon|evening))(?: (?:there|all|again))?[,.! -]+)?"
+    rf"(?:(?:it's|this is) {rule.PERSON_NAME}(?: here)?,? {_SOMEONES}\b|{rule.PERSON_NAME} here,? {_SOMEONES}\b"
+    rf"|(?:(?:it's|this is) )?{_SOMEONES}(?:,? {rule.PERSON_NAME},?)? (?:here|writing|typing)\b)",
+    re.IGNORECASE,
 )
 # What announces who somebody is, before a colon.
 _ABOUT_ME = lazy_compile(

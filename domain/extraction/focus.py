@@ -27,6 +27,13 @@ _SIR, _MADAM = lazy_compile(r"Mr\b"), lazy_compile(r"(?:Mrs|Ms)\b")
 _WOMAN = lazy_compile(r"mother|mum|mom|mam|sister|wife|daughter|aunt|niece|girl|gran|nan|fiancee|landlady")
 _MAN = lazy_compile(r"father|dad|brother|husband|son\b|uncle|nephew|boy|grandpa|fiance\b|landlord")
 
+# Who has no name may be the one: "I met a guy at work. He's a paramedic", but not "a friend called Al".
+_SOMEBODY = form(
+    rf"(?<!is )(?<!'s )(?<!was )(?<!as )(?<!be )\b(?:someone|somebody|(?:an?|another) (?:(?-i:[a-z])[\w-]+ ){{0,2}}?(?:guy|girl|man|woman|lady|lad|bloke|chap|{ONE_OF}|{SOME_OF})"
+    r"|(?:this|that|some) (?:guy|girl|man|woman|lady|lad|bloke|chap))\b"
+    r"(?!(?: new| lovely|,| named| called| from [\w ]{2,20}|, (?:his|her) name(?: is|'s))* (?-i:(?!I\b)[A-Z]))"
+)
+
 
 def named(clause: str, before: Sequence[str]) -> str:
     """The clause with whom `she` or `he` means, or "they put him on": the only one whom the last sentence with a person names.
@@ -44,6 +51,8 @@ def named(clause: str, before: Sequence[str]) -> str:
     genitive = "'s" if owner else ""
     other = _MAN if pronoun["she"] else _WOMAN
     for sentence in reversed(before):
+        if _SOMEBODY.search(sentence):
+            return clause
         if persons := set(_persons(sentence, other)):
             return f"{clause[:start]}{persons.pop()}{genitive}{clause[end:]}" if len(persons) == 1 else clause
     return clause

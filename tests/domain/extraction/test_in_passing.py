@@ -170,6 +170,24 @@ def test_a_relative_of_the_other_sex_is_not_meant() -> None:
     assert "Claire diet_plan vegetarian" in found("My sister Claire lives with her husband Dev. she's vegetarian")
 
 
+def test_what_another_writes_is_not_of_the_author() -> None:
+    assert found("This is Karen, Des's daughter. I'm allergic to nuts and I live in Swindon.") == []
+    assert found("Karen here, his daughter. Dad takes warfarin") == []
+    assert found("This is my sister Anna. I'm vegan") == ["diet_plan vegan"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My brother Tom rang. I met a guy at work. He's a paramedic.",
+        "My brother Tom rang. I've been talking to someone. Declan. He's a paramedic.",
+        "My brother Tom rang. The lad next door, Tom (not my Tom), fixed it. He's a paramedic.",
+    ],
+)
+def test_somebody_who_has_no_name_may_be_meant(text: str) -> None:
+    assert found(text) == ["brother Tom"]
+
+
 def test_a_husband_who_is_told_of_after_a_separation_is_none_again() -> None:
     told = found("me and my husband Keith have split up, he's moved in with his sister in Hull")
     assert told == ["-married_to Keith", "Keith lives_in Hull"]
