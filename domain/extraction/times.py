@@ -85,7 +85,10 @@ _STARTING = lazy_compile(r"(?:starting|as from)\b", re.IGNORECASE)
 _FROM_MONTH = lazy_compile(rf"from {MONTH}\b", re.IGNORECASE)
 # "As of April I work at Acme" tells of this April or of the next one.
 _AS_OF = lazy_compile(r"(?:as of|from)\b", re.IGNORECASE)
-_DOES = lazy_compile(r"\b(?:i|we)(?: (?:now|then|will))* (?:work|teach|live|study)\b", re.IGNORECASE)
+_DOES = lazy_compile(
+    r"\b(?:i|we)(?:'ve| have)?(?: (?:now|then|will|just))* (?:work|teach|live|study|switched|changed|transferred)\b",
+    re.IGNORECASE,
+)
 _PRESENT = lazy_compile(r"(?:\b(?:is|are|am|will)|'s|'re|'m|'ll)\b", re.IGNORECASE)
 _TO_COME = lazy_compile(
     r", moving(?: in)? (?:on|in) |(?:'m|am|'re|are|'s|is)(?: \w+){0,2} (?:starting|joining|moving|relocating|leaving|taking over|going|getting|changing|switching|(?:flying|travell?ing|driving|heading|off) to)\b"

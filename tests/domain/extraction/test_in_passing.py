@@ -188,6 +188,10 @@ def test_somebody_who_has_no_name_may_be_meant(text: str) -> None:
     assert found(text) == ["brother Tom"]
 
 
+def test_a_subject_to_which_somebody_has_switched_from_a_month_on() -> None:
+    assert found("It's official, switched to psychology from september") == ["studies psychology 2026-09-01.."]
+
+
 def test_a_husband_who_is_told_of_after_a_separation_is_none_again() -> None:
     told = found("me and my husband Keith have split up, he's moved in with his sister in Hull")
     assert told == ["-married_to Keith", "Keith lives_in Hull"]
