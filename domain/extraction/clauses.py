@@ -32,6 +32,7 @@ LONGEST = 2000
 class Clause:
     """`corrects`: the sentence says that something before was wrong. `denies`: that this never was so. `before`: the sentences before it, and what its own
     says before it. `wrong`: the name that it says was wrong. `amends`: it begins as a correction may, such as "Sorry".
+    `takes_back`: it says that the sentence before it is not so, and why if there is a text.
     """
 
     text: str
@@ -40,6 +41,7 @@ class Clause:
     denies: bool = False
     wrong: str = ""
     amends: bool = False
+    takes_back: bool = False
 
 
 def beginning(text: str) -> str:
@@ -51,8 +53,11 @@ def clauses(text: str) -> Iterator[Clause]:
     """The clauses of a message that may state something about its author, without what leads up to them."""
     if found := _TEXT_FOLLOWS.search(text):
         text = "\n".join([text[: found.end()], *_own_allergies(found[0], text[found.end() :])])
+    text = _SMILEY.sub(lambda one: "" if one["ended"] else ".", text)
     plain = _QUOTED.sub(' "" ', _capitalised(_quietly(_apostrophes(_FIANCE.sub("e", text.translate(_TYPOGRAPHY))))))
-    plain = _IN_LAW.sub("-in-law", _AGE.sub("", _NAMESAKE.sub(lambda one: one[0] if one["role"] else "somebody", plain)))
+    plain = _IN_LAW.sub(
+        "-in-law", _AGE.sub("", _NAMESAKE.sub(lambda one: one[0] if one["role"] else "somebody", plain))
+    )
     if _JEST.search(plain) or _ANOTHER_WRITES.match(plain):
         return
     sentences = sentences_of(plain.replace(" - not ", ", not "))
@@ -60,10 +65,14 @@ def clauses(text: str) -> Iterator[Clause]:
         if meant := correction(sentence.strip()):
             yield Clause(meant.right, corrects=True, before=sentences[:place], wrong=meant.wrong, amends=True)
             continue
+        if place and (found := _TAKES_BACK.match(sentence)) and not sentences[place - 1].endswith("?"):
+            yield Clause(found["why"] or "", before=sentences[:place], takes_back=True)
         if place < _GREETED and (found := _IS_HERE.match(sentence)):
             yield Clause(f"my name is {found['name']}")
             sentence = sentence[found.end() :]
-        stated, corrects = _opened(_certain(_for_reader(_ASIDE.sub("", sentence.strip()))))
+        stated, corrects = _opened(
+            _certain(_for_reader(_ASIDE.sub("", _no_more(sentence.strip(), sentences[:place], plain))))
+        )
         amends = corrects or _AMENDS.match(sentence) is not None
         stated, other_time = _NOT_THEN.subn("", stated)
         corrects = corrects or bool(other_time)
@@ -79,6 +88,7 @@ def clauses(text: str) -> Iterator[Clause]:
         stated = _ROLE_HERE.sub(r"\1", stated)
         stated = _BARE_ROLE.sub("my ", _NEW_ROLE.sub("my new ", _KIN.sub(r"my \1\2", stated)))
         stated = _WISHED.sub("call me ", _SO_I_GUESS.sub(r", I'm \1", _HEDGED.sub("I'm ", stated)))
+        stated = _TAKING_IT.sub(r"accepted an offer from \g<firm>", _EMPHATIC.sub("", stated))
         stated = _TOLD_TO_STOP.sub("I stopped ", _DIAGNOSED.sub(r"\g<fact> after all", stated))
         stated = _RELEASED.sub(r"\g<fact> ", stated)
         stated, replaced = _NOT_BUT.subn(r"\1 \2 ", stated)
@@ -249,12 +259,33 @@ def _completed(sentence: str, before: Sequence[str]) -> str:
     if (first or not of_others) and _CHILDREN.match(sentence):
         return f"I have {sentence[0].lower()}{sentence[1:]}"
     found = _ELLIPSIS.match(sentence)
-    if found and before and _TELLS_OF.match(before[-1]) and not _OF_AUTHOR.search(before[-1]):
+    tells_of = _OF_ANOTHER.search if found and found[0].lower() == "off" else _TELLS_OF.match
+    if found and before and tells_of(before[-1]) and not _OF_AUTHOR.search(before[-1]):
         return sentence
-    if found is None and not (first and _BEING.match(sentence)):
+    being = _BEING.match(sentence)
+    goes_on = (
+        not first
+        and being
+        and being[0].startswith("on ")
+        and _OF_AUTHOR.search(before[-1])
+        and not _OF_ANOTHER.search(" ".join(before))
+    )
+    if found is None and not (first and being) and not goes_on:
         return sentence
     subject = "I" if found and not found["doing"] else "I'm"
     return f"{subject} {sentence[0].lower()}{sentence[1:]}"
+
+
+def _no_more(sentence: str, before: Sequence[str], message: str) -> str:
+    """Who takes a medication no longer: the only relative of whom is told before, or else the author."""
+    if (found := _SO_NO_MORE.search(sentence)) is None or _OUT_OF_STOCK.search(message):
+        return sentence
+    said = " ".join((*before, sentence[: found.start()]))
+    relatives = {(one["parent"] or one["kin"]).lower() for one in _A_RELATIVE.finditer(said)}
+    if len(relatives) > 1 or (not relatives and _SHE_OR_HE.search(said)):
+        return sentence
+    over = f"so my {relatives.pop()} no longer takes" if relatives else "so I no longer take"
+    return f"{sentence[: found.start()]} {over} {found['drug']}{sentence[found.end() :]}".strip()
 
 
 def _opened(sentence: str) -> tuple[str, bool]:
@@ -287,6 +318,7 @@ _TO_CHECK = lazy_compile(
 _OWN_ALLERGY = lazy_compile(r"i(?:'m| am) (?:\w+ly )?allergic to\b", re.IGNORECASE)
 _SHOUTED = lazy_compile(r"(?<![\w'&])(?:[A-Z][A-Z']*,? ){2,}[A-Z][A-Z']+(?![\w'&])")
 _TYPOGRAPHY = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "«": '"', "»": '"', "–": "-", "—": "-", "…": "."})
+_SMILEY = lazy_compile(r"(?:(?<=(?P<ended>[.!?,]))| |(?<=\w)) ?:'?-?[()D](?=\s|$)")
 _FIANCE = lazy_compile("(?<=fianc)é", re.IGNORECASE)
 # Who writes "i" for "I" writes names in small letters, too.
 _SMALL_I = lazy_compile(r"(?<![\w'.&/-])i(?:'m|'ve|'ll|'d)?(?= [a-z])")
@@ -347,7 +379,17 @@ _SHORT = {
     "gonna": "going to",
     "nite": "night",
     "w/": "with",
+    "w": "with",
+    "wk": "week",
+    "wks": "weeks",
+    "yr": "year",
+    "yrs": "years",
+    "mths": "months",
+    "t1": "type 1",
+    "t2": "type 2",
     **dict.fromkeys(("tmrw", "tmr", "tmw", "tomoz", "tomoro", "2moro"), "tomorrow"),
+    "bro": "brother",
+    "sis": "sister",
     "gf": "girlfriend",
     "bf": "boyfriend",
     "hubby": "husband",
@@ -356,7 +398,7 @@ _SHORT = {
     "veggie": "vegetarian",
 }
 _IN_SHORT = lazy_compile(
-    r"(?<![\w'@./-])(?:gonna|nite|w/(?= )|tmrw|tmr|tmw|tomoz|tomoro|2moro|bday|veggie(?= (?:now|again|any ?more)\b|[.,!;]|$)|(?<=\bmy )(?:gf|bf|hubby|buddy|pal|bestie)|(?<=\bour )(?:buddy|pal)"
+    r"(?<![\w'@./-])(?:gonna|nite|w/(?= )|(?<=[a-z] )w(?= [a-z])|(?<=\d )(?:wks?|yrs?|mths)|(?-i:T[12])(?= diabet)|tmrw|tmr|tmw|tomoz|tomoro|2moro|bday|veggie(?= (?:now|again|any ?more)\b|[.,!;]|$)|(?<=\bmy )(?:gf|bf|hubby|buddy|pal|bestie)|(?<=\bour )(?:buddy|pal)|(?:(?<=\bmy )|(?<=\blittle )|(?<=\bbig )|(?<=\byounger )|(?<=\bolder ))(?:bro|sis)"
     r"|(?<=\bher )(?:bf|hubby)|(?<=\bhis )gf)(?![\w@/-])",
     re.IGNORECASE,
 )
@@ -395,6 +437,31 @@ _ANOTHER_WRITES = lazy_compile(
     rf"|(?:(?:it's|this is) )?{_SOMEONES}(?:,? {rule.PERSON_NAME},?)? (?:here|writing|typing)\b)",
     re.IGNORECASE,
 )
+# "Actually no", "Wait no, that's my sister".
+_TAKES_BACK = lazy_compile(
+    r"\W*(?:oh )?(?:(?:(?:actually|wait|hang on|hold on)[, ]+(?:actually )?no|no[, ]+(?:wait|actually|hang on)"
+    r"|(?:scratch|scrap|forget|ignore) that|(?:actually )?that's (?:not true|wrong))(?:[\W]*$|[,.:;]? +"
+    r"(?P<why>(?:(?:it|that|he|she|they)(?:'s| is| was|'re| are)|(?:i|we)(?:'m| am|'re| are)? (?:not|meant?|misread|was)"
+    r"|(?:the |my )?(?:doctor|doc|gp|nurse|chemist|pharmacist|consultant|hospital|tests?|results?)) .*)))",
+    re.IGNORECASE | re.DOTALL,
+)
+_SO_NO_MORE = rule.form(
+    r"(?:,? |^)so (?:that's |it's |there's )?no more (?P<drug>{A_DRUG})(?: for (?:me|him|her))?(?=$|[,.!;]| now\b)"
+)
+_OUT_OF_STOCK = lazy_compile(
+    r"\b(?:left|stock|(?:ran|run|running) out|refill|prescription|pharmacy|chemist|(?:re-?)?order(?:ed)?|until|till)\b",
+    re.IGNORECASE,
+)
+_A_RELATIVE = lazy_compile(rf"\b(?:(?P<parent>{PARENTS})|(?:my|our) (?P<kin>{ONE_OF}|{SOME_OF}))\b", re.IGNORECASE)
+_SHE_OR_HE = lazy_compile(r"\b(?:he|she|his|her|him|they|their|them)\b", re.IGNORECASE)
+# "I DO have ADHD".
+_EMPHATIC = lazy_compile(r"(?<=\bi )do (?=(?:have|live|work|take|study)\b)", re.IGNORECASE)
+# "Got an offer from Acme, taking it".
+_TAKING_IT = lazy_compile(
+    r"(?:got|had|have|received)(?: an?| the| my)?(?: job)? offer (?:from|at) (?P<firm>(?-i:[A-Z])[\w'&-]+(?: (?-i:[A-Z])[\w'&-]+){0,3})"
+    r"(?:,| -)?(?: and| so)?(?: i(?:'m| am|'ve| have)?)?(?: just| definitely| gonna| going to)? (?:tak(?:e|ing)|took|accept(?:ed|ing)?) (?:it|the job)\b",
+    re.IGNORECASE,
+)
 # What announces who somebody is, before a colon.
 _ABOUT_ME = lazy_compile(
     r"^(?:(?:some|a few|the|a couple of|important|basic|quick|main) )*(?:(?:things?|facts?|stuff|info|information|basics|details) )?"
@@ -418,7 +485,7 @@ _ELLIPSIS = lazy_compile(
     r"(?:drive|rent)(?= an? )|(?:(?:just|finally|recently|also|now) )?(?:moved|relocated|started|joined|quit|left|got|accepted|handed in(?= my\b)|lost(?= (?:my|our|mum|mom|dad|nan|gran|uncle|aunt(?:ie|y)?)\b)|arrived(?= in\b)|broke up|split up|adopted|retired"
     r"|switched|changed|swapped(?= (?:the|my|our)\b)|finished(?= (?:the|my|a) (?:[a-z]+ )?course\b)|declared|graduated|became|turned|went|(?:opened|launched|founded|set up)(?= (?:my|our) own\b)|bought|booked|sold|scrapped|signed(?= (?:for|the lease)\b)|had(?= a miscarriage\b)|stopped|came off|gave up|(?:put|raised|upped|bumped|lowered)(?= my\b)|been(?= (?:seeing|dating)\b)|had to(?= (?:give|rehome|put|cancel|postpone|move|push|reschedule|call off)\b))\b(?! by\b)"
     r"|(?:(?:just|finally|recently|also|now) )?(?P<doing>moving|renting|sharing(?= an? )|starting|joining|living|working|seeing|dating|leaving|banking(?= with\b)|(?:flying|heading|travell?ing) to|not (?:going|flying|travell?ing) to(?= (?-i:[A-Z]))"
-    r"|(?:going to|back from|off to)(?= (?-i:[A-Z])[^,;.]*(?:[,;.]|$))|off(?= (?:the|my) [a-z]{5,}\b)|planning(?= (?:an?|our|my|the) (?:trip|holiday|vacation)))\b"
+    rf"|(?:going to|back from|off to)(?= (?-i:[A-Z])[^,;.]*(?:[,;.]|$))|off(?= (?:the|my) (?:[a-z]{{5,}}\b|{rule.DRUG}))|planning(?= (?:an?|our|my|the) (?:trip|holiday|vacation)))\b"
     rf"(?! (?:(?:on|in|from) )?{POINT},? (?:i|we)\b)"
     r"(?!(?:(?!, (?:\w+ ){1,3}(?:is|are)\b).)*\b(?:is|isn't|was|wasn't|are|were|has|had|will|can|makes|made|takes|took|feels|felt|means|meant|sounds|seems)\b)",
     re.IGNORECASE,
@@ -533,6 +600,10 @@ _TELLS_OF = rule.form(
     rf"(?:{{WHO}}|she|he)(?:'s|(?: has| is| was)?(?: just| finally)?) (?:{VERBS}|going|been|moving)\b"
 )
 _OF_AUTHOR = lazy_compile(r"\b(?:i|we|me|us)\b", re.IGNORECASE)
+# "I get awful reflux. On omeprazole for it" is the author's own if nobody else is told of.
+_OF_ANOTHER = rule.form(
+    rf"\b(?:he|she|his|her|him|they|their|them|someone|{PARENTS}|{ONE_OF}|{SOME_OF})\b|(?<!^)(?<![.!?] )(?-i:[A-Z][a-z]+)"
+)
 _SUBJECT = rule.form(r"{WHO}(?= (?-i:[a-z]))")
 _SHE = rule.form(r"(?:(?:she|he)(?='s| )|{WHO}(?= (?!and\b)(?-i:[a-z])))")
 _OWN = lazy_compile(r"(?:I|we)\b", re.IGNORECASE)

@@ -17,6 +17,7 @@ from mnemolog.domain.extraction.forms import (
     AT_WORK,
     BACK_ON,
     DATES,
+    DUE_THEN,
     FLIES_ON,
     FLIES_TO,
     GOT_ONE,
@@ -27,6 +28,7 @@ from mnemolog.domain.extraction.forms import (
     INSTEAD,
     IT_IS,
     IT_IS_A_HOME,
+    IT_IS_FOOD,
     ITS_NOW,
     MOVED_IN,
     MOVED_IT,
@@ -60,7 +62,7 @@ from mnemolog.domain.extraction.makers import (
     over_with,
     started_at,
 )
-from mnemolog.domain.extraction.others import they_started_at
+from mnemolog.domain.extraction.others import PREGNANCY, pregnant_until, they_started_at
 from mnemolog.domain.extraction.rule import DOSE_CHANGED, DRUG, Said
 from mnemolog.domain.extraction.short_names import is_called
 from mnemolog.domain.extraction.times import Dated, dated, day_of, is_nth, is_to_come, moment, precisions_of
@@ -103,7 +105,10 @@ def extract(
     for clause in clauses(text):
         earlier = (*before, found) if found else before
         last = earlier[-1][-1] if earlier else None
-        if found and not clause.denies and (begun := _begun(clause, found[-1], at)):
+        if clause.takes_back:
+            found = _not_taken_back(clause, found, at)
+            continue
+        if found and not clause.denies and (begun := _begun(clause, found[-1], at) or _due_then(clause, found[-1], at)):
             found[-1] = begun
             continue
         moved_on = _moved_on(clause, at)
@@ -179,6 +184,21 @@ def extract(
     return found[:MOST_CANDIDATES]
 
 
+def _not_taken_back(clause: Clause, found: Sequence[Candidate], at: datetime) -> list[Candidate]:
+    """What was stated, without what the sentence before says; if another reason is given, only without what is of health.
+
+    "Actually no, it's eggs" says as well to what somebody is allergic.
+    """
+    wrong = {(one.predicate, one.object) for one in extract(clause.before[-1], at)}
+    wrong = {each for each in wrong if each[0] in HEALTH} if clause.text else wrong
+    right = IT_IS_FOOD.match(clause.text)
+    return [
+        replace(one, object=right["value"].lower()) if right else one
+        for one in found
+        if (one.predicate, one.object) not in wrong or (right and one.predicate == "allergy")
+    ]
+
+
 def _together(found: Sequence[Candidate], at_risk: Collection[str]) -> Sequence[Candidate]:
     """The facts, of those that an agent must not lack no more than may be recorded: their last values are one value.
 
@@ -223,6 +243,8 @@ def _place(one: Candidate, author: str, at_risk: Collection[str], *, fits: bool)
     With it comes who those are that have it, or behind it, unless all of that `fits`.
     """
     own = one.subject == author and not one.via
+    if one.rule.startswith(_PAST):
+        return 2
     if one.predicate in _CRITICAL:
         return 0 if own else 1
     if one.object in at_risk:
@@ -238,6 +260,8 @@ def _place(one: Candidate, author: str, at_risk: Collection[str], *, fits: bool)
     return next((place for place, names in enumerate(_FIRST, start=3) if one.predicate in names), 5)
 
 
+_PAST = f"{EXTRACTOR}/stroke"
+"""What is no more than history: what is taken since comes first."""
 _CRITICAL = ("allergy", "intolerance", MEDICATION, "condition")
 # Where somebody belongs, and with whom they deal.
 _FIRST = (
@@ -281,6 +305,14 @@ def _begun(clause: Clause, job: Candidate, at: datetime) -> Candidate | None:
     future = re.match(r"i(?:'ll| will|'m)? (?:going to )?(?:start|begin)\b", clause.text, re.IGNORECASE) is not None
     day = moment(said["when"], at, future=future)
     return _exactly(replace(job, since=day), said["when"], at) if day else None
+
+
+def _due_then(clause: Clause, pregnancy: Candidate, at: datetime) -> Candidate | None:
+    """A pregnancy that was just told of, with when the child is due: "I'm pregnant! Due in December"."""
+    is_one = pregnancy.object == PREGNANCY and pregnancy.action is Action.STATE
+    if not is_one or (said := DUE_THEN.match(clause.text)) is None:
+        return None
+    return pregnant_until(pregnancy, Said(said, dated(f"on {said['when']}", at, future=True), at))
 
 
 def _taken_over(clause: Clause, stated: Dated, at: datetime) -> Sequence[Candidate]:
@@ -578,7 +610,7 @@ _ONE_OF_SEVERAL = lazy_compile(
 )
 # Who stopped something and takes it again, or only while something else lasted.
 _RESUMED = lazy_compile(
-    r"\b(?:restart|resum)\w*|\bback on\b|\b(?:started|starting|taking|take)(?: (?:it|them|that|smoking))? again\b"
+    r"\b(?:restart|resum)\w*|\bback on\b(?! (?:the )?(?:tablets|pills|feet|my feet|track)\b)|\b(?:started|starting|taking|take)(?: (?:it|them|that|smoking))? again\b"
     r"|\b(?:while|whilst|as long as) (?:i|we)(?:'m| am|'re| are| was| were)\b",
     re.IGNORECASE,
 )
@@ -643,6 +675,8 @@ def _continued(clause: Clause, last: Candidate, at: datetime, *, same_message: b
         return (replace(begun, since=plain.since, rule=f"{EXTRACTOR}/moved-in"),)
     if last.action is Action.END and last.predicate in _PLANNED and (found := SO_IS.match(clause.text)):
         return (replace(last, predicate=NEXT_TRIP, object=found["name"], rule=f"{EXTRACTOR}/so-is"),)
+    if due := _due_then(clause, last, at):
+        return (replace(due, rule=f"{EXTRACTOR}/due-then"),)
     if last.predicate == "allergy" and last.action is not Action.END and ONLY_INTOLERANT.match(clause.text):
         return [replace(one, rule=f"{EXTRACTOR}/only-intolerant") for one in intolerant(last)]
     return ()

@@ -49,6 +49,7 @@ from mnemolog.domain.extraction.makers import (
     favourite,
     freelance,
     gave_notice,
+    had,
     joined,
     joins,
     last_day,
@@ -190,7 +191,7 @@ DATES: tuple[Rule, ...] = named(
     rule("birthday", rf"my (?:birthday|date of birth)(?: is|'s| falls)(?: (?:actually|really|in fact))?(?: on)? (?P<value>{times.DAY_AND_MONTH})", born),
     rule("birthday", rf"{{WHO}}'s birthday(?: is|'s| falls)(?: on)? (?P<value>{times.DAY_AND_MONTH})(?=$|[,.!;]| (?:and|but|so)\b)", they_were_born),
     rule("birthday", rf"(?:on )?(?:the )?(?P<value>{times.DAY_AND_MONTH}) (?:is|'s) my (?:birthday|date of birth)(?=$|[,.!;])", born),
-    rule("born", rf"{{WHO}} was born(?: on| at)?(?: the)? (?P<value>{times.DAY_AND_MONTH}|today|yesterday|last night|this (?:morning|afternoon|evening))\b", newborn),
+    rule("born", rf"{{WHO}} was born(?: on| at)?(?: the)? (?P<value>{times.DAY_AND_MONTH}|\d{{1,2}}(?:st|nd|rd|th)(?! of (?!this|last)|-)|today|yesterday|last night|this (?:morning|afternoon|evening))\b", newborn),
     rule("born on", rf"i was (?:actually |really )?born on (?P<value>{times.DAY_AND_MONTH})", born),
     rule("'m |am |turned", r"{I}(?: turned)? (?P<value>[1-9]\d) (?:years old|today)", age),
     rule("i'm |i am ", r"i(?:'m| am)(?: now)? (?P<value>[1-9]\d)(?=$|[.!,](?! ?\d)| and\b)", age),
@@ -260,6 +261,12 @@ STARTS = form(rf"i(?:'ll| will|'m going to)? (?:start|started|begin|began)(?: (?
 BACK_ON = form(r"(?:(?:the|our|my) )?{PLACE}{NAME}(?: (?:trip|holiday|vacation))?(?: is|'s)(?: now)? (?:back on|on again)(?=$|[,.!;])")
 SEEING = form(r"{I} (?:(?:started|begun|been) )?(?:seeing|dating|going out with) (?:someone|somebody)(?: new)?(?:,? (?:sort of|kind of|now|again|lately))?[\s.!,]*$")
 FLIES_ON = form(rf".*(?:\b(?:{{I}}|and|now)|[,;:]|^) ?(?:now )?(?:go|leave|fly|set off|going|leaving|flying|off)(?: out)?(?: now)? (?:on )?(?P<when>{times.POINT})\b")
+# When a child of whose coming was told before is due, or for how long it has been carried.
+DUE_THEN = form(
+    rf"(?:(?:(?:i|we|s?he|it|(?:the|our|my|her) (?:baby|babies|little one|twins))(?:'m|'s|'re| am| is| are)? )?(?:now )?due (?:date (?:is )?)?(?:on |in |at |around )?(?:the )?(?P<when>{times.POINT})"
+    rf"|(?:i'm |she's |about |already |only |now )*(?P<count>\d{{1,2}}|{'|'.join(AGES)}) (?P<unit>week|month)s(?: along| gone| in| now| already| pregnant)*)[.!]*$"
+)
+IT_IS_FOOD = form(r"(?:it|that)(?:'s| is| was) (?:just |only |actually )?(?:to )?{ALLERGENS}(?=$|[,.!])")
 IT_IS_A_HOME = form(r"it(?:'s| is) {SOME_HOME} (?:(?P<street>on|at)|in) {NAME}{END}(?:,? in {TOWN})?")
 HOME_NOW = form(r"{PLACE}{NAME}(?: is|'s) (?:now home|home(?P<own> (?:for|to) (?:me|us))?(?: (?:now|these days))?)(?=$|[,.!;]| (?:and|but|so)\b)")
 AND_TO = form(rf"(?:(?:and|then|also) )*to {{NAME}}(?: for [\w ]{{2,20}}?)? (?:on|from) (?P<when>{times.POINT})(?=$|[,.!;])")
@@ -391,6 +398,7 @@ RULES: tuple[Rule, ...] = named(
     rule("intoleran", r"{AM} (?P<value>[a-z]+)[- ]intolerant", values("intolerance")),
     rule("eat|have|drink|tolerate|do |take", r"i (?:can't|cannot|can not|must not|mustn't)(?: really)? (?:eat|have|drink|tolerate|do|take)(?: any)? {NOT_TOLERATED}", values("intolerance")),
     rule("diagnosed", r"{I} (?:was|been|got|were)(?: (?:just|recently|officially))? {DIAGNOSED}(?=$|[,.!;(]| [a-z])", values("condition")),
+    rule("stroke|tia|heart attack|embolism", r"{I} {HAD}", had(values("condition"))),
     rule("ic|ac", r"{AM}(?: an?)? {AILING}", ailing(values("condition"))),
     rule("pregnant|expecting", r"i(?:'m| am)(?: (?:now|also|actually|officially|finally|indeed))* {PREGNANT}", pregnant),
     rule("pregnant", r"i(?:'m| am) (?:no longer|not) pregnant(?:{NO_MORE}| after all)?(?=$|[,.!;])", no_longer_pregnant),
@@ -436,6 +444,7 @@ RULES: tuple[Rule, ...] = named(
     rule("allerg", r"{THEY}" + _HAS + r" an? (?:(?:severe|serious|bad|mild|strong|life-threatening) )?(?P<value>(?!(?:food|skin|new|seasonal)\b)[a-z]+(?: [a-z]+)?) allergy(?=$|[,.!;(]| (?:and|but|so|too|now)\b)", they_have("allergy")),
     rule("allerg", r"{THEY}" + _HAS + r" an? (?:(?:severe|serious|bad|mild|strong) )?allergy to {FOOD}(?=$|[,.!(]| \()", they_have("allergy")),
     rule("diagnosed", r"{THEY}(?: was|(?: has|'s) been| got)(?: (?:just|recently|officially))? {DIAGNOSED}(?=$|[,.!;(]| [a-z])", they_have("condition")),
+    rule("stroke|tia|heart attack|embolism", r"{THEY}(?: has|'s)?(?: just| also)? {HAD}", had(they_have("condition"))),
     rule("ic|ac", r"{THEY}(?: is|'s)(?: (?:also|an?))* {AILING}", ailing(they_have("condition"))),
     rule("pregnant|expecting", r"{WHO}(?: is|'s)(?: (?:now|also|actually|officially|finally))* {PREGNANT}", they_are_pregnant),
     rule("birth|baby|twins|miscarr|pregnancy", r"{WHO}(?:'s| has)?(?: (?:just|finally|sadly))* {DELIVERED}", they_are_no_longer_pregnant),

@@ -103,6 +103,16 @@ def values(predicate: str) -> Make:
     )
 
 
+def had(make: Make) -> Make:
+    """What happened to somebody. A heart attack without a date or a degree may be no more than a fright."""
+
+    def happened(said: Said) -> Sequence[Candidate]:
+        is_fright = said.match["value"].lower() == "heart attack" and " had " in f" {said.match[0].lower()} "
+        return () if is_fright and not (said.match["degree"] or said.clause.since) else make(said)
+
+    return happened
+
+
 def ailing(make: Make) -> Make:
     """A condition of which only the adjective was said: who is a type 2 diabetic has type 2 diabetes."""
 

@@ -26,6 +26,7 @@ from mnemolog.domain.predicates import MEDICATION, NEXT_TRIP
 
 ANIMAL = "Animal"
 _NEWBORN = timedelta(days=62)
+_BORN = ("", "son", "daughter", "parent_of", "nephew", "niece", "grandson", "granddaughter", "cousin")
 _CHILD = 12
 PREGNANCY = "pregnancy"
 _A_PREGNANCY = timedelta(weeks=40)
@@ -251,6 +252,7 @@ def they_have(predicate: str) -> Make:
     def make(said: Said) -> Sequence[Candidate]:
         who = Who.of(said)
         told = {"predicate": predicate, "literal": True, "until": said.course if predicate == MEDICATION else None}
+        told["since"] = said.clause.since if said.match.groupdict().get("degree") is not None else None
         return (*who.tie, *(who.told(object=one, **told) for one in said.values))
 
     return make
@@ -275,6 +277,11 @@ def _due(said: Said) -> datetime:
 def pregnant(said: Said) -> Sequence[Candidate]:
     """A condition that does not outlast its time, even if nobody tells of a birth."""
     return (Candidate(predicate="condition", object=PREGNANCY, literal=True, changes=True, until=_due(said)),)
+
+
+def pregnant_until(pregnancy: Candidate, said: Said) -> Candidate:
+    """A pregnancy with when it is over, which was said behind it."""
+    return replace(pregnancy, until=_due(said), since=None)
 
 
 def no_longer_pregnant(said: Said) -> Sequence[Candidate]:
@@ -406,6 +413,8 @@ def newborn(said: Said) -> Sequence[Candidate]:
     who, day = Who.of(said), times.point(said.match["value"], said.at)
     if who.name is None or day is None or not timedelta() <= said.at - day <= _NEWBORN:
         return ()
+    if who.predicate not in _BORN and who.category != ANIMAL:
+        return they_were_born(said)  # In another year.
     on = f"{day.day} {day:%B %Y}"
     return (*who.tie, Candidate(subject=who.name, predicate="birthday", object=on, literal=True))
 

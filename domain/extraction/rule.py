@@ -229,7 +229,7 @@ DRUG = (
     r"|thyroxine|parin|profen|tidine|semide|gliptin|dipine|zepine|triptan|setron|zide|gabalin|pentin|xaban|triptyline|cycline|tadine|tizine|glutide|flozin|peridone|lamotrigine|codone|morphone|dronate|limumab|ximab|ciclovir|conazole|racetam)|insulin|aspirin|paracetamol"
     r"|acetaminophen|warfarin|xarelto|eliquis|prozac|zoloft|lexapro|xanax|ritalin|adderall|strattera|vyvanse|elvanse|lithium|methotrexate|vitamin [a-k]\d{0,2}"
     r"|prednis(?:ol)?one|hydrocortisone|sertraline|venlafaxine|mirtazapine|quetiapine|olanzapine|naproxen|codeine|tramadol|morphine|methadone|fentanyl|zopiclone|donepezil|levodopa|sinemet|madopar|memantine|keppra|valproate|alendronic acid|gliclazide|eltroxin|synthroid|novorapid|humalog|lantus|levemir|tresiba|toujeo"
-    r"|clopidogrel|tamsulosin|allopurinol|colchicine|digoxin|tamoxifen|letrozole|anastrozole|cetirizine|propranolol|melatonin|ventolin|symbicort|seretide|ozempic|wegovy|mounjaro|humira|lipitor|zyrtec|concerta|lyrica|statins?|blood thinners|anticoagulants|antidepressants|antihistamines|birth control|beta[- ]blockers)\b"
+    r"|oxy(?:contin)?|percocet|vicodin|co-?codamol|bupropion|wellbutrin|trazodone|buspirone|methylphenidate|lisdexamfetamine|spironolactone|hydroxychloroquine|azathioprine|mesalazine|clopidogrel|tamsulosin|allopurinol|colchicine|digoxin|tamoxifen|letrozole|anastrozole|cetirizine|propranolol|melatonin|ventolin|symbicort|seretide|ozempic|wegovy|mounjaro|humira|lipitor|zyrtec|concerta|lyrica|statins?|blood thinners|anticoagulants|antidepressants|antihistamines|birth control|beta[- ]blockers)\b"
 )
 NOT_EATEN = rf"(?:gluten|dairy|milk|cheese|lactose|wheat|peanuts|nuts|shellfish|eggs|soy|fructose|sesame|histamine|latex|{DRUG})"
 # Of the dose of a medication.
@@ -301,6 +301,11 @@ _FRAGMENTS = {
         r"|multiple sclerosis|dementia|alzheimer'?s|copd|emphysema|angina|heart failure|atrial fibrillation|kidney disease|gout|bipolar|depression|leuka?emia|cystic fibrosis"
         r"|cerebral palsy|ulcerative colitis|(?:(?:breast|lung|bowel|prostate|skin|ovarian|pancreatic|bladder|kidney|liver|stomach|throat|brain) )?cancer|(?:under|over)active thyroid)(?: disease| disorder)?)\b(?! in (?:the|my|our) family\b)"
     ),
+    # What happened to somebody and stays in their history.
+    "HAD": (
+        r"(?:had|suffered|survived) (?:an?|another)(?P<degree>(?: (?:minor|mild|small|slight|major|massive|severe|second))*)"
+        r" (?P<value>(?:mini[- ]?)?stroke|tia|heart attack|pulmonary embolism)(?=$|[,.!;(]| (?:and|but|so|which)\b)"
+    ),
     "AILING": (
         rf"(?:(?P<sort>type [12]|severely|mildly) )?(?P<value>{'|'.join(AILMENTS)})(?=$|[,.!;(]| (?:and|but|so|since|now|too|as|because|for|which|with|any|after|at|by)\b)"
     ),
@@ -346,13 +351,13 @@ _FRAGMENTS = {
     "CARE_HOME": r"an? (?:care|nursing|retirement|residential|rest) home",
     "DOCTOR": (
         r"(?:(?:my|the|our) (?:[\w-]+ )?)?(?:doctor|doc|dr|gp|nurse|pharmacist|consultant|psychiatrist|cardiologist|oncologist|neurologist"
-        rf"|specialist|rheumatologist|endocrinologist|dermatologist|gastroenterologist)(?:,? {PERSON_NAME},?)?"
+        rf"|specialist|rheumatologist|endocrinologist|dermatologist|gastroenterologist)(?: here|,? {PERSON_NAME},?)?"
     ),
     "DRUG": rf"(?P<value>{DRUG})",
     "A_DRUG": DRUG,
     # After what somebody stopped: nothing that makes it a matter of some hours, or of a condition.
     "FOR_GOOD": (
-        r"(?=$|[,.!;:(]| (?:now|already|altogether|completely|entirely|for good|because|cause|cos|coz|bc|since|and|so|due|according|thanks"
+        r"(?=$|[,.!;:(]| (?:now|finally|already|altogether|completely|entirely|for good|because|cause|cos|coz|bc|since|and|so|due|according|thanks"
         r"|as (?!long|soon)|after (?!\d)|at (?:the|my|our)|from now)\b)"
     ),
     "DRUGS": rf"(?P<value>{DRUG}(?:(?:,? and |, ){DRUG})*)",

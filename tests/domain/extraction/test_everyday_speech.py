@@ -330,6 +330,7 @@ def test_what_is_said_of_the_health_of_several_at_once_is_of_each(text: str, exp
                 "-my mother medication lisinopril",
                 "my mother medication amlodipine",
                 "my mother medication clopidogrel",
+                "my mother condition stroke",
             ],
         ),
         (

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.domain.extraction.test_extraction import found
+from mnemolog.domain.extraction.extractor import extract
+from tests.domain.extraction.test_extraction import AT, found
 
 pytestmark = pytest.mark.spec_part("B13")
 
@@ -186,6 +187,73 @@ def test_what_another_writes_is_not_of_the_author() -> None:
 )
 def test_somebody_who_has_no_name_may_be_meant(text: str) -> None:
     assert found(text) == ["brother Tom"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # What is taken back in the next sentence.
+        ("My son is allergic to nuts. Actually no", []),
+        ("I'm allergic to bisoprolol. Actually no, the chemist says it was the washing powder", []),
+        ("My son is allergic to nuts. Wait no, it's eggs", ["my son allergy eggs"]),
+        ("I'm allergic to nuts, can you suggest a snack? Actually no, it's late", ["allergy nuts"]),
+        ("I'm vegan. Actually no, I don't want cake, suggest a pie", ["diet_plan vegan"]),
+        # What happened to somebody once.
+        ("Dad had a stroke on Thursday", ["my father condition stroke 2026-05-07.."]),
+        ("I had a mild heart attack in 2019", ["condition heart attack 2019-01-01.."]),
+        ("You scared me, I had a heart attack!", []),
+        ("Mum had a stroke when I told her", []),
+        ("I had a stroke of luck", []),
+        # Medication that ends.
+        ("off the oxy finally", ["-medication oxy", "-oxy_dose *"]),
+        ("Mum is home. off the oxy finally", []),
+        ("bloods are fine so no more metformin for me!", ["-medication metformin", "-metformin_dose *"]),
+        ("mum had a hypo, so no more lantus, back on tablets", ["-my mother medication lantus"]),
+        ("mum's fine, dad's fine, so no more warfarin", []),
+        ("So no more insulin, can you reorder?", []),
+        ("So no more insulin. Remind me to reorder", []),
+        # In short.
+        (
+            "stopped the omeprazole 3 wks ago",
+            ["-medication omeprazole ..2026-04-22", "-omeprazole_dose * ..2026-04-22"],
+        ),
+        ("i get awful reflux. on omeprazole 20mg for it", ["medication omeprazole", "omeprazole_dose 20mg"]),
+        ("my mum gets reflux. on omeprazole 20mg for it", []),
+        ("GP here put me on sertraline", ["medication sertraline"]),
+        ("my little bro was diagnosed w T1 diabetes :(", ["my brother condition type 1 diabetes"]),
+        ("so i DO have adhd", ["condition adhd"]),
+        # A job that is offered.
+        ("got an offer from Waitrose, taking it", ["plans to work at Waitrose"]),
+        ("I got an offer from Acme and I'm taking it!", ["plans to work at Acme"]),
+        ("I got an offer from Acme, not taking it", []),
+        # The days of children.
+        ("Our son Arjun was born on the 8th, not the 7th", ["!son Arjun", "!Arjun birthday 8 May 2026"]),
+        ("My sister Anna was born on 8 May", ["sister Anna", "Anna birthday 8 May"]),
+    ],
+)
+def test_what_is_taken_back_over_or_said_in_short(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "over"),
+    [
+        ("I'm pregnant! Due in December", "2027-01-01"),
+        ("I'm pregnant. Due 3 November", "2026-11-03"),
+        ("I'm pregnant. 7 weeks. Nobody knows", "2026-12-30"),
+        ("I'm pregnant. The essay is due in June", "2027-02-17"),
+    ],
+)
+def test_a_sentence_that_says_when_a_child_is_due(text: str, over: str) -> None:
+    [one] = extract(text, AT)
+    assert one.until is not None
+    assert one.until.date().isoformat() == over
+
+
+def test_a_message_that_says_when_a_child_is_due() -> None:
+    [one] = extract("due in december! mum's telling everyone", AT, before=[extract("I'm pregnant", AT)])
+    assert one.until is not None
+    assert one.until.date().isoformat() == "2027-01-01"
 
 
 def test_a_subject_to_which_somebody_has_switched_from_a_month_on() -> None:
