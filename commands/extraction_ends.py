@@ -86,7 +86,10 @@ def _left_behind(before: Case, case: Case) -> Sequence[Event]:
         return []
     ends: list[Event] = []
     dates = [trip_date_of(before.state.value_of(one)) for one in over if fact.predicate == NEXT_TRIP]
+    told_with = {turn_id for one in over for turn_id in one.sources}
     for one in case.holding(case.state.about(fact, *TIED_TO[fact.predicate], *dates)):
+        if one.predicate == JOB_TITLE and not (case.is_end and told_with & one.sources):
+            continue  # Who starts at another employer may do the same there.
         if fact.until and one.predicate in dates and str(one.value) >= fact.until.date().isoformat():
             continue  # It comes after the next trip.
         if since <= one.validity.periods[-1].valid_from < until and not case.is_recorded(one):

@@ -58,6 +58,7 @@ def clauses(text: str) -> Iterator[Clause]:
     plain = _IN_LAW.sub(
         "-in-law", _AGE.sub("", _NAMESAKE.sub(lambda one: one[0] if one["role"] else "somebody", plain))
     )
+    plain = _OF_A_TITLE.sub(r"\g<kin>", plain)
     if _JEST.search(plain) or _ANOTHER_WRITES.match(plain):
         return
     sentences = sentences_of(plain.replace(" - not ", ", not "))
@@ -425,6 +426,11 @@ _IN_LAW = lazy_compile(r"(?<=er) in law\b|(?<=son) in law\b", re.IGNORECASE)
 _AGE = lazy_compile(
     r"(?<=[^\W\d_]) \((?:(?:aged? )?\d{1,2}(?: (?:years?|months?|weeks?))?(?: old)?|not (?:my|the|to be) [\w' ]{2,40})\)"
 )
+# What is watched, played or read with somebody may be named behind them: "a film with my niece Frozen".
+_OF_A_TITLE = rule.form(
+    r"(?P<kin>\b(?:films?|movies?|series|episodes?|panto\w*|musicals?|(?:video ?)?games?|watch(?:ed|ing)?|play(?:ed|ing)?|read(?:ing)?|listen(?:ed|ing)?)"
+    r" with {ROLE}),? {ALONE}(?= and | at | in | on | every | again| yesterday| last |$|[,.!?;])"
+)
 # "Martin (not my Martin)" is nobody who is known.
 _NAMESAKE = lazy_compile(
     rf"(?P<role>\b(?:{ONE_OF}|{SOME_OF}) )?\b[A-Z][\w-]+(?= \(not (?:my|our|the) [\w' ]{{2,40}}\))"
@@ -449,7 +455,7 @@ _SO_NO_MORE = rule.form(
     r"(?:,? |^)so (?:that's |it's |there's )?no more (?P<drug>{A_DRUG})(?: for (?:me|him|her))?(?=$|[,.!;]| now\b)"
 )
 _OUT_OF_STOCK = lazy_compile(
-    r"\b(?:left|stock|(?:ran|run|running) out|refill|prescription|pharmacy|chemist|(?:re-?)?order(?:ed)?|until|till)\b",
+    r"\b(?:left|stock|shortage|suppl(?:y|ies)|sold out|unavailable|(?:can't|cannot|couldn't) (?:get|find)|(?:ran|run|running) out|refill|prescription|pharmacy|chemist|(?:re-?)?order(?:ed)?|until|till)\b",
     re.IGNORECASE,
 )
 _A_RELATIVE = lazy_compile(rf"\b(?:(?P<parent>{PARENTS})|(?:my|our) (?P<kin>{ONE_OF}|{SOME_OF}))\b", re.IGNORECASE)

@@ -62,7 +62,7 @@ from mnemolog.domain.extraction.makers import (
     over_with,
     started_at,
 )
-from mnemolog.domain.extraction.others import PREGNANCY, pregnant_until, they_started_at
+from mnemolog.domain.extraction.others import IN_PRACTICE, PREGNANCY, pregnant_until, they_started_at
 from mnemolog.domain.extraction.rule import DOSE_CHANGED, DRUG, Said
 from mnemolog.domain.extraction.short_names import is_called
 from mnemolog.domain.extraction.times import Dated, dated, day_of, is_nth, is_to_come, moment, precisions_of
@@ -257,6 +257,8 @@ def _place(one: Candidate, author: str, at_risk: Collection[str], *, fits: bool)
         return 8 if one.predicate == "age" else 6
     if one.predicate.endswith((DOSE, "_date")):
         return 0 if one.predicate.endswith(DOSE) else 4
+    if one.replaces and one.predicate in IN_PRACTICE:
+        return 4  # Before the end of what it takes the place of.
     return next((place for place, names in enumerate(_FIRST, start=3) if one.predicate in names), 5)
 
 
@@ -325,8 +327,9 @@ def _taken_over(clause: Clause, stated: Dated, at: datetime) -> Sequence[Candida
     said = Said(found, stated, at)
     if not (role := role_of((*clause.before, clause.text))):
         gone = HAS_LEFT.match(f"{_before(clause)} {clause.text}") if said.changes else None
-        former = gone["alone"] if gone else ""
-        heirs = [replace(in_role(one, said), replaces=former) for one in SUPERIORS if former]
+        former = (gone["alone"] if gone else "").replace(". ", " ")
+        roles = IN_PRACTICE if former.startswith(("Dr ", "Prof ")) else SUPERIORS
+        heirs = [replace(in_role(one, said), replaces=former) for one in roles if former]
         return [replace(one, rule=f"{EXTRACTOR}/in-place-of") for one in heirs]
     is_new = said.changes or stated.since or re.match(r"(?:Dr|Prof)\b", found["other"])
     return (replace(in_role(role, said), rule=f"{EXTRACTOR}/it-is"),) if is_new else ()
@@ -676,7 +679,8 @@ def _continued(clause: Clause, last: Candidate, at: datetime, *, same_message: b
     if last.action is Action.END and last.predicate in _PLANNED and (found := SO_IS.match(clause.text)):
         return (replace(last, predicate=NEXT_TRIP, object=found["name"], rule=f"{EXTRACTOR}/so-is"),)
     if due := _due_then(clause, last, at):
-        return (replace(due, rule=f"{EXTRACTOR}/due-then"),)
+        born = replace(due, rule=f"{EXTRACTOR}/due-then")
+        return (replace(born, action=Action.END), born)  # It may last longer or less long than was taken for granted.
     if last.predicate == "allergy" and last.action is not Action.END and ONLY_INTOLERANT.match(clause.text):
         return [replace(one, rule=f"{EXTRACTOR}/only-intolerant") for one in intolerant(last)]
     return ()

@@ -50,6 +50,7 @@ from mnemolog.domain.extraction.makers import (
     freelance,
     gave_notice,
     had,
+    jobless,
     joined,
     joins,
     last_day,
@@ -110,6 +111,7 @@ from mnemolog.domain.extraction.others import (
     engaged_to_partner,
     given_away,
     left_the_company,
+    left_the_practice,
     lost,
     newborn,
     no_longer_is,
@@ -273,7 +275,7 @@ AND_TO = form(rf"(?:(?:and|then|also) )*to {{NAME}}(?: for [\w ]{{2,20}}?)? (?:o
 AND_THERE = form(rf"(?:and |then |also )*{{NAME}}(?: for [\w ]{{2,20}}?)? (?:on|from) (?P<when>{times.POINT})(?=$|[,.!;])")
 GOT_ONE = form(r"(?:(?:so|well|and|hey|hi|guess what|big news|btw|oh)[,.!]* )*(?:(?:i|we)(?:'ve| have)?(?: just| finally| also)? )?(?:got|adopted|have|rescued|bought|found|hired) (?:an?|another)(?: (?!friend)[a-z-]+){0,2}? {ONE}(?: (?:too|as well|from [\w ]{3,25}))?[\s.!,]*$")
 SO_CALLED = form(r"(?:(?:he|she|it|they)(?:'s| is| are) (?:called|named)|(?:his|her|its|their) name(?:'s| is)) {OTHER}(?=$|[,.!;]| (?:and|from|who)\b)")
-IT_IS = form(r"(?:.*(?:[,:]|\band|\bso|\bbut) )?(?:now )?(?:it(?:'s| is)|i(?:(?:'m| am) with| see)(?= (?:now )?(?-i:Dr|Prof)\b))(?: now)? {OTHER}(?: now)?(?:, (?:not [^,]+|{NAME}(?:'s| is| has)(?: \w+ly)? (?:retired|left|gone|moved|leaving|retiring)[^,]*))?$")
+IT_IS = form(r"(?:.*(?:[,:]|\band|\bso|\bbut) )?(?:now )?(?:it(?:'s| is)|the new one(?:'s| is)(?: an?| called)?(?= (?-i:Dr|Prof)\b)|i(?:(?:'m| am) with| see)(?= (?:now )?(?-i:Dr|Prof)\b))(?: now)? {OTHER}(?: now)?(?:, (?:not [^,]+|(?:looks|seems|sounds) [^,]+|{NAME}(?:'s| is| has)(?: \w+ly)? (?:retired|left|gone|moved|leaving|retiring)[^,]*))?$")
 I_AM = form(r"(?:.*[,;:] (?:so |and )?|(?:since|after) (?:the|my|our) [a-z]{4,20},? )?(?:i(?:'m| am)|i go by|it(?:'s| is)|that(?:'s| is))(?: (?:now|officially|legally))* {FULL_NAME}(?: (?:now|again|these days|from now on|today))*(?=$|[,.!;])")
 TRIP_GOES = form(r"(?:the|our|my)(?: next)? (?:trip|holiday|vacation|journey|flight|honeymoon|getaway|cruise)(?: (?:actually|really|now))*(?: goes| is going| leads| will go| is| was| will be)(?: (?:actually|really|going))*(?: (?:to|in))? {NAME}(?:,? \(?(?:and )?not(?: (?:to|in))? {FORMER}\)?)?{END}")
 FLIES_TO = form(r"(?:{AM} (?:going|flying|travelling|traveling|off|heading)|(?:i|we) (?:go|fly|travel)) to {NAME}{STOP}")
@@ -331,7 +333,7 @@ RULES: tuple[Rule, ...] = named(
     rule("notice|resignation", r"{I} (?:handed in|handing in|put in|given in|gave in|gave|given|submitted) (?:(?:my|our) )?(?:(?P<weeks>\d|one|two|three|four|six|eight) weeks?'? )?(?:notice|resignation)(?: (?:at|to) (?:{PLACE}{NAME}|(?P<small>(?!(?:work|last|least|the|my|our|this|once|lunch)\b)[a-z][\w'&]+(?: (?!and\b)[a-z][\w'&]+)?)))?(?=$|[,.!;]| (?:at work|and|because|so|cos|after)\b)", gave_notice),
     rule("job|position", r"{I} (?:(?:quit|left|lost|resigned from) my|(?:packed|jacked|chucked) in (?:my|the)) (?:job|position)(?: at (?:the )?{PLACE}{NAME}{END}|(?=$|[,.!]| at (?:the|an?) ))", ends("works_at", in_short=True)),
     rule("fired|sacked|laid off|redundant|let go", r"{I}(?: got| was| were)? (?:fired|sacked|laid off|made redundant|let go)(?=$|[,.!])", ends("works_at", in_short=True)),
-    rule("resigned|unemployed|out of work|between jobs|retired", r"{I} (?:resigned|unemployed|out of work|between jobs|retired)(?=$|[,.!]| now\b)", ends("works_at")),
+    rule("resigned|unemployed|out of work|between jobs|retired", r"{I} (?:resigned|unemployed|out of work|between jobs|retired)(?=$|[,.!]| now\b)", jobless(ends("works_at"))),
     rule("work", r"{I} (?:work|working)(?: (?:nights|days|shifts|weekends|full[- ]time|part[- ]time|remotely))? {AS_A}(?: (?P<link>at|for|with|in) {NAME}{END})?", occupied),
     rule("work", r"{I} (?:work|working|started working|began working)(?: (?:full[- ]time|part[- ]time|remotely|again|nights|days|weekends|evenings))? (?:at|for){FIRM_CALLED} {NAME}{END}", works_at),
     rule("job|position|role", r"{I} (?:started|starting|began|got|taken|took|accepted|landed|have)(?: (?:a|the|my|an))?(?: (?:new|great|full[- ]time|part[- ]time))* (?:job|position|role) (?:at|with|for){FIRM_CALLED} {NAME}{END}", started_at),
@@ -465,6 +467,8 @@ RULES: tuple[Rule, ...] = named(
     rule("switched|moved|changed|swapped", r"{CARERS} (?:switched|moved|changed|swapped) {WHO} (?:from (?P<former>{A_DRUG}) )?(?:to|onto)(?: {DOSE})? {DRUGS}", they_take_instead),
     rule("started|put", r"{CARERS} (?:put|started) {WHO} (?:back )?(?:on|onto)(?: an? (?:\w+ ){0,2}dose of)?(?: {DOSE})? {DRUGS}(?=$|[,.!;(]| (?:for|now|instead|as|because|since|to|and|every|twice|once|daily|at)\b)", they_have("medication")),
     rule("stopped|discontinued|cancelled", r"{CARERS} (?:stopped|discontinued|cancelled) {WHO}'s {DRUG}{FOR_GOOD}", they_no_longer_have("medication")),
+    rule("stopped|discontinued|cancelled|off", r"{WHO}'s {DOCTOR}(?: has|'s)?(?: just| now)? (?:stopped|discontinued|cancelled|(?:took|taken) (?:her|him) off)(?: the| her| his)? {DRUG}{FOR_GOOD}", they_no_longer_have("medication")),
+    rule("started|put", r"{WHO}'s {DOCTOR}(?: has|'s)?(?: just| now)? (?:put|started) (?:her|him) (?:back )?(?:on|onto)(?: {DOSE})? {DRUGS}(?=$|[,.!;(]| (?:for|now|instead|as|because|bc|since|to|and|every|twice|once|daily|at)\b)", they_have("medication")),
     rule("stopped|discontinued|withdrawn", r"{WHO}'s {DRUG} (?:has been|'s been|was|is|got)(?: now| finally)? (?:stopped|discontinued|withdrawn){FOR_GOOD}", they_no_longer_have("medication")),
     rule("is my fav|is our fav|is now my fav", r"(?P<value>(?-i:[A-Z])[\w'&-]+(?: (?-i:[A-Z])[\w'&-]+){0,3}) is (?:now )?(?:my|our)(?: new| current| all-time)? favou?rite (?P<what>[a-z]+(?: (?!now|these|at|right|because|since|and|but|by|in|of|for|so)[a-z]+)?)(?=$|[,.!;]| (?:now|nowadays|currently|these days|right now|at the moment|by far)\b)", favourite),
     # Deaths.
@@ -520,7 +524,7 @@ RULES: tuple[Rule, ...] = named(
     # Who somebody no longer is.
     rule("not|n't|longer", r"{ALONE} (?:is not|isn't|is no longer) {ROLE}(?:{NO_MORE})?(?:[,;] (?:(?:now )?it(?:'s| is)(?: now)? )?{OTHER}(?: is)?(?: now)?)?(?=$|[.!])", no_longer_is),
     rule("not|n't|longer", r"{ROLE} (?:is not|isn't|is no longer) {ALONE}(?:{NO_MORE})?(?:[,;] (?:(?:but )?(?:now )?it(?:'s| is)(?: now)? )?{OTHER}(?: now)?)?(?=$|[.!])", no_longer_is),
-    rule("left|quit|resigned|retired|moved on|fired", r"(?:my|our){SORT} (?P<role>boss|(?:line )?manager|supervisor|team lead(?:er)?|colleague|coworker),? {ALONE},?(?: has|'s| is| was| got)?(?: (?:just|finally))? (?:left|quit|resigned|retired|moved on|fired)(?=$|[,.!;]| (?:last|this|yesterday|today|and|so|after)\b)", no_longer_is),
+    rule("left|quit|resigned|retired|moved on|fired", r"(?:my|our){SORT} (?P<role>boss|(?:line )?manager|supervisor|team lead(?:er)?|colleague|coworker|doctor|gp|dentist|therapist),? {ALONE},?(?: has|'s| is| was| got)?(?: (?:just|finally))? (?:left|quit|resigned|retired|moved on|fired)(?=$|[,.!;]| (?:last|this|yesterday|today|and|so|after)\b)", no_longer_is),
     # Where others live and work.
     rule("moved|to live", r"{WHO}" + _HAVE + r" (?:moved (?:back )?in|(?:gone|went|come|came) (?:back )?to live) with (?:my|our|his|her|their|some|a (?:friend|roommate|flatmate|couple)|(?-i:[A-Z]))[^,;]{0,40}? in {NAME}{END}", they_moved_to),
     rule("to live", r"{WHO}" + _HAVE + r" (?:gone|went) (?:back )?to live in {NAME}{END}", they_moved_to),
@@ -542,7 +546,8 @@ RULES: tuple[Rule, ...] = named(
     rule("no longer|n't|not", r"{WHO} (?:no longer works|(?:doesn't|does not) work) (?:at|for) {NAME}(?:{NO_MORE})?{END}", ends_for("works_at")),
     rule("quit|left|lost|resign", r"{WHO}" + _HAVE + r" (?:quit|left|lost|resigned from) (?:his|her|their) (?:job|position)(?: (?:at|with) {NAME})?(?=$|[,.!;]| (?:and|because|to|after|so)\b)", ends_for("works_at")),
     rule("quit|left|resign|fired|laid off|let go", r"{WHO}" + _HAVE + r" (?:quit|left|resigned from|(?:fired|laid off|let go) (?:by|from|at)) {NAME}{END}", ends_for("works_at")),
-    rule("retired|fired|laid off|redundant", r"{WHO}" + _HAVE + r"(?: been)? (?:retired|fired|laid off|made redundant)(?=$|[,.!;]| (?:and|after|from|now)\b)", ends_for("works_at")),
+    rule("retired|left|moved", r"(?=(?:Dr|Prof)\b){ALONE}" + _HAVE + r" (?:retired|(?:left|moved)(?: on| away| (?:the|our) (?:practice|surgery|clinic))?)(?=$|[,.!;]| (?:and|last|this|in|so)\b)", left_the_practice),
+    rule("retired|fired|laid off|redundant", r"{WHO}" + _HAVE + r"(?: been)? (?:retired|fired|laid off|made redundant)(?=$|[,.!;]| (?:and|after|from|now)\b)", jobless(ends_for("works_at"))),
     rule("work", r"{WHO}(?: is)?(?: (?:now|currently|still))? (?:works|working) (?:at|for){FIRM_CALLED} {NAME}{END}", they_work_at),
     rule("join|started|got|hired", r"{WHO}" + _HAVE + r" (?:joined|started(?: (?:working|(?:an?|his|her|their)(?: new)? (?:job|position|role|apprenticeship|internship|placement|traineeship)))? (?:at|with|for)|got a (?:new )?job (?:at|with)|hired (?:by|at)) {PLACE}{NAME}{END}", they_started_at),
     rule("goes to|go to|attends|at |to ", r"{WHO}(?: (?:now|still))?(?: goes to|(?: is|'s)(?: (?:now|still))? (?:going to|at)| attends|" + _HAVE + r" (?:moved|switched|transferred|started)(?: schools?)?(?: (?:over|across))? (?:to|at))(?: the)? {NAME}{END}", they_attend),

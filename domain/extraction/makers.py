@@ -113,6 +113,16 @@ def had(make: Make) -> Make:
     return happened
 
 
+def jobless(make: Make) -> Make:
+    """The end of a job; who has retired has no occupation either."""
+
+    def over(said: Said) -> Sequence[Candidate]:
+        made, retired = make(said), re.search(r"\bretired\b", said.match[0], re.IGNORECASE)
+        return (*made, *(replace(one, predicate="job_title") for one in made if retired and one.action is Action.END))
+
+    return over
+
+
 def ailing(make: Make) -> Make:
     """A condition of which only the adjective was said: who is a type 2 diabetic has type 2 diabetes."""
 
@@ -557,19 +567,12 @@ def several(said: Said) -> Sequence[Candidate]:
 
 def kin_beside(clause: str) -> Sequence[Candidate]:
     """The relatives whom a clause names beside what it says: "he's back home with my brother Luis"."""
-    found = [one for one in _KIN_BESIDE.finditer(clause) if not _OF_A_TITLE.search(clause[: one.start()])]
-    ties = (_tie(one["who"], one["other"]) for one in found)
+    ties = (_tie(one["who"], one["other"]) for one in _KIN_BESIDE.finditer(clause))
     return [one for one in ties if one.predicate in KIN_WORDS.split()]
 
 
 _KIN_BESIDE = form(
     r"\b(?:with|from|to|than|and|visit(?:ing|ed)?|see|seeing|call|called|calling|rang|met|meet|meeting) (?:my|our){SORT} {ONE} {OTHER}(?=$|[,.!;)]| [a-z])"
-)
-
-# What is watched, played or read with somebody may be named behind them: "a film with my niece Frozen".
-_OF_A_TITLE = lazy_compile(
-    r"\b(?:films?|movies?|series|episodes?|panto\w*|musicals?|(?:video ?)?games?|watch(?:ed|ing)?|play(?:ed|ing)?|read(?:ing)?|listen(?:ed|ing)?) \Z",
-    re.IGNORECASE,
 )
 
 

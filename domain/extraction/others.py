@@ -31,6 +31,7 @@ _CHILD = 12
 PREGNANCY = "pregnancy"
 _A_PREGNANCY = timedelta(weeks=40)
 _SOON_BORN = timedelta(weeks=2)
+IN_PRACTICE = ("doctor", "dentist", "therapist")
 AT_WORK = ("boss", "manager", "supervisor", "colleague")
 
 
@@ -339,6 +340,12 @@ def left_the_company(said: Said) -> Sequence[Candidate]:
     """Who no longer is a boss or a colleague; of anybody else, nothing is known."""
     left = Candidate(predicate="", object=said.named("alone"), action=Action.END, changes=True, literal=False)
     return tuple(replace(left, predicate=one, until=said.clause.since) for one in AT_WORK)
+
+
+def left_the_practice(said: Said) -> Sequence[Candidate]:
+    """Who no longer is a doctor, a dentist or a therapist of the author."""
+    left = Candidate(predicate="", object=said.named("alone"), action=Action.END, changes=True, literal=False)
+    return tuple(replace(left, predicate=one, until=said.clause.since) for one in IN_PRACTICE)
 
 
 def died(said: Said) -> Sequence[Candidate]:

@@ -85,10 +85,10 @@ _STARTING = lazy_compile(r"(?:starting|as from)\b", re.IGNORECASE)
 _FROM_MONTH = lazy_compile(rf"from {MONTH}\b", re.IGNORECASE)
 # "As of April I work at Acme" tells of this April or of the next one.
 _AS_OF = lazy_compile(r"(?:as of|from)\b", re.IGNORECASE)
-_DOES = lazy_compile(
-    r"\b(?:i|we)(?:'ve| have)?(?: (?:now|then|will|just))* (?:work|teach|live|study|switched|changed|transferred)\b",
-    re.IGNORECASE,
-)
+_DOES = lazy_compile(r"\b(?:i|we)(?: (?:now|then|will))* (?:work|teach|live|study)\b", re.IGNORECASE)
+# "I switched to law from September" tells of the next one, unless the last was just now.
+_CHANGED = lazy_compile(r"\b(?:i|we)(?:'ve| have)?(?: (?:now|just))* (?:switched|changed|transferred)\b", re.IGNORECASE)
+_JUST_NOW = timedelta(days=62)
 _PRESENT = lazy_compile(r"(?:\b(?:is|are|am|will)|'s|'re|'m|'ll)\b", re.IGNORECASE)
 _TO_COME = lazy_compile(
     r", moving(?: in)? (?:on|in) |(?:'m|am|'re|are|'s|is)(?: \w+){0,2} (?:starting|joining|moving|relocating|leaving|taking over|going|getting|changing|switching|(?:flying|travell?ing|driving|heading|off) to)\b"
@@ -167,6 +167,8 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
             since = since or point(found["start"], at, future=future or bool(to_come))
             if since and _AS_OF.match(phrase) and _DOES.search(clause):
                 since = _nearest(found["start"], since, at)
+            elif since and _AS_OF.match(phrase) and _CHANGED.search(clause) and at - since > _JUST_NOW:
+                since = point(found["start"], at, future=True)
             onward = since is not None
         elif found["in"]:
             since = since or shifted(at, phrase.split(maxsplit=1)[1], 1)

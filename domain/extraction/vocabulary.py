@@ -177,7 +177,7 @@ HEALTH = ("allergy", "intolerance", "medication", "condition", "diet_plan")
 OUTLIVING = frozenset([*KIN_WORDS.split(), "birthday", "born_in", "born_on", "died"])
 """The predicates of facts that do not end with a death: kinship, and what is of no time."""
 TIED_TO = {
-    "works_at": ("boss", "manager", "supervisor", "colleague", "works_in"),
+    "works_at": ("boss", "manager", "supervisor", "colleague", "works_in", "job_title"),
     "lives_in": ("roommate", "neighbour", "landlord", "address", "lives_on", "lives_near", "lives_with"),
     "next_trip": ("trip_date", "holiday_date", "vacation_date"),
     "married_to": ("wedding_date",),

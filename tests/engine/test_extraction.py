@@ -157,6 +157,48 @@ async def test_who_is_told_of_after_a_job_ended_stays(ana: Teller) -> None:
     assert "ana boss Ana Lund" in await told(ana)
 
 
+@pytest.mark.parametrize(
+    ("later", "known"),
+    [
+        ("I left Costa", set()),
+        ("I quit my job!", set()),
+        ("I got a job at Nero", {"ana works_at Nero", "ana job_title barista"}),
+        ("I now work as a barista at Nero", {"ana works_at Nero", "ana job_title barista"}),
+    ],
+)
+async def test_an_occupation_ends_with_the_job_that_it_was_told_with(later: str, known: set[str], ana: Teller) -> None:
+    await hears(ana, "I work as a barista at Costa", later)
+    assert await told(ana) == known
+
+
+async def test_an_occupation_that_was_told_alone_outlasts_a_job(ana: Teller) -> None:
+    await hears(ana, "I'm a nurse", "I work at Costa", "I left Costa")
+    assert await told(ana) == {"ana job_title nurse"}
+    await hears(ana, "I've retired!", occurred_at=day("2026-03-20"))
+    assert await told(ana) == set()
+
+
+@pytest.mark.parametrize(
+    ("later", "known"),
+    [
+        ("Dr Patel has retired.", set()),
+        ("Dr Patel's retired. The new one's a Dr Okafor, looks about 12.", {"ana doctor Dr Okafor"}),
+        ("Dr Weber has retired.", {"ana doctor Dr Patel"}),
+    ],
+)
+async def test_a_doctor_who_retired_is_none_any_more(later: str, known: set[str], ana: Teller) -> None:
+    await hears(ana, "My doctor is Dr Patel", later)
+    assert await told(ana) == known
+
+
+async def test_when_a_child_is_due_is_until_when_a_pregnancy_lasts(ana: Teller) -> None:
+    await hears(ana, "I'm pregnant", "due in december! mum tells everyone")
+    assert "ana condition pregnancy" in await told(ana, valid_at=day("2026-12-31"))
+    assert "ana condition pregnancy" not in await told(ana, valid_at=day("2027-01-02"))
+    await hears(ana, "due in october", occurred_at=day("2026-03-20"))
+    assert "ana condition pregnancy" not in await told(ana, valid_at=day("2026-11-02"))
+
+
 async def test_a_boss_at_another_firm_ends_the_manager_at_the_one_before(ana: Teller) -> None:
     await hears(ana, "I work at OutSystems.", "My manager is Rui.", "My boss at Feedzai is called Teresa.")
     assert await told(ana) == {"ana works_at Feedzai", "ana boss Teresa"}
@@ -1751,7 +1793,7 @@ async def test_a_context_marks_what_a_message_says_that_no_longer_holds(ana: Tel
     await hears(
         ana,
         "I'm vegetarian now",
-        "I work as a nurse at St. Mary's in Leeds",
+        "I live in Leeds and work at St. Mary's",
         "I quit St. Mary's!",
         "I ate fish, so I guess I'm pescatarian",
     )
@@ -1762,7 +1804,7 @@ async def test_a_context_marks_what_a_message_says_that_no_longer_holds(ana: Tel
 
     lines = [line.removeprefix("- ") for line in found.text.splitlines() if "(2026-03-0" in line]
     assert lines[-1] == "I'm vegetarian now (2026-03-01; former)"
-    assert f"I work as a nurse at St. Mary's in Leeds (2026-03-02; former: {ana.user} worked at St. Mary's)" in lines
+    assert f"I live in Leeds and work at St. Mary's (2026-03-02; former: {ana.user} worked at St. Mary's)" in lines
     assert {"I quit St. Mary's! (2026-03-03)", "I ate fish, so I guess I'm pescatarian (2026-03-04)"} <= {*lines}
 
 
