@@ -100,9 +100,7 @@ class WebhookStore:
             created_at=self.now(),
         )
         row = {
-            "tenant": tenant,
-            "stream": hook.owner.name,
-            "agent_id": agent_id,
+            **_owner(tenant, user_id, agent_id),
             "webhook_id": hook.webhook_id,
             "data": self._sealed(hook),
             "created_at": hook.created_at,

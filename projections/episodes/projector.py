@@ -129,10 +129,10 @@ class _Fold:
             case TurnRecorded():
                 self._turn(event, payload)
             case SessionStarted():
-                self._begin(sessions, event, {"session_id": payload.session_id, **self._started(event, payload)})
+                self._begin(sessions, {"session_id": payload.session_id, **self._started(event, payload)})
                 self._note(event, active_session_id=payload.session_id)
             case EpisodeStarted():
-                self._begin(episodes, event, {**self._started(event, payload), **_reason(payload)})
+                self._begin(episodes, {**self._started(event, payload), **_reason(payload)})
                 self._note(event, active_episode_id=payload.episode_id)
             case SessionEnded():
                 self._set(sessions, (*owner(event), payload.session_id), _ended(event, payload))
@@ -184,7 +184,7 @@ class _Fold:
             "seq": event.seq,
         }
 
-    def _begin(self, table: Table, event: Recorded, row: Row) -> None:
+    def _begin(self, table: Table, row: Row) -> None:
         self._put(table, primary_key(table)(row), row)
 
     def _note(self, event: Recorded, **more: Any) -> None:
