@@ -1,11 +1,11 @@
 """An embedder whose model runs in threads of this process."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from mnemolog.domain.calibration import Calibration
-from mnemolog.projections.vectors.embedder import Vectors
+from mnemolog.projections.vectors.embedder import Uncached, Vectors
 
 
 class Model(Protocol):
@@ -21,7 +21,7 @@ class Model(Protocol):
     def embed(self, texts: Sequence[str]) -> Vectors: ...
 
 
-class InThread:
+class InThread(Uncached):
     """For a process that embeds little or does nothing else: the loop and the threads share one interpreter lock.
 
     Also for the lexical model: a thread costs 40 µs, but without one a text of 64 KiB would block the loop for 34 ms.
@@ -30,10 +30,6 @@ class InThread:
     def __init__(self, model: Model) -> None:
         self.model, self.dimensions, self.calibration = model.model, model.dimensions, model.calibration
         self._embed = model.embed
-
-    def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
-        """Empty: it caches nothing."""
-        return {}
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         return await asyncio.to_thread(self._embed, texts)

@@ -5,7 +5,7 @@ import json
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from mnemolog.adapters.minilm.embedder import SentenceModel
 from mnemolog.adapters.minilm.frames import HEAD, ROWS, TEXTS, frame, refused
 from mnemolog.domain.errors import MnemologError, ServerFailed
-from mnemolog.projections.vectors.embedder import Vectors
+from mnemolog.projections.vectors.embedder import Uncached, Vectors
 
 # A caller with many texts sends this many at a time: 20 ms, the longest that a query waits for it.
 PORTION = 16
@@ -21,7 +21,7 @@ PORTION = 16
 ANSWER_SECONDS = 30.0
 
 
-class EmbeddingProcess:
+class EmbeddingProcess(Uncached):
     """Starts its process with the first text, and again with the next one after it died.
 
     ServerFailed if it dies in the middle or does not answer; ModelMissing as in this process.
@@ -33,10 +33,6 @@ class EmbeddingProcess:
         self._running: _Running | None = None
         self._starting = asyncio.Lock()
         self._closed = False
-
-    def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
-        """Empty: it caches nothing."""
-        return {}
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """One row per text, of length 1, in the given order."""

@@ -9,7 +9,7 @@ import asyncio
 import json
 import os
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
@@ -19,23 +19,19 @@ from mnemolog.adapters.minilm.frames import FAULTS, HEAD, ROWS, TEXTS, frame, re
 from mnemolog.adapters.minilm.prefetching import PrefetchingEmbedder
 from mnemolog.adapters.minilm.process import ANSWER_SECONDS
 from mnemolog.domain.errors import ServerFailed
-from mnemolog.projections.vectors.embedder import Embedder, Vectors
+from mnemolog.projections.vectors.embedder import Embedder, Uncached, Vectors
 
 NAME, EXPECTED = "embed.sock", "embed.soon"
 LONGEST = 100  # bytes of a socket's path
 
 
-class SharedModel:
+class SharedModel(Uncached):
     """Uses the engine's embedder; its own if the engine does not answer, for instance an older one."""
 
     def __init__(self, own: Embedder, data_dir: Path) -> None:
         self.model, self.calibration = own.model, own.calibration
         self._own, self._address = own, _address(data_dir)
         self._expected = _address(data_dir, EXPECTED)
-
-    def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
-        """Empty: it caches nothing."""
-        return {}
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """One row a text, of length 1, in the order given."""

@@ -8,7 +8,7 @@ import numpy as np
 from mnemolog.adapters.openai.client import ModelClient, output_invalid
 from mnemolog.domain.calibration import Figure, calibration_of
 from mnemolog.domain.errors import ModelRequestRefused
-from mnemolog.projections.vectors.embedder import Vectors
+from mnemolog.projections.vectors.embedder import Uncached, Vectors
 
 if TYPE_CHECKING:
     from openai.types import CreateEmbeddingResponse
@@ -26,7 +26,7 @@ async def none_indexed() -> int | None:
     return None
 
 
-class OpenAIEmbedder:
+class OpenAIEmbedder(Uncached):
     """Implements `Embedder`. Only the beginning of a long text is embedded, as much as the model accepts.
 
     `indexed` returns the dimensions of the vectors that this model gave before: no others can be compared with them.
@@ -43,10 +43,6 @@ class OpenAIEmbedder:
         self._client = client
         self._indexed = indexed
         self._dimensions: int | None = None
-
-    def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
-        """Empty: it caches nothing."""
-        return {}
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """One row per text, of length 1, in the given order."""

@@ -29,3 +29,10 @@ class Embedder(Protocol):
         ...
 
     async def embed(self, texts: Sequence[str]) -> Vectors: ...
+
+
+class Uncached:
+    """A part of an embedder that caches nothing."""
+
+    def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
+        return {}
