@@ -81,6 +81,7 @@ def clauses(text: str) -> Iterator[Clause]:
         stated, denied = denials(stated)
         if not sentence.endswith("?"):
             yield from (Clause(one.strip(), before=sentences[:place], denies=True) for one in denied)
+        stated = _IT_IS_WHO.sub(r"\g<who>", stated)
         stated = _ABOUT_ME.sub(_of_me, _NOTHING_BUT.sub("allergic to", stated))
         stated = _completed(stated, sentences[:place])
         if _KIDS.match(stated):
@@ -430,6 +431,11 @@ _AGE = lazy_compile(
 _OF_A_TITLE = rule.form(
     r"(?P<kin>\b(?:films?|movies?|series|episodes?|panto\w*|musicals?|(?:video ?)?games?|watch(?:ed|ing)?|play(?:ed|ing)?|read(?:ing)?|listen(?:ed|ing)?)"
     r" with {ROLE}),? {ALONE}(?= and | at | in | on | every | again| yesterday| last |$|[,.!?;])"
+)
+# "It's Mia who's allergic to eggs" says so of Mia.
+_IT_IS_WHO = lazy_compile(
+    rf"^it(?:'s| is) (?P<who>(?:(?:my|our) )?(?:{PARENTS}|{ONE_OF}|{SOME_OF})(?: {rule.PERSON_NAME})?|{rule.PERSON_NAME}) (?:who|that)(?='s | (?:is|has|takes|can't) )",
+    re.IGNORECASE,
 )
 # "Martin (not my Martin)" is nobody who is known.
 _NAMESAKE = lazy_compile(

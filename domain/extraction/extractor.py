@@ -544,6 +544,8 @@ def _is_doubtful(one: Candidate, text: str) -> bool:
     """
     if one.rule.startswith(f"{EXTRACTOR}/lost") and one.predicate == DIED:
         return _FOUND.search(text) is not None
+    if one.predicate == "condition" and one.action is Action.STATE and _MISDIAGNOSED.search(text):
+        return True
     if one.action is Action.END and one.predicate in ("dog", "cat") and _FOR_A_WHILE.search(text):
         return True
     if one.rule.startswith(f"{EXTRACTOR}/let-me-go") and _HELD.search(text):
@@ -575,6 +577,11 @@ _SWITCHED = lazy_compile(
 _FOR_A_WHILE = lazy_compile(
     r"\b(?:while (?:we|i)\b|whilst\b|until\b|till (?:we|i|monday|sunday)\b|for (?:the|a few|two|three) (?:week|weekend|days?|night|weeks)\b"
     r"|look(?:ing)? after\b|overnight\b|(?:dog|cat|pet)[- ]?sit\w*|our holidays?\b|back (?:on|next|in) )",
+    re.IGNORECASE,
+)
+_MISDIAGNOSED = lazy_compile(
+    r"\b(?:misdiagnos\w+|false (?:alarm|positive)|(?:but|though|actually|except|then) (?:[\w']+ ){0,3}?(?:(?:it )?(?:turned|turns) out (?:(?:not )?to be|it was)"
+    r"|(?:it|that) (?:was wrong|wasn't|was a mistake)|(?:they|it) (?:were|was) wrong|ruled (?:it )?out))\b",
     re.IGNORECASE,
 )
 _FOUND = lazy_compile(
@@ -614,7 +621,7 @@ _ONE_OF_SEVERAL = lazy_compile(
 # Who stopped something and takes it again, or only while something else lasted.
 _RESUMED = lazy_compile(
     r"\b(?:restart|resum)\w*|\bback on\b(?! (?:the )?(?:tablets|pills|feet|my feet|track)\b)|\b(?:started|starting|taking|take)(?: (?:it|them|that|smoking))? again\b"
-    r"|\b(?:while|whilst|as long as) (?:i|we)(?:'m| am|'re| are| was| were)\b",
+    r"|\b(?:while|whilst|as long as) (?:i|we)(?:'m| am|'re| are| was| were|'ve| have| had)\b",
     re.IGNORECASE,
 )
 _DRUG = lazy_compile(DRUG, re.IGNORECASE)

@@ -217,6 +217,16 @@ def test_somebody_who_has_no_name_may_be_meant(text: str) -> None:
         ("mum's doctor stopped the metformin bc of her kidneys", ["-my mother medication metformin"]),
         ("my dad's GP put him on statins", ["my father medication statins"]),
         ("my sister's doctor stopped by", []),
+        ("I've stopped taking ramipril while I've got this bug", []),
+        (
+            "Dad's not on warfarin, he's on apixaban",
+            ["-my father medication warfarin", "my father medication apixaban"],
+        ),
+        ("I'm not on statins, thank god", ["-medication statins", "-statins_dose *"]),
+        # Who has what.
+        ("I was diagnosed with MS but it turned out to be a B12 thing", []),
+        ("It's Mia who's allergic to eggs, not Leo", ["known Mia allergy eggs"]),
+        ("It's my son who has asthma", ["my son condition asthma"]),
         # In short.
         (
             "stopped the omeprazole 3 wks ago",
