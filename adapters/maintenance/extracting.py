@@ -7,7 +7,8 @@ and records what they state. Only what users say is read: nothing of assistants,
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -145,10 +146,11 @@ async def extract_thread(engine: Services, attempt: Attempt, silent: Silent) -> 
 
 async def _is_followed(engine: Services, stream: StreamId, place: Payload, seq: int) -> bool:
     """Whether anything was said in another thread since then: it may have been read already."""
-    async for batch in engine.log.scan(stream, after=seq):
-        others = {_thread_of(one.header) for one in batch if _is_turn(one.header)}
-        if others - {(place["agent_id"], place["thread_id"])}:
-            return True
+    thread = str(place["agent_id"]), str(place["thread_id"])
+    async with aclosing(_headers(engine, stream, after=seq)) as events:
+        async for event in events:
+            if _is_turn(event) and _thread_of(event) != thread:
+                return True
     return False
 
 
@@ -166,7 +168,8 @@ async def read_again(engine: Services, attempt: Attempt) -> None:
             break
         await asyncio.sleep(LOOK_SECONDS)
         waited += LOOK_SECONDS
-    events = await _headers(engine, stream, after=max(0, await engine.log.head(stream) - WINDOW))
+    after = max(0, await engine.log.head(stream) - WINDOW)
+    events = [event async for event in _headers(engine, stream, after)]
     parts = dict[Thread, Part]()
     for (agent_id, thread_id), (after, until) in read_too_early(events, job.enqueued_at - LATELY).items():
         # What no job has read yet, such as for the limit of the day, is left to the next one.
@@ -177,8 +180,10 @@ async def read_again(engine: Services, attempt: Attempt) -> None:
     await attempt.save({"written": job.progress.get("written", 0) + written})
 
 
-async def _headers(engine: Services, stream: StreamId, after: int = 0) -> Sequence[Header]:
-    return [one.header async for batch in engine.log.scan(stream, after=after) for one in batch]
+async def _headers(engine: Services, stream: StreamId, after: int = 0) -> AsyncGenerator[Header, None]:
+    async for batch in engine.log.scan(stream, after=after):
+        for one in batch:
+            yield one.header
 
 
 def read_too_early(events: Sequence[Header], since: datetime) -> Mapping[Thread, Part]:
@@ -234,10 +239,10 @@ async def extract_anew(engine: Services, stream: StreamId, agent_id: str, run_id
     Returns how many threads it read, and how many events it recorded.
     """
     parts = dict[Thread, Part]()
-    for turn in filter(_is_turn, await _headers(engine, stream)):
-        if turn.meta["agent_id"] == agent_id:
-            after, _ = parts.get(_thread_of(turn), (turn.seq - 1, 0))
-            parts[_thread_of(turn)] = after, turn.seq
+    async for event in _headers(engine, stream):
+        if _is_turn(event) and event.meta["agent_id"] == agent_id:
+            after, _ = parts.get(_thread_of(event), (event.seq - 1, 0))
+            parts[_thread_of(event)] = after, event.seq
     return len(parts), await _record_again(engine, stream, parts, run_id, anew=True)
 
 
