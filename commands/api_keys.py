@@ -56,7 +56,6 @@ class KeyRing:
                 self._put(replace(self.keys[key_id], revoked_at=event.occurred_at))
 
     def producer(self, name: str) -> ApiKey | None:
-        """The valid key with a producer's name."""
         return self.keys.get(self._producers.get(name, ""))
 
     def _put(self, key: ApiKey) -> None:

@@ -43,7 +43,6 @@ class _Sequence:
     _longer: dict[UUID, "_Sequence"] = field(default_factory=dict)
 
     def longer(self, last: UUID) -> "_Sequence":
-        """With another change."""
         return self._longer.setdefault(last, _Sequence(last))
 
 

@@ -171,7 +171,6 @@ def same_file(found: Document, command: AddDocument) -> bool:
 
 
 def same_source(state: Library, source: str) -> Document | None:
-    """The document with this path or name."""
     return next((one for one in state.known.values() if one.source == source and not one.is_erased), None)
 
 

@@ -89,7 +89,6 @@ class KnownSubject:
 
     @property
     def merged_into(self) -> str | None:
-        """The entity that it was merged into."""
         into = self.thing.merged_into if isinstance(self.thing, Entity) else None
         return entity_tag(into) if into else None
 

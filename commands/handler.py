@@ -76,7 +76,6 @@ class Handler:
         return nullcontext()
 
     def may(self, role: Role) -> bool:
-        """Whether the principal has this role."""
         return self._principal is None or self._principal.may(role)
 
     def turn_id(self, message_id: str) -> str:

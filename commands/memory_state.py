@@ -60,7 +60,6 @@ class Memories:
         return [one for one in found if one.identity.key == key]
 
     def contradicted(self, memory_id: UUID) -> Sequence[UUID]:
-        """The memories that are linked with one as contradicting it."""
         linked = [ends for ends, link in self.links.items() if link and link.relation_type == CONTRADICTS]
         return [other for ends in linked for one, other in (ends, ends[::-1]) if one == memory_id]
 

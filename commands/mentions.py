@@ -14,7 +14,6 @@ from mnemolog.events.graph_tags import spelling_tags
 
 
 def reads(people: Graph, command: CreateMemory) -> frozenset[str]:
-    """The tags to read."""
     names = frozenset(tag for ref in command.entity_refs for name in spelt(ref) for tag in spelling_tags(name))
     return entity_reads(people, command.entity_ids) | names if names or command.entity_ids else names
 

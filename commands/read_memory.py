@@ -62,7 +62,6 @@ class ReadMemory:
         return self._reads.get(stream) or Read()
 
     def knows(self, stream: StreamId) -> bool:
-        """Whether anything is remembered of this stream."""
         return bool(self.find(stream).tags)
 
     def keep(self, stream: StreamId, draft: Decided, fresh: frozenset[str], receipt: Receipt) -> None:

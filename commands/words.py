@@ -46,7 +46,6 @@ class Words:
 
 
 def after(entities: Mapping[str, Words], event: events.EntityEvent) -> Mapping[str, Words]:
-    """The words of entities, by their tags, after an event."""
     tag = event.key_scope()
     words = entities.get(tag, Words())
     match event:

@@ -40,7 +40,6 @@ class Ahead:
     next: bool = False
 
     def is_sort(self, text: str) -> bool:
-        """Whether a text is about something of this sort."""
         stems = hydration.stems(text)
         return not self.sort or not self.sort.isdisjoint(stems | hydration.alike(stems))
 

@@ -52,7 +52,6 @@ def is_root(label: str) -> bool:
 
 
 def below(root: Root, name: str) -> str:
-    """The label of a cluster below a root."""
     return f"{root}/{name}"
 
 

@@ -36,7 +36,6 @@ def corroborated(signals: int, confidence: float) -> bool:
 
 
 def due(expires_at: datetime, now: datetime) -> bool:
-    """Whether a proposal has expired."""
     return now >= expires_at
 
 

@@ -187,7 +187,6 @@ def _clipped(place: int, said: Period, again: Period | None, starts: Sequence[St
 
 
 def _joined(periods: Sequence[Period]) -> tuple[Period, ...]:
-    """Merge adjacent periods."""
     joined = list(periods[:1])
     for before, after in pairwise(periods):
         if before.valid_to == after.valid_from:

@@ -364,7 +364,6 @@ def _passage(row: Mapping[str, Any], graph: Graph) -> Statement:
 
 
 def _named(text: str, graph: Graph) -> set[str]:
-    """The subjects of facts that a text names."""
     subjects = {row["subject_id"]: row["subject"] for row in (*graph.rows, *graph.former)}
     plain = normalize_name(text)
     return {str(id_) for id_, name in subjects.items() if names(plain, name)}

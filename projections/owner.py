@@ -38,7 +38,6 @@ def owner_row(event: Recorded) -> dict[str, Any]:
 
 
 def stream_of(row: Mapping[str, Any]) -> StreamId:
-    """The stream that a row was projected from."""
     return StreamId(row["tenant"], f"{row['stream_kind']}:{row['user_id']}")
 
 

@@ -48,7 +48,6 @@ def driver_of(connection: AsyncConnection) -> Driver:
 
 
 def options_of(connection: AsyncConnection) -> Mapping[str, Any]:
-    """The execution options of an open connection."""
     sync_connection = connection.sync_connection
     assert sync_connection is not None, "the connection is open"
     return sync_connection.get_execution_options()

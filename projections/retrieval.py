@@ -40,7 +40,6 @@ class Hit:
 
     @property
     def origin(self) -> Origin:
-        """Where it comes from."""
         return Origin(self.row["origin"])
 
     @property

@@ -42,6 +42,5 @@ def seq_of(delivery: Delivered) -> int:
 
 
 def by_stream(deliveries: Sequence[Delivered]) -> Mapping[StreamId, Sequence[Delivered]]:
-    """A delivery, split by stream."""
     ordered = sorted(deliveries, key=stream_of)
     return {stream: list(group) for stream, group in groupby(ordered, key=stream_of)}

@@ -132,7 +132,6 @@ def key_of(table: Table, row: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def json_columns(table: Table) -> Sequence[str]:
-    """The names of the columns of JSON text."""
     return _shape(table).json
 
 

@@ -47,7 +47,6 @@ class Shown:
     merged_into: Column[UUID] | None = None
 
     def ids(self, viewer: Viewer) -> Select[Any]:
-        """The ids that the viewer may see."""
         return select(self.id).where(*self.seen(viewer))
 
 

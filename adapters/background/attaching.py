@@ -123,7 +123,6 @@ def data_directory(settings: Settings) -> Path:
 
 
 def log_file(path: Path) -> Path:
-    """The log file of a background engine."""
     return path / "logs" / "engine.log"
 
 

@@ -75,7 +75,6 @@ def pgvector() -> Binary:
 
 @lru_cache
 def version_of(path: Path) -> str:
-    """The version that the binary reports."""
     said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False, timeout=30).stdout
     version = re.search(r"\d+\.\d+(\.\d+)?", said)
     return version[0] if version else ""

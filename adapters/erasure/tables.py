@@ -252,7 +252,6 @@ def _more_than_shape(one: Columns, rows: TableClause) -> ColumnElement[bool]:
 
 
 def _worded(one: Columns, rows: TableClause, phrase: str) -> ColumnElement[bool]:
-    """Whether any column contains the phrase."""
     return or_(false(), *(_holds(rows.c[name], name, kind, phrase) for name, kind in one.types.items()))
 
 

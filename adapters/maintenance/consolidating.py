@@ -58,7 +58,6 @@ PROMPT, TOKENS = "consolidation", 400
 
 
 def consolidating(engine: Services) -> list[JobKind]:
-    """The sweep, and the job of one user."""
     work = partial(run_job, engine, Mind.CONSOLIDATION, consolidate)
     sweep = sweeping(engine, SWEEP, EVERY_SECONDS, enqueue_due)
     return [sweep, JobKind(name=JOB, run=work, mind=Mind.CONSOLIDATION)]

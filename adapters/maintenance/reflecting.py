@@ -55,7 +55,6 @@ MOST_ARCHIVED = 20
 
 
 def reflecting(engine: Services) -> list[JobKind]:
-    """The sweep, and the job of one thread."""
 
     async def thread(attempt: Attempt) -> None:
         await run_job(engine, Mind.REFLECTION, reflect, attempt)

@@ -48,7 +48,6 @@ _IDS = UUID("c0a5b6ce-3f64-5a5e-8f7e-6f3f5c2a9d10")
 
 
 def seeking_insights(engine: Services) -> JobKind:
-    """The job of one agent of a user."""
     return JobKind(name=JOB, run=partial(run_job, engine, Mind.INSIGHTS, seek_insights), mind=Mind.INSIGHTS)
 
 

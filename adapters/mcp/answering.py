@@ -21,7 +21,6 @@ class Answering:
 
     @property
     def last_context(self) -> Any:
-        """The context of the sender of the last message."""
         return self._reading.last_context
 
     async def receive(self) -> SessionMessage | Exception:

@@ -23,7 +23,6 @@ class CachingEmbedder:
         self._known: OrderedDict[bytes, Vectors] = OrderedDict()
 
     def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
-        """The cached vectors among these texts."""
         return {text: self._known[digest] for text in texts if (digest := digest_of(text)) in self._known}
 
     async def embed(self, texts: Sequence[str]) -> Vectors:

@@ -71,7 +71,6 @@ class Address(NamedTuple):
 
     @property
     def turns(self) -> str:
-        """The subject on which its turns are published."""
         return f"{_TURNS}{self._place}"
 
     @property

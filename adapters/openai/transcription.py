@@ -26,7 +26,6 @@ class OpenAITranscription:
         self._client, self._budget = client, budget
 
     async def transcribe(self, tenant: str, audio: bytes, file_name: str) -> Completion[Transcript]:
-        """What is said."""
         endpoint, longest = self._client.endpoint, len(audio) // BYTES_A_SECOND + 1
         async with self._budget.reserved(tenant, endpoint, longest * TOKENS_A_SECOND) as spent:
             heard = await self._client.call(

@@ -19,7 +19,6 @@ class OpenAIVision:
     async def describe(
         self, tenant: str, image: bytes, media_type: str, *, caption: str = ""
     ) -> Completion[ImageDescription]:
-        """What the image shows."""
         url = f"data:{media_type};base64,{b64encode(image).decode()}"
         text = f"Caption: {caption}" if caption else "There is no caption."
         prompt = load("image_description")

@@ -173,7 +173,6 @@ def among(viewer: Viewer, candidates: Searchable, narrowed: bool) -> Select[Any]
 
 
 def vectors_of(viewer: Viewer, ids: Collection[UUID]) -> Select[Any]:
-    """The vectors of these subjects."""
     own = owned(vectors, viewer), vectors.c.subject_id.in_(sorted(ids))
     return select(vectors.c.subject_id, cast(vectors.c.embedding, ARRAY(REAL))).where(*own)
 

@@ -175,7 +175,6 @@ async def _page(engine: AsyncEngine, table: Table, last: tuple[str, str]) -> Seq
 async def _rows_of(
     engine: AsyncEngine, table: Table, places: Sequence[tuple[str, str]]
 ) -> Mapping[tuple[str, str], RowMapping]:
-    """The rows of these streams in a table."""
     columns = [table.c.tenant, table.c.stream]
     wanted = among(columns, places)
     statement = select(table).join_from(wanted, table, matches(columns, wanted))

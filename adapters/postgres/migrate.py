@@ -65,7 +65,6 @@ def _require_known(connection: Connection, of: Kind) -> None:
 
 
 async def behind(engine: AsyncEngine, of: Kind = "log") -> bool:
-    """Whether migrations are pending."""
     async with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
         return (await connection.execute(_REVISION)).scalar_one_or_none() != _newest(of)
 

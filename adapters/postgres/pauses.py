@@ -38,12 +38,10 @@ async def paused(engine: AsyncEngine) -> Mapping[str, Pause]:
 
 
 async def forged(engine: AsyncEngine) -> Sequence[str]:
-    """The names of forged rows."""
     return [row["name"] for row, genuine in await _rows(engine) if not genuine]
 
 
 async def forget_forged(engine: AsyncEngine) -> None:
-    """Delete forged rows."""
     names = await forged(engine)
     async with engine.begin() as connection:
         await connection.execute(delete(_paused).where(_paused.c.name.in_(names)))

@@ -41,7 +41,6 @@ class Sightings:
         ]
 
     async def mentioned(self, command: Command, text: str) -> Sequence[UUID]:
-        """The entities that a text names."""
         return await self._mentions.of(Viewer(command.tenant, command.user_id, command.agent_id), phrases(text))
 
     async def aclose(self) -> None:

@@ -98,8 +98,6 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class NewDelivery:
-    """A change that is to be delivered."""
-
     delivery_id: UUID
     type: str
     seq: int

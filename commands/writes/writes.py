@@ -76,7 +76,6 @@ class Writes(SeedWrites, BatchWrites):
         return self._handler
 
     def may(self, role: Role) -> bool:
-        """Whether its principal may do this."""
         return self._handler.may(role)
 
     def admitted(self, command: C) -> C:
@@ -90,7 +89,6 @@ class Writes(SeedWrites, BatchWrites):
         return self._handler.now()
 
     def new_turn_id(self) -> str:
-        """An id for a turn that came without one."""
         return str(self._handler.new_id())
 
     async def record_turn(self, fields: Mapping[str, Any]) -> Receipt:

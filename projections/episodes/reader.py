@@ -88,7 +88,6 @@ async def own_thread(connection: AsyncConnection, viewer: Viewer, thread_id: str
 
 
 async def own_session(connection: AsyncConnection, viewer: Viewer, session_id: UUID) -> Row:
-    """One session of the viewing agent."""
     row = await _one(connection, viewer, sessions, session_id)
     if row is None:
         raise NotFound(

@@ -155,7 +155,6 @@ def told_sentence(row: Row) -> str:
 
 
 def former_sentence(row: Row) -> str:
-    """A fact in the past."""
     return sentence(row["subject"], row["predicate"], fact_value(row), over=True)
 
 
@@ -268,7 +267,6 @@ class _Reading:
     where: Sequence[ColumnElement[bool]]
 
     async def used(self) -> Collection[str]:
-        """The predicates of all facts."""
         if self.known is not None:
             return {row["predicate"] for row in self.known}
         return [predicate for (predicate,) in await ask(self.connection, self.viewer, _used)]

@@ -82,7 +82,6 @@ def require_keys(tag: str, events: Sequence[Recorded]) -> None:
 
 
 def _fields(kind: str, state: Any) -> Fields:
-    """The fields that have a value."""
     shown = FIELDS[kind](state) if state is not None else {}
     return {name: value for name, value in shown.items() if value not in (None, "", [], {})}
 

@@ -44,7 +44,6 @@ def left(payload: Event, subject: Ref) -> str:
 
 
 def entry(payload: Event, subject: Ref) -> Entry:
-    """The row of one subject for an event."""
     if subject.kind != RELATION.name:
         return ENTRIES[type(payload)](payload)
     periods = {str(one.relation_id): _dates(one) for one in graph.validity_of(payload)}

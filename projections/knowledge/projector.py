@@ -55,7 +55,6 @@ class KnowledgeProjector:
 
 
 def _chunks(payload: events.DocumentEvent) -> Iterable[UUID]:
-    """The chunks that an event names."""
     match payload:
         case events.RevisionEvent(added=added, moved=moved, removed=removed):
             return [*(one.chunk_id for one in (*added, *moved)), *removed]

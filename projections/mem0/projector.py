@@ -105,7 +105,6 @@ Rows = dict[Table, dict[Key, Row]]
 
 
 async def _rows(connection: AsyncConnection, batch: Sequence[Recorded]) -> Rows:
-    """The rows that the batch changes or depends on."""
     said = await load(connection, turns, {key for event in batch for key in _named_turns(event)})
     divided = {place for event in batch for place in (*_divided(event), *_erased_threads(event))}
     known = await load(connection, items, {key for event in batch for key in _subjects(event)})

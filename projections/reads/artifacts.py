@@ -54,7 +54,6 @@ class ArtifactReads(Reading):
         moment: Moment = NOW,
         cursor: str | None = None,
     ) -> Slice:
-        """The texts of an artifact, by kind, in their order."""
         ask = partial(reader.texts_of, artifact_id=artifact_id, kind=kind, limit=limit, cursor=cursor)
         return await self._read(viewer, moment, (ARTIFACTS,), ask)
 

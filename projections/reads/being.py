@@ -95,7 +95,6 @@ class BeingReads(Reading):
 
 
 def fragments_of(rows: Sequence[Row], random: Random) -> Sequence[str]:
-    """The fragments of these scenes."""
     return fragments(map(_parts, rows), random)
 
 

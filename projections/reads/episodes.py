@@ -81,7 +81,6 @@ class EpisodeReads(Reading):
         return await self._read(viewer, moment, OF_TOPICS, ask)
 
     async def summary(self, viewer: Viewer, summary_id: UUID, moment: Moment = NOW) -> Mapping[str, Any]:
-        """One summary of the viewing agent."""
         return await self._read(viewer, moment, (SUMMARIES,), partial(summaries.one, summary_id=summary_id))
 
     async def summaries(

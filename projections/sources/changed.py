@@ -211,7 +211,6 @@ def _denies(asked: Asked, hit: Hit, later: Hit, told: Change) -> bool:
 
 
 def _of_kind(asked: Asked, hit: Hit, told: Change) -> bool:
-    """Whether a change is of the kind that the question asks for."""
     question, text = asked.text, hit.row["text"]
     if (tells_it := told_by(question)) is not None and not tells_it(text, question):
         return False

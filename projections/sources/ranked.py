@@ -68,7 +68,6 @@ class Ranked:
 
 
 async def ranked(asked: Asked, sources: Sequence[Source], limit: int) -> Ranked:
-    """The best hits of all sources."""
     if not sources:
         return Ranked([])
     fewest = FEWEST if asked.profile is DEFAULT and not asked.slot and not asked.ahead else CANDIDATES

@@ -138,7 +138,6 @@ def hit_of_row(
     text_rank: float | None = None,
     links: float | None = None,
 ) -> Hit:
-    """A memory or a message as a hit."""
     text, parts = row["line" if row["kind"] == KIND else "text"], {} if links is None else {"links": links}
     return Hit(found_id(row), row["kind"], row["category"], text, score, similarity, text_rank, row, parts=parts)
 
