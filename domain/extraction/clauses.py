@@ -42,6 +42,7 @@ class Clause:
     wrong: str = ""
     amends: bool = False
     takes_back: bool = False
+    asks: bool = False
 
 
 def beginning(text: str) -> str:
@@ -74,6 +75,7 @@ def clauses(text: str) -> Iterator[Clause]:
         stated, corrects = _opened(
             _certain(_for_reader(_ASIDE.sub("", _no_more(sentence.strip(), sentences[:place], plain))))
         )
+        stated = _REASON.sub(r"\g<fact>,", stated)
         amends = corrects or _AMENDS.match(sentence) is not None
         stated, other_time = _NOT_THEN.subn("", stated)
         corrects = corrects or bool(other_time)
@@ -97,6 +99,8 @@ def clauses(text: str) -> Iterator[Clause]:
         corrects = corrects or bool(replaced)
         stated = _SHOULD_BE.sub("it's ", stated) if amends else stated
         stated = _SIMILE.sub("", _SINCE_SMALL.sub(" for ages", _since_childhood(stated)))
+        if stated and (stated.endswith("?") or _SPECULATION.search(stated)):
+            yield Clause(stated, before=sentences[:place], asks=True)
         if not stated or stated.endswith("?") or _SPECULATION.search(stated):
             continue
         laughs = _LAUGHTER.search(stated) is not None
@@ -588,6 +592,12 @@ _SECOND = lazy_compile(
     r",? (?:and|but|so|though|although) (?=(?:I|i|we|he|she|they|nobody|my \w+|the (?:landlord|landlady|bank|council|boss|school|doctor|owner))\b)"
     r"(?!i should (?:\w+ )?(?:say|mention|add|note)\b)(?!.*\b(?:true|kidding|joking|lying|wish|wished|not)\b)(?!(?:(?!\bwants? to\b).)*\b(?:it|that|this)\b)"
 )
+# Why somebody does something: "Since I'm vegan, I brought my own".
+_REASON = lazy_compile(
+    r"^(?:since|as|because|seeing as|given that|now that) (?P<fact>(?:i(?:'m| am|'ve got| have| live| work| can't)|my) [^,.!?]*?)"
+    r"(?:,|(?= i(?:'m|'ve|'ll)? ))",
+    re.IGNORECASE,
+)
 # What somebody only thinks of, behind what is so.
 _MUSING = lazy_compile(
     r"(?<=\w),? (?:(?:and|but|so) )?(?:(?:now|also|still|just) )?(?:thinking (?:of|about)|considering|tempted to|hoping to) [^,.;!?]*(?=[.!]*$)",
@@ -596,7 +606,7 @@ _MUSING = lazy_compile(
 # What somebody may, would or wants to do, as opposed to what is only imagined.
 _INTENT = lazy_compile(
     r"^\W*(?:and|but|so|though|although) [\w ]{1,20}?(?:(?:'m|'re|am|are|is|been)? ?(?:thinking of|thinking about|considering)"
-    r"|might|(?-i:may)|should|could|would|'d (?:like|love|rather)|(?:want|wants|hope|hopes|love|like) to|hoping to|probably|maybe)\b",
+    r"|might|(?-i:may)|should|could|would|'d (?:like|love|rather|prefer|need|want|appreciate)|(?:want|wants|hope|hopes|love|like) to|hoping to|probably|maybe)\b",
     re.IGNORECASE,
 )
 # What somebody asks for because of what they say.

@@ -108,6 +108,10 @@ def extract(
         if clause.takes_back:
             found = _not_taken_back(clause, found, at)
             continue
+        if clause.asks:
+            ties = (replace(one, subject=author) for one in _beside(clause.text))
+            found += [one for one in ties if valid(one, at) and not any(_is_said(each, one) for each in found)]
+            continue
         if found and not clause.denies and (begun := _begun(clause, found[-1], at) or _due_then(clause, found[-1], at)):
             found[-1] = begun
             continue
@@ -143,9 +147,8 @@ def extract(
         if _SERVICE.search(clause.before[-1] if clause.before else ""):
             made = [one for one in made if not one.rule.startswith(f"{EXTRACTOR}/moved")]
         made = made or [*(_continued(clause, last, at, same_message=bool(found)) if last else ())]
-        beside = () if clause.denies or clause.corrects else kin_beside(clause.text)
-        beside = [one for one in beside if all(each.object != one.object for each in made)]
-        for one in (*made, *(replace(one, rule=f"{EXTRACTOR}/kin-beside") for one in beside)):
+        beside = () if clause.denies or clause.corrects else _beside(clause.text)
+        for one in (*made, *(one for one in beside if all(each.object != one.object for each in made))):
             if clause.denies:
                 if one.action is not Action.STATE:
                     continue
@@ -182,6 +185,10 @@ def extract(
         fits = sum(_must_be_known(one) or one.object in at_risk for one in together) <= MOST_WRITES
         found = sorted(together, key=lambda one: _place(one, author, at_risk, fits=fits))
     return found[:MOST_CANDIDATES]
+
+
+def _beside(clause: str) -> Sequence[Candidate]:
+    return [replace(one, rule=f"{EXTRACTOR}/kin-beside") for one in kin_beside(clause)]
 
 
 def _not_taken_back(clause: Clause, found: Sequence[Candidate], at: datetime) -> list[Candidate]:

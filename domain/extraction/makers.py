@@ -14,6 +14,7 @@ from mnemolog.domain.extraction.rule import WHO_IS_AGED, Make, Said, form
 from mnemolog.domain.extraction.vocabulary import (
     AILMENTS,
     CARS,
+    COUPLE,
     KIN_WORDS,
     MODELS,
     MORE_THAN_ITS_PREDICATE,
@@ -566,13 +567,17 @@ def several(said: Said) -> Sequence[Candidate]:
 
 
 def kin_beside(clause: str) -> Sequence[Candidate]:
-    """The relatives whom a clause names beside what it says: "he's back home with my brother Luis"."""
+    """Whom a clause names beside what it says, of relatives, partners, friends and pets: "back with my brother Luis"."""
     ties = (_tie(one["who"], one["other"]) for one in _KIN_BESIDE.finditer(clause))
-    return [one for one in ties if one.predicate in KIN_WORDS.split()]
+    return [one for one in ties if one.category == "Animal" or one.predicate in _CLOSE]
 
 
+_CLOSE = frozenset([*KIN_WORDS.split(), *COUPLE, "friend_of"])
+# Behind a comma, a name that more follow may be somebody else's: "with my sister, Sophia and Tom".
 _KIN_BESIDE = form(
-    r"\b(?:with|from|to|than|and|visit(?:ing|ed)?|see|seeing|call|called|calling|rang|met|meet|meeting) (?:my|our){SORT} {ONE} {OTHER}(?=$|[,.!;)]| [a-z])"
+    r"\b(?:with|from|to|than|and|for|of|about|by|like|at|visit(?:ing|ed)?|see|saw|seen|seeing|call|called|calling|rang|met|meet|meeting"
+    r"|help(?:ing|ed)?|bring(?:ing)?|brought|take|taking|took) (?:my|our){SORT} {ONE}(?P<comma>,)? {OTHER}"
+    r"(?(comma)(?=$|[.!?;)]|, (?!and\b|or\b|&)(?-i:[a-z]))|(?=$|[,.!?;)]|'s\b(?! (?-i:[A-Z]))| (?-i:[a-z])))"
 )
 
 
