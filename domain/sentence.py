@@ -70,10 +70,13 @@ def sentence(subject: str, predicate: str, thing: str, *, over: bool = False) ->
     ("Ana's twins are allergic to milk", "Ana's twins take insulin")
     >>> sentence("Ana", "friend_of", "friend Tom"), sentence("friend Tom", "works_at", "Acme")
     ('Ana is a friend of Tom', 'friend Tom works at Acme')
+    >>> sentence("Ana", "lives_in", "US")
+    'Ana lives in the US'
     """
     role = predicate.removesuffix("_of").replace("_", " ") + " "
     if thing.startswith(role) and thing[len(role) : len(role) + 1].isupper():
         thing = thing.removeprefix(role)  # By which somebody is told from another with the name.
+    thing = f"the {thing}" if _NAMED_WITH_THE.fullmatch(thing) else thing
     words = past(verb_phrase(predicate)) if over else verb_phrase(predicate)
     if predicate == "died" and thing[:1].isdigit():
         words = "died on" if len(thing) == len("2026-05-13") else "died in"
@@ -82,6 +85,10 @@ def sentence(subject: str, predicate: str, thing: str, *, over: bool = False) ->
     return f"{subject}{words} {thing}" if words.startswith("'") else f"{subject} {words} {thing}"
 
 
+_NAMED_WITH_THE = lazy_compile(
+    r"USA?|UK|UAE|EU|UN|United (?:States|Kingdom|Arab Emirates)|States|Netherlands|Philippines|Maldives|Bahamas|Gambia"
+    r"|Bronx|Hague|Bay Area|Midlands|Highlands"
+)
 _TOGETHER = lazy_compile(r"'s (?:[a-z]+(?<!s)(?<!u)(?<!i)s|(?:grand)?children)$")
 _PLURAL = {"is": "are", "was": "were", "takes": "take", "'s": "'"}
 _OF_SEVERAL = lazy_compile(rf"^(?:{'|'.join(_PLURAL)})\b")

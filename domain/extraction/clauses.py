@@ -594,8 +594,8 @@ _SECOND = lazy_compile(
 )
 # Why somebody does something: "Since I'm vegan, I brought my own".
 _REASON = lazy_compile(
-    r"^(?:since|as|because|seeing as|given that|now that) (?P<fact>(?:i(?:'m| am|'ve got| have| live| work| can't)|my) [^,.!?]*?)"
-    r"(?:,|(?= i(?:'m|'ve|'ll)? ))",
+    r"^(?:since|as|because|seeing as|given that|now that) (?P<fact>(?:i(?:'m| am|'ve(?: got| been)| have| live| work| can't)|my) [^.!?]*?)"
+    r"(?:,(?= (?:i|it|we|that|this|my|the)\b)|(?= i(?:'m|'ve|'ll)? ))",
     re.IGNORECASE,
 )
 # What somebody only thinks of, behind what is so.

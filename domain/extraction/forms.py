@@ -376,6 +376,7 @@ RULES: tuple[Rule, ...] = named(
     rule("graduated|dropped out", r"{I} (?:graduated|dropped out)(?: (?:from|of) (?:{NAME}{END}|university|college|uni|school))?(?=$|[,.!;]| (?:in|with|and|last|from)\b)", ends_study),
     rule(" major", r"{AM} an? (?P<value>(?!(?:drum|sergeant|double|big|huge|joint)\b)[a-z]+(?: [a-z]+)?) major(?=$|[,.!;]| (?:at|in|and|but|now|with)\b)(?: at {NAME}{END})?", studied),
     rule("declared", rf"{{I}} declared (?:(?:my|an?) major(?: in| as|:)? )?(?P<value>(?:{SUBJECTS}))(?=$|[,.!;]| (?:as|today|last|and|at|because)\b)", studies_instead),
+    rule("student", rf"{{AM}} an? (?:[a-z]+[- ]year )?(?:(?:master'?s|bachelor'?s|ph\.?d|doctoral|grad(?:uate)?|undergrad(?:uate)?|college|university|uni) )?student (?:in|of) (?P<value>(?:{SUBJECTS}))(?: at {{NAME}}{{END}}|(?=$|[,.!;]| (?:at|in|and|with|here)\b))", studied),
     rule("stud|major", r"{I} (?:study|studying|majoring in) (?P<value>(?!(?:for|hard|at|in|with|abroad|all|the|my|a|this|it|every|together|some|how)\b)[\w-]+(?: (?!(?:at|in|for|with|because|hard|right|here|now|together)\b)[\w-]+){0,2})(?: at {NAME}{END}|(?=$|[,.!]| (?:at|in|with|here|now)\b))", studied),
     rule("learning", r"{I} (?:(?:started|begun|began) )?learning {LANGUAGES}(?=$|[,.!;]| (?:now|and|but|with|on|at|for|in|because|too|again|to|so)\b)", values("learns")),
     rule("learning|studying|give|gave", r"{I} (?:(?:stopped|quit|no longer) (?:learning|studying)|(?:given up|gave up|giving up)(?: on)?(?: (?:learning|studying))?) {LANGUAGES}(?=$|[,.!;]| (?:now|and|but|because|for|since)\b)", ends("learns")),

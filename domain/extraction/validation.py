@@ -15,9 +15,9 @@ MOST_SENTENCES = 2
 SHORTEST = 2
 """The letters and digits that a name or a value has at least, but for the age of a child."""
 FIRST_YEAR, YEARS_AHEAD = 1900, 30
-# "That" and "this" before another word are not pronouns: "decided that", "this week".
+# "That" and "this" before another word are not pronouns: "decided that", "this week". Nor are "the US" and "works in IT".
 _PRONOUNS = lazy_compile(
-    r"\b(?:i|i'm|i've|i'd|me|my|mine|myself|we|we're|us|our|ours|you|you're|your|yours|he|him|his|himself|she|her|hers"
+    r"\b(?!(?-i:US|IT)\b)(?:i|i'm|i've|i'd|me|my|mine|myself|we|we're|us|our|ours|you|you're|your|yours|he|him|his|himself|she|her|hers"
     r"|herself|it|its|it's|they|them|their|theirs|(?:this|that|these|those)(?=\s*(?:[.,;:!?]|$|(?:is|was|are|were)\b)))\b",
     re.IGNORECASE,
 )

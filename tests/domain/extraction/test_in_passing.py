@@ -30,6 +30,10 @@ pytestmark = pytest.mark.spec_part("B13")
         ("Just because I'm vegan doesn't mean I'm difficult", []),
         ("I live in New York, so I'd prefer to fly from JFK", ["lives_in New York"]),
         ("I work in the IT industry as a software engineer", ["job_title software engineer"]),
+        ("I live in the US", ["lives_in US"]),
+        ("Since I've been living in Tokyo, Japan, I'm eager to explore", ["lives_in Tokyo"]),
+        ("I'm a master's student in biology at MIT", ["studies biology", "studies_at MIT"]),
+        ("I'm a student of life", []),
         ("Lost my job as a banker", ["-works_at *"]),
         # Who somebody is, whom a message only mentions, or a question takes for granted.
         ("I'm looking for a catio for my cat Luna", ["cat Luna"]),
