@@ -42,7 +42,7 @@ class Clause:
     wrong: str = ""
     amends: bool = False
     takes_back: bool = False
-    asks: bool = False
+    is_sentence: bool = False
 
 
 def beginning(text: str) -> str:
@@ -99,9 +99,9 @@ def clauses(text: str) -> Iterator[Clause]:
         corrects = corrects or bool(replaced)
         stated = _SHOULD_BE.sub("it's ", stated) if amends else stated
         stated = _SIMILE.sub("", _SINCE_SMALL.sub(" for ages", _since_childhood(stated)))
-        if stated and (stated.endswith("?") or _SPECULATION.search(stated)):
-            yield Clause(stated, before=sentences[:place], asks=True)
+        whole = Clause(stated, before=sentences[:place], is_sentence=True)
         if not stated or stated.endswith("?") or _SPECULATION.search(stated):
+            yield whole
             continue
         laughs = _LAUGHTER.search(stated) is not None
         stated = _LAUGHTER.sub("", stated).strip() if laughs else stated
@@ -133,10 +133,12 @@ def clauses(text: str) -> Iterator[Clause]:
             clause = f"they {clause}" if _TREATS_ME.match(clause) else clause
             clause = _NEW_ROLE.sub("my new ", _TREATED.sub(r"\1 my ", _KIN.sub(r"my \1\2", clause)))
             in_jest = laughs and number == len(parts) and not in_earnest and not _RELATIVE.match(clause)
-            is_given = _GIVES.search(before[-1]) and _RELATIVE.fullmatch(clause.rstrip(" .!"))
+            is_given = rule.GIVES.search(before[-1]) and _RELATIVE.fullmatch(clause.rstrip(" .!"))
             if clause and not (in_jest or is_given or _NEVER.search(clause)):
                 clause = _in_present(clause.strip(" .!,;:"))
                 yield Clause(clause, corrects or again, before, wrong=wrong, amends=amends or again)
+        if not corrects:
+            yield whole
 
 
 def _parts(sentence: str, message: str) -> Sequence[str]:
@@ -675,12 +677,6 @@ _LAUGHTER = lazy_compile(
 )
 # Who somebody is to the author is said in earnest, too: "my sister Orla lives in Cork lol".
 _RELATIVE = rule.form("{ROLE},? {ALONE}")
-# Behind these it is what somebody is given: "I gave my son Minecraft and my daughter Lego".
-_GIVES = lazy_compile(
-    r"\b(?:g[ai]ve|giving|got|get|getting|bought|buy|buying|sent|send|lent|lend|taught|teach|teaching|show|showed|brought|made|read|promised|owe)"
-    r" (?:(?:my|our|his|her|their) |(?-i:[A-Z])[\w-]+ |him |her |them )",
-    re.IGNORECASE,
-)
 # Nobody jokes about these, whatever they end with.
 _IN_EARNEST = lazy_compile(
     r"\ballergic to (?:\w+ )?(?:(?:pea|wal|hazel|tree )?nuts?|cashews?|almonds?|pistachios?|pecans?|sesame|shellfish|prawns?|shrimps?"

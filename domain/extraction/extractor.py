@@ -48,6 +48,7 @@ from mnemolog.domain.extraction.forms import (
     THERE_NOW,
     TRIP_GOES,
 )
+from mnemolog.domain.extraction.granted import granted
 from mnemolog.domain.extraction.makers import (
     another_date,
     booked,
@@ -108,9 +109,10 @@ def extract(
         if clause.takes_back:
             found = _not_taken_back(clause, found, at)
             continue
-        if clause.asks:
-            ties = (replace(one, subject=author) for one in _beside(clause.text))
-            found += [one for one in ties if valid(one, at) and not any(_is_said(each, one) for each in found)]
+        if clause.is_sentence:
+            beside = [*_mentioned(clause.text), *_granted(clause.text, at)]
+            beside = [replace(one, subject=author) if one.subject == ME else one for one in beside]
+            found += [one for one in beside if valid(one, at) and not any(_tells_of(each, one) for each in found)]
             continue
         if found and not clause.denies and (begun := _begun(clause, found[-1], at) or _due_then(clause, found[-1], at)):
             found[-1] = begun
@@ -147,7 +149,7 @@ def extract(
         if _SERVICE.search(clause.before[-1] if clause.before else ""):
             made = [one for one in made if not one.rule.startswith(f"{EXTRACTOR}/moved")]
         made = made or [*(_continued(clause, last, at, same_message=bool(found)) if last else ())]
-        beside = () if clause.denies or clause.corrects else _beside(clause.text)
+        beside = [] if clause.denies or clause.corrects else _mentioned(clause.text)
         for one in (*made, *(one for one in beside if all(each.object != one.object for each in made))):
             if clause.denies:
                 if one.action is not Action.STATE:
@@ -187,8 +189,21 @@ def extract(
     return found[:MOST_CANDIDATES]
 
 
-def _beside(clause: str) -> Sequence[Candidate]:
+def _mentioned(clause: str) -> list[Candidate]:
     return [replace(one, rule=f"{EXTRACTOR}/kin-beside") for one in kin_beside(clause)]
+
+
+def _granted(sentence: str, at: datetime) -> list[Candidate]:
+    """The facts that a sentence takes for granted, whatever else it says or asks."""
+    stated = (one for said in granted(sentence) for one in _said_in(said, Dated(said), at))
+    return [replace(one, rule=f"{EXTRACTOR}/granted") for one in stated]
+
+
+def _tells_of(made: Candidate, one: Candidate) -> bool:
+    """Whether a message says more of what a sentence only mentions, or of the same person's health."""
+    same_health = (made.subject, made.via, made.predicate) == (one.subject, one.via, one.predicate)
+    of_dose = made.predicate == dose_of(one.object or "")
+    return made.object == one.object or of_dose or (same_health and one.predicate in HEALTH)
 
 
 def _not_taken_back(clause: Clause, found: Sequence[Candidate], at: datetime) -> list[Candidate]:

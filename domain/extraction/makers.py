@@ -10,7 +10,7 @@ from mnemolog.domain.entity import PERSON, THING
 from mnemolog.domain.extraction import times
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.others import pregnant
-from mnemolog.domain.extraction.rule import WHO_IS_AGED, Make, Said, form
+from mnemolog.domain.extraction.rule import GIVES, WHO_IS_AGED, Make, Said, form
 from mnemolog.domain.extraction.vocabulary import (
     AILMENTS,
     CARS,
@@ -568,7 +568,9 @@ def several(said: Said) -> Sequence[Candidate]:
 
 def kin_beside(clause: str) -> Sequence[Candidate]:
     """Whom a clause names beside what it says, of relatives, partners, friends and pets: "back with my brother Luis"."""
-    ties = (_tie(one["who"], one["other"]) for one in _KIN_BESIDE.finditer(clause))
+    found = _KIN_BESIDE.finditer(clause)
+    told = (one for one in found if not (one[0].startswith("and") and GIVES.search(clause[: one.start()])))
+    ties = (_tie(one["who"], one["other"]) for one in told)
     return [one for one in ties if one.category == "Animal" or one.predicate in _CLOSE]
 
 

@@ -220,12 +220,18 @@ PERSON_NAME = (
     rf"(?-i:(?:(?:Dr|Prof|Mrs?|Ms)\.? )?(?!(?:{_NOT_A_NAME})(?![\w'&-]))(?!(?:{_NO_PERSON})(?![\w-]))(?:[DO]')?[A-Z][\w-]+"
     r"(?: (?:(?:de|da|van|von|der) ){0,2}(?:[DO]')?[A-Z][\w-]+){0,2})"
 )
+# Behind these it is what somebody is given: "I gave my son Minecraft and my daughter Lego".
+GIVES = lazy_compile(
+    r"\b(?:g[ai]ve|giving|got|get|getting|bought|buy|buying|sent|send|lent|lend|taught|teach|teaching|show|showed|brought|made|read|promised|owe)"
+    r" (?:(?:my|our|his|her|their) |(?-i:[A-Z])[\w-]+ |him |her |them )",
+    re.IGNORECASE,
+)
 WHO_IS_AGED = r",? (?:who(?:'s| is)|aged) \d{1,2}\b"
 _ROLES = f"{ONE_OF}|{SOME_OF}|{PETS}"
 # What may follow the name of a food without being a part of it.
 _NO_DISH = r"(?:and|or|so|too|also|now|since|because|but|as|though|tho|btw|fyi|lol|haha|innit|pls|please|which|that|who|apparently|actually|really|again|if|when)\b"
 DRUG = (
-    r"(?:(?!april\b)[a-z]+(?:pril|sartan|statin|azole|azepam|azolam|mycin|cillin|formin|oxetine|pram|lukast|olol|terol|butamol|sonide|coxib|oxacin"
+    r"(?:(?!(?:april|cholesterol)\b)[a-z]+(?:pril|sartan|statin|azole|azepam|azolam|mycin|cillin|formin|oxetine|pram|lukast|olol|terol|butamol|sonide|coxib|oxacin"
     r"|thyroxine|parin|profen|tidine|semide|gliptin|dipine|zepine|triptan|setron|zide|gabalin|pentin|xaban|triptyline|cycline|tadine|tizine|glutide|flozin|peridone|lamotrigine|codone|morphone|dronate|limumab|ximab|ciclovir|conazole|racetam)|insulin|aspirin|paracetamol"
     r"|acetaminophen|warfarin|xarelto|eliquis|prozac|zoloft|lexapro|xanax|ritalin|adderall|strattera|vyvanse|elvanse|lithium|methotrexate|vitamin [a-k]\d{0,2}"
     r"|prednis(?:ol)?one|hydrocortisone|sertraline|venlafaxine|mirtazapine|quetiapine|olanzapine|naproxen|codeine|tramadol|morphine|methadone|fentanyl|zopiclone|donepezil|levodopa|sinemet|madopar|memantine|keppra|valproate|alendronic acid|gliclazide|eltroxin|synthroid|novorapid|humalog|lantus|levemir|tresiba|toujeo"
