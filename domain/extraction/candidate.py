@@ -7,7 +7,7 @@ from enum import StrEnum
 from mnemolog.domain.entity import ME, THING
 from mnemolog.domain.precision import Precisions
 
-EXTRACTOR = "rules-14"
+EXTRACTOR = "rules-15"
 """The name of the extractor, with the version of its rules."""
 CONFIDENCE = 0.8
 ANY_VALUE = "*"

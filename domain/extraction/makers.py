@@ -577,7 +577,7 @@ def kin_beside(clause: str) -> Sequence[Candidate]:
 _CLOSE = frozenset([*KIN_WORDS.split(), *COUPLE, "friend_of"])
 # Behind a comma, a name that more follow may be somebody else's: "with my sister, Sophia and Tom".
 _KIN_BESIDE = form(
-    r"\b(?:with|from|to|than|and|for|of|about|by|like|at|visit(?:ing|ed)?|see|saw|seen|seeing|call|called|calling|rang|met|meet|meeting"
+    r"\b(?:with|from|to|than|and|for|of|about|by|at|visit(?:ing|ed)?|see|saw|seen|seeing|call|called|calling|rang|met|meet|meeting"
     r"|help(?:ing|ed)?|bring(?:ing)?|brought|take|taking|took) (?:my|our){SORT} {ONE}(?P<comma>,)? {OTHER}"
     r"(?(comma)(?=$|[.!?;)]|, (?!and\b|or\b|&)(?-i:[a-z]))|(?=$|[,.!?;)]|'s\b(?! (?-i:[A-Z]))| (?-i:[a-z])))"
 )

@@ -46,6 +46,7 @@ pytestmark = pytest.mark.spec_part("B13")
         ("We went with my sister, Sophia and Tom", []),
         ("We went with my sister, Sophia, and Tom", []),
         ("Should I give my son Minecraft?", []),
+        ("Talk to me like my brother Samwise", []),
         ("What can I cook for my sister Friday?", []),
         ("How about a present for my mum Christmas morning?", []),
         ("I need a card for my mom Mother's Day", []),
