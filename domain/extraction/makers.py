@@ -130,7 +130,7 @@ def ailing(make: Make) -> Make:
     def named(said: Said) -> Sequence[Candidate]:
         adjective, sort = said.match["value"], (said.match["sort"] or "").lower()
         name = " ".join(filter(None, (sort if sort.startswith("type") else "", AILMENTS[adjective.lower()])))
-        return [replace(one, object=name) if one.object == adjective else one for one in make(said)]
+        return [replace(one, object=name) if one.predicate == "condition" else one for one in make(said)]
 
     return named
 

@@ -17,6 +17,16 @@ AILMENTS = {
     "celiac": "celiac disease",
     "autistic": "autism",
     "dyslexic": "dyslexia",
+    "deaf": "deafness",
+    "hard of hearing": "hearing loss",
+    "colour blind": "colour blindness",
+    "colour-blind": "colour blindness",
+    "color blind": "color blindness",
+    "color-blind": "color blindness",
+    "colorblind": "color blindness",
+    "legally blind": "blindness",
+    "visually impaired": "visual impairment",
+    "partially sighted": "visual impairment",
 }
 """What somebody has who is called so."""
 LANGUAGES = (

@@ -66,6 +66,12 @@ pytestmark = pytest.mark.spec_part("B13")
         ("I want to reduce my cholesterol", []),
         ("Where's my ibuprofen?", []),
         ("my lisinopril ran out, I'm on losartan now", ["medication losartan"]),
+        # What an agent that calls or shows something must know.
+        ("I'm deaf, so no phone calls please", ["condition deafness"]),
+        ("my son is color-blind", ["my son condition color blindness"]),
+        ("My mum is hard of hearing", ["my mother condition hearing loss"]),
+        ("I'm visually impaired", ["condition visual impairment"]),
+        ("I'm deaf to excuses", []),
         # Medication and conditions.
         ("Dr put me on sertraline 50mg, been really low", ["medication sertraline", "sertraline_dose 50mg"]),
         ("Dr put me on the list", []),
