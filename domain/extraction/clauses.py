@@ -59,6 +59,8 @@ def clauses(text: str) -> Iterator[Clause]:
     plain = _IN_LAW.sub(
         "-in-law", _AGE.sub("", _NAMESAKE.sub(lambda one: one[0] if one["role"] else "somebody", plain))
     )
+    if _SAID_YES.search(plain):
+        plain = _PROPOSED.sub(r"I got engaged to \g<name>", _SAID_YES.sub("", plain))
     plain = _OF_A_TITLE.sub(r"\g<kin>", plain)
     if _JEST.search(plain) or _ANOTHER_WRITES.match(plain):
         return
@@ -443,6 +445,14 @@ _IT_IS_WHO = lazy_compile(
     rf"^it(?:'s| is) (?P<who>(?:(?:my|our) )?(?:{PARENTS}|{ONE_OF}|{SOME_OF})(?: {rule.PERSON_NAME})?|{rule.PERSON_NAME}) (?:who|that)(?='s | (?:is|has|takes|can't) )",
     re.IGNORECASE,
 )
+# "I asked Jean to marry me. She said yes".
+_PROPOSED = lazy_compile(
+    rf"\bI (?:have |just )?(?:asked (?=[^.!?]* to marry me)|proposed to )(?P<name>{rule.PERSON_NAME})(?: to marry me)?(?=[.,!]| and | last | yesterday| on | in |$)"
+)
+_SAID_YES = lazy_compile(
+    r"\b(?:she|he|they) (?:just |then )?said(?: [^.!?]{1,20}\?)?(?: and then (?:she|he|they) said)? yes\b",
+    re.IGNORECASE,
+)
 # "Martin (not my Martin)" is nobody who is known.
 _NAMESAKE = lazy_compile(
     rf"(?P<role>\b(?:{ONE_OF}|{SOME_OF}) )?\b[A-Z][\w-]+(?= \(not (?:my|our|the) [\w' ]{{2,40}}\))"
@@ -652,7 +662,7 @@ _COUPLE = lazy_compile(r"^((?i:my|our) (?:\w+ )?\w+|[A-Z][\w-]+(?: [A-Z][\w-]+)?
 # A name in small letters is one before what a couple does.
 _ME_AND = lazy_compile(
     r"^(?i:me and) (?:((?i:my|our) (?:\w+ )?\w+|[A-Z][\w-]+(?: [A-Z][\w-]+)?) (?!(?:at|in|on|for|is)\b)"
-    r"|([a-z][\w-]+) (?=(?:have |are |just |back )*(?:split|broke|broken|separated|divorced|engaged|married|together|dating)\b))"
+    r"|([a-z][\w-]+) (?=(?:have |are |just |back )*(?:split|broke|broken|separated|divorced|engaged|married|together|dating|courting|an item|a couple)\b))"
 )
 # "Last week, I moved" is one clause.
 _LED = lazy_compile(r"([\w' -]{4,30}), (?=(?:i|we|my|our)\b)", re.IGNORECASE)
@@ -822,7 +832,7 @@ _OPENING = lazy_compile(
     r"|quick update|as (?:you know|i said|i mentioned)|just so you know|for (?:the record|your information)"
     r"|please (?:note|remember)(?: that)?|note that|remember(?: that)?|don't forget(?: that)?|change of plans?"
     r"|(?:we|i) (?:have )?changed (?:our|my) (?:plans?|minds?)|i (?:forgot|wanted) to (?:say|mention)(?: that)?"
-    r"|i should(?: (?:probably|also|just|maybe))* (?:say|mention|add|note)(?: (?:up ?front|first|straight away|right away|now|that))*"
+    r"|i think (?:i|we) can (?:safely )?say(?: that)?|i should(?: (?:probably|also|just|maybe))* (?:say|mention|add|note)(?: (?:up ?front|first|straight away|right away|now|that))*"
     r"|(?:(?:the|my) )?(?:doctor|doc|dr|gp|consultant|specialist|midwife|nurse) (?:says|said|told me|confirmed)(?: that)?(?= i(?:'m| am| have|'ve got)\b)"
     r"|(?:it )?turns out(?! (?:that )?i(?:'m| am) (?:not|no longer) (?:actually |really )?allergic to )(?: that)?|from now on|these days|nowadays|right now|currently|at the moment|at present"
     r"|now|wait|hang on|hold on|lately|recently|(?:i|we)(?:'ve)? (?:just |recently )?(?:found out|discovered|learn(?:t|ed))(?: that)?(?= (?:i|we)\b)|as it happens|long story short|unfortunately|luckily|sadly|happily|instead|no(?! (?:more|longer)\b)|sorry|apologies|oops|my mistake|my bad|today)"

@@ -570,7 +570,7 @@ RULES: tuple[Rule, ...] = named(
     rule("dating|going out", r"{I} (?:(?:started|begun|began|been) )?(?:dating|going out with) {OTHER}{FROM_HERE}", names_partner),
     rule("together", r"{OTHER} & i (?:are|'re) (?:(?:now|officially|back) together|together now)(?=$|[,.!;])", names_other("partner_of")),
     rule("together", r"{OTHER} & i (?:have|'ve)(?: (?:now|officially))? been together(?=$|[,.!;]| (?:and|now)\b)", names_other("partner_of")),
-    rule(" & i", r"{OTHER} & i (?:(?:are|have been|'re)(?: now| officially)?|started) (?:dating|a couple|an item|official|in a relationship)(?=$|[,.!;]| (?:now|and|since|again)\b)", names_other("partner_of")),
+    rule(" & i", r"{OTHER} & i (?:(?:are|have been|'re)(?: now| officially)?|started) (?:dating|courting|a couple|an item|official|in a relationship)(?=$|[,.!;]| (?:now|and|since|again)\b)", names_other("partner_of")),
     rule("dating", r"{AM} dating {NAME}{STOP}", names("partner_of", category=PERSON)),
     rule("call|name", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?P<firm>(?-i:[A-Z])[\w'&-]+))))?(?:'s name is|'s called| is called| is named|, whose name is| named| called(?=.* (?:who|where|which)\b)) {OTHER}{END}", related),
     rule("called", r"(?:my|our){SORT} {PET} called {OTHER}{END}", related),

@@ -290,6 +290,12 @@ def test_somebody_who_has_no_name_may_be_meant(text: str) -> None:
         ("got an offer from Waitrose, taking it", ["plans to work at Waitrose"]),
         ("I got an offer from Acme and I'm taking it!", ["plans to work at Acme"]),
         ("I got an offer from Acme, not taking it", []),
+        # Who is a couple.
+        ("I asked Jean to marry me. She said at our age? and then she said yes.", ["engaged_to Jean"]),
+        ("I proposed to Jean last night and she said yes!", ["engaged_to Jean 2026-05-12.."]),
+        ("I asked Jean to marry me. She said she'd think about it", []),
+        ("I asked Jean to lunch. She said yes", []),
+        ("I think I can say Jean and I are courting.", ["partner_of Jean"]),
         # The days of children.
         ("Our son Arjun was born on the 8th, not the 7th", ["!son Arjun", "!Arjun birthday 8 May 2026"]),
         ("My sister Anna was born on 8 May", ["sister Anna", "Anna birthday 8 May"]),
