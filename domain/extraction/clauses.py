@@ -469,8 +469,8 @@ _ANOTHER_WRITES = lazy_compile(
 _TAKES_BACK = lazy_compile(
     r"\W*(?:oh )?(?:(?:(?:actually|wait|hang on|hold on)[, ]+(?:actually )?no|no[, ]+(?:wait|actually|hang on)"
     r"|(?:scratch|scrap|forget|ignore) that|(?:actually )?that's (?:not true|wrong))(?:[\W]*$|[,.:;]? +"
-    r"(?P<why>(?:(?:it|that|he|she|they)(?:'s| is| was|'re| are)|(?:i|we)(?:'m| am|'re| are)? (?:not|meant?|misread|was)"
-    r"|(?:the |my )?(?:doctor|doc|gp|nurse|chemist|pharmacist|consultant|hospital|tests?|results?)) .*)))",
+    r"(?P<why>(?:(?:it|that|he|she|they)(?:'s| is| was|'re| are)(?:n't)?\b|(?:i|we)(?:'m| am|'re| are)? (?:not|meant?|misread|was)"
+    r"|(?:the |my )?(?:doctor|doc|gp|nurse|chemist|pharmacist|consultant|hospital|tests?|results?)\b).*)))",
     re.IGNORECASE | re.DOTALL,
 )
 _SO_NO_MORE = rule.form(

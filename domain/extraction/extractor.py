@@ -207,18 +207,17 @@ def _tells_of(made: Candidate, one: Candidate) -> bool:
 
 
 def _not_taken_back(clause: Clause, found: Sequence[Candidate], at: datetime) -> list[Candidate]:
-    """What was stated, without what the sentence before says; if another reason is given, only without what is of health.
+    """What was stated, without what the sentence before says.
 
     "Actually no, it's eggs" says as well to what somebody is allergic.
     """
     wrong = {(one.predicate, one.object) for one in extract(clause.before[-1], at)}
-    wrong = {each for each in wrong if each[0] in HEALTH} if clause.text else wrong
-    right = IT_IS_FOOD.match(clause.text)
-    return [
-        replace(one, object=right["value"].lower()) if right else one
-        for one in found
-        if (one.predicate, one.object) not in wrong or (right and one.predicate == "allergy")
-    ]
+    left, taken = list[Candidate](), list[Candidate]()
+    for one in found:
+        (taken if (one.predicate, one.object) in wrong else left).append(one)
+    if right := IT_IS_FOOD.match(clause.text):
+        left += [replace(one, object=right["value"].lower()) for one in taken if one.predicate == "allergy"][:1]
+    return left
 
 
 def _together(found: Sequence[Candidate], at_risk: Collection[str]) -> Sequence[Candidate]:

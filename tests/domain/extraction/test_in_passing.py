@@ -247,6 +247,12 @@ def test_somebody_who_has_no_name_may_be_meant(text: str) -> None:
         ("My son is allergic to nuts. Actually no", []),
         ("I'm allergic to bisoprolol. Actually no, the chemist says it was the washing powder", []),
         ("My son is allergic to nuts. Wait no, it's eggs", ["my son allergy eggs"]),
+        (
+            "My sister Anna is allergic to cats. I'm allergic to nuts and eggs. Actually no, it's milk",
+            ["sister Anna", "Anna allergy cats", "allergy milk"],
+        ),
+        ("My wife is pregnant. Actually no, she isn't", []),
+        ("I live in Leeds. Actually no, it's Bradford", []),
         ("I'm allergic to nuts, can you suggest a snack? Actually no, it's late", ["allergy nuts"]),
         ("I'm vegan. Actually no, I don't want cake, suggest a pie", ["diet_plan vegan"]),
         # What happened to somebody once.
