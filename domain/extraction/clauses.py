@@ -602,7 +602,7 @@ _ASIDE = lazy_compile(
 # A second sentence, which has a subject of its own and does not take back the first.
 _SECOND = lazy_compile(
     r",? (?:and|but|so|though|although) (?=(?:I|i|we|he|she|they|nobody|my \w+|the (?:landlord|landlady|bank|council|boss|school|doctor|owner))\b)"
-    r"(?!i should (?:\w+ )?(?:say|mention|add|note)\b)(?!.*\b(?:true|kidding|joking|lying|wish|wished|not)\b)(?!(?:(?!\bwants? to\b).)*\b(?:it|that|this)\b)"
+    r"(?!i should (?:\w+ )?(?:say|mention|add|note)\b)(?!.*\b(?:true|kidding|joking|lying|wish|wished|not)\b)(?!(?:(?!\bwants? to\b).)*\b(?:it|that(?! (?!to\b)[a-z])|this)\b)"
 )
 # Why somebody does something: "Since I'm vegan, I brought my own".
 _REASON = lazy_compile(

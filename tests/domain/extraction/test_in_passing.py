@@ -29,6 +29,8 @@ pytestmark = pytest.mark.spec_part("B13")
         ("Since I'm not vegan, I eat cheese", ["-diet_plan vegan"]),
         ("Just because I'm vegan doesn't mean I'm difficult", []),
         ("I live in New York, so I'd prefer to fly from JFK", ["lives_in New York"]),
+        ("I live in the US, so I'd prefer shops that ship there", ["lives_in US"]),
+        ("I live in Oslo, but I'd like that to change", []),
         ("I work in the IT industry as a software engineer", ["job_title software engineer"]),
         ("I live in the US", ["lives_in US"]),
         ("Since I've been living in Tokyo, Japan, I'm eager to explore", ["lives_in Tokyo"]),
