@@ -65,7 +65,7 @@ from mnemolog.domain.extraction.makers import (
 )
 from mnemolog.domain.extraction.others import IN_PRACTICE, PREGNANCY, pregnant_until, they_started_at
 from mnemolog.domain.extraction.rule import DOSE_CHANGED, DRUG, Said
-from mnemolog.domain.extraction.short_names import is_called
+from mnemolog.domain.extraction.short_names import in_plural, is_called
 from mnemolog.domain.extraction.times import Dated, dated, day_of, is_nth, is_to_come, moment, precisions_of
 from mnemolog.domain.extraction.validation import valid
 from mnemolog.domain.extraction.vocabulary import COUPLE, HEALTH, PETS, SUPERIORS
@@ -302,8 +302,14 @@ def _said_in(clause: str, stated: Dated, at: datetime) -> Sequence[Candidate]:
         one = _IN_ORDER[place]
         read = plain if place >= len(DATES) else whole
         if (match := one.form.match(read.text)) and (made := one.make(Said(match, read, at))):
-            return [replace(each, rule=f"{EXTRACTOR}/{one.name}") for each in made]
+            return [replace(_counted(each), rule=f"{EXTRACTOR}/{one.name}") for each in made]
     return ()
+
+
+def _counted(one: Candidate) -> Candidate:
+    """An allergy by the name that it has in "allergic to nuts", also of who has "a nut allergy": they are the same."""
+    states = one.action is Action.STATE and one.predicate in ("allergy", "intolerance")
+    return replace(one, object=in_plural(one.object)) if states and one.object else one
 
 
 # The rules by their hints, of which a clause has few. Those of dates read a clause with its phrases of time.

@@ -2,6 +2,7 @@
 
 import re
 
+from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.text import name_key
 
 
@@ -30,3 +31,19 @@ def is_short_for(said: str, known: str) -> bool:
     return long.startswith((f"{short} ", f"{owner} ")) or (
         short != long and short.removesuffix("s") == long.removesuffix("s")
     )
+
+
+def in_plural(allergen: str) -> str:
+    """What somebody is allergic to, of whom it is said that they have such an allergy.
+
+    >>> in_plural("tree nut"), in_plural("strawberry"), in_plural("milk")
+    ('tree nuts', 'strawberries', 'milk')
+    """
+    return _COUNTED.sub(lambda one: one[0].removesuffix("y") + ("ies" if one[0].endswith("y") else "s"), allergen)
+
+
+_COUNTED = lazy_compile(
+    r"(?:nut|almond|cashew|pistachio|pecan|egg|bee|wasp|cat|dog|horse|prawn|mussel|oyster|clam|scallop|strawberry"
+    r"|mushroom|lentil|chickpea|(?:soy)?bean|feather)$",
+    re.IGNORECASE,
+)
