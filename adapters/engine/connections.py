@@ -130,10 +130,12 @@ async def embedder_of(
     indexed: Callable[[], Awaitable[int | None]],
     *,
     projecting: bool,
+    sharing: bool,
     attached: bool,
 ) -> Embedder:
-    """An engine that runs projections embeds for attached clients: over the API, or by a model in its own process.
+    """Whoever runs projections embeds over the API, or by a model in a process of its own.
 
+    With `sharing`, for attached clients, too: those of the engine of a data directory, which a role has not.
     `indexed` returns the dimensions of the vectors that there are.
     """
     endpoint, folder = endpoint_of(settings, "embedding"), settings.embedder_folder
@@ -154,7 +156,7 @@ async def embedder_of(
     if attached:
         return SharedModel(own, settings.directory)
     embedder = PrefetchingEmbedder(CachingEmbedder(own))
-    if projecting:
+    if sharing:
         await share(stack, embedder, settings.directory)
     return embedder
 

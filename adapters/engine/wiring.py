@@ -18,7 +18,7 @@ from mnemolog.adapters.embedded import Endpoints, unusable
 from mnemolog.adapters.engine.commanding import ObservedHandler
 from mnemolog.adapters.engine.connections import Connections, connect, embedder_of
 from mnemolog.adapters.engine.delivery import EventDelivery, begin, delivery_of, start_projecting, start_relay
-from mnemolog.adapters.engine.roles import EngineRole, Roles
+from mnemolog.adapters.engine.roles import EVERY_ROLE, EngineRole, Roles
 from mnemolog.adapters.engine.starting import require_kept
 from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.jobs.queue import JobQueue
@@ -99,7 +99,14 @@ async def wire(
     async def indexed() -> int | None:
         return await projections.dimensions()
 
-    embedder = await embedder_of(stack, settings, indexed, projecting=EngineRole.PROJECT in roles, attached=attached)
+    embedder = await embedder_of(
+        stack,
+        settings,
+        indexed,
+        projecting=EngineRole.PROJECT in roles,
+        sharing=roles == EVERY_ROLE,
+        attached=attached,
+    )
     mem0 = mem0_store(stack, settings)
     projections = _projections(
         settings,

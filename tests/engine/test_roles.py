@@ -130,9 +130,12 @@ async def _is(engine: Engine, status: JobStatus, job_id: Any) -> bool:
     return (await engine.jobs.get(job_id)).status is status
 
 
-async def test_a_role_alone_does_its_own_and_leaves_the_rest(servers: Engine) -> None:
+async def test_a_role_alone_does_its_own_and_leaves_the_rest(servers: Engine, tmp_path: Path) -> None:
     settings = servers.settings.model_copy(
         update={
+            "data_dir": tmp_path / "none",  # There is no such directory on a machine that runs only a role.
+            "master_key": b64encode(from_file(servers.settings.directory / "master.key")).decode(),
+            "embedder": "minilm",
             "postgres_url": servers.endpoints.postgres_dsn,
             "nats_url": servers.endpoints.nats_url,
             "redis_url": servers.endpoints.redis_url,
@@ -149,6 +152,7 @@ async def test_a_role_alone_does_its_own_and_leaves_the_rest(servers: Engine) ->
         assert await serving.jobs.list() == []
         async with open_role(settings, EngineRole.WORK):
             await eventually(lambda: _done(serving))
+    assert not settings.directory.exists()
 
 
 async def _relayed(engine: Engine) -> bool:
