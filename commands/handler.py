@@ -137,7 +137,8 @@ class Handler:
         history: Sequence[Placed] = ()
         while lacking := await in_steps(decider.tags_in_steps(state, command)) - tags:
             tags |= lacking
-            history, state = await self._more(decider, command.stream(), tags, history, state)
+            found = await self._beside(decider, command.stream(), tags, history)
+            history, state = await self._merged(decider, found, history, state)
         return state
 
     async def _run(
@@ -222,11 +223,12 @@ class Handler:
                 return None
             if not lacking:
                 return draft if draft.appends_all else None
-            if not read.tags or len(draft.history) > FEW_EVENTS:
+            if not read.tags:
                 return None
-            history, state = await self._more(decider, stream, lacking, draft.history, draft.state)
-            if history and history[-1][0] > read.seq:
+            found = await self._beside(decider, stream, lacking, draft.history)
+            if found and (found[-1][0] > read.seq or len(draft.history) > FEW_EVENTS):
                 return None
+            history, state = await self._merged(decider, found, draft.history, draft.state)
             guard = Guard(draft.guard.tags | lacking, read.seq, draft.guard.unwritten - lacking)
             draft = Draft(decider, stream, history, guard, self.new_id, self._policy_version, state)
 
@@ -249,26 +251,31 @@ class Handler:
         draft = Draft(decider, stream, [], Guard(frozenset(), 0), self.new_id, self._policy_version)
         while lacking := await in_steps(draft.take(orders)):
             tags = draft.guard.tags | lacking
-            history, state = await self._more(decider, stream, tags, draft.history, draft.state, ignored)
+            found = await self._beside(decider, stream, tags, draft.history, ignored)
+            history, state = await self._merged(decider, found, draft.history, draft.state)
             guard = Guard(tags, history[-1][0] if history else 0)
             draft = Draft(
                 decider, stream, history, guard, self.new_id, self._policy_version, state, whole=not ignored.types
             )
         return draft
 
-    async def _more(
+    async def _beside(
         self,
         decider: Decider[C, S],
         stream: StreamId,
         tags: frozenset[str],
         history: Sequence[Placed],
-        state: S,
         ignored: Ignored = NOTHING_IGNORED,
-    ) -> tuple[Sequence[Placed], S]:
-        """The history and the state that follows from it, with all events that have one of these tags."""
+    ) -> Sequence[Placed]:
+        """The events with one of these tags that are not in the history."""
         known = [seq for seq, _ in history]
         read = await self._log.read(stream, tags=tags, unread=decider.unread, known=known, ignored=ignored)
-        found = [(one.seq, one) for one in read]
+        return [(one.seq, one) for one in read]
+
+    async def _merged(
+        self, decider: Decider[C, S], found: Sequence[Placed], history: Sequence[Placed], state: S
+    ) -> tuple[Sequence[Placed], S]:
+        """The history with these events, and the state that follows from it."""
         if not found:
             return history, state
         if not history or found[0][0] > history[-1][0]:

@@ -12,8 +12,8 @@ from mnemolog.events.envelope import NewEvent, Receipt, StreamId
 from mnemolog.events.log import Guard
 
 # Events of one stream, and of all: most streams have the few that concern one speaker.
-EVENTS = 512
-# What is read of something else is folded with what is remembered of a stream, if that is not much.
+EVENTS = 4096
+# What there is of something else is folded with what is remembered of a stream, if that is not much.
 FEW_EVENTS = 64
 ALL_EVENTS = 65_536
 STREAMS = 1024

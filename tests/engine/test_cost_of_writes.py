@@ -73,6 +73,17 @@ async def test_a_fact_with_another_predicate_of_a_known_subject_is_read_once(qui
     assert read == []
 
 
+async def test_one_value_more_of_many_reads_none_of_the_others(quiet: Engine) -> None:
+    ana = Teller(quiet, "ana")
+    for number in range(80):
+        await ana.tells("me", "likes", f"thing {number}")
+
+    with events_read() as read:
+        await ana.tells("me", "likes", "one more")
+
+    assert read == []
+
+
 async def test_a_new_memory_reads_its_neighbours_and_not_their_links(quiet: Engine) -> None:
     ana = Person(quiet, "ana")
     for number in range(12):
