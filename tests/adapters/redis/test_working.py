@@ -376,11 +376,11 @@ async def test_a_rebuild_killed_while_it_held_writers_back_is_waited_for(
 async def test_a_slow_rebuild_holds_writers_back_until_it_swaps(
     engine: Engine, redis: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rebuildable, "QUIET_SECONDS", 0.5)
+    monkeypatch.setattr(rebuildable, "QUIET_SECONDS", 2.0)
     monkeypatch.setattr(rebuildable, "RENEW_SECONDS", 0.1)
     elsewhere, user = WorkingStore(redis), StreamId.of_user("slow")
     async with RebuildableWorking(redis, WorkingStore(redis)).quiet():
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(3.0)
         with pytest.raises(OtherWorker):
             await elsewhere.save({}, {user: 0}, {user: 1})
 
