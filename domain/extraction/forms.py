@@ -407,6 +407,7 @@ RULES: tuple[Rule, ...] = named(
     rule("pregnant", r"i(?:'m| am) (?:no longer|not) pregnant(?:{NO_MORE}| after all)?(?=$|[,.!;])", no_longer_pregnant),
     rule("birth|baby|twins|miscarr|pregnancy", r"{I} {DELIVERED}", no_longer_pregnant),
     rule("have|'ve got|'ve a|suffer", r"{I} (?:(?:have|got|suffer from|living with)(?: an?)?|(?<='ve )an?) {CONDITION}(?=$|[,.!;(]| (?:and|but|so|since|now|in|because|for|too|which|as)\b)", values("condition")),
+    rule("cured|gone|clear|disappeared", r"my {CONDITION}(?: has| is|'s)(?: (?:now|finally|completely|all))* (?:gone(?: away)?|disappeared|cured|cleared up){FOR_GOOD}", ends("condition", in_short=True)),
     rule(" me on", r"(?:{DOCTOR}|they|she|he|{OTHER})(?: has| have|'s|'ve)?(?: just)? (?:(?:took|taken) me off|stopped|discontinued)(?: the| my)? (?P<former>[a-z][\w-]{3,}),? (?:and )?(?:put|started) me on(?: {DOSE})? {DRUG}(?:,? (?P<amount>{BARE_DOSE}))?", drug),
     rule("stopped it|off it", r"(?:(?:the|my) )?{DRUG} (?:was|is|made|makes|gave|gives|kept|keeps|didn't|wasn't|upset|upsets)\b[^,;.]{2,60}?,? (?:so|and) (?:they|she|he|we|i|{TREATS})(?: have| has|'ve)?(?: just| now| finally)? (?:stopped|(?:took|taken) me off|came off|come off|quit) it{FOR_GOOD}", drug_over),
     rule(" me off|let me", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just)? (?:(?:took|taken) me off|let me (?:stop|come off|quit)(?: taking)?)(?: the| my)? {DRUG}{FOR_GOOD}", drug_over),
