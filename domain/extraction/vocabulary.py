@@ -61,7 +61,7 @@ ROLE_WORDS = "(?:line|ward|store|shop|site|office|area|project|general|departmen
 SOME_OF = (
     "sister-in-law|brother-in-law|sister|brother|son-in-law|daughter-in-law|son|daughter|cousin|aunt|uncle|niece|nephew"
     "|grandmother|grandfather|grandma|grandpa|granny|gran|nan|nana|grandad|granddad|grandson|granddaughter|friend"
-    "|colleague|coworker|neighbour|neighbor|roommate|flatmate|housemate|mate|stepsister|stepbrother|stepson|stepdaughter"
+    "|colleague|coworker|neighbour|neighbor|roommate|flatmate|housemate|mate|half-sister|half-brother|stepsister|stepbrother|stepson|stepdaughter"
     "|baby|toddler|child|kid|youngest|eldest|oldest"
 )
 _AGE_WORDS = (
@@ -141,6 +141,8 @@ RELATIONS = {
     "stepmum": "stepmother",
     "stepmom": "stepmother",
     "stepdad": "stepfather",
+    "half-sister": "sister",
+    "half-brother": "brother",
     "coworker": "colleague",
     "flatmate": "roommate",
     "housemate": "roommate",
