@@ -64,7 +64,10 @@ _TOGETHER = form(
 # "My sons Tom and Ben", with or without commas, and "my son, Tom,".
 _ONE_OF_THEM = {
     **dict.fromkeys(("kids", "children", "twins", "triplets", "boys", "girls", "lads"), "child"),
-    **{f"{one}s": one for one in ("son", "daughter", "sister", "brother", "cousin", "niece", "nephew")},
+    **{
+        f"{one}s": one for one in ("son", "daughter", "sister", "brother", "cousin", "niece", "nephew", "aunt", "uncle")
+    },
+    **{f"{one}s": one for one in ("friend", "colleague", "coworker", "flatmate", "housemate", "roommate", "neighbour")},
 }
 _GOES_ON = (
     rf"(?= (?:all|both|each|are|aren't|were|have|take|can't|cannot|(?:and|&) (?:I|me|my|our|{ONE_OF}|{SOME_OF}))\b)"

@@ -237,6 +237,10 @@ PLURALS = {
     "neighbours": "neighbour",
     "neighbors": "neighbour",
     "best friends": "friend_of",
+    "friends": "friend_of",
+    "colleagues": "colleague",
+    "coworkers": "colleague",
+    **{f"{one}s": one for one in ("cousin", "niece", "nephew", "aunt", "uncle", "grandson", "granddaughter")},
 }
 """The predicates of those of whom several are named: "our kids are Mia and Tom"."""
 SEVERAL = "|".join(PLURALS)

@@ -57,6 +57,10 @@ pytestmark = pytest.mark.spec_part("B13")
         ("With my peanut allergy and my asthma, what can I do?", ["allergy peanuts", "condition asthma"]),
         ("Because of my nut allergy I avoid pesto", ["allergy nuts"]),
         ("my son's severe peanut allergy makes lunches hard", ["my son allergy peanuts"]),
+        (
+            "My colleagues Anna and Tom are allergic to nuts",
+            ["Anna allergy nuts", "Tom allergy nuts", "colleague Anna", "colleague Tom"],
+        ),
         ("My half-sister Anna is allergic to nuts", ["Anna allergy nuts"]),
         ("my half-brother is diabetic", ["my brother condition diabetes"]),
         ("My sister Mia's egg allergy means no cake", ["Mia allergy eggs"]),
