@@ -32,7 +32,8 @@ LONGEST = 2000
 class Clause:
     """`corrects`: the sentence says that something before was wrong. `denies`: that this never was so. `before`: the sentences before it, and what its own
     says before it. `wrong`: the name that it says was wrong. `amends`: it begins as a correction may, such as "Sorry".
-    `takes_back`: it says that the sentence before it is not so, and why if there is a text.
+    `takes_back`: it says that the sentence before it is not so, and why if there is a text. `is_sentence`: a whole
+    sentence, of which only what it mentions or takes for granted is read; it may ask or speculate.
     """
 
     text: str

@@ -101,18 +101,18 @@ def extract(
     ('lives_in', 'Lisbon', '2026-05-04')
     """
     found: list[Candidate] = []
+    beside: list[Candidate] = []
     text, previous = beginning(text), previous[-LONGEST:]
     sentences_before = sentences_of(previous)
     for clause in clauses(text):
         earlier = (*before, found) if found else before
         last = earlier[-1][-1] if earlier else None
         if clause.takes_back:
-            found = _not_taken_back(clause, found, at)
+            found, beside = (_not_taken_back(clause, each, at) for each in (found, beside))
             continue
         if clause.is_sentence:
-            beside = [*_mentioned(clause.text), *_granted(clause.text, at)]
-            beside = [replace(one, subject=author) if one.subject == ME else one for one in beside]
-            found += [one for one in beside if valid(one, at) and not any(_tells_of(each, one) for each in found)]
+            told = [*_mentioned(clause.text), *_granted(clause.text, at)]
+            beside += (replace(one, subject=author) if one.subject == ME else one for one in told)
             continue
         if found and not clause.denies and (begun := _begun(clause, found[-1], at) or _due_then(clause, found[-1], at)):
             found[-1] = begun
@@ -149,8 +149,8 @@ def extract(
         if _SERVICE.search(clause.before[-1] if clause.before else ""):
             made = [one for one in made if not one.rule.startswith(f"{EXTRACTOR}/moved")]
         made = made or [*(_continued(clause, last, at, same_message=bool(found)) if last else ())]
-        beside = [] if clause.denies or clause.corrects else _mentioned(clause.text)
-        for one in (*made, *(one for one in beside if all(each.object != one.object for each in made))):
+        named_too = [] if clause.denies or clause.corrects else _mentioned(clause.text)
+        for one in (*made, *(one for one in named_too if not any(_tells_of(each, one) for each in made))):
             if clause.denies:
                 if one.action is not Action.STATE:
                     continue
@@ -181,6 +181,12 @@ def extract(
                 continue
             if valid(one, at) and not any(_is_said(each, one) for each in found):
                 found.insert(_place_of_new_job(one, found) if moved_on else len(found), one)
+    # Before what is stated: what the next message goes on with is the last of that.
+    mentioned: list[Candidate] = []
+    for one in beside:
+        if valid(one, at) and not any(_tells_of(each, one) for each in (*mentioned, *found)):
+            mentioned.append(one)
+    found = [*mentioned, *found]
     if len(found) > MOST_WRITES:
         at_risk = {one.subject for one in found if one.predicate in _CRITICAL}
         together = _together(found, at_risk)
@@ -200,10 +206,10 @@ def _granted(sentence: str, at: datetime) -> list[Candidate]:
 
 
 def _tells_of(made: Candidate, one: Candidate) -> bool:
-    """Whether a message says more of what a sentence only mentions, or of the same person's health."""
+    """Whether a message says more of what a sentence only mentions, or what is over of the same person's health."""
     same_health = (made.subject, made.via, made.predicate) == (one.subject, one.via, one.predicate)
-    of_dose = made.predicate == dose_of(one.object or "")
-    return made.object == one.object or of_dose or (same_health and one.predicate in HEALTH)
+    is_over = same_health and one.predicate in HEALTH and made.action is not Action.STATE
+    return is_over or made.object == one.object or made.predicate == dose_of(one.object or "")
 
 
 def _not_taken_back(clause: Clause, found: Sequence[Candidate], at: datetime) -> list[Candidate]:

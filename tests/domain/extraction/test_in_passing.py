@@ -67,6 +67,8 @@ pytestmark = pytest.mark.spec_part("B13")
         ("What can I cook for my husband's diabetes?", ["my married_to condition diabetes"]),
         ("I need to refill my metformin prescription", ["medication metformin"]),
         ("Is grapefruit ok with my dad's statins?", ["my father medication statins"]),
+        ("I'm pregnant! Could I take my dog Max? Due in December.", ["dog Max", "condition pregnancy ..2027-01-01"]),
+        ("I have psoriasis. Any cream for my asthma?", ["condition asthma", "condition psoriasis"]),
         ("My asthma is gone", ["-condition asthma"]),
         ("My asthma is gone when I swim", []),
         ("My cancer is in remission", []),
