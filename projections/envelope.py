@@ -27,8 +27,8 @@ from mnemolog.projections import doubts
 from mnemolog.projections.asking import together
 from mnemolog.projections.doubts import Said
 from mnemolog.projections.graph import facts, reader
-from mnemolog.projections.graph.facts import Point, fact_value
-from mnemolog.projections.graph.hydration import Seed, critical, described, fact_sentence, hydrate, namesakes, seeds_of
+from mnemolog.projections.graph.facts import Point, fact_sentence, fact_value
+from mnemolog.projections.graph.hydration import Seed, critical, described, hydrate, namesakes, seeds_of
 from mnemolog.projections.memories.filters import Candidates
 from mnemolog.projections.requests import Filters
 from mnemolog.projections.retrieval import Hit

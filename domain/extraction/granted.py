@@ -1,4 +1,4 @@
-"""What a clause takes for granted of somebody's health, whatever else it says or asks (B13).
+"""What a sentence takes for granted of somebody's health, whatever else it says or asks (B13).
 
 "With my peanut allergy I have to be careful" tells of an allergy, and "What can I cook for my husband's diabetes?" of
 diabetes.
@@ -12,7 +12,7 @@ from mnemolog.domain.extraction.vocabulary import ONE_OF, PETS, SOME_OF
 from mnemolog.domain.lazy_regex import lazy_compile
 
 
-def granted(clause: str) -> Sequence[str]:
+def granted(sentence: str) -> Sequence[str]:
     """What it takes for granted, as somebody would state it.
 
     >>> granted("What can I bake with my son's egg allergy?"), granted("my asthma is worse")
@@ -20,14 +20,13 @@ def granted(clause: str) -> Sequence[str]:
     >>> granted("my asthma is gone"), granted("I read your book on my asthma course")
     ([], [])
     """
-    if _MAY_BE_OVER.search(clause):
+    if _MAY_BE_OVER.search(sentence):
         return []
     found = []
-    for one in _HELD.finditer(clause):
-        if _IF.search(clause[: one.start()]):
+    for one in _HELD.finditer(sentence):
+        if _IF.search(sentence[: one.start()]):
             continue
-        whose = f"my {one['kin']}" if one["kin"] else ""
-        who = " ".join(filter(None, (whose, one["person"]))) or "I"
+        who = " ".join(filter(None, ("my", one["kin"], one["person"]))) if one["kin"] else "I"
         has, takes = ("have", "take") if who == "I" else ("has", "takes")
         if one["allergen"]:
             found.append(f"{who} {has} an {one['allergen']} {one['sort']}")
@@ -48,9 +47,9 @@ _HELD = form(
 _IF = lazy_compile(r"\b(?:if|unless|whether)\b[^,]*$", re.IGNORECASE)
 # Or it is of another time, is only feared, or the rules read what becomes of it.
 _MAY_BE_OVER = lazy_compile(
-    r"\b(?:(?:was|were)(?! (?:wondering|hoping|looking|just)\b)|had|wasn't|weren't|used to|no (?:longer|more)|gone|went|going away|over|past|former|old|childhood|as a (?:child|kid|teen\w*)"
+    r"\b(?:(?:was|were)(?! (?:wondering|hoping|looking|just)\b)|had|used to|no (?:longer|more)|gone|went|going away|over|past|former|old|childhood|as a (?:child|kid|teen\w*)"
     r"|stop\w*|quit\w*|(?:came|come|coming|been|went|go|going|took|taken|wean\w*) (?:me |him |her )?off|rais\w+|lower\w+|upped|doubl\w+|halv\w+|increas\w+|reduc\w+|ran out|finish\w*|instead|replac\w*|swap\w*|switch\w*"
-    r"|chang\w*|cur(?:e[ds]?|ing)|remission|outgr\w+|gr[eo]wn? out|los[et]|lost|not|never|without|ended|disappear\w*|turn(?:ed|s) out|thought"
+    r"|chang\w*|cur(?:e[ds]?|ing)|remission|outgr\w+|gr[eo]wn? out|los[et]|not|never|without|ended|disappear\w*|turn(?:ed|s) out|thought"
     r"|until|misdiagnos\w*|rul(?:e|ed|ing) out|test(?:ed|ing|s)?|diagnos\w*|imagin\w*|pretend\w*|story|novel|character|suppos\w*|worr\w*)\b|n't\b",
     re.IGNORECASE,
 )

@@ -197,6 +197,11 @@ def fact_value(fact: Mapping[str, Any]) -> str:
     return str(fact["object"]) if fact["object"] is not None else value_text(fact["value"])
 
 
+def fact_sentence(fact: Mapping[str, Any]) -> str:
+    """A fact in plain words."""
+    return sentence(fact["subject"], fact["predicate"], fact_value(fact))
+
+
 def learned() -> ColumnElement[datetime]:
     """When it was said that a fact holds."""
     return func.coalesce(periods.c.learned_at, periods.c.known_from)
@@ -534,7 +539,7 @@ def _in_time(fact: Row) -> tuple[Any, ...]:
 
 def _line(entity: Row, fact: Row) -> str:
     """Without the subject if that is the entity: `lives in Berlin`; in full if it is the object: `Ana knows Marta`."""
-    told = sentence(fact["subject"], fact["predicate"], fact_value(fact))
+    told = fact_sentence(fact)
     own = fact["subject_id"] == entity["entity_id"]
     return _AFTER_SUBJECT.sub("", told.removeprefix(fact["subject"])) if own else told
 

@@ -26,7 +26,7 @@ from mnemolog.domain.text import name_key, search_terms
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.asking import ask, together
 from mnemolog.projections.graph import facts, reader
-from mnemolog.projections.graph.facts import Point, fact_value
+from mnemolog.projections.graph.facts import Point, fact_sentence, fact_value
 from mnemolog.projections.graph.tables import relations
 from mnemolog.projections.rows import Row
 from mnemolog.projections.visibility import owned, shared
@@ -142,11 +142,6 @@ async def critical(
         doses = await facts.facts(connection, viewer, point, predicates, who, predicate=what)
         rows += [row for row in doses if (row["subject_id"], row["predicate"]) in taken]
     return [_hit(row, 1.0, 0, (), None, {}) for row in rows if row["overridden_by"] is None]
-
-
-def fact_sentence(row: Row) -> str:
-    """A fact, as `facts.facts` reads it, in plain words."""
-    return sentence(row["subject"], row["predicate"], fact_value(row))
 
 
 def told_sentence(row: Row) -> str:

@@ -48,7 +48,7 @@ from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THRE
 from mnemolog.events.event import sources_of
 from mnemolog.events.relations import RelationEvent
 from mnemolog.events.summaries import SummaryWritten
-from mnemolog.projections.graph.hydration import fact_sentence
+from mnemolog.projections.graph.facts import fact_sentence
 from mnemolog.projections.requests import MemoryQuery
 from mnemolog.projections.retrieval import Hit
 from tests.bench.processes import cpu_seconds_by_name
