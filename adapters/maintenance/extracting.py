@@ -12,7 +12,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -57,11 +57,21 @@ LATELY = timedelta(days=1)
 """How far back what was told may be about messages that were read before."""
 STATED_BEFORE = 20
 """So many earlier messages of an author that state something may be corrected by name."""
+TOGETHER = 25
+"""How many messages are recorded in one append."""
 THREADS_KNOWN = 1000
 Thread = tuple[str, str]
 """An agent, and one of its threads."""
 Part = tuple[int, int]
 """After which event of the stream to read a thread, and up to which."""
+
+
+class Stated(NamedTuple):
+    """A message that states something: its event, when it was said, and what it states."""
+
+    event: Recorded
+    said_at: datetime
+    candidates: Sequence[Candidate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,17 +132,20 @@ async def extract_thread(engine: Services, attempt: Attempt, silent: Silent) -> 
     head = await engine.log.head(stream)
     while through < head and written_today < a_day:
         until = min(through + WINDOW, head)
-        for event, said_at, candidates in await _read(engine, stream, payload, through, until, silent, since):
+        stated = await _read(engine, stream, payload, through, until, silent, since)
+        while stated:
             if written_today >= a_day:  # What is left waits for another day.
-                until = event.seq - 1
+                until = stated[0].event.seq - 1
                 break
-            run_id, left = f"extraction-{job.job_id}", a_day - written_today
-            recorded = await _record(engine, stream, event, said_at, candidates, run_id, left)
+            left = a_day - written_today
+            some, stated = _split(stated, left)
+            recorded = await _record(engine, stream, some, f"extraction-{job.job_id}", left)
             # Also if it is recorded already: a job that was killed before it saved anything begins again.
-            done["imported"] = done["imported"] or event.recorded_at - said_at > IMPORTED_AFTER
-            done.setdefault("first", event.seq)
+            imported = any(one.event.recorded_at - one.said_at > IMPORTED_AFTER for one in some)
+            done["imported"] = done["imported"] or imported
+            done.setdefault("first", some[0].event.seq)
             if recorded:  # Beside the jobs of other threads.
-                done |= {"through": event.seq, "written": done["written"] + recorded}
+                done |= {"through": some[-1].event.seq, "written": done["written"] + recorded}
                 await attempt.save(done)
                 _, by_all = await engine.jobs.sum_up(EXTRACTING, stream, payload, today)
                 written_today = max(written_today + recorded, by_all)  # A job may be of the day before.
@@ -263,27 +276,30 @@ async def _record_again(
     written = 0
     since = datetime.min.replace(tzinfo=UTC) if anew else engine.writes.now() - READ_FOR
     for start in range(0, max((until for _, until in parts.values()), default=0), WINDOW):
-        stated = list[tuple[Recorded, datetime, Sequence[Candidate]]]()
+        stated = list[Stated]()
         for (agent_id, thread_id), (after, until) in parts.items():
             first, last = max(after, start), min(until, start + WINDOW)
             if first < last:
                 place = {"agent_id": agent_id, "thread_id": thread_id}
                 stated += await _read(engine, stream, place, first, last, Silent(), since)
-        for event, said_at, candidates in sorted(stated, key=lambda one: one[1]):
-            written += await _record(engine, stream, event, said_at, candidates, run_id, MOST_WRITES, anew=anew)
+        stated.sort(key=lambda one: one.said_at)
+        for first in range(0, len(stated), TOGETHER):
+            some = stated[first : first + TOGETHER]
+            written += await _record(engine, stream, some, run_id, MOST_WRITES, anew=anew)
     return written
 
 
 async def _read(
     engine: Services, stream: StreamId, place: Payload, after: int, until: int, silent: Silent, since: datetime
-) -> Sequence[tuple[Recorded, datetime, Sequence[Candidate]]]:
+) -> Sequence[Stated]:
     """The messages of a thread that were recorded since then and state something, each with when it was said."""
     before = max(0, after - WINDOW_BEFORE)  # A message may be about those before it.
     events = await engine.log.read(stream, after=before, until=until, tags=[thread_tag(str(place["thread_id"]))])
     said = [one for one in events if _speaks(one, str(place["agent_id"]), since)]
     found = await asyncio.to_thread(_candidates, said, silent.of(stream, place))
     silent.keep(stream, place, [event.seq for event, stated in zip(said, found, strict=True) if not stated])
-    return [one for one in zip(said, _in_order(said), found, strict=True) if one[2] and one[0].seq > after]
+    each = map(Stated, said, _in_order(said), found)
+    return [one for one in each if one.candidates and one.event.seq > after]
 
 
 def _speaks(event: Recorded, agent_id: str, since: datetime) -> bool:
@@ -323,18 +339,32 @@ def _in_order(said: Sequence[Recorded]) -> Iterator[datetime]:
         yield at
 
 
+def _split(stated: Sequence[Stated], left: int) -> tuple[Sequence[Stated], Sequence[Stated]]:
+    """The messages that are recorded next, fewer when little of the limit is left, and the others."""
+    count = max(1, min(TOGETHER, left // MOST_WRITES))
+    return stated[:count], stated[count:]
+
+
 async def _record(
-    engine: Services,
-    stream: StreamId,
-    event: Recorded,
-    said_at: datetime,
-    candidates: Sequence[Candidate],
-    run_id: str,
-    most: int,
-    *,
-    anew: bool = False,
+    engine: Services, stream: StreamId, stated: Sequence[Stated], run_id: str, most: int, *, anew: bool = False
 ) -> int:
-    """Record what a message states; how many events that took."""
+    """Record what messages state, in one append; how many events that took.
+
+    Decided one by one, each would read again what is known, which grows with each of them.
+    """
+    written, commands = 0, list[ExtractTurn]()
+    for one in stated:
+        events, command = await _proposed(engine, stream, one, run_id, most, anew=anew)
+        written += events
+        commands += [command] if command else []
+    return written + await engine.writes.extract(stream, commands)
+
+
+async def _proposed(
+    engine: Services, stream: StreamId, stated: Stated, run_id: str, most: int, *, anew: bool
+) -> tuple[int, ExtractTurn | None]:
+    """Propose what a message says of the profile; how many events that took, and the command that records the rest."""
+    event, said_at = stated.event, stated.said_at
     turn = event.payload
     assert isinstance(turn, TurnRecorded)
     who: dict[str, Any] = {
@@ -345,29 +375,26 @@ async def _record(
         "run_id": run_id,
         "actor": ACTOR,
     }
-    proposed = [one for one in candidates if one.action is Action.PROPOSE and not turn.speaker]
-    stated = [one for one in candidates if one.action is not Action.PROPOSE]
+    proposed = [one for one in stated.candidates if one.action is Action.PROPOSE and not turn.speaker]
+    candidates = [one for one in stated.candidates if one.action is not Action.PROPOSE]
     if not turn.speaker:
-        stated = _apart_from(stream.owner, stated)
+        candidates = _apart_from(stream.owner, candidates)
     written, left = 0, MOST_WRITES
     for one in proposed[:MOST_WRITES]:
         if recorded := await propose(engine, stream, who, turn.turn_id, one):
             written, left = written + recorded, left - 1
-    if not stated or not left:
-        return written
-    facts = tuple(fact_of(engine, who, said_at, (turn.turn_id,), one) for one in stated)
-    command = ExtractTurn(
+    if not candidates or not left:
+        return written, None
+    return written, ExtractTurn(
         **who,
         turn_id=turn.turn_id,
-        candidates=tuple(stated),
-        facts=facts,
+        candidates=tuple(candidates),
+        facts=tuple(fact_of(engine, who, said_at, (turn.turn_id,), one) for one in candidates),
         said_at=said_at,
         most=min(left, most),
         anew=anew,
         at=engine.writes.now(),
     )
-    receipt = await engine.writes.extract(command)
-    return written + (0 if receipt.already else len(receipt.event_ids))
 
 
 def _apart_from(user_id: str, stated: Sequence[Candidate]) -> list[Candidate]:

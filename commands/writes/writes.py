@@ -309,9 +309,15 @@ class Writes(SeedWrites, BatchWrites):
             decider_of(command), command, occurred_at=told_at, idempotency_key=idempotency_key
         )
 
-    async def extract(self, command: ExtractTurn) -> Receipt:
-        """Record what a message states (B13)."""
-        return await self._handler.handle(EXTRACTION, command, occurred_at=command.said_at)
+    async def extract(self, stream: StreamId, commands: Sequence[ExtractTurn]) -> int:
+        """Record what messages to one stream state, in one append; how many events that took (B13)."""
+        timed = [(command, command.said_at) for command in commands]
+        written = 0
+        for outcome in await self._handler.handle_all(EXTRACTION, stream, timed):
+            if isinstance(outcome, MnemologError):
+                raise outcome
+            written += 0 if outcome.already else len(outcome.event_ids)
+        return written
 
     async def extract_window(self, command: ExtractWindow) -> Receipt:
         """Record what a model proposed to remember of a window of messages (B13)."""

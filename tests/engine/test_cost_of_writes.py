@@ -12,10 +12,12 @@ import pytest
 import pytest_asyncio
 
 from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.maintenance.extracting import extract_anew
 from mnemolog.adapters.postgres.chained import ChainedRows
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.domain.errors import MnemologError
 from mnemolog.events.envelope import StoredEvent
+from mnemolog.events.graph import RelationAsserted
 from mnemolog.events.memory import MemoriesLinked
 from mnemolog.projections.filling import fill
 from mnemolog.projections.reads.reading import MEMORIES, VECTORS
@@ -82,6 +84,19 @@ async def test_one_value_more_of_many_reads_none_of_the_others(quiet: Engine) ->
         await ana.tells("me", "likes", "one more")
 
     assert read == []
+
+
+async def test_what_messages_state_is_recorded_on_few_reads_of_what_is_known(quiet: Engine) -> None:
+    ana = Teller(quiet, "ana")
+    for number in range(50):
+        await ana.says(f"I like dish {number}.", turn_id=str(number), speaker="")
+
+    with events_read() as read:
+        await extract_anew(quiet, ana.stream, ana.agent, "extraction")
+
+    facts = [one for one in await quiet.log.read(ana.stream) if isinstance(one.payload, RelationAsserted)]
+    assert len(facts) == 50
+    assert len(read) < 4 * len(facts), "each message for itself reads what those before it told"
 
 
 async def test_a_new_memory_reads_its_neighbours_and_not_their_links(quiet: Engine) -> None:
