@@ -5,9 +5,11 @@ import os
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import psycopg
+from sqlalchemy import Connection as SyncConnection
 from sqlalchemy import NullPool
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -28,7 +30,7 @@ from mnemolog.adapters.postgres.blocking import BlockingPool
 from mnemolog.adapters.postgres.confinement import READER, may_read_as_reader
 from mnemolog.adapters.postgres.own_log import require_own
 from mnemolog.adapters.postgres.pool import CONNECT_SECONDS, Pool, open_pool
-from mnemolog.adapters.postgres.roots import Roots, open_roots
+from mnemolog.adapters.postgres.roots import Roots, open_roots, require_master_key
 from mnemolog.adapters.postgres.sqlalchemy import PROJECTING, READING, checked, create_engine
 from mnemolog.adapters.redis.client import RedisClient
 from mnemolog.adapters.redis.client import connect as connect_to_redis
@@ -37,6 +39,8 @@ from mnemolog.projections.vectors.embedder import Embedder
 
 # Connections that a pool keeps once they were needed: to connect again takes Postgres longer than a search.
 POOL = 10
+
+Admit = Callable[[SyncConnection], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +69,15 @@ class Connections:
 
 async def connect(stack: AsyncExitStack, endpoints: Endpoints, master_key: bytes, *, migrating: bool) -> Connections:
     """Connect to all three servers, or raise an error that names the one that is down."""
-    pool, untried = await _postgres_pools(stack, endpoints.postgres_dsn, migrating=migrating)
+    admit = partial(require_master_key, master_key=master_key)
+    pool, untried = await _postgres_pools(stack, endpoints.postgres_dsn, admit if migrating else None)
     blocking = BlockingPool(endpoints.postgres_dsn)
     stack.callback(blocking.close)
     if endpoints.split:
         async with reaching("projections", endpoints.projections_dsn):
-            await _ready(endpoints.projections_dsn, "projections", migrating=migrating)
+            await _ready(endpoints.projections_dsn)
+            if migrating:
+                await asyncio.to_thread(_migrate, endpoints.projections_dsn, "projections")
     async with reaching("nats", endpoints.nats_url):
         nats = await connect_to_nats(endpoints.nats_url, "mnemolog")
         stack.push_async_callback(nats.close)  # At once: a cancellation that was lost meanwhile is raised at the end.
@@ -93,10 +100,15 @@ async def connect(stack: AsyncExitStack, endpoints: Endpoints, master_key: bytes
     return Connections(pool, untried, blocking, nats, redis, roots, *engines)
 
 
-async def _postgres_pools(stack: AsyncExitStack, postgres_dsn: str, *, migrating: bool) -> tuple[Pool, Pool]:
-    """One pool that tests connections before each use, and one for the log, which notices dead ones itself."""
+async def _postgres_pools(stack: AsyncExitStack, postgres_dsn: str, admit: Admit | None) -> tuple[Pool, Pool]:
+    """One pool that tests connections before each use, and one for the log, which notices dead ones itself.
+
+    With `admit`, the log is migrated first.
+    """
     async with reaching("postgres", postgres_dsn):
-        await _ready(postgres_dsn, "log", migrating=migrating)
+        await _ready(postgres_dsn)
+        if admit:
+            await asyncio.to_thread(_migrate, postgres_dsn, "log", admit)
         tried = await open_pool(postgres_dsn, size=POOL)
         stack.push_async_callback(tried.close)
     untried = await open_pool(postgres_dsn, size=POOL, check=False)
@@ -104,17 +116,15 @@ async def _postgres_pools(stack: AsyncExitStack, postgres_dsn: str, *, migrating
     return tried, untried
 
 
-async def _ready(postgres_dsn: str, of: Literal["log", "projections"], *, migrating: bool) -> None:
+async def _ready(postgres_dsn: str) -> None:
     """Check that a database answers. A pool retries any error; this one raises the server's answer at once."""
     await (await psycopg.AsyncConnection.connect(postgres_dsn, connect_timeout=CONNECT_SECONDS)).close()
-    if migrating:
-        await asyncio.to_thread(_migrate, postgres_dsn, of)
 
 
-def _migrate(postgres_dsn: str, of: Literal["log", "projections"]) -> None:
+def _migrate(postgres_dsn: str, of: Literal["log", "projections"], admit: Admit = lambda connection: None) -> None:
     from mnemolog.adapters.postgres.migrate import migrate  # Alembic takes 0.3 s to load; only in this thread.
 
-    migrate(postgres_dsn, of=of)
+    migrate(postgres_dsn, of=of, admit=admit)
 
 
 async def _redis_client(stack: AsyncExitStack, redis_url: str) -> RedisClient:

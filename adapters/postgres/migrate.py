@@ -3,6 +3,7 @@
 Projections are rebuilt, never migrated. Where they share the log's database, its migrations make what they need.
 """
 
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -28,8 +29,17 @@ _OTHER: dict[Kind, tuple[str, str, str]] = {
 _REVISION = select(column("version_num", Text)).select_from(table("migrations", schema=SCHEMA))
 
 
-def migrate(postgres_dsn: str, revision: str = "head", *, of: Kind = "log") -> None:
-    """Run pending migrations up to a revision. Only one engine at a time; a second one waits."""
+def migrate(
+    postgres_dsn: str,
+    revision: str = "head",
+    *,
+    of: Kind = "log",
+    admit: Callable[[Connection], None] = lambda connection: None,
+) -> None:
+    """Run pending migrations up to a revision. Only one engine at a time; a second one waits.
+
+    `admit` raises an error if this engine may not use the database, which then stays as it is.
+    """
     engine = create_engine(sqlalchemy_url(postgres_dsn))
     try:
         with engine.begin() as connection:
@@ -39,6 +49,7 @@ def migrate(postgres_dsn: str, revision: str = "head", *, of: Kind = "log") -> N
                 raise EngineError(what, field=field, fix="name another database: the two settings may not be mixed up")
             connection.execute(text("CREATE SCHEMA IF NOT EXISTS mnemolog"))
             _require_known(connection, of)
+            admit(connection)
             config = _config(of)
             config.attributes["connection"] = connection
             command.upgrade(config, revision)

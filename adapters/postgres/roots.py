@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
+from sqlalchemy import Connection as SyncConnection
+from sqlalchemy import text
+
 from mnemolog.adapters.encryption import ID_BYTES, KEY_BYTES, RandomBytes, place, unwrapped, wrapped
 from mnemolog.adapters.postgres.lease import RELAY
 from mnemolog.adapters.postgres.pool import Connection, Pool
@@ -62,6 +65,13 @@ async def open_roots(pool: Pool, master_key: bytes, random_bytes: RandomBytes) -
     wrapping = {bytes(row["key_id"]): opened[bytes(row["key_id"])] for row in rows if row["purpose"] == WRAPPING}
     [integrity] = [opened[bytes(row["key_id"])] for row in rows if row["purpose"] == INTEGRITY]
     return Roots(integrity, wrapping, list(wrapping)[-1], random_bytes, readable)
+
+
+def require_master_key(connection: SyncConnection, master_key: bytes) -> None:
+    """EngineError if this database has a log that was written with another master key; it may have none yet."""
+    if connection.execute(text("SELECT to_regclass('mnemolog_keys.roots')")).scalar():
+        rows = connection.execute(text(query("read_roots").decode())).mappings()
+        require_opened(map(dict, rows), master_key)
 
 
 def require_opened(rows: Iterable[Mapping[str, Any]], master_key: bytes) -> None:

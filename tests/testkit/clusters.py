@@ -103,7 +103,9 @@ async def _fill() -> None:
         await engine.dispose()
 
 
-def _exchanged(postgres_dsn: str, of: Literal["log", "projections"]) -> None:
+def _exchanged(
+    postgres_dsn: str, of: Literal["log", "projections"], admit: connections.Admit = lambda connection: None
+) -> None:
     """As an engine migrates; an empty database is first exchanged for the one with tables."""
     if of == "log" and make_url(postgres_dsn).database == DATABASE:
         with psycopg.connect(postgres_dsn) as connection:
@@ -113,7 +115,7 @@ def _exchanged(postgres_dsn: str, of: Literal["log", "projections"]) -> None:
             with suppress(InvalidCatalogName, ObjectInUse), psycopg.connect(_beside(postgres_dsn)) as connection:
                 connection.execute(f"ALTER DATABASE {DATABASE} RENAME TO {DATABASE}_empty".encode())
                 connection.execute(f"ALTER DATABASE {WITH_TABLES} RENAME TO {DATABASE}".encode())
-    migrate(postgres_dsn, of)
+    migrate(postgres_dsn, of, admit)
 
 
 def _beside(postgres_dsn: str) -> str:

@@ -4,12 +4,13 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from mnemolog.adapters.engine.engine import Engine, now
+from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.migrate import migrate
 from mnemolog.adapters.postgres.pool import open_pool
@@ -19,6 +20,7 @@ from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.log import Append
 from tests.testkit.events import KEY, created, new
+from tests.testkit.settings import settings_in
 
 
 @pytest.fixture
@@ -87,3 +89,17 @@ async def test_a_database_of_a_newer_version_is_left_alone(empty: str) -> None:
         await connection.execute("UPDATE mnemolog.migrations SET version_num = '9999'")
     with pytest.raises(EngineError, match="a newer version of Mnemolog"):
         await asyncio.to_thread(migrate, empty)
+
+
+async def test_an_engine_with_another_master_key_is_refused_before_it_migrates(empty: str, tmp_path: Path) -> None:
+    await asyncio.to_thread(migrate, empty, "0016")
+    async with await open_pool(empty, size=1) as pool:
+        await open_roots(pool, KEY, os.urandom)
+
+    with pytest.raises(EngineError, match="another master key"):
+        async with open_engine(settings_in(tmp_path, postgres_url=empty)):
+            pass
+
+    async with await psycopg.AsyncConnection.connect(empty) as connection:
+        found = await connection.execute("SELECT version_num FROM mnemolog.migrations")
+        assert await found.fetchall() == [("0016",)]
