@@ -87,6 +87,12 @@ class DeleteArtifact(ArtifactCommand):
     at: Instant
 
 
+class DiscardFileOfMessage(DeleteArtifact):
+    """Hides a file whose message was refused after it was stored, unless it belongs to another message."""
+
+    needs: ClassVar[Role] = Role.PUBLISH
+
+
 class RestoreArtifact(ArtifactCommand):
     """Restores a deleted artifact."""
 
@@ -233,6 +239,11 @@ def _delete(command: DeleteArtifact, state: Artifacts) -> Sequence[Event]:
         return []
     purge_at = command.at + memory.PURGE_AFTER
     return [events.ArtifactDeleted(artifact_id=command.artifact_id, purge_at=purge_at, reason=command.reason)]
+
+
+@_decide.register
+def _discard(command: DiscardFileOfMessage, state: Artifacts) -> Sequence[Event]:
+    return [] if _get(state, command).source_turn_ids else _delete(command, state)
 
 
 @_decide.register

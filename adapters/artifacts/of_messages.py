@@ -1,6 +1,7 @@
 """Store the files of messages: those in attachments, and texts that are too long for a turn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,16 +10,18 @@ from uuid import UUID
 from mnemolog.adapters.artifacts.content import ids_of, store
 from mnemolog.adapters.artifacts.extraction import enqueue
 from mnemolog.adapters.services import Services
-from mnemolog.commands.artifacts import StoreFileOfMessage
+from mnemolog.commands.artifacts import ARTIFACTS, DiscardFileOfMessage, StoreFileOfMessage
 from mnemolog.commands.heard import TurnRefused
 from mnemolog.commands.turns import used_for_another
 from mnemolog.domain.artifact import URL, ArtifactType, named_by, surrogate
 from mnemolog.domain.data_url import decoded, is_data_url
-from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.errors import InvalidInput, MnemologError
 from mnemolog.domain.text import MAX_TEXT_BYTES
 from mnemolog.events.conversation import TurnRecorded
+from mnemolog.events.fields import validated
 
 BEGINNING = 2000
+_OWNER = ("tenant", "user_id", "agent_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +33,28 @@ class _File:
     fields: dict[str, Any]
 
 
+@asynccontextmanager
 async def with_artifacts(
     engine: Services, turns: Sequence[Mapping[str, Any]], *, keyed: bool = False
-) -> Sequence[Mapping[str, Any]]:
-    """The turns, with an artifact in place of each file. The same content again is the same artifact.
+) -> AsyncIterator[Sequence[Mapping[str, Any]]]:
+    """The turns, with an artifact in place of each file, to be recorded inside. The same content is the same artifact.
 
-    No artifact is stored for a turn that is recorded, whose files may have been erased since, or that is refused.
+    No artifact is stored for a turn that is recorded, whose files may have been erased since, or that is refused. Those
+    of a turn that is only refused inside, as when another with its id came first, are hidden again.
     """
+    stored = list[UUID]()
+    try:
+        yield await _with_artifacts(engine, turns, stored, keyed=keyed)
+    except (MnemologError, TurnRefused):
+        for artifact_id in stored:
+            with suppress(MnemologError):
+                await _discard(engine, turns[0], artifact_id)
+        raise
+
+
+async def _with_artifacts(
+    engine: Services, turns: Sequence[Mapping[str, Any]], stored: list[UUID], *, keyed: bool
+) -> Sequence[Mapping[str, Any]]:
     files = {place: own for place, turn in enumerate(turns) if (own := _files(engine, place, turn))}
     if not files:
         return turns
@@ -50,21 +68,23 @@ async def with_artifacts(
     commands = await engine.writes.rehearse(said, keyed=keyed)
     for place in new:
         at = commands[place].occurred_at
-        said[place] = _with(turns[place], files[place], [await _stored(engine, one, at) for one in files[place]])
+        ids = [await _stored(engine, one, at, stored) for one in files[place]]
+        said[place] = _with(turns[place], files[place], ids)
     return said
 
 
-async def with_artifact(engine: Services, turn: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The turn, with an artifact in place of each file. Raises the error of a turn that is refused."""
+@asynccontextmanager
+async def with_artifact(engine: Services, turn: Mapping[str, Any]) -> AsyncIterator[Mapping[str, Any]]:
+    """`with_artifacts` for one turn. Raises the error of a turn that is refused."""
     try:
-        [said] = await with_artifacts(engine, [turn])
+        async with with_artifacts(engine, [turn]) as [said]:
+            yield said
     except TurnRefused as refused:
         raise refused.error from refused
-    return said
 
 
 def _files(engine: Services, place: int, turn: Mapping[str, Any]) -> Sequence[_File]:
-    who = {name: turn[name] for name in ("tenant", "user_id", "agent_id", "thread_id", "run_id") if turn.get(name)}
+    who = {name: turn[name] for name in (*_OWNER, "thread_id", "run_id") if turn.get(name)}
     files = list[_File]()
     for number, shown in enumerate(turn.get("attachments", ())):
         if is_data_url(url := shown.get("url", "")):
@@ -114,10 +134,17 @@ async def _attached(engine: Services, file: _File, recorded: TurnRecorded) -> UU
     return next((id_ for one in recorded.attachments if (id_ := named_by(one.url)) in known), None)
 
 
-async def _stored(engine: Services, file: _File, occurred_at: datetime) -> UUID:
+async def _stored(engine: Services, file: _File, occurred_at: datetime, stored: list[UUID]) -> UUID:
     artifact_id, receipt = await store(
         engine, file.content, file.fields, kind=StoreFileOfMessage, occurred_at=occurred_at
     )
     if not receipt.already:
+        stored.append(artifact_id)
         await enqueue(engine, receipt.stream, artifact_id)
     return artifact_id
+
+
+async def _discard(engine: Services, turn: Mapping[str, Any], artifact_id: UUID) -> None:
+    who = {name: turn[name] for name in _OWNER if turn.get(name)}
+    fields = {**who, "artifact_id": artifact_id, "reason": "its message was refused", "at": engine.writes.now()}
+    await engine.writes.handler.handle(ARTIFACTS, engine.writes.admitted(validated(DiscardFileOfMessage, fields)))

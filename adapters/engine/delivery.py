@@ -201,7 +201,8 @@ class _Recorder:
         return self.services.writes.may(role)
 
     async def turn(self, fields: Mapping[str, Any]) -> HearTurn:
-        return self.services.writes.turn(await with_artifact(self.services, fields))
+        async with with_artifact(self.services, fields) as turn:
+            return self.services.writes.turn(turn)
 
     async def record_turns(self, stream: StreamId, commands: Commands) -> Sequence[Outcome]:
         return await self.services.writes.record_turns(stream, commands)

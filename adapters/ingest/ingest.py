@@ -68,8 +68,9 @@ class Ingest:
 
     async def _recorded(self, body: bytes) -> Receipt | MnemologError:
         try:
-            turn = await with_artifact(self._services, command_fields(read_turn(body), self._tenant))
-            return await self._services.writes.record_turn(turn)
+            fields = command_fields(read_turn(body), self._tenant)
+            async with with_artifact(self._services, fields) as turn:
+                return await self._services.writes.record_turn(turn)
         except MnemologError as error:
             return error
 

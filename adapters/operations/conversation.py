@@ -173,7 +173,8 @@ async def add(engine: Engine, request: Add) -> Added:
     turns = [{**context, **_turn(engine, request, place, message)} for place, message in enumerate(request.messages)]
     keyed = request.idempotency_key is not None and all(one.message_id is None for one in request.messages)
     try:
-        added = await engine.writes.add(await with_artifacts(engine, turns, keyed=keyed), keyed=keyed)
+        async with with_artifacts(engine, turns, keyed=keyed) as said:
+            added = await engine.writes.add(said, keyed=keyed)
     except TurnRefused as refused:
         raise _within_message(refused, keyed=keyed) from refused
     return Added.of(added.receipt, message_ids=added.message_ids)

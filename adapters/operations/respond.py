@@ -1,6 +1,7 @@
 """The operation that answers a message in one call (A16)."""
 
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Annotated, Any
 from uuid import UUID, uuid5
 
@@ -108,10 +109,10 @@ async def respond(engine: Engine, request: Respond) -> Responded:
         turn_id = str(uuid5(KEYED, f"{request.agent_id}\n{request.idempotency_key}"))
     viewer = viewer_of(engine, request)
     turn_id = turn_id or engine.writes.new_turn_id()
-    said = await _said(engine, request, turn_id)
-    given = {**request.model_dump(include=set(PromptRequest.model_fields)), "message": said["text"]}
-    wanted, attachments = PromptRequest.model_validate(given), said.get("attachments", ())
-    done = await answered(engine, viewer, turn_id, wanted, request.speaker, request.run_id, attachments)
+    async with _said(engine, request, turn_id) as said:
+        given = {**request.model_dump(include=set(PromptRequest.model_fields)), "message": said["text"]}
+        wanted, attachments = PromptRequest.model_validate(given), said.get("attachments", ())
+        done = await answered(engine, viewer, turn_id, wanted, request.speaker, request.run_id, attachments)
     prompted = done.prompted
     return Responded.model_validate(
         {
@@ -128,10 +129,10 @@ async def respond(engine: Engine, request: Respond) -> Responded:
     )
 
 
-async def _said(engine: Engine, request: Respond, turn_id: str) -> Mapping[str, Any]:
+def _said(engine: Engine, request: Respond, turn_id: str) -> AbstractAsyncContextManager[Mapping[str, Any]]:
     """The message as a turn, with an artifact in place of a text that is too long."""
     from mnemolog.adapters.artifacts.of_messages import with_artifact
 
     names = {"user_id", "agent_id", "thread_id", "run_id", "speaker"}
     turn = {**request.model_dump(include=names), "tenant": engine.settings.tenant, "actor": "user"}
-    return await with_artifact(engine, {**turn, "turn_id": turn_id, "role": "user", "text": request.message})
+    return with_artifact(engine, {**turn, "turn_id": turn_id, "role": "user", "text": request.message})

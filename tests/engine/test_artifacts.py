@@ -633,3 +633,14 @@ async def test_an_id_that_comes_again_with_another_text_leaves_no_artifact(ana: 
 
     assert refused.value.field == "messages[1].message_id"
     assert await ana.engine.reads.artifacts(ana.viewer, moment=await ana.caught_up()) == []
+
+
+async def test_of_long_texts_that_are_added_at_once_under_one_id_only_that_of_the_message_stays(ana: Person) -> None:
+    said = [{"content": word * 60_000, "message_id": f"{ana.user}-long"} for word in ("Lisbon ", "Porto, ", "Braga, ")]
+    asked = [Add.model_validate({"user_id": ana.user, "messages": [one]}) for one in said]
+
+    done = await asyncio.gather(*(add.run(ana.engine, one) for one in asked), return_exceptions=True)
+
+    assert sum(isinstance(one, IdempotencyConflict) for one in done) == 2
+    [artifact] = await ana.engine.reads.artifacts(ana.viewer, moment=await ana.caught_up())
+    assert artifact["source_turn_ids"] == [f"{ana.user}-long"]
