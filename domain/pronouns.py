@@ -119,6 +119,7 @@ DEFAULT_FORMS: Mapping[str, Forms] = {
 ENGLISH = "en"
 LONGEST_ELLIPSIS = 8
 """Words. A longer text is complete, whatever it begins with."""
+_ALSO_ENGLISH = frozenset(["a", "i", "on", "one", "was"])
 _READ = 2000
 _CONJUNCTION = 3  # letters
 _WORD = lazy_compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -158,12 +159,13 @@ class Pronouns:
         """The pronouns of a text, and whether it is elliptic, in the language that most of its words belong to."""
         read = text[:_READ].replace("？", "?").replace("’", "'")
         words = [word[0].lower() for word in _WORD.finditer(read)]
-        # A single word that may be English, such as `on`, tells no language.
+        # A single word tells no language, nor do several that are English, too: "Am I on a diet?" is not Polish.
         known = {name: _known(words, read, vocabulary) for name, vocabulary in self._vocabulary.items()}
         counts = {
             name: len(found)
             for name, found in known.items()
-            if len(found) > 1 or (found and (name == ENGLISH or not "".join(found).isascii()))
+            if (found and name == ENGLISH)
+            or (not _ALSO_ENGLISH.issuperset(found) and (len(found) > 1 or not "".join(found).isascii()))
         }
         language = max(counts, key=lambda name: (counts[name], name == ENGLISH), default="")
         if not language:
