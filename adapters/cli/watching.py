@@ -36,6 +36,7 @@ def watch(
 
     async def told(engine: Engine) -> None:
         async for found in watching.watch(engine, request):
+            await engine.authenticated()  # Unauthenticated once the API key was revoked.
             for change in found.changes:
                 _print(change, json_wanted=json)
 

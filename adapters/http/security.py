@@ -8,7 +8,7 @@ import logging
 from ipaddress import ip_address
 
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mnemolog.adapters.http.errors import error_answer, status_of
 from mnemolog.adapters.unreachable import UNREACHABLE
@@ -92,7 +92,14 @@ class Authenticated:
         except UNREACHABLE:
             await error_answer(ServerFailed(fix="try again"), 503, {"Retry-After": "1"})(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+
+        async def whole() -> Message:
+            message = await receive()
+            if state["principal"] is not NOBODY and not message.get("more_body"):
+                await self._callers.of(scope)  # A body may take long to arrive, and its key may be revoked meanwhile.
+            return message
+
+        await self._app(scope, whole, send)
 
 
 # A caller without a token or a valid key, who only learns that the server is alive.

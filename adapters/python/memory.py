@@ -91,6 +91,7 @@ class AsyncMemory(Verbs, Opening):
         changes, use = await self._watching(request), self._use()
         async with aclosing(changes):
             while (found := await self._next(changes)) is not None:
+                await self._engine()  # Unauthenticated once the API key was revoked.
                 for change in found.changes:
                     yield change
                 self._require(use)

@@ -59,7 +59,7 @@ class Opening:
     async def _engine(self) -> Engine:
         use = self._use()
         engine = await use.shared.engine()
-        if use.engine is not engine:
+        if use.engine is not engine or self._settings.api_key is not None:  # It may have been revoked since.
             use.bound, use.engine = await sharing.with_own(engine, self._settings).authenticated(), engine
             self._settings = use.bound.settings  # Has the tenant of the API key.
         assert use.bound is not None
