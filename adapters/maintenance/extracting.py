@@ -53,6 +53,8 @@ IMPORTED_AFTER = timedelta(hours=1)
 """What was said so long before it was recorded may come after what was said later."""
 LOOK_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 60.0
 """How often and how long to look whether the other threads of an import have been read."""
+BESIDE = 500
+"""So many events before what a thread says, others may have been read at the same time."""
 LATELY = timedelta(days=1)
 """How far back what was told may be about messages that were read before."""
 STATED_BEFORE = 20
@@ -152,8 +154,11 @@ async def extract_thread(engine: Services, attempt: Attempt, silent: Silent) -> 
         through = max(through, until)
         done["through"] = through
         await attempt.save(done)
-    if done["imported"] or ("first" in done and await _is_followed(engine, stream, payload, done["first"])):
+    if done["imported"]:
         await engine.jobs.enqueue(AGAIN, {}, stream=stream, unique_key=str(job.job_id))
+    elif "first" in done and await _is_followed(engine, stream, payload, done["first"]):
+        recent = {"after": max(0, done["first"] - BESIDE)}
+        await engine.jobs.enqueue(AGAIN, recent, stream=stream, unique_key=str(job.job_id))
     await enqueue_windows(engine, stream, payload, str(through))
 
 
@@ -171,7 +176,8 @@ async def read_again(engine: Services, attempt: Attempt) -> None:
     """Read the messages again that were read before something that was said earlier.
 
     "I sold the Skoda" ends nothing until it is known that somebody drives one. Once for all threads of an import, when
-    they have been read, and only among the last events: the cost does not grow with the threads or with the log.
+    they have been read, and only among the last events: the cost does not grow with the threads or with the log. Of
+    threads that are read while people write in them, only what was said about then.
     """
     job, stream, waited = attempt.job, attempt.job.owner, 0.0
     while True:
@@ -181,7 +187,7 @@ async def read_again(engine: Services, attempt: Attempt) -> None:
             break
         await asyncio.sleep(LOOK_SECONDS)
         waited += LOOK_SECONDS
-    after = max(0, await engine.log.head(stream) - WINDOW)
+    after = int(job.payload["after"]) if "after" in job.payload else max(0, await engine.log.head(stream) - WINDOW)
     events = [event async for event in _headers(engine, stream, after)]
     parts = dict[Thread, Part]()
     for (agent_id, thread_id), (after, until) in read_too_early(events, job.enqueued_at - LATELY).items():

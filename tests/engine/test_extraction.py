@@ -25,7 +25,7 @@ from mnemolog.domain.extraction import candidate
 from mnemolog.domain.extraction.candidate import EXTRACTOR
 from mnemolog.domain.extraction.extractor import extract
 from mnemolog.domain.extraction.policy import ExtractionPolicy
-from mnemolog.events.envelope import StreamId
+from mnemolog.events.envelope import Header, StreamId
 from mnemolog.events.fields import validated
 from mnemolog.events.relations import RelationEnded
 from mnemolog.projections.graph.hydration import with_former
@@ -1177,6 +1177,26 @@ async def test_threads_that_are_read_at_once_are_about_each_other(ana: Teller) -
     await extracted(ana.engine)
     assert await told(ana) == known
     await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+async def test_threads_that_are_read_at_once_leave_what_was_said_long_before(
+    ana: Teller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headers, looked_at = extracting._headers, list[int]()
+
+    async def counted(engine: Engine, stream: StreamId, after: int = 0) -> AsyncIterator[Header]:
+        async for one in headers(engine, stream, after):
+            looked_at.append(one.seq)
+            yield one
+
+    monkeypatch.setattr(extracting, "BESIDE", 5)
+    await hears(ana, *(f"The sun came out at {hour}." for hour in range(30)))
+    head = await ana.engine.log.head(ana.stream)
+    monkeypatch.setattr(extracting, "_headers", counted)
+    known = await says_in_two_threads(ana)
+    await extracted(ana.engine)
+    assert await told(ana) == known
+    assert min(looked_at) > head - 5
 
 
 async def test_threads_are_extracted_on_request_in_the_order_in_which_they_were_said(ana: Teller) -> None:
