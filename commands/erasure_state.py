@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
+from mnemolog.commands.sourced import EXTRACTOR
 from mnemolog.commands.words import Words, after
 from mnemolog.domain.artifact import Artifact
 from mnemolog.domain.being import BeingEntry
@@ -14,12 +15,13 @@ from mnemolog.domain.memory import Content, Kind, Memory
 from mnemolog.domain.message import Message
 from mnemolog.domain.relation import Relation
 from mnemolog.domain.scope import Scope
+from mnemolog.domain.text import name_key
 from mnemolog.domain.todo import Todo
 from mnemolog.domain.updated import updated, without
 from mnemolog.events import memory as events
 from mnemolog.events.checkpoints import CheckpointsErased, CheckpointsStarted
 from mnemolog.events.conversation import TurnRecorded, turn_tag
-from mnemolog.events.envelope import Happened
+from mnemolog.events.envelope import Happened, Recorded
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
 from mnemolog.events.event import Event, memory_tag, sources_of
 from mnemolog.events.graph import SAID, EntityEvent, RelationEvent
@@ -102,13 +104,15 @@ class KnownSubject:
 class Written:
     """The memories and turns that a decision reads. `turns`: those that are not erased; `messages`: those hidden once.
 
-    `speakers`: the tag of the entity that spoke, by turn. `checkpoints`: the threads and agents that have some.
+    `texts`: what they say, by their tags. `speakers`: the tag of the entity that spoke, by turn. `checkpoints`: the
+    threads and agents that have some.
     """
 
     memories: Mapping[UUID, Memory] = field(default_factory=dict)
     sources: Mapping[UUID, tuple[str, ...]] = field(default_factory=dict)
     merges: tuple[Merge, ...] = ()
     turns: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
     speakers: Mapping[str, str] = field(default_factory=dict)
     threads: Mapping[str, None] = field(default_factory=dict)
     checkpoints: frozenset[tuple[str, str]] = frozenset()
@@ -119,6 +123,9 @@ class Written:
 def evolve(state: Written, event: Happened) -> Written:
     if isinstance(event.payload, Unread):
         return _unread(state, event.payload, event.meta.agent_id)
+    if event.meta.actor == EXTRACTOR and isinstance(event, Recorded) and isinstance(event.payload, RelationEvent):
+        known = _known(state, event.payload, said_to=event.header.stream.owner)
+        return replace(state, known=updated(state.known, known))
     return _told(state, event.payload)
 
 
@@ -186,8 +193,8 @@ def _unread(state: Written, event: Unread, agent_id: str) -> Written:
 def _heard(state: Written, turn: TurnRecorded) -> Written:
     """A turn without text was erased."""
     with_text = {turn.turn_id: turn.thread_id} if turn.text else {}
-    threads = updated(state.threads, {turn.thread_id: None})
-    state = replace(state, turns=updated(state.turns, with_text), threads=threads)
+    threads, texts = updated(state.threads, {turn.thread_id: None}), {turn_tag(turn.turn_id): turn.text}
+    state = replace(state, turns=updated(state.turns, with_text), threads=threads, texts=updated(state.texts, texts))
     if turn.speaker_entity_id is None:
         return state
     speaker = entity_tag(turn.speaker_entity_id)
@@ -212,8 +219,29 @@ def _spoken_of(entity: KnownSubject, told: frozenset[str] | set[str]) -> KnownSu
     return replace(entity, words=entity.words.spoken_of(told), sources=entity.sources | told)
 
 
-def _known(state: Written, event: Event) -> Mapping[str, KnownSubject]:
-    """The new state of each subject of an event, and of the entities that a fact is about."""
+def _meant_by(state: Written, entity: KnownSubject, told: frozenset[str], user_id: str) -> KnownSubject:
+    """Rules extracted a fact about an entity from these turns, which may call it only "she", or by a part of its name.
+
+    What has no name of its own, as a mother or the user, is meant by each of them.
+    """
+    name = entity.words.traits.name if entity.words.traits else ""
+    own = name.rpartition("'s ")[2]
+    words = entity.words
+    for one in told:
+        text = name_key(state.texts.get(one, own))
+        part = " ".join(word for word in own.split() if name_key(word) in text)
+        if part == own or own.islower() or name_key(name) == name_key(user_id):
+            words = words.spoken_of([one])
+        elif part and not part.islower():
+            words = words.called(part, one)
+    return replace(entity, words=words, sources=entity.sources | told)
+
+
+def _known(state: Written, event: Event, said_to: str | None = None) -> Mapping[str, KnownSubject]:
+    """The new state of each subject of an event, and of the entities that a fact is about.
+
+    `said_to`: the user from whose messages rules extracted it.
+    """
     found: dict[str, KnownSubject] = {}
     for kind in KNOWN:
         before = {id_: state.known.get(kind.tag(id_), KnownSubject()) for id_ in kind.touched(event)}
@@ -231,7 +259,11 @@ def _known(state: Written, event: Event) -> Mapping[str, KnownSubject]:
         return {**found, tag: own}
     told = _sources(event)
     ends = filter(state.known.__contains__, own.about if isinstance(event, RelationEvent) else ())
-    spoken = {one: _spoken_of(state.known[one], told) for one in ends}
+    about = {one: state.known[one] for one in ends}
+    spoken = {
+        one: _spoken_of(entity, told) if said_to is None else _meant_by(state, entity, told, said_to)
+        for one, entity in about.items()
+    }
     return {**found, **spoken, tag: replace(own, sources=own.sources | told)}
 
 

@@ -22,7 +22,8 @@ class Ground:
         traits = words.traits
         if traits is None or not self._called(tag, traits):
             return None
-        name = next(name for name in (traits.name, *traits.aliases) if self._stays(tag, name_word(name)))
+        names = (traits.name, *traits.aliases, *words.short)
+        name = next(name for name in names if self._stays(tag, name_word(name)))
         aliases = tuple(one for one in traits.aliases if one != name and self._stays(tag, name_word(one)))
         attributes = {key: one for key, one in traits.attributes.items() if self._stays(tag, attribute_word(key, one))}
         return replace(traits, name=name, aliases=aliases, attributes=attributes)
@@ -58,7 +59,8 @@ class Ground:
 
     def _called(self, tag: str, traits: Traits) -> bool:
         spoken = not self.staying.isdisjoint(self.entities[tag].spoken)
-        return spoken or any(self._holds(tag, name_word(name)) for name in (traits.name, *traits.aliases))
+        names = (traits.name, *traits.aliases, *self.entities[tag].short)
+        return spoken or any(self._holds(tag, name_word(name)) for name in names)
 
     def _stays(self, tag: str, word: Word) -> bool:
         words = self.entities[tag]

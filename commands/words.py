@@ -26,12 +26,14 @@ Word = tuple[str | None, str]
 class Words:
     """An entity's current words, and every word it ever had, by the tags of their sources.
 
-    `spoken`: facts and turns in which the entity is mentioned or speaks under its current name.
+    `spoken`: facts and turns in which the entity is mentioned or speaks under its current name. `short`: parts of its
+    name by which turns call it.
     """
 
     traits: Traits | None = None
     told: Mapping[Word, frozenset[str]] = field(default_factory=dict)
     spoken: frozenset[str] = frozenset()
+    short: tuple[str, ...] = ()
 
     @property
     def sources(self) -> frozenset[str]:
@@ -43,6 +45,11 @@ class Words:
 
     def spoken_of(self, sources: Iterable[str]) -> "Words":
         return replace(self, spoken=self.spoken.union(sources))
+
+    def called(self, short: str, source: str) -> "Words":
+        word = name_word(short)
+        told = updated(self.told, {word: self.told.get(word, frozenset()) | {source}})
+        return replace(self, told=told, short=tuple(dict.fromkeys((*self.short, short))))
 
 
 def after(entities: Mapping[str, Words], event: events.EntityEvent) -> Mapping[str, Words]:

@@ -1,7 +1,7 @@
 """Facts from what users say: recorded by jobs, under the guards of what a person writes, and undone as one batch."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -1336,6 +1336,39 @@ async def test_a_name_is_erased_with_the_last_message_that_mentions_it(ana: Tell
         await erase(ana.engine, EraseMessages.model_validate({"user_id": ana.user, "message_ids": (turn_id,)}))
     assert await ana.entities() == []
     await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (["My friend Corwin works at Acme.", "He is allergic to eggs."], set()),
+        (["My boss is called Corwin.", "My boss lives in Bonn."], set()),
+        (["My mother works at Acme.", "She is allergic to nuts."], {"ana's mother allergy nuts"}),
+        (["I work at Acme.", "I like tea."], {"ana likes tea"}),
+    ],
+)
+async def test_a_name_that_no_other_message_says_is_erased_with_its_own(
+    ana: Teller, said: Sequence[str], kept: set[str]
+) -> None:
+    first, *_ = await hears(ana, *said)
+    await erase(ana.engine, EraseMessages.model_validate({"user_id": ana.user, "message_ids": (first,)}))
+
+    assert await told(ana) == kept
+    assert "Corwin" not in str(await ana.entities())
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+async def test_of_a_name_other_messages_keep_the_part_that_they_say(ana: Teller) -> None:
+    said = "My sister Anna works at Acme.", "My colleague Anna lives in Rome.", "Anna is allergic to eggs."
+    ids = [
+        one
+        for number, text in enumerate(said, 1)
+        for one in await hears(ana, text, occurred_at=day(f"2026-03-0{number}"))
+    ]
+    await erase(ana.engine, EraseMessages.model_validate({"user_id": ana.user, "message_ids": (ids[1],)}))
+
+    assert await told(ana) == {"ana sister Anna", "Anna works_at Acme", "Anna allergy eggs"}
+    assert "colleague" not in str(await ana.entities())
 
 
 async def test_it_can_be_turned_off(tmp_path: Path, user: str) -> None:
