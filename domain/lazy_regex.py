@@ -5,6 +5,7 @@ search, and most programs use few.
 """
 
 import re
+from functools import cached_property
 from typing import cast
 
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub", "subn")
@@ -17,9 +18,11 @@ class _LazyPattern:
         self.pattern, self.flags = pattern, flags
 
     def __getattr__(self, name: str) -> object:
-        return getattr(self.compiled(), name)
+        return getattr(self.compiled, name)
 
+    @cached_property
     def compiled(self) -> re.Pattern[str]:
+        """Once: `re` keeps no more than 512 patterns, and compiles the rest again."""
         found = re.compile(self.pattern, self.flags)
         for method in _METHODS:
             setattr(self, method, getattr(found, method))
@@ -41,6 +44,6 @@ def lazy_compile(pattern: str, flags: int = 0) -> re.Pattern[str]:
 
 
 def compile_lazy() -> None:
-    """Compile all patterns that there are by now."""
+    """Compile all patterns that there are by now, and have not been compiled."""
     for one in _made:
-        one.compiled()
+        _ = one.compiled

@@ -46,7 +46,10 @@ def test_a_mistake_in_a_lazy_pattern_is_raised_at_its_use(monkeypatch: pytest.Mo
         wrong.search("text")
 
 
-def test_the_patterns_of_all_rules_can_be_compiled() -> None:
+def test_the_patterns_of_all_rules_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    forms.compile_all()
+    assert len(lazy_regex._made) > 500
+    monkeypatch.delattr(re, "compile")
     forms.compile_all()
 
 
