@@ -138,7 +138,8 @@ async def start_projecting(
     # there is nothing to unpack.
     delivery.followers.append(partial(_delivered, workers))
     delivery.relay.found = partial(_delivered, workers)
-    await run(stack, [*_projecting(endpoints.projections_dsn, to, workers), partial(keep, projections)])
+    leases = Leases(endpoints.projections_dsn, PARTITIONS, projections.kept)
+    await run(stack, [*_projecting(leases, to, workers), partial(keep, projections)])
 
 
 async def begin(settings: Settings, delivery: EventDelivery) -> None:
@@ -174,7 +175,7 @@ def _locked(stack: AsyncExitStack, anchors: AnchorFile) -> bool:
     return lock.acquire()
 
 
-def _projecting(projections_dsn: str, to: Connections, workers: Workers) -> Sequence[Callable[[], Awaitable[None]]]:
+def _projecting(leases: Leases, to: Connections, workers: Workers) -> Sequence[Callable[[], Awaitable[None]]]:
     """The steps that keep this process's share of the partitions applied."""
     subscriber = EventSubscriber(to.nats, to.roots.derived("wire"), workers.deliver, workers.delivered)
 
@@ -182,7 +183,6 @@ def _projecting(projections_dsn: str, to: Connections, workers: Workers) -> Sequ
         await subscriber.follow(partitions)
         workers.own(partitions)
 
-    leases = Leases(projections_dsn, PARTITIONS)
     return [partial(leases.run, share), partial(workers.watch, lambda: to.nats.stats["reconnects"]), *workers.steps()]
 
 

@@ -19,17 +19,21 @@ NOBODY = -1
 
 
 class Leases:
-    """A fair share of `count` partitions, as long as this process lives and answers."""
+    """A fair share of `count` partitions, as long as this process lives and answers.
 
-    def __init__(self, postgres_dsn: str, count: int) -> None:
-        self._dsn, self._count = postgres_dsn, count
+    Shared with the processes that keep the same tables, by the names in `kept`: another version of Mnemolog has its
+    own, and fills nothing for this one.
+    """
+
+    def __init__(self, postgres_dsn: str, count: int, kept: str) -> None:
+        self._dsn, self._count, self._kept = postgres_dsn, count, {"kept": kept}
 
     async def run(self, changed: Changed) -> None:
         """Acquire and release until cancelled; `changed` is called with this process's partitions."""
         while True:
             try:
                 async with lease_session(self._dsn) as lease:
-                    await lease.execute("join_workers")
+                    await lease.execute("join_workers", self._kept)
                     await self._hold(lease, changed)
             except Exception as error:  # noqa: BLE001  Without leases, a process would project nothing.
                 _logger.warning("leases: %s, trying again", type(error).__name__)
@@ -43,7 +47,7 @@ class Leases:
             if surplus := sorted(own)[wanted:]:
                 own = own.difference(surplus)
                 await changed(own)
-                await lease.execute("give_partitions", {"partitions": surplus})
+                await lease.execute("give_partitions", {"partitions": surplus, **self._kept})
             elif taken := await self._take(lease, free[: wanted - len(own)]):
                 own |= taken
                 await changed(own)
@@ -51,7 +55,7 @@ class Leases:
 
     async def _look(self, lease: Lease, own: frozenset[int]) -> tuple[int, list[int]]:
         """How many partitions are a fair share for this process, and which are free."""
-        rows = await (await lease.execute("look_at_leases")).fetchall()
+        rows = await (await lease.execute("look_at_leases", self._kept)).fetchall()
         workers = sorted(row["pid"] for row in rows if row["partition"] == NOBODY)
         in_use = {row["partition"] for row in rows}
         share, rest = divmod(self._count, len(workers))
@@ -61,5 +65,5 @@ class Leases:
     async def _take(self, lease: Lease, free: Collection[int]) -> frozenset[int]:
         if not free:
             return frozenset()
-        rows = await (await lease.execute("take_partitions", {"partitions": list(free)})).fetchall()
+        rows = await (await lease.execute("take_partitions", {"partitions": list(free), **self._kept})).fetchall()
         return frozenset(row["partition"] for row in rows if row["taken"])

@@ -327,20 +327,20 @@ SELECT;
 
 -- join_workers --
 -- Shared, under a number that no partition has: one row of pg_locks a worker.
-SELECT pg_advisory_lock_shared(hashtext('mnemolog partitions'), -1);
+SELECT pg_advisory_lock_shared(hashtext('mnemolog partitions ' || %(kept)s::text), -1);
 
 -- look_at_leases --
 SELECT pid, objid::bigint::bit(32)::int AS partition FROM pg_locks
 WHERE locktype = 'advisory' AND granted AND objsubid = 2
-  AND classid = hashtext('mnemolog partitions')::bit(32)::bigint::oid
+  AND classid = hashtext('mnemolog partitions ' || %(kept)s::text)::bit(32)::bigint::oid
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database());
 
 -- take_partitions --
-SELECT partition, pg_try_advisory_lock(hashtext('mnemolog partitions'), partition) AS taken
+SELECT partition, pg_try_advisory_lock(hashtext('mnemolog partitions ' || %(kept)s::text), partition) AS taken
 FROM unnest(%(partitions)s::int[]) AS wanted (partition);
 
 -- give_partitions --
-SELECT pg_advisory_unlock(hashtext('mnemolog partitions'), partition)
+SELECT pg_advisory_unlock(hashtext('mnemolog partitions ' || %(kept)s::text), partition)
 FROM unnest(%(partitions)s::int[]) AS surplus (partition);
 
 -- key_status --

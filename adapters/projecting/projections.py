@@ -153,6 +153,12 @@ class Projections:
         together = [one for name, one in self.running.items() if name not in alone]
         return [together, *([self.running[name]] for name in sorted(alone & self.running.keys()))]
 
+    @property
+    def kept(self) -> str:
+        """The tables of this process, by name: projections with their versions and variants."""
+        schemas = sorted(store.schema for store in self._postgres.values())
+        return " ".join((*schemas, f"{self.working.name}_v{self.working.version}"))
+
     def seen_on(self, engine: AsyncEngine) -> AsyncEngine:
         """The live tables of every Postgres projection, on this engine's connections."""
         schemas = {key: store.schema for name, store in self._postgres.items() for key in (name, live_key(name))}

@@ -26,7 +26,7 @@ SESSION_PID = int
 async def held(engine: Engine) -> Mapping[SESSION_PID, int]:
     """How many partitions each worker holds."""
     async with await psycopg.AsyncConnection.connect(engine.endpoints.postgres_dsn) as connection:
-        rows = await (await connection.execute(query("look_at_leases"))).fetchall()
+        rows = await (await connection.execute(query("look_at_leases"), {"kept": engine.projections.kept})).fetchall()
     counts = Counter({pid: 0 for pid, partition in rows if partition == NOBODY})
     counts.update(pid for pid, partition in rows if partition != NOBODY)
     assert len({partition for _, partition in rows if partition != NOBODY}) == sum(counts.values()), "one owner each"
@@ -122,6 +122,9 @@ async def _never(*_: object) -> bool:
     return False
 
 
+KEPT = "mnemolog_memories_v10"
+
+
 async def test_three_workers_and_a_prime_number_of_partitions_end_with_fair_shares(engine: Engine) -> None:
     shares: dict[int, frozenset[int]] = {}
 
@@ -133,7 +136,7 @@ async def test_three_workers_and_a_prime_number_of_partitions_end_with_fair_shar
 
     # Another database of the same server: its locks are its own.
     dsn = await _own_database(engine)
-    tasks = [asyncio.create_task(Leases(dsn, 7).run(changed(worker))) for worker in range(3)]
+    tasks = [asyncio.create_task(Leases(dsn, 7, KEPT).run(changed(worker))) for worker in range(3)]
 
     async def fair() -> bool:
         return sorted(len(one) for one in shares.values()) == [2, 2, 3]
@@ -148,6 +151,30 @@ async def test_three_workers_and_a_prime_number_of_partitions_end_with_fair_shar
             return sorted(len(one) for one in shares.values()) == [3, 4]
 
         await until(taken_over)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_a_version_with_other_tables_has_all_partitions_for_itself(engine: Engine) -> None:
+    shares: dict[str, frozenset[int]] = {}
+
+    def changed(kept: str) -> Callable[[frozenset[int]], Awaitable[None]]:
+        async def keep(partitions: frozenset[int]) -> None:
+            shares[kept] = partitions
+
+        return keep
+
+    dsn = await _own_database(engine)
+    versions = ("mnemolog_memories_v10", "mnemolog_memories_v11")
+    tasks = [asyncio.create_task(Leases(dsn, 7, kept).run(changed(kept))) for kept in versions]
+
+    async def everything() -> bool:
+        return shares == dict.fromkeys(versions, frozenset(range(7)))
+
+    try:
+        await until(everything)
     finally:
         for task in tasks:
             task.cancel()
