@@ -90,7 +90,8 @@ def add(
     Reads Markdown, HTML, PDF, DOCX and text; directories with their subdirectories, but no hidden files. A document is
     known by its path, relative to the working directory. Only chunks that changed are written.
     """
-    roots = [_named(path) for path in paths if path != STDIN and Path(path).is_dir()]
+    directories = [path for path in paths if path != STDIN and Path(path).is_dir()]
+    roots = list(map(_named, directories))
     if sync and (not roots or "." in roots):
         fix = "name the directory from its parent, such as `mnemolog knowledge add docs --sync`"
         raise InvalidInput("needs a named directory", field="sync", fix=fix)
@@ -113,7 +114,7 @@ def add(
         report = Report()
         with bar("adding documents", len(files)) as progressed:
             for name, path in files.items():
-                await _add(engine, name, path, fields, report)
+                await _add(engine, name, path, directories, fields, report)
                 progressed(1)
         if sync:
             await _remove(engine, agent, roots, files.keys(), report)
@@ -130,9 +131,12 @@ def add(
         raise typer.Exit(1)
 
 
-async def _add(engine: Engine, name: str, path: str, fields: dict[str, Any], report: Report) -> None:
+async def _add(
+    engine: Engine, name: str, path: str, directories: Sequence[str], fields: dict[str, Any], report: Report
+) -> None:
     """A file that cannot be read does not stop the others."""
     try:
+        _require_inside(path, directories)
         request = validated(AddDocument, {**fields, "source": name})
         done = await add_document(engine, request, await asyncio.to_thread(_read, path))
     except InvalidInput as error:
@@ -182,6 +186,13 @@ def _below(directory: Path) -> Iterator[tuple[str, str]]:
             path = Path(folder, name)
             if not name.startswith(".") and path.suffix.lower() in SUFFIXES and path.is_file():
                 yield _named(str(path)), str(path)
+
+
+def _require_inside(path: str, directories: Sequence[str]) -> None:
+    """InvalidInput for a link in a directory to a file outside of it: whoever wrote the directory may not read that."""
+    own = [one for one in directories if Path(path).is_relative_to(one)]
+    if own and not any(Path(path).resolve().is_relative_to(Path(one).resolve()) for one in own):
+        raise InvalidInput("is a link out of the directory", field="paths", fix="name the file that it leads to")
 
 
 def _named(path: str) -> str:

@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-# C0 without tab and line feed, DEL, C1, and the marks that change the direction of the text around them.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# C0 without tab and line feed, DEL, C1, and the marks that change the direction of the text around them. A name of a
+# file that is not UTF-8 has surrogates, which no terminal takes.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class Screen(Console):

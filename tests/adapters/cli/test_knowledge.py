@@ -1,5 +1,6 @@
 """`mnemolog knowledge`: files and directories into a library, and what the commands print."""
 
+import os
 from pathlib import Path
 from uuid import uuid4
 
@@ -118,6 +119,29 @@ async def test_a_file_that_cannot_be_read_does_not_stop_the_others(shell: Shell,
     [(name, error)] = ran.value["failed"].items()
     assert [name] == names(handbook, "broken.pdf")
     assert (error["code"], error["field"]) == ("invalid_input", "content")
+
+
+async def test_links_lead_neither_out_of_the_directory_nor_round_in_it(shell: Shell, handbook: Path) -> None:
+    (handbook.parent / "secret.txt").write_text("The password is xyzzy.")
+    (handbook / "notes.md").symlink_to(handbook.parent / "secret.txt")
+    (handbook / "again.md").symlink_to("sleep.md")
+    (handbook / "deep" / "round").symlink_to(handbook)
+    (handbook / "nowhere.md").symlink_to("nowhere.md")
+
+    ran = await shell("add", str(handbook), "--json")
+
+    assert ran.value["added"] == names(handbook, "again.md", "sleep.md", "deep/water.txt")
+    assert list(ran.value["failed"]) == names(handbook, "notes.md")
+    assert (await shell("add", str(handbook / "notes.md"), "--json")).code == 0
+
+
+async def test_a_file_whose_name_is_not_utf_8_fails_alone_and_is_named(shell: Shell, handbook: Path) -> None:
+    named_badly = handbook / os.fsdecode(b"bad\xff.md")
+    named_badly.write_text("Eat at noon.")
+
+    ran = await shell("add", str(handbook))
+    assert (ran.code, "bad\ufffd.md" in ran.out, "Traceback" in ran.err) == (1, True, False)
+    assert list((await shell("add", str(handbook), "--json")).value["failed"]) == names(handbook, "bad\udcff.md")
 
 
 async def test_standard_input_is_a_document_with_a_name(shell: Shell) -> None:
