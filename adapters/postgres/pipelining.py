@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Self
 
 from psycopg import AsyncCopy, AsyncCursor, AsyncRawCursor
+from psycopg._preparing import PrepareManager
 from psycopg.pq import TransactionStatus
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -129,7 +130,14 @@ class PipeliningConnection(CancellableConnection[Any]):
         self._give_up()
         async with self._turn:
             self._deferred.clear()
-            await super().rollback()
+            # psycopg 3.3 would forget every prepared statement: one whose objects are gone is planned anew by Postgres.
+            prepared = self._prepared
+            if self.pgconn.transaction_status == TransactionStatus.INTRANS:
+                self._prepared = PrepareManager()
+            try:
+                await super().rollback()
+            finally:
+                self._prepared = prepared
 
     async def close(self) -> None:
         # Not while a statement of another task is running: libpq would use freed memory.

@@ -159,6 +159,24 @@ async def test_who_asked_first_may_be_cancelled(driver: PipeliningConnection) ->
     assert first.cancelled()
 
 
+async def test_a_rollback_keeps_what_is_prepared(driver: PipeliningConnection) -> None:
+    for _ in range(1 + (driver.prepare_threshold or 0)):
+        await driver.ask(b"SELECT %s::int", [1])
+    await driver.rollback()
+    await driver.ask(b"SELECT %s::int", [1])
+    assert await driver.ask(b"SELECT generic_plans + custom_plans FROM pg_prepared_statements", []) == [(2,)]
+
+
+async def test_what_was_prepared_for_a_table_that_a_rollback_removed_can_be_asked_of_another(
+    driver: PipeliningConnection,
+) -> None:
+    for kind in (b"int", b"int", b"text"):
+        await driver.execute(b"CREATE TEMP TABLE short (told " + kind + b")")
+        for _ in range(2 + (driver.prepare_threshold or 0)):
+            assert await driver.ask(b"SELECT count(told) FROM short", []) == [(0,)]
+        await driver.rollback()
+
+
 async def test_a_rollback_drops_pending_queries(driver: PipeliningConnection, sqlalchemy: AsyncEngine) -> None:
     asked = asyncio.create_task(driver.ask(ADD + b" RETURNING note", ["never"]))
     await asyncio.sleep(0)
