@@ -1,7 +1,7 @@
 """The clauses in which a user states something: no questions, conditions, quotes or speculation (E06)."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from mnemolog.domain.extraction import rule
@@ -51,12 +51,17 @@ def beginning(text: str) -> str:
     return text if len(text) <= LONGEST else text[: max(text.rfind(end, 0, LONGEST) for end in ".!?\n") + 1]
 
 
-def clauses(text: str) -> Iterator[Clause]:
-    """The clauses of a message that may state something about its author, without what leads up to them."""
+def clauses(text: str, names: Collection[str] = ()) -> Iterator[Clause]:
+    """The clauses of a message that may state something about its author, without what leads up to them.
+
+    `names`: of people and animals, which somebody who types in small letters may write so.
+    """
     if found := _TEXT_FOLLOWS.search(text):
         text = "\n".join([text[: found.end()], *_own_allergies(found[0], text[found.end() :])])
     text = _SMILEY.sub(lambda one: "" if one["ended"] else ".", text)
-    plain = _QUOTED.sub(' "" ', _capitalised(_quietly(_apostrophes(_FIANCE.sub("e", text.translate(_TYPOGRAPHY))))))
+    plain = _QUOTED.sub(
+        ' "" ', _capitalised(_quietly(_apostrophes(_FIANCE.sub("e", text.translate(_TYPOGRAPHY)))), names)
+    )
     plain = _IN_LAW.sub(
         "-in-law", _AGE.sub("", _NAMESAKE.sub(lambda one: one[0] if one["role"] else "somebody", plain))
     )
@@ -133,7 +138,7 @@ def clauses(text: str) -> Iterator[Clause]:
             being = _BEING_ONE.match(clause) is not None or (being and _AM.match(clause) is not None)
             clause = f"I'm {clause}" if being and _AM.match(clause) else clause
             clause = f"I have {clause}" if own and _PET.match(clause) else clause
-            clause = f"they {clause}" if _TREATS_ME.match(clause) else clause
+            clause = f"they {treated['does']}" if (treated := _TREATS_ME.match(clause)) else clause
             clause = _NEW_ROLE.sub("my new ", _TREATED.sub(r"\1 my ", _KIN.sub(r"my \1\2", clause)))
             in_jest = laughs and number == len(parts) and not in_earnest and not _RELATIVE.match(clause)
             is_given = rule.GIVES.search(before[-1]) and _RELATIVE.fullmatch(clause.rstrip(" .!"))
@@ -181,15 +186,26 @@ def _quietly(text: str) -> str:
     return _SHOUTED.sub(lambda found: found[0].lower(), text)
 
 
-def _capitalised(text: str) -> str:
+def is_in_small(text: str) -> bool:
+    """Whether somebody types names in small letters."""
+    return text[:1].islower() or _SMALL_I.search(text) is not None
+
+
+def _capitalised(text: str, names: Collection[str] = ()) -> str:
     """The names of places and of whom somebody calls something in capitals, for authors who type in small letters.
 
     >>> _capitalised("i live in leeds with a cat called mog")
     'i live in Leeds with a cat called Mog'
+    >>> _capitalised("kaias on neocate, will will see", ["Kaia", "Will"])
+    "Kaia's on neocate, will will see"
     """
     text = _DOCTOR.sub("Dr ", text)
-    if not text[:1].islower() and _SMALL_I.search(text) is None:
+    if not is_in_small(text):
         return text
+    for name in names:
+        if name.isalpha() and len(name) > _SHORT_NAME and name.lower() not in _ALSO_WORDS:
+            of_it = rf"\b{name.lower()}(?P<its>'?s(?= \w))?\b"
+            text = re.sub(of_it, lambda found, name=name: f"{name}'s" if found["its"] else name, text)
     text = _SMALL_NAME.sub(
         lambda found: f"{found['frame']}{_INITIAL.sub(lambda one: one[0].upper(), found['small'])}", text
     )
@@ -331,6 +347,15 @@ _SHOUTED = lazy_compile(r"(?<![\w'&])(?:[A-Z][A-Z']*,? ){2,}[A-Z][A-Z']+(?![\w'&
 _TYPOGRAPHY = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "«": '"', "»": '"', "–": "-", "—": "-", "…": "."})
 _SMILEY = lazy_compile(r"(?:(?<=(?P<ended>[.!?,]))| |(?<=\w)) ?:'?-?[()D](?=\s|$)")
 _FIANCE = lazy_compile("(?<=fianc)é", re.IGNORECASE)
+_SHORT_NAME = 2
+# Names that are words as well.
+_COMMON_WORDS = (
+    "will may mark rose grace bill joy hope dawn art sue pat jack drew chase miles frank guy nick ray gene dean penny ruby"
+    " amber violet iris lily daisy ivy april june august summer autumn sky robin holly heather hazel olive ginger pepper"
+    " biscuit cookie honey sunny lucky buddy angel faith charity rob ash clay cliff rich victor page bob don sandy misty"
+    " shadow smokey jet star storm bear tiger princess duke king queen smudge patch spot socks mum mom dad"
+)
+_ALSO_WORDS = frozenset(_COMMON_WORDS.split())
 # Who writes "i" for "I" writes names in small letters, too.
 _SMALL_I = lazy_compile(r"(?<![\w'.&/-])i(?:'m|'ve|'ll|'d)?(?= [a-z])")
 _NO_SMALL_NAME = (
@@ -676,11 +701,11 @@ _OCCASION = lazy_compile(
 # "In May, not March" corrects what was said of the time.
 _NOT_THEN = lazy_compile(rf"(?<=\w),? (?:and )?not (?:(?:in|on|since|from) )?{POINT}(?=\W*$)", re.IGNORECASE)
 # Who wants to write to somebody tells the reasons in sentences of their own.
-_LETTER = r"(?:write|compose|draft) (?:me )?(?:an?|my) (?:[a-z-]+ ){0,3}?(?:message|note|e-?mail|letter|reply|card) to (?![^.!?:\n]* (?:from|as if|as though) )[^.!?:\n]{2,60}\.\s"
+_LETTER = r"(?:write|compose|draft) (?:me )?(?:an?|my) (?:[a-z-]+ ){0,3}?(?:message|note|e-?mail|letter|reply|card) to (?![^.!?:\n]* (?:from|as if|as though) )[^.!?:\n]{2,60}?(?:\.\s|,? (?:saying|explaining|mentioning|telling|asking|to (?:say|tell|explain|ask))\b)"
 # What is said in jest, in a role or in a text that somebody asks for.
 _JEST = lazy_compile(
     r"\b(?:kidding|joking|jk|april fools?|just testing|role[- ]?play(?:ing)?|act as|pretend)\b|(?<!\w)/s\b|, not[.!]*$|,? (?:but )?not really\W*$"
-    rf"|^(?:please )?(?!{_LETTER})(?:write|tell|compose|draft|translate|rewrite|proofread|summari[sz]e|correct)[ :]",
+    rf"|^(?:please )?(?!{_LETTER})(?:write|tell(?= (?:me|us|(?:the|a|an) (?:\w+ )?(?:story|tale|joke|fable))\b)|compose|draft|translate|rewrite|proofread|summari[sz]e|correct)[ :]",
     re.IGNORECASE,
 )
 _LAUGHTER = lazy_compile(
@@ -713,7 +738,7 @@ _PERFECT = lazy_compile(
 )
 # Read as "for ages", which `_ALWAYS` takes out: what follows "since" is not a clause of its own.
 _SINCE_SMALL = lazy_compile(
-    r"(?<=\w),? (?:ever )?since i was (?:an? |about )?[\w-]+(?: years old)?(?=[.!,;]|$)", re.IGNORECASE
+    r"(?<=\w),? (?:ever )?since (?:i|he|she) was (?:an? |about )?[\w-]+(?: years old)?(?=[.!,;]|$)", re.IGNORECASE
 )
 _BEEN_ALLERGIC = lazy_compile(r"(?<=\bI)(?:'ve| have)(?: always)? been(?=(?: \w+ly)* allergic\b)", re.IGNORECASE)
 # After "have lived" or "have had": for how long nobody can say.
@@ -795,7 +820,8 @@ _DIAGNOSED = lazy_compile(
 # Who treats somebody ends what they take. A condition that follows leaves it open, and is read further on.
 _TREATS = rule.form("{TREATS}").pattern
 _TREATS_ME = lazy_compile(
-    r"(?:just )?(?:put|started|switched|kept|took) (?:me|him|her) (?:on|onto|to|off) ", re.IGNORECASE
+    r"(?:of [\w' ]{2,60}? and (?:then )?)?(?P<does>(?:just )?(?:put|started|switched|kept|took) (?:me|him|her) (?:on|onto|to|off) .*)",
+    re.IGNORECASE | re.DOTALL,
 )
 _STOP = r"(?:stop|come off|quit)(?: taking)?"
 _AND_THAT = r"(?: (?!(?:if|when|once|unless|until|i)\b)(?:(?!\b(?:if|when|once|unless|until)\b)[\w' ]){2,60},? (?:and|so)(?: that)?)?"
@@ -834,7 +860,7 @@ _OPENING = lazy_compile(
     r"|please (?:note|remember)(?: that)?|note that|remember(?: that)?|don't forget(?: that)?|change of plans?"
     r"|(?:we|i) (?:have )?changed (?:our|my) (?:plans?|minds?)|i (?:forgot|wanted) to (?:say|mention)(?: that)?"
     r"|i think (?:i|we) can (?:safely )?say(?: that)?|i should(?: (?:probably|also|just|maybe))* (?:say|mention|add|note)(?: (?:up ?front|first|straight away|right away|now|that))*"
-    r"|(?:(?:the|my) )?(?:doctor|doc|dr|gp|consultant|specialist|midwife|nurse) (?:says|said|told me|confirmed)(?: that)?(?= i(?:'m| am| have|'ve got)\b)"
+    r"|(?:(?:the|my) )?(?:doctor|doc|dr|gp|consultant|specialist|midwife|nurse|dentist|allergist) (?:says|said|told me|confirmed)(?: that)?(?= i(?:'m| am| have|'ve got| mustn't| must not| can't| cannot)\b)"
     r"|(?:it )?turns out(?! (?:that )?i(?:'m| am) (?:not|no longer) (?:actually |really )?allergic to )(?: that)?|from now on|these days|nowadays|right now|currently|at the moment|at present"
     r"|now|wait|hang on|hold on|lately|recently|(?:i|we)(?:'ve)? (?:just |recently )?(?:found out|discovered|learn(?:t|ed))(?: that)?(?= (?:i|we)\b)|as it happens|long story short|unfortunately|luckily|sadly|happily|instead|no(?! (?:more|longer)\b)|sorry|apologies|oops|my mistake|my bad|today)"
     r"\b(?!')(?:[\s,:;.!-]+|$)",

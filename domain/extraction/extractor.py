@@ -1,16 +1,16 @@
 """The extractor: the facts that a message states about its author (B13)."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from mnemolog.domain.entity import ME
 from mnemolog.domain.extraction.belongings import HABIT
 from mnemolog.domain.extraction.candidate import ANY_VALUE, EXTRACTOR, MOST_CANDIDATES, MOST_WRITES, Action, Candidate
-from mnemolog.domain.extraction.clauses import LONGEST, Clause, beginning, clauses, sentences_of
+from mnemolog.domain.extraction.clauses import LONGEST, Clause, beginning, clauses, is_in_small, sentences_of
 from mnemolog.domain.extraction.corrections import is_last_named
-from mnemolog.domain.extraction.focus import named, role_of
+from mnemolog.domain.extraction.focus import named, names_in, role_of
 from mnemolog.domain.extraction.forms import (
     AND_THERE,
     AND_TO,
@@ -104,7 +104,7 @@ def extract(
     beside: list[Candidate] = []
     text, previous = beginning(text), previous[-LONGEST:]
     sentences_before = sentences_of(previous)
-    for clause in clauses(text):
+    for clause in clauses(text, {*_names(before), *names_in(sentences_before)} if is_in_small(text) else ()):
         earlier = (*before, found) if found else before
         last = earlier[-1][-1] if earlier else None
         if clause.takes_back:
@@ -122,7 +122,8 @@ def extract(
             clause = replace(clause, text=moved_on[0])
         elif not _names_a_pet(clause):
             clause = replace(
-                clause, text=_ELDER.sub(_of_elder, named(clause.text, (*sentences_before, *clause.before)))
+                clause,
+                text=_ELDER.sub(_of_elder, named(clause.text, _who_may_be_meant(clause, text, sentences_before))),
             )
         stated = dated(clause.text, at)
         said_before = " ".join((previous, *clause.before))
@@ -155,7 +156,7 @@ def extract(
                 if one.action is not Action.STATE:
                     continue
                 one = replace(one, action=Action.DENY, changes=True, since=None, until=None)
-            one = _exactly(one, clause.text, at)
+            one = _exactly(_of_somebody(one, text), clause.text, at)
             if clause.corrects and one.action is Action.STATE:
                 one = replace(one, action=Action.CORRECT)
             if clause.wrong and not one.wrong and one.action in (Action.STATE, Action.CORRECT) and not one.literal:
@@ -183,7 +184,7 @@ def extract(
                 found.insert(_place_of_new_job(one, found) if moved_on else len(found), one)
     # Before what is stated: what the next message goes on with is the last of that.
     mentioned: list[Candidate] = []
-    for one in beside:
+    for one in (_of_somebody(one, text) for one in beside):
         if valid(one, at) and not any(_tells_of(each, one) for each in (*mentioned, *found)):
             mentioned.append(one)
     found = [*mentioned, *found]
@@ -193,6 +194,21 @@ def extract(
         fits = sum(_must_be_known(one) or one.object in at_risk for one in together) <= MOST_WRITES
         found = sorted(together, key=lambda one: _place(one, author, at_risk, fits=fits))
     return found[:MOST_CANDIDATES]
+
+
+def _names(before: Iterable[Sequence[Candidate]]) -> Collection[str]:
+    """The names of those who are somebody to the author, as they told before."""
+    told = (one for stated in before for one in stated if one.literal is False and one.action is Action.STATE)
+    return {one.object for one in told if one.object and one.object != ME}
+
+
+def _who_may_be_meant(clause: Clause, text: str, previous: Sequence[str]) -> Sequence[str]:
+    """The sentences that may say who "she" is: not the message before, if one in small letters may have named her since."""
+    since = is_in_small(text) and len(" ".join(clause.before).split()) > _EXCLAIMED
+    return clause.before if since else (*previous, *clause.before)
+
+
+_EXCLAIMED = 2
 
 
 def _mentioned(clause: str) -> list[Candidate]:
@@ -209,7 +225,8 @@ def _tells_of(made: Candidate, one: Candidate) -> bool:
     """Whether a message says more of what a sentence only mentions, or what is over of the same person's health."""
     same_health = (made.subject, made.via, made.predicate) == (one.subject, one.via, one.predicate)
     is_over = same_health and one.predicate in HEALTH and made.action is not Action.STATE
-    return is_over or made.object == one.object or made.predicate == dose_of(one.object or "")
+    same_object = made.object == one.object and (same_health or one.predicate not in HEALTH)
+    return is_over or same_object or made.predicate == dose_of(one.object or "")
 
 
 def _not_taken_back(clause: Clause, found: Sequence[Candidate], at: datetime) -> list[Candidate]:
@@ -241,6 +258,13 @@ def _together(found: Sequence[Candidate], at_risk: Collection[str]) -> Sequence[
         both = replace(first, object=f"{first.object}{link}{second.object}")
         found = [both if one is first else one for one in found if one is not second]
     return found
+
+
+def _of_somebody(one: Candidate, text: str) -> Candidate:
+    """What somebody must not have also if nobody knows who they are, unless any word may begin a sentence like their name."""
+    must_not = one.known and one.action is Action.STATE and one.predicate in ("allergy", "intolerance")
+    named_within = must_not and re.search(rf"(?<=[\w,] ){re.escape(one.subject)}\b", text)
+    return replace(one, known=False) if named_within else one
 
 
 def _is_said(said: Candidate, one: Candidate) -> bool:

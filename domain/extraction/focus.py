@@ -16,11 +16,12 @@ _OBJECT = form(
 _ROLE = lazy_compile(rf"\b({ONE_OF})s?\b", re.IGNORECASE)
 # Somebody, or a place or an employer, which nobody calls `she`.
 _MENTION = form(
-    r"\b(?:(?:in|at|from|near|for|(?<!spoke )(?<!talked )(?<!married )(?<!engaged )(?<!wrote )to) (?:the )?(?-i:[A-Z])[\w-]+(?: (?-i:[A-Z])[\w-]+)*"
-    rf"|{{OTHER}}(?:, (?P<tie>(?:my|our){{SORT}} (?:{ONE_OF}|{SOME_OF})\b))?|{{ROLE}}\b(?:(?:,|'s name(?: is|'s)|(?:'s| is) (?:called|named))? {{ALONE}})?|(?P<parent>{PARENTS})\b(?!-)|(?:his|her){{SORT}} (?P<theirs>{ONE_OF}|{SOME_OF}) (?P<relative>{PERSON_NAME}))"
+    rf"\b(?:(?:in|at|from|near|for|(?<!spoke )(?<!talked )(?<!married )(?<!engaged )(?<!wrote )to) (?:the )?(?!(?:{PARENTS})\b)(?-i:[A-Z])[\w-]+(?: (?-i:[A-Z])[\w-]+)*"
+    rf"|{{OTHER}}(?:, (?P<tie>(?:my|our){{SORT}} (?:{ONE_OF}|{SOME_OF})\b))?|(?<!not ){{ROLE}}\b(?:(?:,|'s name(?: is|'s)|(?:'s| is) (?:called|named))? {{ALONE}})?|(?P<parent>{PARENTS})\b(?!-)|(?:his|her){{SORT}} (?P<theirs>{ONE_OF}|{SOME_OF}) (?P<relative>{PERSON_NAME}))"
 )
 # What follows a word that begins a sentence and is a name.
 _OF_NAME = lazy_compile(rf"'s\b|,| (?:and|&|is|was|has|had|just|now|still|also|{VERBS})\b")
+_ILLNESS = form("{CONDITION}")
 _PARENTS = frozenset(PARENTS.split("|"))
 _TITLED = lazy_compile(r"(?:Dr|Prof|Mrs?|Ms)\b")
 _SIR, _MADAM = lazy_compile(r"Mr\b"), lazy_compile(r"(?:Mrs|Ms)\b")
@@ -58,6 +59,12 @@ def named(clause: str, before: Sequence[str]) -> str:
     return clause
 
 
+def names_in(sentences: Sequence[str]) -> Iterator[str]:
+    """The names of people in sentences."""
+    each = ((one, sentence) for sentence in sentences for one in _MENTION.finditer(sentence))
+    yield from (one["other"] for one, sentence in each if one["other"] and _is_somebody(one, sentence))
+
+
 def _persons(sentence: str, other: re.Pattern[str]) -> Iterator[str]:
     """Those whom a sentence names, without the relatives of the other sex."""
     for one in _MENTION.finditer(sentence):
@@ -77,7 +84,7 @@ def _persons(sentence: str, other: re.Pattern[str]) -> Iterator[str]:
 
 def _is_somebody(mention: re.Match[str], sentence: str) -> bool:
     """Whether a word in capitals is a name: the first of a sentence may be any other, and COPD is none."""
-    if mention["other"].isupper():
+    if mention["other"].isupper() or _ILLNESS.match(sentence, mention.start()):
         return False
     titled = _TITLED.match(mention["other"]) is not None
     return mention.start() > 0 or titled or _OF_NAME.match(sentence, mention.end()) is not None

@@ -247,7 +247,7 @@ NOW_AT = form(r"(?:she|he)(?:'s| is| has)?(?: (?:now|just|already))* (?:(?:works
 MOVED_IT = form(rf"(?:{{I}}(?: had to)? (?:move|moved|postpone|postponed|reschedule|rescheduled|push|pushed|delay|delayed|change|changed) it|it{_MOVED})(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})")
 ONLY_INTOLERANT = form(r"(?:(?:my|the|that) allergy|it) {INTOLERANCE}(?=$|[,.!])")
 OFF_IT = form(r"(?:(?:{TREATS}|they|she|he)(?: has|'s)?(?: just)? (?:took|taken) me off|{I} (?:(?:stopped|quit|no longer) (?:taking|take)|(?P<bare>stopped|quit)|(?:came |come |taken )?off)) (?:it|that|them){FOR_GOOD}")
-SWAPPED_IT = form(r"(?:{TREATS}|they|she|he|{OTHER}|{I})(?: has| have|'s|'ve)?(?: just| now)* (?:(?:swapped|replaced|changed|switched) (?:it|that) (?:for|with|to|by)|(?P<me>(?:switched|changed|moved|swapped) me(?: over)? (?:to|onto)|put me (?:on|onto)(?=.* instead\b)))(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?")
+SWAPPED_IT = form(r"(?:{TREATS}|they|she|he|{OTHER}|{I})(?: has| have|'s|'ve| is| are|'re)?(?: just| now)* (?:(?:swapped|replaced|changed|switched|(?:swapp|replac|chang|switch)ing) (?:it|that) (?:for|with|to|by)|(?P<me>(?:switched|changed|moved|swapped) me(?: over)? (?:to|onto)|put me (?:on|onto)(?=.* instead\b)))(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?")
 ON_NOW = form(r"(?:{AM} on|it(?:'s| is)(?: now)?(?: up| down)?(?: to)?) (?P<amount>{AMOUNT}|\d+(?:\.\d+)?)(?: now| a day)*(?=$|[,.!;])")
 ITS_NOW = form(r"(?P<raised>[^,;]{6,80}),? (?:and |so |now )?(?:it(?:'s| is)|its|i'm on|i am on|up to|down to)(?: now)? (?P<amount>{AMOUNT}|\d{1,3}(?:\.\d+)?)(?: (?:now|mg|a day|once a day|daily))*(?=$|[,.!;])")
 _OR_NOT = r"(?:,? (?:and )?not [\w.+@ ()/-]+)?$"
@@ -384,7 +384,7 @@ RULES: tuple[Rule, ...] = named(
     rule("have a|have any", r"(?:i|we) (?:don't|do not) have (?:an?|any) {PET}s?(?:{NO_MORE}|(?: at all)?(?=$|[.!;]))", petless),
     rule("speak", r"i(?: can| also| now)? speak(?: fluent| some| a little| a bit of)? {LANGUAGES}(?! \w*(?:food|music))", values("speaks")),
     # Health.
-    rule("allerg", r"{AM}(?: (?:very|severely|extremely|highly|deathly|mildly|only|just))* allergic to {FOOD}(?:,? (?:and )?not(?: to)? (?P<former>{DISH}))?(?=$|[,.!(]| \(| (?:so|because|since|now|too|btw|fyi|lol|tho|though|haha|innit|pls|please)\b)", allergic),
+    rule("allerg", r"{AM}(?: (?:very|severely|extremely|highly|deathly|mildly|only|just))* allergic to {FOOD}(?:,? (?:and )?not(?: to)? (?P<former>{DISH}))?(?=$|[,.!(]| \(| (?:so|and|because|since|now|too|btw|fyi|lol|tho|though|haha|innit|pls|please)\b)", allergic),
     rule("allerg", r"{I}(?: (?:got|developed|(?:(?:was|were|been) )?(?:just )?diagnosed with))? an? (?:(?:severe|serious|bad|mild|strong|life-threatening) )?(?P<value>(?!(?:food|skin|new|seasonal)\b)[a-z]+(?: [a-z]+)?) allergy", values("allergy")),
     rule("allerg", r"{I}(?: (?:got|developed))?(?: an?)? (?:(?:severe|serious|bad|mild|strong) )?allergy (?:to|of) {FOOD}(?=$|[,.!(]| \()", values("allergy")),
     rule("allerg", r"i(?:'m| am) (?:no longer|not(?=.*(?: after all| any ?more| any longer|, (?:but|only|it's|it is|i'm)\b))) (?:actually |really )?allergic to (?P<former>{DISH})(?: after all| at all|{NO_MORE})?(?:, (?:but(?: rather)?(?: to)?|it's|it is|i'm allergic to|(?:but )?only(?: to)?) (?P<value>{DISH}))?(?=$|[,.!])", not_allergic),
@@ -397,9 +397,9 @@ RULES: tuple[Rule, ...] = named(
     rule("intoleran", r"i(?:'m| am) (?:no longer|not(?=.* (?:after all|any ?more|any longer)\b)) (?P<value>[a-z]+)[- ]intolerant(?: after all|{NO_MORE})?(?=$|[,.!])", ends("intolerance")),
     rule("hives|anaphyla", r"{I}(?: always| usually)? (?:come (?:up|out)|came (?:up|out)|break out|broke out|get|got|go|went)(?: in| into)? (?:hives|anaphyla\w+(?: shock)?)(?: all over)? (?:with|w/?|from|after(?: (?:eating|having|touching))?|(?:when|whenever|if) i (?:eat|have|touch)) {FOOD}(?=$|[,.!;(])", values("allergy")),
     rule("hives|anaphyla", r"{ALLERGENS} (?:gives?|gave|brings?|brought) me (?:out in )?(?:hives|anaphyla\w+(?: shock)?)(?=$|[,.!;(]| (?:so|all)\b)", brings_hives),
-    rule("react", r"{I} {REACTED}", reacted),
+    rule("react|rash", r"{I} {REACTED}", reacted),
     rule("intoleran", r"{AM} (?P<value>[a-z]+)[- ]intolerant", values("intolerance")),
-    rule("eat|have|drink|tolerate|do |take", r"i (?:can't|cannot|can not|must not|mustn't)(?: really)? (?:eat|have|drink|tolerate|do|take)(?: any)? {NOT_TOLERATED}", values("intolerance")),
+    rule("eat|have|drink|tolerate|do |take", r"i (?:can't|cannot|can not|must not|mustn't)(?: really)? (?:eat|have|drink|tolerate|do|take)(?: any(?:thing (?:with|containing|in the))?)? {NOT_TOLERATED}", values("intolerance")),
     rule("diagnosed", r"{I} (?:was|been|got|were)(?: (?:just|recently|officially))? {DIAGNOSED}(?=$|[,.!;(]| [a-z])", values("condition")),
     rule("stroke|tia|heart attack|embolism", r"{I} {HAD}", had(values("condition"))),
     rule("ic|ac|deaf|hearing|blind|impaired|sighted", r"{AM}(?: an?)? {AILING}", ailing(values("condition"))),
@@ -414,17 +414,18 @@ RULES: tuple[Rule, ...] = named(
     rule("stopped|discontinued|cancelled", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just)? (?:stopped|discontinued|cancelled) (?:my|the) {DRUG}{FOR_GOOD}", drug_over),
     rule("stopped|discontinued|withdrawn", r"my {DRUG} (?:has been|'s been|was|is|got)(?: now| finally)? (?:stopped|discontinued|withdrawn)(?: by {DOCTOR})?{FOR_GOOD}", drug_over),
     rule("been stopped", r"{DRUG}(?:'s| has) been stopped{FOR_GOOD}", drug_over),
-    rule("swapped|replaced|changed|switched", r"(?:{DOCTOR}|they|{OTHER}|{I})(?: has| have|'s|'ve)?(?: just)? (?:swapped|replaced|changed|switched) (?:(?:the|my) )?(?P<former>[a-z][\w-]{3,}) (?:for|with|to|by)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?", drug),
+    rule("swapped|replaced|changed|switched|ing", r"(?:{DOCTOR}|they|{OTHER}|{I})(?: has| have|'s|'ve| is| are)?(?: just)? (?:swapped|replaced|changed|switched|(?:swapp|replac|chang|switch)ing) (?:(?:the|my) )?(?P<former>[a-z][\w-]{3,}) (?:for|with|to|by)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?", drug),
     rule("swapped|replaced|changed|switched", r"(?:(?:the|my) )?(?P<former>[a-z][\w-]{3,})(?:'s| has| is| was| got)(?: (?:been|now|just))* (?:swapped|replaced|changed|switched) (?:for|with|by|to)(?: {DOSE})? {DRUG}", drug_instead),
     rule("tak| off|stopped|quit|no longer|g|finished|done with", r"(?:{I}|that(?:'s| is) me(?: now)?) (?:(?:stopped|quit|no longer) (?:taking|take|need|use)|no longer on|stopped|quit|given up|gave up|finished with|finished(?= (?:the |my |a )?course\b)|done with|(?:came |come |taken )?off)(?: (?:my|the|a course of|(?:my|the) course of))? {DRUG}(?:{NO_MORE})?{FOR_GOOD}", drug_over),
     rule(" any| now", r"i(?: (?:don't|do not) (?:take|need|use|have to take|need to take)|(?:'m| am) not (?:taking|on))(?: my| the)? {DRUG}(?:{NO_MORE}{FOR_GOOD}| now(?=$|[.!]))", drug_over),
     rule("no more", r"no more {DRUG} for me{FOR_GOOD}", drug_over),
     rule("not on", r"{AM} not on (?:the |any )?{DRUG}(?=$|[,.!;])", drug_over),
-    rule("tak| on |prescribed|switch|start|resumed", r"{I} (?:take|taking|put on(?: an?)?|(?:(?:gone|went|going) )?(?:back )?on|(?:re)?start(?:ed|ing)?(?: (?:taking|on))?|resumed|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUGS}(?! (?:research|trials?|stud(?:y|ies)|production|sales)\b)(?! (?:(?:back|over|round|out) )?to (?:the|an?|my|our|his|her|their|him|them|(?-i:[A-Z])))(?:,? (?P<amount>{BARE_DOSE}))?(?:(?: now)?(?: instead of|, not)(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
+    rule("tak| on |prescribed|switch|start|resumed", r"{I} (?:(?:to )?take|taking|put on(?: an?)?|(?:(?:gone|went|going) )?(?:back )?on|(?:re)?start(?:ed|ing)?(?: (?:taking|on))?|resumed|switched to|switching to|was prescribed|prescribed)(?: {DOSE})?(?: daily)? {DRUGS}(?! (?:research|trials?|stud(?:y|ies)|production|sales)\b)(?! (?:(?:back|over|round|out) )?to (?:the|an?|my|our|his|her|their|him|them|(?-i:[A-Z])))(?:,? (?P<amount>{BARE_DOSE}))?(?:(?: now)?(?: instead of|, not)(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
     rule("switched from", r"{I} switched from (?P<former>[a-z][\w-]{3,}) to(?: {DOSE})? {DRUG}", drug),
     rule(" me from| me to| me onto", r"(?:{DOCTOR}|they|{OTHER})(?: has| have|'s|'ve)?(?: just| now)? (?:switched|changed|moved|swapped) me (?:from (?P<former>[a-z][\w-]{3,}) )?(?:to|onto)(?: {DOSE})? {DRUG}(?:,? (?P<amount>{BARE_DOSE}))?(?:,? (?:as |since )?(?:the )?(?P<spoilt>[a-z][\w-]{3,}) (?:made|gave|was|wasn't|didn't|kept|upset|caused)\b)?", drug),
     rule("added", r"(?:{TREATS}|they|she|he)(?: has| have|'s|'ve)?(?: just| now| also)* added(?: {DOSE})? {DRUGS}(?:,? (?P<amount>{BARE_DOSE}))?(?=$|[,.!;]| (?:as well|too|now|at|for|once|every|and|because|since)\b)", drug),
-    rule("put me on|prescribed|has me on|have me on|got me on|started me on", r"(?:{DOCTOR}|they|she|he|{OTHER})(?: (?!not\b|never\b|n't\b)[\w' -]{2,60}? and)?(?: has| have|'s|'ve)?(?: just| now)? (?:prescribed me|prescribed|put me on(?:to)?|(?:got )?me on|started me on)(?: {DOSE})? {DRUGS}(?:,? (?P<amount>{BARE_DOSE}))?(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
+    rule("put me on|prescribed|me on", r"(?:{DOCTOR}|they|she|he|{OTHER})(?: (?!not\b|never\b|n't\b)[\w' -]{2,60}? and)?(?: has| have|'s|'ve| is| are)?(?: just| now)? (?:prescribed me|prescribed|(?:put(?:ting)?|start(?:ed|ing)|try(?:ing)?|tried) me on(?:to)?|(?:got )?me on)(?: {DOSE})? {DRUGS}(?: instead(?! of\b))?(?:,? (?P<amount>{BARE_DOSE}))?(?: instead of(?: the| my)? (?P<former>[a-z][\w-]{3,}))?", drug),
+    rule("gave me|given me", r"{DOCTOR}(?: has|'s)?(?: just| now)? (?:gave|given) me(?: {DOSE})? (?!(?:aspirin|paracetamol|acetaminophen|ibuprofen|naproxen|codeine|morphine|fentanyl)\b){DRUGS}(?: to try)?(?:,? (?P<amount>{BARE_DOSE}))?", drug),
     rule("tak| on ", r"{I} (?:take|taking|on) {DOSE} (?P<value>(?!(?:every|each|with|before|after|daily|when|whenever|from|once|twice|three|because|that|this|these|more|less|today|tonight|about|instead|until|since|while|during|only|just|them|medication|medicine|water|sugar|milk|vitamins?)\b)[a-z][\w-]{3,30})\b", drug),
     rule("rais|increas|upp|doubl|lower|reduc|decreas|cut|chang|adjust|halv|put |brought|taken", r"(?:{DOCTOR}|they|she|he|{OTHER}|{I})(?: has| have|'s|'ve)?(?: just)? (?:raised|increased|upped|doubled|lowered|reduced|decreased|cut|changed|adjusted|halved|put|brought|taken) (?:(?:my|the) )?(?:dose of )?{DRUG}(?: (?:dose|dosage))?(?: from [^,;]{2,20}?)?(?: back)?(?: up| down)? to (?:{DOSE}|(?P<amount>\d+(?:\.\d+)?)(?=$|[,.!;]| (?:now|again|a day|once|twice|and|because|since)\b))", dose),
     rule("upped| to ", r"(?:{I}|(?:{DOCTOR}|they|she|he|{OTHER})(?: has| have|'s|'ve)?(?: just)?(?= \w+ me\b))(?: (?:just|now|gone|got|went|put|moved))* (?:upped|raised|increased|bumped|up|reduced|lowered|dropped|down)(?: me)?(?: up| down)? to (?:{DOSE}|(?P<amount>\d+(?:\.\d+)?)(?: of)?)(?: on| with| of)? (?:the |my )?{DRUG}(?=$|[,.!;(]| (?:now|a day|daily|and|but|because|since|so|from)\b)", dose),
@@ -442,10 +443,10 @@ RULES: tuple[Rule, ...] = named(
     rule("my", r"my (?:new |current )?diet is(?: now)?(?: an?)? {DIET}", diet),
     rule("diet", r"{I} (?:on|following|follow|switched to|started) an? (?P<value>(?!(?:new|strict|different|better|special|bad|healthy|balanced|proper)\b)[\w-]+) diet\b", diet),
     # Allergies and conditions of others, who may eat with the author.
-    rule("allerg", r"{THEY}(?: is| are|'s)(?: (?:very|severely|extremely|highly|also))* allergic to {FOOD}(?=$|[,.!(]| \(| (?:so|because|since|now|too)\b)", they_have("allergy")),
-    rule("react", r"{THEY}(?:'s)? {REACTED}", they_reacted),
+    rule("allerg", r"{THEY}(?: is| are|'s)(?: (?:very|severely|extremely|highly|also))* allergic to {FOOD}(?=$|[,.!(]| \(| (?:so|and|because|since|now|too|tho|though|btw|lol)\b)", they_have("allergy")),
+    rule("react|rash", r"{THEY}(?:'s)? {REACTED}", they_reacted),
     rule("intoleran", r"{THEY}(?: is|'s)(?: (?:also|very))* (?P<value>[a-z]+)[- ]intolerant", they_have("intolerance")),
-    rule("eat|have|drink|tolerate|do |take", r"{THEY} (?:can't|cannot|can not|must not|mustn't)(?: really)? (?:eat|have|drink|tolerate|do|take)(?: any)? {NOT_TOLERATED}", they_have("intolerance")),
+    rule("eat|have|drink|tolerate|do |take", r"{THEY} (?:can't|cannot|can not|must not|mustn't)(?: really)? (?:eat|have|drink|tolerate|do|take)(?: any(?:thing (?:with|containing|in the))?)? {NOT_TOLERATED}", they_have("intolerance")),
     rule("allerg", r"{THEY}" + _HAS + r" an? (?:(?:severe|serious|bad|mild|strong|life-threatening) )?(?P<value>(?!(?:food|skin|new|seasonal)\b)[a-z]+(?: [a-z]+)?) allergy(?=$|[,.!;(]| (?:and|but|so|too|now)\b)", they_have("allergy")),
     rule("allerg", r"{THEY}" + _HAS + r" an? (?:(?:severe|serious|bad|mild|strong) )?allergy to {FOOD}(?=$|[,.!(]| \()", they_have("allergy")),
     rule("diagnosed", r"{THEY}(?: was|(?: has|'s) been| got)(?: (?:just|recently|officially))? {DIAGNOSED}(?=$|[,.!;(]| [a-z])", they_have("condition")),
@@ -469,7 +470,7 @@ RULES: tuple[Rule, ...] = named(
     rule("off", r"{CARERS} (?:took|taken) {WHO} off(?: the| his| her)? (?P<former>{A_DRUG}),? (?:and|then) (?:put|started) (?:him|her) (?:on|onto)(?: {DOSE})? {DRUGS}", they_take_instead),
     rule("off", r"{CARERS} (?:took|taken) {WHO} off(?: the| his| her)? {DRUG}{FOR_GOOD}", they_no_longer_have("medication")),
     rule("switched|moved|changed|swapped", r"{CARERS} (?:switched|moved|changed|swapped) {WHO} (?:from (?P<former>{A_DRUG}) )?(?:to|onto)(?: {DOSE})? {DRUGS}", they_take_instead),
-    rule("started|put", r"{CARERS} (?:put|started) {WHO} (?:back )?(?:on|onto)(?: an? (?:\w+ ){0,2}dose of)?(?: {DOSE})? {DRUGS}(?=$|[,.!;(]| (?:for|now|instead|as|because|since|to|and|every|twice|once|daily|at)\b)", they_have("medication")),
+    rule("started|put", r"{CARERS} (?:put|started) {WHO} (?:back )?(?:on|onto)(?: an? (?:\w+ ){0,2}dose of)?(?: {DOSE})? {DRUGS}(?=$|[,.!;(]| (?:\d|(?:for|now|instead|as|because|since|to|and|every|twice|once|daily|at)\b))", they_have("medication")),
     rule("stopped|discontinued|cancelled", r"{CARERS} (?:stopped|discontinued|cancelled) {WHO}'s {DRUG}{FOR_GOOD}", they_no_longer_have("medication")),
     rule("discontinued|stopped|cancelled|off", r"{WHO}'s {DOCTOR}(?: has|'s)?(?: just| now)? (?:stopped|discontinued|cancelled|(?:took|taken) (?:her|him) off)(?: the| her| his)? {DRUG}{FOR_GOOD}", they_no_longer_have("medication")),
     rule("put her|put him|started her|started him", r"{WHO}'s {DOCTOR}(?: has|'s)?(?: just| now)? (?:put|started) (?:her|him) (?:back )?(?:on|onto)(?: {DOSE})? {DRUGS}(?=$|[,.!;(]| (?:for|now|instead|as|because|bc|since|to|and|every|twice|once|daily|at)\b)", they_have("medication")),

@@ -1,7 +1,7 @@
 """What a sentence takes for granted of somebody's health, whatever else it says or asks (B13).
 
-"With my peanut allergy I have to be careful" tells of an allergy, and "What can I cook for my husband's diabetes?" of
-diabetes.
+"With my peanut allergy I have to be careful" tells of an allergy, "What can I cook for my husband's diabetes?" of
+diabetes, and "Can you tell the hotel that I'm coeliac?" of coeliac disease.
 """
 
 import re
@@ -20,9 +20,9 @@ def granted(sentence: str) -> Sequence[str]:
     >>> granted("my asthma is gone"), granted("I read your book on my asthma course")
     ([], [])
     """
+    found = [] if _UNTRUE.search(sentence) else _told_to_others(sentence)
     if _MAY_BE_OVER.search(sentence):
-        return []
-    found = []
+        return found
     for one in _HELD.finditer(sentence):
         if _IF.search(sentence[: one.start()]):
             continue
@@ -35,6 +35,43 @@ def granted(sentence: str) -> Sequence[str]:
     return found
 
 
+def _told_to_others(sentence: str) -> list[str]:
+    """What others are told, remember or forget of what somebody must not have.
+
+    >>> _told_to_others("Can you tell the caterer that I'm coeliac and my son Leo can't have nuts, please?")
+    ["I'm coeliac", "my son Leo can't have nuts"]
+    """
+    told = _TELLS.search(sentence)
+    if told is None or _IF.search(sentence[: told.start()]):
+        return []
+    facts = [one for one in _APART.split(sentence[told.start("fact") :]) if _FACT.match(one)]
+    heard = _HEARD.search(sentence[: told.start("fact")]) is not None
+    return [one for one in facts if not (heard and re.match(r"i\b", one, re.IGNORECASE))]
+
+
+_MUST_NOT = (
+    rf"(?:(?:i(?:'m| am)|(?:(?:my|our){{SORT}} (?:{ONE_OF}|{SOME_OF})(?: {PERSON_NAME})?|{PERSON_NAME})(?:'s| is)) (?:\w+ly )?"
+    r"(?:allergic to|[a-z]+[- ]intolerant|coeliac|celiac|(?:type [12] )?diabetic|epileptic|asthmatic|vegan|vegetarian)"
+    rf"|(?:i|(?:my|our){{SORT}} (?:{ONE_OF}|{SOME_OF})(?: {PERSON_NAME})?|{PERSON_NAME}) (?:(?:can't|cannot|mustn't) (?:eat|have|drink)|(?:have|has) an? (?:[a-z]+ )?allergy))\b"
+)
+_FACT = form(_MUST_NOT)
+_TELLS = form(
+    r"\b(?:tell(?:s|ing)?|told|know|knows|knew|forgets?|forgot(?:ten)?|remind(?:s|ed|ing)?|remembers?|remembered|warn(?:s|ed|ing)?"
+    r"|mention(?:ed|ing)?|explain(?:ed|ing)?|say|saying|add|adding|aware|note|noting|emphasi[sz]e|stress)\b"
+    rf"(?:(?! (?:if|whether|what|how|when|why)\b) [\w'-]+){{0,6}}?(?: that)? (?P<fact>{_MUST_NOT})"
+)
+_APART = form(
+    rf"[,;.?!]+ ?|(?:,)? (?:and|but|so|because|tho|though) (?={_MUST_NOT}|(?:I|he|she|they|we|gave|there|it)\b)"
+)
+# What others say of the author may not be so.
+_HEARD = lazy_compile(
+    r"\b(?:she|he|they|you|who) (?:says?|said|thinks?|claims?)\b|\b(?:told|tells?|telling) (?:me|us)\b", re.IGNORECASE
+)
+_UNTRUE = lazy_compile(
+    r"\b(?:wish\w*|imagin\w*|pretend\w*|story|novel|book|film|movie|show|characters?|jok\w+|lie[ds]?|lying|excuse|suppos\w*"
+    r"|isn't|aren't|not|thought|used to|misdiagnos\w*)\b",
+    re.IGNORECASE,
+)
 _EVERYDAY = r"aspirin|paracetamol|acetaminophen|ibuprofen|naproxen|melatonin|vitamin|birth|morphine|fentanyl"
 _HELD = form(
     rf"\b(?:my|our){{SORT}}(?: (?P<kin>{ONE_OF}|{SOME_OF}|{PETS})(?: (?P<person>{PERSON_NAME}))?'s)?"

@@ -25,6 +25,7 @@ from mnemolog.domain.extraction.vocabulary import (
     RULED_OUT,
     SUPERIORS,
     TRIPS,
+    VERBS,
 )
 from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.predicates import (
@@ -577,9 +578,10 @@ def kin_beside(clause: str) -> Sequence[Candidate]:
 _CLOSE = frozenset([*KIN_WORDS.split(), *COUPLE, "friend_of"])
 # Behind a comma, a name that more follow may be somebody else's: "with my sister, Sophia and Tom".
 _KIN_BESIDE = form(
-    r"\b(?:with|from|to|than|and|for|of|about|by|at|visit(?:ing|ed)?|see|saw|seen|seeing|call|called|calling|rang|met|meet|meeting"
-    r"|help(?:ing|ed)?|bring(?:ing)?|brought|take|taking|took) (?:my|our){SORT} {ONE}(?P<comma>,)? {OTHER}"
-    r"(?(comma)(?=$|[.!?;)]|, (?!and\b|or\b|&)(?-i:[a-z]))|(?=$|[,.!?;)]|'s\b(?! (?-i:[A-Z]))| (?-i:[a-z])))"
+    r"(?:\b(?:with|from|to|than|and|for|of|about|by|at|visit(?:ing|ed)?|see|saw|seen|seeing|call|called|calling|rang|met|meet|meeting"
+    r"|help(?:ing|ed)?|bring(?:ing)?|brought|take|taking|took) |(?P<acts>^|(?<=[,;:] )|\b(?:but|so|that|because|when|while|since|after|before) ))(?:my|our){SORT} {ONE}(?P<comma>,)? {OTHER}"
+    r"(?(comma)(?=$|[.!?;)]|, (?!and\b|or\b|&)(?-i:[a-z]))"
+    rf"|(?(acts)(?='s\b(?! (?-i:[A-Z]))| (?:has|had|is|was|will|can|just|also|always|{VERBS})\b)|(?=$|[,.!?;)]|'s\b(?! (?-i:[A-Z]))| (?-i:[a-z]))))"
 )
 
 

@@ -170,7 +170,7 @@ _ADVERBS = "just|now|finally|recently|also|both|already|currently|actually|reall
 _NOT_A_NAME = (
     "I|I'm|I've|The|My|Our|A|An|This|That|It|He|She|They|We|You|God|Christmas|Easter|Halloween|Monday|Tuesday|Wednesday"
     "|Thursday|Friday|Saturday|Sunday|January|February|March|April|May|June|July|August|September|October|November"
-    "|December|Earth|English|TV|PM|AM|OK|Dr|Mr|Mrs|Ms"
+    "|December|Earth|English|TV|PM|AM|OK|Dr|Mr|Mrs|Ms|What|Where|Who|When|How|Here|There|Let"
 )
 # One moves to, joins and leaves these without a home or a job.
 _NO_PLACE = (
@@ -217,7 +217,7 @@ _NAME = (
 )
 # A name of one to three words with or without a title, which no `and` or `of` connects.
 PERSON_NAME = (
-    rf"(?-i:(?:(?:Dr|Prof|Mrs?|Ms)\.? )?(?!(?:{_NOT_A_NAME})(?![\w'&-]))(?!(?:{_NO_PERSON})(?![\w-]))(?:[DO]')?[A-Z][\w-]+"
+    rf"(?-i:(?:(?:Dr|Prof|Mrs?|Ms)\.? )?(?!(?:{_NOT_A_NAME})(?![\w&-]))(?!(?:{_NO_PERSON})(?![\w-]))(?:[DO]')?[A-Z][\w-]+"
     r"(?: (?:(?:de|da|van|von|der) ){0,2}(?:[DO]')?[A-Z][\w-]+){0,2})"
 )
 # Behind these it is what somebody is given: "I gave my son Minecraft and my daughter Lego".
@@ -235,7 +235,7 @@ DRUG = (
     r"|thyroxine|parin|profen|tidine|semide|gliptin|dipine|zepine|triptan|setron|zide|gabalin|pentin|xaban|triptyline|cycline|tadine|tizine|glutide|flozin|peridone|lamotrigine|codone|morphone|dronate|limumab|ximab|ciclovir|conazole|racetam)|insulin|aspirin|paracetamol"
     r"|acetaminophen|warfarin|xarelto|eliquis|prozac|zoloft|lexapro|xanax|ritalin|adderall|strattera|vyvanse|elvanse|lithium|methotrexate|vitamin [a-k]\d{0,2}"
     r"|prednis(?:ol)?one|hydrocortisone|sertraline|venlafaxine|mirtazapine|quetiapine|olanzapine|naproxen|codeine|tramadol|morphine|methadone|fentanyl|zopiclone|donepezil|levodopa|sinemet|madopar|memantine|keppra|valproate|alendronic acid|gliclazide|eltroxin|synthroid|novorapid|humalog|lantus|levemir|tresiba|toujeo"
-    r"|oxy(?:contin)?|percocet|vicodin|co-?codamol|bupropion|wellbutrin|trazodone|buspirone|methylphenidate|lisdexamfetamine|spironolactone|hydroxychloroquine|azathioprine|mesalazine|clopidogrel|tamsulosin|allopurinol|colchicine|digoxin|tamoxifen|letrozole|anastrozole|cetirizine|propranolol|melatonin|ventolin|symbicort|seretide|ozempic|wegovy|mounjaro|humira|lipitor|zyrtec|concerta|lyrica|statins?|blood thinners|anticoagulants|antidepressants|antihistamines|birth control|beta[- ]blockers)\b"
+    r"|oxy(?:contin)?|percocet|vicodin|co-?codamol|bupropion|wellbutrin|trazodone|buspirone|methylphenidate|lisdexamfetamine|spironolactone|hydroxychloroquine|azathioprine|mesalazine|clopidogrel|tamsulosin|allopurinol|colchicine|digoxin|tamoxifen|letrozole|anastrozole|cetirizine|propranolol|melatonin|topiramate|amiodarone|verapamil|diltiazem|indapamide|doxazosin|nitrofurantoin|trimethoprim|diclofenac|baclofen|o?estradiol|progesterone|ventolin|symbicort|seretide|ozempic|wegovy|mounjaro|humira|lipitor|zyrtec|concerta|lyrica|statins?|blood thinners|anticoagulants|antidepressants|antihistamines|birth control|beta[- ]blockers)\b"
 )
 NOT_EATEN = rf"(?:gluten|dairy|milk|cheese|lactose|wheat|peanuts|nuts|shellfish|eggs|soy|fructose|sesame|histamine|latex|{DRUG})"
 # Of the dose of a medication.
@@ -247,8 +247,9 @@ _FRAGMENTS = {
     # What somebody's body did not take.
     "REACTED": (
         r"(?:react(?:s|ed)?(?: (?:really|very|so|quite))? (?:badly|terribly|horribly|severely)"
-        r"|(?:had|have|has|got|get|gets)(?: an?)?(?: (?:bad|severe|serious|terrible|nasty|mild|(?P<allergic>allergic|anaphylactic)))+ reactions?)"
-        r" to(?: the)? (?:{ALLERGENS}|(?P<drug>{A_DRUG}))(?=$|[,.!;(]| [a-z])"
+        r"|(?:had|have|has|got|get|gets)(?: an?)?(?: (?:bad|severe|serious|terrible|nasty|mild|(?P<allergic>allergic|anaphylactic)))+ reactions?"
+        r"|(?:had|have|has|got|get|gets|(?:come|comes|came|broke|break|breaks) (?:out|up) (?:in|with))(?: an?)?(?: (?!no\b)\w+){0,2} rash(?: all over)?(?= (?:after|from|off)\b))"
+        r" (?:to|after|from|off)(?: (?:the|taking|eating|having))* (?:{ALLERGENS}|(?P<drug>{A_DRUG}))(?=$|[,.!;(]| [a-z])"
     ),
     # `{GONE}` is like `{WHO}`, or "the cat".
     # `{WHO}` is a relation, with or without a name, or a name; `{ROLE}` only a relation, `{ALONE}` only a name;
@@ -356,7 +357,7 @@ _FRAGMENTS = {
     "TREATS": r"(?:{DOCTOR}|(?-i:Dr|Prof)\.? (?-i:[A-Z])[\w'-]+|the (?:hospital|clinic|surgery))",
     "CARE_HOME": r"an? (?:care|nursing|retirement|residential|rest) home",
     "DOCTOR": (
-        r"(?:(?:my|the|our) (?:[\w-]+ )?)?(?:doctor|doc|dr|gp|nurse|pharmacist|consultant|psychiatrist|cardiologist|oncologist|neurologist"
+        r"(?:(?:my|the|our) (?:[\w-]+ )?)?(?:doctors?|docs?|dr|gp|nurse|pharmacist|consultant|psychiatrist|cardiologist|oncologist|neurologist"
         rf"|specialist|rheumatologist|endocrinologist|dermatologist|gastroenterologist)(?: here|,? {PERSON_NAME},?)?"
     ),
     "DRUG": rf"(?P<value>{DRUG})",
@@ -398,12 +399,12 @@ _FRAGMENTS = {
     "SORT": rf"(?: (?:{ROLE_WORDS}|new|older|younger|big|little|elder|best|eldest|youngest|good|old(?= (?:friend|mate|{PETS})\b)|close|dear|twin|baby|lovely|cute|second|third))*",
     "FOOD": (
         rf"(?P<value>(?!(?:the|this|that|it|any|some|my|your|anything|everything|nothing|{_NO_FOOD})\b)[a-z][\w'-]*(?: (?!{_NO_DISH})[\w'-]+)?"
-        rf"(?:(?:, and |, | and | or )(?!not\b)[a-z][\w'-]*(?: (?!{_NO_DISH})[\w'-]+)?)*)"
+        rf"(?:(?:, and |, | and | or )(?!(?:not|his|her|their|its|he|she|they|we|has|have|is|are|can|can't|carries|needs)\b)[a-z][\w'-]*(?: (?!{_NO_DISH})[\w'-]+)?)*)"
     ),
     "NO_FOOD": f"(?:{_NO_FOOD})",
     # One food, as in "allergic to peanuts after all".
     "DISH": r"[a-z][\w'-]*(?: (?!(?:after|any|and|or|so|but|not|turned|is|was|has|at|too|either|really|actually)\b)[\w'-]+)?",
-    "NOT_TOLERATED": rf"(?P<value>{NOT_EATEN}(?:(?:, (?:and |or )?| and | or ){NOT_EATEN})*)(?=$|[,.!]| (?:any ?more|at all|at the mo(?:ment)?|right now|now|because|and|so|or|btw|though)\b)",
+    "NOT_TOLERATED": rf"(?P<value>{NOT_EATEN}(?:(?:, (?:and |or )?| and | or ){NOT_EATEN})*)(?=$|[,.!]| (?:any ?more|family|group|in (?:it|them)|at all|at the mo(?:ment)?|right now|now|because|and|so|or|btw|though)\b)",
     # "Deadlines give me hives" is no allergy.
     "ALLERGENS": (
         r"(?P<value>(?:(?:pea|wal|hazel|pine)?nuts?|almonds?|cashews?|pistachios?|pecans?|sesame|shellfish|prawns?|shrimps?|crab|lobster|mussels"

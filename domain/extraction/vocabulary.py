@@ -52,7 +52,7 @@ _OCCUPATION_WORDS = (
 OCCUPATIONS = "|".join(_OCCUPATION_WORDS.split())
 # One at a time; the others may be several.
 ONE_OF = (
-    "wife|husband|fiancee?|girlfriend|boyfriend|partner|boss|(?:line )?manager|team lead(?:er)?|supervisor|landlord|landlady"
+    "wife|husband|missus|other half|fiancee?|girlfriend|boyfriend|partner|boss|(?:line )?manager|team lead(?:er)?|supervisor|landlord|landlady"
     "|solicitor|optician|accountant|tutor|surgeon"
     "|dentist|doctor|gp|therapist|vet|hairdresser|barber|physiotherapist|p(?:a)?ediatrician|dermatologist|midwife|mother-in-law|father-in-law|mother|father|mom|mum|mam|mummy|mommy|momma|mama|dad|daddy|papa|stepmother|stepfather|stepmum|stepmom|stepdad"
 )
@@ -115,7 +115,7 @@ RELATIONS = {
     "fiancee": "engaged_to",
     "girlfriend": "partner_of",
     "boyfriend": "partner_of",
-    "partner": "partner_of",
+    **dict.fromkeys(("partner", "missus", "other half"), "partner_of"),
     **dict.fromkeys(("baby", "toddler", "child", "kid", "youngest", "eldest", "oldest"), "parent_of"),
     "friend": "friend_of",
     "mate": "friend_of",

@@ -16,6 +16,22 @@ def told(text: str, previous: str) -> list[str]:
     return [f"{one.subject} {one.predicate} {one.object}" for one in extract(text, AT, previous=previous)]
 
 
+def test_a_name_that_was_told_before_is_one_in_small_letters() -> None:
+    before = [extract("My missus Shanice is 30 weeks pregnant", AT)]
+
+    [mother] = extract("shanices mum Yvonne is visiting", AT, before=before)
+    assert (mother.subject, mother.predicate, mother.object) == ("Shanice", "mother", "Yvonne")
+    [drug] = extract("nurse thinks shanice is ill. they started her on sertraline", AT, before=before)
+    assert (drug.subject, drug.object) == ("Shanice", "sertraline")
+
+
+def test_she_is_nobody_of_the_message_before_if_one_in_small_letters_may_have_named_her() -> None:
+    previous = "my mum is going to spend her life shouting"
+
+    assert told("they started her on sertraline", previous) == ["me medication sertraline"]
+    assert not told("nurse thinks shanice is ill. they started her on sertraline", previous)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -273,7 +289,7 @@ def test_an_old_boss_is_none_any_more(text: str, expected: list[str]) -> None:
             "My daughter Mia and my son Tom are both allergic to eggs",
             ["Mia allergy eggs", "Tom allergy eggs", "daughter Mia", "son Tom"],
         ),
-        ("Freya and Angus are allergic to nuts", ["known Freya allergy nuts", "known Angus allergy nuts"]),
+        ("Freya and Angus are allergic to nuts", ["known Freya allergy nuts", "Angus allergy nuts"]),
         (
             "My sons Tom and Ben are allergic to nuts",
             ["Tom allergy nuts", "Ben allergy nuts", "son Tom", "son Ben"],
@@ -290,7 +306,7 @@ def test_an_old_boss_is_none_any_more(text: str, expected: list[str]) -> None:
             "My brothers Tom and Ben and I are vegan",
             ["diet_plan vegan", "brother Tom", "brother Ben", "Tom diet_plan vegan", "Ben diet_plan vegan"],
         ),
-        ("The twins Mia and Eva are allergic to milk", ["known Eva allergy milk"]),
+        ("The twins Mia and Eva are allergic to milk", ["Eva allergy milk"]),
         ("Both my kids have finally outgrown their egg allergy", ["-my kids allergy egg"]),
         ("Me and the kids are vegan now", ["diet_plan vegan", "my kids diet_plan vegan"]),
         ("My wife and kids can't have gluten", ["my married_to intolerance gluten", "my kids intolerance gluten"]),

@@ -1472,7 +1472,7 @@ def test_a_turn_gives_at_most_five_candidates() -> None:
         ),
         (
             "I live in Utrecht with my wife Lotte and our two girls, Noor and Fien. Fien is allergic to nuts.",
-            ["parent_of Fien", "known Fien allergy nuts"],
+            ["parent_of Fien", "Fien allergy nuts"],
         ),
         (
             "My son Leo is allergic to eggs. I moved to Bath, I work at Acme now and I'm allergic to kiwi.",

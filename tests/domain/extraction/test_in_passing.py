@@ -53,6 +53,45 @@ pytestmark = pytest.mark.spec_part("B13")
         ("How about a present for my mum Christmas morning?", []),
         ("I need a card for my mom Mother's Day", []),
         ("Shall I do a roast for my dad Sunday lunch?", []),
+        ("My son Andrew has put this on my tablet and says I may ask anything", ["son Andrew"]),
+        ("I'm late because my partner Alex was late", ["partner_of Alex"]),
+        ("My mum Googled it and told me to rest", []),
+        ("My missus Shanice is vegan", ["partner_of Shanice", "Shanice diet_plan vegan"]),
+        # What others are told, know or forget.
+        ("Can you write to the hotel and tell them I'm allergic to nuts?", ["allergy nuts"]),
+        (
+            "Tell the caterer that my son Leo is allergic to peanuts and my wife is coeliac",
+            ["Leo allergy peanuts", "son Leo", "my married_to condition coeliac disease"],
+        ),
+        ("Write an email to the hotel saying I'm allergic to nuts", ["allergy nuts"]),
+        ("Nobody told her Marcus is allergic to peanuts tho and there was satay", ["Marcus allergy peanuts"]),
+        ("My boss forgot my daughter is allergic to eggs and gave her cake", ["my daughter allergy eggs"]),
+        ("I told my boss I'm allergic to meetings", []),
+        ("I told them my sister is allergic to cats but she isn't", []),
+        ("Tell me a joke about a man who is allergic to nuts", []),
+        ("I wish she knew that my son is allergic to nuts", []),
+        # Whom "she" and "he" mean, and what follows an allergy.
+        ("It's for Mum, she's been lactose intolerant since she was fifty", ["my mother intolerance lactose"]),
+        (
+            "My nephew Peti is five. No nuts please, he's allergic to hazelnuts and his mother checks everything",
+            ["nephew Peti", "Peti age 5", "Peti allergy hazelnuts"],
+        ),
+        ("She has a young man called Theo, he is allergic to shellfish", ["Theo allergy shellfish"]),
+        ("Theo is allergic to shellfish", ["known Theo allergy shellfish"]),
+        # What a doctor gives, changes or forbids.
+        ("The GP gave me sumatriptan to try, 50mg", ["medication sumatriptan", "sumatriptan_dose 50mg"]),
+        ("The nurse gave me paracetamol", []),
+        (
+            "The GP took me off sumatriptan because of my heart and put me on topiramate, 25 at night",
+            ["-medication sumatriptan", "-sumatriptan_dose *", "medication topiramate", "topiramate_dose 25"],
+        ),
+        ("The neurologist is trying me on candesartan instead, 8 mg", ["medication candesartan", "candesartan_dose 8 mg"]),
+        ("I am to take ramipril now", ["medication ramipril"]),
+        ("Dr Okonjo is switching my ramipril to losartan", ["-medication ramipril", "medication losartan"]),
+        ("The dentist says I mustn't have anything in the penicillin family", ["intolerance penicillin"]),
+        ("I can't have anything with nuts", ["intolerance nuts"]),
+        ("I had an awful rash after amoxicillin", ["intolerance amoxicillin"]),
+        ("I got a nasty rash from the new washing powder", []),
         # Health that a message takes for granted.
         ("With my peanut allergy and my asthma, what can I do?", ["allergy peanuts", "condition asthma"]),
         ("Because of my nut allergy I avoid pesto", ["allergy nuts"]),
@@ -292,7 +331,7 @@ def test_somebody_who_has_no_name_may_be_meant(text: str) -> None:
         ("I'm not on statins, thank god", ["-medication statins", "-statins_dose *"]),
         # Who has what.
         ("I was diagnosed with MS but it turned out to be a B12 thing", []),
-        ("It's Mia who's allergic to eggs, not Leo", ["known Mia allergy eggs"]),
+        ("It's Mia who's allergic to eggs, not Leo", ["Mia allergy eggs"]),
         ("It's my son who has asthma", ["my son condition asthma"]),
         # In short.
         (
