@@ -85,7 +85,10 @@ pytestmark = pytest.mark.spec_part("B13")
             "The GP took me off sumatriptan because of my heart and put me on topiramate, 25 at night",
             ["-medication sumatriptan", "-sumatriptan_dose *", "medication topiramate", "topiramate_dose 25"],
         ),
-        ("The neurologist is trying me on candesartan instead, 8 mg", ["medication candesartan", "candesartan_dose 8 mg"]),
+        (
+            "The neurologist is trying me on candesartan instead, 8 mg",
+            ["medication candesartan", "candesartan_dose 8 mg"],
+        ),
         ("I am to take ramipril now", ["medication ramipril"]),
         ("Dr Okonjo is switching my ramipril to losartan", ["-medication ramipril", "medication losartan"]),
         ("The dentist says I mustn't have anything in the penicillin family", ["intolerance penicillin"]),
