@@ -202,10 +202,13 @@ def _capitalised(text: str, names: Collection[str] = ()) -> str:
     text = _DOCTOR.sub("Dr ", text)
     if not is_in_small(text):
         return text
-    for name in names:
-        if name.isalpha() and len(name) > _SHORT_NAME and name.lower() not in _ALSO_WORDS:
-            of_it = rf"\b{name.lower()}(?P<its>'?s(?= \w))?\b"
-            text = re.sub(of_it, lambda found, name=name: f"{name}'s" if found["its"] else name, text)
+    known = {one.lower(): one for one in names if one.isalpha() and len(one) > _SHORT_NAME} if names else {}
+    if words := "|".join(sorted(known.keys() - _ALSO_WORDS, key=len, reverse=True)):
+        text = re.sub(
+            rf"\b(?P<name>{words})(?P<its>'?s(?= \w))?\b",
+            lambda one: known[one["name"]] + ("'s" if one["its"] else ""),
+            text,
+        )
     text = _SMALL_NAME.sub(
         lambda found: f"{found['frame']}{_INITIAL.sub(lambda one: one[0].upper(), found['small'])}", text
     )
