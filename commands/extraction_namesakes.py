@@ -1,10 +1,11 @@
-"""Whom a message means by a name that several have: the one in that role, else the one last told of (A §10.2).
+"""Whom a message means by a name that several have: the one in that role, else the one just told of (A §10.2).
 
 Nobody is both the author's sister and their colleague: "my colleague Anna" is somebody else than a sister Anna.
 """
 
+import unicodedata
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from mnemolog.commands.entities import content
@@ -13,6 +14,7 @@ from mnemolog.commands.facts import FACTS, subject_of
 from mnemolog.commands.graph import cluster_reads
 from mnemolog.commands.naming import bearers, is_same_name
 from mnemolog.domain.entity import ME, PERSON, Entity, id_in
+from mnemolog.domain.errors import AmbiguousEntity
 from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.roles import are_exclusive, is_role, is_tie, may_be, name_with_role, states_role
 from mnemolog.domain.memory import Status
@@ -23,10 +25,13 @@ from mnemolog.events.event import Event
 from mnemolog.events.graph import EntityObserved
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
+JUST_TOLD = timedelta(days=7)
+"""For how long after somebody was told of their bare name means them, and not another who has it."""
 
 
 def told_apart(case: Case) -> Case:
-    """With the ids of those whom it means, where several have the name that it says.
+    """With the ids of those whom it means, where several have the name that it says; raises AmbiguousEntity if it could
+    be any of them.
 
     Somebody new who has the name of another is called by their role as well: `colleague Anna`.
     """
@@ -36,7 +41,7 @@ def told_apart(case: Case) -> Case:
         if tie and not possible and case.candidate.action is Action.STATE:
             case = case.of(**{field: name_with_role(tie)})
         elif len(found) > 1:
-            case = case.of(**{field: str(_last_told(case, possible or found).entity_id)})
+            case = case.of(**{field: str(_meant(case, field, name, possible or found).entity_id)})
     return case
 
 
@@ -138,8 +143,11 @@ def _roles(case: Case, entity_id: UUID, other: UUID | None = None) -> set[str]:
     }
 
 
-def _last_told(case: Case, found: Sequence[Entity]) -> Entity:
-    """The one of whom something was told last before the message was said."""
+def _meant(case: Case, field: str, name: str, found: Sequence[Entity]) -> Entity:
+    """The only one whose name is written like that, else the one of whom something was told last, if that was lately."""
+    spelled = [one for one in found if _spelling(name) in map(_spelling, (one.traits.name, *one.traits.aliases))]
+    if len(spelled) == 1:
+        return spelled[0]
     graph, said_at = case.state.graph, case.command.said_at
     told = {
         one.entity_id: [
@@ -151,4 +159,13 @@ def _last_told(case: Case, found: Sequence[Entity]) -> Entity:
         ]
         for one in found
     }
-    return max(found, key=lambda one: max(told[one.entity_id], default=_NEVER))
+    last = {one.entity_id: max(told[one.entity_id], default=_NEVER) for one in found}
+    latest = max(found, key=lambda one: last[one.entity_id])
+    if len(found) > 1 and said_at - last[latest.entity_id] > JUST_TOLD:
+        raise AmbiguousEntity(field, f"Who is {name}?", [])
+    return latest
+
+
+def _spelling(name: str) -> str:
+    """Unlike `name_key`, it keeps accents: Péter is not Peter where both are known."""
+    return unicodedata.normalize("NFC", name).casefold()

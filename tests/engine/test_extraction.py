@@ -887,6 +887,25 @@ async def test_two_people_with_one_name(ana: Teller, said: list[str], known: set
     await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
+@pytest.mark.parametrize(
+    ("said", "told_late", "known"),
+    [
+        ("My sister Anna is vegan.", "Anna moved to York.", set()),
+        ("My sister Anna is vegan.", "My colleague Anna moved to York.", {"colleague Anna lives_in York"}),
+        ("My sister Annä is vegan.", "Annä moved to York.", {"Annä lives_in York"}),
+    ],
+)
+async def test_a_bare_name_of_two_means_nobody_after_a_while_unless_it_is_spelled_differently(
+    said: str, told_late: str, known: set[str], ana: Teller
+) -> None:
+    before = said, "My colleague Anna is allergic to nuts."
+    await hears(ana, *before)
+    facts = await told(ana, valid_at=day("2026-03-20"))
+    await hears(ana, told_late, occurred_at=day("2026-03-20"))
+    assert await told(ana, valid_at=day("2026-03-20")) == facts | known
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
 async def test_two_people_with_one_name_are_erased_with_what_was_said_of_them(ana: Teller) -> None:
     said = "My sister Anna is vegan.", "My colleague Anna is allergic to nuts.", "Anna moved to York."
     ids = [
