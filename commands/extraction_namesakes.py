@@ -144,7 +144,7 @@ def _roles(case: Case, entity_id: UUID, other: UUID | None = None) -> set[str]:
 
 
 def _meant(case: Case, field: str, name: str, found: Sequence[Entity]) -> Entity:
-    """The only one whose name is written like that, else the one of whom something was told last, if that was lately."""
+    """The only one whose name is spelled like that, else the one of whom something was told last, if lately."""
     spelled = [one for one in found if _spelling(name) in map(_spelling, (one.traits.name, *one.traits.aliases))]
     if len(spelled) == 1:
         return spelled[0]
