@@ -8,6 +8,8 @@ import re
 from functools import cached_property
 from typing import cast
 
+_CAPITALS = "".join(one for one in map(chr, range(0xC0, 0x180)) if one.isupper())
+"""Those of Latin scripts that are not in `A-Z`: Ágnes, Øyvind and Łódź are names as well."""
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub", "subn")
 
 
@@ -23,7 +25,7 @@ class _LazyPattern:
     @cached_property
     def compiled(self) -> re.Pattern[str]:
         """Once: `re` keeps no more than 512 patterns, and compiles the rest again."""
-        found = re.compile(self.pattern, self.flags)
+        found = re.compile(self.pattern.replace("[A-Z", f"[{_CAPITALS}A-Z"), self.flags)
         for method in _METHODS:
             setattr(self, method, getattr(found, method))
         return found
@@ -34,6 +36,8 @@ _made: list[_LazyPattern] = []
 
 def lazy_compile(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """A pattern like that of `re.compile`, for modules: it is kept. A mistake in it raises `re.error` at its first use.
+
+    `A-Z` at the beginning of a set stands for the capitals of all Latin scripts.
 
     >>> lazy_compile("ana|bo").search("bob")
     <re.Match object; span=(0, 2), match='bo'>

@@ -57,6 +57,9 @@ pytestmark = pytest.mark.spec_part("B13")
         ("I'm late because my partner Alex was late", ["partner_of Alex"]),
         ("My mum Googled it and told me to rest", []),
         ("My missus Shanice is vegan", ["partner_of Shanice", "Shanice diet_plan vegan"]),
+        # Capitals that are not English.
+        ("My sister Ágnes is allergic to nuts", ["Ágnes allergy nuts"]),
+        ("I moved to Łódź", ["lives_in Łódź"]),
         # What others are told, know or forget.
         ("Can you write to the hotel and tell them I'm allergic to nuts?", ["allergy nuts"]),
         (
