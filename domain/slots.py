@@ -246,8 +246,13 @@ _UNSETTLED = lazy_compile(
     re.IGNORECASE,
 )
 _TO_BE_NEW = lazy_compile(rf"\bnew {_DWELLING}\b(?!{NOT_YET})", re.IGNORECASE)
+# "Hove came through" is a home; a visa and an offer come through, too.
+_CAME_THROUGH = (
+    r"(?<!\S)(?-i:(?!(?:The|My|Our|It|He|She|They|That|This|Visa|Results?|Papers?|Passport|Offer|Loan|Money)\b)"
+    r"[A-Z][\w'-]+) came through\b"
+)
 _IS_OURS = lazy_compile(
-    r"\b(?:came through|(?:is|are) (?:finally )?(?:mine|ours))\b|\bgot the keys to\b", re.IGNORECASE
+    rf"{_CAME_THROUGH}|\b(?:is|are) (?:finally )?(?:mine|ours)\b|\bgot the keys to\b", re.IGNORECASE
 )
 _HOME_IS = lazy_compile(r"\b[Hh]ome(?:'s| is| will be) (?:now |going to be )?[A-Z]")
 _PARTED = lazy_compile(r"\b(?:dumped|left me|broke up|split up|divorced|called it quits|single)\b", re.IGNORECASE)
@@ -291,7 +296,7 @@ SLOTS = (
         r"\b(?:liv(?:e|es|ing)|stay(?:s|ing)?|rent(?:s|ing)?|settled|(?:i'm|im|am|we're|are) (?:now )?based|crashing|lodg\w+) (?:\w+ ){0,3}?(?:in|at|with|on|near)\b"
         r"|\b(?:moved?|moving|relocated) (?:(?:back|out|over|down|up|across) )?(?:to|into|in)\b"
         rf"|\b{_DWELLING}\b|\b(?:first|second) (?:night|morning|week|weekend) in\b|\b(?:boxes|unpack\w+|keys|my stuff|tenancy|lease)\b"
-        r"|\bthat'?s (?:us|me) in\b|\bcame through\b|\bhome(?:'s| is| will be)\b",
+        rf"|\bthat'?s (?:us|me) in\b|{_CAME_THROUGH}|\bhome(?:'s| is| will be)\b",
         "moved moving flat house place rent renting staying stuff boxes keys landlord landlady room night",
         "lives_in",
         also=_tells_home,

@@ -102,6 +102,8 @@ def test_a_question_asks_for_none(question: str) -> None:
         ("Where do I live?", "Thinking of a flat in Hove", False),
         ("Where do I live?", "Nina lives in Hove", False),
         ("Where do I live?", "Hove came through, got the keys", True),
+        ("Where do I live?", "The flat in Hove came through", True),
+        ("Where do I live?", "The visa extension came through, I can stay until 2029", False),
         ("Where do I live?", "The new flat in Celas is mine!", True),
         ("Where do I live?", "viewing a flat in Hove tomorrow", False),
         ("Where do I live?", "Looked at a flat in Hove, too damp", False),
