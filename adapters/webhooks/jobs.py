@@ -109,7 +109,7 @@ def webhook_jobs(
 
     async def sweep(attempt: Attempt) -> None:
         behind = await catch_up()
-        unsent = await store.unsent(SEND)
+        unsent = [*await store.bring_forward(), *await store.unsent(SEND)]
         for hook in unsent:
             await store.hurry(hook)
             await jobs.enqueue(hook)

@@ -168,6 +168,15 @@ WHERE webhook_id = %(webhook_id)s;
 -- Send at once, whatever was put off.
 UPDATE mnemolog.webhooks SET retry_at = NULL, round = round + 1 WHERE webhook_id = %(webhook_id)s;
 
+-- bring_forward --
+-- What is due later than anything can be, as after the clock was set back, is due now; the webhooks that this is about.
+WITH moved AS (
+    UPDATE mnemolog.webhook_deliveries SET next_at = %(now)s WHERE status = 'pending' AND next_at > %(latest)s
+    RETURNING webhook_id
+)
+SELECT hook.* FROM mnemolog.webhooks AS hook
+WHERE hook.paused_at IS NULL AND (hook.retry_at > %(latest)s OR hook.webhook_id IN (SELECT webhook_id FROM moved));
+
 -- send_again --
 -- Before all others.
 UPDATE mnemolog.webhook_deliveries SET status = 'pending', attempts = 0, next_at = created_at, finished_at = NULL

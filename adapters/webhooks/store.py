@@ -22,7 +22,7 @@ from mnemolog.adapters.postgres.receipts import key_used
 from mnemolog.adapters.webhooks.webhook import Asked, Delivery, DeliveryStatus, NewDelivery, Webhook
 from mnemolog.domain.errors import Conflict, MalformedEvent, NotFound
 from mnemolog.domain.principal import ALL
-from mnemolog.domain.webhook import MAX_ATTEMPTS, PAUSE_AFTER, SECRET_BYTES, secret_text
+from mnemolog.domain.webhook import LONGEST_DELAY_SECONDS, MAX_ATTEMPTS, PAUSE_AFTER, SECRET_BYTES, secret_text
 from mnemolog.events.envelope import StreamId
 
 _logger = logging.getLogger("mnemolog.webhooks")
@@ -286,6 +286,12 @@ class WebhookStore:
     async def unsent(self, kind: str) -> Sequence[Webhook]:
         """Those with due deliveries, and no job of this kind that would send them."""
         return self._opened(await self._rows("unsent_webhooks", {"now": self.now(), "kind": kind}))
+
+    async def bring_forward(self) -> Sequence[Webhook]:
+        """Those with deliveries that were put off by a clock that was ahead; these are due now."""
+        now = self.now()
+        row = {"now": now, "latest": now + timedelta(seconds=LONGEST_DELAY_SECONDS)}
+        return self._opened(await self._rows("bring_forward", row))
 
     async def delete_finished(self, before: datetime) -> None:
         """Delete the deliveries that were finished before a time, and the keys of requests that were made before it."""

@@ -440,6 +440,26 @@ async def test_several_sweeps_at_once_make_each_delivery_once(ana: Person, recei
     assert sorted(one.id for one in got) == sorted(str(change["id"]) for change in watched.changes)
 
 
+async def test_what_was_put_off_by_a_clock_that_was_ahead_is_sent_after_it_was_set_back(
+    ana: Person, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hook = await create(ana.engine, receiver.url, ana.user)
+    with monkeypatch.context() as ahead:
+        ahead.setattr(ana.engine.webhooks.store, "now", lambda: now() + timedelta(days=30))
+        await ana.creates("Ana likes tea.")
+        await eventually(lambda: _any(ana.engine, hook))
+    assert await deliveries(ana.engine, hook, status="pending")
+
+    await ana.engine.jobs.enqueue("sweep-webhooks", {}, stream=ana.stream)
+
+    await receiver.until(len(await deliveries(ana.engine, hook)))
+    await eventually(lambda: _all(ana.engine, hook, "delivered"))
+
+
+async def _any(engine: Engine, hook: WebhookCreated) -> bool:
+    return bool(await deliveries(engine, hook))
+
+
 async def test_urls_and_secrets_are_sealed_and_a_changed_row_is_not_used(ana: Person, receiver: Receiver) -> None:
     hook = await create(ana.engine, receiver.url, ana.user)
     async with ana.engine.webhooks.store._connection() as connection:
