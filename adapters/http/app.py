@@ -7,7 +7,8 @@ data directory gives all rights in the tenant of the settings, to callers on thi
 
 import asyncio
 from collections.abc import Mapping
-from functools import partial
+from copy import deepcopy
+from functools import cache, partial
 from typing import Any
 
 from fastapi import FastAPI
@@ -62,6 +63,12 @@ ROUTERS = (
     *MAINTENANCE,
 )
 ROUTES = [one for router in ROUTERS for one in router.routes if isinstance(one, APIRoute)]
+ABOUT: Mapping[str, Any] = {
+    "title": "Mnemolog",
+    "summary": "Event-sourced memory for AI agents.",
+    "version": mnemolog.__version__,
+    "openapi_tags": TAGS,
+}
 # A page has to send the token or a key itself; credentials that browsers add on their own are not accepted.
 CORS: Mapping[str, Any] = {
     "allow_methods": ("GET", "POST", "PUT", "PATCH", "DELETE"),
@@ -77,10 +84,7 @@ def create_app(engine: Engine) -> FastAPI:
     """
     mcp, callers = McpEndpoint(engine), Callers(engine.api_keys, local_token(engine.settings))
     app = FastAPI(
-        title="Mnemolog",
-        summary="Event-sourced memory for AI agents.",
-        version=mnemolog.__version__,
-        openapi_tags=TAGS,
+        **ABOUT,
         # ROUTES are built once: included routers would be built again for each application.
         routes=[*ROUTES, Route(PATH, mcp, methods=["POST"]), *console_routes(engine, callers)],
         redirect_slashes=False,
@@ -101,15 +105,22 @@ def create_app(engine: Engine) -> FastAPI:
     if engine.settings.traces != "off":
         app.add_middleware(Traced)
     answer_errors(app)
-    app.openapi = partial(_described, app, engine.settings.max_deadline)  # type: ignore[method-assign]
+    app.openapi = partial(_described, engine.settings.max_deadline)  # type: ignore[method-assign]
     return app
 
 
-def _described(app: FastAPI, longest: float) -> dict[str, Any]:
-    """The schema, with the limits from the settings."""
-    document: dict[str, Any] = published(FastAPI.openapi(app))
+@cache
+def _of_all_routes() -> Mapping[str, Any]:
+    """Made once for all applications: it takes half a second."""
+    document: dict[str, Any] = published(FastAPI(**ABOUT, routes=[*ROUTES]).openapi())
     error = ErrorAnswer.model_json_schema(ref_template=SCHEMAS + "{model}")
     document["components"]["schemas"] |= {**error.pop("$defs"), ErrorAnswer.__name__: error}
+    return document
+
+
+def _described(longest: float) -> dict[str, Any]:
+    """The schema, with the limits from the settings."""
+    document: dict[str, Any] = deepcopy(dict(_of_all_routes()))
     operations = [one for path in document["paths"].values() for one in path.values()]
     parameters = (one for operation in operations for one in operation.get("parameters", ()))
     schemas = [one["schema"] for one in parameters if one["name"] == "deadline"]

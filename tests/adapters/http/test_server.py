@@ -7,10 +7,11 @@ from contextlib import ExitStack
 
 import httpx
 import pytest
+from fastapi import FastAPI
 
 from mnemolog.adapters.embedded import running_engine
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.http.app import ROUTES
+from mnemolog.adapters.http.app import ROUTES, create_app
 from mnemolog.adapters.http.server import _listen, serve
 from mnemolog.domain.errors import EngineError
 from tests.adapters.http.conftest import Api
@@ -134,6 +135,13 @@ async def test_the_document_describes_every_route(api: Api) -> None:
         refused = operation["responses"]["422"]["content"]["application/json"]["schema"]
         assert refused == {"$ref": "#/components/schemas/ErrorAnswer"}
     assert len({operation["operationId"] for _, _, operation in operations}) == len(operations)
+
+
+async def test_the_document_is_made_once_for_all_applications(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    document, other = (create_app(engine).openapi() for _ in range(2))
+    other["paths"].clear()
+    monkeypatch.delattr(FastAPI, "openapi")
+    assert create_app(engine).openapi() == document
 
 
 async def test_the_document_shows_the_query_of_the_specification_without_a_tenant(api: Api) -> None:
