@@ -174,8 +174,10 @@ def run(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
+    gc.disable()  # What is imported and compiled stays: to look through it for garbage took as long as to compile it.
     preload()
     gc.freeze()  # So that children share what is there, and none looks through it for garbage.
+    gc.enable()
     with socket.socket(socket.AF_UNIX) as own:
         own.bind(sys.argv[1])
         own.listen(64)
