@@ -28,7 +28,7 @@ from mnemolog.adapters.openai.endpoint import endpoint_of
 from mnemolog.adapters.postgres.as_of import NoSeal
 from mnemolog.adapters.postgres.blocking import BlockingPool
 from mnemolog.adapters.postgres.confinement import READER, may_read_as_reader
-from mnemolog.adapters.postgres.own_log import require_own
+from mnemolog.adapters.postgres.own_log import require_no_other, require_own
 from mnemolog.adapters.postgres.pool import CONNECT_SECONDS, Pool, open_pool
 from mnemolog.adapters.postgres.roots import Roots, open_roots, require_master_key
 from mnemolog.adapters.postgres.sqlalchemy import PROJECTING, READING, checked, create_engine
@@ -69,19 +69,20 @@ class Connections:
 
 async def connect(stack: AsyncExitStack, endpoints: Endpoints, master_key: bytes, *, migrating: bool) -> Connections:
     """Connect to all three servers, or raise an error that names the one that is down."""
-    admit = partial(require_master_key, master_key=master_key)
-    pool, untried = await _postgres_pools(stack, endpoints.postgres_dsn, admit if migrating else None)
+    with_key = partial(require_master_key, master_key=master_key) if migrating else None
+    pool, untried = await _postgres_pools(stack, endpoints.postgres_dsn, with_key)
     blocking = BlockingPool(endpoints.postgres_dsn)
     stack.callback(blocking.close)
+    roots = await open_roots(pool, master_key, os.urandom)
     if endpoints.split:
         async with reaching("projections", endpoints.projections_dsn):
             await _ready(endpoints.projections_dsn)
             if migrating:
-                await asyncio.to_thread(_migrate, endpoints.projections_dsn, "projections")
+                admit = partial(require_no_other, log_id=roots.log_id)
+                await asyncio.to_thread(_migrate, endpoints.projections_dsn, "projections", admit)
     async with reaching("nats", endpoints.nats_url):
         nats = await connect_to_nats(endpoints.nats_url, "mnemolog")
         stack.push_async_callback(nats.close)  # At once: a cancellation that was lost meanwhile is raised at the end.
-    roots = await open_roots(pool, master_key, os.urandom)
     seal = RowSeal(roots.derived("rows"))
     dsn = endpoints.projections_dsn
     rows = _sqlalchemy_engine(stack, dsn, seal, POOL)

@@ -367,6 +367,21 @@ async def test_a_database_of_projections_that_does_not_answer_is_named(engine: E
     assert refused.value.field == "projections_url"
 
 
+async def test_projections_of_another_log_are_refused_before_they_are_migrated(engine: Engine, tmp_path: Path) -> None:
+    async with database(engine) as projections:
+        await asyncio.to_thread(migrate, projections, "projections_0001", of="projections")
+        async with await psycopg.AsyncConnection.connect(projections) as connection:
+            await connection.execute("INSERT INTO mnemolog.log_of_projections (log_id) VALUES ('of another log')")
+
+        with pytest.raises(EngineError, match="another log"):
+            async with open_engine(settings_in(tmp_path, projections_url=projections)):
+                pass
+
+        async with await psycopg.AsyncConnection.connect(projections) as connection:
+            found = await connection.execute("SELECT version_num FROM mnemolog.migrations")
+            assert [row[0] for row in await found.fetchall()] == ["projections_0001"]
+
+
 async def test_projections_of_another_log_are_refused(split: Engine, tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="another log") as refused:
         async with open_engine(settings_in(tmp_path, projections_url=split.endpoints.projections_dsn)):
