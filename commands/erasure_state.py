@@ -17,6 +17,7 @@ from mnemolog.domain.relation import Relation
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.text import name_key
 from mnemolog.domain.todo import Todo
+from mnemolog.domain.turn import Role
 from mnemolog.domain.updated import updated, without
 from mnemolog.events import memory as events
 from mnemolog.events.checkpoints import CheckpointsErased, CheckpointsStarted
@@ -36,6 +37,8 @@ from mnemolog.events.subjects import KNOWN, subject_of
 from mnemolog.events.unread import Unread
 
 NO_WORDS = Words()
+# Of a message, rules read so many characters.
+READ = 2000
 KNOWING = tuple(event_type for one in KNOWN for event_type in one.folds)
 
 
@@ -104,8 +107,8 @@ class KnownSubject:
 class Written:
     """The memories and turns that a decision reads. `turns`: those that are not erased; `messages`: those hidden once.
 
-    `texts`: what they say, by their tags. `speakers`: the tag of the entity that spoke, by turn. `checkpoints`: the
-    threads and agents that have some.
+    `texts`: what rules read of those of users, by their tags. `speakers`: the tag of the entity that spoke, by turn.
+    `checkpoints`: the threads and agents that have some.
     """
 
     memories: Mapping[UUID, Memory] = field(default_factory=dict)
@@ -193,8 +196,9 @@ def _unread(state: Written, event: Unread, agent_id: str) -> Written:
 def _heard(state: Written, turn: TurnRecorded) -> Written:
     """A turn without text was erased."""
     with_text = {turn.turn_id: turn.thread_id} if turn.text else {}
-    threads, texts = updated(state.threads, {turn.thread_id: None}), {turn_tag(turn.turn_id): turn.text}
-    state = replace(state, turns=updated(state.turns, with_text), threads=threads, texts=updated(state.texts, texts))
+    threads = updated(state.threads, {turn.thread_id: None})
+    read = {turn_tag(turn.turn_id): turn.text[:READ]} if turn.text and turn.role is Role.USER else {}
+    state = replace(state, turns=updated(state.turns, with_text), threads=threads, texts=updated(state.texts, read))
     if turn.speaker_entity_id is None:
         return state
     speaker = entity_tag(turn.speaker_entity_id)
