@@ -1,7 +1,9 @@
-"""Processes that a fork server makes: real processes, without the two seconds of imports of each."""
+"""Processes that one fork server makes for a whole run: real ones, without the two seconds of imports of each."""
 
 import asyncio
 import atexit
+import errno
+import fcntl
 import functools
 import json
 import os
@@ -53,27 +55,46 @@ _starting = threading.Lock()
 
 
 def fork_server() -> str:
-    """The address of this process's fork server, which is started by the first who asks and ends with the process."""
+    """The address of the run's fork server. The first process that asks starts it, and it ends with the last."""
     with _starting:
         return _started()
 
 
 @functools.cache
 def _started() -> str:
-    folder = tempfile.TemporaryDirectory(prefix="fork-server-", dir=FOLDER)
-    address = f"{folder.name}/socket"
+    folder = FOLDER / "fork-server"
+    folder.mkdir(exist_ok=True)
+    address, needed = f"{folder}/socket", folder / "needed"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not needed.exists():
+            os.mkfifo(needed)
+        try:
+            # Its standard input: it ends once no process holds this any more.
+            os.open(needed, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as error:  # Nobody reads it.
+            if error.errno != errno.ENXIO:
+                raise
+            _start(folder, address, needed)
+    return address
+
+
+def _start(folder: Path, address: str, needed: Path) -> None:
     for name, first in (("mnemolog", ["mnemolog"]), ("python", [])):
-        script = Path(folder.name, name)
+        script = folder / name
         script.write_text(SCRIPT.format(python=sys.executable, address=address, first=first), encoding="utf-8")
         script.chmod(0o755)
+    Path(address).unlink(missing_ok=True)
+    read = os.open(needed, os.O_RDONLY | os.O_NONBLOCK)
+    held = os.open(needed, os.O_WRONLY)
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.testkit.fork_server", address, f"{folder.name}/python"],
+        [sys.executable, "-m", "tests.testkit.fork_server", address, f"{folder}/python"],
         cwd=ROOT,
-        stdin=subprocess.PIPE,
+        stdin=read,
         stdout=subprocess.PIPE,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # A thread would be lost in a fork.
     )
-    assert server.stdin is not None
+    os.close(read)
     assert server.stdout is not None
     with server.stdout as out:
         if out.readline() != b"ready\n":
@@ -81,10 +102,8 @@ def _started() -> str:
 
     @atexit.register
     def end() -> None:
-        server.communicate()  # Its input ends, and so does it.
-        folder.cleanup()
-
-    return address
+        os.close(held)
+        server.wait()  # Others may need it longer.
 
 
 def script_folder() -> Path:
