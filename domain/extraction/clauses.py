@@ -8,7 +8,7 @@ from mnemolog.domain.extraction import rule
 from mnemolog.domain.extraction.corrections import contrasted, correction
 from mnemolog.domain.extraction.denials import denials
 from mnemolog.domain.extraction.figures import COST
-from mnemolog.domain.extraction.times import LASTING, MONTH, POINT, is_time
+from mnemolog.domain.extraction.times import DAY, LASTING, MONTH, POINT, is_time
 from mnemolog.domain.extraction.together import apart
 from mnemolog.domain.extraction.vocabulary import (
     AGES,
@@ -65,6 +65,7 @@ def clauses(text: str, names: Collection[str] = ()) -> Iterator[Clause]:
     plain = _IN_LAW.sub(
         "-in-law", _AGE.sub("", _NAMESAKE.sub(lambda one: one[0] if one["role"] else "somebody", plain))
     )
+    plain = _ON_DAY.sub(r"\g<where> on ", _WEEKDAY.sub("", plain))
     if _SAID_YES.search(plain):
         plain = _PROPOSED.sub(r"I got engaged to \g<name>", _SAID_YES.sub("", plain))
     plain = _OF_A_TITLE.sub(r"\g<kin>", plain)
@@ -474,6 +475,10 @@ _IT_IS_WHO = lazy_compile(
     rf"^it(?:'s| is) (?P<who>(?:(?:my|our) )?(?:{PARENTS}|{ONE_OF}|{SOME_OF})(?: {rule.PERSON_NAME})?|{rule.PERSON_NAME}) (?:who|that)(?='s | (?:is|has|takes|can't) )",
     re.IGNORECASE,
 )
+# "On Saturday 15 August", "moving to Leeds 12 December".
+_A_DATE = rf"(?=(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {MONTH}\b)"
+_WEEKDAY = lazy_compile(rf"\b{DAY},? {_A_DATE}", re.IGNORECASE)
+_ON_DAY = lazy_compile(rf"(?P<where>\b(?:to|in|at) (?-i:[A-Z])[\w'-]+),? {_A_DATE}", re.IGNORECASE)
 # "I asked Jean to marry me. She said yes".
 _PROPOSED = lazy_compile(
     rf"\bI (?:have |just )?(?:asked (?=[^.!?]* to marry me)|proposed to )(?P<name>{rule.PERSON_NAME})(?: to marry me)?(?=[.,!]| and | last | yesterday| on | in |$)"

@@ -45,6 +45,7 @@ from mnemolog.domain.extraction.forms import (
     SO_IS,
     STARTS,
     SWAPPED_IT,
+    TAKES_IT,
     THERE_NOW,
     TRIP_GOES,
 )
@@ -125,6 +126,7 @@ def extract(
                 clause,
                 text=_ELDER.sub(_of_elder, named(clause.text, _who_may_be_meant(clause, text, sentences_before))),
             )
+        clause = _with_its_name(clause, text)
         stated = dated(clause.text, at)
         said_before = " ".join((previous, *clause.before))
         made = [
@@ -209,6 +211,15 @@ def _who_may_be_meant(clause: Clause, text: str, previous: Sequence[str]) -> Seq
 
 
 _EXCLAIMED = 2
+
+
+def _with_its_name(clause: Clause, text: str) -> Clause:
+    """A clause with the name of the only medication before it: "What is apixaban for? I take it every day"."""
+    found, named = TAKES_IT.match(clause.text), _drugs_in(_before(clause))
+    if found is None or len(named) != 1 or ("taken" in found["who"] and "taken it since" not in text):
+        return clause
+    who = _HAVE_TAKEN.sub(" take", found["who"])
+    return replace(clause, text=f"{who}{named.pop()}{clause.text[found.end() :]}")
 
 
 def _mentioned(clause: str) -> list[Candidate]:
@@ -304,6 +315,8 @@ def _place(one: Candidate, author: str, at_risk: Collection[str], *, fits: bool)
         return 7
     if one.action is Action.CALL:
         return 0
+    if one.predicate == "diet_plan" and not own:
+        return 4  # Before who that is.
     if not own:
         return 8 if one.predicate == "age" else 6
     if one.predicate.endswith((DOSE, "_date")):
@@ -565,7 +578,8 @@ def _called(clause: Clause, at: datetime) -> Sequence[Candidate]:
     """The name of whom the sentence before tells: "I got a cat. She's called Miso", "I'm seeing someone. He's called Al"."""
     if (found := SO_CALLED.match(clause.text)) is None:
         return ()
-    before = dated(_before(clause), at).text
+    told = next((one for one in reversed(clause.before) if len(one.split()) > 1), "")  # Not "Finally!" between.
+    before = dated(told, at).text
     got = GOT_ONE.match(before)
     who = got["who"] if got else "partner" if SEEING.match(before) else ""
     said = Said(found, dated(clause.text, at), at)
@@ -681,6 +695,7 @@ _RESUMED = lazy_compile(
     r"|\b(?:while|whilst|as long as) (?:i|we)(?:'m| am|'re| are| was| were|'ve| have| had)\b",
     re.IGNORECASE,
 )
+_HAVE_TAKEN = lazy_compile(r"(?:'ve| have) taken\b", re.IGNORECASE)
 _DRUG = lazy_compile(DRUG, re.IGNORECASE)
 _A_TABLET = lazy_compile(
     r"\b(?:the|my|those|that|these) (?:tablet|pill|capsule|medication|medicine|med)s?\b", re.IGNORECASE

@@ -247,6 +247,7 @@ NOW_AT = form(r"(?:she|he)(?:'s| is| has)?(?: (?:now|just|already))* (?:(?:works
 MOVED_IT = form(rf"(?:{{I}}(?: had to)? (?:move|moved|postpone|postponed|reschedule|rescheduled|push|pushed|delay|delayed|change|changed) it|it{_MOVED})(?: back)? (?:to|until|till|for) (?P<when>{times.POINT})")
 ONLY_INTOLERANT = form(r"(?:(?:my|the|that) allergy|it) {INTOLERANCE}(?=$|[,.!])")
 OFF_IT = form(r"(?:(?:{TREATS}|they|she|he)(?: has|'s)?(?: just)? (?:took|taken) me off|{I} (?:(?:stopped|quit|no longer) (?:taking|take)|(?P<bare>stopped|quit)|(?:came |come |taken )?off)) (?:it|that|them){FOR_GOOD}")
+TAKES_IT = form(r"(?P<who>(?:{I}|{WHO}(?: is|'s)?|she|he|she's|he's) (?:takes?|taking|taken|on|to take)(?: {DOSE})? )it(?=$|[,.;]| (?:since|for|every|each|twice|once|daily|at (?:night|bedtime)|because|now|from|in the)\b)")
 SWAPPED_IT = form(r"(?:{TREATS}|they|she|he|{OTHER}|{I})(?: has| have|'s|'ve| is| are|'re)?(?: just| now)* (?:(?:swapped|replaced|changed|switched|(?:swapp|replac|chang|switch)ing) (?:it|that) (?:for|with|to|by)|(?P<me>(?:switched|changed|moved|swapped) me(?: over)? (?:to|onto)|put me (?:on|onto)(?=.* instead\b)))(?: {DOSE})? {DRUG}(?:,? (?P<amount>{AMOUNT}))?")
 ON_NOW = form(r"(?:{AM} on|it(?:'s| is)(?: now)?(?: up| down)?(?: to)?) (?P<amount>{AMOUNT}|\d+(?:\.\d+)?)(?: now| a day)*(?=$|[,.!;])")
 ITS_NOW = form(r"(?P<raised>[^,;]{6,80}),? (?:and |so |now )?(?:it(?:'s| is)|its|i'm on|i am on|up to|down to)(?: now)? (?P<amount>{AMOUNT}|\d{1,3}(?:\.\d+)?)(?: (?:now|mg|a day|once a day|daily))*(?=$|[,.!;])")
@@ -284,7 +285,7 @@ NAME_ALONE = form(r"(?:in |at |to |for )?(?:{NAME}|{OTHER})(?:,? not (?:in |at |
 
 RULES: tuple[Rule, ...] = named(
     # Home.
-    rule("mov|relocat", r"{AM} (?:going to move|moving|relocating)(?: (?:over|back|down|up|out))? to {PLACE}{NAME}{END}", moving),
+    rule("mov|relocat", r"(?:{AM} (?:going to move|moving|relocating)|{I} (?:move|relocate))(?: (?:over|back|down|up|out))? to {PLACE}{NAME}{END}", moving),
     rule("move to", r"(?:the|our|my) move to {NAME}(?:'s off| (?:is off|fell through|has fallen through|isn't happening|is not happening))(?=$|[,.!;]| (?:after all|now|any ?more|because|so|and)\b)", not_moving),
     rule("decided", r"{I} decided (?:not to (?:move|relocate)|against (?:moving|relocating))(?: (?:over|back|down|up|out))? to {NAME}{END}", not_moving),
     rule("not", r"{AM} (?:not|no longer) (?:going to move|moving|relocating)(?: (?:over|back|down|up|out))? to {NAME}(?: (?:after all|any ?more|any longer))?{END}", not_moving),

@@ -581,7 +581,7 @@ _KIN_BESIDE = form(
     r"(?:\b(?:with|from|to|than|and|for|of|about|by|at|visit(?:ing|ed)?|see|saw|seen|seeing|call|called|calling|rang|met|meet|meeting"
     r"|help(?:ing|ed)?|bring(?:ing)?|brought|take|taking|took) |(?P<acts>^|(?<=[,;:] )|\b(?:but|so|that|because|when|while|since|after|before) ))(?:my|our){SORT} {ONE}(?P<comma>,)? {OTHER}"
     r"(?(comma)(?=$|[.!?;)]|, (?!and\b|or\b|&)(?-i:[a-z]))"
-    rf"|(?(acts)(?='s\b(?! (?-i:[A-Z]))| (?:has|had|is|was|will|can|just|also|always|{VERBS})\b)|(?=$|[,.!?;)]|'s\b(?! (?-i:[A-Z]))| (?-i:[a-z]))))"
+    rf"|(?(acts)(?='s\b(?! (?-i:[A-Z]))| from (?-i:[a-z])| (?:has|had|is|was|will|can|just|also|always|{VERBS})\b)|(?=$|[,.!?;)]|'s\b(?! (?-i:[A-Z]))| (?-i:[a-z]))))"
 )
 
 

@@ -257,7 +257,7 @@ _FRAGMENTS = {
     "GONE": rf"(?:{{WHO}}|the (?P<pet>{PETS}))",
     "THEIR": rf"{{WHO}}(?:'s| (?:and|&) (?:his|her)){{SORT}} (?P<whose>{_ROLES})",
     "THEY": rf"(?:{{THEIRS}}|{{WHO}}|my (?P<kin>{KIN_TOGETHER})\b)",
-    "WHO": rf"(?:(?:my|our){{SORT}} (?P<role>{_ROLES})(?:,? (?P<person>{PERSON_NAME}),?)?|(?P<alone>{PERSON_NAME}))(?: from (?:work|school|uni|college|church|the (?:gym|office|club)))?",
+    "WHO": rf"(?:(?:my|our){{SORT}} (?P<role>{_ROLES})(?:,? (?P<person>{PERSON_NAME}),?)?|(?P<alone>{PERSON_NAME}))(?: from (?:work|school|uni|college|church|choir|yoga|football|(?:the )?(?:gym|office|club|band|book club)))?",
     "THEIRS": rf"(?:(?:my|our){{SORT}} (?P<kin_of>{_ROLES})(?: (?=[A-Z])|(?='s)))?(?P<owner>{PERSON_NAME})?(?<=\w)'s{{SORT}} (?P<theirs>{_ROLES}),? (?P<named>{PERSON_NAME}),?",
     "ROLE": rf"(?:my|our){{SORT}} (?P<role>{_ROLES})",
     "ALONE": rf"(?P<alone>{PERSON_NAME})",

@@ -92,7 +92,7 @@ _JUST_NOW = timedelta(days=62)
 _PRESENT = lazy_compile(r"(?:\b(?:is|are|am|will)|'s|'re|'m|'ll)\b", re.IGNORECASE)
 _TO_COME = lazy_compile(
     r", moving(?: in)? (?:on|in) |(?:'m|am|'re|are|'s|is)(?: \w+){0,2} (?:starting|joining|moving|relocating|leaving|taking over|going|getting|changing|switching|(?:flying|travell?ing|driving|heading|off) to)\b"
-    r"|\b(?:i (?:start|begin|join)|(?:i|we) (?:go|fly|travel|drive|set off) to)\b|(?:'ll|\bwill|\bshall)\b|\btakes? over\b|\bnext (?:trip|holiday|vacation|journey)\b|\bplanning\b|\bnew [\w '-]{2,40}? from\b|(?:'m|am|'re|are|is) to (?:fly|go|travel|start|leave)\b"
+    r"|\b(?:i (?:start|begin|join)|(?:i|we) (?:go|fly|travel|drive|set off|move|relocate) to)\b|(?:'ll|\bwill|\bshall)\b|\btakes? over\b|\bnext (?:trip|holiday|vacation|journey)\b|\bplanning\b|\bnew [\w '-]{2,40}? from\b|(?:'m|am|'re|are|is) to (?:fly|go|travel|start|leave)\b"
     r"|(?:'s|\bis) (?:\d{1,2}|[a-z]{3,9}teen|ten|eleven|twelve|one|two|three|four|five|six|seven|eight|nine) (?:(?:on|in) (?!the\b(?! \d))|(?:next|this) (?!year\b))",
     re.IGNORECASE,
 )

@@ -57,6 +57,14 @@ pytestmark = pytest.mark.spec_part("B13")
         ("I'm late because my partner Alex was late", ["partner_of Alex"]),
         ("My mum Googled it and told me to rest", []),
         ("My missus Shanice is vegan", ["partner_of Shanice", "Shanice diet_plan vegan"]),
+        # What a question names, and its author takes.
+        ("Remind me what apixaban does? I have taken it since my stroke in 2023", ["medication apixaban"]),
+        ("What's metformin? I take it twice a day", ["medication metformin"]),
+        ("What is donepezil? Mum takes it at night", ["my mother medication donepezil"]),
+        ("Is ramipril safe? Not that I take it", []),
+        ("I love metformin jokes. I take it you don't", []),
+        # What everybody who cooks must know comes before who that is.
+        ("My friends Ana and Bo are vegan", ["Ana diet_plan vegan", "Bo diet_plan vegan"]),
         # Capitals that are not English.
         ("My sister Ágnes is allergic to nuts", ["Ágnes allergy nuts"]),
         ("I moved to Łódź", ["lives_in Łódź"]),
@@ -219,6 +227,11 @@ def test_a_course_of_a_medication_ends(text: str, expected: list[str]) -> None:
         ("I'm 24, just moved to Hull", ["age 24", "lives_in Hull"]),
         ("We've decided not to move to Otley", ["-plans to move to Otley", "-lives_in Otley"]),
         ("We got the apartment in Pilsen, moving aug 15", ["lives_in Pilsen 2026-08-15.."]),
+        ("I move to Topsham on Saturday 15 August", ["lives_in Topsham 2026-08-15.."]),
+        ("moving to Stapleford 12 december. need a list", ["lives_in Stapleford 2026-12-12.."]),
+        ("I move to the beat on Saturday", []),
+        ("My friend Sue from choir has offered me a lift", ["friend_of Sue"]),
+        ("I've been seeing someone. Slowly! His name is Bence", ["partner_of Bence"]),
         ("mum's all moved in", []),
         ("my sister has moved to Leeds", ["my sister lives_in Leeds"]),
         (
