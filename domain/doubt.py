@@ -24,11 +24,15 @@ SHOWN = 160
 """The characters of what was said that are shown."""
 
 
-def doubt(text: str, predicate: str, value: str) -> str:
+def doubt(text: str, predicate: str, value: str, *, of_other: bool = False) -> str:
     """What a message says that may end a fact with this value, in its own words; "" if it says nothing of the sort.
+
+    `of_other`: the fact is not about its author, whose own new medication takes the place of nobody else's.
 
     >>> doubt("Saw Dr Lee. She thinks I could stop the losartan soon.", "medication", "losartan")
     'She thinks I could stop the losartan soon.'
+    >>> doubt("They switched me to losartan.", "medication", "warfarin", of_other=True)
+    ''
     >>> doubt("I took my losartan this morning.", "medication", "losartan")
     ''
     >>> doubt("New bloods, so the GP bumped my levo, it's 88 now.", "levothyroxine_dose", "75")
@@ -42,7 +46,7 @@ def doubt(text: str, predicate: str, value: str) -> str:
         return ""
     sentences = sentences_of(text[:LONGEST])
     for one, following in zip(sentences, (*sentences[1:], ""), strict=True):
-        if _names_another(one, predicate, value):
+        if _names_another(one, predicate, value) and not (of_other and _OF_AUTHOR.search(one)):
             return shortened(one, SHOWN)
         if _names(one, predicate, value):
             # The next sentence may go on with it: "I asked about the losartan. They said I may stop it."
@@ -122,6 +126,7 @@ _SWITCHED = lazy_compile(
     rf"|\bon (?P<on>{DRUG}) instead\b",
     re.IGNORECASE,
 )
+_OF_AUTHOR = lazy_compile(r"\b(?:i|i'm|i've|me|my)\b", re.IGNORECASE)
 _OF_IT = lazy_compile(r"\b(?:it|that|this|them|those)\b", re.IGNORECASE)
 _ENDING = lazy_compile(
     r"\b(?:stop(?:s|ped|ping)?|quit(?:ting)?|off|no (?:longer|more|need)|(?:not|n't) need|any ?more|any longer"

@@ -269,7 +269,7 @@ _OF_A_HOME = lazy_compile(
     r"|^\W*(?:(?:so|and|but|now|still|only)\W+)*(?:(?:it|that|mine|ours)\b|[£$€]?\d)",
     re.IGNORECASE,
 )
-_ALLERGIC = lazy_compile(r"\ballerg", re.IGNORECASE)
+_ALLERGIC = lazy_compile(r"\ballerg|\b(?:rash|hives)\b|\b(?:mustn't|must not) (?:have|take)\b", re.IGNORECASE)
 _IN_JEST = form(r"\ballergic to (?:(?:my|the|all) )?{NO_FOOD}\b")
 _ANIMALS = f"(?:{PETS}|puppies|kittens|bunny|gerbil|canary|donkeys?|hens?|chickens|gecko|lizard)"
 _AN_ANIMAL = lazy_compile(rf"\b(?:an?|my|our) ({PETS})\b", re.IGNORECASE)
@@ -315,7 +315,7 @@ SLOTS = (
         r"\bwho\b.*\bwork(?:s|ing)? for\b|\b(?:where|since when|how long)\b.*\bwork(?:s|ed|ing)?\b|\bsince when (?:am|are|is) .* at\b|\b(?:employer|company)\b",
         rf"\b(?:work(?:s|ing|ed)?|i work (?:[\w']+ ){{1,8}}?) ?(?:at|for|with)\b{NO_EMPLOYER}"
         r"|\b(?:start(?:s|ed|ing)?|join(?:s|ed|ing)|sign(?:ed|ing) (?:on|up)|employed|hired|transferr\w+) (?:\w+ )?(?:at|with|by)\b"
-        r"|\b(?:job|contract|post|position|role|shifts?|(?<!\b[Mm]y )(?<!\b[Oo]ur )(?<!(?<!\bam )(?<!'m )\b[Tt]he )(?!(?:[Mm]y|[Oo]ur) ){OCCUPATION}|apprentice\w*|trainee\w*|intern(?:ship)?|first (?:day|week|month|shift)) (?:at|with|for|in)\b|\bjoined (?:\w+ ){1,3}as\b|\bhired (?:me|us)\b|\b(?:took|taken) (?:me|us) on\b|\b(?:driv|teach|cook|nurs)(?:e|es|ing) (?:\w+ ){1,2}(?:for|at)\b",
+        r"|\bon (?:nights|days|earlies|lates) at\b|\b(?:job|contract|post|position|role|shifts?|(?<!\b[Mm]y )(?<!\b[Oo]ur )(?<!(?<!\bam )(?<!'m )\b[Tt]he )(?!(?:[Mm]y|[Oo]ur) ){OCCUPATION}|apprentice\w*|trainee\w*|intern(?:ship)?|first (?:day|week|month|shift)) (?:at|with|for|in)\b|\bjoined (?:\w+ ){1,3}as\b|\bhired (?:me|us)\b|\b(?:took|taken) (?:me|us) on\b|\b(?:driv|teach|cook|nurs)(?:e|es|ing) (?:\w+ ){1,2}(?:for|at)\b",
         "work started joined job hired employed contract company",
         "works_at",
     ),

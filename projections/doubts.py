@@ -14,9 +14,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain import state
 from mnemolog.domain.delta import shortened
 from mnemolog.domain.doubt import SHOWN, doubt, stated, words_of
-from mnemolog.domain.entity import ME
+from mnemolog.domain.entity import ME, proper_name
 from mnemolog.domain.predicates import DOSE, PredicatePolicy
-from mnemolog.domain.text import normalize_name
+from mnemolog.domain.text import name_key, normalize_name
 from mnemolog.domain.turn import Role
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections import full_text
@@ -46,7 +46,8 @@ async def of_critical(connection: AsyncConnection, viewer: Viewer, holding: Sequ
     doubted = [one for one in holding if one.critical or one.row["predicate"].endswith(DOSE)]
     words = " ".join(words_of(one.row["predicate"], fact_value(one.row)) for one in doubted)
     rows = await _messages(connection, viewer, words)
-    found = ((one.id, _doubt(one, rows)) for one in doubted)
+    own = name_key(proper_name(viewer.user_id, ME))
+    found = ((one.id, _doubt(one, rows, own)) for one in doubted)
     return {id_: said for id_, said in found if said}
 
 
@@ -93,13 +94,14 @@ async def _messages(connection: AsyncConnection, viewer: Viewer, words: str) -> 
     return sorted(rows.values(), key=lambda row: (row["occurred_at"], row["seq"]), reverse=True)
 
 
-def _doubt(fact: FactHit, said: Sequence[Row]) -> Said | None:
+def _doubt(fact: FactHit, said: Sequence[Row], own: str) -> Said | None:
+    of_other = name_key(fact.row["subject"] or "") != own
     of, since = (fact.row["predicate"], fact_value(fact.row)), list[Row]()
     for row in said:
         at, text = row["occurred_at"], row["text"]
         if at <= fact.since or row["message_id"] in fact.row["source_turn_ids"]:
             return None
-        if told := doubt(text, *of):
+        if told := doubt(text, *of, of_other=of_other):
             # Only now, because it takes longer: most facts are not in doubt.
             again = any(stated(one["text"], one["occurred_at"], *of) for one in since)
             return None if again else _said(row, told)

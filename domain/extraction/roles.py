@@ -61,7 +61,7 @@ def name_with_role(one: Candidate) -> str:
 
 
 def _word(predicate: str) -> str:
-    return _WORDS.get(predicate) or predicate.removesuffix("_of").replace("_", " ")
+    return _WORDS.get(predicate) or predicate.removesuffix("_of").replace("_in_law", "-in-law").replace("_", " ")
 
 
 def _is_of_family(role: str) -> bool:

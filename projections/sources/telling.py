@@ -6,7 +6,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from mnemolog.domain import hydration
+from mnemolog.domain.ahead import lasts_until
 from mnemolog.domain.change import changes
+from mnemolog.domain.extraction.clauses import sentences_of
 from mnemolog.domain.extraction.vocabulary import RELATIONS
 from mnemolog.domain.lazy_regex import lazy_compile
 from mnemolog.domain.message import KIND as MESSAGE
@@ -156,7 +158,8 @@ def _telling(asked: Asked, wanted: Wanted, hits: Sequence[Hit]) -> Sequence[Hit]
     likely = (hit for hit in hits if tells_something(hit) and hit.score >= least)
     said = [hit for hit in likely if hit.row["role"] == Role.USER and is_told(wanted, hit)]
     if wanted.slot.name == "home" and not wanted.of_other:
-        said = [*(hit for hit in said if not _fell_through(hit, hits)), *_arrivals(hits)]
+        here = (hit for hit in said if not (_fell_through(hit, hits) or _is_yet_to_move(asked, hit)))
+        said = [*here, *_arrivals(hits)]
     if not wanted.slot.figure and wanted.slot.name not in _PLAIN:
         best = max((hit.similarity or 0.0 for hit in said), default=0.0)
         said = [hit for hit in said if (hit.similarity or 0.0) >= LIKELY * best]
@@ -164,6 +167,16 @@ def _telling(asked: Asked, wanted: Wanted, hits: Sequence[Hit]) -> Sequence[Hit]
     # Of two who share a name, the one who is what the question says.
     of_kin = [hit for hit in then if wanted.kin and re.search(rf"\b{wanted.kin}\b", hit.row["text"], re.IGNORECASE)]
     return of_kin or then
+
+
+def _is_yet_to_move(asked: Asked, hit: Hit) -> bool:
+    """Whether a message tells of a move on a day to come: until then, that is not where somebody lives."""
+    sentences = [one for one in sentences_of(hit.row["text"]) if _MOVES.search(one)]
+    until = (lasts_until(one, hit.date) for one in sentences)
+    return asked.present and any(one is not None and one > asked.now for one in until)
+
+
+_MOVES = lazy_compile(r"\b(?:move|moving|relocating)\b", re.IGNORECASE)
 
 
 def _fell_through(hit: Hit, hits: Sequence[Hit]) -> bool:

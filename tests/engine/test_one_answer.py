@@ -223,6 +223,22 @@ async def test_what_is_told_by_name_is_told_of_the_brother_with_that_name(engine
     assert found.hits[0].text == "tom says they're moving to York"
 
 
+async def test_a_move_that_is_to_come_does_not_tell_the_present_home(engine: Engine, user: str) -> None:
+    ana, here, there = (
+        Teller(engine, user),
+        "we've been in this flat on Queens Road 6 years",
+        "moving to Goole 12 december",
+    )
+    await ana.says(here, speaker="", occurred_at=datetime(2026, 10, 19, tzinfo=UTC))
+    await ana.says(there, speaker="", occurred_at=datetime(2026, 11, 2, tzinfo=UTC))
+    await engine.settled(60)
+
+    before = await ana.asks("Where do I live?", asked_at=datetime(2026, 11, 25, tzinfo=UTC))
+    after = await ana.asks("Where do I live?", asked_at=datetime(2026, 12, 25, tzinfo=UTC))
+
+    assert (before.hits[0].text, after.hits[0].text) == (here, there)
+
+
 async def test_a_name_that_means_mine_in_italian_is_a_name(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("me", "allergy", "nuts")
