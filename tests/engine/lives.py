@@ -55,7 +55,7 @@ async def main() -> None:
             for name in NAMES:
                 life = Life.of(name)
                 server.chat = life.answer
-                seen = await lived(life, Teller(engine, name), name)
+                seen = await lived(life, Teller(engine, f"user-of-{name}"), name)  # Whose name is another one.
                 (_GOLDEN / f"{name}.json").write_text(_one_a_line(seen), encoding="utf-8")
     await server.stop()
 
