@@ -179,8 +179,8 @@ def _superseded(case: Case, others: Sequence[Relation]) -> Sequence[Event]:
     retired: list[Event] = []
     since = case.fact.since
     for one in others:
-        if case.command.actor == MODEL_ACTOR and case.is_told_later(one):
-            continue  # The rules read in the order in which messages came, whatever their dates.
+        if (case.command.actor == MODEL_ACTOR or case.command.anew) and case.is_told_later(one):
+            continue  # Otherwise the rules read in the order in which messages came, whatever their dates.
         began = one.validity.periods[-1].valid_from
         if case.candidate.action is Action.CORRECT and not case.is_recorded(one) and _is_wrong(case, one):
             retired += case.retire(one)

@@ -1327,6 +1327,17 @@ async def test_facts_that_a_key_asks_to_extract_are_not_taken_for_recorded_ones(
     assert await told(ana, valid_at=day("2026-03-21")) == {"ana lives_in Ghent"}
 
 
+async def test_what_is_read_anew_keeps_its_date_beside_what_was_told_later(ana: Teller) -> None:
+    await hears(ana, "Tom moved to Oslo last week.", occurred_at=day("2026-01-14"))
+    await hears(ana, "My colleague Tom is allergic to peanuts.", occurred_at=day("2026-01-20"))
+    await hears(ana, "Tom moved to Rome last week.", occurred_at=day("2026-02-14"))
+
+    await anew(ana)
+
+    assert "Tom lives_in Oslo" in await told(ana, valid_at=day("2026-01-06"))
+    assert "Tom lives_in Oslo" not in await told(ana, valid_at=day("2026-02-03"))
+
+
 async def test_newer_rules_find_what_those_before_did_not_within_the_limit_of_a_message(
     ana: Teller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
