@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from mnemolog.domain import hydration
-from mnemolog.domain.answers import tells_age, tells_person
-from mnemolog.domain.asked import asks_why
+from mnemolog.domain.answers import tells, tells_age, tells_person
+from mnemolog.domain.asked import AnswerKind, asks_why
 from mnemolog.domain.direct_question import KIN, only_of, relative_words
 from mnemolog.domain.extraction.clauses import DROPPED_G
 from mnemolog.domain.extraction.rule import DRUG, form
 from mnemolog.domain.extraction.times import DAY, MONTH
 from mnemolog.domain.extraction.vocabulary import AGES, CARS, MODELS, MODELS_IN_SMALL, ONE_OF, PETS, RELATIONS, SOME_OF
 from mnemolog.domain.lazy_regex import lazy_compile
+from mnemolog.domain.predicates import dose_of
 from mnemolog.domain.state import NO_EMPLOYER, NOT_YET, reported
 from mnemolog.domain.text import normalize_name, without_questions
 
@@ -45,13 +46,14 @@ class Wanted:
     """A slot of the user, or of somebody whom the question names; of medication, the one that it names, and of
     pets, the sort.
 
-    `kin`: what somebody with a name is to the user, as in "my colleague Marta", who may share it with a sister.
+    `dose`: whether it is how much of the medication. `kin`: what somebody with a name is to the user, as in "my colleague Marta", who may share it with a sister.
     `relative`: what a relative whom the question does not name may be called, as `mum` and `mother` are.
     """
 
     slot: Slot
     names: tuple[str, ...] = ()
     drug: str = ""
+    dose: bool = False
     kin: str = ""
     animal: str = ""
     relative: frozenset[str] = frozenset()
@@ -60,6 +62,15 @@ class Wanted:
     def of_other(self) -> bool:
         """Whether it is of somebody else than the user."""
         return bool(self.names or self.relative)
+
+    @property
+    def figure(self) -> bool:
+        return self.slot.figure or self.dose
+
+    @property
+    def predicates(self) -> frozenset[str]:
+        """Those of facts that fill it."""
+        return frozenset([dose_of(self.drug)]) if self.dose else self.slot.predicates
 
     def by(self, speaker: str) -> "Wanted":
         """The slot in a message of this speaker, who is "I" in it."""
@@ -78,6 +89,8 @@ class Wanted:
             return self._tells_age_of_relative(text)
         if not self.of_other and reported(text):
             return False
+        if self.dose and not tells(AnswerKind.NUMBER, _TIME_SPAN.sub("", text)):
+            return False
         sentences = _SENTENCE.split(text[:_LONGEST])
         told = (place for place, sentence in enumerate(sentences) if self._is_told(sentence))
         return any(self.of_other or not place or self._is_own(sentences[place], sentences[place - 1]) for place in told)
@@ -87,10 +100,11 @@ class Wanted:
         if self.slot.by_others or self.slot.figure or _WHOSE.search(sentence):
             return True
         whose = [one.lastgroup for one in _WHOSE.finditer(before)]
-        return not whose or whose[-1] == "own"
+        return not whose or whose[-1] == "own" or (bool(self.drug) and whose[-1] == "acts")
 
     def _is_told(self, sentence: str) -> bool:
         sentence = _with_whole_name(DROPPED_G.sub(r"\1ing", sentence), self.drug)
+        sentence = _ADVISED.sub("", sentence) if self.dose else sentence
         if _UNSETTLED.search(sentence) or not self.slot.also(sentence) or self.drug not in sentence.lower():
             return False
         animals = {RELATIONS.get(one, one) for one in _ANIMAL.findall(sentence.lower())} if self.animal else ()
@@ -145,10 +159,12 @@ def wanted_slot(question: str) -> Wanted | None:
     if names and slot.name != "partner" and _OF_THEIR_KIN.search(question):
         return None
     drug = form("{DRUG}").search(question) if slot.name == "medication" else None
+    dose = drug is not None and _ASKS_DOSE.search(question) is not None
     kin = _NAMED_KIN.search(question) if names else None
     pet = _AN_ANIMAL.search(question) if slot.name == "pet" else None
     animal = RELATIONS.get(pet[1].lower(), pet[1].lower()) if pet else ""
-    return Wanted(slot, names, drug=drug[0].lower() if drug else "", kin=kin[1] if kin else "", animal=animal)
+    of_drug = drug[0].lower() if drug else ""
+    return Wanted(slot, names, drug=of_drug, dose=dose, kin=kin[1] if kin else "", animal=animal)
 
 
 def _with_whole_name(sentence: str, drug: str) -> str:
@@ -213,6 +229,10 @@ _IS_IN = (
     r"(?:'s| is)(?: (?:now|still|back|over|away|living|based))* in (?!(?:Hospital|A&E)\b)[A-Z]"
     r"(?!.*\b(?:for (?:the|an?|two|three|this)|until|till|today|tonight|this week(?:end)?|hospital|ward)\b)"
 )
+_ASKS_DOSE = lazy_compile(r"\bhow (?:much|many)\b|\bdos(?:e|age)\b", re.IGNORECASE)
+_TIME_SPAN = lazy_compile(r"\b[\w:]+ ?(?:hours?|days?|weeks?|months?|years?|[ap]m|o'clock)\b", re.IGNORECASE)
+# What a doctor wants one to take is what one takes.
+_ADVISED = lazy_compile(r"\b(?:he|she|they|doctor|doc|gp|nurse|[A-Z]\w+) wants? (?:to|me)\b", re.IGNORECASE)
 _SHORTEST = 4
 _BESIDE = 8
 _LONGEST = 4_000  # Characters of a message that are looked at.

@@ -54,11 +54,11 @@ def told_first(asked: Asked, hits: Sequence[Hit]) -> Sequence[Hit]:
         first = max(told, key=lambda hit: hit.date)
         if slot.name == "employer" and not asked.past:
             first = _job_beside(first, told)
-    marks = slot.figure and lately and not _WAS.search(asked.text)
+    marks = wanted.figure and lately and not _WAS.search(asked.text)
     best, found = first.score, list[Hit]()
     for hit in hits:
         one = hit if hit.kind != MESSAGE or hit.id in ids or wanted.of_other else no_answer(hit)
-        older_fact = is_older_fact(hit, first) and hit.row["details"]["predicate"] in slot.predicates
+        older_fact = is_older_fact(hit, first) and hit.row["details"]["predicate"] in wanted.predicates
         if hit.kind == MESSAGE or older_fact:
             best = max(best, one.score)
         if marks and (older_fact or (hit.id in ids and hit.date < first.date)):
@@ -134,7 +134,7 @@ def _newer_facts(asked: Asked, wanted: Wanted, told: Sequence[Hit], hits: Sequen
         return ()
     own = (hit for hit in hits if hit.kind == FACT and name_key(hit.row["details"]["subject"] or "") == asked.own_name)
     facts = (hit for hit in own if hit.current)
-    return [hit for hit in facts if hit.row["details"]["predicate"] in wanted.slot.predicates and hit.date > latest]
+    return [hit for hit in facts if hit.row["details"]["predicate"] in wanted.predicates and hit.date > latest]
 
 
 AS_GOOD = 0.8
@@ -160,7 +160,7 @@ def _telling(asked: Asked, wanted: Wanted, hits: Sequence[Hit]) -> Sequence[Hit]
     if wanted.slot.name == "home" and not wanted.of_other:
         here = (hit for hit in said if not (_fell_through(hit, hits) or _is_yet_to_move(asked, hit)))
         said = [*here, *_arrivals(hits)]
-    if not wanted.slot.figure and wanted.slot.name not in _PLAIN:
+    if not wanted.figure and wanted.slot.name not in _PLAIN:
         best = max((hit.similarity or 0.0 for hit in said), default=0.0)
         said = [hit for hit in said if (hit.similarity or 0.0) >= LIKELY * best]
     then = [hit for hit in said if not spans or hit.date < max(span.end for span in spans)]
