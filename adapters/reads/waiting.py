@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from mnemolog.adapters.cancellation import set_within
 from mnemolog.adapters.deadline import extend_read
 from mnemolog.adapters.postgres.pauses import paused
-from mnemolog.adapters.postgres.store import PostgresStore, progress_in
+from mnemolog.adapters.postgres.store import PostgresStore, progress_in, progress_written
 from mnemolog.domain.errors import MnemologError, ProjectionPaused, ProjectionPoisoned, ReadTimeout
 from mnemolog.events.chain import gone
 from mnemolog.events.envelope import Position, StreamId
@@ -29,8 +29,9 @@ LONGEST_QUERY_SECONDS = 5.0
 
 
 class Waits:
-    """A wait has a deadline in seconds. Without one it has `deadline`; if the projections advance within it, twice as
-    long again, and so on up to `longest`: what was imported takes its time, and what stands still is soon reported.
+    """A wait has a deadline in seconds. Without one it has `deadline`; if the projections advance within it, in this
+    stream or in others before it, twice as long again, and so on up to `longest`: what was imported takes its time, and
+    what stands still is soon reported.
     """
 
     def __init__(
@@ -122,7 +123,10 @@ class Waits:
 
 @dataclass(eq=False, slots=True)
 class Wait:
-    """A waiting read: its projections, their progress when it began and now, and when to poll next."""
+    """A waiting read: its projections, their progress when it began and now, and when to poll next.
+
+    `writing` and `written` are the progress in all streams, counted when the wait became long and lately.
+    """
 
     position: Position
     names: Collection[str]
@@ -130,6 +134,8 @@ class Wait:
     due: float
     found: Mapping[str, int] = field(default_factory=dict)
     reached: Mapping[str, int] = field(default_factory=dict)
+    writing: Mapping[str, int] = field(default_factory=dict)
+    written: Mapping[str, int] = field(default_factory=dict)
     pause: float = POLL_SECONDS
 
     @property
@@ -139,7 +145,10 @@ class Wait:
     @property
     def advances(self) -> bool:
         """Whether each projection that is behind has applied something since it began."""
-        return all(self.reached[name] > self.found[name] for name in self.behind)
+        return all(
+            self.reached[name] > self.found[name] or self.written.get(name, 0) > self.writing.get(name, 0)
+            for name in self.behind
+        )
 
     def put_off(self, now: float) -> None:
         """Long waits are polled at the same time, so that one query serves them all."""
@@ -250,6 +259,10 @@ class Watch:
 
     async def _tell_why(self, waits: Sequence[Wait]) -> None:
         pauses = await paused(self._engine)
+        if postgres := [store for store in self.stores.values() if isinstance(store, PostgresStore)]:
+            written = await progress_written(postgres)
+            for wait in waits:
+                wait.writing, wait.written = wait.writing or written, written
         for name in dict.fromkeys(name for wait in waits for name in wait.behind):
             pause = pauses.get(name)
             stopped = {} if pause else await self.stores[name].stopped()

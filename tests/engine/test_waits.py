@@ -13,6 +13,7 @@ from mnemolog.adapters.reads.waiting import SLOWEST_POLL_SECONDS, Waits
 from mnemolog.domain.errors import ProjectionPoisoned, ReadTimeout
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.reads.reading import MEMORIES
 from tests.engine.person import Person
 from tests.testkit.events import STREAM, created, rows
 from tests.testkit.log import MemoryLog
@@ -85,6 +86,28 @@ async def test_without_a_deadline_it_lasts_while_the_projections_advance(engine:
     await applying
     with pytest.raises(ReadTimeout, match="is at seq 9 "):
         await waits.until(Position(STREAM, 10), ["memories"])
+
+
+@pytest.mark.spec("X10")
+async def test_without_a_deadline_it_lasts_while_the_projections_apply_what_others_wrote(
+    engine: Engine, user: str
+) -> None:
+    waits = Waits(engine.projections.stores, Written(), engine.projections.live, 1.5, 60)
+    other = Person(engine, user)
+
+    async def writing() -> None:
+        while True:
+            await other.says("Good morning!")
+            await asyncio.sleep(0.05)
+
+    chat = asyncio.create_task(writing())
+    wait = asyncio.create_task(waits.until(Position(StreamId.of_user(f"{user}-behind"), 10), [MEMORIES]))
+    await asyncio.sleep(1.3)
+    chat.cancel()
+    await asyncio.sleep(0.7)
+    assert not wait.done()
+    with pytest.raises(ReadTimeout, match="is at seq 0 "):
+        await wait
 
 
 @pytest.mark.spec("X10")
