@@ -12,7 +12,7 @@ from mnemolog.commands.entities import content
 from mnemolog.commands.extraction_case import Case
 from mnemolog.commands.facts import FACTS, subject_of
 from mnemolog.commands.graph import cluster_reads
-from mnemolog.commands.naming import bearers, is_same_name
+from mnemolog.commands.naming import bearers, is_same_name, name_reads
 from mnemolog.domain.entity import ME, PERSON, Entity, id_in
 from mnemolog.domain.errors import AmbiguousEntity
 from mnemolog.domain.extraction.candidate import Action, Candidate
@@ -25,6 +25,10 @@ from mnemolog.events.event import Event
 from mnemolog.events.graph import EntityObserved
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
+_TITLES = (
+    "dr doctor prof professor mr mrs ms miss sir father sister brother aunt auntie uncle granny grandma grandpa nan"
+)
+_NO_NAMES = frozenset(_TITLES.split())
 JUST_TOLD = timedelta(days=7)
 """For how long after somebody was told of their bare name means them, and not another who has it."""
 
@@ -46,10 +50,18 @@ def told_apart(case: Case) -> Case:
 
 
 def names_in_short(case: Case, news: Iterable[Event]) -> Sequence[Event]:
-    """That somebody new has the name that the message says, if they are called by their role as well."""
+    """That somebody new has the name that the message says, if they are called by their role as well.
+
+    Or their first name, if it tells that as well and nobody else has it: `my brother Tom Smyth`.
+    """
     said = {case.fact.subject: case.candidate.subject, case.fact.object: case.candidate.object}
+    first = _first_name(case)
     for one in news:
-        if isinstance(one, EntityObserved) and (name := said.get(one.name)) and one.name.endswith(f" {name}"):
+        if not isinstance(one, EntityObserved) or not (name := said.get(one.name)):
+            continue
+        if one.name == name and first and not bearers(case.state.graph, case.fact, first, case.fact.scope, PERSON):
+            name = first
+        if name == first or one.name.endswith(f" {name}"):
             traits = case.after([one]).state.graph.entities[one.entity_id].traits.also_called(name)
             turn_id = case.command.turn_id
             told = Telling(sources=(turn_tag(turn_id),), names=(name,))
@@ -58,9 +70,18 @@ def names_in_short(case: Case, news: Iterable[Event]) -> Sequence[Event]:
     return []
 
 
+def _first_name(case: Case) -> str:
+    """Of whom the author says what they are to them, in two names."""
+    names = case.candidate.object.split() if states_role(case.candidate) and case.candidate.object else []
+    are_names = len(names) == 2 and all(one[0].isupper() for one in names) and names[0].lower() not in _NO_NAMES
+    return names[0] if are_names else ""
+
+
 def namesake_reads(case: Case) -> frozenset[str]:
     """The tags of all that is known of those who have a name, where that decides who is meant."""
     tags, graph = frozenset[str](), case.state.graph
+    if first := _first_name(case):
+        tags |= name_reads(case.fact, first)
     for field, name, several in _named(case):
         tie, found = _tie(case, field, name), [one.entity_id for one in several]
         if tie and not states_role(tie):

@@ -1208,6 +1208,22 @@ async def test_threads_that_are_read_at_once_are_about_each_other(ana: Teller) -
     await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
+async def test_a_first_name_means_whom_the_author_told_of_by_two_names(ana: Teller) -> None:
+    await hears(ana, "My brother Tom Smyth lives in Ulm.", "Tom is allergic to eggs.", "My doctor is Dr Khan.")
+    assert await told(ana) == {
+        "ana brother Tom Smyth",
+        "Tom Smyth lives_in Ulm",
+        "Tom Smyth allergy eggs",
+        "ana doctor Dr Khan",
+    }
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+async def test_a_first_name_that_somebody_has_stays_theirs(ana: Teller) -> None:
+    await hears(ana, "My son Tom is seven.", "My brother Tom Smyth lives in Ulm.", "My son is allergic to eggs.")
+    assert {"ana son Tom", "ana brother Tom Smyth", "Tom allergy eggs"} <= await told(ana)
+
+
 async def test_threads_that_are_read_at_once_leave_what_was_said_long_before(
     ana: Teller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
