@@ -19,6 +19,7 @@ from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.roles import are_exclusive, is_role, is_tie, may_be, name_with_role, states_role
 from mnemolog.domain.memory import Status
 from mnemolog.domain.predicates import ObjectKind
+from mnemolog.domain.text import name_key
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.entities import EntityUpdated, Telling
 from mnemolog.events.event import Event
@@ -52,14 +53,14 @@ def told_apart(case: Case) -> Case:
 def names_in_short(case: Case, news: Iterable[Event]) -> Sequence[Event]:
     """That somebody new has the name that the message says, if they are called by their role as well.
 
-    Or their first name, if it tells that as well and nobody else has it: `my brother Tom Smyth`.
+    Or their first name, if it tells that as well and nobody is called only that: `my brother Tom Smyth`.
     """
     said = {case.fact.subject: case.candidate.subject, case.fact.object: case.candidate.object}
     first = _first_name(case)
     for one in news:
         if not isinstance(one, EntityObserved) or not (name := said.get(one.name)):
             continue
-        if one.name == name and first and not bearers(case.state.graph, case.fact, first, case.fact.scope, PERSON):
+        if one.name == name and first and not _is_named(case, first):
             name = first
         if name == first or one.name.endswith(f" {name}"):
             traits = case.after([one]).state.graph.entities[one.entity_id].traits.also_called(name)
@@ -75,6 +76,11 @@ def _first_name(case: Case) -> str:
     names = case.candidate.object.split() if states_role(case.candidate) and case.candidate.object else []
     are_names = len(names) == 2 and all(one[0].isupper() for one in names) and names[0].lower() not in _NO_NAMES
     return names[0] if are_names else ""
+
+
+def _is_named(case: Case, name: str) -> bool:
+    found = bearers(case.state.graph, case.fact, name, case.fact.scope, PERSON)
+    return any(name_key(one.traits.name) == name_key(name) for one in found)
 
 
 def namesake_reads(case: Case) -> frozenset[str]:

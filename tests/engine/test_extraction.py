@@ -1224,6 +1224,14 @@ async def test_a_first_name_that_somebody_has_stays_theirs(ana: Teller) -> None:
     assert {"ana son Tom", "ana brother Tom Smyth", "Tom allergy eggs"} <= await told(ana)
 
 
+async def test_of_two_with_one_first_name_it_means_the_one_just_told_of_or_nobody(ana: Teller) -> None:
+    await hears(ana, "My brother Tom Smyth lives in Ulm.", "My colleague Tom Baker lives in Graz.", "Tom is vegan.")
+    await hears(ana, "Tom is allergic to eggs.", occurred_at=day("2026-05-01"))
+    known = await told(ana)
+    assert "Tom Baker diet_plan vegan" in known
+    assert not {one for one in known if "eggs" in one}
+
+
 async def test_threads_that_are_read_at_once_leave_what_was_said_long_before(
     ana: Teller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
