@@ -20,6 +20,7 @@ except ImportError as error:
     ) from error
 
 from mnemolog.blocking import Memory
+from mnemolog.domain.errors import InvalidInput
 from mnemolog.memory import AsyncMemory
 from mnemolog.transcript import Transcript
 
@@ -64,9 +65,9 @@ class MnemologSession(Transcript):
         return [self._item(one) for one in await self._read(limit)]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Record items together."""
-        given = [cast("Mapping[str, Any]", one) for one in items]
-        await self._append([(_role(one), _text(one), json.loads(json.dumps(one))) for one in given])
+        """Record items together; InvalidInput for one that is no JSON object."""
+        given = [_whole_of(place, one) for place, one in enumerate(items)]
+        await self._append([(_role(one), _text(one), one) for one in given])
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Delete the newest item and return it; None if there is none."""
@@ -83,6 +84,23 @@ class MnemologSession(Transcript):
         return cast("TResponseInputItem", self._whole(message, _item, dict))
 
 
+def _whole_of(place: int, item: object) -> Mapping[str, Any]:
+    try:
+        text = json.dumps(item, ensure_ascii=False)
+        text.encode()
+        whole = json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _no_item(place, f"cannot be written as JSON: {error}") from error
+    if not isinstance(whole, dict):
+        raise _no_item(place, f"is {type(item).__name__}, not an object")
+    return whole
+
+
+def _no_item(place: int, why: str) -> InvalidInput:
+    fix = "pass items as the SDK makes them, such as {'role': 'user', 'content': 'I moved to Lisbon'}"
+    return InvalidInput(why, field=f"items[{place}]", fix=fix)
+
+
 def _role(item: Mapping[str, Any]) -> str:
     """The calls of tools are the assistant's, their outputs a tool's."""
     if "role" in item:
@@ -94,8 +112,9 @@ def _text(item: Mapping[str, Any]) -> str:
     """What is searched of an item."""
     if "content" in item:
         content = item["content"]
-        parts = [content] if isinstance(content, str) else [one.get("text") or "" for one in content or ()]
-        return "\n".join(filter(None, parts))
+        parts = content if isinstance(content, list) else [content]
+        texts = (one.get("text") if isinstance(one, dict) else one for one in parts)
+        return "\n".join(one for one in texts if one and isinstance(one, str))
     if isinstance(item.get("output"), str):
         return str(item["output"])
     return f"{item['name']} {item.get('arguments', '')}".strip() if "name" in item else ""

@@ -86,6 +86,29 @@ async def test_long_items_come_back_as_they_were(memory: AsyncMemory, user: str)
     assert await session.get_items() == items
 
 
+NESTED: list[Any] = []
+for _ in range(100_000):
+    NESTED = [NESTED]
+
+
+@pytest.mark.parametrize(
+    "item",
+    ["Hello", None, {"role": "user", "content": {1, 2}}, {"role": "user", "content": "\ud800"}, {"content": NESTED}],
+)
+async def test_an_item_that_is_no_json_object_is_named(memory: AsyncMemory, user: str, item: Any) -> None:
+    session = session_on(memory, "main", user_id=user)
+    with pytest.raises(InvalidInput, match=r"items\[1\]"):
+        await session.add_items([{"role": "user", "content": "Hi"}, item])
+    assert await session.get_items() == []
+
+
+async def test_an_item_of_an_unknown_form_is_kept(memory: AsyncMemory, user: str) -> None:
+    session = session_on(memory, "main", user_id=user)
+    items: list[Any] = [{"role": "user", "content": ["Hi", {"text": "there"}, {"text": 3}]}, {"role": 7, "content": 5}]
+    await session.add_items(items)
+    assert await session.get_items() == items
+
+
 async def test_an_item_is_popped_once(memory: AsyncMemory, user: str) -> None:
     sessions = [session_on(memory, "main", user_id=user) for _ in range(6)]
     await sessions[0].add_items(ITEMS)
