@@ -10,7 +10,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Self
 
 from psycopg import AsyncCopy, AsyncCursor, AsyncRawCursor
-from psycopg._preparing import PrepareManager
 from psycopg.pq import TransactionStatus
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -133,7 +132,7 @@ class PipeliningConnection(CancellableConnection[Any]):
             # psycopg 3.3 would forget every prepared statement: one whose objects are gone is planned anew by Postgres.
             prepared = self._prepared
             if self.pgconn.transaction_status == TransactionStatus.INTRANS:
-                self._prepared = PrepareManager()
+                self._prepared = type(prepared)()
             try:
                 await super().rollback()
             finally:
