@@ -140,9 +140,6 @@ def _newer_facts(asked: Asked, wanted: Wanted, told: Sequence[Hit], hits: Sequen
 AS_GOOD = 0.8
 """The part of the best score that a message needs to come first, if a question asks what was, without a time."""
 
-LEAST = 1 / 3
-"""The part of the best message's score that one needs to tell a slot, whatever its words."""
-
 LIKELY = 0.6
 """The part of the best similarity to the question that a message needs to tell a slot."""
 _PLAIN = ("home", "employer", "car")
@@ -154,9 +151,7 @@ def _telling(asked: Asked, wanted: Wanted, hits: Sequence[Hit]) -> Sequence[Hit]
     spans = asked.past.spans if asked.past else ()
     if asked.past and not spans:
         return []
-    least = LEAST * max((hit.score for hit in hits if hit.kind == MESSAGE), default=0.0)
-    likely = (hit for hit in hits if tells_something(hit) and hit.score >= least)
-    said = [hit for hit in likely if hit.row["role"] == Role.USER and is_told(wanted, hit)]
+    said = [hit for hit in hits if tells_something(hit) and hit.row["role"] == Role.USER and is_told(wanted, hit)]
     if wanted.slot.name == "home" and not wanted.of_other:
         here = (hit for hit in said if not (_fell_through(hit, hits) or _is_yet_to_move(asked, hit)))
         said = [*here, *_arrivals(hits)]

@@ -681,16 +681,6 @@ async def test_a_message_of_which_only_what_is_asked_for_ended_is_below_that_end
     assert (await first("Where do I live?")).startswith("I live in Stokesay")
 
 
-async def test_a_house_in_which_somebody_sews_is_no_home(ana: Teller) -> None:
-    await hears(
-        ana,
-        "I've been rattling round this house in Marple, where nobody else lives, ever since Ken died.",
-        "Where do I buy thread?",
-        "I've joined a sewing circle, Thursdays at the Friends' Meeting House. A man called Alan makes waistcoats.",
-    )
-    assert "Marple" in (await best(ana, "Where do I live?"))[0]
-
-
 async def test_a_new_manager_takes_the_place_of_the_boss(ana: Teller) -> None:
     await hears(ana, "My boss is Denise.", "My new manager is Mia Reyes.", "Since Monday my boss is Marcus Hall.")
     held = [(one["predicate"], one["object"]) for one in await ana.facts() if one["subject"] == ana.user]
