@@ -108,6 +108,7 @@ async def test_without_a_deadline_it_lasts_while_the_projections_apply_what_othe
     assert not wait.done()
     with pytest.raises(ReadTimeout, match="is at seq 0 "):
         await wait
+    await engine.settled(60)
 
 
 @pytest.mark.spec("X10")
