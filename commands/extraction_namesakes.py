@@ -74,8 +74,9 @@ def names_in_short(case: Case, news: Iterable[Event]) -> Sequence[Event]:
 def _first_name(case: Case) -> str:
     """Of whom the author says what they are to them, in two names."""
     names = case.candidate.object.split() if states_role(case.candidate) and case.candidate.object else []
-    are_names = len(names) == 2 and all(one[0].isupper() for one in names) and names[0].lower() not in _NO_NAMES
-    return names[0] if are_names else ""
+    if len(names) != 2 or names[0].lower().rstrip(".") in _NO_NAMES:
+        return ""
+    return names[0] if all(one[0].isupper() for one in names) else ""
 
 
 def _is_named(case: Case, name: str) -> bool:

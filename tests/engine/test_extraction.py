@@ -1209,6 +1209,12 @@ async def test_a_first_name_means_whom_the_author_told_of_by_two_names(ana: Tell
     await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
+async def test_a_title_is_nobodys_first_name(ana: Teller) -> None:
+    await hears(ana, "My boss is Mr Khan.", "My friend Dr Lee is vegan.")
+    moment = await ana.caught_up()
+    assert not [title for title in ("Mr", "Dr") if await ana.engine.reads.entities(ana.viewer, moment, title)]
+
+
 async def test_a_first_name_that_somebody_has_stays_theirs(ana: Teller) -> None:
     await hears(ana, "My son Tom is seven.", "My brother Tom Smyth lives in Ulm.", "My son is allergic to eggs.")
     assert {"ana son Tom", "ana brother Tom Smyth", "Tom allergy eggs"} <= await told(ana)
