@@ -46,8 +46,9 @@ class Wanted:
     """A slot of the user, or of somebody whom the question names; of medication, the one that it names, and of
     pets, the sort.
 
-    `dose`: whether it is how much of the medication. `kin`: what somebody with a name is to the user, as in "my colleague Marta", who may share it with a sister.
-    `relative`: what a relative whom the question does not name may be called, as `mum` and `mother` are.
+    `dose`: whether it is how much of the medication. `kin`: what somebody with a name is to the user, as in "my
+    colleague Marta", who may share it with a sister. `relative`: what a relative whom the question does not name may be
+    called, as `mum` and `mother` are.
     """
 
     slot: Slot

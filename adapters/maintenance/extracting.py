@@ -140,7 +140,8 @@ async def extract_thread(engine: Services, attempt: Attempt, silent: Silent) -> 
                 until = stated[0].event.seq - 1
                 break
             left = a_day - written_today
-            some, stated = _split(stated, left)
+            count = max(1, min(TOGETHER, left // MOST_WRITES))  # Fewer when little of the limit is left.
+            some, stated = stated[:count], stated[count:]
             recorded = await _record(engine, stream, some, f"extraction-{job.job_id}", left)
             # Also if it is recorded already: a job that was killed before it saved anything begins again.
             imported = any(one.event.recorded_at - one.said_at > IMPORTED_AFTER for one in some)
@@ -343,12 +344,6 @@ def _in_order(said: Sequence[Recorded]) -> Iterator[datetime]:
         at = at + timedelta(microseconds=1) if event.occurred_at == earlier else event.occurred_at
         earlier = event.occurred_at
         yield at
-
-
-def _split(stated: Sequence[Stated], left: int) -> tuple[Sequence[Stated], Sequence[Stated]]:
-    """The messages that are recorded next, fewer when little of the limit is left, and the others."""
-    count = max(1, min(TOGETHER, left // MOST_WRITES))
-    return stated[:count], stated[count:]
 
 
 async def _record(
