@@ -139,6 +139,11 @@ def mac_of(key: bytes, row: Mapping[str, Any]) -> bytes:
     return hmac.new(key, json.dumps(said, sort_keys=True).encode(), sha256).digest()
 
 
+def failures_of(row: Mapping[str, Any]) -> Failures:
+    """The failures of a row, ignoring other columns."""
+    return Failures(**{name: row[name] for name in Failures.__slots__})
+
+
 def job_of(row: Mapping[str, Any]) -> Job:
     """The job of a row, ignoring other columns."""
     return Job(**{**{name: row[name] for name in Job.__slots__}, "status": JobStatus(row["status"])})

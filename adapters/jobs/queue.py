@@ -7,7 +7,17 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from mnemolog.adapters.jobs.job import MAX_ATTEMPTS, Failures, Job, JobStatus, Payload, ids_only, job_of, mac_of
+from mnemolog.adapters.jobs.job import (
+    MAX_ATTEMPTS,
+    Failures,
+    Job,
+    JobStatus,
+    Payload,
+    failures_of,
+    ids_only,
+    job_of,
+    mac_of,
+)
 from mnemolog.adapters.postgres.pool import Pool
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.domain.errors import Conflict, NotFound
@@ -147,14 +157,14 @@ class JobQueue:
 
     async def mind_failures(self) -> Sequence[Failures]:
         """Failures in a row, by mind and user; those with `paused_at` wait for an operator."""
-        return [Failures(**row) for row in await self._rows("list_mind_failures", {})]
+        return [failures_of(row) for row in await self._rows("list_mind_failures", {})]
 
     async def resume_mind(self, mind: str, stream: StreamId | None = None) -> Sequence[Failures]:
         """Let the jobs of a mind run again, for one user or for all; for whom it was paused."""
         tenant, name = (stream.tenant, stream.name) if stream else (None, None)
         rows = await self._rows("forget_mind_failures", {"mind": mind, "tenant": tenant, "stream": name})
         self.enqueued()
-        return [Failures(**row) for row in rows if row["paused_at"]]
+        return [failures_of(row) for row in rows if row["paused_at"]]
 
     async def last_of_kinds(self, kinds: Sequence[str]) -> Mapping[str, tuple[datetime | None, int]]:
         """When a job of each kind last succeeded in the last seven days, and how many are not finished."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from mnemolog.adapters.jobs.job import Failures, Job, JobKind, JobStatus, job_of, mac_of
+from mnemolog.adapters.jobs.job import Failures, Job, JobKind, JobStatus, failures_of, job_of, mac_of
 from mnemolog.adapters.jobs.queue import QUERIES
 from mnemolog.adapters.postgres.lease import Lease
 from mnemolog.domain.errors import LeaseLost
@@ -76,7 +76,7 @@ class WorkerSession:
         """Count a failure of a mind for the job's stream; the mind is paused for it with the last of `most`."""
         whose = {"mind": mind, "tenant": job.tenant, "stream": job.stream}
         [row] = await self._rows("count_mind_failure", {**whose, "now": now, "error": error, "most": most})
-        return Failures(**row)
+        return failures_of(row)
 
     async def _changed(self, name: str, job: Job, values: Mapping[str, Any]) -> bool:
         return bool(await self._rows(name, {**values, "job_id": job.job_id, "fence": job.fence}))

@@ -13,7 +13,7 @@ from psycopg import AsyncCopy, AsyncCursor, AsyncRawCursor
 from psycopg.pq import TransactionStatus
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.adapters.postgres.cancellable import CancellableConnection
+from mnemolog.adapters.postgres.cancellable import CancellableConnection, ReplanningCursor
 from mnemolog.adapters.postgres.statements import Question, Rows, Statement, Values
 from mnemolog.projections.raw_sql import Numbered, driver_of
 
@@ -154,7 +154,7 @@ class PipeliningConnection(CancellableConnection[Any]):
             answering.cancel()
 
 
-class PipeliningCursor(AsyncCursor[Any]):
+class PipeliningCursor(ReplanningCursor[Any]):
     """Handles every statement, including SQLAlchemy's, except those of server-side cursors."""
 
     async def execute(self, *args: Any, **kwargs: Any) -> Self:

@@ -118,6 +118,30 @@ async def test_one_of_the_jobs_that_was_just_in_use_is_not_tested(
     assert tested.count(used) == tests
 
 
+@pytest.mark.parametrize("several", [False, True])
+async def test_what_is_prepared_is_planned_anew_after_another_version_added_a_column(
+    engine: Engine, several: bool
+) -> None:
+    dsn, insert = engine.endpoints.postgres_dsn, "INSERT INTO public.planned VALUES (%s) RETURNING *"
+    opened = await open_pool(dsn, size=1)
+    async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as other, opened.connection() as connection:
+        await other.execute("DROP TABLE IF EXISTS public.planned; CREATE TABLE public.planned (id int)")
+        await other.execute("GRANT ALL ON public.planned TO PUBLIC")
+        cursor = connection.cursor()
+
+        async def write() -> None:
+            await (cursor.executemany(insert, [[1], [2]]) if several else cursor.execute(insert, [1]))
+
+        for _ in range(10):
+            await write()
+        await other.execute("ALTER TABLE public.planned ADD COLUMN later text")
+        await write()
+        rows = await (await connection.execute("SELECT id FROM public.planned")).fetchall()
+        await other.execute("DROP TABLE public.planned")
+    await opened.close()
+    assert len(rows) == (22 if several else 11)
+
+
 async def test_no_worker_is_left_of_a_pool_whose_opening_was_cancelled(engine: Engine) -> None:
     """Ctrl-C on a command that has just begun: what is left would keep it from ending."""
     before = asyncio.all_tasks()
