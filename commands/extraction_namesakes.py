@@ -72,9 +72,9 @@ def names_in_short(case: Case, news: Iterable[Event]) -> Sequence[Event]:
 
 
 def _first_name(case: Case) -> str:
-    """Of whom the author says what they are to them, in two names."""
+    """Of whom the author says what they are to them, in two names; not the author's own."""
     names = case.candidate.object.split() if states_role(case.candidate) and case.candidate.object else []
-    if len(names) != 2 or names[0].lower().rstrip(".") in _NO_NAMES:
+    if len(names) != 2 or names[0].lower().rstrip(".") in _NO_NAMES or is_same_name(case.fact, names[0], ME):
         return ""
     return names[0] if all(one[0].isupper() for one in names) else ""
 

@@ -1215,6 +1215,12 @@ async def test_a_title_is_nobodys_first_name(ana: Teller) -> None:
     assert not [title for title in ("Mr", "Dr") if await ana.engine.reads.entities(ana.viewer, moment, title)]
 
 
+async def test_a_first_name_that_is_the_users_own_means_nobody_else(engine: Engine) -> None:
+    tom = Teller(engine, "Tom")
+    await hears(tom, "My brother Tom Smyth lives in Ulm.", "I like tea.")
+    assert await tom.told() == {"Tom brother Tom Smyth", "Tom Smyth lives_in Ulm", "Tom likes tea"}
+
+
 async def test_a_first_name_that_somebody_has_stays_theirs(ana: Teller) -> None:
     await hears(ana, "My son Tom is seven.", "My brother Tom Smyth lives in Ulm.", "My son is allergic to eggs.")
     assert {"ana son Tom", "ana brother Tom Smyth", "Tom allergy eggs"} <= await told(ana)
