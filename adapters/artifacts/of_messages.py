@@ -1,5 +1,6 @@
 """Store the files of messages: those in attachments, and texts that are too long for a turn."""
 
+from asyncio import CancelledError
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from uuid import UUID
 
 from mnemolog.adapters.artifacts.content import ids_of, store
 from mnemolog.adapters.artifacts.extraction import enqueue
+from mnemolog.adapters.cancellation import carried_through
 from mnemolog.adapters.services import Services
 from mnemolog.commands.artifacts import ARTIFACTS, DiscardFileOfMessage, StoreFileOfMessage
 from mnemolog.commands.heard import TurnRefused
@@ -40,12 +42,13 @@ async def with_artifacts(
     """The turns, with an artifact in place of each file, to be recorded inside. The same content is the same artifact.
 
     No artifact is stored for a turn that is recorded, whose files may have been erased since, or that is refused. Those
-    of a turn that is only refused inside, as when another with its id came first, are hidden again.
+    of a turn that is only refused inside, as when another with its id came first, or whose caller gives up, are hidden
+    again.
     """
     stored = list[UUID]()
     try:
         yield await _with_artifacts(engine, turns, stored, keyed=keyed)
-    except (MnemologError, TurnRefused):
+    except (MnemologError, TurnRefused, CancelledError):
         for artifact_id in stored:
             with suppress(MnemologError):
                 await _discard(engine, turns[0], artifact_id)
@@ -134,6 +137,7 @@ async def _attached(engine: Services, file: _File, recorded: TurnRecorded) -> UU
     return next((id_ for one in recorded.attachments if (id_ := named_by(one.url)) in known), None)
 
 
+@carried_through
 async def _stored(engine: Services, file: _File, occurred_at: datetime, stored: list[UUID]) -> UUID:
     artifact_id, receipt = await store(
         engine, file.content, file.fields, kind=StoreFileOfMessage, occurred_at=occurred_at
@@ -144,7 +148,8 @@ async def _stored(engine: Services, file: _File, occurred_at: datetime, stored: 
     return artifact_id
 
 
+@carried_through
 async def _discard(engine: Services, turn: Mapping[str, Any], artifact_id: UUID) -> None:
     who = {name: turn[name] for name in _OWNER if turn.get(name)}
-    fields = {**who, "artifact_id": artifact_id, "reason": "its message was refused", "at": engine.writes.now()}
+    fields = {**who, "artifact_id": artifact_id, "reason": "its message was not recorded", "at": engine.writes.now()}
     await engine.writes.handler.handle(ARTIFACTS, engine.writes.admitted(validated(DiscardFileOfMessage, fields)))

@@ -42,6 +42,7 @@ from mnemolog.adapters.pgvector.tables import vectors
 from mnemolog.commands.artifacts import DeleteArtifact
 from mnemolog.commands.erasure import EraseKnown, EraseMessages, EraseThread, EraseUser
 from mnemolog.commands.scopes import EraseScope, ForgetScope, Reach
+from mnemolog.commands.writes.writes import Writes
 from mnemolog.domain.errors import Erased, IdempotencyConflict, InvalidInput, MnemologError, NotFound, NotPermitted
 from mnemolog.domain.memory import PURGE_AFTER
 from mnemolog.domain.principal import Role
@@ -622,6 +623,21 @@ async def test_a_long_message_that_is_refused_leaves_no_artifact(ana: Person, fi
         await add.run(ana.engine, asked)
 
     assert refused.value.field.startswith("messages[0].")
+    assert await ana.engine.reads.artifacts(ana.viewer, moment=await ana.caught_up()) == []
+
+
+async def test_a_long_message_whose_caller_gives_up_leaves_no_artifact(
+    ana: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def given_up(*_: Any, **__: Any) -> None:
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(Writes, "add", given_up)
+    long = {"content": "Lisbon is where I live now. " * 12_000}
+
+    with pytest.raises(asyncio.CancelledError):
+        await add.run(ana.engine, Add.model_validate({"user_id": ana.user, "messages": [long]}))
+
     assert await ana.engine.reads.artifacts(ana.viewer, moment=await ana.caught_up()) == []
 
 
