@@ -264,16 +264,15 @@ def _by_key(found: Select[Any], memory_id: ColumnElement[UUID], name: str) -> La
 def _strongest(viewer: Viewer) -> Select[Any]:
     """Of the links of each memory to one that is shown, the strongest; contradictions aside."""
     near = func.unnest(given("ids", ARRAY(Uuid()))).table_valued("id", name="near").render_derived()
-    ends = [
-        select(near.c.id.label("near"), *stored(links))
-        .join(links, owned(links, viewer) & (end == near.c.id) & (links.c.relation_type != CONTRADICTS))
-        .join(memories, memories.c.memory_id == far)
-        .where(*visible_to(viewer), active())
-        for end, far in permutations((links.c.from_id, links.c.to_id))
-    ]
-    every = union_all(*ends).subquery()
-    shown = select(*(every.c[one.name] for one in stored(links)))
-    return shown.ext(distinct_on(every.c.near)).order_by(every.c.near, every.c.strength.desc())
+    shown = select(memories.c.memory_id).where(*visible_to(viewer), active())
+    ends = []
+    for end, other in permutations((links.c.from_id, links.c.to_id)):
+        far = _by_key(shown, other, "far")
+        of_this = (owned(links, viewer), end == near.c.id, links.c.relation_type != CONTRADICTS)
+        ends.append(select(*stored(links)).select_from(links).join(far, true()).where(*of_this).correlate(near))
+    every = union_all(*ends).subquery("every")
+    strongest = select(every).order_by(every.c.strength.desc()).limit(1).lateral("strongest")
+    return select(strongest).select_from(near).join(strongest, true())
 
 
 def _identified(viewer: Viewer) -> Select[Any]:
