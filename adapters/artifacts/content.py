@@ -89,7 +89,7 @@ def _command(
         raise InvalidInput(message, field="content", fix="send a smaller file, or raise `artifact_max_bytes`")
     mime = _mime(fields.get("mime", ""), name, content)
     own = {
-        "artifact_id": engine.writes.new_id(),
+        "artifact_id": fields.get("artifact_id") or engine.writes.new_id(),
         "type": fields.get("type") or (ArtifactType.LINK if url else TYPES.get(mime.split("/")[0], ArtifactType.FILE)),
         "mime": mime,
         "size_bytes": len(content or b""),

@@ -4,25 +4,30 @@ from asyncio import CancelledError
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from mnemolog.adapters.artifacts.content import ids_of, store
 from mnemolog.adapters.artifacts.extraction import enqueue
 from mnemolog.adapters.cancellation import carried_through
+from mnemolog.adapters.jobs.job import Attempt, Job, JobKind
 from mnemolog.adapters.services import Services
 from mnemolog.commands.artifacts import ARTIFACTS, DiscardFileOfMessage, StoreFileOfMessage
 from mnemolog.commands.heard import TurnRefused
 from mnemolog.commands.turns import used_for_another
 from mnemolog.domain.artifact import URL, ArtifactType, named_by, surrogate
 from mnemolog.domain.data_url import decoded, is_data_url
-from mnemolog.domain.errors import InvalidInput, MnemologError
+from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound
 from mnemolog.domain.text import MAX_TEXT_BYTES
 from mnemolog.events.conversation import TurnRecorded
+from mnemolog.events.envelope import StreamId
 from mnemolog.events.fields import validated
 
 BEGINNING = 2000
+DISCARD = "discard-file"
+AFTER = timedelta(minutes=10)
+"""A message is recorded within seconds of its files."""
 _OWNER = ("tenant", "user_id", "agent_id")
 
 
@@ -43,20 +48,22 @@ async def with_artifacts(
 
     No artifact is stored for a turn that is recorded, whose files may have been erased since, or that is refused. Those
     of a turn that is only refused inside, as when another with its id came first, or whose caller gives up, are hidden
-    again.
+    again; if the process ends first, by a job.
     """
-    stored = list[UUID]()
+    stored = list[Job]()
     try:
         yield await _with_artifacts(engine, turns, stored, keyed=keyed)
     except (MnemologError, TurnRefused, CancelledError):
-        for artifact_id in stored:
+        for job in stored:
             with suppress(MnemologError):
-                await _discard(engine, turns[0], artifact_id)
+                await _discard(engine, job)
         raise
+    for job in stored:
+        await engine.jobs.withdraw(job.job_id)
 
 
 async def _with_artifacts(
-    engine: Services, turns: Sequence[Mapping[str, Any]], stored: list[UUID], *, keyed: bool
+    engine: Services, turns: Sequence[Mapping[str, Any]], stored: list[Job], *, keyed: bool
 ) -> Sequence[Mapping[str, Any]]:
     files = {place: own for place, turn in enumerate(turns) if (own := _files(engine, place, turn))}
     if not files:
@@ -138,18 +145,34 @@ async def _attached(engine: Services, file: _File, recorded: TurnRecorded) -> UU
 
 
 @carried_through
-async def _stored(engine: Services, file: _File, occurred_at: datetime, stored: list[UUID]) -> UUID:
+async def _stored(engine: Services, file: _File, occurred_at: datetime, stored: list[Job]) -> UUID:
+    own = {"artifact_id": engine.writes.new_id()}
+    stream, run_at = StreamId.of_user(file.fields["user_id"], file.fields["tenant"]), engine.jobs.now() + AFTER
+    whose = {"agent_id": file.fields["agent_id"]} if "agent_id" in file.fields else {}
+    job = await engine.jobs.enqueue(DISCARD, {**own, **whose}, stream=stream, run_at=run_at)
+    stored.append(job)
     artifact_id, receipt = await store(
-        engine, file.content, file.fields, kind=StoreFileOfMessage, occurred_at=occurred_at
+        engine, file.content, {**file.fields, **own}, kind=StoreFileOfMessage, occurred_at=occurred_at
     )
     if not receipt.already:
-        stored.append(artifact_id)
         await enqueue(engine, receipt.stream, artifact_id)
     return artifact_id
 
 
 @carried_through
-async def _discard(engine: Services, turn: Mapping[str, Any], artifact_id: UUID) -> None:
-    who = {name: turn[name] for name in _OWNER if turn.get(name)}
-    fields = {**who, "artifact_id": artifact_id, "reason": "its message was not recorded", "at": engine.writes.now()}
-    await engine.writes.handler.handle(ARTIFACTS, engine.writes.admitted(validated(DiscardFileOfMessage, fields)))
+async def _discard(engine: Services, job: Job) -> None:
+    """Hide what was stored for a message, unless it is attached to one; a job that stored nothing new knows nothing."""
+    who = {**job.payload, "tenant": job.owner.tenant, "user_id": job.owner.owner}
+    fields = {**who, "reason": "its message was not recorded", "at": engine.writes.now()}
+    with suppress(NotFound):
+        await engine.writes.handler.handle(ARTIFACTS, engine.writes.admitted(validated(DiscardFileOfMessage, fields)))
+    await engine.jobs.withdraw(job.job_id)
+
+
+def discarding_files(engine: Services) -> JobKind:
+    """What hides a file whose message never came, as after a crash."""
+
+    async def run(attempt: Attempt) -> None:
+        await _discard(engine, attempt.job)
+
+    return JobKind(name=DISCARD, run=run)

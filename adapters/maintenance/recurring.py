@@ -1,6 +1,7 @@
 """The jobs over all users, and of threads."""
 
 from mnemolog.adapters.artifacts.extraction import extractions
+from mnemolog.adapters.artifacts.of_messages import discarding_files
 from mnemolog.adapters.artifacts.uploads import discarding
 from mnemolog.adapters.jobs.job import Attempt, JobKind
 from mnemolog.adapters.maintenance.consolidating import consolidating
@@ -43,6 +44,7 @@ def recurring(engine: Services) -> list[JobKind]:
         *patrols(engine),
         *extractions(engine),
         discarding(engine),
+        discarding_files(engine),
         *extracting(engine),
         *extracting_by_model(engine),
         following(engine),

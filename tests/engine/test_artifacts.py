@@ -5,7 +5,8 @@ import json
 from base64 import b64encode
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 from uuid import UUID
 
 import pytest
@@ -14,6 +15,7 @@ from sqlalchemy import select
 
 import mnemolog
 from mnemolog.adapters.artifacts.content import UNKNOWN
+from mnemolog.adapters.artifacts.of_messages import DISCARD, discarding_files
 from mnemolog.adapters.backup.backing_up import back_up
 from mnemolog.adapters.backup.restoring import restore
 from mnemolog.adapters.blobs.store import FileBlobs
@@ -25,6 +27,7 @@ from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.adapters.export.exporting import head_of, lines
 from mnemolog.adapters.export.importing import checked, imported
+from mnemolog.adapters.jobs.job import Attempt, Job
 from mnemolog.adapters.maintenance.retention import retain
 from mnemolog.adapters.operations.artifacts import (
     AddArtifact,
@@ -639,6 +642,34 @@ async def test_a_long_message_whose_caller_gives_up_leaves_no_artifact(
         await add.run(ana.engine, Add.model_validate({"user_id": ana.user, "messages": [long]}))
 
     assert await ana.engine.reads.artifacts(ana.viewer, moment=await ana.caught_up()) == []
+
+
+async def test_a_long_message_that_a_crash_cut_off_leaves_no_artifact_for_long(
+    ana: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException): ...
+
+    async def killed(*_: Any, **__: Any) -> None:
+        raise Killed
+
+    async def jobs() -> list[Job]:
+        return [one for one in await ana.engine.jobs.list(kind=DISCARD) if one.owner == ana.stream]
+
+    long = {"content": "Lisbon is where I live now. " * 12_000}
+    asked = Add.model_validate({"user_id": ana.user, "messages": [long]})
+    with monkeypatch.context() as patched:
+        patched.setattr(Writes, "add", killed)
+        with pytest.raises(Killed):
+            await add.run(ana.engine, asked)
+    [job] = await jobs()
+
+    await discarding_files(ana.engine).run(cast(Attempt, SimpleNamespace(job=job)))
+
+    assert await ana.engine.reads.artifacts(ana.viewer, moment=await ana.caught_up()) == []
+    await add.run(ana.engine, asked)
+    await discarding_files(ana.engine).run(cast(Attempt, SimpleNamespace(job=job)))
+    assert len(await ana.engine.reads.artifacts(ana.viewer, moment=await ana.caught_up())) == 1
+    assert await jobs() == []
 
 
 async def test_an_id_that_comes_again_with_another_text_leaves_no_artifact(ana: Person) -> None:
