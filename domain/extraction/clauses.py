@@ -12,6 +12,7 @@ from mnemolog.domain.extraction.times import DAY, LASTING, MONTH, POINT, is_time
 from mnemolog.domain.extraction.together import apart
 from mnemolog.domain.extraction.vocabulary import (
     AGES,
+    AILMENTS,
     DIETS,
     NOTHING_BUT,
     ONE_OF,
@@ -81,6 +82,8 @@ def clauses(text: str, names: Collection[str] = ()) -> Iterator[Clause]:
         if place < _GREETED and (found := _IS_HERE.match(sentence)):
             yield Clause(f"my name is {found['name']}")
             sentence = sentence[found.end() :]
+        if place < _GREETED:
+            sentence = _INTRODUCED.sub(_of_age, sentence)
         stated, corrects = _opened(
             _certain(_for_reader(_ASIDE.sub("", _no_more(sentence.strip(), sentences[:place], plain))))
         )
@@ -98,16 +101,17 @@ def clauses(text: str, names: Collection[str] = ()) -> Iterator[Clause]:
         if _KIDS.match(stated):
             stated = _AGE_OF_KID.sub("", stated)
             stated = stated if _OWN_KIDS.match(stated) else f"my {stated[0].lower()}{stated[1:]}"
-        stated = _ROLE_HERE.sub(r"\1", stated)
+        stated = _WITH_ME.sub("I have ", _ROLE_HERE.sub(r"\1", stated))
         stated = _BARE_ROLE.sub("my ", _NEW_ROLE.sub("my new ", _KIN.sub(r"my \1\2", stated)))
         stated = _WISHED.sub("call me ", _SO_I_GUESS.sub(r", I'm \1", _HEDGED.sub("I'm ", stated)))
         stated = _TAKING_IT.sub(r"accepted an offer from \g<firm>", _EMPHATIC.sub("", stated))
-        stated = _TOLD_TO_STOP.sub("I stopped ", _DIAGNOSED.sub(r"\g<fact> after all", stated))
+        stated = _TOLD_TO_STOP.sub("I stopped ", _DIAGNOSED.sub(_found_not_to_be, stated))
         stated = _RELEASED.sub(r"\g<fact> ", stated)
         stated, replaced = _NOT_BUT.subn(r"\1 \2 ", stated)
         corrects = corrects or bool(replaced)
         stated = _SHOULD_BE.sub("it's ", stated) if amends else stated
         stated = _SIMILE.sub("", _SINCE_SMALL.sub(" for ages", _since_childhood(stated)))
+        stated = _APPARENTLY.sub("", stated).strip() if _OWN_HEALTH.match(stated) else stated
         whole = Clause(stated, before=sentences[:place], is_sentence=True)
         if not stated or stated.endswith("?") or _SPECULATION.search(stated):
             yield whole
@@ -266,6 +270,16 @@ def _in_present(clause: str) -> str:
         return clause
     clause = _BEEN_AT.sub(r"\g<who> work at ", clause)
     return _PERFECT.sub(lambda found: f" {_PRESENT[found['verb'].lower()][found['third'] is not None]}", clause)
+
+
+def _of_age(found: re.Match[str]) -> str:
+    """What somebody says of themselves behind their name: "I'm Ana, 34, nurse in Graz"."""
+    return f"{found['who']}, I'm {found['age']}{', I am a ' if found['as'] is not None else ''}"
+
+
+def _found_not_to_be(found: re.Match[str]) -> str:
+    """What a test says that the author has not, as they would say it: "the test came back: not lactose intolerant"."""
+    return f"{'' if found['who'] or found['fact'].lower().startswith('i ') else 'I am '}{found['fact']} after all"
 
 
 def _of_me(found: re.Match[str]) -> str:
@@ -541,7 +555,7 @@ _AGE_OF_KID = lazy_compile(
     re.IGNORECASE,
 )
 _OFFSPRING = r"(?:two|three|four|five) (?:boys|girls|kids|children|sons|daughters)(?:,|:| called| named) (?-i:[A-Z])[\w-]+\b(?!')"
-_END = lazy_compile(NOT_A_TITLE + r"(?<=[.!?])[\s)\"']+|\n+|;\s+| - ")
+_END = lazy_compile(NOT_A_TITLE + r"(?<=[.!?])[\s)\"']+|\n+|;\s+| - |(?:^|\s+)\d{1,2}\)\s+")
 # A gerund with a verb after it is itself the subject: "Moving to Lisbon was hard".
 _ELLIPSIS = lazy_compile(
     r"(?:drive|rent)(?= an? )|(?:(?:just|finally|recently|also|now) )?(?:moved|relocated|started|joined|quit|left|got|accepted|handed in(?= my\b)|lost(?= (?:my|our|mum|mom|dad|nan|gran|uncle|aunt(?:ie|y)?)\b)|arrived(?= in\b)|broke up|split up|adopted|retired"
@@ -565,6 +579,10 @@ _GREETED = 2
 _IS_HERE = lazy_compile(
     r"(?!(?:Same|New|Back|Still|Right|Not|Nothing|Every|No|Some|All|People|Rain|Snow|Sunny|Over|Up|Down|Mum|Mom|Dad|Sis|Me)"
     rf"(?:one|body|ing)?\b)(?:(?:it's|this is) )?(?P<name>{rule.PERSON_NAME}) here(?:, [1-9]\d\b)?(?=[,.!]|$)[,.! ]*"
+)
+_INTRODUCED = rule.form(
+    r"(?P<who>(?:(?:hi|hello|hey)[,!]? )?i(?:'m| am) {OTHER}, (?P<age>[1-9]\d))(?=$|[,.!](?! ?\d))"
+    r"(?P<as>, (?:an? )?(?={OCCUPATION}))?"
 )
 # A home, whose cost or address the next sentence may tell.
 _MOVED = lazy_compile(
@@ -611,7 +629,7 @@ _JOINT = lazy_compile(
     r",? (?:and|but|so|because|since|although|though|while|(?<!over )as(?! my\b)) (?=(?:now |then |recently |also |(?:from|since) \w+ )?(?:I|i|we|my|our|We|My|Our|Dr)\b(?!(?:'m|'re| am| are) moving in\b))"
     r"|,? (?:and|so|but) (?=(?:[A-Z][\w'-]+ ?){1,2}(?<! )(?:'s| is) (?:off|cancelled|canceled)\b)"
     rf"|,? (?:and|so|but) (?=they(?:'ve| have)? (?:just )?(?:put|started|took|taken|switched|moved|changed|swapped|stopped) (?:me|him|her|my|our|(?i:{PARENTS})\b|[A-Z]))"
-    r"|, (?=(?:put|started|switched|kept|took) (?:me|him|her) (?:on|onto|to|off)\b)"
+    r"|, (?=(?:put|started|switched|kept|took) (?:me|him|her) (?:on|onto|to|off)\b)|(?:,| and|, and) (?=(?:switched|changed) to )"
     r"|,? (?:and|but|so) (?=[A-Z][\w'-]+ is (?:\w+ly )?allergic to\b)|, (?=(?:just |recently )?(?:moved|relocated) to [A-Z])"
     r"|,? (?:and|so|but) (?=(?:(?:the|my|our) )?(?i:doctor|doc|dr|gp|nurse|consultant|specialist|midwife|cardiologist|hospital|clinic|surgery)\b)"
     r"|,? (?:and |so )?(?:it )?(?:turns|turned) out (?:that )?(?=(?:I|i)(?:'m| am) (?!not\b|no longer\b))"
@@ -679,7 +697,7 @@ _OTHERS = lazy_compile(r"(?:(?i:she|he|they|it|you|who|my|our|his|her|their|the)
 _PET = lazy_compile(rf"an? (?:{PETS}|{SOME_OF})(?:,| called| named) (?-i:[A-Z])|{_OFFSPRING}|new job (?:at|with) ")
 # `love` and `like` may be nouns: "the hope and love theme".
 _VERB = lazy_compile(
-    r"(?:have|am|live|work|(?:just |recently )?(?:moved|relocated)|started|joined|left|quit|hate|prefer|speak|study|take|will be (?:living|working|based|moving))\b"
+    r"(?:have|am|live|work|(?:switched|changed) to|(?:just |recently )?(?:moved|relocated)|started|joined|left|quit|hate|prefer|speak|study|take|will be (?:living|working|based|moving))\b"
 )
 # After "I'm vegan" it is the same one; after "I'm dating Tom" or "I have a friend who is vegan" it need not be.
 _BEING_ONE = lazy_compile(
@@ -688,6 +706,8 @@ _BEING_ONE = lazy_compile(
 )
 # "Had a bacon sandwich, so not vegetarian any more"
 _NOT_SO = lazy_compile(rf",? (?:and|so) not (?=(?:an? )?(?:{DIETS}) (?:any ?more|any longer)\b)", re.IGNORECASE)
+# Who shares a home: "It's me and a flatmate, Priyanka"
+_WITH_ME = lazy_compile(r"^it(?:'s| is)(?: (?:just|only|now))* me and (?=an? )", re.IGNORECASE)
 # What somebody takes, behind what they have: "I've got ADHD, on elvanse".
 _ON_DRUG = lazy_compile(rf"(?<=\w),? on (?=(?:\d+ ?(?:mg|mcg|units?) (?:of )?)?{rule.DRUG})(?<=, on )", re.IGNORECASE)
 _AM = lazy_compile(r"(?:(?:allergic|married|engaged) to|based in|studying|living in)\b")
@@ -816,14 +836,24 @@ _WISHED = lazy_compile(
     re.IGNORECASE,
 )
 # "The test says I'm not allergic to nuts" takes back what was believed before. What a doctor only thinks does not.
+_HAS_NOT = (
+    r"(?:(?P<who>i(?:'m| am) )?(?:not|no longer) (?:actually |really )?(?:allergic to [\w'-]+(?: (?!after\b|any ?more|any longer)[\w'-]+)?"
+    rf"|[a-z]+[- ]intolerant|(?:an? )?(?:{'|'.join(AILMENTS)}))|i (?:don't|do not) (?:actually |really )?have (?:[\w'-]+ ){{0,2}}?[\w'-]+)"
+)
 _DIAGNOSED = lazy_compile(
     r"^(?:(?:it )?(?:turns|turned) out(?: that)?|(?:(?:my|the|our) (?:new )?(?:doctor|gp|allergist|consultant|specialist|dermatologist)"
     r"|(?:my|the) (?:(?:allergy|blood|skin|prick) )?(?:tests?|results?|test results?))"
     r"(?: now)? (?:says?|said|confirm(?:s|ed)|shows?|showed|told me|tells me)(?: that)?"
-    r"|(?:my|the) (?:\w+ ){0,2}(?:tests?|results?) (?:came back|was|were|is|are) negative,?(?: and| so)*)"
-    r" (?P<fact>i(?:'m| am) (?:not|no longer) (?:actually |really )?allergic to [\w'-]+(?: (?!after\b|any ?more|any longer)[\w'-]+)?)"
-    r"(?: after all| any ?more| any longer)?(?=[.!]*$)",
+    r"|(?:my|the) (?:\w+ ){0,2}(?:tests?|results?)(?: have| has)? (?:(?:came|come) back(?: negative| clear)?|(?:was|were|is|are) negative)[,:]?(?: and| so)*)"
+    rf" (?P<fact>{_HAS_NOT})"
+    r"(?: after all| any ?more| any longer)?(?=$|[.!,])",
     re.IGNORECASE,
+)
+# "I've got coeliac disease, apparently" is what somebody was told that they have.
+_APPARENTLY = lazy_compile(r",? ?\bapparently\b,?", re.IGNORECASE)
+_OWN_HEALTH = rule.form(
+    r"(?:apparently,? )?i(?:'m| am|'ve| have)(?: apparently)?(?: got)?(?: apparently)? (?:an? )?"
+    rf"(?:{{CONDITION}}|(?:{'|'.join(AILMENTS)})\b|(?:\w+ )?allergic to\b|[a-z]+[- ]intolerant\b|[a-z]+ allergy\b)"
 )
 # Who treats somebody ends what they take. A condition that follows leaves it open, and is read further on.
 _TREATS = rule.form("{TREATS}").pattern
@@ -869,7 +899,7 @@ _OPENING = lazy_compile(
     r"|(?:we|i) (?:have )?changed (?:our|my) (?:plans?|minds?)|i (?:forgot|wanted) to (?:say|mention)(?: that)?"
     r"|i think (?:i|we) can (?:safely )?say(?: that)?|i should(?: (?:probably|also|just|maybe))* (?:say|mention|add|note)(?: (?:up ?front|first|straight away|right away|now|that))*"
     r"|(?:(?:the|my) )?(?:doctor|doc|dr|gp|consultant|specialist|midwife|nurse|dentist|allergist) (?:says|said|told me|confirmed)(?: that)?(?= i(?:'m| am| have|'ve got| mustn't| must not| can't| cannot)\b)"
-    r"|(?:it )?turns out(?! (?:that )?i(?:'m| am) (?:not|no longer) (?:actually |really )?allergic to )(?: that)?|from now on|these days|nowadays|right now|currently|at the moment|at present"
+    rf"|(?:it )?turns out(?! (?:that )?{_HAS_NOT})(?: that)?|from now on|these days|nowadays|right now|currently|at the moment|at present"
     r"|now|wait|hang on|hold on|lately|recently|(?:i|we)(?:'ve)? (?:just |recently )?(?:found out|discovered|learn(?:t|ed))(?: that)?(?= (?:i|we)\b)|as it happens|long story short|unfortunately|luckily|sadly|happily|instead|no(?! (?:more|longer)\b)|sorry|apologies|oops|my mistake|my bad|today)"
     r"\b(?!')(?:[\s,:;.!-]+|$)",
     re.IGNORECASE,

@@ -10,7 +10,7 @@ from mnemolog.domain.extraction.belongings import HABIT
 from mnemolog.domain.extraction.candidate import ANY_VALUE, EXTRACTOR, MOST_CANDIDATES, MOST_WRITES, Action, Candidate
 from mnemolog.domain.extraction.clauses import LONGEST, Clause, beginning, clauses, is_in_small, sentences_of
 from mnemolog.domain.extraction.corrections import is_last_named
-from mnemolog.domain.extraction.focus import named, names_in, role_of
+from mnemolog.domain.extraction.focus import PRONOUN, named, names_in, role_of
 from mnemolog.domain.extraction.forms import (
     AND_THERE,
     AND_TO,
@@ -194,7 +194,8 @@ def extract(
         at_risk = {one.subject for one in found if one.predicate in _CRITICAL}
         together = _together(found, at_risk)
         fits = sum(_must_be_known(one) or one.object in at_risk for one in together) <= MOST_WRITES
-        found = sorted(together, key=lambda one: _place(one, author, at_risk, fits=fits))
+        dieters = {one.subject for one in found if one.predicate == "diet_plan" and one.known}
+        found = sorted(together, key=lambda one: _place(one, author, at_risk, dieters, fits=fits))
     return found[:MOST_CANDIDATES]
 
 
@@ -206,7 +207,8 @@ def _names(before: Iterable[Sequence[Candidate]]) -> Collection[str]:
 
 def _who_may_be_meant(clause: Clause, text: str, previous: Sequence[str]) -> Sequence[str]:
     """The sentences that may say who "she" is: not the message before, if one in small letters may have named her since."""
-    since = is_in_small(text) and len(" ".join(clause.before).split()) > _EXCLAIMED
+    told = " ".join(one for one in clause.before if not PRONOUN.match(one))
+    since = is_in_small(text) and len(told.split()) > _EXCLAIMED
     return clause.before if since else (*previous, *clause.before)
 
 
@@ -299,7 +301,7 @@ def _differs_by_value(one: Candidate, other: Candidate) -> bool:
     return replace(one, object=other.object) == other
 
 
-def _place(one: Candidate, author: str, at_risk: Collection[str], *, fits: bool) -> int:
+def _place(one: Candidate, author: str, at_risk: Collection[str], dieters: Collection[str], *, fits: bool) -> int:
     """The place of a fact among others of its message: what an agent must not lack comes first.
 
     With it comes who those are that have it, or behind it, unless all of that `fits`.
@@ -315,6 +317,8 @@ def _place(one: Candidate, author: str, at_risk: Collection[str], *, fits: bool)
         return 7
     if one.action is Action.CALL:
         return 0
+    if own and one.object in dieters:
+        return 3  # What they eat counts only if it is known who they are.
     if one.predicate == "diet_plan" and not own:
         return 4  # Before who that is.
     if not own:

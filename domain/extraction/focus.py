@@ -7,7 +7,8 @@ from mnemolog.domain.extraction.rule import PERSON_NAME, form
 from mnemolog.domain.extraction.vocabulary import ONE_OF, PARENTS, SOME_OF, VERBS
 from mnemolog.domain.lazy_regex import lazy_compile
 
-_PRONOUN = lazy_compile(r"(?P<who>(?P<she>she)|he)(?='s\b| )", re.IGNORECASE)
+PRONOUN = lazy_compile(r"(?P<who>(?P<she>she)|he)(?='s\b| )", re.IGNORECASE)
+_OF_SAME = lazy_compile(r"(?P<who>she|he)(?='s\b| )(?!(?:'s| is) (?:called|named)\b)", re.IGNORECASE)
 _OF_THEIRS = form(r"{CARERS} (?:stopped|discontinued|cancelled) (?P<who>(?P<she>her)|his)(?= {A_DRUG})")
 _OWNER = form(rf"(?P<who>(?P<she>her)|his)(?={{SORT}} (?:{ONE_OF}|{SOME_OF})\b)")
 _OBJECT = form(
@@ -43,15 +44,20 @@ def named(clause: str, before: Sequence[str]) -> str:
     'my cousin Marta now works at Zalando'
     >>> named("she now works at Zalando", ["I met Marta and Eva."])
     'she now works at Zalando'
+    >>> named("she works at Zalando", ["I met Marta.", "She's married to Jan"])
+    'Marta works at Zalando'
     """
     owner = _OWNER.match(clause) or _OF_THEIRS.match(clause)
-    pronoun = _PRONOUN.match(clause) or _OBJECT.match(clause) or owner
+    pronoun = PRONOUN.match(clause) or _OBJECT.match(clause) or owner
     if pronoun is None:
         return clause
     start, end = pronoun.span("who")
     genitive = "'s" if owner else ""
     other = _MAN if pronoun["she"] else _WOMAN
+    same = pronoun["who"].lower()
     for sentence in reversed(before):
+        if not owner and (told := _OF_SAME.match(sentence)) and told["who"].lower() == same:
+            continue  # Whom she is married to is another one.
         if _SOMEBODY.search(sentence):
             return clause
         if persons := set(_persons(sentence, other)):

@@ -48,6 +48,7 @@ from mnemolog.domain.extraction.makers import (
     event_moved,
     favourite,
     freelance,
+    freelance_as,
     gave_notice,
     had,
     jobless,
@@ -151,7 +152,7 @@ from mnemolog.domain.extraction.others import (
     wed_to_partner,
 )
 from mnemolog.domain.extraction.rule import PERSON_NAME, Rule, form, named, rule
-from mnemolog.domain.extraction.vocabulary import AGES, BANKS, SEVERAL, SUBJECTS, VERBS
+from mnemolog.domain.extraction.vocabulary import AGES, BANKS, OCCUPATIONS, SEVERAL, SUBJECTS, VERBS
 from mnemolog.domain.lazy_regex import compile_lazy
 
 _EVENT = (
@@ -217,7 +218,7 @@ DATES: tuple[Rule, ...] = named(
     rule("pay", rf"my(?: (?:new|basic|base|gross|net|take-home|current))* pay{_COSTS} {MONEY}", earned),
     rule("raise|rise", rf"(?:{{I}}|(?:they|(?:my|the) (?:boss|company))(?: have| has|'ve|'s)?(?: just| finally)? (?:gave|given) me|{{I}} (?:had|been|was) given)(?: just| finally)?(?: (?:got|had|given|been given))? (?:a|my|the|another)(?: [a-z-]+)? (?:raise|(?:pay )?rise)(?:,? (?:to|so|and)|,| -)?(?: (?:it's|it is|i'm|i am|i make|i earn|now|up to|on))* {MONEY}", raised),
     rule("pay", rf"{{I}} (?:pay|paying) {SUM} (?:in|for|of)(?: my| our)? (?P<what>{COST})(?=$|[,.!;]| (?:now|and|but)\b)", cost),
-    rule("charge", rf"{{I}}(?: now)? charg(?:e|ing)(?: now)? {RATE}", rate),
+    rule("charge|rate", rf"(?:{{I}}(?: now)? charg(?:e|ing)(?: now)?|my(?: new)? rates?{_COSTS}|{{I}} (?:rais(?:ed|ing)|increas(?:ed|ing)|upp(?:ed|ing)|bump(?:ed|ing)|lower(?:ed|ing)|dropp(?:ed|ing)|put(?:ting)?|cut) my rates?(?: up| down)?(?: from [^,;]{{2,20}}?)? to) {RATE}", rate),
     rule("number|mobile|phone|cell", rf"my(?: (?:new|current))*(?:(?: (?:mobile|cell|phone|telephone))? (?:number|no)| (?:mobile|cell|phone))(?:'s| is| has)?(?: (?:changed|now))*[,:]?(?: (?:it's|its|it is|to|is|now))* {PHONE}", phone),
     rule("new number|new mobile|new phone", rf"{_NEW} (?:(?:mobile|phone|cell) )?number(?: is|'s|,|:)?(?: (?:it's|its|it is))? {PHONE}", phone),
     rule("mail", rf"my(?: (?:new|current))* e-?mail(?: address)?(?: is|'s| has| changed)*(?: (?:changed|now))*(?: to)?:? {EMAIL}", email),
@@ -262,7 +263,7 @@ SO_IS = form(r"(?:so )?is {NAME}(?: too)?$")
 INSTEAD = form(r"(?:{AM} (?:going|flying|travelling|traveling|off)|(?:i|we)(?:'ll| will) (?:go|fly|travel)) to {NAME}(?: (?P<when>(?:in|on|for|next|this) [\w ]{2,20}?))? instead(?=$|[,.!;]| with\b)")
 STARTS = form(rf"i(?:'ll| will|'m going to)? (?:start|started|begin|began)(?: (?:work|there))? (?P<when>(?:(?:on|in|from|this|next|last) )?{times.POINT})(?=$|[,.!])")
 BACK_ON = form(r"(?:(?:the|our|my) )?{PLACE}{NAME}(?: (?:trip|holiday|vacation))?(?: is|'s)(?: now)? (?:back on|on again)(?=$|[,.!;])")
-SEEING = form(r"{I} (?:(?:started|begun|been) )?(?:seeing|dating|going out with) (?:someone|somebody)(?: new)?(?:,? (?:sort of|kind of|now|again|lately))?[\s.!,]*$")
+SEEING = form(r"{I} (?:(?:started|begun|been) )?(?:seeing|dating|going out with|met(?= \w+(?: new)?\W*$)) (?:someone|somebody)(?: new)?(?:,? (?:sort of|kind of|now|again|lately|finally|at last|btw))?(?:, (?:which|and it) [^,;.]*)?[\s.!,]*$")
 FLIES_ON = form(rf".*(?:\b(?:{{I}}|and|now)|[,;:]|^) ?(?:now )?(?:go|leave|fly|set off|going|leaving|flying|off)(?: out)?(?: now)? (?:on )?(?P<when>{times.POINT})\b")
 # When a child of whose coming was told before is due, or for how long it has been carried.
 DUE_THEN = form(
@@ -323,7 +324,7 @@ RULES: tuple[Rule, ...] = named(
     rule(" resident of| resident in", r"{I}(?: became| become)? an?(?: (?:official|permanent|legal|proud|new))* resident (?:of|in) {NAME}{END}", lives_in),
     rule("place|city|town|country|village", r"the (?:place|city|town|country|village)(?: that| where| which)? (?:i|we)(?:'ve| have)?(?: just| now)? (?:live in|live|moved to|moved into|moved|relocated to) (?:is|was) {NAME}{END}", lives_in),
     rule("it is|it's|it was", r"(?:it is|it's|it was) {NAME} (?:(?:that|where) )?(?:i|we) (?:live|moved|relocated)(?: in| to)?$", lives_in),
-    rule("address", r"(?:my|our)(?: (?:new|home|current|postal))* address(?: (?:is|(?:has )?changed(?: again)?(?:,|:)? (?:it's|it is|to)))?(?: now)?:? (?P<value>\d+\w? (?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+){0,3})(?:, {NAME}{END}|(?=$|[,.!;]| now\b))", address),
+    rule("address|adress", r"(?:my|our)(?: (?:new|home|current|postal))* add?ress(?: (?:is|(?:has )?changed(?: again)?(?:,|:)? (?:it's|it is|to)))?(?: now)?:? (?P<value>\d+\w? (?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+){0,3}|(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+){0,3} \d+\w?)(?:, (?:\d{4,5} )?{NAME}{END}|(?=$|[,.!;]| now\b))", address),
     # Work.
     rule("work", r"i (?:don't|do not) work (?:at|for) {NAME}(?:{NO_MORE}|(?: at all)?(?=$|[,.!;]))", ends("works_at", in_short=True)),
     rule("longer|not", r"i(?:'m| am)? (?:no longer|not) (?:work|working|employed|with)(?: at| for| by)? {NAME}{NO_MORE}?{END}", ends("works_at", in_short=True)),
@@ -333,6 +334,7 @@ RULES: tuple[Rule, ...] = named(
     rule("fired|sacked|laid off|let go|redundant", r"{I} (?:got |was |were )?(?:fired|sacked|laid off|let go|made redundant) (?:from|by|at) {NAME}{END}", ends("works_at", in_short=True)),
     rule("notice|resignation", r"{I} (?:handed in|handing in|put in|given in|gave in|gave|given|submitted) (?:(?:my|our) )?(?:(?P<weeks>\d|one|two|three|four|six|eight) weeks?'? )?(?:notice|resignation)(?: (?:at|to) (?:{PLACE}{NAME}|(?P<small>(?!(?:work|last|least|the|my|our|this|once|lunch)\b)[a-z][\w'&]+(?: (?!and\b)[a-z][\w'&]+)?)))?(?=$|[,.!;]| (?:at work|and|because|so|cos|after)\b)", gave_notice),
     rule("job|position", r"{I} (?:(?:quit|left|lost|resigned from) my|(?:packed|jacked|chucked) in (?:my|the)) (?:job|position)(?: at (?:the )?{PLACE}{NAME}{END}|(?=$|[,.!]| (?:at (?:the|an?)|as an?) ))", ends("works_at", in_short=True)),
+    rule("job|gig", r"{I} (?:quit|left|lost|resigned from|given up|gave up|(?:packed|jacked|chucked) in) (?:my|the) {OCCUPATION} (?:job|gig)(?=$|[,.!;]| (?:and|because|so|last|this|today|yesterday|for)\b)", ends("job_title")),
     rule("fired|sacked|laid off|redundant|let go", r"{I}(?: got| was| were)? (?:fired|sacked|laid off|made redundant|let go)(?=$|[,.!])", ends("works_at", in_short=True)),
     rule("resigned|unemployed|out of work|between jobs|retired", r"{I} (?:resigned|unemployed|out of work|between jobs|retired)(?=$|[,.!]| now\b)", jobless(ends("works_at"))),
     rule("work", r"{I} (?:work|working)(?: (?:nights|days|shifts|weekends|full[- ]time|part[- ]time|remotely))?(?: in (?:(?:the|an?) )?[\w &-]{2,40}?)? {AS_A}(?: (?P<link>at|for|with|in) {NAME}{END})?", occupied),
@@ -354,6 +356,7 @@ RULES: tuple[Rule, ...] = named(
     rule("offer|contract", r"{I} (?:accepted|(?:took|taken|signed)(?= .{0,12}(?:job|contract))) (?:an?|the|their|my)(?: new)?(?: job)? (?:offer|contract) (?:from|at|with) {NAME}{END}", joins),
     rule("let me go|fired me|sacked me|laid me off|redundant|my job|my position|my role|my post", r"(?:they|(?:my|the|our) (?:boss|manager|company|firm|employer|school|agency|owner))(?: have| has|'ve|'s)?(?: just)? (?:let me go|fired me|sacked me|laid me off|made me redundant|(?:cut|axed|eliminated|scrapped) my (?:job|position|role|post))(?=$|[,.!;]| (?:and|after|because|without|last|today|yesterday|this)\b)", ends("works_at", in_short=True)),
     rule("let me go|fired me|laid me off|redundant", r"{NAME} (?:has |have )?(?:just )?(?:let me go|fired me|laid me off|made me redundant)(?=$|[,.!;]| (?:and|after|because|in|without|for)\b)", ends("works_at", in_short=True)),
+    rule("freelanc", r"{I} (?:work(?:ing)? )?freelanc(?:e|ing) as an? {OCCUPATION}(?=$|[,.!;]| (?:and|but|in|from|for|now|since|on)\b)", freelance_as),
     rule("freelanc|self-employed", r"{I} (?:(?:gone|went|going|became|become|registered as|(?:started|begun|began|quit) to|started|begun|began|work|working(?: as)?) )?(?:an? )?(?:freelance|freelancing|freelancer|self-employed)(?:,? full[- ]time)?(?=$|[,.!;]| (?:now|again|as|since|these)\b)", freelance),
     rule("for myself", r"{I} (?:(?:started|begun|began) )?(?:work|working) for myself(?=$|[,.!;]| (?:now|these days|again|and|as|since|full[- ]time)\b)", freelance),
     rule("own boss", r"{AM} my own boss(?=$|[,.!;]| (?:now|these days|again|at last)\b)", freelance),
@@ -363,12 +366,13 @@ RULES: tuple[Rule, ...] = named(
     rule("freelanc|self-employed", r"{I} (?:(?:stopped|quit|given up|gave up|done(?: with)?|finished(?: with)?) (?:freelancing|freelance work|being (?:self-employed|a freelancer))|(?:no longer|not)(?: an?)? (?:freelance|freelancing|freelancer|self-employed)(?:{NO_MORE})?)(?=$|[,.!;]| (?:now|and|because|since|for good|altogether)\b)", ends("employment")),
     rule("closed|shut|wound|sold|gave up|given up|folded", r"{I} (?:closed(?: down)?|shut(?: down)?|wound up|sold|given up|gave up|folded) (?:(?:my|our) own(?: [a-z-]+){0,2} {FIRM}|(?:my|our) (?:business|company|firm|start-?up|agency|consultancy|practice))(?: down)?{FIRM_END}", ends("employment")),
     rule("promoted", r"{I} (?:got |was |were )?promoted to {TITLE}", titled),
+    rule("made", rf"{{I}} (?:been|was|got) made (?:an? |the )?(?P<value>(?:[a-z]+ ){{0,2}}(?:lead|leader|captain|head|partner|{OCCUPATIONS}))(?=$|[,.!;]| (?:on|at|of|in|for|now|last|this|today|yesterday)\b)", titled),
     rule("title|role|position", r"my(?: new| current)? (?:job title(?: is(?: now)?| changed to| became)|(?:title|role|position)(?: at work)? is now) {TITLE}(?=$|[,.!]| (?:at|now|from|as)\b)", titled),
     rule("teach", r"i(?: now)? teach(?: [\w ]{2,30}?)? at {NAME}{END}", works_at),
     rule("hired|employed", r"{I} (?:(?:got |was )?hired (?:by|at)|employed (?:at|by|with)) {NAME}{END}", started_at),
     rule("hired me", r"{NAME} (?:has |have )?(?:just )?hired me", started_at),
     rule("first", r"(?:today (?:is|was) )?(?:my|the) first (?:day|week|month)(?: of work)? (?:at|with) (?!.*\b(?:university|school|college|gym)\b){NAME}(?=$|[,.!]| (?:was|is|went|has)\b)", started_at),
-    rule("day at|day with|shift at", r"(?:today (?:is|was) )?my last (?:day|shift) (?:at|with) {NAME}(?=$|[,.!;])", ends("works_at", in_short=True)),
+    rule("day at|day with|shift at", r"(?:today (?:is|was) )?my last (?:day|shift) (?:at|with) {NAME}(?=$|[,.!;]|(?: is| was)? (?:done|over|behind me)\b)", ends("works_at", in_short=True)),
     rule("employer|company|firm", r"(?:my|the)(?: new| current)? (?:employer|company|firm)(?: (?:(?:that|where|which) )?i(?:'m| am)?(?: now)? work(?:ing)?(?: (?:at|for|in))?)? is(?: now| called| named)? {NAME}{END}", works_at),
     rule(" a |became", r"{I}(?: became)? an? (?!glorified\b){OCCUPATION}(?! for (?:my|our|the) (?:kids?|children|boys|girls|family|mum|mom|dad|parents)\b)(?!.*\b(?:basically|practically|apparently)\b)(?: (?P<link>at|for|with|in) {NAME}{END}|(?=$|[,.!]| (?:now|by|and|in|from|these|here|with|at|for)\b))", occupied),
     # Study and languages.
@@ -396,6 +400,8 @@ RULES: tuple[Rule, ...] = named(
     rule("allerg", r"(?:my (?P<former>{DISH}) allergy|my allergy to (?P<other>{DISH}))(?: has| is|'s)(?: (?:now|finally|completely|all))* (?:gone(?: away)?|disappeared|over|cured){FOR_GOOD}", outgrown),
     rule("allerg", r"i (?:no longer have|(?:don't|do not) have(?=.* (?:any ?more|any longer)\b))(?: an?| any| my| the)? (?:(?P<former>{DISH}) allergy|allergy to (?P<other>{DISH}))(?:{NO_MORE})?{FOR_GOOD}", outgrown),
     rule("intoleran", r"i(?:'m| am) (?:no longer|not(?=.* (?:after all|any ?more|any longer)\b)) (?P<value>[a-z]+)[- ]intolerant(?: after all|{NO_MORE})?(?=$|[,.!])", ends("intolerance")),
+    rule("ic|ac|deaf|hearing|blind|impaired|sighted", r"i(?:'m| am) (?:no longer|not(?=.* (?:after all|any ?more|any longer)\b)) (?:actually |really )?(?:an? )?{AILING}", ailing(ends("condition"))),
+    rule("have", r"i (?:no longer have|(?:don't|do not) (?:actually |really )?have(?=.* (?:after all|any ?more|any longer)\b)) {CONDITION}(?=$|[,.!;(]| (?:after|any)\b)", ends("condition", in_short=True)),
     rule("hives|anaphyla", r"{I}(?: always| usually)? (?:come (?:up|out)|came (?:up|out)|break out|broke out|get|got|go|went)(?: in| into)? (?:hives|anaphyla\w+(?: shock)?)(?: all over)? (?:with|w/?|from|after(?: (?:eating|having|touching))?|(?:when|whenever|if) i (?:eat|have|touch)) {FOOD}(?=$|[,.!;(])", values("allergy")),
     rule("hives|anaphyla", r"{ALLERGENS} (?:gives?|gave|brings?|brought) me (?:out in )?(?:hives|anaphyla\w+(?: shock)?)(?=$|[,.!;(]| (?:so|all)\b)", brings_hives),
     rule("react|rash", r"{I} {REACTED}", reacted),
@@ -434,6 +440,7 @@ RULES: tuple[Rule, ...] = named(
     rule(" now| instead", r"(?:(?:my|the) )?{DRUG}(?:'s| is)? (?P<amount>{AMOUNT}|\d{1,3}(?:\.\d+)?) (?:now|instead)(?=$|[,.!;])", drug),
     rule(" now", r"(?:(?:it's|it is|its|on) )?{DRUG} now,? (?P<amount>{AMOUNT})(?=$|[,.!; ])", drug),
     rule("dose|dosage", r"(?:my|the) (?:(?:dose|dosage) of )?{DRUG}(?: (?:dose|dosage))? (?:is|was|(?:has |was |is )?(?:been )?(?:raised|increased|upped|lowered|reduced|cut|changed|adjusted) to|(?:went|has gone|is) (?:up|down) to)(?: now)? {DOSE}", dose),
+    rule("blood", r"my blood (?:type|group)(?: is|'s) (?P<value>(?:AB|[ABO0])(?: ?[+-]|(?: rh)? (?:negative|positive|neg|pos)\b)?)(?=$|[,.!;]| (?:and|but|so)\b)", values("blood_type")),
     # Diet.
     rule(" not", r"{I} not(?: an?)? {DIETS}(?:{NO_MORE}|(?: at all| really)?(?=$|[,.!;]))", ends("diet_plan")),
     rule("longer", r"{I} no longer(?: an?)? {DIETS}\b", ends("diet_plan")),
@@ -532,13 +539,13 @@ RULES: tuple[Rule, ...] = named(
     rule("not|n't|longer", r"{ROLE} (?:is not|isn't|is no longer) {ALONE}(?:{NO_MORE})?(?:[,;] (?:(?:but )?(?:now )?it(?:'s| is)(?: now)? )?{OTHER}(?: now)?)?(?=$|[.!])", no_longer_is),
     rule("left|quit|resigned|retired|moved on|fired", r"(?:my|our){SORT} (?P<role>boss|(?:line )?manager|supervisor|team lead(?:er)?|colleague|coworker|doctor|gp|dentist|therapist),? {ALONE},?(?: has|'s| is| was| got)?(?: (?:just|finally))? (?:left|quit|resigned|retired|moved on|fired)(?=$|[,.!;]| (?:last|this|yesterday|today|and|so|after)\b)", no_longer_is),
     # Where others live and work.
-    rule("moved|to live", r"{WHO}" + _HAVE + r" (?:moved (?:back )?in|(?:gone|went|come|came) (?:back )?to live) with (?:my|our|his|her|their|some|a (?:friend|roommate|flatmate|couple)|(?-i:[A-Z]))[^,;]{0,40}? in {NAME}{END}", they_moved_to),
+    rule("moved|to live", r"{WHO}" + _HAVE + r" (?:moved (?:back )?in|(?:gone|went|come|came) (?:back )?to live) with (?:my|our|his|her|their|some|aunt|auntie|uncle|a (?:friend|roommate|flatmate|couple)|(?-i:[A-Z]))[^,;]{0,40}? in {NAME}{END}", they_moved_to),
     rule("to live", r"{WHO}" + _HAVE + r" (?:gone|went) (?:back )?to live in {NAME}{END}", they_moved_to),
     rule("moved", r"{WHO}" + _HAVE + r" moved (?:back )?in with (?:me|us)(?=$|[,.!;]| (?:and|again|now|to|because)\b)", they_moved_in_with_me),
     rule("moving in", r"{WHO}(?: is|'s)(?: (?:now|also|finally))* moving (?:back )?in with (?:me|us)(?=$|[,.!;]| (?:and|because|so|for good|now)\b)", they_move_in_with_me),
     rule("moved", r"{WHO}" + _HAVE + r" moved (?:back )?out(?=$|[,.!;]| (?:again|now)\b)", they_moved_out),
     rule("live|living", r"(?:{WHO}|{THEIRS})(?: is)?(?: (?:now|currently|still|also))? (?:lives|living) with (?:me|us)(?=$|[,.!;]| (?:and|again|now|too|for|because|these)\b)", they_live_with_me),
-    rule("moved", r"{WHO}" + _HAVE + r" moved (?:back )?in with (?:my|our|his|her|their|(?-i:[A-Z]))", ends_for("lives_in")),
+    rule("moved", r"{WHO}" + _HAVE + r" moved (?:back )?in with (?:my|our|his|her|their|aunt|auntie|uncle|(?-i:[A-Z]))", ends_for("lives_in")),
     rule("mov|relocat", r"{WHO}(?: (?:and|&) {OTHER})?(?:(?: is| are)(?: also| both| now)? (?:(?P<wed>married) (?:and|&) )?(?:going to move|moving|relocating)|'s (?:going to move|moving)| will (?:move|relocate))(?: (?:over|back|down|up|out))? (?:to|into)(?: (?:{SOME_HOME}|{CARE_HOME}) in)? {PLACE}{NAME}{END}", they_move),
     rule("live|living", r"{WHO}(?:'ll| will| is going to|'s going to) (?:be living|live)(?: with (?:his|her|their) [a-z]+)? in {PLACE}{NAME}{END}", they_move),
     rule("moved", r"{WHO}" + _HAVE + r" moved from {FORMER} to {NAME}{END}", they_moved_to),
@@ -585,11 +592,11 @@ RULES: tuple[Rule, ...] = named(
     rule("my|our", r"(?:my|our)(?: (?:new|two|three|four|lovely|older|younger|little|best))* (?P<several>" + SEVERAL + r")(?: are(?: called| named)?|,|:) {ALL}(?=$|[,.!;]| (?:are|were|have|go|both|love|live|started|start)\b)", several),
     rule(" by ", r"{WHO}(?:'s| is| has| have| now| been)* (?:goes|go|going|gone) by(?: the name(?: of)?)? {OTHER}{END}", renamed),
     rule("name to", r"{WHO}(?:'s| has| have)?(?: (?:just|legally|officially|now))* changed (?:his|her|their|its) (?:first )?name to {OTHER}{END}", renamed),
-    rule("my|our", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?P<firm>(?-i:[A-Z])[\w'&-]+))))?(?:,| is(?: now)?)? {OTHER}(?=$|[,.!]|'s (?:[a-z]+ing|been|got|just|now|an?|in|at|not|so)\b| &| (?:is|was|has|had|and|now|just|will|who|with|always|never|often|ate|waters|feeds|walks|minds|babysits|[a-z]{2,}ed|" + VERBS + r")\b)", related),
+    rule("his|her|'s", r"{THEIR}(?: is(?: now)?(?: called)?)? {OTHER}(?=$|[,.!]| &| (?:is|was|has|had|are|were|have|live|came|and|now|just|" + VERBS + r")\b)", their_relative),
+    rule("my|our", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at (?:work|(?P<firm>(?-i:[A-Z])[\w'&-]+))))?(?:,| is(?: now)?)? {OTHER}(?=$|[,.!]| (?:on|in|at|from) (?:the )?(?-i:[A-Z])|'s (?:[a-z]+ing|been|got|just|now|an?|in|at|not|so)\b| &| (?:is|was|has|had|and|now|just|will|who|with|always|never|often|ate|waters|feeds|walks|minds|babysits|[a-z]{2,}ed|" + VERBS + r")\b)", related),
     rule(" is ", r"(?:my|our){SORT} {ONE} is(?: now)?(?: called)? {OTHER}(?= (?:at|from|in) (?:the )?(?-i:[A-Z]))", related),
     rule("called|named", r"(?:my|our){SORT} {ONE}(?: (?:there|here|at work))?(?: is|'s| will be)(?: now)? (?:(?:an?|this)(?: [a-z-]+){0,2} (?:guy|bloke|man|woman|lady|chap|lad|girl|person)|someone|somebody)(?: new)? (?:called|named) {OTHER}{END}", related),
     rule(" here is", r"the {ONE} here is(?: now)? {OTHER}(?=$|[,.!])", related),
-    rule("his|her|'s", r"{THEIR}(?: is(?: now)?(?: called)?)? {OTHER}(?=$|[,.!]| &| (?:is|was|has|had|and|now|just|" + VERBS + r")\b)", their_relative),
     rule("called|named|name|, |: ", r"{I}(?: (?:got|have|adopted|bought|found|switched to|changed to))? (?:an?|one|another)(?: (?!imaginary\b)[a-z-]+)?{SORT}(?: (?!imaginary\b)[a-z-]+)? {ONE}(?:,? (?:called|named|whose name is)|,|:) {OTHER}{END}", related),
     rule("name is|name's|named|called", r"{I}(?: (?:got|have|adopted|bought|picked up|rescued))? (?:an?|one|another){SORT} {ONE}(?: too| as well| from (?:the |a )?[\w ]{2,20}?|, [a-z][a-z ]{2,25})?(?:,| and|:)? (?:(?:his|her|its|their) name(?:'s| is)|(?:he|she|it)(?:'s| is) (?:called|named)|(?:named|called) (?:him|her|it)) {OTHER}{END}", related),
     rule("name|called", r"(?:{I}(?: (?:got|have|adopted|bought|picked up|rescued))? (?:an?|another)|(?:the|my|our) (?:dog|cat|puppy|kitten), an?)(?: [\w-]+){0,3}? {PET}(?: cross| mix)?(?: from (?:the |a )?[\w ]{2,20}?)?(?:, [a-z][a-z ]{2,25})?(?:,? (?:called|named|by the name of)|,? (?:and )?(?:his|her|its) name(?:'s| is)|,? (?:and )?(?:he|she|it)(?:'s| is) (?:called|named)) {OTHER}{END}", related),

@@ -415,6 +415,11 @@ def freelance(said: Said) -> Sequence[Candidate]:
     return (*([replace(one, changes=True) for one in works_at(said)] if named else [end]), own)
 
 
+def freelance_as(said: Said) -> Sequence[Candidate]:
+    """What somebody does in a business of their own."""
+    return (*freelance(said), Candidate(predicate="job_title", object=said.match["value"].lower(), literal=True))
+
+
 def studies_instead(said: Said) -> Sequence[Candidate]:
     """Another subject than before."""
     return [replace(one, single=True, changes=True) for one in values("studies")(said)]

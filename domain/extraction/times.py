@@ -49,6 +49,11 @@ _RELATIVE = lazy_compile(
     rf"\b(?:yesterday|today|tomorrow|last|this|next|ago|of the (?:month|year))\b|^in {COUNT} {_UNIT}|\b{DAY}\b",
     re.IGNORECASE,
 )
+# "Eating fish again, first time in 12 years" and "I haven't smoked in two years" tell of the years before.
+_LOOKS_BACK = lazy_compile(
+    r"\b(?:first|only|best|worst)\b(?!.*(?:\b(?:is|are|will|due|starts?|begins?)\b|'s|'ll))|\b(?:have|has|had)(?:n't| not| never)\b",
+    re.IGNORECASE,
+)
 _OF_THE_DAY = lazy_compile(r"(?<=day) (?:morning|afternoon|evening|night)$", re.IGNORECASE)
 _WEEKDAY = lazy_compile(rf"on {DAY}", re.IGNORECASE)
 _IS_DAYS = lazy_compile(r"\d{4}-\d\d-\d\d|the weekend")
@@ -170,6 +175,8 @@ def dated(clause: str, at: datetime, *, future: bool = False) -> Dated:
             elif since and _AS_OF.match(phrase) and _CHANGED.search(clause) and at - since > _JUST_NOW:
                 since = point(found["start"], at, future=True)
             onward = since is not None
+        elif found["in"] and _LOOKS_BACK.search(clause, 0, found.start()):
+            continue
         elif found["in"]:
             since = since or shifted(at, phrase.split(maxsplit=1)[1], 1)
         elif found["for"]:

@@ -534,3 +534,85 @@ def test_a_pregnancy_is_over_when_the_child_is_due() -> None:
 )
 def test_where_others_will_live_and_who_is_pregnant(text: str, expected: list[str]) -> None:
     assert told(text, "") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I'm eating fish again, first time in 12 years", None),
+        ("I haven't eaten meat in two years, but I eat fish again", None),
+        ("I'm moving to Oslo in two weeks", date(2026, 5, 27)),
+        ("My first day at Acme is in two weeks", date(2026, 5, 27)),
+    ],
+)
+def test_so_many_years_may_be_those_before(text: str, expected: date | None) -> None:
+    assert {each.date() if each else None for one in extract(text, AT) for each in (one.since or one.until,)} == {
+        expected
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("actually no, the test came back: not lactose intolerant, it's stress", ["-intolerance lactose"]),
+        ("The results came back and I'm not celiac", ["-condition celiac disease"]),
+        ("Turns out I don't have asthma", ["-condition asthma"]),
+        ("I'm not coeliac after all", ["-condition coeliac disease"]),
+        ("Turns out I don't have to move", []),
+        ("I've got celiac disease, apparently.", ["condition celiac disease"]),
+        ("Apparently I'm lactose intolerant", ["intolerance lactose"]),
+        ("I'm moving to Rome, apparently", []),
+        (
+            "i stopped taking cetirizine, switched to loratadine cos it made me sleepy",
+            ["-medication cetirizine", "-cetirizine_dose *", "medication loratadine"],
+        ),
+        ("My blood type is O negative", ["blood_type O negative"]),
+    ],
+)
+def test_what_a_test_says_and_what_one_takes_instead(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("dad moved in with aunt Vesna in Leeds", ["my father lives_in Leeds"]),
+        (
+            "my new adress is Steenweg 212, 9050 Ledeberg",
+            ["lives_in Ledeberg", "address Steenweg 212"],
+        ),
+        ("raised my rate to 65 an hour", ["hourly_rate 65 an hour"]),
+        ("It's me and a flatmate, Priyanka, she's nice", ["roommate Priyanka"]),
+        ("I'm seeing someone, which is bad timing. His name is Lukas", ["partner_of Lukas"]),
+        ("I met someone. Her name is Sofie", ["partner_of Sofie"]),
+        ("I met someone at the gym. Her name is Sofie", []),
+        ("my dentist is dr. Peeters on the High Street", ["dentist Dr Peeters"]),
+        ("im Milica, 34, nurse in Graz", ["~called Milica", "job_title nurse", "age 34", "works_in Graz"]),
+        ("Last shift at the Red Cross done.", ["-works_at Red Cross"]),
+        ("I was made team leader on our ward", ["job_title team leader"]),
+        ("I was made to wait for the team leader", []),
+        ("Quit the barista job!!", ["-job_title barista"]),
+        ("I freelance as an illustrator", ["-works_at *", "employment self-employed", "job_title illustrator"]),
+        (
+            "For you: 1) my birthday is 9 april 2) I'm vegan 3) I'm learning Italian",
+            ["birthday 9 April", "diet_plan vegan", "learns Italian"],
+        ),
+        (
+            "My brother Joris and his husband Pieter are coming, they live in Antwerp. Pieter is a vegan",
+            ["brother_in_law Pieter", "known Pieter diet_plan vegan", "brother Joris", "Joris married_to Pieter"],
+        ),
+    ],
+)
+def test_a_life_in_other_words(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+def test_she_is_the_same_one_as_in_the_sentence_before() -> None:
+    previous = "my sister Jelena turns 30"
+
+    assert told("she's a pharmacist and she's married to Tobias", previous) == [
+        "me sister Jelena",
+        "Jelena job_title pharmacist",
+        "Jelena married_to Tobias",
+    ]
+    assert told("she's married to Tobias and she's a pharmacist", previous)[-1] == "Jelena job_title pharmacist"

@@ -279,7 +279,7 @@ def test_a_course_of_a_medication_ends(text: str, expected: list[str]) -> None:
         ("We watched a film with my niece Frozen, she's 4 and sang all of it", ["my niece age 4"]),
         ("We watched Frozen with my niece Ella", ["niece Ella"]),
         ("I've switched to law from june 2025", ["studies law 2025-06-01.."]),
-        ("im Ruth, 46, and new here", ["~called Ruth"]),
+        ("im Ruth, 46, and new here", ["~called Ruth", "age 46"]),
         ("quit smoking on new years", ["-habit smoking"]),
     ],
 )
