@@ -40,6 +40,10 @@ from mnemolog.events.event import Event
 _ENDING = frozenset([one.name for one in BUILT_IN if not one.critical] + f"{ONE_OF}|{PETS}".split("|")) - OUTLIVING
 
 
+_BEGUN_ANEW = ("lives_in", WORKS_AT)
+"""Who moves or starts a job leaves the former street or boss, although nobody knows in which town or firm that was."""
+
+
 def ended_with(case: Case, news: Sequence[Event]) -> Sequence[Event]:
     """The ends that follow from `news`, which were decided on this case."""
     predicate, action = case.fact.predicate, case.candidate.action
@@ -78,7 +82,8 @@ def _left_behind(before: Case, case: Case) -> Sequence[Event]:
     slot, same = before.state.slot_of(fact)
     over = before.holding(slot if case.is_end else [one for one in slot if one not in same])
     since, until = datetime.min.replace(tzinfo=UTC), said_at
-    if any(not before.is_told_later(one) for one in over) or (not over and ends_whatever_holds(case)):
+    is_new = candidate.changes and fact.predicate in _BEGUN_ANEW
+    if any(not before.is_told_later(one) for one in over) or (not over and (ends_whatever_holds(case) or is_new)):
         until = (candidate.until if case.is_end else candidate.since) or said_at
     elif period := _period_that_is_over(case):
         since, until = period
@@ -134,6 +139,15 @@ def _hired(case: Case) -> Sequence[Event]:
     return case.end_all([one for one in own if begun and one.validity.periods[-1].valid_from < begun])
 
 
+def _left_with_title(case: Case) -> Sequence[Event]:
+    """The end of the employer who was told with a job that is over: "I quit the barista job"."""
+    titles = case.state.same_as(case.fact)
+    told_with = {turn_id for one in titles for turn_id in one.sources}
+    over, until = case.holding(case.state.about(case.fact, WORKS_AT)), case.candidate.until or case.command.said_at
+    left = [one for one in over if told_with & one.sources and case.outranks(one)]
+    return [event for one in left for event in case.end(one, until)]
+
+
 def _turned(case: Case) -> Sequence[Event]:
     """The ends of what a fact's object was to its subject, such as a neighbour who has moved in."""
     former = [other_way(case.fact, predicate) for predicate in TURNED[case.fact.predicate]]
@@ -167,6 +181,7 @@ _RULES: Sequence[tuple[Container[str], Container[Action], Callable[[Case], Seque
     (SUCCEEDED, {Action.STATE, Action.CORRECT}, _succeeded),
     (ALSO_CALLED, {Action.STATE}, _replaced),
     ({WORKS_AT, JOB_TITLE}, {Action.STATE}, _hired),
+    ({JOB_TITLE}, {Action.END}, _left_with_title),
     (TURNED, {Action.STATE, Action.CORRECT}, _turned),
     ({*FOLLOWED, *FOLLOWED_BY_OTHER}, {Action.STATE, Action.CORRECT}, _followed),
 )

@@ -1863,6 +1863,17 @@ async def test_a_job_of_somebody_else_ends(ana: Teller) -> None:
     assert await told(ana) == {"ana sister Clara"}
 
 
+async def test_a_street_and_a_boss_end_with_a_move_and_a_job_that_are_new(ana: Teller) -> None:
+    await hears(ana, "I rent an apartment on the Coupure.", "My new address is 12 Mill Road, Cork.")
+    await hears(ana, "My boss is Dana.", "I started at Acme.", occurred_at=day("2026-03-10"))
+    assert await told(ana) == {"ana lives_in Cork", "ana address 12 Mill Road", "ana works_at Acme"}
+
+
+async def test_the_employer_ends_with_the_job_that_was_told_with_it(ana: Teller) -> None:
+    await hears(ana, "I work as a barista at Costa.", "I quit the barista job.")
+    assert await told(ana) == set()
+
+
 async def test_relationships_and_plans_end(ana: Teller) -> None:
     await hears(ana, "I'm dating Tom.", "Tom and I broke up.")
     await hears(ana, "I'm married to Alex.", "My husband and I split up.", occurred_at=day("2026-03-10"))
