@@ -19,17 +19,15 @@ from mnemolog.domain.extraction.candidate import Action, Candidate
 from mnemolog.domain.extraction.roles import are_exclusive, is_role, is_tie, may_be, name_with_role, states_role
 from mnemolog.domain.memory import Status
 from mnemolog.domain.predicates import ObjectKind
-from mnemolog.domain.text import name_key
+from mnemolog.domain.text import TITLES, name_key
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.entities import EntityUpdated, Telling
 from mnemolog.events.event import Event
 from mnemolog.events.graph import EntityObserved
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
-_TITLES = (
-    "dr doctor prof professor mr mrs ms miss sir father sister brother aunt auntie uncle granny grandma grandpa nan"
-)
-_NO_NAMES = frozenset(_TITLES.split())
+_CALLED = "doctor professor sir father sister brother aunt auntie uncle granny grandma grandpa nan"
+_NO_NAMES = frozenset(f"{TITLES.lower()} {_CALLED}".split())
 JUST_TOLD = timedelta(days=7)
 """For how long after somebody was told of their bare name means them, and not another who has it."""
 

@@ -10,6 +10,7 @@ from mnemolog.domain.asked import AnswerKind
 from mnemolog.domain.extraction.times import COUNT, DAY, MONTH, SEASON
 from mnemolog.domain.extraction.vocabulary import ONE_OF, PETS, SOME_OF
 from mnemolog.domain.lazy_regex import lazy_compile
+from mnemolog.domain.text import TITLE
 
 _TIME = (
     rf"{MONTH}|{DAY}s?|\d{{1,2}}(?:st|nd|rd|th)|\d{{4}}-\d\d(?:-\d\d)?|(?:19|20)\d\d|yesterday|today|tomorrow|tonight|ago"
@@ -40,9 +41,8 @@ _PLACE = lazy_compile(
 _NO_PERSON = (
     rf"(?i:{DAY}s?|{MONTH}|Christmas|Easter|New|English|Polish|French|German|Spanish|Welsh|Irish|I|I'\w+|A|The)\b"
 )
-_TITLE = r"(?:Dr|Mrs?|Ms|Miss|Prof)\.?"
 _PERSON = lazy_compile(
-    rf"(?<=[\w,;:)] )(?<!\b[Ii]n )(?<!\b[Aa]t )(?!{_NO_PERSON})(?:{_TITLE} )?[A-Z][\w'-]+|\b{_TITLE} [A-Z]"
+    rf"(?<=[\w,;:)] )(?<!\b[Ii]n )(?<!\b[Aa]t )(?!{_NO_PERSON})(?:{TITLE}\.? )?[A-Z][\w'-]+|\b{TITLE}\.? [A-Z]"
     rf"|(?:^|[.!?] )(?!{_NO_PERSON})[A-Z][\w-]+(?='s\b|,| (?:is|was|has|had|and|will|said|came|did)\b)"
 )
 _RELATIVE = lazy_compile(
@@ -132,7 +132,7 @@ def introduces(name: str, text: str) -> bool:
 
 
 _WHO_IS = lazy_compile(
-    r"\W*[Ww]ho(?:'s| is| was) (?P<name>(?:(?:Dr|Mrs?|Ms|Miss|Prof)\.? )?[A-Z][\w'-]*(?: [A-Z][\w'-]*)*)\W*"
+    rf"\W*[Ww]ho(?:'s| is| was) (?P<name>(?:{TITLE}\.? )?[A-Z][\w'-]*(?: [A-Z][\w'-]*)*)\W*"
 )
 _TIES = rf"(?:{ONE_OF}|{SOME_OF}|{PETS}|mama|auntie|ex|mate|buddy|neighbou?rs?|teacher|coach|lawyer|trainer)"
 _OF_NAME_WORDS = "what called name named the our his her their mine does did was were are and who has have"

@@ -14,7 +14,7 @@ from mnemolog.domain.extraction.rule import form
 from mnemolog.domain.extraction.times import DAY, MONTH
 from mnemolog.domain.extraction.vocabulary import BREEDS, OCCUPATIONS, PETS, RELATIONS, VERBS
 from mnemolog.domain.lazy_regex import lazy_compile
-from mnemolog.domain.text import name_key, without_questions
+from mnemolog.domain.text import TITLE, name_key, without_questions
 
 KIN = (
     "wife|husband|fiancée?|fiancee?|girlfriend|boyfriend|(?:grand|god|step)?(?:mother|father|mum|mom|dad|son|daughter)"
@@ -33,7 +33,7 @@ _ROLE = lazy_compile(
     re.IGNORECASE,
 )
 _WHOSE = lazy_compile(rf"\b{_MY}(?:{KIN}|friend|colleague|neighbou?r),? (?=[A-Z])")
-_TITLE = r"(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?|Aunt(?:ie|y)?|Uncle|Cousin|Grandma|Granny|Nana?|Grandpa|Grandad)"
+_TITLE = rf"(?:{TITLE}\.?|Aunt(?:ie|y)?|Uncle|Cousin|Grandma|Granny|Nana?|Grandpa|Grandad)"
 _NAME = rf"(?:{_TITLE} )?(?P<name>(?!I\b)[A-Z][\w-]*(?: [A-Z][\w-]*){{0,3}})"
 _WHO = rf"(?:{_NAME}|{_MY}(?P<kin>{KIN}))"
 _NOW = "(?: now| today| these days| currently| at the moment)?"

@@ -9,6 +9,8 @@ from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.lazy_regex import lazy_compile
 
 MAX_TEXT_BYTES = 256 * 1024
+TITLES = "Dr Mr Mrs Ms Miss Prof"
+TITLE = f"(?:{'|'.join(TITLES.split())})"
 NOT_A_TITLE = r"(?<!\b(?:Dr|St|Mr|Ms|Mt|Ft)\.)(?<!\bMrs\.)(?<!\bProf\.)"
 """Of a pattern for the ends of sentences: the full stop of `Dr.` ends none."""
 SENTENCE_END = lazy_compile(NOT_A_TITLE + r"(?<=[.!?])\s+|\n+")

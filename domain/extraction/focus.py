@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from mnemolog.domain.extraction.rule import PERSON_NAME, form
 from mnemolog.domain.extraction.vocabulary import ONE_OF, PARENTS, SOME_OF, VERBS
 from mnemolog.domain.lazy_regex import lazy_compile
+from mnemolog.domain.text import TITLE
 
 PRONOUN = lazy_compile(r"(?P<who>(?P<she>she)|he)(?='s\b| )", re.IGNORECASE)
 _OF_SAME = lazy_compile(r"(?P<who>she|he)(?='s\b| )(?!(?:'s| is) (?:called|named)\b)", re.IGNORECASE)
@@ -24,8 +25,8 @@ _MENTION = form(
 _OF_NAME = lazy_compile(rf"'s\b|,| (?:and|&|is|was|has|had|just|now|still|also|{VERBS})\b")
 _ILLNESS = form("{CONDITION}")
 _PARENTS = frozenset(PARENTS.split("|"))
-_TITLED = lazy_compile(r"(?:Dr|Prof|Mrs?|Ms)\b")
-_SIR, _MADAM = lazy_compile(r"Mr\b"), lazy_compile(r"(?:Mrs|Ms)\b")
+_TITLED = lazy_compile(rf"{TITLE}\b")
+_SIR, _MADAM = lazy_compile(r"Mr\b"), lazy_compile(r"(?:Mrs|Ms|Miss)\b")
 _WOMAN = lazy_compile(r"mother|mum|mom|mam|sister|wife|daughter|aunt|niece|girl|gran|nan|fiancee|landlady")
 _MAN = lazy_compile(r"father|dad|brother|husband|son\b|uncle|nephew|boy|grandpa|fiance\b|landlord")
 
