@@ -131,9 +131,7 @@ def introduces(name: str, text: str) -> bool:
     return re.search(rf"\b(?:{'|'.join(forms)})", text, re.IGNORECASE) is not None
 
 
-_WHO_IS = lazy_compile(
-    rf"\W*[Ww]ho(?:'s| is| was) (?P<name>(?:{TITLE}\.? )?[A-Z][\w'-]*(?: [A-Z][\w'-]*)*)\W*"
-)
+_WHO_IS = lazy_compile(rf"\W*[Ww]ho(?:'s| is| was) (?P<name>(?:{TITLE}\.? )?[A-Z][\w'-]*(?: [A-Z][\w'-]*)*)\W*")
 _TIES = rf"(?:{ONE_OF}|{SOME_OF}|{PETS}|mama|auntie|ex|mate|buddy|neighbou?rs?|teacher|coach|lawyer|trainer)"
 _OF_NAME_WORDS = "what called name named the our his her their mine does did was were are and who has have"
 _OF_NAMES = frozenset(_OF_NAME_WORDS.split())

@@ -2,10 +2,9 @@
 
 import asyncio
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 import mnemolog
 from mnemolog.adapters.backup.archive import Manifest
@@ -24,23 +23,7 @@ WithMasterKey = Annotated[
 ]
 
 
-class Backups(TyperGroup):
-    """Earlier versions had `mnemolog backup FILE` and `mnemolog restore FILE`."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args[0] not in self.commands and not args[0].startswith("-"):
-            fix = (
-                f"write one with `mnemolog backup create {args[0]}`, or use it with `mnemolog backup restore {args[0]}`"
-            )
-            raise InvalidInput(f"backup has no command {args[0]}", field="backup", fix=fix)
-        return super().resolve_command(ctx, args)
-
-
-backups = typer.Typer(
-    help="Create and restore backups.",
-    no_args_is_help=True,
-    cls=Backups,
-)
+backups = typer.Typer(help="Create and restore backups.", no_args_is_help=True)
 
 
 @backups.command()

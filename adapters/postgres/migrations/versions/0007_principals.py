@@ -1,4 +1,4 @@
-"""API keys, and the role that reads as one tenant at a time."""
+"""The role that reads as one tenant at a time."""
 
 from mnemolog.adapters.postgres.migrate import run_sql_beside
 
