@@ -225,7 +225,10 @@ def _caption(command: StoreArtifact, id_: UUID, state: Artifacts) -> Sequence[Ev
 
 @_decide.register
 def _describe(command: DescribeArtifact, state: Artifacts) -> Sequence[Event]:
-    found = _active(state, command, "described")
+    found = _get(state, command)
+    if found.status is not Status.ACTIVE:
+        message = f"artifact {command.artifact_id} is deleted and cannot be described"
+        raise TransitionRefused(message, field="artifact_id", fix="restore it first")
     if state.says(found.artifact_id, command.text_kind, command.text):
         return []
     passage = [Passage(text=command.text)]
@@ -314,14 +317,6 @@ def _text(
         confidence=confidence,
         passages=tuple(passages),
     )
-
-
-def _active(state: Artifacts, command: ArtifactCommand, what: str) -> Artifact:
-    found = _get(state, command)
-    if found.status is not Status.ACTIVE:
-        message = f"artifact {command.artifact_id} is deleted and cannot be {what}"
-        raise TransitionRefused(message, field="artifact_id", fix="restore it first")
-    return found
 
 
 def _get(state: Artifacts, command: ArtifactCommand) -> Artifact:

@@ -133,14 +133,7 @@ def _merge(command: MergeEntities, state: Graph) -> Sequence[Event]:
         return []
     require_active(survivor, "merged")
     require_mergeable(survivor, absorbed)
-    merged = events.EntitiesMerged(
-        **content(survivor.entity_id, _together(survivor, absorbed)), absorbed_ids=command.absorbed_ids
-    )
-    return [merged.model_copy(update={"validity": resettled(applied(state, merged), [survivor.entity_id])})]
-
-
-def _together(survivor: Entity, absorbed: Sequence[Entity]) -> Traits:
-    """The survivor's traits, with all names and the attributes that it lacks."""
+    # The survivor's traits, with all names and the attributes that it lacks.
     traits = survivor.traits
     for one in (each.traits for each in absorbed):
         attributes = {**one.attributes, **traits.attributes}
@@ -151,7 +144,8 @@ def _together(survivor: Entity, absorbed: Sequence[Entity]) -> Traits:
             category=category,
             confidence=max(traits.confidence, one.confidence),
         )
-    return traits
+    merged = events.EntitiesMerged(**content(survivor.entity_id, traits), absorbed_ids=command.absorbed_ids)
+    return [merged.model_copy(update={"validity": resettled(applied(state, merged), [survivor.entity_id])})]
 
 
 @decide.register

@@ -229,7 +229,12 @@ def _told(state: Graph, command: Remember, said: Said, place: SlotKey, found: Ob
     same = [one for one in slot if found.is_of(state, one, command.object)]
     known = next((one for one in same if one.status is Status.ACTIVE), next(iter(same), None))
     if late := _late(state, command, said, slot, known):
-        return _told_late(command, said, place, found, slot, known, late)
+        if known and _told_before(known, command) and (late.repeated or not known.validity.said):
+            return []
+        if known and late.repeated:
+            return [_observed(known, command, said, late=True)]
+        _require_replacing(command, slot, late.changed - {known.relation_id if known else command.relation_id})
+        return [_assertion(command, said, place, found, known, late.validity, late.beliefs)]
     if known is None:
         return _instead(command, said, place, found, slot, None)
     if _repeats(known, said, command):
@@ -246,23 +251,6 @@ def _late(state: Graph, command: Remember, said: Said, slot: Sequence[Relation],
     return told_late(
         state, slot, relation_id, change, command.told_at, single=rule.single, timeless=rule.timeless and rule.single
     )
-
-
-def _told_late(
-    command: Remember,
-    said: Said,
-    place: SlotKey,
-    found: Object,
-    slot: Sequence[Relation],
-    known: Relation | None,
-    late: Late,
-) -> Sequence[Event]:
-    if known and _told_before(known, command) and (late.repeated or not known.validity.said):
-        return []
-    if known and late.repeated:
-        return [_observed(known, command, said, late=True)]
-    _require_replacing(command, slot, late.changed - {known.relation_id if known else command.relation_id})
-    return [_assertion(command, said, place, found, known, late.validity, late.beliefs)]
 
 
 def _instead(

@@ -57,10 +57,15 @@ def _propose(command: ProposeProfile, state: Profile) -> Sequence[Event]:
     if isinstance(command, StateProfile):
         consent.require_word_of(command.actor)
     if command.turn_id and command.turn_id not in state.turns:
-        raise _no_such_turn(command, command.turn_id)
+        raise NotFound(
+            f"user {command.user_id!r} has no turn {command.turn_id!r}",
+            field="turn_id",
+            fix="record the turn first, or omit it",
+        )
     if command.patch_id in state.patches or _is_set(command, state) or _counted(command, state):
         return []
-    waiting = _waiting(command, state)
+    open_ones = (one.proposed for one in state.patches.values() if one.status is PatchStatus.PROPOSED)
+    waiting = next((one for one in open_ones if _says(one, command)), None)
     late = waiting is not None and consent.due(waiting.expires_at, command.at)
     before = None if late else waiting
     met = _met(command, before, _origin(command, state))
@@ -82,12 +87,6 @@ def _counted(command: ProposeProfile, state: Profile) -> bool:
     closed = (one.proposed for one in state.patches.values() if not one.open(command.at))
     said = any(command.turn_id in one.source_turn_ids for one in closed if _says(one, command))
     return said and not isinstance(command, StateProfile)
-
-
-def _waiting(command: ProposeProfile, state: Profile) -> ProfileProposed | None:
-    """The open proposal of the same value."""
-    waiting = (one.proposed for one in state.patches.values() if one.status is PatchStatus.PROPOSED)
-    return next((one for one in waiting if _says(one, command)), None)
 
 
 def _says(patch: ProfileProposed, command: ProposeProfile) -> bool:
@@ -231,14 +230,6 @@ def _get(state: Profile, command: PatchCommand) -> Patch:
     if command.patch_id not in state.patches:
         raise consent.no_such_patch(command.user_id, command.patch_id)
     return state.patches[command.patch_id]
-
-
-def _no_such_turn(command: ProposeProfile, turn_id: str) -> NotFound:
-    return NotFound(
-        f"user {command.user_id!r} has no turn {turn_id!r}",
-        field="turn_id",
-        fix="record the turn first, or omit it",
-    )
 
 
 def _tags(state: Profile, command: ProfileCommand) -> frozenset[str]:

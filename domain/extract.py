@@ -224,16 +224,12 @@ def _sentences(messages: Sequence[Message]) -> Sequence[_Sentence]:
                 continue
             before = found[last[by]] if by in last else None
             if before and before.day == message.at.date() and corrects(text):
-                found[last[by]] = _corrected(before, text)
+                whole = f"{before.text}{'.' if before.text[-1].isalnum() else ''} {text}"
+                found[last[by]] = replace(before, text=whole, terms=before.terms | frozenset(search_terms(text)))
                 continue
             last[by] = len(found)
             found.append(_Sentence((at, number), message.at.date(), *by, text, frozenset(search_terms(text))))
     return found
-
-
-def _corrected(sentence: _Sentence, by: str) -> _Sentence:
-    whole = f"{sentence.text}{'.' if sentence.text[-1].isalnum() else ''} {by}"
-    return replace(sentence, text=whole, terms=sentence.terms | frozenset(search_terms(by)))
 
 
 def corrects(sentence: str) -> bool:

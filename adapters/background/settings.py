@@ -50,7 +50,12 @@ def as_the_engine(settings: Settings, engine: Endpoints) -> Settings:
     own = {**shared_settings(settings), **settings.model_dump(include=set(ADDRESSES))}
     for name in own.keys() & theirs.keys() & settings.model_fields_set:
         if own[name] is not None and own[name] != theirs[name]:
-            raise _differs(name, own[name], theirs[name], engine.pid)
+            values = "" if name in SECRET else f": {_shown(theirs[name])}, and here it is {_shown(own[name])}"
+            raise EngineSettingDiffers(
+                f"the engine that runs on this data directory (pid {engine.pid}) has a different value{values}",
+                field=name,
+                fix=f"use the engine's value (MNEMOLOG_{name.upper()}), or run `mnemolog down` and start again",
+            )
     return settings.model_copy(update={name: theirs[name] for name in TAKEN if name in theirs})
 
 
@@ -74,15 +79,6 @@ def policy_of(settings: Settings, engine: Endpoints) -> Policy:
             fix="leave it unset to follow the engine's policy, or run `mnemolog down` and start again with this file",
         )
     return theirs
-
-
-def _differs(name: str, own: object, theirs: object, pid: int) -> EngineSettingDiffers:
-    values = "" if name in SECRET else f": {_shown(theirs)}, and here it is {_shown(own)}"
-    return EngineSettingDiffers(
-        f"the engine that runs on this data directory (pid {pid}) has a different value{values}",
-        field=name,
-        fix=f"use the engine's value (MNEMOLOG_{name.upper()}), or run `mnemolog down` and start again",
-    )
 
 
 def _shown(value: object) -> str:

@@ -181,7 +181,19 @@ async def _merge(story: Story) -> None:
     rev = await _revision(story)
     await story.engine.writes.undo_event(STREAM, merged.event_ids[0])
     await _show_changes(story, "undone", rev)
-    await _earlier(story, before, merged.last_seq)
+    question, results = "What can Ana not eat?", list[tuple[str, str]]()
+    _title(f"A question, as of three moments: [italic]{question}[/]")
+    for label, moment in (
+        ("before the merge", Moment(as_of=before)),
+        ("after the merge", Moment(as_of=merged.last_seq)),
+        ("now", Moment()),
+    ):
+        answer = await story.ask(question, moment)
+        hits = [hit.text for hit in answer.hits if hit.category == "profile"]
+        story.results[f"as of {label}"] = hits
+        results.append((label, "; ".join(hits)))
+    output.show(("as of", "what is known"), results)
+    _require(story.results["as of before the merge"] == story.results["as of now"], "the undo brought all back")
 
 
 async def _note(story: Story, text: str) -> UUID:
@@ -197,22 +209,6 @@ async def _show_changes(story: Story, label: str, since: int) -> None:
     found = await story.engine.reads.changes(VIEWER, DEFAULT_THREAD, since, Moment())
     output.header(found.header)
     story.results[label] = found.header
-
-
-async def _earlier(story: Story, before: int, merged: int) -> None:
-    question, results = "What can Ana not eat?", list[tuple[str, str]]()
-    _title(f"A question, as of three moments: [italic]{question}[/]")
-    for label, moment in (
-        ("before the merge", Moment(as_of=before)),
-        ("after the merge", Moment(as_of=merged)),
-        ("now", Moment()),
-    ):
-        answer = await story.ask(question, moment)
-        hits = [hit.text for hit in answer.hits if hit.category == "profile"]
-        story.results[f"as of {label}"] = hits
-        results.append((label, "; ".join(hits)))
-    output.show(("as of", "what is known"), results)
-    _require(story.results["as of before the merge"] == story.results["as of now"], "the undo brought all back")
 
 
 async def _rebuild(story: Story) -> None:

@@ -54,7 +54,12 @@ class DataDirectory:
         except OSError as error:
             raise unusable(self.path, error) from error
         if not taken:
-            raise _in_use(self.path)
+            found = holder(self.path)
+            how = f" (kill {found.pid})" if found and not found.elsewhere else ""
+            raise DataDirectoryInUse(
+                f"an engine (pid {found.pid if found else 'unknown'}) already runs on {self.path}",
+                fix=f"use that engine, stop it{how}, or choose another data directory",
+            )
         try:
             self.withdraw()
             self._lock.write(json.dumps(asdict(Holder(os.getpid(), kind, _here()))))
@@ -131,15 +136,6 @@ def unusable(path: Path, error: OSError) -> EngineError:
     return EngineError(
         f"the data directory {path} cannot be used: {error.strerror or error}{inside}",
         fix="choose one that this user can write to, on a disk with free space",
-    )
-
-
-def _in_use(path: Path) -> DataDirectoryInUse:
-    found = holder(path)
-    how = f" (kill {found.pid})" if found and not found.elsewhere else ""
-    return DataDirectoryInUse(
-        f"an engine (pid {found.pid if found else 'unknown'}) already runs on {path}",
-        fix=f"use that engine, stop it{how}, or choose another data directory",
     )
 
 

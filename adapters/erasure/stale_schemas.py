@@ -28,7 +28,9 @@ async def forget_in_stale_schemas(engine: AsyncEngine, live: Collection[str], st
     A rebuild that continues there reads the user's events again, in their current form.
     """
     async with engine.connect() as connection:
-        schemas = await _leftovers(connection, live)
+        name = _COLUMNS.c.table_schema
+        ours = select(name).distinct().where(name.startswith(PREFIX, autoescape=True), name != KEYS)
+        schemas = sorted(set((await connection.execute(ours)).scalars()) - set(live))
     for schema in schemas:
         try:
             async with engine.begin() as connection:
@@ -44,12 +46,6 @@ async def forget_embeddings(engine: AsyncEngine, stream: StreamId) -> None:
     kept = table("embeddings", *map(column, OWNER), schema="mnemolog")
     async with engine.begin() as connection:
         await connection.execute(delete(kept).where(tuple_(*kept.columns) == tuple_(*owner_of(stream))))
-
-
-async def _leftovers(connection: AsyncConnection, live: Collection[str]) -> Sequence[str]:
-    schemas = _COLUMNS.c.table_schema
-    found = select(schemas).distinct().where(schemas.startswith(PREFIX, autoescape=True), schemas != KEYS)
-    return sorted(set((await connection.execute(found)).scalars()) - set(live))
 
 
 async def _forget(connection: AsyncConnection, schema: str, stream: StreamId) -> None:

@@ -35,7 +35,12 @@ class LocalModel(SentenceModel):
         self._place = folder.expanduser().resolve()
         super().__init__(self._place, calibration, threads)
         self._path = next((path for name in MODELS if (path := self._place / name).is_file()), self._place / MODELS[0])
-        self._require_no_other_modules()
+        modules = self._json("modules.json") if (self._place / "modules.json").exists() else []
+        kinds = [str(one.get("type", "")).rsplit(".", 1)[-1] for one in modules if isinstance(one, dict)]
+        if other := [kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")]:
+            raise _unusable(
+                f"modules.json has {', '.join(other)}, and only Transformer, Pooling and Normalize are applied"
+            )
         self.dimensions = self._number("config.json", "hidden_size", "dim", "d_model")
         self.most_pieces = min(MOST_PIECES, self._most_pieces())
         self._takes_first = self._pooled_by_first()
@@ -72,14 +77,6 @@ class LocalModel(SentenceModel):
     def _outputs(self) -> Sequence[str]:
         names = [one.name for one in self._session.get_outputs()]
         return ["sentence_embedding"] if "sentence_embedding" in names else names[:1]
-
-    def _require_no_other_modules(self) -> None:
-        modules = self._json("modules.json") if (self._place / "modules.json").exists() else []
-        kinds = [str(one.get("type", "")).rsplit(".", 1)[-1] for one in modules if isinstance(one, dict)]
-        if other := [kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")]:
-            raise _unusable(
-                f"modules.json has {', '.join(other)}, and only Transformer, Pooling and Normalize are applied"
-            )
 
     def _most_pieces(self) -> int:
         if (self._place / "sentence_bert_config.json").exists():

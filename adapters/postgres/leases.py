@@ -43,7 +43,12 @@ class Leases:
     async def _hold(self, lease: Lease, changed: Changed) -> None:
         own: frozenset[int] = frozenset()
         while True:
-            wanted, free = await self._look(lease, own)
+            rows = await (await lease.execute("look_at_leases", self._kept)).fetchall()
+            workers = sorted(row["pid"] for row in rows if row["partition"] == NOBODY)
+            in_use = {row["partition"] for row in rows}
+            share, rest = divmod(self._count, len(workers))
+            wanted = share + (workers.index(lease.pid) < rest)
+            free = [one for one in range(self._count) if one not in in_use | own]
             if surplus := sorted(own)[wanted:]:
                 own = own.difference(surplus)
                 await changed(own)
@@ -52,15 +57,6 @@ class Leases:
                 own |= taken
                 await changed(own)
             await asyncio.sleep(LOOK_SECONDS)
-
-    async def _look(self, lease: Lease, own: frozenset[int]) -> tuple[int, list[int]]:
-        """How many partitions are a fair share for this process, and which are free."""
-        rows = await (await lease.execute("look_at_leases", self._kept)).fetchall()
-        workers = sorted(row["pid"] for row in rows if row["partition"] == NOBODY)
-        in_use = {row["partition"] for row in rows}
-        share, rest = divmod(self._count, len(workers))
-        wanted = share + (workers.index(lease.pid) < rest)
-        return wanted, [one for one in range(self._count) if one not in in_use | own]
 
     async def _take(self, lease: Lease, free: Collection[int]) -> frozenset[int]:
         if not free:

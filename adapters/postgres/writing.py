@@ -89,7 +89,9 @@ class GroupWriter:
             return await self._long_road(appends, wait, Doubt(doubtful))
         try:
             async with self._pool.connection() as connection:
-                written = await write_known(connection, group, self._clock)
+                # Nothing is queried: a tail that is out of date costs one statement, and nothing is written there.
+                await group.decide({}, self._clock)
+                written = await _write(connection, group)
         except Exception as error:  # noqa: BLE001  Nothing is written, or it is unknown: the slow path finds out.
             return await self._long_road(appends, wait, Doubt(leaves_doubt(error)))
         self._remember(group, written)
@@ -198,15 +200,6 @@ async def write(
         written = await _write(connection, group)
         assert written.issuperset(stream for stream, tail in group.tails.items() if tail.added), "the heads are locked"
     return written
-
-
-async def write_known(connection: Connection, group: Group, clock: Callable[[], datetime]) -> frozenset[StreamId]:
-    """Write a batch with known tails in one statement; returns the streams written to, whose tails were right.
-
-    Nothing is written to the others, and nothing is queried: a tail that is out of date costs this one statement.
-    """
-    await group.decide({}, clock)
-    return await _write(connection, group)
 
 
 async def _write(connection: Connection, group: Group) -> frozenset[StreamId]:

@@ -78,7 +78,11 @@ class StreamQueue:
                 events += taken
                 room -= len(taken)
             else:
-                unread.append(self._next_unread(stream, min(share, room)))
+                first, last = self._unread.pop(stream)
+                until = min(last, first + min(share, room) - 1)
+                if until < last:
+                    self._unread[stream] = until + 1, last
+                unread.append(Unread(stream, first - 1, until))
                 room -= unread[-1].until - unread[-1].after
             if self._held[stream] or stream in self._unread:
                 self._held.move_to_end(stream)
@@ -93,10 +97,3 @@ class StreamQueue:
         taken = [held.popleft() for _ in range(min(most, len(held)))]
         self._count -= len(taken)
         return taken
-
-    def _next_unread(self, stream: StreamId, most: int) -> Unread:
-        first, last = self._unread.pop(stream)
-        until = min(last, first + most - 1)
-        if until < last:
-            self._unread[stream] = until + 1, last
-        return Unread(stream, first - 1, until)

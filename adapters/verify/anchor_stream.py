@@ -25,7 +25,12 @@ class AnchorStream:
         """Publish lines in order; returns the sequence of the last one. A missing stream is created again."""
         last = 0
         for line in lines:
-            last = await self._publish(node, line)
+            try:
+                ack = await self._jetstream.publish(self._subject(node), line, timeout=ACK_SECONDS, stream=self._name)
+            except (NotFoundError, NoStreamResponseError):
+                await self.ensure()
+                ack = await self._jetstream.publish(self._subject(node), line, timeout=ACK_SECONDS, stream=self._name)
+            last = ack.seq
         return last
 
     async def replace(self, node: str, lines: Sequence[bytes]) -> None:
@@ -51,14 +56,6 @@ class AnchorStream:
     async def drop(self, node: str, until: int) -> None:
         """Delete what a node published, up to that sequence."""
         await self._jetstream.purge_stream(self._name, subject=self._subject(node), seq=until + 1)
-
-    async def _publish(self, node: str, line: bytes) -> int:
-        try:
-            ack = await self._jetstream.publish(self._subject(node), line, timeout=ACK_SECONDS, stream=self._name)
-        except (NotFoundError, NoStreamResponseError):
-            await self.ensure()
-            ack = await self._jetstream.publish(self._subject(node), line, timeout=ACK_SECONDS, stream=self._name)
-        return ack.seq
 
     async def ensure(self) -> None:
         """Create the stream if missing."""

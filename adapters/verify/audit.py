@@ -110,13 +110,10 @@ class Audit:
             )
             await rows.examine(heads)
         if not report.clean:
-            await self._settle(report)
+            await heal(report, self._pool, self._running)
+            for damage in report.damages:
+                await self._incidents.record(damage, By.AUDIT, _done(report, damage))
         return report
-
-    async def _settle(self, report: Report) -> None:
-        await heal(report, self._pool, self._running)
-        for damage in report.damages:
-            await self._incidents.record(damage, By.AUDIT, _done(report, damage))
 
     async def _next(self, after: StreamId) -> Sequence[Head]:
         """The next streams, up to so many events."""

@@ -96,7 +96,12 @@ class LogCheck:
         await self._keys.finish(connection)
         for stream, head in heads.items():
             self._end(stream, head, walks.get(stream))
-        await self._tags(connection, columns)
+        for row in await fetch(connection, "differing_tags", **columns, limit=TAGS):
+            what = "lacks" if row["missing"] else "holds, and the event does not,"
+            stream, detail = StreamId(row["tenant"], row["stream"]), f"the index {what} {row['tag']!r}"
+            if not self._report.log_damaged(stream):
+                kind = DamageKind.REMOVED if row["missing"] else DamageKind.FORGED
+                self._report.add(Damage(Part.TAG, kind, stream, detail, row["seq"]))
 
     def _end(self, stream: StreamId, head: Row | None, walk: StreamWalk | None) -> None:
         if walk:
@@ -112,14 +117,6 @@ class LogCheck:
             self._report.add(Damage(Part.HEAD, DamageKind.CHANGED, stream, detail, seq))
         elif bytes(head["link"]) != link or (walk and head["recorded_at"] != walk.recorded_at):
             self._report.add(Damage(Part.HEAD, DamageKind.CHANGED, stream, "the head is not its last event's", seq))
-
-    async def _tags(self, connection: Connection, columns: dict[str, list[str]]) -> None:
-        for row in await fetch(connection, "differing_tags", **columns, limit=TAGS):
-            what = "lacks" if row["missing"] else "holds, and the event does not,"
-            stream, detail = StreamId(row["tenant"], row["stream"]), f"the index {what} {row['tag']!r}"
-            if not self._report.log_damaged(stream):
-                kind = DamageKind.REMOVED if row["missing"] else DamageKind.FORGED
-                self._report.add(Damage(Part.TAG, kind, stream, detail, row["seq"]))
 
 
 async def require_keys(pool: Pool, roots: Roots, streams: Sequence[StreamId]) -> None:

@@ -64,18 +64,13 @@ class RowComparison:
         for number, count, differs in found.all():
             report.rows += count
             if differs:
-                await self._compare(connection, self._tables[number], streams, report)
-
-    async def _compare(
-        self, connection: AsyncConnection, tables: Tables, streams: Sequence[StreamId], report: Report
-    ) -> None:
-        table, live, replayed = tables
-        left, right = (select(one).where(among(one, streams)) for one in (live, replayed))
-        stand = await _rows(connection, left.except_all(right), table)
-        expected = await _rows(connection, right.except_all(left), table)
-        for key in [*stand, *(key for key in expected if key not in stand)]:
-            both = (stand.get(key), expected.get(key))
-            report.add(await self._damage(connection, table, (live, replayed), *both))
+                table, live, replayed = self._tables[number]
+                left, right = (select(one).where(among(one, streams)) for one in (live, replayed))
+                stand = await _rows(connection, left.except_all(right), table)
+                expected = await _rows(connection, right.except_all(left), table)
+                for key in [*stand, *(key for key in expected if key not in stand)]:
+                    both = (stand.get(key), expected.get(key))
+                    report.add(await self._damage(connection, table, (live, replayed), *both))
 
     async def compare_strangers(self, connection: AsyncConnection, unknown: Unknown, report: Report) -> None:
         """Report every row of a user that the log does not know."""

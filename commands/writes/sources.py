@@ -1,6 +1,5 @@
 """Where the content of a request comes from, by the messages and the memory that it names as its sources (X21)."""
 
-from collections.abc import Sequence
 from typing import TypeVar
 from uuid import UUID
 
@@ -10,7 +9,6 @@ from mnemolog.commands.memory_requests import CreateMemory
 from mnemolog.domain.memory import Memory
 from mnemolog.domain.origin import Origin, lowest
 from mnemolog.events.conversation import TurnRecorded, turn_tag
-from mnemolog.events.envelope import Recorded
 from mnemolog.events.event import memory_tag
 from mnemolog.events.log import EventLog
 from mnemolog.events.memory_fold import MEMORY
@@ -29,15 +27,12 @@ async def traced(log: EventLog, handler: Handler, command: T) -> T:
     trust = handler.admitted(command).trust
     if not tags or command.origin is Origin.USER:
         return command
-    origin = lowest(trust, *_origins(await log.read(command.stream(), tags=tags), tags))
-    return command if origin is trust else command.model_copy(update={"origin": origin})
-
-
-def _origins(events: Sequence[Recorded], tags: set[str]) -> list[Origin]:
-    """Of the messages and memories with these tags."""
+    events = await log.read(command.stream(), tags=tags)
     said = [event.payload for event in events if isinstance(event.payload, TurnRecorded)]
     known: dict[UUID, Memory] = {}
     for event in events:
         known |= MEMORY.evolve(known, event.payload)
     of_turns = [Origin.of_role(turn.role) for turn in said if turn_tag(turn.turn_id) in tags]
-    return [*of_turns, *(one.origin for id_, one in known.items() if memory_tag(id_) in tags)]
+    of_memories = [one.origin for id_, one in known.items() if memory_tag(id_) in tags]
+    origin = lowest(trust, *of_turns, *of_memories)
+    return command if origin is trust else command.model_copy(update={"origin": origin})

@@ -191,7 +191,8 @@ class _Fold:
             gone = event.payload
             self._erase_summaries(place, expired=isinstance(gone, MessagesErased) and gone.at_end_of_retention)
         for place in _divided(event):
-            self._divide(place)
+            for key, row in self._in(items, place):
+                self._put(items, key, self._placed(row))
 
     async def write(self, connection: AsyncConnection) -> None:
         for table, changed in self._changed.items():
@@ -303,11 +304,6 @@ class _Fold:
         for key, row in self._in(items, place):
             if row["source"] == SUMMARIES and (row["mechanical"] or not expired):
                 self._put(items, key, None)
-
-    def _divide(self, place: Thread) -> None:
-        """Find the episodes of what was said in a thread again."""
-        for key, row in self._in(items, place):
-            self._put(items, key, self._placed(row))
 
     def _in(self, table: Table, place: Thread) -> list[tuple[Key, Row]]:
         *whose, thread_id = place

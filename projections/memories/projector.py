@@ -96,7 +96,9 @@ def _changed(rows: dict[Key, Row], event: Recorded) -> dict[Key, Row]:
     if isinstance(event.payload, CycleClosed):
         return _older(rows, event, event.payload)
     if isinstance(event.payload, ScenesReviewed):
-        return _reviewed(rows, event, event.payload)
+        reviewed = event.payload.memory_ids if event.payload.purpose is Purpose.CONSOLIDATE else ()
+        places = ((*owner(event), id_) for id_ in reviewed)
+        return {place: {**rows[place], "fresh": False} for place in places if place in rows}
     keys = {memory_id: (*owner(event), memory_id) for memory_id in MEMORY.touched(event.payload)}
     known = {memory_id: as_memory(rows[key]) for memory_id, key in keys.items() if key in rows}
     changed = MEMORY.evolve(known, event.payload)
@@ -134,14 +136,6 @@ def _older(rows: dict[Key, Row], event: Recorded, closed: CycleClosed) -> dict[K
             counted = Node.of(memory, row["session_count"]).counted()
             aged[key] = {**row, "session_count": counted.session_count}
     return aged
-
-
-def _reviewed(rows: dict[Key, Row], event: Recorded, reviewed: ScenesReviewed) -> dict[Key, Row]:
-    """Scenes that were consolidated are no longer fresh. They read as before."""
-    if reviewed.purpose is not Purpose.CONSOLIDATE:
-        return {}
-    keys = ((*owner(event), id_) for id_ in reviewed.memory_ids)
-    return {key: {**rows[key], "fresh": False} for key in keys if key in rows}
 
 
 def _row(memory: Memory, event: Recorded, before: Row | None) -> Row:

@@ -35,7 +35,15 @@ class SummariesProjector:
         for event in batch:
             after: dict[Key, Row] = {}
             if isinstance(event.payload, SummaryWritten):
-                row = _row(event, event.payload)
+                row = {
+                    **owner_row(event),
+                    "summary_id": event.event_id,
+                    **event.payload.model_dump(include=_TAKEN),
+                    **event.payload.generation.model_dump(),
+                    "version": event.payload.number,
+                    "created_at": event.recorded_at,
+                    "seq": event.seq,
+                }
                 after = {primary_key(summaries)(row): row}
             for thread_id in _erased_threads(event):
                 theirs = {key: row for key, row in rows.items() if key[:-1] == owner(event)}
@@ -56,18 +64,6 @@ def _erased_threads(event: Recorded) -> Sequence[str]:
             return [*dict.fromkeys(turn.thread_id for turn in turns), EVERY_THREAD]
         case _:
             return []
-
-
-def _row(event: Recorded, summary: SummaryWritten) -> Row:
-    return {
-        **owner_row(event),
-        "summary_id": event.event_id,
-        **summary.model_dump(include=_TAKEN),
-        **summary.generation.model_dump(),
-        "version": summary.number,
-        "created_at": event.recorded_at,
-        "seq": event.seq,
-    }
 
 
 _PLACE = {"kind", "agent_id", "thread_id", "session_id", "episode_id"}
