@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
 
 import psycopg
 from sqlalchemy import Connection as SyncConnection
@@ -28,6 +27,7 @@ from mnemolog.adapters.openai.endpoint import endpoint_of
 from mnemolog.adapters.postgres.as_of import NoSeal
 from mnemolog.adapters.postgres.blocking import BlockingPool
 from mnemolog.adapters.postgres.confinement import READER, may_read_as_reader
+from mnemolog.adapters.postgres.migrate import migrate
 from mnemolog.adapters.postgres.own_log import require_no_other, require_own
 from mnemolog.adapters.postgres.pool import CONNECT_SECONDS, Pool, open_pool
 from mnemolog.adapters.postgres.roots import Roots, open_roots, require_master_key
@@ -79,7 +79,7 @@ async def connect(stack: AsyncExitStack, endpoints: Endpoints, master_key: bytes
             await _ready(endpoints.projections_dsn)
             if migrating:
                 admit = partial(require_no_other, log_id=roots.log_id)
-                await asyncio.to_thread(_migrate, endpoints.projections_dsn, "projections", admit)
+                await asyncio.to_thread(migrate, endpoints.projections_dsn, of="projections", admit=admit)
     async with reaching("nats", endpoints.nats_url):
         nats = await connect_to_nats(endpoints.nats_url, "mnemolog")
         stack.push_async_callback(nats.close)  # At once: a cancellation that was lost meanwhile is raised at the end.
@@ -109,7 +109,7 @@ async def _postgres_pools(stack: AsyncExitStack, postgres_dsn: str, admit: Admit
     async with reaching("postgres", postgres_dsn):
         await _ready(postgres_dsn)
         if admit:
-            await asyncio.to_thread(_migrate, postgres_dsn, "log", admit)
+            await asyncio.to_thread(migrate, postgres_dsn, admit=admit)
         tried = await open_pool(postgres_dsn, size=POOL)
         stack.push_async_callback(tried.close)
     untried = await open_pool(postgres_dsn, size=POOL, check=False)
@@ -120,12 +120,6 @@ async def _postgres_pools(stack: AsyncExitStack, postgres_dsn: str, admit: Admit
 async def _ready(postgres_dsn: str) -> None:
     """Check that a database answers. A pool retries any error; this one raises the server's answer at once."""
     await (await psycopg.AsyncConnection.connect(postgres_dsn, connect_timeout=CONNECT_SECONDS)).close()
-
-
-def _migrate(postgres_dsn: str, of: Literal["log", "projections"], admit: Admit = lambda connection: None) -> None:
-    from mnemolog.adapters.postgres.migrate import migrate  # Alembic takes 0.3 s to load; only in this thread.
-
-    migrate(postgres_dsn, of=of, admit=admit)
 
 
 async def _redis_client(stack: AsyncExitStack, redis_url: str) -> RedisClient:

@@ -76,12 +76,10 @@ class LargeOwners:
         if part.index not in names:
             return False
         # Once for each connection; in a transaction, which may be rolled back, each time.
-        sync_connection = connection.sync_connection
-        assert sync_connection is not None, "the connection is open"
-        if not sync_connection.info.get(_PREPARED):
+        if not connection.info.get(_PREPARED):
             await fetch_all(connection, _LOADED, [])
             await fetch_all(connection, _LOOKING, [])
-            sync_connection.info[_PREPARED] = pipelining(connection).autocommit
+            connection.info[_PREPARED] = pipelining(connection).autocommit
         return True
 
     async def maintain(self, connection: AsyncConnection) -> Sequence[str]:

@@ -23,11 +23,9 @@ async def may_read_as_reader(engine: AsyncEngine) -> bool:
 
 async def confine_to(connection: AsyncConnection, tenant: str) -> None:
     """Restrict a connection to this tenant's rows. Nothing is sent if it is restricted to them already."""
-    sync_connection = connection.sync_connection
-    assert sync_connection is not None, "the connection is open"
-    if sync_connection.info.get(TENANT) != tenant:
+    if connection.info.get(TENANT) != tenant:
         await connection.execute(select(func.set_config(TENANT, tenant, False)))
-        sync_connection.info[TENANT] = tenant
+        connection.info[TENANT] = tenant
 
 
 async def confine(connection: AsyncConnection, schema: str, tables: Collection[str]) -> None:

@@ -26,6 +26,7 @@ from mnemolog.adapters.engine import connections
 from mnemolog.adapters.minilm import embedder_named
 from mnemolog.adapters.postgres.as_of import NoSeal
 from mnemolog.adapters.postgres.log import PostgresLog
+from mnemolog.adapters.postgres.migrate import migrate
 from mnemolog.adapters.postgres.sqlalchemy import create_engine
 from mnemolog.adapters.projecting.projections import Projections
 from mnemolog.projections.vectors.projector import NAME as VECTORS
@@ -40,13 +41,13 @@ MAPS = ("*_fsm", "*_vm")
 # Most of a cluster is zeros, and a test run has hundreds of them.
 COPY = ("cp", "-R", "--preserve=mode,ownership", "--sparse=always") if sys.platform == "linux" else ("cp", "-a")
 NOWHERE = "redis://127.0.0.1:1"
-by_initdb, migrate = postgres_cluster._create, connections._migrate
+by_initdb = postgres_cluster._create
 
 
 def copy_clusters() -> None:
     """From now on, in this process."""
     vars(postgres_cluster)["_create"] = _copied
-    vars(connections)["_migrate"] = _exchanged
+    vars(connections)["migrate"] = _exchanged
 
 
 @contextmanager
@@ -95,7 +96,7 @@ async def _fill() -> None:
             connection.execute("ALTER DATABASE template0 IS_TEMPLATE false")
             connection.execute("DROP DATABASE template0")
         filled = make_url(dsn).set(database=WITH_TABLES).render_as_string(hide_password=False)
-        await asyncio.to_thread(migrate, filled, "log")
+        await asyncio.to_thread(migrate, filled)
         engine, no_log = create_engine(filled, NoSeal()), cast(PostgresLog, None)
         projections = Projections(engine, Redis.from_url(NOWHERE), no_log, embedder_named("lexical"))
         del projections._postgres[VECTORS]
@@ -104,7 +105,10 @@ async def _fill() -> None:
 
 
 def _exchanged(
-    postgres_dsn: str, of: Literal["log", "projections"], admit: connections.Admit = lambda connection: None
+    postgres_dsn: str,
+    *,
+    of: Literal["log", "projections"] = "log",
+    admit: connections.Admit = lambda connection: None,
 ) -> None:
     """As an engine migrates; an empty database is first exchanged for the one with tables."""
     if of == "log" and make_url(postgres_dsn).database == DATABASE:
@@ -115,7 +119,7 @@ def _exchanged(
             with suppress(InvalidCatalogName, ObjectInUse), psycopg.connect(_beside(postgres_dsn)) as connection:
                 connection.execute(f"ALTER DATABASE {DATABASE} RENAME TO {DATABASE}_empty".encode())
                 connection.execute(f"ALTER DATABASE {WITH_TABLES} RENAME TO {DATABASE}".encode())
-    migrate(postgres_dsn, of, admit)
+    migrate(postgres_dsn, of=of, admit=admit)
 
 
 def _beside(postgres_dsn: str) -> str:

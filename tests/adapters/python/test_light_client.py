@@ -13,7 +13,6 @@ from mnemolog.projections.sources.every import SOURCES
 
 OF_THE_ENGINE = frozenset(
     {
-        "alembic",
         "cryptography",
         "fastapi",
         "faststream",

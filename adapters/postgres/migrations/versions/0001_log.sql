@@ -1,3 +1,4 @@
+-- The log, its heads, tags, receipts and outbox, and the cache of embeddings.
 CREATE EXTENSION IF NOT EXISTS vector;
 
 -- English stems without Postgres' stop words: the domain drops its own, and keeps names such as Will.
