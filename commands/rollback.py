@@ -92,13 +92,6 @@ class Plan:
         """The events to be written, in order, as subject and event type."""
         return [{"subject": event.key_scope(), "type": event.type_name()} for event in self.events]
 
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "undone": [str(event_id) for event_id in self.undone],
-            "changes": list(self.changes),
-            "conflicts": [conflict.as_dict() for conflict in self.conflicts],
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class UndoState:
@@ -122,9 +115,6 @@ class Rollbacks:
             deciding=self._decide,
             reading=self._tags,
         )
-
-    def plan(self, state: UndoState, command: Rollback) -> Plan:
-        return in_one_go(self.planning(state, command))
 
     def planning(self, state: UndoState, command: Rollback) -> Steps[Plan]:
         """Undo the newest first; each undo sees the previous ones."""

@@ -99,16 +99,6 @@ class AgentContext:
         """What is shown beside memories and cards."""
         return [*self.critical, *self.conversation, *self.recent, *self.known]
 
-    @property
-    def bullets(self) -> list[str]:
-        shown: list[Shown] = [*self.conversation, *self.recent, *self.known, *self.rows]
-        return [
-            *(hit.bullet for hit in self.critical),
-            *(one.line for one in self.entities),
-            *(card.line for card in self.cards),
-            *map(line_of, sorted(shown, key=is_outside)),
-        ]
-
 
 class _Found(NamedTuple):
     """What is known, before anything is left out."""

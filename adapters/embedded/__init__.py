@@ -6,7 +6,7 @@ with EmbeddedServers(Path("~/.mnemolog")) as servers:
 
 from mnemolog.adapters.embedded.binaries import Binary, locate, pgvector, versions
 from mnemolog.adapters.embedded.data_directory import engine_runs, holder, running_engine, unusable
-from mnemolog.adapters.embedded.endpoints import Endpoints, EngineKind, ServerEvent, ServerHealth
+from mnemolog.adapters.embedded.endpoints import Endpoints, EngineKind, ServerEvent
 from mnemolog.adapters.embedded.servers import EmbeddedServers
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "Endpoints",
     "EngineKind",
     "ServerEvent",
-    "ServerHealth",
     "engine_runs",
     "holder",
     "locate",

@@ -63,15 +63,3 @@ class ServerEvent:
     server: ServerName
     what: Literal["died", "restarted", "failed"]
     detail: str = ""
-
-
-@dataclass(frozen=True)
-class ServerHealth:
-    """The state of one server; for one given by URL, only its address is known."""
-
-    name: ServerName
-    version: str
-    pid: int | None
-    address: str
-    running: bool | None
-    embedded: bool = True

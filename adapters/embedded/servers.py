@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Literal, Self
 
 from mnemolog.adapters.embedded.account import postgres_account
-from mnemolog.adapters.embedded.binaries import SERVERS, locate, version_of
+from mnemolog.adapters.embedded.binaries import SERVERS, locate
 from mnemolog.adapters.embedded.data_directory import DataDirectory
-from mnemolog.adapters.embedded.endpoints import Endpoints, EngineKind, ServerEvent, ServerHealth, ServerName
+from mnemolog.adapters.embedded.endpoints import Endpoints, EngineKind, ServerEvent, ServerName
 from mnemolog.adapters.embedded.leftovers import end_leftovers
 from mnemolog.adapters.embedded.nats_server import NatsServer
 from mnemolog.adapters.embedded.postgres_cluster import clear
@@ -153,10 +153,6 @@ class EmbeddedServers:
         """Remove `engine.json` before stopping, so that nobody attaches any more."""
         self._directory.withdraw()
 
-    def health(self) -> list[ServerHealth]:
-        """The state of each server; one given by URL is not checked."""
-        return [self._health(name) for name in SERVERS]
-
     def _servers(self) -> Iterator[Server]:
         data, wanted = self._directory, [name for name in SERVERS if not self._urls[name]]
         account = postgres_account(data.path / "postgres") if "postgres" in wanted else None
@@ -173,16 +169,6 @@ class EmbeddedServers:
         self._directory.publish(endpoints)
         self._endpoints = endpoints
         return endpoints
-
-    def _health(self, name: ServerName) -> ServerHealth:
-        if url := self._urls[name]:
-            return ServerHealth(name, "", None, without_secrets(url), running=None, embedded=False)
-        supervised = self._supervised.get(name)
-        if supervised is None:
-            return ServerHealth(name, "", None, "", running=False)
-        server, pid = supervised.server, supervised.pid
-        running = pid is not None and server.answers()
-        return ServerHealth(name, version_of(server.binary), pid, without_secrets(server.url), running)
 
 
 def end_servers(data_dir: Path) -> None:

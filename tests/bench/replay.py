@@ -117,7 +117,10 @@ def _pythons() -> Sequence[psutil.Process]:
 def _cpu_seconds(engine: Engine) -> float:
     """Of this process, of Postgres, and of all processes below either, those that ended included."""
     assert engine.servers is not None
-    roots = [psutil.Process(), *(psutil.Process(one.pid) for one in engine.servers.health() if one.name == "postgres")]
+    roots = [
+        psutil.Process(),
+        *(psutil.Process(pid) for name, pid in engine.servers.pids.items() if name == "postgres"),
+    ]
     below = {child for root in roots for child in root.children(recursive=True)}
     return float(sum(map(_seconds_of, below.union(roots))))
 

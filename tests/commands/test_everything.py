@@ -31,6 +31,7 @@ from mnemolog.commands.memories import (
 from mnemolog.commands.profile import PROFILE, DecidePatch, ProposeProfile
 from mnemolog.commands.profile_state import Profile
 from mnemolog.commands.rollback import Rollback, touched
+from mnemolog.commands.steps import in_one_go
 from mnemolog.commands.todos import TODOS, ChangeTodo, OpenTodo, Todos
 from mnemolog.commands.undo import ROLLBACKS
 from mnemolog.domain.consent import PatchStatus as Consent
@@ -291,7 +292,7 @@ def test_rolling_back_a_sequence_gives_back_what_was_before_it(before: list[Aske
     life.plays(sequence)
     run = life.events[count:]
 
-    plan = ROLLBACKS.plan(life.state, life.rolled_back(run))
+    plan = in_one_go(ROLLBACKS.planning(life.state, life.rolled_back(run)))
     for payload in plan.events:
         life.takes(new(payload))
 

@@ -8,6 +8,7 @@ import pytest
 from mnemolog.commands.memories import Memories
 from mnemolog.commands.messages import Messages
 from mnemolog.commands.rollback import Rollback, UndoState, touched
+from mnemolog.commands.steps import in_one_go
 from mnemolog.commands.undo import ROLLBACKS
 from mnemolog.domain.errors import NotFound, UndoConflict
 from mnemolog.domain.memory import Memory, Status
@@ -90,7 +91,7 @@ def test_a_later_change_of_somebody_else_is_a_conflict_and_the_rest_can_go_witho
     story = given(DECIDER, created(A), created(B), *run, later)
 
     error = story.when(of(*run)).then_refused(UndoConflict, "event_id", str(run[0].event_id))
-    plan = ROLLBACKS.plan(story.state, of(*run))
+    plan = in_one_go(ROLLBACKS.planning(story.state, of(*run)))
     after = known(story.after(of(*run, skip_conflicts=True)))
 
     assert str(later.event_id) in error.message
@@ -105,7 +106,7 @@ def test_a_memory_that_was_used_since_is_no_conflict() -> None:
     run = [new(updated(A, "Porto"))]
     use = events.MemoryObserved(memory_id=A, confidence=1.0, importance=0.55, cause=events.Observation.USE)
 
-    plan = ROLLBACKS.plan(before.and_then(*run, use).state, of(*run))
+    plan = in_one_go(ROLLBACKS.planning(before.and_then(*run, use).state, of(*run)))
 
     assert (plan.undone, plan.conflicts) == ((run[0].event_id,), ())
     assert known(before.and_then(*run, use, *plan.events)) == known(before.and_then(use))

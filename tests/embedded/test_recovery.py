@@ -173,7 +173,7 @@ def test_a_postmaster_pid_that_now_names_another_process_is_no_obstacle(data_dir
     stale.write_text(note.replace(str(pid), str(bystander.pid), 1))
 
     with EmbeddedServers(data_dir, durable=False, nats_url="n://", redis_url="r://") as servers:
-        assert servers.health()[0].running
+        assert servers.pids.keys() == {"postgres"}
 
     assert bystander.poll() is None
     bystander.kill()
@@ -184,7 +184,7 @@ def test_a_creation_that_was_cut_short_is_done_again(data_dir: Path) -> None:
     (data_dir / "postgres.new" / "base").mkdir(parents=True)
     (data_dir / "postgres.new" / "PG_VERSION").write_text("18\n")
     with EmbeddedServers(data_dir, durable=False, nats_url="n://", redis_url="r://") as servers:
-        assert servers.health()[0].running
+        assert servers.pids.keys() == {"postgres"}
     assert not (data_dir / "postgres.new").exists()
 
 

@@ -9,7 +9,7 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.requests import ContextRequest
-from tests.bullets import undated
+from tests.bullets import bullets_of, undated
 from tests.engine.person import Person
 
 JOHN, ACME = "person:john", "org:acme"
@@ -103,7 +103,7 @@ async def test_cards_come_first_in_a_context_and_count_for_its_budget(engine: En
 
     async def block(**fields: int) -> list[str]:
         request = ContextRequest.model_validate({"query": "John", **fields})
-        return (await engine.reads.context(ana.viewer, request, await ana.caught_up())).bullets
+        return bullets_of(await engine.reads.context(ana.viewer, request, await ana.caught_up()))
 
     card, *bullets = await block()
     assert [card, *map(undated, bullets)] == [

@@ -15,7 +15,7 @@ from mnemolog.domain.text import count_tokens
 from mnemolog.projections.context import AgentContext
 from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.requests import ContextRequest
-from tests.bullets import undated
+from tests.bullets import bullets_of, undated
 from tests.engine.person import Person
 from tests.engine.policies import under
 from tests.engine.teller import Teller
@@ -73,9 +73,9 @@ async def test_at_most_twenty_pinned_memories_come_first_and_each_memory_once(en
 
     assert [row["text"] for row in found.foundation] == [f"pinned {number}" for number in range(20, 0, -1)]
     assert len(told(found)["profile"]) == 22
-    told_first = [undated(one) for one in found.bullets[:20]]
+    told_first = [undated(one) for one in bullets_of(found)[:20]]
     assert told_first == [f"[profile] pinned {number}" for number in range(20, 0, -1)]
-    assert len(found.bullets) == len(set(found.bullets)) == 22
+    assert len(bullets_of(found)) == len(set(bullets_of(found))) == 22
 
 
 @pytest.mark.spec("X21")
@@ -125,7 +125,7 @@ async def test_an_agent_sees_nothing_outside_its_allowlist_pinned_or_not(engine:
     await ana.creates("ship the tea shop", category="tasks")
     planner = Person(engine, user, agent="planner")
 
-    assert list(map(undated, (await context(planner)).bullets)) == ["[tasks] ship the tea shop"]
+    assert list(map(undated, bullets_of(await context(planner)))) == ["[tasks] ship the tea shop"]
     with pytest.raises(CategoryNotAllowed):
         await context(planner, categories=("profile",))
 
@@ -135,8 +135,8 @@ async def test_procedures_are_listed_by_name_only(engine: Engine, user: str) -> 
     ana = Person(engine, user)
     await ana.creates("1. Boil water\n2. Pour", category="procedural", kind="procedure")
 
-    assert (await context(ana)).bullets == []
-    assert len((await context(ana, categories=("procedural",))).bullets) == 1
+    assert bullets_of(await context(ana)) == []
+    assert len(bullets_of(await context(ana, categories=("procedural",)))) == 1
 
 
 async def test_a_budget_limits_the_bullets(engine: Engine, user: str) -> None:
@@ -144,7 +144,7 @@ async def test_a_budget_limits_the_bullets(engine: Engine, user: str) -> None:
     await ana.creates("one two three", category="profile", pinned=True)
     await ana.creates("four five six seven eight nine ten", category="profile")
 
-    assert list(map(undated, (await context(ana, budget_tokens=16)).bullets)) == ["[profile] one two three"]
+    assert list(map(undated, bullets_of(await context(ana, budget_tokens=16)))) == ["[profile] one two three"]
 
 
 async def test_what_is_pinned_is_in_the_text_before_what_was_said_whatever_its_group(engine: Engine, user: str) -> None:
@@ -235,7 +235,7 @@ async def test_the_context_can_be_read_as_of_an_earlier_moment(engine: Engine, u
     tea = await ana.creates("Ana drinks tea", category="profile")
     await ana.updates(tea, text="Ana drinks coffee")
 
-    assert list(map(undated, (await context(ana, moment=Moment(as_of=1))).bullets)) == ["[profile] Ana drinks tea"]
+    assert list(map(undated, bullets_of(await context(ana, moment=Moment(as_of=1))))) == ["[profile] Ana drinks tea"]
 
 
 @pytest.mark.spec("E07")
@@ -305,7 +305,7 @@ async def test_a_context_has_two_memories_linked_to_those_that_answer(engine: En
     found = await oolong()
 
     assert [row["text"] for row in found.related] == ["one lost key", "three ships"]
-    assert list(map(undated, found.bullets)) == [
+    assert list(map(undated, bullets_of(found))) == [
         "[note] oolong tea",
         "[tasks] one lost key",
         "[note] three ships",
@@ -313,8 +313,8 @@ async def test_a_context_has_two_memories_linked_to_those_that_answer(engine: En
     assert "three ships" in found.text
     only = await oolong(categories=("note",))
     assert [row["text"] for row in only.related] == ["three ships", "a blue lamp"]
-    small = await oolong(budget_tokens=count_tokens(found.bullets[0]))
-    assert (list(small.related), len(small.bullets)) == ([], 1)
+    small = await oolong(budget_tokens=count_tokens(bullets_of(found)[0]))
+    assert (list(small.related), len(bullets_of(small))) == ([], 1)
     assert (await oolong(profile="twin")).related == []
     await ana.deletes(ids[3])
     assert [row["text"] for row in (await oolong()).related] == ["three ships", "a blue lamp"]

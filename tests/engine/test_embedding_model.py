@@ -17,7 +17,7 @@ from mnemolog.events.envelope import Position
 from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.requests import ContextRequest
 from mnemolog.projections.vectors.projector import NAME as VECTORS
-from tests.bullets import undated
+from tests.bullets import bullets_of, undated
 from tests.engine.person import Person
 from tests.engine.test_model_change import swapped
 from tests.testkit.eventually import eventually
@@ -101,7 +101,7 @@ async def test_while_the_server_is_away_memories_are_written_and_embedded_when_i
         assert [(hit.text, hit.similarity) for hit in found.hits] == [("Ana has a cat", None)]
         assert [*found.skipped] == ["similarity: the embedding model gives no vector (model_unavailable)"]
         told = await engine.reads.context(ana.viewer, ContextRequest(query="yet another cat"))
-        assert ([undated(one) for one in told.bullets], told.skipped) == (["[note] Ana has a cat"], found.skipped)
+        assert ([undated(one) for one in bullets_of(told)], told.skipped) == (["[note] Ana has a cat"], found.skipped)
         with pytest.raises(ModelUnavailable) as unavailable:
             await ana.asks("how similar is a cat", threshold=0.5)
         assert unavailable.value.field == "model_url"
@@ -118,7 +118,7 @@ async def test_what_was_written_while_the_server_is_away_is_found_by_its_words(
         assert [hit.text for hit in found.hits] == ["Ana has a cat"]
         assert [*found.skipped] == ["similarity: the embedding model gives no vector (model_not_accessible)"]
         told = await engine.reads.context(ana.viewer, ContextRequest(query="a cat"))
-        assert ([undated(one) for one in told.bullets], told.skipped) == (["[note] Ana has a cat"], found.skipped)
+        assert ([undated(one) for one in bullets_of(told)], told.skipped) == (["[note] Ana has a cat"], found.skipped)
 
 
 @pytest.mark.spec("X10")

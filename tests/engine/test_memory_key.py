@@ -25,6 +25,7 @@ from mnemolog.events.memory import MemoriesLinked, MemoryCreated, MemoryObserved
 from mnemolog.projections.filling import fill
 from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.requests import ContextRequest
+from tests.bullets import bullets_of
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.engine.sent import statements
@@ -234,7 +235,7 @@ async def test_what_contradicts_is_kept_and_every_read_shows_it(engine: Engine, 
     context = await engine.reads.context(ana.viewer, ContextRequest(query="Ana"), now)
     hits = (await ana.asks("vegetarian Lisbon", now)).hits
     assert {marked(row) for row in await engine.reads.newest(other.viewer, 10)} == want
-    assert {hit.bullet for hit in hits} == set(context.bullets) == bullets
+    assert {hit.bullet for hit in hits} == set(bullets_of(context)) == bullets
     [link] = await engine.reads.links(ana.viewer, said)
     assert (link["memory_id"], link["relation_type"]) == (denied, "contradicts")
     history = await engine.reads.history(ana.viewer, denied)

@@ -12,6 +12,7 @@ from mnemolog.projections.context import AgentContext
 from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.requests import ContextRequest
 from mnemolog.projections.working.projector import SessionPlace
+from tests.bullets import bullets_of
 from tests.engine.person import Person
 from tests.engine.teller import Teller
 
@@ -65,7 +66,7 @@ async def test_the_context_loads_the_entity_that_is_named_or_meant(bob: Teller) 
     both = await context(bob, "Does she know Marta?")
 
     assert [one.line for one in meant.entities] == ["[person:ana_silva]: lives in Lisbon"]
-    assert meant.bullets[0] == "[person:ana_silva]: lives in Lisbon"
+    assert bullets_of(meant)[0] == "[person:ana_silva]: lives in Lisbon"
     assert [one.line for one in named.entities] == ["[person:ana_silva]: lives in Lisbon"]
     assert not named.references
     assert [one.row["name"] for one in both.entities] == ["Ana Silva", "Marta"]

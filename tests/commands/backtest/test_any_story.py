@@ -16,6 +16,7 @@ from mnemolog.commands.fact_changes import EndFact, ForgetFact, RetireFact
 from mnemolog.commands.graph_undo import UndoGraph
 from mnemolog.commands.memories import MergeMemories, RestoreMemory, SoftDeleteMemory, UndoChange, UpdateMemory
 from mnemolog.commands.profile import DecidePatch, UndoDecision
+from mnemolog.commands.steps import in_one_go
 from mnemolog.commands.undo import ROLLBACKS
 from mnemolog.domain.bands import Bands
 from mnemolog.domain.category import SYSTEM_CATEGORIES, CategoryPolicy
@@ -218,7 +219,7 @@ def test_whatever_was_recorded_can_be_replayed(sequence: list[everything.Asked],
     life.plays(sequence)
     run = life.rolled_back(life.events[len(life.events) // 2 :])
     try:
-        undone = ROLLBACKS.plan(life.state, run).events
+        undone = in_one_go(ROLLBACKS.planning(life.state, run)).events
     except MnemologError:
         undone = ()
     payloads = [*((one.payload, one.meta) for one in life.events), *((one, run.meta()) for one in undone)]
