@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 
 from mnemolog.adapters.cli import ids, output, panels
 from mnemolog.adapters.cli.erased_texts import texts_of
+from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.cli.show import show, show_erased
 from mnemolog.adapters.engine.engine import Engine
@@ -103,23 +104,34 @@ def group_of(app: typer.Typer, name: str) -> typer.Typer:
 
 def _command(operation: Operation[Any, Any]) -> Callable[..., None]:
     def command(context: typer.Context, as_json: bool, yes: bool = False, **values: Any) -> None:
-        given = {name: value for name, value in values.items() if value not in (None, [], ())}
-        fields = {name: _value(name, operation.request.model_fields[name], value) for name, value in given.items()}
+        fields = fields_of(operation.request, values)
         if operation.destroys and not yes and not values["dry_run"]:
             if not as_json:
                 ask(context, operation, {**fields, "dry_run": True}, as_json=False)
             typer.confirm("Erase this permanently?", abort=True, err=True)
         ask(context, operation, fields, as_json=as_json)
 
-    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    more = {"yes": (YES, False)} if operation.destroys else {}
+    command.__signature__ = signature_of(operation.request, operation.arguments, **more)  # type: ignore[attr-defined]
+    return command
+
+
+def signature_of(request: type[BaseModel], arguments: Sequence[str] = (), **more: tuple[Any, Any]) -> inspect.Signature:
+    """The parameters of a command for a request: its fields, of which some are arguments, `more` and `as_json`."""
+    return inspect.Signature(
         [
             _parameter("context", typer.Context),
-            *(_field(operation, name) for name in _ordered(operation)),
-            *([_parameter("yes", YES, False)] if operation.destroys else []),
-            _parameter("as_json", Annotated[bool, typer.Option("--json", help="Print one JSON value.")], False),
+            *(_field(request, arguments, name) for name in _ordered(request, arguments)),
+            *(_parameter(name, *one) for name, one in more.items()),
+            _parameter("as_json", Json, False),
         ]
     )
-    return command
+
+
+def fields_of(request: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a request that were given on the command line."""
+    given = {name: value for name, value in values.items() if value not in (None, [], ())}
+    return {name: _value(name, request.model_fields[name], value) for name, value in given.items()}
 
 
 def ask(context: typer.Context, operation: Operation[Any, Any], fields: Mapping[str, Any], *, as_json: bool) -> None:
@@ -145,25 +157,25 @@ def ask(context: typer.Context, operation: Operation[Any, Any], fields: Mapping[
         raise typer.Exit(1)
 
 
-def _ordered(operation: Operation[Any, Any]) -> list[str]:
-    """Arguments, then required options, then the operation's own options, then the common ones."""
-    fields = operation.request.model_fields
-    common = [name for base in operation.request.__mro__[1:] for name in getattr(base, "__annotations__", {})]
-    place = {name: (name not in operation.arguments, not fields[name].is_required(), name in common) for name in fields}
-    return [*operation.arguments, *sorted((one for one in fields if one not in operation.arguments), key=place.get)]  # type: ignore[arg-type]
+def _ordered(request: type[BaseModel], arguments: Sequence[str]) -> list[str]:
+    """Arguments, then required options, then the request's own options, then the common ones."""
+    fields = request.model_fields
+    common = [name for base in request.__mro__[1:] for name in getattr(base, "__annotations__", {})]
+    place = {name: (not field.is_required(), name in common) for name, field in fields.items()}
+    return [*arguments, *sorted((one for one in fields if one not in arguments), key=place.__getitem__)]
 
 
-def _field(operation: Operation[Any, Any], name: str) -> inspect.Parameter:
-    field = operation.request.model_fields[name]
+def _field(request: type[BaseModel], arguments: Sequence[str], name: str) -> inspect.Parameter:
+    field = request.model_fields[name]
     kind, many = _type(field)
     described = _help(field)
-    if name in operation.arguments:
+    if name in arguments:
         metavar = (field.alias or name).upper()
         argument = typer.Argument(help=described, metavar=metavar, show_default=False)
         default = inspect.Parameter.empty if field.is_required() else None
         return _parameter(name, Annotated[list[kind] if many else kind, argument], default)  # type: ignore[valid-type]
     flag = (field.alias or name).replace("_", "-")
-    others = {f"--{one.alias or own}" for own, one in operation.request.model_fields.items() if own != name}
+    others = {f"--{one.alias or own}" for own, one in request.model_fields.items() if own != name}
     names = [f"--{flag}", *(one for one in SHORT.get(name, ()) if one not in others)]
     if kind is bool:
         names[0] = f"--{flag}/--no-{flag}"
