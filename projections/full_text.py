@@ -8,8 +8,10 @@ from sqlalchemy import (
     ARRAY,
     CTE,
     BigInteger,
+    Column,
     ColumnElement,
     CompoundSelect,
+    Computed,
     Double,
     Integer,
     Select,
@@ -27,6 +29,7 @@ from sqlalchemy import (
     true,
     union_all,
 )
+from sqlalchemy.dialects.postgresql import TSVECTOR
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.asked import AnswerKind, answer_kind
@@ -34,11 +37,22 @@ from mnemolog.domain.relevance import K1, B, Collection, Document
 from mnemolog.domain.text import search_terms
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.asking import ask, given
+from mnemolog.projections.seal import mac_column
 from mnemolog.projections.visibility import owned
 from mnemolog.projections.words import ALL, Words
 
 # Stems without stop words, made by the migrations: the domain drops its own.
 CONFIGURATION: ColumnElement[str] = literal_column("'mnemolog.words'::regconfig")
+
+
+def searchable() -> tuple[Column[Any], ...]:
+    """The last columns of a table of texts: what is searched of a text, the row's MAC, and the terms that are found."""
+    terms = func.to_tsvector(CONFIGURATION, literal_column("document"))
+    return (
+        Column("document", Text, nullable=False),
+        mac_column(),
+        Column("search", TSVECTOR, Computed(terms, persisted=True)),
+    )
 
 
 class Searchable(Hashable, Protocol):

@@ -1,11 +1,10 @@
 """The tables of the artifacts projection (E §4)."""
 
-from sqlalchemy import BigInteger, Column, Computed, DateTime, Double, Index, MetaData, Table, Text, Uuid, func
-from sqlalchemy import literal_column as literal
-from sqlalchemy.dialects.postgresql import ARRAY, TSVECTOR
+from sqlalchemy import BigInteger, Column, DateTime, Double, Index, MetaData, Table, Text, Uuid
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from mnemolog.projections.former import added
-from mnemolog.projections.full_text import CONFIGURATION
+from mnemolog.projections.full_text import searchable
 from mnemolog.projections.owner import OWNER, owner_columns
 from mnemolog.projections.seal import JsonText, mac_column
 
@@ -66,9 +65,7 @@ artifact_texts = Table(
     Column("confidence", Double),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("seq", BigInteger, nullable=False),
-    Column("document", Text, nullable=False),
-    mac_column(),
-    Column("search", TSVECTOR, Computed(func.to_tsvector(CONFIGURATION, literal("document")), persisted=True)),
+    *searchable(),
     Index("artifact_texts_search", "search", postgresql_using="gin"),
     Index("artifact_texts_of", *OWNER, "artifact_id", "text_kind", "position"),
 )

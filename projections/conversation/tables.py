@@ -1,26 +1,12 @@
 """The tables of the conversation projection."""
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Computed,
-    DateTime,
-    Index,
-    MetaData,
-    Table,
-    Text,
-    Uuid,
-    func,
-    literal_column,
-)
-from sqlalchemy.dialects.postgresql import TSVECTOR
+from sqlalchemy import BigInteger, Boolean, Column, DateTime, Index, MetaData, Table, Text, Uuid
 
 from mnemolog.domain.message import CATEGORY
 from mnemolog.projections.former import added
-from mnemolog.projections.full_text import CONFIGURATION
+from mnemolog.projections.full_text import searchable
 from mnemolog.projections.owner import OWNER, owner_columns
-from mnemolog.projections.seal import JsonText, mac_column
+from mnemolog.projections.seal import JsonText
 from mnemolog.projections.words import words_of
 
 NAME = "conversation"
@@ -55,9 +41,7 @@ messages = Table(
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
     Column("seq", BigInteger, nullable=False),
-    Column("document", Text, nullable=False),
-    mac_column(),
-    Column("search", TSVECTOR, Computed(func.to_tsvector(CONFIGURATION, literal_column("document")), persisted=True)),
+    *searchable(),
     Index("messages_subject", *OWNER, "subject_id"),
     Index("messages_thread", *OWNER, "thread_id", "seq"),
 )

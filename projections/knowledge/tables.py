@@ -1,11 +1,9 @@
 """The tables of the knowledge projection (A §2.4)."""
 
-from sqlalchemy import BigInteger, Column, Computed, DateTime, Double, Index, MetaData, Table, Text, Uuid, func
-from sqlalchemy import literal_column as literal
-from sqlalchemy.dialects.postgresql import TSVECTOR
+from sqlalchemy import BigInteger, Column, DateTime, Double, Index, MetaData, Table, Text, Uuid
 
 from mnemolog.projections.former import added
-from mnemolog.projections.full_text import CONFIGURATION
+from mnemolog.projections.full_text import searchable
 from mnemolog.projections.owner import OWNER, owner_columns
 from mnemolog.projections.seal import mac_column
 
@@ -53,9 +51,7 @@ chunks = Table(
     Column("actor_id", Text, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("seq", BigInteger, nullable=False),
-    Column("document", Text, nullable=False),
-    mac_column(),
-    Column("search", TSVECTOR, Computed(func.to_tsvector(CONFIGURATION, literal("document")), persisted=True)),
+    *searchable(),
     Index("chunks_search", "search", postgresql_using="gin"),
     Index("chunks_of", *OWNER, "document_id", "rank"),
 )

@@ -1,27 +1,13 @@
 """The tables of the memories projection."""
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Computed,
-    DateTime,
-    Double,
-    Index,
-    MetaData,
-    Table,
-    Text,
-    Uuid,
-    func,
-    literal_column,
-)
-from sqlalchemy.dialects.postgresql import ARRAY, TSVECTOR
+from sqlalchemy import BigInteger, Boolean, Column, DateTime, Double, Index, MetaData, Table, Text, Uuid, func
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from mnemolog.domain.contradiction import CONTRADICTS
 from mnemolog.domain.origin import Origin
 from mnemolog.domain.scope import Scope
 from mnemolog.projections.former import added
-from mnemolog.projections.full_text import CONFIGURATION
+from mnemolog.projections.full_text import searchable
 from mnemolog.projections.owner import OWNER, indexed, owner_columns
 from mnemolog.projections.seal import JsonText, mac_column
 from mnemolog.projections.words import words_of
@@ -77,13 +63,7 @@ memories = Table(
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
     Column("seq", BigInteger, nullable=False),
-    Column("document", Text, nullable=False),
-    mac_column(),
-    Column(
-        "search",
-        TSVECTOR,
-        Computed(func.to_tsvector(CONFIGURATION, literal_column("document")), persisted=True),
-    ),
+    *searchable(),
     Index("memories_seq", *OWNER, "seq"),
 )
 column = memories.c
@@ -124,8 +104,4 @@ links = Table(
     mac_column(),
     Index("links_to", *OWNER, "to_id"),
 )
-Index(
-    "links_contradicting",
-    *indexed(links),
-    postgresql_where=links.c.relation_type == CONTRADICTS,
-)
+Index("links_contradicting", *indexed(links), postgresql_where=links.c.relation_type == CONTRADICTS)
