@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Column, Table, Text
+from sqlalchemy import Column, ColumnElement, Table, Text, tuple_
 
 from mnemolog.events.envelope import USER, Recorded, StreamId
 from mnemolog.projections.former import added
@@ -44,6 +44,11 @@ def stream_of(row: Mapping[str, Any]) -> StreamId:
 def indexed(table: Table) -> tuple[Column[Any], ...]:
     """The first columns of an index over the rows of one owner."""
     return tuple(table.columns[name] for name in OWNER)
+
+
+def of_owner(table: Table, stream: StreamId) -> ColumnElement[bool]:
+    """Whether a row is of this stream."""
+    return tuple_(*indexed(table)) == tuple_(*owner_of(stream))
 
 
 def without(row: Mapping[str, Any], hidden: Collection[str] = OWNER) -> dict[str, Any]:

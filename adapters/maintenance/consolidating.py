@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, func, or_, select
 
 from mnemolog.adapters.jobs.job import JobKind
 from mnemolog.adapters.maintenance import curating
@@ -45,10 +45,10 @@ from mnemolog.domain.minds.mind import Mind
 from mnemolog.events.envelope import USER
 from mnemolog.events.fields import validated
 from mnemolog.events.generation import Generation
-from mnemolog.events.minds import MindRan, Pair, mind_tag
+from mnemolog.events.minds import Pair
 from mnemolog.projections.memories.stored import as_memory
 from mnemolog.projections.memories.tables import memories
-from mnemolog.projections.owner import OWNER, indexed, owner_of, stream_of
+from mnemolog.projections.owner import OWNER, indexed, of_owner, stream_of
 from mnemolog.projections.rows import fetch, stored
 
 SWEEP, JOB = "sweep-consolidation", "consolidate"
@@ -150,8 +150,7 @@ def _change(run: Run, one: Candidates) -> Change:
 
 async def _compared(run: Run, now: datetime) -> tuple[frozenset[tuple[UUID, UUID, float]], int]:
     """The pairs that were compared in the last 14 days, and how many today (UTC)."""
-    events = await run.engine.log.read(run.stream, tags=[mind_tag(run.mind, run.agent_id)])
-    runs = [(one.occurred_at, one.payload) for one in events if isinstance(one.payload, MindRan)]
+    runs = await run.earlier()
     recent = [one for at, one in runs if now - at < FINGERPRINT_KEPT]
     today = sum(len(one.pairs) for at, one in runs if at >= start_of_day(now))
     return frozenset((pair.id_a, pair.id_b, pair.score) for one in recent for pair in one.pairs), today
@@ -200,5 +199,4 @@ async def _kept(run: Run, ids: Collection[UUID]) -> Mapping[UUID, Kept]:
 
 def _own(run: Run) -> tuple[ColumnElement[bool], ...]:
     column = memories.c
-    whose = tuple_(*indexed(memories)) == tuple_(*owner_of(run.stream))
-    return whose, column.status == Status.ACTIVE, column.kind.in_(sorted(KINDS))
+    return of_owner(memories, run.stream), column.status == Status.ACTIVE, column.kind.in_(sorted(KINDS))

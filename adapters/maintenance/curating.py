@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from uuid import UUID, uuid5
 
-from sqlalchemy import func, select, tuple_
+from sqlalchemy import func, select
 
 from mnemolog.adapters.jobs.job import JobKind
 from mnemolog.adapters.maintenance.extracting import start_of_day
@@ -28,10 +28,9 @@ from mnemolog.domain.minds.mind import Mind
 from mnemolog.domain.origin import Origin, lowest
 from mnemolog.events.fields import validated
 from mnemolog.events.generation import Generation
-from mnemolog.events.minds import MindRan, mind_tag
 from mnemolog.projections.memories.stored import as_memory
 from mnemolog.projections.memories.tables import memories
-from mnemolog.projections.owner import indexed, owner_of
+from mnemolog.projections.owner import of_owner
 from mnemolog.projections.rows import Row, fetch, stored
 
 JOB = "curate"
@@ -122,8 +121,7 @@ def _is_unused(row: Row, now: datetime) -> bool:
 
 async def _before(run: Run, now: datetime) -> tuple[frozenset[frozenset[UUID]], int, frozenset[UUID]]:
     """The groups that a model was asked about, how many today (UTC), and the memories that were archived."""
-    events = await run.engine.log.read(run.stream, tags=[mind_tag(run.mind, run.agent_id)])
-    runs = [(one.occurred_at, one.payload) for one in events if isinstance(one.payload, MindRan)]
+    runs = await run.earlier()
     asked = [(at, frozenset(one.memory_ids)) for at, one in runs if one.generation.prompt]
     archived = frozenset(id_ for _, one in runs if not one.generation.prompt for id_ in one.memory_ids)
     return frozenset(ids for _, ids in asked), sum(at >= start_of_day(now) for at, _ in asked), archived
@@ -132,7 +130,7 @@ async def _before(run: Run, now: datetime) -> tuple[frozenset[frozenset[UUID]], 
 async def _rows(run: Run) -> Sequence[Row]:
     """What may be archived or folded, as far as a query can tell; those that were used longest ago first."""
     column = memories.c
-    own = tuple_(*indexed(memories)) == tuple_(*owner_of(run.stream))
+    own = of_owner(memories, run.stream)
     about = (column.kind == Kind.FACT) & (func.cardinality(column.entity_refs) > 0)
     wanted = about | (column.importance < from_level(1))
     statement = select(*stored(memories)).where(own, column.status == Status.ACTIVE, column.pinned.is_(False), wanted)

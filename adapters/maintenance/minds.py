@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
@@ -19,7 +20,7 @@ from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, StreamId
 from mnemolog.events.event import Event
 from mnemolog.events.fields import validated
 from mnemolog.events.generation import Generation
-from mnemolog.events.minds import MindRan
+from mnemolog.events.minds import MindRan, mind_tag
 
 RULES = "rules-1"
 """The model that a run without one names."""
@@ -98,6 +99,11 @@ class Run:
     def scope(self) -> Scope:
         """Whose memories it makes: the agent's own, unless no agent is named."""
         return Scope.GLOBAL if self.agent_id == DEFAULT_AGENT else Scope.AGENT
+
+    async def earlier(self) -> Sequence[tuple[datetime, MindRan]]:
+        """What earlier runs of the mind for this agent recorded, and when."""
+        events = await self.engine.log.read(self.stream, tags=[mind_tag(self.mind, self.agent_id)])
+        return [(one.occurred_at, one.payload) for one in events if isinstance(one.payload, MindRan)]
 
     def begun(self) -> Ran:
         return Ran(self.mind, self.run_id, self.dry_run)

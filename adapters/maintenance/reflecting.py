@@ -37,11 +37,11 @@ from mnemolog.events.conversation import TurnRecorded, thread_tag, turn_tag
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.fields import validated
 from mnemolog.events.generation import Generation
-from mnemolog.events.minds import MindRan, Pair, mind_tag
+from mnemolog.events.minds import Pair
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.graph.tables import entities
 from mnemolog.projections.memories.tables import links, memories
-from mnemolog.projections.owner import indexed, owner_of, stream_of
+from mnemolog.projections.owner import indexed, of_owner, owner_of, stream_of
 from mnemolog.projections.rows import Key, Row, fetch, stored
 
 SWEEP, THREAD = "sweep-reflection", "reflect-thread"
@@ -142,8 +142,7 @@ async def _entities(run: Run, messages: Sequence[Utterance], reflection: Reflect
     speakers = {one.speaker: None for one in messages if one.of_user}
     named = frozenset(phrase for text in (*speakers, reflection.text) for phrase in phrases(text))
     [found] = await run.engine.reads.named_in([(run.viewer, named)])
-    whose = tuple_(*indexed(entities)) == tuple_(*owner_of(run.stream))
-    statement = select(*stored(entities)).where(whose, entities.c.entity_id.in_(sorted(found)))
+    statement = select(*stored(entities)).where(of_owner(entities, run.stream), entities.c.entity_id.in_(sorted(found)))
     async with run.engine.projections.live.connect() as connection:
         rows = await fetch(connection, entities, statement)
     return [row["entity_id"] for row in rows if run.scope is Scope.AGENT or row["scope"] == Scope.GLOBAL]
@@ -172,8 +171,7 @@ def _memory(
 async def _unread(run: Run) -> Sequence[Sequence[Utterance]]:
     """What the user and the agent said to each other since the last reflection, in parts."""
     log, stream = run.engine.log, run.stream
-    ran = await log.read(stream, tags=[mind_tag(run.mind, run.agent_id)])
-    own = [one.payload for one in ran if isinstance(one.payload, MindRan) and one.payload.thread_id == run.thread_id]
+    own = [one for _, one in await run.earlier() if one.thread_id == run.thread_id]
     read = {turn_id for one in own for turn_id in one.turn_ids}
     last = [one.turn_ids[-1] for one in own if one.turn_ids][-1:]
     found = await log.read(stream, tags=[turn_tag(last[0])]) if last else []
@@ -192,7 +190,7 @@ async def _outdated(run: Run) -> Sequence[Change]:
         select(links.c.from_id, links.c.to_id, links.c.strength)
         .join(memories, both & (tuple_(*indexed(memories)) == tuple_(*indexed(links))))
         .where(
-            tuple_(*indexed(links)) == tuple_(*owner_of(run.stream)),
+            of_owner(links, run.stream),
             links.c.relation_type == CONTRADICTS,
             column.confidence < unsure,
             column.status == Status.ACTIVE,
@@ -209,9 +207,7 @@ async def _outdated(run: Run) -> Sequence[Change]:
 async def _rows(connection: AsyncConnection, stream: StreamId, ids: Collection[UUID]) -> Mapping[UUID, Row]:
     if not ids:
         return {}
-    statement = select(*stored(memories)).where(
-        tuple_(*indexed(memories)) == tuple_(*owner_of(stream)), memories.c.memory_id.in_(sorted(ids))
-    )
+    statement = select(*stored(memories)).where(of_owner(memories, stream), memories.c.memory_id.in_(sorted(ids)))
     return {row["memory_id"]: row for row in await fetch(connection, memories, statement)}
 
 

@@ -11,7 +11,7 @@ from math import inf
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Table, select, tuple_
+from sqlalchemy import Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.jobs.job import Attempt, JobKind
@@ -33,7 +33,7 @@ from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.episodes.tables import episodes, sessions, threads
 from mnemolog.projections.graph.tables import entities
 from mnemolog.projections.memories.due import pages
-from mnemolog.projections.owner import OWNER, indexed, owner_of, stream_of
+from mnemolog.projections.owner import OWNER, of_owner, owner_of, stream_of
 from mnemolog.projections.rows import Key, Row, fetch, load, stored
 from mnemolog.projections.summaries import reader
 from mnemolog.projections.working.projector import SessionPlace
@@ -246,7 +246,7 @@ async def _names(connection: AsyncConnection, stream: StreamId, *, people: bool)
     """The names of entities that the user has told of, the latest first."""
     column = entities.c
     statement = select(*stored(entities)).where(
-        tuple_(*indexed(entities)) == tuple_(*owner_of(stream)), column.status.in_(sorted(VISIBLE)), column.name != ""
+        of_owner(entities, stream), column.status.in_(sorted(VISIBLE)), column.name != ""
     )
     if people:
         statement = statement.where(column.category == PERSON)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg.sql import SQL, Identifier, Literal
-from sqlalchemy import ColumnElement, Table, delete, func, select, text, tuple_, update
+from sqlalchemy import ColumnElement, Table, delete, func, select, text, update
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -35,7 +35,7 @@ from mnemolog.events.log import EventLog
 from mnemolog.projections.applying import TableWriter
 from mnemolog.projections.former import FormerSchema
 from mnemolog.projections.kinds import Need
-from mnemolog.projections.owner import indexed, owner_of
+from mnemolog.projections.owner import of_owner
 from mnemolog.projections.projector import Lag, Projector, Skipped, Stop, reached_by
 from mnemolog.projections.raw_sql import fetch_all, live_key
 from mnemolog.projections.rows import any_of, fetch, stored, upsert
@@ -209,7 +209,7 @@ class PostgresStore:
     async def forget(self, connection: AsyncConnection, stream: StreamId) -> None:
         """Delete every row of a stream, and reset its progress."""
         for table in self.projector.tables.sorted_tables:
-            await connection.execute(delete(table).where(tuple_(*indexed(table)) == tuple_(*owner_of(stream))))
+            await connection.execute(delete(table).where(of_owner(table, stream)))
         start = {"seq": 0, **GOING}
         await connection.execute(update(progress_table).where(_of(progress_table, [stream])).values(start))
 

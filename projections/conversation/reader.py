@@ -39,7 +39,7 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.asking import fetch_asked, given
 from mnemolog.projections.conversation.tables import messages
-from mnemolog.projections.owner import OWNER, indexed, owner_of, without
+from mnemolog.projections.owner import OWNER, indexed, of_owner, owner_of, without
 from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.rows import Key, fetch, stored
 from mnemolog.projections.visibility import owned
@@ -210,7 +210,7 @@ async def amount_since(
 async def after(connection: AsyncConnection, stream: StreamId, message_id: str | None, limit: int) -> list[Row]:
     """The next messages of a user after one, of all agents and threads; without one, the last. In order: for jobs."""
     column = messages.c
-    statement = select(*stored(messages)).where(tuple_(*indexed(messages)) == tuple_(*owner_of(stream)), active())
+    statement = select(*stored(messages)).where(of_owner(messages, stream), active())
     if message_id is None:
         return (await fetch(connection, messages, statement.order_by(column.seq.desc()).limit(limit)))[::-1]
     later = statement.where(column.seq > _seq_of(stream, message_id)).order_by(column.seq).limit(limit)
@@ -220,7 +220,7 @@ async def after(connection: AsyncConnection, stream: StreamId, message_id: str |
 async def hidden_since(connection: AsyncConnection, stream: StreamId, moment: datetime) -> bool:
     """Whether a message of a user was hidden after a moment, and still is: for jobs."""
     column = messages.c
-    mine = tuple_(*indexed(messages)) == tuple_(*owner_of(stream))
+    mine = of_owner(messages, stream)
     there = select(column.message_id).where(mine, column.purge_at.is_not(None), column.updated_at > moment).exists()
     return bool((await connection.execute(select(there))).scalar_one())
 
