@@ -261,7 +261,7 @@ class Settings(BaseSettings):
             description="Seconds that a read waits for the writes it must see, unless it has a deadline of its own. "
             "While the read models apply them, it waits longer, up to `max_deadline`.",
         ),
-    ] = 5.0
+    ] = 15.0
     max_deadline: Annotated[float, Field(gt=0, le=600, description="The maximum deadline of a read, in seconds.")] = (
         60.0
     )

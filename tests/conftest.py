@@ -22,7 +22,7 @@ copy_clusters()
 gc.disable()  # Until all tests are collected: what is imported stays.
 # Tests run their engines themselves, unless they are about the one in the background.
 os.environ["MNEMOLOG_ENGINE"] = "in-process"
-# A busy machine may need longer than the five seconds that a read waits for what was written before.
+# A busy machine may need longer than the seconds that a read waits for what was written before.
 os.environ["MNEMOLOG_READ_DEADLINE"] = os.environ["MNEMOLOG_APPEND_DEADLINE"] = str(PATIENCE)
 # Facts appear when a test records them, unless it is about their extraction.
 os.environ["MNEMOLOG_EXTRACTION"] = "off"
