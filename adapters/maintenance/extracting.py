@@ -61,6 +61,8 @@ STATED_BEFORE = 20
 """So many earlier messages of an author that state something may be corrected by name."""
 TOGETHER = 25
 """How many messages are recorded in one append."""
+MOST_EVENTS = 4 * MOST_WRITES
+"""What a message takes at most, nearly always: each fact, the two that it is about, and what it ends."""
 THREADS_KNOWN = 1000
 Thread = tuple[str, str]
 """An agent, and one of its threads."""
@@ -140,7 +142,7 @@ async def extract_thread(engine: Services, attempt: Attempt, silent: Silent) -> 
                 until = stated[0].event.seq - 1
                 break
             left = a_day - written_today
-            count = max(1, min(TOGETHER, left // MOST_WRITES))  # Fewer when little of the limit is left.
+            count = max(1, min(TOGETHER, left // MOST_EVENTS))  # Fewer when little of the limit is left.
             some, stated = stated[:count], stated[count:]
             recorded = await _record(engine, stream, some, f"extraction-{job.job_id}", left)
             # Also if it is recorded already: a job that was killed before it saved anything begins again.

@@ -226,6 +226,7 @@ async def test_a_message_that_no_job_has_read_is_newer_than_an_extracted_fact(an
     assert (await best(ana, "Where do I live?"))[0].endswith("lives in Graz")
 
 
+TOWNS = ("Rome", "Bonn", "Graz", "Linz", "Porto", "Oslo", "Turin", "Basel", "Lyon", "Nice")
 CHANGED = (
     "My dentist is Dr. Weber.",
     "I live in Hamburg and I work as an accountant at Krones.",
@@ -1033,6 +1034,16 @@ async def test_a_day_has_a_limit(ana: Teller, monkeypatch: pytest.MonkeyPatch) -
     await hears(ana, "I love jazz.", "I love tea.", "I love rain.")
     await hears(ana, "I love snow.")
     assert len(await ana.facts()) == 2
+
+
+async def test_messages_that_are_recorded_together_keep_to_the_limit_of_a_day(
+    ana: Teller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit(monkeypatch, ana.engine, 30)
+    homes = dict(zip(("Bea", "Cal", "Dot", "Eve", "Fay", "Gus", "Ida", "Jon", "Kim", "Liz"), TOWNS, strict=True))
+    await hears(ana, *(f"My friend {name} lives in {town}." for name, town in homes.items()))
+    told_of = [one for one in await ana.engine.log.read(ana.stream) if one.meta.actor == ACTOR]
+    assert 30 <= len(told_of) < 30 + extracting.MOST_EVENTS / 2
 
 
 async def test_threads_that_are_read_at_once_share_the_limit_of_a_day(
