@@ -52,9 +52,9 @@ class ReplanningCursor(AsyncCursor[Row]):
         try:
             return await send()
         except psycopg.errors.FeatureNotSupported:
-            if self._conn.info.transaction_status != TransactionStatus.IDLE:
+            if self._conn.info.transaction_status == TransactionStatus.INERROR:
                 raise
-            self._conn._prepared.clear()
+            await super().execute("DEALLOCATE ALL", prepare=False)  # psycopg forgets them with it.
             return await send()
 
 
