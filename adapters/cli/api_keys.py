@@ -8,7 +8,7 @@ from rich.text import Text
 
 from mnemolog.adapters import producers
 from mnemolog.adapters.cli import output
-from mnemolog.adapters.cli.options import Json
+from mnemolog.adapters.cli.options import Json, OfTenant
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.commands.api_keys import ApiKey
@@ -58,9 +58,7 @@ def create(
         list[str] | None,
         typer.Option("--roles", "--role", help=f"One of {', '.join(Role)}; repeatable. Default: read and write."),
     ] = None,
-    tenant: Annotated[
-        str | None, typer.Option("--tenant", help="The tenant. Default: the tenant in the settings.")
-    ] = None,
+    tenant: OfTenant = None,
     json: Json = False,
 ) -> None:
     """Create an API key. Its text is shown once. Once a key exists, every HTTP request needs one."""

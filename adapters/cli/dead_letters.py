@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from mnemolog.adapters.cli import output
-from mnemolog.adapters.cli.options import Json
+from mnemolog.adapters.cli.options import Json, Yes
 from mnemolog.adapters.cli.progress import bar
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
@@ -116,7 +116,7 @@ def discard(
     all_: All = False,
     tenant: Tenant = None,
     reason: Reason = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: Yes = False,
     json: Json = False,
 ) -> None:
     """Delete refused turns."""

@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 
 from mnemolog.adapters.cli import ids, output, panels
 from mnemolog.adapters.cli.erased_texts import texts_of
-from mnemolog.adapters.cli.options import Json
+from mnemolog.adapters.cli.options import Json, Yes
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.cli.show import show, show_erased
 from mnemolog.adapters.engine.engine import Engine
@@ -50,7 +50,6 @@ STDIN = "-"
 _NAME = re.compile("`([a-z_]+)`")
 _COMMANDS = {one.name: one.command for one in OPERATIONS}
 _OBJECTS = re.compile(r"\s*(\[\s*)?\{")
-YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 FROM_ENVIRONMENT = {"user_id": "MNEMOLOG_USER"}
 
 
@@ -111,7 +110,7 @@ def _command(operation: Operation[Any, Any]) -> Callable[..., None]:
             typer.confirm("Erase this permanently?", abort=True, err=True)
         ask(context, operation, fields, as_json=as_json)
 
-    more = {"yes": (YES, False)} if operation.destroys else {}
+    more = {"yes": (Yes, False)} if operation.destroys else {}
     command.__signature__ = signature_of(operation.request, operation.arguments, **more)  # type: ignore[attr-defined]
     return command
 

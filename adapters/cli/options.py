@@ -20,3 +20,5 @@ User = Annotated[
 Agent = Annotated[str, typer.Option("--agent-id", "--agent", "-a", help="The agent.", callback=checked_as("agent_id"))]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
 Cursor = Annotated[str | None, typer.Option(help="The `next_cursor` of the previous page.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+OfTenant = Annotated[str | None, typer.Option("--tenant", help="The tenant. Default: the tenant in the settings.")]

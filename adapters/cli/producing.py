@@ -9,7 +9,7 @@ from rich.text import Text
 from mnemolog.adapters import producers as engine_producers
 from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.api_keys import OWN_NATS, Wanted, named
-from mnemolog.adapters.cli.options import Json
+from mnemolog.adapters.cli.options import Json, OfTenant
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.nats.subjects import Address
@@ -29,9 +29,7 @@ def register(app: typer.Typer) -> None:
 def add(
     context: typer.Context,
     name: Name,
-    tenant: Annotated[
-        str | None, typer.Option("--tenant", help="The tenant. Default: the tenant in the settings.")
-    ] = None,
+    tenant: OfTenant = None,
     users: Annotated[
         list[str] | None,
         typer.Option("--user", "-u", help="A user its turns may concern; repeatable. Default: all users."),

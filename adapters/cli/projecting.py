@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mnemolog.adapters.cli import output
-from mnemolog.adapters.cli.options import Json
+from mnemolog.adapters.cli.options import Json, Yes
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.postgres.pauses import Pause
@@ -87,7 +87,7 @@ def skip(
     name: Name,
     stream: Annotated[str, typer.Option("--stream", help="The stream, such as default/user:ana.")],
     by: By = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: Yes = False,
     json: Json = False,
 ) -> None:
     """Skip the event that a stream stopped at and continue after it. Only a rebuild applies it again.
