@@ -21,6 +21,7 @@ from mnemolog.adapters.maintenance.threads import enqueue_threads, sweeping
 from mnemolog.adapters.services import Services
 from mnemolog.commands.extraction_requests import ACTOR, ExtractTurn
 from mnemolog.commands.facts import Remember
+from mnemolog.commands.turn_taking import TurnTaking
 from mnemolog.domain.anaphora import RELATION
 from mnemolog.domain.calendar_day import end_of_planned
 from mnemolog.domain.entity import ME, PERSON
@@ -106,7 +107,7 @@ def extracting(engine: Services) -> list[JobKind]:
     """The sweep, and the job of one thread, which decides again under the guard of the log."""
     return [
         sweeping(engine, SWEEP, EVERY_SECONDS, enqueue_due),
-        JobKind(name=THREAD, run=partial(extract_thread, engine, silent=Silent()), mind=Mind.EXTRACTION),
+        JobKind(name=THREAD, run=partial(extract_thread, engine, Silent(), TurnTaking()), mind=Mind.EXTRACTION),
         JobKind(name=AGAIN, run=partial(read_again, engine), mind=Mind.EXTRACTION),
     ]
 
@@ -125,8 +126,11 @@ async def enqueue_due(engine: Services, now: datetime) -> int:
     return await enqueue_threads(engine, THREAD, reasons)
 
 
-async def extract_thread(engine: Services, attempt: Attempt, silent: Silent) -> None:
-    """Record what the messages of a thread state, from where the last job ended; then the model may read them."""
+async def extract_thread(engine: Services, silent: Silent, turns: TurnTaking, attempt: Attempt) -> None:
+    """Record what the messages of a thread state, from where the last job ended; then the model may read them.
+
+    The threads of a user take turns: what they record depends on each other, and a write would wait for all of them.
+    """
     job = attempt.job
     stream, payload = job.owner, dict(job.payload)
     a_day, today = engine.policy.extraction.writes_per_day, start_of_day(engine.writes.now())
@@ -144,7 +148,8 @@ async def extract_thread(engine: Services, attempt: Attempt, silent: Silent) -> 
             left = a_day - written_today
             count = max(1, min(TOGETHER, left // MOST_EVENTS))  # Fewer when little of the limit is left.
             some, stated = stated[:count], stated[count:]
-            recorded = await _record(engine, stream, some, f"extraction-{job.job_id}", left)
+            async with turns.of(stream):
+                recorded = await _record(engine, stream, some, f"extraction-{job.job_id}", left)
             # Also if it is recorded already: a job that was killed before it saved anything begins again.
             imported = any(one.event.recorded_at - one.said_at > IMPORTED_AFTER for one in some)
             done["imported"] = done["imported"] or imported

@@ -1,5 +1,6 @@
 """Facts from what users say: recorded by jobs, under the guards of what a person writes, and undone as one batch."""
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
@@ -1057,6 +1058,28 @@ async def test_threads_that_are_read_at_once_share_the_limit_of_a_day(
     await extracted(ana.engine)
     # Each of four jobs may be about to record one more.
     assert len([one for one in await ana.engine.log.read(ana.stream) if one.meta.actor == ACTOR]) <= 8
+
+
+async def test_the_threads_of_a_user_take_turns_to_record_what_they_state(
+    ana: Teller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record, recording, most = extracting._record, 0, 0
+
+    async def slowly(*args: Any, **kwargs: Any) -> int:
+        nonlocal recording, most
+        recording += 1
+        most = max(most, recording)
+        await asyncio.sleep(0.1)
+        recording -= 1
+        return await record(*args, **kwargs)
+
+    monkeypatch.setattr(extracting, "_record", slowly)
+    for name in ("jazz", "tea", "rain"):
+        await ana.says(f"I love {name}.", turn_id=f"{ana.user}-{name}", thread_id=name, speaker="")
+    await extracted(ana.engine)
+
+    assert await told(ana) == {"ana likes jazz", "ana likes tea", "ana likes rain"}
+    assert most == 1
 
 
 async def test_a_name_waits_for_consent(ana: Teller) -> None:
