@@ -383,7 +383,8 @@ def _extracted_state(one: Candidate) -> str:
 def superseded(statements: Sequence[Statement], asked: frozenset[str]) -> Mapping[str, str]:
     """Of the statements about one state of one subject that is asked for, the earlier ones, each with the latest.
 
-    An earlier one that gives the state the value that it has now still holds.
+    An earlier one that gives the state the value that it has now still holds. One that only says what is over gives
+    way to what was said before it of another value, unless that is what is asked: "I'm not vegan" of "Am I vegan?".
     """
     latest: dict[tuple[str, str], Statement] = {}
     about = [one for one in statements if one.state in asked]
@@ -398,7 +399,10 @@ def superseded(statements: Sequence[Statement], asked: frozenset[str]) -> Mappin
         one.id: by[one.id].id
         for one in about
         if by[one.id] is not one
-        and (by[one.id].at > one.at or any(one.ended or ()))
+        and (
+            by[one.id].at > one.at
+            or (any(one.ended or ()) and asked.isdisjoint(f"={each}" for each in one.ended or ()))
+        )
         and by[one.id].text != one.text
         and not (one.value and by[one.id].value == one.value)
     }

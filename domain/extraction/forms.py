@@ -263,7 +263,7 @@ SO_IS = form(r"(?:so )?is {NAME}(?: too)?$")
 INSTEAD = form(r"(?:{AM} (?:going|flying|travelling|traveling|off)|(?:i|we)(?:'ll| will) (?:go|fly|travel)) to {NAME}(?: (?P<when>(?:in|on|for|next|this) [\w ]{2,20}?))? instead(?=$|[,.!;]| with\b)")
 STARTS = form(rf"i(?:'ll| will|'m going to)? (?:start|started|begin|began)(?: (?:work|there))? (?P<when>(?:(?:on|in|from|this|next|last) )?{times.POINT})(?=$|[,.!])")
 BACK_ON = form(r"(?:(?:the|our|my) )?{PLACE}{NAME}(?: (?:trip|holiday|vacation))?(?: is|'s)(?: now)? (?:back on|on again)(?=$|[,.!;])")
-SEEING = form(r"{I} (?:(?:started|begun|been) )?(?:seeing|dating|going out with|met(?= \w+(?: new)?\W*$)) (?:someone|somebody)(?: new)?(?:,? (?:sort of|kind of|now|again|lately|finally|at last|btw))?(?:, (?:which|and it) [^,;.]*)?[\s.!,]*$")
+SEEING = form(r"(?:{I} (?:(?:started|begun|been) )?(?:seeing|dating|going out with)|i(?:'ve| have)?(?: just| finally)? met(?= \w+(?: new)?\W*$)) (?:someone|somebody)(?: new)?(?:,? (?:sort of|kind of|now|again|lately|finally|at last|btw))?(?:, (?:which|and it) [^,;.]*)?[\s.!,]*$")
 FLIES_ON = form(rf".*(?:\b(?:{{I}}|and|now)|[,;:]|^) ?(?:now )?(?:go|leave|fly|set off|going|leaving|flying|off)(?: out)?(?: now)? (?:on )?(?P<when>{times.POINT})\b")
 # When a child of whose coming was told before is due, or for how long it has been carried.
 DUE_THEN = form(
@@ -324,7 +324,7 @@ RULES: tuple[Rule, ...] = named(
     rule(" resident of| resident in", r"{I}(?: became| become)? an?(?: (?:official|permanent|legal|proud|new))* resident (?:of|in) {NAME}{END}", lives_in),
     rule("place|city|town|country|village", r"the (?:place|city|town|country|village)(?: that| where| which)? (?:i|we)(?:'ve| have)?(?: just| now)? (?:live in|live|moved to|moved into|moved|relocated to) (?:is|was) {NAME}{END}", lives_in),
     rule("it is|it's|it was", r"(?:it is|it's|it was) {NAME} (?:(?:that|where) )?(?:i|we) (?:live|moved|relocated)(?: in| to)?$", lives_in),
-    rule("address|adress", r"(?:my|our)(?: (?:new|home|current|postal))* add?ress(?: (?:is|(?:has )?changed(?: again)?(?:,|:)? (?:it's|it is|to)))?(?: now)?:? (?P<value>\d+\w? (?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+){0,3}|(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+){0,3} \d+\w?)(?:, (?:\d{4,5} )?{NAME}{END}|(?=$|[,.!;]| now\b))", address),
+    rule("address|adress", r"(?:my|our)(?: (?:new|home|current|postal))* add?ress(?: (?:is|(?:has )?changed(?: again)?(?:,|:)? (?:it's|it is|to)))?(?: now)?:? (?P<value>\d+\w? (?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+){0,3}|(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+){0,3} \d+\w?)(?:, (?:\d[\d-]{3,5} )?{NAME}{END}|(?=$|[,.!;]| now\b))", address),
     # Work.
     rule("work", r"i (?:don't|do not) work (?:at|for) {NAME}(?:{NO_MORE}|(?: at all)?(?=$|[,.!;]))", ends("works_at", in_short=True)),
     rule("longer|not", r"i(?:'m| am)? (?:no longer|not) (?:work|working|employed|with)(?: at| for| by)? {NAME}{NO_MORE}?{END}", ends("works_at", in_short=True)),

@@ -82,10 +82,11 @@ async def _find(asked: Asked) -> Found:
     found = await hydrate(*at, text, seeds, asked.predicates, point, known=known, where=where)
     # `Where do I live?` is not a question about where somebody else lives.
     anchored = bool(found.seeds) or hydration.asks_about_user(asked.text)
-    with_whom = _WITH_WHOM.search(asked.text) is not None
+    of_home = asked.slot is not None and asked.slot.slot.name == "home"
+    beside = "lives_in" if _WITH_WHOM.search(asked.text) else "lives_with" if of_home else ""
     weighed = []
     for one in found.facts:
-        elsewhere = (anchored and one.seed is None) or (with_whom and one.row["predicate"] == "lives_in")
+        elsewhere = (anchored and one.seed is None) or one.row["predicate"] == beside
         least = NAMED_ELSEWHERE if one.hops and one.seed is None else 0.0
         weighed.append(replace(one, score=max(ELSEWHERE * one.score, least)) if elsewhere else one)
     others = _without_own(asked, found, _bound_first(found, weighed))

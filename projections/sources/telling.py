@@ -128,13 +128,20 @@ _BEGAN = lazy_compile(
 
 
 def _newer_facts(asked: Asked, wanted: Wanted, told: Sequence[Hit], hits: Sequence[Hit]) -> Sequence[Hit]:
-    """The facts about the user that fill a slot since a day on which no message had told it yet."""
+    """The facts about the user that fill a slot since a day on which no message had told it yet.
+
+    Before them those that the question names: an address comes before the town, if that is what is asked for.
+    """
     latest = max(hit.date for hit in told)
     if wanted.of_other or wanted.drug or wanted.animal:
         return ()
     own = (hit for hit in hits if hit.kind == FACT and name_key(hit.row["details"]["subject"] or "") == asked.own_name)
-    facts = (hit for hit in own if hit.current)
-    return [hit for hit in facts if hit.row["details"]["predicate"] in wanted.predicates and hit.date > latest]
+    newer = [hit for hit in own if hit.current and hit.date > latest]
+    named = [hit for hit in newer if hydration.stems(hit.row["details"]["predicate"]) <= asked.stems]
+    return [
+        *named,
+        *(hit for hit in newer if hit.row["details"]["predicate"] in wanted.predicates and hit not in named),
+    ]
 
 
 AS_GOOD = 0.8

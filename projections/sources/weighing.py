@@ -128,9 +128,11 @@ _IMAGINED_QUESTION = lazy_compile(
 
 # The whole message is one sentence. What somebody only thinks about is not so.
 _IMAGINED = lazy_compile(
-    r"\W*(?:imagine(?: if)? (?:i|we)\b|(?:if (?:i|we) (?:ever )?(?:won|had|were|was|could|got|bought|moved)"
-    r"|(?:were|had) (?:i|we))\b[^.!?]*\b(?:i|we)(?:'d| would| should|d)\b|(?:if (?:i|we) ever|one day)\b"
-    r"|(?:(?:i'm|im|i am|i've been|been|we're) )?think(?:ing|in) (?:about|of|abt) \w+in(?:g|')?\b)[^.!?]*[.!]*$",
+    r"\W*(?:imagine(?: if)? (?:i|we)\b|(?:if (?:i|we) (?:ever )?(?:won|had|were|was|could|got|bought|[a-z]+ed)"
+    r"|(?:were|had) (?:i|we))\b[^.!?]*\b(?:i|we)(?:'d| would| should|d)\b"
+    r"|(?:if (?:i|we) (?:ever|win)|one day|(?:(?:i|we) )?wish (?:i|we))\b"
+    r"|(?:(?:i'm|im|i am|i've been|been|we're) )?think(?:ing|in) (?:about|of|abt) (?:maybe )?\w+in(?:g|')?\b)"
+    r"[^.!?]*[.!]*$",
     re.IGNORECASE,
 )
 

@@ -1160,6 +1160,12 @@ async def test_a_weight_and_a_car_that_nothing_tells_are_said_to_be_unknown(mode
             ],
             "Speyside",
         ),
+        (
+            "Do I own a cargo bike?",
+            ["I wish I had a cargo bike", "bought one, for Fien and the dog, an Urban Arrow cargo bike"],
+            "bought",
+        ),
+        ("Am I vegan?", ["so I'm eating fish again", "I'm not vegan, Tom is. you mixed us up"], "not vegan"),
         ("Who is Eva?", ["I met a lady. Her name is Eva, she sings.", "Eva and I saw a house, Eva loved it."], "met a"),
         (
             "What day do we leave for Malta?",
@@ -1177,3 +1183,19 @@ async def test_what_became_of_it_is_first(model: Engine, user: str, question: st
         await ana.says(text, speaker="", occurred_at=datetime(2026, 3, 1 + 20 * days // len(said), tzinfo=UTC))
     await model.settled(60)
     assert first in (await ana.asks(question)).hits[0].text
+
+
+async def test_who_lives_with_somebody_is_no_home_and_a_town_no_address(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.says("found a place, a ground floor in Cork, moving soon", occurred_at=day("2026-02-01"))
+    await ana.tells("me", "lives_in", "Cork", since=day("2026-03-01"))
+    await ana.tells("me", "address", "12 Mill Road", since=day("2026-03-01"))
+    await ana.tells("Eva", "lives_with", "me", since=day("2026-04-01"))
+    await engine.settled(60)
+
+    for question, first in (
+        ("What is my address?", f"{user}'s address is 12 Mill Road"),
+        ("Since when do I live in Cork?", f"{user} lives in Cork"),
+        ("Who do I live with?", f"Eva lives with {user}"),
+    ):
+        assert (await ana.asks(question)).hits[0].text == first, question

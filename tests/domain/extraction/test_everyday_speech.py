@@ -586,6 +586,8 @@ def test_what_a_test_says_and_what_one_takes_instead(text: str, expected: list[s
         ("I'm seeing someone, which is bad timing. His name is Lukas", ["partner_of Lukas"]),
         ("I met someone. Her name is Sofie", ["partner_of Sofie"]),
         ("I met someone at the gym. Her name is Sofie", []),
+        ("We met someone. His name is Pete", []),
+        ("Our new address is Długa 14, 80-827 Gdańsk", ["lives_in Gdańsk", "address Długa 14"]),
         ("my dentist is dr. Peeters on the High Street", ["dentist Dr Peeters"]),
         ("im Milica, 34, nurse in Graz", ["~called Milica", "job_title nurse", "age 34", "works_in Graz"]),
         ("Last shift at the Red Cross done.", ["-works_at Red Cross"]),
