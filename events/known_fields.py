@@ -14,7 +14,7 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("created_at", "timestamp", "time", "ts", "datetime", "sent_at", "said_at"), ("occurred_at", "told_at")
     ),
-    **dict.fromkeys(("date", "when"), ("occurred_at", "since", "due", "as_of")),
+    **dict.fromkeys(("at", "date", "when"), ("occurred_at", "since", "due", "as_of")),
     **dict.fromkeys(("start", "from", "after", "valid_from", "start_date"), ("since",)),
     **dict.fromkeys(("end", "to", "before", "valid_to", "end_date"), ("until",)),
     **dict.fromkeys(("author", "from_name", "username", "sender"), ("name", "speaker", "actor_id")),

@@ -91,7 +91,8 @@ class Add(Write):
     messages: Annotated[
         Messages,
         Field(
-            description='A text, a message such as {"role": "user", "content": "Hi"}, or a list of them.',
+            description='A text, a message such as {"role": "user", "content": "Hi"}, with "occurred_at" if it was said'
+            " earlier, or a list of them.",
             examples=[[{"role": "user", "name": "Ana", "content": "I moved to Lisbon"}]],
         ),
     ]

@@ -22,6 +22,7 @@ QUERY = {"query": "tea", "filters": {"user_id": "ana"}}
     ("model", "fields", "path", "field"),
     [
         (Add, {**ADD, "messages": [{"content": "Hi", "created_at": "2026"}]}, "messages[0].created_at", "occurred_at"),
+        (Add, {**ADD, "messages": [{"content": "Hi", "at": "2026"}]}, "messages[0].at", "occurred_at"),
         (Add, {**ADD, "messages": [{"content": "Hi", "timestamp": 5}]}, "messages[0].timestamp", "occurred_at"),
         (Add, {**ADD, "messages": [{"content": "Hi", "ocurred_at": "2026"}]}, "messages[0].ocurred_at", "occurred_at"),
         (
