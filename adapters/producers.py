@@ -6,6 +6,7 @@ the operator writes the user into its configuration.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from mnemolog.adapters.embedded.producers import Producer, Producers
@@ -14,6 +15,7 @@ from mnemolog.commands.api_keys import ApiKey
 from mnemolog.domain.errors import InvalidInput, NotFound
 from mnemolog.domain.principal import Principal, Role
 
+KEYLESS = "without a key"
 _FIX_ADD = "use `mnemolog producer add`, which makes a user of NATS, too; or give it the role read, for HTTP alone"
 
 
@@ -30,7 +32,7 @@ class Added:
 async def add(engine: Engine, principal: Principal) -> Added:
     """A producer and its password, which is not stored. Conflict if the name is taken.
 
-    A name whose key was revoked can be added again.
+    A name without a valid key, from an earlier version or after a revocation, can be added again.
     """
     engine.require_operator()
     first = not await engine.api_keys.any()
@@ -63,10 +65,12 @@ async def revoke_key(engine: Engine, key_id: str) -> ApiKey:
 
 
 async def known(engine: Engine) -> Sequence[dict[str, Any]]:
-    """Who may publish turns, and for whom."""
+    """Who may publish turns, and for whom. An embedded NATS user from before there were keys has no access."""
     engine.require_operator()
-    keys = [key for key in await engine.api_keys.list() if key.principal.publishes and key.valid]
-    return list(map(_of_key, keys))
+    keys = [key for key in await engine.api_keys.list() if key.principal.publishes and not key.revoked_at]
+    users = _users(engine)
+    keyless = [user for user in users.all() if not user.key_id] if users else []
+    return [*map(_of_key, keys), *map(_of_user, keyless)]
 
 
 async def remove(engine: Engine, name: str) -> str:
@@ -95,3 +99,8 @@ def _of_key(key: ApiKey) -> dict[str, Any]:
     fields = key.as_dict()
     shown = {name: fields[name] for name in ("name", "tenant", "users", "agents")}
     return {**shown, "added_at": key.created_at, "state": "valid"}
+
+
+def _of_user(user: Producer) -> dict[str, Any]:
+    added_at = datetime.fromisoformat(user.added_at)
+    return {"name": user.name, "tenant": user.tenant, "users": [], "agents": [], "added_at": added_at, "state": KEYLESS}

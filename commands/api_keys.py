@@ -75,15 +75,7 @@ def create(ring: KeyRing, key_id: str, principal: Principal, secret_mac: bytes) 
         raise Conflict(
             f"there is already a producer {principal.name!r}", field="name", fix="remove it, or use another name"
         )
-    return ApiKeyCreated(
-        key_id=key_id,
-        name=principal.name,
-        tenant=principal.tenant,
-        agents=tuple(sorted(principal.agents)),
-        users=tuple(sorted(principal.users)),
-        roles=tuple(sorted(map(str, principal.roles))),
-        secret_mac=secret_mac.hex(),
-    )
+    return ApiKeyCreated(**_fields(key_id, principal, secret_mac))
 
 
 def revoke(ring: KeyRing, key_id: str) -> Sequence[ApiKeyEvent]:
@@ -91,6 +83,24 @@ def revoke(ring: KeyRing, key_id: str) -> Sequence[ApiKeyEvent]:
     if key_id not in ring.keys:
         raise NotFound(f"there is no API key {key_id!r}", field="key_id", fix="see `mnemolog api-key list`")
     return [ApiKeyRevoked(key_id=key_id)] if ring.keys[key_id].valid else []
+
+
+def take_over(key: ApiKey) -> ApiKeyImported:
+    """A key from a row of the time before keys were events."""
+    fields = _fields(key.key_id, key.principal, key.secret_mac)
+    return ApiKeyImported(**fields, created_at=key.created_at, revoked_at=key.revoked_at)
+
+
+def _fields(key_id: str, principal: Principal, secret_mac: bytes) -> dict[str, Any]:
+    return {
+        "key_id": key_id,
+        "name": principal.name,
+        "tenant": principal.tenant,
+        "agents": tuple(sorted(principal.agents)),
+        "users": tuple(sorted(principal.users)),
+        "roles": tuple(sorted(map(str, principal.roles))),
+        "secret_mac": secret_mac.hex(),
+    }
 
 
 def _key_of(event: Recorded, made: ApiKeyCreated) -> ApiKey:

@@ -11,7 +11,7 @@ from mnemolog.adapters.embedded.binaries import require
 from mnemolog.adapters.embedded.data_directory import write_privately
 from mnemolog.adapters.embedded.endpoints import ServerName
 from mnemolog.adapters.embedded.leftovers import end_leftovers
-from mnemolog.adapters.embedded.producers import ENGINE_USER, Producers, accounts
+from mnemolog.adapters.embedded.producers import ENGINE_ACCOUNT, ENGINE_USER, Producers, accounts
 from mnemolog.adapters.embedded.server import Launch
 
 HOST = "127.0.0.1"
@@ -48,6 +48,10 @@ class NatsServer:
             self._port = _free_port()
         self._attempted = True
         self._name = f"mnemolog-{secrets.token_hex(8)}"
+        # Data from before there were accounts becomes the engine's.
+        store = self.directory / "jetstream"
+        if (store / "$G").exists() and not (store / ENGINE_ACCOUNT).exists():
+            (store / "$G").rename(store / ENGINE_ACCOUNT)
         write_privately(self.directory / CONFIG, json.dumps(self._config(), indent=2, ensure_ascii=False))
 
     def launch(self) -> Launch:

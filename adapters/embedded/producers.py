@@ -33,13 +33,13 @@ BCRYPT_COST = 8
 
 @dataclass(frozen=True, slots=True)
 class Producer:
-    """A NATS user that may publish turns. `added_at` is ISO 8601."""
+    """A NATS user that may publish turns. `added_at` is ISO 8601; `key_id` is None from before producers had keys."""
 
     name: str
     tenant: str
     added_at: str
     password: str
-    key_id: str
+    key_id: str = ""
 
     @classmethod
     def of(cls, name: str, tenant: str, at: datetime, password: str, key_id: str) -> Self:
@@ -53,7 +53,8 @@ class Producer:
         The inbox is for JetStream's acknowledgements. Each user has its own, so that nobody sees another's.
         """
         own = Address.of(self.tenant, self.name)
-        permissions = {"publish": [own.turns], "subscribe": [f"{own.receipts}.>", f"_INBOX.{self.name}.>"]}
+        publish = [own.turns] if self.key_id else [own.turns, Address.of(self.tenant).turns]
+        permissions = {"publish": publish, "subscribe": [f"{own.receipts}.>", f"_INBOX.{self.name}.>"]}
         return {"user": self.name, "password": self.password, "permissions": permissions}
 
 

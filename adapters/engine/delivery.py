@@ -21,6 +21,7 @@ from mnemolog.adapters.nats.streams import Streams
 from mnemolog.adapters.nats.subjects import PARTITIONS
 from mnemolog.adapters.nats.turns import Commands, TurnIntake
 from mnemolog.adapters.nats.waking import wake_on_append
+from mnemolog.adapters.postgres.api_keys import KeyTable
 from mnemolog.adapters.postgres.leases import Leases
 from mnemolog.adapters.postgres.outbox import Outbox
 from mnemolog.adapters.postgres.roots import Roots
@@ -111,6 +112,9 @@ async def start_relay(stack: AsyncExitStack, to: Connections, delivery: EventDel
     """Run the relay to JetStream and the recording of producers' turns, until the stack is closed."""
     from mnemolog.adapters.nats import subscribers  # FastStream takes 0.2 s to load, and clients do not need it.
 
+    former_keys = KeyTable(to.beside_log, to.roots.derived("api keys"))
+    await services.api_keys.take_over(await former_keys.keys())
+    await former_keys.drop()
     stack.push_async_callback(delivery.anchoring.flush)
     await delivery.streams.ensure()
     await wake_on_append(to.nats, delivery.relay.wake)

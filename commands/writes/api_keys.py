@@ -7,6 +7,7 @@ widen, bring back or take away no key. Where that stream is damaged nobody is le
 
 import asyncio
 import hmac
+import logging
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -23,6 +24,8 @@ from mnemolog.events.access import ANY_KEY, API_KEYS, ApiKeyEvent
 from mnemolog.events.chain import START, ChainReader
 from mnemolog.events.envelope import Meta, NewEvent, StreamId
 from mnemolog.events.log import Append, EventLog, Guard
+
+_logger = logging.getLogger("mnemolog.api_keys")
 
 PREFIX = "mnk"
 ID_BYTES, SECRET_BYTES = 8, 32
@@ -120,6 +123,14 @@ class ApiKeys:
     async def refresh(self) -> None:
         """Read what was written since, whatever was read a moment ago."""
         await self._latest()
+
+    async def take_over(self, rows: Sequence[tuple[ApiKey, bool]]) -> None:
+        """Make events of the keys of an older version, once; of those that are genuine."""
+        if rows and not (await self._latest()).keys:
+            for forged in (key for key, genuine in rows if not genuine):
+                _logger.error("API key %s is not taken over: no engine wrote its row as it stands", forged.key_id)
+            genuine = [commands.take_over(key) for key, genuine in rows if genuine]
+            await self._append(lambda ring: [] if ring.keys else genuine, OPERATOR)
 
     async def _append(self, decide: Callable[[KeyRing], Sequence[ApiKeyEvent]], by: str) -> None:
         """Decided on all that was written of keys by then, and again when another change came first."""

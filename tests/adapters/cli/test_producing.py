@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemolog.adapters.embedded.producers import Producers
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.embedded.producers import Producer, Producers
+from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.nats.dead_letters import DeadLetters
 from mnemolog.domain.principal import Role
 from mnemolog.events.envelope import StreamId
@@ -46,6 +46,17 @@ async def test_whom_a_producer_reaches_is_said_when_nobody_is_named(guarded: Eng
     await producers(guarded, "remove", f"cli-{user}")
     assert "all users of the tenant" in added.out
     assert "all agents of the tenant" in added.out
+
+
+async def test_one_of_before_there_were_keys_is_shown_and_removed(guarded: Engine, user: str) -> None:
+    name = f"old-{user}"
+    Producers(guarded.settings.directory).put(Producer.of(name, "acme", now(), "secret", ""))
+
+    [one] = [row for row in (await producers(guarded, "list", "--json")).value if row["name"] == name]
+    removed = await producers(guarded, "remove", name, "--json")
+
+    assert (one["state"], one["users"]) == ("without a key", [])
+    assert removed.value == {"name": name, "tenant": "acme"}
 
 
 async def test_for_a_nats_of_ones_own_the_user_is_printed_and_written_nowhere(

@@ -14,13 +14,17 @@ import pytest
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
+from mnemolog import AsyncTurnProducer
 from mnemolog.adapters.embedded.binaries import require
 from mnemolog.adapters.embedded.producers import Producer, Producers, accounts
+from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.nats.connection import connect
 from mnemolog.adapters.nats.streams import StreamLimits, Streams
 from mnemolog.adapters.nats.subjects import DEAD_LETTERS, EVENTS, TURNS
+from mnemolog.events.envelope import Receipt, StreamId
 from tests.adapters.nats.login import admitted
 from tests.adapters.nats.own_server import OwnServer, own_server
+from tests.adapters.nats.test_turns import message
 from tests.docs.pages import ROOT, blocks
 from tests.testkit.eventually import eventually
 from tests.testkit.settings import PATIENCE
@@ -29,10 +33,10 @@ AT = datetime(2026, 1, 3, tzinfo=UTC)
 SUBJECT = "mnemolog.events.p0.MemoryCreated"
 
 
-def added(producers: Producers, name: str, tenant: str = "acme") -> str:
+def added(producers: Producers, name: str, tenant: str = "acme", key_id: str = "0123456789abcdef") -> str:
     """The password of a new producer."""
     password = secrets.token_urlsafe(32)
-    producers.put(Producer.of(name, tenant, AT, password, "0123456789abcdef"))
+    producers.put(Producer.of(name, tenant, AT, password, key_id))
     return password
 
 
@@ -107,6 +111,22 @@ async def test_turns_on_its_own_subject_are_taken_and_acknowledged(engine_side: 
     before = await count(engine_side, TURNS)
     assert (await juno.jetstream().publish("mnemolog.turns.acme.juno", b"a turn")).stream == TURNS
     assert await count(engine_side, TURNS) == before + 1
+
+
+async def test_who_was_added_before_there_were_keys_publishes_as_nobody_too(
+    guarded: Guarded, engine_side: Client
+) -> None:
+    guarded.passwords["old"] = added(guarded.producers, "old", key_id="")
+    await eventually(lambda: guarded.admits("old"))
+    old = await guarded.as_producer("old")
+
+    for subject in ("mnemolog.turns.acme", "mnemolog.turns.acme.old"):
+        assert (await old.jetstream().publish(subject, b"a turn")).stream == TURNS
+    said = await guarded.refusals(lambda: old.request("mnemolog.turns.acme.juno", b"{}", timeout=0.3))
+
+    assert [one for one in said if "permissions violation for publish" in one.lower()]
+    guarded.producers.remove("old")
+    await old.close()
 
 
 @pytest.mark.spec("X08", "X14")
@@ -213,6 +233,39 @@ async def test_a_restart_keeps_producers_their_port_and_what_waits(tmp_path: Pat
         client = await connect(url, "juno", inbox_prefix="_INBOX.juno")
         assert (await client.jetstream().publish("mnemolog.turns.acme.juno", b"a turn")).seq == 1
         await client.close()
+
+
+async def test_streams_of_the_time_before_accounts_are_the_engines(tmp_path: Path) -> None:
+    with own_server(tmp_path) as server:
+        client = await connect(server.url, "engine")
+        await Streams(client.jetstream(), StreamLimits()).ensure()
+        await client.jetstream().publish("mnemolog.turns.acme", b"waits")
+        await client.close()
+    store = tmp_path / "nats" / "jetstream"
+    (store / "MNEMOLOG").rename(store / "$G")
+
+    with own_server(tmp_path) as server:
+        client = await connect(server.url, "engine")
+        assert await count(client, TURNS) == 1
+        await client.close()
+
+
+async def test_without_any_key_a_producer_of_before_publishes_through_its_account_and_hears_the_receipt(
+    engine: Engine, user: str
+) -> None:
+    producers = Producers(engine.settings.directory)
+    password = added(producers, f"p-{user}", key_id="")
+    url = f"nats://p-{user}:{password}@{engine.endpoints.nats_url.rpartition('@')[2]}"
+    await eventually(lambda: admitted(url))
+
+    async with AsyncTurnProducer(url, tenant="acme") as producer:
+        receipt = await producer.publish(message(user))
+    async with AsyncTurnProducer(url, tenant="acme", receipts=False) as producer:
+        assert await producer.publish(message(user, message_id="msg-2")) is None
+
+    producers.remove(f"p-{user}")
+    assert isinstance(receipt, Receipt)
+    assert receipt.stream == StreamId.of_user(user, "acme")
 
 
 async def test_the_configuration_for_a_nats_of_ones_own_keeps_producers_where_the_embedded_one_does(

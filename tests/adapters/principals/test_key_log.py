@@ -1,6 +1,7 @@
 """What was done to API keys cannot be taken back, cut away or forged by who has the database alone (X08)."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -9,13 +10,15 @@ from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.operations.artifacts import AddArtifact, add_artifact
+from mnemolog.adapters.postgres.api_keys import KeyTable, api_keys
 from mnemolog.commands.api_keys import ApiKey
 from mnemolog.commands.erasure import EraseUser
 from mnemolog.commands.writes.api_keys import ApiKeys
-from mnemolog.domain.errors import Conflict, DatabaseRolledBack, Tampered
+from mnemolog.domain.errors import Conflict, DatabaseRolledBack, Tampered, Unauthenticated
 from mnemolog.domain.principal import Role
 from mnemolog.events.access import API_KEYS, ApiKeyCreated, ApiKeyRevoked
 from mnemolog.events.envelope import StreamId
+from mnemolog.projections.seal import MAC, RowSeal
 from tests.adapters.principals.keys import calling_with, other_process, principal
 from tests.engine.person import Person
 from tests.tamper.attacker import Attacker, attacking
@@ -161,6 +164,60 @@ async def test_a_cut_revocation_is_named_by_verify_and_refused_at_the_start(tmp_
     with pytest.raises(DatabaseRolledBack, match="api-keys"):
         async with open_engine(settings):
             pass
+
+
+def older(key_id: str, name: str, **fields: Any) -> dict[str, Any]:
+    """A key's row as versions before kept it."""
+    at = "2026-01-03T01:02:10Z"
+    ids = {"agents": ["planner"], "users": ["*"], "roles": ["read", "publish"]}
+    plain = {"key_id": key_id, "name": name, "tenant": "acme", **ids, "created_at": at, "revoked_at": None}
+    return {**plain, **fields}
+
+
+async def test_the_keys_of_an_older_version_are_taken_over_once(tmp_path: Any) -> None:
+    settings = load(data_dir=tmp_path, durable=False, embedder="lexical", http_port=0, recall_seconds=0)
+    async with open_engine(settings) as engine:
+        assert not await engine.api_keys.any()
+        texts = await as_an_older_version_left_them(engine)
+    async with open_engine(settings) as engine:
+        found = {key.key_id: key for key in await engine.api_keys.list()}
+        assert {id_: key.valid for id_, key in found.items()} == {"aa" * 8: True, "bb" * 8: False}
+        assert found["aa" * 8].created_at.isoformat() == "2026-01-03T01:02:10+00:00"
+        genuine = await engine.api_keys.principal(texts["aa" * 8])
+        assert (genuine.name, genuine.tenant, genuine.agents) == ("juno", "acme", frozenset({"planner"}))
+        assert await engine.api_keys.producer("juno") == genuine
+        for key_id in ("bb" * 8, "cc" * 8):
+            with pytest.raises(Unauthenticated):
+                await engine.api_keys.principal(texts[key_id])
+        # A row that is put back, in a table that is put back, is none.
+        async with engine.projections.live.begin() as connection:
+            assert not await connection.run_sync(lambda sync: sync.dialect.has_table(sync, "api_keys", "mnemolog"))
+        await as_an_older_version_left_them(engine)
+        table = KeyTable(engine.projections.live, engine.api_keys._key)
+        await engine.api_keys.take_over(await table.keys())
+        await table.drop()
+        assert len(await other_process(engine).list()) == 2
+
+
+async def as_an_older_version_left_them(engine: Engine) -> dict[str, str]:
+    """A valid key, a revoked one, and one that somebody forged; the texts of all."""
+    keys, seal = engine.api_keys, RowSeal(engine.api_keys._key)
+    revoked = {"revoked_at": "2026-01-04T01:02:10Z"}
+    rows = [older("aa" * 8, "juno"), older("bb" * 8, "old", **revoked), older("cc" * 8, "boss")]
+    texts = {}
+    async with engine.projections.live.begin() as connection:
+        await connection.run_sync(lambda sync: api_keys.create(sync, checkfirst=True))
+        for row in rows:
+            secret = row["key_id"] * 2
+            texts[row["key_id"]] = f"mnk_{row['key_id']}_{secret}"
+            full = {**row, **instants(row), "secret_mac": keys._secret_mac(row["key_id"], secret)}
+            mac = seal.mac(api_keys, full) if row["name"] != "boss" else bytes(32)
+            await connection.execute(api_keys.insert(), {**full, MAC: mac})
+    return texts
+
+
+def instants(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: row[name] and datetime.fromisoformat(row[name]) for name in ("created_at", "revoked_at")}
 
 
 async def test_reading_the_keys_of_a_process_costs_one_query_of_the_head(

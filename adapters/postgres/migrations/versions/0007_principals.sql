@@ -1,3 +1,17 @@
+-- What an API key may reach and do. The row is sealed, and so is its secret: both under a key that is not in here.
+CREATE TABLE mnemolog.api_keys (
+    key_id     text        PRIMARY KEY,
+    name       text        NOT NULL,
+    tenant     text        NOT NULL,
+    agents     text[]      NOT NULL,
+    users      text[]      NOT NULL,
+    roles      text[]      NOT NULL,
+    secret_mac bytea       NOT NULL,
+    created_at timestamptz NOT NULL,
+    revoked_at timestamptz,
+    mac        bytea       NOT NULL
+);
+
 -- Lets readers see one tenant of a table at a time, whatever they ask for: that of the setting mnemolog.tenant. The
 -- subquery is evaluated once a statement; without a setting there is no tenant, and no row.
 CREATE FUNCTION mnemolog.confine(place regclass) RETURNS void LANGUAGE plpgsql AS $$
