@@ -122,7 +122,7 @@ class Attacker:
             """SELECT nspname, relname, array_agg('"' || attname || '"' ORDER BY attnum) AS columns
             FROM pg_class JOIN pg_namespace AS namespace ON namespace.oid = relnamespace
             JOIN pg_attribute ON attrelid = pg_class.oid
-            WHERE nspname LIKE 'mnemolog%%' AND relkind IN ('r', 'p') AND relname <> 'alembic_version'
+            WHERE nspname LIKE 'mnemolog%%' AND relkind IN ('r', 'p')
             AND attnum > 0 AND NOT attisdropped AND attgenerated = '' GROUP BY nspname, relname"""
         )
         return {(row["nspname"], row["relname"]): row["columns"] for row in rows}
