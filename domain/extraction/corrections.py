@@ -1,4 +1,4 @@
-"""What a sentence says instead of a name that was said before: "Porto, not Faro", "when I said Linz, I meant Graz"."""
+"""What a sentence says instead of what was said before: "Porto, not Faro", "when I said Linz, I meant Graz"."""
 
 import re
 from dataclasses import dataclass
@@ -12,6 +12,11 @@ _A_NAME = (
     r"[A-Z][\w'&.-]*[\w'](?: (?:(?:of|de|da|do|del|la|le|the|and|&|van|von|der|y) )?(?!I\b)[A-Z0-9][\w'&-]*){0,4})"
 )
 _AT = r"(?:(?:in|at|to|for|with|into) )?(?:the |an? )?"
+_A_WORD = (
+    r"(?!(?:im|ive|its|thats|i|it|that|this|he|she|they|we|you|there|what|who|is|are|was|were|am|do|dont|does|did|has"
+    r"|have|had|can|will|would|should|could|if|so|still|just|really|yet|surely|probably|certainly)\b)[a-z][a-z-]*\b(?!')"
+)
+_A_THING = rf"(?:an? |the )?(?P<{{}}>(?-i:{_A_WORD}(?: {_A_WORD}){{{{0,2}}}}?))"
 _RIGHT, _WRONG = rf"{_AT}(?P<right>{_A_NAME})", rf"{_AT}(?P<wrong>{_A_NAME})"
 _AS_SAID = (
     r"(?:,? (?:sorry|as i (?:said|wrote|told you|mentioned)|like i (?:said|wrote|told you)|i mean|my mistake|my bad)"
@@ -37,6 +42,8 @@ _WHOLE = tuple(
         rf"^(?:\*{_RIGHT}\*?|{_RIGHT.replace('?P<right>', '?P<after>')}\*)[\s.!]*$",
         rf"^{_RIGHT}, i mean(?:t)?{_END}",
         rf"^(?:(?:no|sorry|oops|wait)[\s,:;.!-]+)*(?:make that|scratch that[,:;.-]|typo[,:;.-]|i meant(?: to (?:say|write))?:?|correction[,:;.-]) {_RIGHT}{_END}",
+        rf"^(?=(?:sorry|oops|no|wait|correction|typo|scratch that|make that|my mistake|(?:i )?mean(?:t)?)\b){_LED}(?:{_IT_IS})?"
+        rf"{_A_THING.format('right')}(?:,| -)? (?:and )?(?:not|instead of|rather than) {_A_THING.format('wrong')}{_AS_SAID}{_END}",
     )
 )
 _HINTS = (
@@ -81,19 +88,21 @@ _CHANGED = lazy_compile(
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """The name that is right, and the one that was wrong; "" if the sentence does not say it."""
+    """What is right, and what was wrong; "" if the sentence does not say it."""
 
     right: str
     wrong: str = ""
 
 
 def correction(sentence: str) -> Correction | None:
-    """What a sentence that only corrects a name says.
+    """What a sentence that only corrects a name, or a thing that it contrasts with another, says.
 
     >>> correction("Sorry, it's Porto, not Faro."), correction("When I said Linz I meant Graz")
     (Correction(right='Porto', wrong='Faro'), Correction(right='Graz', wrong='Linz'))
     >>> correction("I meant Graz"), correction("I meant Tuesday"), correction("No, Graz")
     (Correction(right='Graz', wrong=''), None, None)
+    >>> correction("Sorry, I meant pine nuts, not peanuts")
+    Correction(right='pine nuts', wrong='peanuts')
     """
     lower = sentence.lower()
     if len(sentence) > _BRIEF or not any(map(lower.__contains__, _HINTS)):

@@ -772,11 +772,14 @@ def _continued(clause: Clause, last: Candidate, at: datetime, *, same_message: b
 def _renamed_before(
     clause: Clause, stated: Dated, earlier: Sequence[Sequence[Candidate]], said_before: str, at: datetime
 ) -> Sequence[Candidate]:
-    """What was stated before, of another name: "I meant Graz", "Porto, not Faro", "Sorry, the trip goes to Porto"."""
+    """What was stated before, of another name or thing: "I meant Graz", "cocoa, not tea", "Sorry, the trip goes to Porto"."""
     if clause.corrects and (named := NAME_ALONE.match(clause.text)):
         name = named["name"] or Said(named, dated(clause.text, at), at).named("other") or ""
         last = _name_in(earlier[-1][-1] if earlier else None)
         return _under(name, clause.wrong or (last if is_last_named(last, said_before) else ""), earlier)
+    if clause.corrects and clause.wrong and (same := _literals(clause.wrong, earlier)):
+        right = {"object": clause.text, "action": Action.CORRECT, "rule": f"{EXTRACTOR}/thing-alone"}
+        return [replace(one, wrong=one.object or "", **right) for one in same]
     if not clause.amends:
         return ()
     if found := TRIP_GOES.match(stated.text):
@@ -797,6 +800,13 @@ def _under(name: str, wrong: str, earlier: Sequence[Sequence[Candidate]]) -> Seq
     same = [[one for one in stated if is_called(wrong, _name_in(one))] for stated in earlier]
     found = next(filter(None, reversed(same)), ())
     return [replace(each, rule=f"{EXTRACTOR}/name-alone") for one in found for each in _of_name(one, name)]
+
+
+def _literals(wrong: str, earlier: Sequence[Sequence[Candidate]]) -> Sequence[Candidate]:
+    """What the last message that states this thing says of it."""
+    stated = ([one for one in message if one.action in (Action.STATE, Action.CORRECT)] for message in reversed(earlier))
+    same = ([one for one in each if one.literal and name_key(one.object or "") == name_key(wrong)] for each in stated)
+    return next(filter(None, same), ())
 
 
 def _of_name(one: Candidate, name: str) -> Sequence[Candidate]:

@@ -422,9 +422,14 @@ async def test_what_a_user_never_said_never_held(ana: Teller, said: str, denied:
         ),
         (["Our next trip is to Faro."], "Sorry, the trip goes to Porto.", {"ana next_trip Porto"}),
         (["We're flying to Faro on 3 June."], "Sorry, we're flying to Porto.", {"ana porto_trip_date 2026-06-03"}),
+        (
+            ["I'm allergic to peanuts.", "I'm allergic to eggs."],
+            "Sorry, I meant pine nuts, not peanuts.",
+            {"ana allergy pine nuts", "ana allergy eggs"},
+        ),
     ],
 )
-async def test_a_correction_of_a_name_is_about_what_has_it(
+async def test_a_correction_of_a_name_or_a_thing_is_about_what_has_it(
     ana: Teller, said: list[str], corrected: str, right: set[str]
 ) -> None:
     await hears(ana, *said)

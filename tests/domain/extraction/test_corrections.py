@@ -1,10 +1,11 @@
-"""Corrections of a name: of the place, the employer or the person that was told before."""
+"""Corrections of a name or a thing that was told before: of the place, the employer, the person, the allergen."""
 
 from collections.abc import Sequence
 
 import pytest
 
 from mnemolog.domain.extraction.candidate import Action, Candidate
+from mnemolog.domain.extraction.corrections import correction
 from mnemolog.domain.extraction.extractor import extract
 from tests.domain.extraction.test_extraction import AT
 
@@ -48,6 +49,10 @@ def line(one: Candidate) -> str:
         ("My email is gwen@acme.com.", "Sorry, that should be hello@acme.com, not gwen@.", "email hello@acme.com"),
         ("My email is gwen@acme.com.", "I meant hello@acme.com.", "email hello@acme.com"),
         ("My number is 07700 900123.", "Oops, it's 07700 900124.", "phone_number 07700 900124"),
+        ("I'm allergic to peanuts.", "No wait, pine nuts, not peanuts", "allergy pine nuts"),
+        ("My sister is allergic to eggs.", "sorry i meant nuts not eggs", "my sister allergy nuts"),
+        ("I take ibuprofen every day.", "Correction: naproxen instead of ibuprofen.", "medication naproxen"),
+        ("I love coffee. I hate rain.", "Sorry, I meant cocoa, not coffee.", "likes cocoa"),
     ],
 )
 def test_a_correction_is_about_what_has_the_name(said: str, corrected: str, right: str) -> None:
@@ -106,6 +111,9 @@ def test_what_is_said_behind_a_name_does_not_hide_it(more: str) -> None:
         "I'd say Graz, not Linz, is prettier.",
         "Make that two.",
         "Not that I mind, Anna.",
+        "Sorry, at three, not four.",
+        "No, tea, not coffee.",
+        "No, that's not correct.",
     ],
 )
 def test_what_only_sounds_like_a_correction_changes_nothing(text: str) -> None:
@@ -148,3 +156,10 @@ def test_a_change_says_of_no_name_that_it_was_wrong(text: str) -> None:
 def test_a_name_is_corrected_in_the_last_message_that_has_it() -> None:
     stated = after("I live in Bath.", "My sister lives in Bath.", "I work at Boots.", "Bristol, not Bath.")
     assert [line(one) for one in stated] == ["my sister lives_in Bristol"]
+
+
+@pytest.mark.parametrize(
+    "text", ["no i'm not vegan", "No, im not vegan", "sorry, i am not vegan", "no, my wife is not vegan"]
+)
+def test_a_denial_names_nothing_else_that_is_right(text: str) -> None:
+    assert correction(text) is None
