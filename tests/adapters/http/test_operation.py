@@ -148,6 +148,6 @@ async def test_an_engine_is_not_ready_without_its_servers_or_with_another_schema
     async with calling_with(without, None) as http:
         assert (await http.get("/ready")).json()["waiting_for"] == ["nats"]
     monkeypatch.setattr(engine.projections.working, "ping", gone)
-    monkeypatch.setattr("mnemolog.adapters.postgres.migrate._newest", lambda of: "9999_later")
+    monkeypatch.setattr("mnemolog.adapters.postgres.migrate._scripts", lambda of: {"9999": ""})
     async with calling_with(engine, None) as http:
         assert (await http.get("/ready")).json() == {"ready": False, "waiting_for": ["schema", "redis"]}
