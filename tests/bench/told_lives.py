@@ -4,11 +4,12 @@ python -m tests.bench.told_lives [--lives NAME ...] [--show]
 
 The lives in `told/` are ten months or more of 40 to 70 messages each, as people write them: requests and small talk, in
 which what changes is said in passing and often indirectly. Each question has the texts of which a right answer contains
-one, and those of answers that were right before. `cosine` ranks the same messages by the embedding alone, in the same
-run. The weights of docs/decisions/0092 were chosen on fraser, marnie and thiago, but for the last, which was tried on
-six lives. kavya, maureen and renata, and darnell, meilin and patti after them, were written before any rule was read,
-ask in plainer words, and showed what the rules lacked, as did aoife, sipho and walt, then gerrit and lupe, then kerwin.
-`set_aside` are the others; of jaz and adaeze, which came with these, nobody has read what goes wrong.
+one, and those of answers that were right before. `in_context`: the context for the question has the right answer.
+`cosine` ranks the same messages by the embedding alone, in the same run; its context is the nearest of them, as long as
+the engine's. The weights of docs/decisions/0092 were chosen on fraser, marnie and thiago, but for the last, which was
+tried on six lives. kavya, maureen and renata, and darnell, meilin and patti after them, were written before any rule
+was read, ask in plainer words, and showed what the rules lacked, as did aoife, sipho and walt, then gerrit and lupe,
+then kerwin. `set_aside` are the others; of jaz and adaeze, which came with these, nobody has read what goes wrong.
 """
 
 import json
@@ -51,7 +52,7 @@ CHOSEN_ON = (
 ASKED_AT = datetime(2026, 11, 25, 12, tzinfo=UTC)
 FIRST = 5
 UNKNOWN = "unknown"
-FIGURES = ("right_first", "right_in_3", "right_in_5", "stale_first", "unknown_said", "unknown_wrong")
+FIGURES = ("right_first", "right_in_3", "right_in_5", "in_context", "stale_first", "unknown_said", "unknown_wrong")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +77,10 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The texts of the hits, best first, and whether something was said to be unknown."""
+    """The texts of the hits, best first, the context, and whether something was said to be unknown."""
 
     texts: Sequence[str]
+    context: str
     unknown: bool = False
 
 
@@ -125,19 +127,22 @@ def answers(memory: Memory, life: Life, told: Sequence[tuple[datetime, int]]) ->
         as_of = max((seq for at, seq in told if at <= one.as_of), default=None) if one.as_of else None
         asked_at = one.as_of or ASKED_AT
         result = memory.search(one.asked, user_id=life.name, top_k=FIRST, as_of=as_of, asked_at=asked_at)
-        found.append(Answer([hit.text for hit in result.hits], bool(result.unknown)))
+        context = memory.context(one.asked, user_id=life.name, as_of=as_of).text
+        found.append(Answer([hit.text for hit in result.hits], context, bool(result.unknown)))
     return found
 
 
-def by_cosine(model: MiniLM, life: Life) -> Sequence[Answer]:
-    """The nearest messages."""
+def by_cosine(model: MiniLM, life: Life, lengths: Sequence[int]) -> Sequence[Answer]:
+    """The nearest messages, and for each question a context of as many characters."""
     vectors = model.embed([text for _, text in life.messages])
     found: list[Answer] = []
-    for one, vector in zip(life.questions, model.embed([one.asked for one in life.questions]), strict=True):
+    asked = model.embed([one.asked for one in life.questions])
+    for one, vector, length in zip(life.questions, asked, lengths, strict=True):
         near = vectors @ vector
         known = [n for n, (at, _) in enumerate(life.messages) if at <= (one.as_of or ASKED_AT)]
         known.sort(key=lambda n: -float(near[n]))
-        found.append(Answer([life.messages[n][1] for n in known[:FIRST]]))
+        nearest = [life.messages[n][1] for n in known]
+        found.append(Answer(nearest[:FIRST], "\n".join(nearest)[:length]))
     return found
 
 
@@ -157,6 +162,7 @@ def counted(life: Life, found: Sequence[Answer]) -> Counter[str]:
         counts["right_first"] += any(right[:1])
         counts["right_in_3"] += any(right[:3])
         counts["right_in_5"] += any(right)
+        counts["in_context"] += _has(answer.context, one.right)
         counts["stale_first"] += bool(right) and not right[0] and _has(answer.texts[0], one.stale)
         counts["unknown_wrong"] += answer.unknown or not answer.texts
     return counts
@@ -183,7 +189,7 @@ def run(names: Sequence[str], console: Console, *, show: bool) -> Mapping[str, A
         for name, life, at in zip(names, lives, told_at, strict=True):
             found = answers(memory, life, at)
             by_way["engine"][name] = counted(life, found)
-            by_way["cosine"][name] = counted(life, by_cosine(model, life))
+            by_way["cosine"][name] = counted(life, by_cosine(model, life, [len(one.context) for one in found]))
             if show:
                 _show(console, life, found)
     groups = {"all": names, "set_aside": [one for one in names if one not in CHOSEN_ON]}
