@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import httpx
 import pytest
@@ -25,14 +26,19 @@ async def connected(url: str, sent: bytes = b"") -> Connection:
 async def dripped(connection: Connection) -> bytes:
     """What the server answers to a byte now and then, until it closes the connection."""
     reader, writer = connection
-    answered = asyncio.create_task(reader.read())
-    while not answered.done():
+    answer = bytearray()
+
+    async def read() -> None:
+        with suppress(ConnectionError):  # What came before is the answer.
+            while piece := await reader.read(1000):
+                answer.extend(piece)
+
+    reading = asyncio.create_task(read())
+    while not reading.done():
         writer.write(b"a")
-        await asyncio.wait([answered], timeout=0.02)
-    try:
-        return await answered
-    except ConnectionError:
-        return b""
+        await asyncio.wait([reading], timeout=0.02)
+    await reading
+    return bytes(answer)
 
 
 @pytest.mark.parametrize("sent", [b"", HEAD, HEAD + b"\r\n"], ids=["nothing", "half a head", "half a body"])
