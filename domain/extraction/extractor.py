@@ -778,8 +778,8 @@ def _renamed_before(
         last = _name_in(earlier[-1][-1] if earlier else None)
         return _under(name, clause.wrong or (last if is_last_named(last, said_before) else ""), earlier)
     if clause.corrects and clause.wrong and (same := _literals(clause.wrong, earlier)):
-        right = {"object": clause.text, "action": Action.CORRECT, "rule": f"{EXTRACTOR}/thing-alone"}
-        return [replace(one, wrong=one.object or "", **right) for one in same]
+        rule, right = f"{EXTRACTOR}/thing-alone", clause.text
+        return [replace(one, object=right, wrong=one.object or "", action=Action.CORRECT, rule=rule) for one in same]
     if not clause.amends:
         return ()
     if found := TRIP_GOES.match(stated.text):
