@@ -1,7 +1,7 @@
 """The extractor: the facts that a message states about its author (B13)."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -777,7 +777,7 @@ def _renamed_before(
         name = named["name"] or Said(named, dated(clause.text, at), at).named("other") or ""
         last = _name_in(earlier[-1][-1] if earlier else None)
         return _under(name, clause.wrong or (last if is_last_named(last, said_before) else ""), earlier)
-    if clause.corrects and clause.wrong and (same := _literals(clause.wrong, earlier)):
+    if clause.corrects and clause.wrong and (same := _last_stated(earlier, lambda one: _is_thing(one, clause.wrong))):
         rule, right = f"{EXTRACTOR}/thing-alone", clause.text
         return [replace(one, object=right, wrong=one.object or "", action=Action.CORRECT, rule=rule) for one in same]
     if not clause.amends:
@@ -797,16 +797,18 @@ def _under(name: str, wrong: str, earlier: Sequence[Sequence[Candidate]]) -> Seq
     """What the last message that names what is wrong said of it, with the right name."""
     if not wrong or name_key(name) == name_key(wrong):
         return ()
-    same = [[one for one in stated if is_called(wrong, _name_in(one))] for stated in earlier]
-    found = next(filter(None, reversed(same)), ())
+    found = _last_stated(earlier, lambda one: is_called(wrong, _name_in(one)))
     return [replace(each, rule=f"{EXTRACTOR}/name-alone") for one in found for each in _of_name(one, name)]
 
 
-def _literals(wrong: str, earlier: Sequence[Sequence[Candidate]]) -> Sequence[Candidate]:
-    """What the last message that states this thing says of it."""
-    stated = ([one for one in message if one.action in (Action.STATE, Action.CORRECT)] for message in reversed(earlier))
-    same = ([one for one in each if one.literal and name_key(one.object or "") == name_key(wrong)] for each in stated)
-    return next(filter(None, same), ())
+def _last_stated(earlier: Sequence[Sequence[Candidate]], wanted: Callable[[Candidate], bool]) -> Sequence[Candidate]:
+    """What is wanted of what the last message with any of it stated."""
+    return next(filter(None, ([*filter(wanted, stated)] for stated in reversed(earlier))), ())
+
+
+def _is_thing(one: Candidate, name: str) -> bool:
+    stated = one.action in (Action.STATE, Action.CORRECT)
+    return stated and bool(one.literal) and name_key(one.object or "") == name_key(name)
 
 
 def _of_name(one: Candidate, name: str) -> Sequence[Candidate]:
